@@ -1,8 +1,8 @@
-"""Bank data: a person links a log-in at their bank (an item), and we read its accounts and transactions.
+"""Bank data: a person links a log-in at their bank (an item), and the platform reads its accounts and transactions.
 
-Nothing that is read becomes permanent by itself: the accounts and the latest bookings of a new item are put into
-`staging`, and approving them there fills `BankAccount` and `BankTransaction`. An item's access token is kept
-encrypted, and appears in no answer, event, log line or page.
+Data is stored only after its owner's approval. The accounts and the latest bookings of a new item are put into
+`staging`. Their approval creates `BankAccount` and `BankTransaction` rows. An item's access token is encrypted, and
+never appears in a response, event, log line, or page.
 
 Events: `bankdata.item.linked`.
 """

@@ -17,7 +17,7 @@ from identity.providers.choice import PROVIDERS
 
 
 def _amount_column(field: str, description: str) -> Any:
-    """Return a column of amounts with two decimals and their currency; what was masked stays as it is."""
+    """Return a column with an amount, two decimals, and its currency. Masked values stay unchanged."""
 
     @admin.display(description=description)
     def amount(_admin: Any, record: Any) -> str:
@@ -30,19 +30,19 @@ def _amount_column(field: str, description: str) -> Any:
 
 
 class _BankRecords(OwnedRecords):
-    """A bank's data about a person: found by the provider's ids."""
+    """Admin pages of a person's bank data, with a search by the vendor's ids."""
 
     search_help_text = "The vendor's id, or the beginning of a user name"
     get_search_results = ReadOnlyAdmin.get_search_results
 
 
-# Account types of banks, in the words of both providers.
+# Account types of banks, as both vendors name them.
 ACCOUNT_TYPES = ("depository", "credit", "loan", "investment", "brokerage", "payroll", "other")
 
 
 @admin.register(BankItem)
 class BankItemAdmin(_BankRecords):
-    """Linked items. The token is never read here, so that no page can show it."""
+    """Linked items. The admin never reads the token, so no page can show it."""
 
     list_display = ("item_id", "person", "provider", "token", "login", "linked")
     export_columns = ("id", "item_id", "user_id", "provider", "needs_login", "linked_at")

@@ -1,4 +1,4 @@
-"""Checking an adapter of open banking against its vendor's sandbox."""
+"""Check an open-banking adapter against its vendor's sandbox."""
 
 from collections.abc import Iterator
 from datetime import date, datetime
@@ -17,7 +17,7 @@ Line = tuple[str, str]
 
 
 def check_open_banking(vendor: OpenBanking, public_token: str) -> Iterator[Line]:
-    """Yield what is checked, and the fault; an empty text if it passes. Link, read, and remove one sandbox item."""
+    """Yield each check and its error, empty if it passes. Link, read, and remove one sandbox item."""
     name = getattr(vendor, "name", None)
     yield "name", "" if isinstance(name, str) and 0 < len(name) <= 32 else "must be a text of 1 to 32 characters"
     yield from _check_verification(vendor)
@@ -99,7 +99,7 @@ def _fault_of_state(state: Any) -> str:
 
 
 def _fault_of_rows(rows: Any, payload: Any) -> str:
-    """Return the fault of the first row that the platform can't store."""
+    """Return the error of the first row that the platform can't store."""
     if not isinstance(rows, list):
         return "must return a list"
     for row in rows:

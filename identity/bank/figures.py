@@ -1,7 +1,8 @@
-"""Figures of a person's bank accounts: money in and out over complete months, and balances at the end of days.
+"""Figures of a person's bank accounts: income and spending over complete months, and end-of-day balances.
 
-They count what a bank reported and the person approved, of accounts that are owned; debts are left out. An account that
-is linked twice counts once. A figure is None unless every booking of its window is held, in the figures' currency.
+They use bookings that a bank reported and the person approved. They include only owned accounts, no debts. An account
+that is linked twice counts once. A figure is None unless all bookings of its period are stored, in the figures'
+currency.
 """
 
 from collections import defaultdict, deque
@@ -21,7 +22,7 @@ _DAY = timedelta(days=1)
 
 
 class Booking(NamedTuple):
-    """A booking; `cents` are positive when money left the account."""
+    """A booking. `cents` is positive for outgoing money."""
 
     item_id: str
     account_id: str
@@ -31,9 +32,9 @@ class Booking(NamedTuple):
 
 
 class BankFigures:
-    """The figures of the banks of an account; reads nothing before a figure is used.
+    """The figures of an account's linked banks. They are computed at the first use.
 
-    Balances cost one statement, and all other figures together one more.
+    Balances need one statement, and all other figures together one more.
     """
 
     def __init__(self, user_id: int, *, currency: str) -> None:
@@ -41,7 +42,7 @@ class BankFigures:
 
     @cached_property
     def accounts(self) -> list[Any]:
-        """The owned accounts, each once, with the item's `since` and `staged`."""
+        """The owned accounts without duplicates, each with the item's `since` and `staged`."""
         item = BankItem.objects.linked().filter(user=OuterRef("user"), item_id=OuterRef("item_id")).order_by("-id")
         rows = (
             BankAccount.objects.reported_by_provider()
@@ -63,19 +64,19 @@ class BankFigures:
 
     @property
     def balance_cents(self) -> int | None:
-        """The balances together, None without an account and where one is unknown or in another currency."""
+        """The sum of the balances. None without accounts, or if a balance is unknown or in another currency."""
         balances = [account.current_cents for account in self.accounts]
         return None if not balances or None in balances or self.has_foreign_accounts else sum(balances)
 
     @property
     def balance_on(self) -> date | None:
-        """The day on which the oldest of the balances was read, None where that is unknown."""
+        """The date of the oldest balance. None if it is unknown."""
         days = [account.balance_on for account in self.accounts]
         return None if not days or None in days else min(days)
 
     @cached_property
     def _reported(self) -> list[Booking]:
-        """The bookings of the accounts' items, those of debts included."""
+        """All bookings of the accounts' items, including those of debt accounts."""
         since = {account.item_id: account.since for account in self.accounts}
         rows = BankTransaction.objects.reported_by_provider().filter(
             user=self.user_id, item_id__in=since, date__gte=min(since.values())
@@ -89,7 +90,7 @@ class BankFigures:
 
     @cached_property
     def gap(self) -> str:
-        """Why not all bookings are held that the figures need, empty where they are."""
+        """The reason why required bookings are missing. Empty if the data is complete."""
         if not self.accounts:
             return "no account is linked and approved"
         if self.has_foreign_accounts:
@@ -108,7 +109,7 @@ class BankFigures:
 
     @cached_property
     def _bookings(self) -> list[Booking]:
-        """The bookings of the accounts on the days that every bank reported."""
+        """The accounts' bookings within the period that every bank has reported."""
         own = {account.account_id for account in self.accounts}
         return [
             booking
@@ -123,13 +124,13 @@ class BankFigures:
 
     @property
     def _until(self) -> date:
-        """The day after the last of which every bank reported all bookings."""
+        """The day after the last day that every bank has reported completely."""
         until: date = min(account.since for account in self.accounts) + timedelta(days=BOOKINGS_DAYS)
         return until
 
     @property
     def as_of(self) -> date | None:
-        """The last day of which all bookings are held, None where some are not."""
+        """The last day with complete bookings. None if bookings are missing."""
         return None if self.gap else self._until - _DAY
 
     @property
@@ -138,7 +139,7 @@ class BankFigures:
 
     @cached_property
     def months(self) -> list[date]:
-        """The first days of the newest complete months of which all bookings are held, and of the month after them."""
+        """The first days of the newest complete months, and the first day after them. Empty if bookings are missing."""
         if self.gap:
             return []
         begins = self._until.replace(day=1)
@@ -153,7 +154,7 @@ class BankFigures:
 
     @cached_property
     def _flows(self) -> tuple[int, int] | None:
-        """Return what came in and what went out in the complete months, in cents."""
+        """Return the total income and spending in the complete months, in cents."""
         if not self.months:
             return None
         within = [
@@ -165,22 +166,23 @@ class BankFigures:
 
     @property
     def income_monthly_cents(self) -> int | None:
-        """The average income of a month, rounded down to a cent."""
+        """The average income per month, rounded down to a cent."""
         return None if self._flows is None else self._flows[0] // (len(self.months) - 1)
 
     @property
     def spending_monthly_cents(self) -> int | None:
-        """The average spending of a month, rounded down to a cent."""
+        """The average spending per month, rounded down to a cent."""
         return None if self._flows is None else self._flows[1] // (len(self.months) - 1)
 
     @cached_property
     def _end_of_day_balances(self) -> list[tuple[int, ...]] | None:
-        """Return the balances of each account at the end of each of the last days, None unless all are known."""
+        """Return each account's end-of-day balance for each of the last days. Returns None if any is unknown."""
         if self.gap or self._until - self._since < timedelta(days=BOOKINGS_DAYS):
             return None
         balances = []
         for account in self.accounts:
-            # A balance has no bookings of the day on which it was read: it is that of the end of the day before.
+            # The bank's balance excludes the bookings of the day on which it was read. It is the previous day's end
+            # balance.
             days = None if account.balance_on is None else (account.balance_on - self._since).days
             if account.current_cents is None or days is None or not 0 <= days <= BOOKINGS_DAYS:
                 return None
@@ -194,21 +196,21 @@ class BankFigures:
 
     @property
     def lowest_balance_cents(self) -> int | None:
-        """The lowest balance of all accounts together at the end of a day."""
+        """The lowest end-of-day balance of all accounts together."""
         balances = self._end_of_day_balances
         return None if balances is None else min(map(sum, balances))
 
     @property
     def overdrawn_days(self) -> int | None:
-        """The number of days at whose end at least one account was below zero."""
+        """The number of days that at least one account ended below zero."""
         balances = self._end_of_day_balances
         return None if balances is None else sum(min(of_day) < 0 for of_day in balances)
 
 
 def without_transfers(bookings: Sequence[Booking]) -> list[Booking]:
-    """Leave out transfers between accounts: the same amount out of one and into another within TRANSFER_DAYS days.
+    """Remove transfers between accounts: the same amount out of one and into another within TRANSFER_DAYS days.
 
-    Each booking belongs to one transfer at most. The bookings are in the order of their days.
+    Each booking belongs to at most one transfer. `bookings` is sorted by day.
     """
     waiting: dict[int, dict[str, deque[int]]] = defaultdict(lambda: defaultdict(deque))
     for at, booking in enumerate(bookings):

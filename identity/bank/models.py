@@ -12,20 +12,20 @@ from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
 from config.core.names import skeleton
 
-BOOKINGS_DAYS = 90  # how many days of transactions are staged with a link, the day of the link left out
+BOOKINGS_DAYS = 90  # days of transactions that are staged with a link, before the day of the link
 # Accounts of these types are liabilities.
 DEBTS = ("credit", "loan")
 
 
 def sum_if_known(cents: str) -> Case:
-    """Return the sum of a column as an aggregate: null where a row has none, and where currencies would be mixed."""
+    """Return the sum of a column as an aggregate. It is null if a value is null, or if the currencies differ."""
     has_all = Exact(Count("pk"), Count(cents))
     is_one_currency = LessThanOrEqual(Count(Coalesce("currency", Value("")), distinct=True), 1)
     return Case(When(Q(has_all, is_one_currency), then=Sum(cents)))
 
 
 class ApprovedQuerySet(models.QuerySet[Any]):
-    """Data that a person approved: reported by their bank, or only claimed by a client of theirs."""
+    """Data that a person approved. A bank reported it, or an API client sent it without proof."""
 
     def reported_by_provider(self) -> Self:
         return self.filter(from_provider=True)
@@ -44,7 +44,7 @@ class BankAccountQuerySet(ApprovedQuerySet):
 
 class BankItemQuerySet(models.QuerySet["BankItem"]):
     def linked(self) -> Self:
-        """Leave out items that their person unlinked, and that still have to be removed at the vendor."""
+        """Exclude items that their person has unlinked and that are not yet removed at the vendor."""
         return self.filter(unlinked_at__isnull=True)
 
 
@@ -87,12 +87,12 @@ class BankItem(models.Model):
 
     @property
     def fingerprint(self) -> str:
-        """Identifies the token to a person, and is useless to a thief."""
+        """Return a part of the token's hash, by which staff recognize the token."""
         return f"{self.token_fingerprint[:8]}…{self.token_fingerprint[-8:]}"
 
 
 class BankAccount(models.Model):
-    """A bank account that its owner approved. Amounts are cents, as they were when it was staged."""
+    """A bank account that its owner approved. Amounts are in cents, as of the staging."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(
@@ -130,16 +130,16 @@ class BankAccount(models.Model):
         return f"{self.name} ··{self.mask}" if self.mask else self.name
 
     def is_same_as(self, other: "BankAccount") -> bool:
-        """Return whether both rows are one account at the bank, linked twice."""
+        """Return whether both rows are the same account at the bank, linked twice."""
         if self.persistent_account_id and other.persistent_account_id:
             return self.persistent_account_id == other.persistent_account_id
         return self.bank_identity is not None and self.bank_identity == other.bank_identity
 
     @property
     def bank_identity(self) -> tuple[str | None, ...] | None:
-        """Return what identifies the account at its bank, None if the bank or the mask is unknown.
+        """Return the identity of the account at its bank. Returns None if the bank or the mask is unknown.
 
-        Banks spell a name with other capitals, spaces or code points from one link to the next.
+        Links of the same bank may spell a name with different capitals, spaces, or code points.
         """
         if not (self.institution_id and self.mask):
             return None
@@ -147,7 +147,7 @@ class BankAccount(models.Model):
 
 
 def linked_again(accounts: Iterable[BankAccount]) -> dict[UUID, UUID]:
-    """Return the ids of accounts that are the same as an earlier one of the sequence, each with the id of that one."""
+    """Return the ids of accounts that duplicate an earlier account of the sequence, each with that account's id."""
     kept: dict[Any, BankAccount] = {}
     again: dict[UUID, UUID] = {}
     for account in accounts:
@@ -161,7 +161,7 @@ def linked_again(accounts: Iterable[BankAccount]) -> dict[UUID, UUID]:
 
 
 class BankTransaction(models.Model):
-    """A booking that its owner approved. `amount_cents` is positive when money left the account."""
+    """A booking that its owner approved. `amount_cents` is positive for outgoing money."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(

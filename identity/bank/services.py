@@ -1,8 +1,8 @@
-"""Linking bank items, reading what they hold, and storing what their owner approved of them.
+"""Link bank items, read their data, and store the data that its owner approved.
 
-A client may stage bank payloads too, so what we staged ourselves carries a mark: an HMAC over the payload and its
-owner. A row says `from_provider` only when the mark is ours. Staging drops it from what a client sends: one that was
-read there and sent again counts for nothing.
+API clients can also stage bank payloads. So a payload that the platform stages has a mark: an HMAC over the payload and
+its owner. A row is `from_provider` only if the mark is valid. Staging removes the mark from a client's payload, so a
+client can't reuse a mark.
 """
 
 import hmac
@@ -57,18 +57,18 @@ _LOG_IN_AGAIN = "The bank requires a new log-in. Create a link token for the ite
 
 
 class ItemNotRemoved(Exception):
-    """Items can't be removed at their vendor until an operator acts; the message has their ids."""
+    """Items can't be removed at the vendor without an operator. The message has their ids."""
 
 
-ItemState = dict[str, Any]  # as `ItemStateSerializer` describes it
+ItemState = dict[str, Any]  # in the format of `ItemStateSerializer`
 
 
 def link_item(*, actor: Actor, public_token: str, now: datetime) -> dict[str, Any]:
-    """Exchange a public token, keep the item, and stage its accounts and the bookings of BOOKINGS_DAYS days.
+    """Exchange a public token, store the item, and stage its accounts and the bookings of BOOKINGS_DAYS days.
 
-    Return the members of `ExchangeSerializer`.
+    Returns the fields of `ExchangeSerializer`.
 
-    The command `stage_bank_accounts` stages data that the provider does not deliver in time. Raises TokenNotAccepted,
+    If the vendor doesn't deliver data in time, the command `stage_bank_accounts` stages it. Raises TokenNotAccepted and
     ProviderUnavailable.
     """
     provider = open_banking()
@@ -81,9 +81,9 @@ def link_item(*, actor: Actor, public_token: str, now: datetime) -> dict[str, An
     try:
         item = _keep_item(linked, actor=actor, now=now)
     except TokenNotAccepted:
-        raise  # the item is another person's: ending it would take it from them
+        raise  # don't remove the item: it is another account's
     except BaseException:
-        _end_token(provider, linked)  # otherwise a token would exist without a record of it
+        _end_token(provider, linked)  # don't leave a token at the vendor that is not stored
         raise
     staged_item_ids = stage_item(item, provider=provider, now=now)
     return {"item_id": item.item_id, "linked": True, "staged_item_ids": staged_item_ids}
@@ -91,10 +91,10 @@ def link_item(*, actor: Actor, public_token: str, now: datetime) -> dict[str, An
 
 @transaction.atomic
 def _keep_item(linked: LinkedItem, *, actor: Actor, now: datetime) -> BankItem:
-    """Store an item with its token, or a new token for an item that is known; raises TokenNotAccepted."""
+    """Store a new item with its token, or the new token of a known item. Raises TokenNotAccepted."""
     owner = User.objects.select_for_update(no_key=True).only("erased_at").get(pk=actor.user.pk)
     if owner.erased_at is not None:
-        raise InvalidToken  # the erasure of the account began during the request
+        raise InvalidToken  # the erasure of the account started during the request
     token = {"access_token": linked.access_token, "token_fingerprint": digest_of(linked.access_token)}
     item, is_new = BankItem.objects.select_for_update().get_or_create(
         provider=settings.OPEN_BANKING,
@@ -108,7 +108,7 @@ def _keep_item(linked: LinkedItem, *, actor: Actor, now: datetime) -> BankItem:
         for name, value in {**token, **as_linked}.items():
             setattr(item, name, value)
         item.save()
-    # Linking again replaces what is gone for good. Items that the person approved stay.
+    # A new link replaces items that the vendor has removed. Data that the person approved stays.
     gone = BankItem.objects.filter(user=actor.user, provider=settings.OPEN_BANKING, gone_at__isnull=False)
     if not is_new:
         Consent.objects.filter(reference=item.pk).end(now=now)
@@ -122,7 +122,7 @@ def _keep_item(linked: LinkedItem, *, actor: Actor, now: datetime) -> BankItem:
 
 
 def _end_token(provider: OpenBanking, linked: LinkedItem) -> None:
-    """End a token that could not be stored; a provider that fails here too leaves a line for the operator."""
+    """Remove an item at the vendor that could not be stored. If the vendor fails, write a log line for the operator."""
     try:
         provider.remove_item(linked.access_token)
     except (ProviderUnavailable, LoginRequired):
@@ -130,9 +130,9 @@ def _end_token(provider: OpenBanking, linked: LinkedItem) -> None:
 
 
 def create_link_token(*, user: Any, item_id: str | None) -> LinkToken:
-    """Return a link token: to link a bank, or to log in again at the item.
+    """Return a link token for a new bank, or for a new log-in at `item_id`.
 
-    Raises BankItemNotFound, ProviderUnavailable.
+    Raises BankItemNotFound and ProviderUnavailable.
     """
     if item_id is None:
         return open_banking().create_link_token(user_id=str(user.pk))
@@ -144,7 +144,7 @@ def create_link_token(*, user: Any, item_id: str | None) -> LinkToken:
 
 
 def unlink_item(*, actor: Actor, item_id: str, now: datetime) -> None:
-    """Unlink an item: nothing reads it from now on, and the vendor removes it after the commit or later.
+    """Unlink an item immediately. Remove it at the vendor after the commit, or later if the vendor fails.
 
     Approved accounts and transactions stay. Raises BankItemNotFound.
     """
@@ -162,7 +162,7 @@ def _unlink(item: BankItem, *, actor: Actor, now: datetime) -> None:
 
 
 def _end_link(consent: Consent, *, actor: Actor, now: datetime) -> None:
-    """Unlink the bank of a consent; nothing, if it is unlinked already."""
+    """Unlink the bank of a consent. Does nothing if it is already unlinked."""
     item = BankItem.objects.linked().filter(pk=consent.reference).first()
     if item is not None:
         _unlink(item, actor=actor, now=now)
@@ -180,7 +180,7 @@ def _removals() -> FailedItems[BankItem]:
 
 
 def _remove_now(item: BankItem, now: datetime) -> None:
-    with _removals().attempt(item.pk, now=now):  # otherwise `stage_bank_accounts` removes it
+    with _removals().attempt(item.pk, now=now):  # after a failure, `stage_bank_accounts` removes it
         _remove(item)
 
 
@@ -196,9 +196,10 @@ def _remove(item: BankItem) -> None:
 
 
 def remove_items(user_id: int, *, now: datetime) -> None:
-    """Remove every item of an account at the vendor, for an erasure, which runs again after an exception.
+    """Remove all items of an account at the vendor, as an erasure step that runs again after an exception.
 
-    Raises ProviderUnavailable, and ItemNotRemoved for an item of another vendor, or one whose token no key opens.
+    Raises ProviderUnavailable. Raises ItemNotRemoved for an item of another vendor, or with a token that can't be
+    decrypted.
     """
     left = []
     for item in BankItem.objects.filter(user=user_id):
@@ -218,7 +219,7 @@ def remove_items(user_id: int, *, now: datetime) -> None:
 
 
 def _token_at_vendor(item: BankItem) -> str | None:
-    """Return the token of an item; None for another vendor's item, or if no key opens the token."""
+    """Return an item's token. Returns None for another vendor's item, or if the token can't be decrypted."""
     if item.provider != settings.OPEN_BANKING:
         logger.warning("item %s belongs to %s: it can't be removed there", item.item_id, item.provider)
         return None
@@ -235,18 +236,18 @@ def _own_item(user: Any, item_id: str) -> BankItem:
 
 
 def stage_item(item: BankItem, *, provider: OpenBanking, now: datetime) -> list[UUID]:
-    """Fetch an item's accounts and bookings and stage them; return the staged items' ids.
+    """Fetch and stage an item's accounts and bookings. Return the ids of the staged items.
 
-    Data that cannot be fetched now, and bookings beyond a request's time, are left to `stage_bank_accounts`.
+    The command `stage_bank_accounts` stages data that is not available yet, and bookings beyond the limit of a request.
     """
     few = partial(_stage_bookings, at_most=ITEMS_PER_STATEMENT)
     return [*_try(_stage_accounts, item, provider, now), *_try(few, item, provider, now)]
 
 
 def stage_missing(*, now: datetime) -> dict[str, int]:
-    """Stage what a first fetch did not bring, and remove unlinked items at the vendor.
+    """Stage data that the first fetch did not deliver, and remove unlinked items at the vendor.
 
-    Return how many items lacked something, how many lack nothing now, and how many still wait to be removed.
+    Return the numbers of items with missing data, of completed items, and of items that are not yet removed.
     """
     lacking = BankItem.objects.linked().filter(
         Q(accounts_staged_at__isnull=True) | Q(transactions_since__isnull=True),
@@ -273,7 +274,7 @@ Stage = Callable[[BankItem, OpenBanking, datetime], list[UUID]]
 
 
 def _try(stage: Stage, item: BankItem, provider: OpenBanking, now: datetime) -> list[UUID]:
-    """Return the ids of what was staged, none when the provider or its answer is in the way."""
+    """Return the ids of the staged items. Returns none if the vendor fails or its response is invalid."""
     try:
         return stage(item, provider, now)
     except UnreadableSecret:
@@ -291,9 +292,9 @@ def _stage_accounts(item: BankItem, provider: OpenBanking, now: datetime) -> lis
 
 
 def _stage_bookings(item: BankItem, provider: OpenBanking, now: datetime, *, at_most: int | None = None) -> list[UUID]:
-    """Stage what was booked on the last days, today left out: its bookings may still change.
+    """Stage the bookings of the last days, without today's, which may still change.
 
-    Raises BankingUnavailable also where there are more than `at_most`.
+    Raises BankingUnavailable, also for more than `at_most` bookings.
     """
     since = now.date() - timedelta(days=BOOKINGS_DAYS)
     payloads = [
@@ -314,8 +315,9 @@ def _stage(item: BankItem, payloads: list[tuple[str, Payload]], *, now: datetime
 
 
 def read_accounts(*, user: Any, now: datetime, access_token: str | None = None) -> dict[str, Any]:
-    """Return the members of `BankAccountsSerializer`: the accounts of each item that can be read, or those that
-    `access_token` opens. Raises as `_read_each`.
+    """Return the fields of `BankAccountsSerializer`, of all readable items or of the item with `access_token`.
+
+    Raises as `_read_each`.
     """
     accounts: list[Account] = []
     item_ids: list[str] = []
@@ -331,8 +333,9 @@ def read_accounts(*, user: Any, now: datetime, access_token: str | None = None) 
 def read_transactions(
     *, user: Any, now: datetime, limit: int, offset: int, access_token: str | None = None
 ) -> dict[str, Any]:
-    """Return the members of `BankTransactionsSerializer`: one page of the bookings of each item that can be read,
-    newest first. Raises as `_read_each`.
+    """Return the fields of `BankTransactionsSerializer`: one page of the bookings of all readable items, newest first.
+
+    Raises as `_read_each`.
     """
     bookings: list[Transaction] = []
     states: list[ItemState] = []
@@ -342,7 +345,7 @@ def read_transactions(
             for row in rows
         ]
         states += [{**state, "item_id": item.item_id}] if item.item_id else []
-    # Two stable sorts: the latest day first, and within a day an order that no second request changes.
+    # Two stable sorts give the same order for each request: by day, newest first, and then by id.
     bookings.sort(key=itemgetter("transaction_id"))
     bookings.sort(key=itemgetter("date"), reverse=True)
     page = bookings[offset : offset + limit]
@@ -353,10 +356,10 @@ def read_transactions(
 def _read_each(
     method: str, *, user: Any, now: datetime, access_token: str | None
 ) -> list[tuple[BankItem, list[dict[str, Any]], ItemState]]:
-    """Return each item with what was read of it, and its state.
+    """Return each item with its rows and its status.
 
-    If no item can be read, raises the error of the first: RelinkRequired, TokenNotAccepted, ProviderUnavailable. Raises
-    BankItemNotFound if none is linked.
+    If no item can be read, raises the error of the first one: RelinkRequired, TokenNotAccepted, or ProviderUnavailable.
+    Raises BankItemNotFound if none is linked.
     """
     provider = open_banking()
     outcomes: list[tuple[BankItem, list[dict[str, Any]], ItemState]] = []
@@ -386,7 +389,7 @@ def _failed(error: Exception) -> ItemState:
 
 
 def _keep_status(item: BankItem, status: ItemStatus, *, now: datetime) -> None:
-    """Store what was learned of a stored item, if it is new. A bank that is down says nothing about it."""
+    """Store the changed status of a stored item. An unavailable bank doesn't change it."""
     if not item.item_id or status in {ItemStatus.BANK_DOWN, ItemStatus.INTERNAL}:
         return
     needs_login, is_gone = status is ItemStatus.LOGIN_REQUIRED, status is ItemStatus.GONE
@@ -396,7 +399,7 @@ def _keep_status(item: BankItem, status: ItemStatus, *, now: datetime) -> None:
 
 
 def _items_of(user: Any, access_token: str | None) -> list[BankItem]:
-    """Return the items to read: the stored ones, or one that only stands for a token given instead."""
+    """Return the stored items to read, or an unsaved item for an unknown `access_token`."""
     if access_token is None:
         items = list(BankItem.objects.linked().filter(user=user, provider=settings.OPEN_BANKING))
         if not items:
@@ -412,7 +415,7 @@ def _items_of(user: Any, access_token: str | None) -> list[BankItem]:
 
 
 def _refusal_of(item: BankItem, error: Exception, provider: OpenBanking, *, user: Any) -> ApiError:
-    """Return the error for a person none of whose items can be read, with a fresh link token where that helps."""
+    """Return the error if no item can be read, with a new link token if the person can fix it."""
     if isinstance(error, ProviderUnavailable):
         return error
     if isinstance(error, TokenRefused) and not item.item_id:
@@ -440,7 +443,7 @@ def _mark_of(payload: dict[str, Any], user_id: int) -> str:
 
 
 def attested(payload: dict[str, Any], user_id: int) -> dict[str, Any]:
-    """Return the payload with our mark: this is what the bank said about `user_id`'s account."""
+    """Return the payload with the platform's mark: the bank reported this data of `user_id`'s account."""
     return {**payload, MARK: _mark_of(payload, user_id)}
 
 
@@ -453,12 +456,12 @@ def _columns(payload: dict[str, Any], user_id: int) -> dict[str, Any]:
 def _store(
     model: type[models.Model], reference: str, payloads: Sequence[dict[str, Any]], *, actor: Actor, now: datetime
 ) -> list[Any]:
-    """Store approved payloads of `actor.user`, newer ones over older rows of the same reference, in two statements.
+    """Store approved payloads of `actor.user` in two statements. A newer payload replaces an older row.
 
-    Return their rows' ids in the payloads' order.
+    Return the rows' ids in the order of the payloads.
     """
     user_id = actor.user.pk
-    # One statement may write a row once: the latest payload of each reference counts.
+    # A statement can write each row only once, so use the latest payload of each reference.
     latest = {payload[reference]: payload for payload in payloads}
     rows = [
         model(id=uuid7(), user_id=user_id, created_at=now, updated_at=now, **_columns(payload, user_id))
@@ -477,10 +480,10 @@ def _store(
 
 
 def store_accounts(payloads: Sequence[dict[str, Any]], *, actor: Actor, now: datetime) -> list[Any]:
-    """Store approved accounts. An account that was linked twice is one row: the newest replaces the others."""
+    """Store approved accounts. For an account that was linked twice, the newest row replaces the others."""
     ids = _store(BankAccount, "account_id", payloads, actor=actor, now=now)
     if not any(MARK in payload for payload in payloads):
-        return ids  # a client's claim replaces nothing
+        return ids  # data that a client sent replaces no other row
     newest_first = BankAccount.objects.filter(user=actor.user, from_provider=True).order_by("-updated_at", "-id")
     replaced = linked_again(newest_first)
     if replaced:

@@ -1,11 +1,11 @@
-"""Identity verification: a person proves who they are to the open-banking provider, and we keep how it went.
+"""Identity verification: the open-banking vendor verifies a person, and the platform stores the progress and result.
 
     requires_input ─┬─> processing ─┬─> verified
                     ├─> expired     ├─> failed
                     └─> canceled    └─> pending_review ──> verified | failed   (a reviewer, with a reason)
 
-`KycVerification.transition_to` is the only place that changes a status. The provider's result arrives in three ways (a
-read of the status, the provider's webhook, the sandbox's page) and goes through `services.apply_state`.
+`KycVerification.transition_to` is the only place that changes a status. The vendor's result arrives by a read of the
+status, by the vendor's webhook, or from the sandbox's page. All three call `services.apply_state`.
 
 Events: `kyc.verification.created`, `kyc.verification.updated`, `kyc.verification.revoked`.
 """

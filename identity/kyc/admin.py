@@ -19,7 +19,7 @@ from identity.kyc.machine import DECISIONS, FAILED, MACHINE, PENDING_REVIEW, REQ
 from identity.kyc.models import KycVerification
 from identity.providers.choice import PROVIDERS
 
-# No law sets this deadline. It is a goal of the back office.
+# An internal goal of the back office. No law sets this deadline.
 REVIEW_DAYS = 7
 
 

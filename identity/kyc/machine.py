@@ -7,14 +7,14 @@ MACHINE = Machine(
     {
         REQUIRES_INPUT: {PROCESSING: Role.SYSTEM, EXPIRED: Role.SYSTEM, CANCELED: Role.EITHER},
         PROCESSING: {VERIFIED: Role.SYSTEM, FAILED: Role.SYSTEM, PENDING_REVIEW: Role.SYSTEM},
-        PENDING_REVIEW: {VERIFIED: Role.EITHER, FAILED: Role.EITHER},  # the first one wins: a reviewer or the vendor
+        PENDING_REVIEW: {VERIFIED: Role.EITHER, FAILED: Role.EITHER},  # reviewer or vendor, the first decides
         VERIFIED: {},
         FAILED: {},
         EXPIRED: {VERIFIED: Role.SYSTEM, FAILED: Role.SYSTEM, PENDING_REVIEW: Role.SYSTEM},  # finished late
         CANCELED: {},
     }
 )
-# How statuses look, those of API keys among them.
+# The colors of statuses, including those of API keys.
 TONES = {
     "good": (VERIFIED, "active"),
     "bad": (FAILED, "revoked"),
@@ -22,11 +22,11 @@ TONES = {
     "ask": (REQUIRES_INPUT,),
 }
 REVIEW_PERMISSION = "identity.review_kycverification"
-# The person may still do something, so a new attempt takes these back.
+# The person can still continue, so a new attempt cancels these.
 OPEN = frozenset({REQUIRES_INPUT, PROCESSING})
-# The provider may still have news.
+# The vendor's result may still change.
 UNDECIDED = OPEN | {PENDING_REVIEW, EXPIRED}
 # The person submitted nothing, so these do not count as attempts.
 UNUSED = frozenset({REQUIRES_INPUT, EXPIRED, CANCELED})
-# Decisions. A reviewer gives a reason for each.
+# Decisions. A reviewer must state a reason for each.
 DECISIONS = frozenset({VERIFIED, FAILED})

@@ -24,7 +24,7 @@ from identity.kyc.machine import (
 )
 from identity.providers.base import NameMatch
 
-REVOKED = "verification_revoked"  # the code in `last_error` of a success that the vendor took back
+REVOKED = "verification_revoked"  # the code in `last_error` if the vendor revoked a success
 
 
 class KycVerification(StatefulModel):
@@ -92,13 +92,13 @@ class KycVerification(StatefulModel):
         return self.status in OPEN
 
     def is_the_same_session(self, *, template_id: str | None, redirect_uri: str | None) -> bool:
-        """Return True if the person can continue: a submitted one continues with any template and address."""
+        """Return True if the person can continue this session. A submitted one ignores the template and the address."""
         wanted = (template_id, redirect_uri)
         return self.is_open and (self.status == PROCESSING or (self.template_id, self.redirect_uri) == wanted)
 
     @property
     def is_taken_back(self) -> bool:
-        """Whether the vendor called the verification a success, and does not any more."""
+        """Whether the vendor revoked its successful result."""
         return self.status == VERIFIED and (self.last_error or {}).get("code") == REVOKED
 
     @property
@@ -106,7 +106,7 @@ class KycVerification(StatefulModel):
         return self.hosted_url if self.is_open else None
 
     def check_transition(self, to: str, actor: Actor) -> InvalidVerificationTransition | None:
-        """Return the error that this transition meets for `actor` now, None when it may be made, given its reason."""
+        """Return the error that prevents this transition for `actor`. Returns None if it is allowed, given a reason."""
         role = MACHINE.moves_from(self.status).get(to)
         if role is None or (role is Role.SYSTEM and not actor.is_system):
             return InvalidVerificationTransition.between(self, to)

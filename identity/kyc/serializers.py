@@ -20,7 +20,7 @@ class VerificationRequestSerializer(serializers.RequestSerializer):
     template_id = serializers.IdField(allow_null=True, default=None, help_text="The vendor's template of the steps.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Refuse a redirect address that no browser should follow from our page."""
+        """Reject a redirect address unless it is http or https with a host and without user information."""
         address = attrs["redirect_uri"]
         if address is None:
             return attrs

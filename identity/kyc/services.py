@@ -18,11 +18,11 @@ from identity.providers.base import SUCCESS, Progress, VerificationState
 from identity.providers.choice import open_banking
 from identity.providers.sandbox import Sandbox
 
-OPEN_HOURS = 24  # how long the hosted page waits for the applicant
-# A polling client must not cause requests to the vendor.
+OPEN_HOURS = 24  # how long the applicant can start on the hosted page
+# Minimum interval of requests to the vendor, so that a polling client does not cause more.
 REFRESH_SECONDS = 10
 
-# Where the provider's progress leads, step by step; each step is a transition with its own history row.
+# The transitions for each progress of the vendor. Each creates its own history row.
 _ROUTE_OF = {
     Progress.WAITING: (),
     Progress.RUNNING: (machine.PROCESSING,),
@@ -43,7 +43,7 @@ _TAKEN_BACK = {"code": REVOKED, "message": "The vendor revoked the verification.
 
 
 def _next_possible_at(user: Any, now: datetime) -> datetime | None:
-    """Return when the person may begin another attempt, None when that is now: a developer may try without end."""
+    """Return the earliest time of the next attempt. Returns None for now, and always in a development sandbox."""
     if Sandbox.name == settings.OPEN_BANKING and settings.ENVIRONMENT != "production":
         return None
     began = KycVerification.objects.filter(user=user, created_at__gt=now - timedelta(days=ATTEMPTS_DAYS))
@@ -55,7 +55,7 @@ def _next_possible_at(user: Any, now: datetime) -> datetime | None:
 def resume_verification(
     *, user: Any, template_id: str | None, redirect_uri: str | None, now: datetime
 ) -> KycVerification | None:
-    """Return the person's open verification if they can go on with it, as the vendor has it; None for a new one.
+    """Return the person's open verification, refreshed, if they can continue it. Returns None for a new one.
 
     Raises ProviderUnavailable.
     """
@@ -71,10 +71,10 @@ def resume_verification(
 def request_verification(
     *, user: Any, key: UUID | None, template_id: str | None, redirect_uri: str | None, now: datetime
 ) -> VerificationState | None:
-    """Ask the provider for a verification, outside any transaction; None when the person has no attempt left.
+    """Create a verification at the vendor, outside of any transaction. Returns None if no attempt is left.
 
-    Its name follows from the Idempotency-Key and from what is stored, so that a request that is sent again gets the
-    same verification. Raises ProviderUnavailable.
+    Its name derives from the Idempotency-Key and the last attempt, so a retry returns the same verification. Raises
+    ProviderUnavailable.
     """
     if _next_possible_at(user, now) is not None:
         return None
@@ -88,12 +88,12 @@ def request_verification(
 def create_verification(
     *, actor: Actor, state: VerificationState | None, template_id: str | None, redirect_uri: str | None, now: datetime
 ) -> KycVerification:
-    """Keep a verification that the provider has begun; an open one of the same person ends. Raises TooManyAttempts.
+    """Store a verification of the vendor, and end an open one of the same person. Raises TooManyAttempts.
 
-    If another request was first, its verification is returned in place of this one.
+    If a concurrent request was first, returns its verification instead.
     """
     with transaction.atomic(savepoint=False):
-        # One at a time per person: attempts are counted and numbered.
+        # Lock the person, so that attempts are counted and numbered correctly.
         get_user_model().objects.select_for_update(no_key=True).get(pk=actor.user.pk)
         next_possible_at = _next_possible_at(actor.user, now)
         if state is None or next_possible_at is not None:
@@ -131,37 +131,37 @@ def _take_back(verification: KycVerification, *, actor: Actor, now: datetime) ->
     if verification.status == machine.REQUIRES_INPUT:
         verification.transition_to(machine.CANCELED, actor=actor, now=now, reason=reason)
         return
-    # A verification that the person has submitted cannot be canceled: it fails.
+    # A submitted verification can't be canceled, so it fails.
     system = Actor(user=None, credential=actor.credential)
     verification.transition_to(machine.FAILED, actor=system, changed_by=actor.name, now=now, reason=reason)
 
 
 def read_verification(verification_id: str, *, user: Any, now: datetime) -> KycVerification:
-    """Return the person's own verification as the provider has it; raises VerificationNotFound, ProviderUnavailable."""
+    """Return the person's own verification, refreshed. Raises VerificationNotFound and ProviderUnavailable."""
     verification = get_by_uuid(KycVerification.objects.filter(user=user), verification_id, VerificationNotFound)
     if verification.status in machine.UNDECIDED and verification.provider == settings.OPEN_BANKING:
         refreshed_before = now - timedelta(seconds=REFRESH_SECONDS)
         stale = KycVerification.objects.filter(refreshed_at__lte=refreshed_before, pk=verification.pk)
-        # One of several concurrent readers asks the vendor; the others get the stored status.
+        # Of several concurrent reads, only one sends a request to the vendor. The others return the stored status.
         if stale.update(refreshed_at=now):
             return refresh_verification(verification, now=now)
     return verification
 
 
 def refresh_verification(verification: KycVerification, *, now: datetime) -> KycVerification:
-    """Ask the provider and store its answer. Raises ProviderUnavailable."""
+    """Read the status from the vendor and store it. Raises ProviderUnavailable."""
     state = open_banking().read_verification(verification.provider_reference)
     return apply_state(verification, state, now=now)
 
 
 def apply_state(verification: KycVerification, state: VerificationState, *, now: datetime) -> KycVerification:
-    """Take a verification to where the provider says it is, never back; return it as it is then."""
+    """Apply the vendor's state with forward transitions only. Return the updated verification."""
     actor = Actor(user=None, credential=f"provider:{verification.provider}")
     with transaction.atomic():
         current = KycVerification.objects.select_for_update().get(pk=verification.pk)
         was_success = current.status == machine.VERIFIED and current.provider_status == SUCCESS
         if was_success and state.progress in _REVOKING:
-            # The vendor took the success back. The status stays: people decide what follows.
+            # The vendor revoked the success. The status stays, because staff decide on the consequences.
             current.provider_status, current.last_error = state.status, _TAKEN_BACK
             current.save(update_fields=["provider_status", "last_error"])
             record_verification_event("revoked", current, now=now)
@@ -185,7 +185,7 @@ def _take_over(verification: KycVerification, state: VerificationState, now: dat
         failed = sorted(name for name, step in state.steps.items() if step in {"failed", "manually_rejected"})
         verification.last_error = {**_ERROR_OF[state.progress], "steps": failed}
     elif state.progress is Progress.PASSED:
-        verification.last_error = None  # an expired one that was finished late
+        verification.last_error = None  # an expired verification can still pass
     verification.save(
         update_fields=["provider_status", "steps", "name_match", "hosted_url", "last_error", "refreshed_at"]
     )
@@ -196,9 +196,9 @@ def _route(status: str, progress: Progress) -> tuple[str, ...]:
         return _ROUTE_OF[progress]
     if status == machine.PROCESSING:
         if progress in {Progress.EXPIRED, Progress.CANCELED}:
-            return (machine.FAILED,)  # it ended on the way: the person had begun
+            return (machine.FAILED,)  # the person had started, so it fails
         return _ROUTE_OF[progress][1:]
-    # The first decision wins: a reviewer's, or the provider's. One that expired may be finished late.
+    # The first decision is final, by a reviewer or the vendor. An expired verification can still be completed.
     is_end = progress in {Progress.PASSED, Progress.FAILED} or (status, progress) == (machine.EXPIRED, Progress.REVIEW)
     return _ROUTE_OF[progress][-1:] if is_end else ()
 
@@ -211,9 +211,7 @@ def _expire(verification: KycVerification, *, now: datetime) -> None:
 
 
 def expire_verifications(*, now: datetime) -> dict[str, int]:
-    """Expire verifications that were not started in time; return the count by name. Each verification is its own
-    transaction.
-    """
+    """Expire verifications that were not started in time, each in its own transaction. Return the count."""
     overdue = KycVerification.objects.filter(status=machine.REQUIRES_INPUT, expires_at__lte=now).order_by("expires_at")
     items = FailedItems("verification", overdue, lease=timedelta(minutes=1))
     count = 0
@@ -231,10 +229,10 @@ def expire_verifications(*, now: datetime) -> dict[str, int]:
 
 
 def receive_event(event: Any, *, now: datetime) -> None:
-    """Act on a provider's event whose origin has been checked: ask the provider how the verification stands.
+    """Process an authenticated event of the vendor: read the verification's status from the vendor.
 
-    Events come more than once and in any order, so only their subject is believed. An event about another subject, or
-    about an unknown verification, is ignored. Raises ProviderUnavailable, and the provider sends it again.
+    Events may be repeated and out of order, so only their verification id is used. Events about anything else are
+    ignored. Raises ProviderUnavailable, so that the vendor sends the event again.
     """
     if not isinstance(event, dict) or event.get("webhook_type") != "IDENTITY_VERIFICATION":
         return

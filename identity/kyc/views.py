@@ -52,7 +52,7 @@ class KycViewSet(ApiViewSet):
         if stored is not None:
             return stored
         require_self(request, body.pop("user_id", request.user.pk))
-        # Requests with one key may each come here at the same time: it is the same verification.
+        # Concurrent requests with the same key create the same verification.
         named = None if key is None else key.key
         current = services.resume_verification(user=request.user, now=timezone.now(), **body)
         if current is not None:
@@ -96,7 +96,7 @@ class KycViewSet(ApiViewSet):
 
 
 class SandboxPage(View):
-    """The sandbox's hosted page: shows a verification and takes its outcome, once. The address is the permission."""
+    """The sandbox's hosted page: shows a verification and accepts its outcome once. Its address is secret."""
 
     http_method_names = ["get", "head", "post"]
 
@@ -113,11 +113,11 @@ class SandboxPage(View):
         if self._is_open(verification):
             played = play(page_token, progress, now=timezone.now())
             services.apply_state(verification, state_of(played), now=timezone.now())
-        # A page that is loaded again must not send the form again.
+        # Redirect, so that a reload of the page doesn't submit the form again.
         return HttpResponseRedirect(request.path, status=303)
 
     def _find(self, page_token: str) -> KycVerification | None:
-        """Return the verification that the address names, where the sandbox is the provider."""
+        """Return the verification of this address, if the sandbox is the vendor."""
         if Sandbox.name != settings.OPEN_BANKING or "\0" in page_token:
             return None
         named = SandboxVerification.objects.filter(page_token=page_token).values("reference")

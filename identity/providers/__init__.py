@@ -1,1 +1,1 @@
-"""Open banking: what the platform asks of a provider, and the providers; `choice` says which one is in use."""
+"""Open banking: the vendor interface and its adapters. `choice` selects the adapter in use."""

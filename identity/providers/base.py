@@ -1,13 +1,13 @@
-"""The API that an open-banking vendor implements.
+"""The interface that an open-banking adapter implements.
 
-Amounts are integer cents. Access tokens are texts that only the encrypted column and a provider ever see; nothing here
-puts one into an error. Every method may raise ProviderUnavailable.
+Amounts are integer cents. Only the encrypted column and an adapter use access tokens, and errors never contain them.
+Every method may raise ProviderUnavailable.
 
-`create_verification` gives the same one again for the same `client_user_id` and template; `create_link_token` with an
-access token is for logging in to its item again. `exchange_public_token` may raise TokenRefused, `list_accounts` and
-`list_transactions` LoginRequired as well. `list_transactions` with `since` returns all that was booked from that day
-on, or raises BankingUnavailable while the provider has not got all of it yet. `remove_item` of a removed item succeeds.
-`verify_event` raises InvalidSignature or TimestampOutOfRange unless the provider itself signed an event just now.
+`create_verification` is idempotent for `client_user_id` and template. `create_link_token` with an access token creates
+a token for a new log-in at its item. `exchange_public_token` may raise TokenRefused. `list_accounts` and
+`list_transactions` may also raise LoginRequired. `list_transactions` with `since` returns all bookings from that day
+on, or raises BankingUnavailable while the vendor doesn't have all of them. `remove_item` is idempotent. `verify_event`
+raises InvalidSignature or TimestampOutOfRange unless the vendor has just signed the event.
 """
 
 from dataclasses import dataclass, field
@@ -17,46 +17,46 @@ from typing import Any, Protocol
 
 from config.clients.provider import ProviderUnavailable
 
-# With all fields of `BankAccountPayload` and `BankTransactionPayload`: they are staged and shown in that form. Fields
-# that a bank does not report are None; not every vendor repeats a booking's item.
+# They have all fields of `BankAccountPayload` and `BankTransactionPayload`, because they are staged and returned in
+# that form. Fields that a bank does not report are None. Some vendors omit a booking's item.
 Account = dict[str, Any]
 Transaction = dict[str, Any]
 
 
 class ItemStatus(StrEnum):
-    """The meaning of a vendor's answer about an item for the person."""
+    """The status of an item, from the vendor's response."""
 
     OK = "ok"
     LOGIN_REQUIRED = "login_required"  # the person can log in again
     GONE = "gone"  # the item can't be used again: link the bank again
     BANK_DOWN = "bank_down"  # try again later
-    INTERNAL = "internal"  # our configuration or our keys are at fault
+    INTERNAL = "internal"  # the configuration or the platform's keys are wrong
 
 
 class TokenRefused(Exception):
-    """The provider does not accept this token: it is unknown, used up, revoked, or another person's."""
+    """The vendor rejects this token: it is unknown, used, revoked, or another person's."""
 
 
 class LoginRequired(Exception):
-    """The item exists, but its bank wants the person to log in again."""
+    """The item exists, but its bank requires a new log-in."""
 
 
 class Progress(StrEnum):
-    WAITING = "waiting"  # time for the applicant to start
+    WAITING = "waiting"  # the applicant has not started
     RUNNING = "running"
     PASSED = "passed"
     FAILED = "failed"
     REVIEW = "review"  # the vendor requests a manual review
     EXPIRED = "expired"
     CANCELED = "canceled"
-    UNKNOWN = "unknown"  # a word that the vendor added after this was written: nothing follows from it
+    UNKNOWN = "unknown"  # a status that the vendor has added since, without any effect
 
 
-SUCCESS = "success"  # Progress.PASSED in the words of every vendor
+SUCCESS = "success"  # Progress.PASSED as every vendor names it
 
 
 class NameMatch(StrEnum):
-    """The provider's word on whether the name that the person gave is that of its sources."""
+    """The vendor's comparison of the person's name with its sources."""
 
     MATCH = "match"
     PARTIAL = "partial"
@@ -66,7 +66,7 @@ class NameMatch(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class VerificationState:
-    """A verification as the provider shows it; `status` and `steps` in the provider's own words."""
+    """A verification at the vendor. `status` and `steps` have the vendor's values."""
 
     reference: str
     progress: Progress
@@ -84,14 +84,14 @@ class LinkToken:
 
 @dataclass(frozen=True, slots=True)
 class LinkedItem:
-    """One log-in at one bank. The token is left out of the text form: dataclasses end up in logs."""
+    """One log-in at one bank. `repr` omits the token, because dataclasses appear in logs."""
 
     access_token: str = field(repr=False)
     item_id: str
 
 
 class OpenBanking(Protocol):
-    """What an adapter implements; it is made without arguments for each request. The module describes the methods."""
+    """The methods of an adapter, which the module describes. Each request creates one without arguments."""
 
     def create_verification(
         self, *, client_user_id: str, template_id: str | None, redirect_uri: str | None
@@ -106,7 +106,7 @@ class OpenBanking(Protocol):
 
 
 class BankingUnavailable(ProviderUnavailable):
-    """`why` contains nothing of the request."""
+    """Set the reason. `why` must contain nothing of the request."""
 
     def __init__(
         self, why: str, headers: dict[str, str] | None = None, *, item_status: ItemStatus = ItemStatus.BANK_DOWN
@@ -116,5 +116,5 @@ class BankingUnavailable(ProviderUnavailable):
 
 
 def booked_since(bookings: list[Transaction], since: date | None) -> list[Transaction]:
-    """Return the bookings from a day on, all of them without one; days of one form compare as texts."""
+    """Return the bookings since a day, or all without one. ISO dates compare as strings."""
     return bookings if since is None else [booking for booking in bookings if booking["date"] >= since.isoformat()]

@@ -11,7 +11,7 @@ PROVIDERS = ("sandbox", "plaid")
 
 
 def open_banking() -> OpenBanking:
-    """Return the provider for one request: its deadline for all calls begins now."""
+    """Return the vendor's adapter for one request. Its deadline for all calls starts now."""
     if settings.OPEN_BANKING in PROVIDERS:
         return Plaid() if settings.OPEN_BANKING == "plaid" else Sandbox()
     adapter: OpenBanking = load_adapter(settings.OPEN_BANKING)

@@ -5,7 +5,7 @@ from identity.providers.base import Progress
 
 class SandboxVerification(models.Model):
     reference = models.CharField(primary_key=True, max_length=64)
-    # The last part of the hosted page's address: everyone who knows it may act as the person.
+    # The last part of the hosted page's address. It is secret: anyone who has it can act as the person.
     page_token = models.CharField(max_length=64, unique=True)
     redirect_uri = models.TextField(null=True)  # noqa: DJ001
     progress = models.CharField(
@@ -21,7 +21,7 @@ class SandboxVerification(models.Model):
 
 
 class SandboxItem(models.Model):
-    """An item at the sandbox. Tokens are kept as SHA-256: a database that leaks holds none."""
+    """An item at the sandbox. Tokens are stored as SHA-256, so a leaked database contains none."""
 
     item_id = models.CharField(primary_key=True, max_length=64)
     public_digest = models.CharField(max_length=64, unique=True)

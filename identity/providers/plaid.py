@@ -1,7 +1,7 @@
-"""Plaid over HTTP (API version 2020-09-14): requests, answers, and what its errors mean to us.
+"""Plaid over HTTP (API version 2020-09-14): requests, responses, and the mapping of errors.
 
-Amounts are read as decimals and turned into cents exactly. An answer that lacks what it must have is a failure of the
-provider, like no answer at all. Logs name the call, the kind of failure and Plaid's own request id, never a body.
+Amounts are read as decimals and converted to cents exactly. A response without required fields counts as a failure,
+like no response at all. Logs contain the call, the kind of failure, and Plaid's request id, never a body.
 """
 
 import logging
@@ -24,14 +24,14 @@ from identity.providers.plaid_events import verify_event
 logger = logging.getLogger("platform.providers")
 
 API_VERSION = "2020-09-14"
-# For everything that one request of ours asks of Plaid: it leaves some of the 30 s that the caller waits at most.
+# For all calls to Plaid within one request. The caller waits at most 30 s, so some time remains.
 TOTAL_SECONDS = 25.0
-# A booking takes up to 2 kB, and a response may have 1 MiB.
+# A booking has up to 2 kB, and a response is limited to 1 MiB.
 TRANSACTIONS_PER_PAGE = 250
 TRANSACTION_PAGES_MAX = 40
 SYNC_TRIES = 3
 CLIENT_NAME_MAX_LENGTH = 30
-RETRY_SECONDS = 60  # when Plaid limits us and does not say for how long
+RETRY_SECONDS = 60  # if Plaid's rate limit has no Retry-After
 
 _LOGIN_CODES = frozenset(
     {
@@ -48,7 +48,7 @@ _REFUSED_CODES = frozenset(
         "USER_ACCOUNT_REVOKED",
     }
 )  # fmt: skip
-# Errors that only the operator can repair. Every code that is in no list counts as a bank that is down.
+# Errors that only the operator can fix. Codes in no list count as an unavailable bank.
 _OUR_CODES = frozenset(
     {
         "INVALID_API_KEYS", "UNAUTHORIZED_ENVIRONMENT", "UNAUTHORIZED_ROUTE_ACCESS", "INVALID_PRODUCT",
@@ -67,14 +67,14 @@ _PROGRESS_OF = {
     "canceled": Progress.CANCELED,
 }
 _NAME_MATCH_OF = {"match": NameMatch.MATCH, "partial_match": NameMatch.PARTIAL, "no_match": NameMatch.NO_MATCH}
-# In these a step has not been worked on yet.
+# States of a step that has not started.
 _UNTOUCHED = frozenset({"active", "waiting_for_prerequisite", "not_applicable", "skipped"})
-# Plaid's codes are upper case. Any other value in their place, such as a token, is not repeated.
+# Plaid's codes are upper case. Any other value, such as a token, must not appear in logs.
 _WORD = re.compile(r"[A-Z][A-Z0-9_]{0,63}", re.ASCII)
 
 
 class PlaidRefusal(base.BankingUnavailable):
-    """Plaid answered with one of its errors: `word` is its own name for it."""
+    """Plaid's response is an error. `word` is Plaid's error code."""
 
     def __init__(self, word: str, answer: ProviderAnswer, headers: dict[str, str]) -> None:
         status = base.ItemStatus.INTERNAL if word in _OUR_CODES else base.ItemStatus.BANK_DOWN
@@ -83,12 +83,12 @@ class PlaidRefusal(base.BankingUnavailable):
 
 
 class Plaid:
-    """Plaid as a provider; `identity.providers.base` documents each method."""
+    """The adapter for Plaid. `identity.providers.base` documents the methods."""
 
     name = "plaid"
 
     def __init__(self) -> None:
-        """Start the clock for everything that will be asked."""
+        """Start the deadline for all calls."""
         self._deadline = time.monotonic() + TOTAL_SECONDS
 
     def create_verification(
@@ -111,7 +111,7 @@ class Plaid:
         return _verification(self._ask("/identity_verification/get", {"identity_verification_id": reference}))
 
     def webhook_key(self, key_id: str) -> dict[str, Any] | None:
-        """Return the public key (JWK) that signs events under this id; None when Plaid knows no such key."""
+        """Return the public key (JWK) with this id, which signs events. Returns None for an id that Plaid rejects."""
         try:
             return _object(self._ask("/webhook_verification_key/get", {"key_id": key_id}), "key")
         except PlaidRefusal as refusal:
@@ -144,7 +144,7 @@ class Plaid:
         return [_account(entry, item) for entry in _objects(document, "accounts")]
 
     def list_transactions(self, access_token: str, *, since: date | None = None) -> list[Transaction]:
-        # When the bookings change while we page, Plaid demands to begin again from the first page.
+        # If bookings change while the pages are read, Plaid requires a restart from the first page.
         for _ in range(SYNC_TRIES):
             try:
                 return base.booked_since(self._sync(access_token, has_history=since is not None), since)
@@ -154,9 +154,10 @@ class Plaid:
         raise base.BankingUnavailable("the transactions keep changing", {"Retry-After": str(RETRY_SECONDS)})
 
     def _sync(self, access_token: str, *, has_history: bool) -> list[Transaction]:
-        """Page through the item's whole feed of changes once; return what it adds up to.
+        """Read all pages of the item's changes once. Return the resulting bookings.
 
-        With `has_history` only once Plaid has fetched the item's history: at first it returns no bookings, or 30 days.
+        With `has_history`, raises BankingUnavailable until Plaid has fetched the item's history. Before that, Plaid
+        returns no bookings, or 30 days.
         """
         bookings: dict[str, Transaction] = {}
         body: dict[str, Any] = {"access_token": access_token, "count": TRANSACTIONS_PER_PAGE}
@@ -181,7 +182,7 @@ class Plaid:
             logger.info("the item was gone already")
 
     def _ask(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Send one request; raises BankingUnavailable, and with a token in it TokenRefused or LoginRequired."""
+        """Send one request. Raises BankingUnavailable. With a token, also raises TokenRefused or LoginRequired."""
         remaining = self._deadline - time.monotonic()
         if remaining <= 0:
             raise base.BankingUnavailable("it took too long")
@@ -199,7 +200,7 @@ class Plaid:
             )
         except ProviderError as error:
             logger.warning("plaid %s: %s", path, error.word)
-            raise base.BankingUnavailable(error.word) from None  # the cause's message may quote the request
+            raise base.BankingUnavailable(error.word) from None  # the message of the cause may contain the request
         document = _read(answer)
         if answer.status == 200 and document is not None:
             return document
@@ -225,12 +226,12 @@ def _when_to_come_back(word: str, answer: ProviderAnswer, document: dict[str, An
 
 
 def _word(value: Any) -> str:
-    """Return a code of Plaid's if it looks like one: what it says goes into logs and messages."""
+    """Return a valid error code of Plaid. Returns a fixed text for anything else, because codes appear in logs."""
     return value if isinstance(value, str) and _WORD.fullmatch(value) else "an unknown error"
 
 
 def _read(answer: ProviderAnswer) -> dict[str, Any] | None:
-    """Return the answer's object with decimals for numbers; None for anything else."""
+    """Return the response's JSON object, with Decimal for floats. Returns None for anything else."""
     try:
         document = answer.json(parse_float=Decimal)
     except ProviderError:
@@ -272,7 +273,7 @@ def _moment(document: dict[str, Any], name: str) -> datetime:
 
 
 def _cents(document: dict[str, Any], name: str, currency: str | None) -> int | None:
-    """Return an amount in the currency's minor unit; smaller fractions, which investments have, are rounded half up."""
+    """Return an amount in the currency's minor unit. Smaller fractions, as investments have, are rounded half up."""
     value = document.get(name)
     if value is None:
         return None
@@ -281,7 +282,7 @@ def _cents(document: dict[str, Any], name: str, currency: str | None) -> int | N
     try:
         units = Decimal(value).scaleb(exponent_of(currency))
         cents = int(units.quantize(Decimal(1), rounding=ROUND_HALF_UP))
-    except ArithmeticError:  # so large that even a decimal ends
+    except ArithmeticError:  # too large for Decimal
         _unreadable(name)
     return cents if abs(cents) <= INT64_MAX else _unreadable(name)
 
@@ -339,7 +340,7 @@ def _verification(document: dict[str, Any]) -> VerificationState:
     status = _text(document, "status", longest=64)
     progress = _PROGRESS_OF.get(status, Progress.UNKNOWN)
     steps = {str(name): str(state) for name, state in _object(document, "steps").items()}
-    # The terms come first and prove nothing; once any other step was worked on, the person is on their way.
+    # Accepting the terms comes first and proves nothing. After any other step, the person has started.
     begun = any(state not in _UNTOUCHED for name, state in steps.items() if name != "accept_tos")
     if progress is Progress.WAITING and begun:
         progress = Progress.RUNNING
@@ -354,7 +355,7 @@ def _verification(document: dict[str, Any]) -> VerificationState:
 
 
 def name_match_of(document: dict[str, Any]) -> NameMatch:
-    """Return the summary of `kyc_check.name`; there is none before the person has given their name."""
+    """Return the summary of `kyc_check.name`. UNKNOWN until the person has entered their name."""
     check = document.get("kyc_check")
     name = check.get("name") if isinstance(check, dict) else None
     summary = name.get("summary") if isinstance(name, dict) else None

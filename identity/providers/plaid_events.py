@@ -1,7 +1,7 @@
-"""Whether an event really comes from Plaid: its ES256 token names the body's hash and the moment.
+"""Verify that an event is from Plaid: its ES256 token has the hash of the body and the time.
 
-The key is fetched by its id and cached for 1 hour. An id that Plaid does not know is cached for 1 minute, so that
-invented ids do not become a stream of requests.
+The key is fetched by its id and cached for 1 hour. An unknown id is cached for 1 minute, so that invented ids don't
+cause many requests.
 """
 
 import time
@@ -28,13 +28,13 @@ _REMEMBERED_MAX = 256
 FetchKey = Callable[[str], dict[str, Any] | None]
 
 
-_keys: dict[str, tuple[Any, float]] = {}  # by id, until when: the key, None for an id that is not one
+_keys: dict[str, tuple[Any, float]] = {}  # by id: the key, None for an unknown id, and its expiry
 
 
 def verify_event(token: str, body: bytes, *, now: datetime, fetch_key: FetchKey) -> None:
-    """Raise InvalidSignature unless `token` signs `body`, TimestampOutOfRange when it did so more than 5 min from now.
+    """Raise InvalidSignature unless `token` signs `body`, TimestampOutOfRange if the time differs by more than 5 min.
 
-    `fetch_key` returns the JWK of a key id, or None. Its exceptions propagate: the event will be sent again.
+    `fetch_key` returns the JWK of a key id, or None. Its exceptions propagate, so that Plaid sends the event again.
     """
     key = _key(_key_id_of(token), fetch_key)
     if key is None:
@@ -51,7 +51,7 @@ def verify_event(token: str, body: bytes, *, now: datetime, fetch_key: FetchKey)
 
 
 def _key_id_of(token: str) -> str:
-    """Return the key id in the token's header, which must say ES256."""
+    """Return the key id in the token's header. Its algorithm must be ES256."""
     if not 0 < len(token) <= _TOKEN_MAX_LENGTH:
         raise InvalidSignature("Send the provider's signature in Plaid-Verification.")
     try:

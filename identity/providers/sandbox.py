@@ -1,12 +1,12 @@
-"""The built-in provider: deterministic, offline, and with the manners of a real one.
+"""The built-in vendor: deterministic, offline, and realistic.
 
-Verifications are played on a page of ours (`identity.kyc.views`). Bank data is derived from the public token and the
-day alone (`sandbox_bank`), so the same token text gives the same accounts on every machine:
+A page of the platform completes verifications (`identity.kyc.views`). Bank data derives only from the public token and
+the day (`sandbox_bank`), so the same token gives the same accounts on every machine:
 
-- `public-sandbox-<text>` is exchanged once. A text that begins with `login-required` gives an item that cannot be read
-  until a link token in update mode was asked for, which here counts as the person having logged in again.
-- `gig` or `overdrawn` as a word of the text (between hyphens) chooses how the person lives; else a salary comes in.
-- `access-sandbox-demo` always works; any other access token only if it was issued here and not removed.
+- `public-sandbox-<text>` is exchanged once. If the text begins with `login-required`, the item requires a new
+  log-in. Creating a link token in update mode counts as that log-in.
+- The words `gig` and `overdrawn` of the text (between hyphens) select the persona. Otherwise, it has a salary.
+- `access-sandbox-demo` always works. Any other access token works until its item is removed.
 """
 
 import secrets
@@ -28,7 +28,7 @@ DEMO_ITEM = "item-sandbox-demo"
 
 _PUBLIC_PREFIX = "public-sandbox-"
 _STEPS = ("accept_tos", "kyc_check", "documentary_verification", "selfie_check")
-# How an outcome reads in the words that Plaid uses too, so that a client sees one vocabulary.
+# The outcomes with Plaid's names, so that clients see the same values.
 _WORD_OF = {
     Progress.WAITING: "active",
     Progress.PASSED: "success",
@@ -112,7 +112,7 @@ class Sandbox:
 
 
 def play(page_token: str, progress: Progress, *, now: datetime) -> SandboxVerification:
-    """Play the person: end the verification with an outcome, once; return it as it is then."""
+    """Complete a verification with an outcome, at most once. Return its current state."""
     waiting = SandboxVerification.objects.filter(page_token=page_token, progress=Progress.WAITING)
     waiting.update(progress=progress, completed_at=now)
     return SandboxVerification.objects.get(page_token=page_token)
@@ -121,7 +121,7 @@ def play(page_token: str, progress: Progress, *, now: datetime) -> SandboxVerifi
 def state_of(session: SandboxVerification) -> VerificationState:
     progress = Progress(session.progress)
     steps = dict.fromkeys(_STEPS, "waiting_for_prerequisite" if progress is Progress.WAITING else "success")
-    # The outcome shows in the last step; before that, the first one waits for the person.
+    # The last step has the outcome. Until then, the first step waits for the person.
     steps[_STEPS[0 if progress is Progress.WAITING else -1]] = _WORD_OF[progress]
     return VerificationState(
         reference=session.reference,

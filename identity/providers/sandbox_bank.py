@@ -1,9 +1,9 @@
-"""The bank of the sandbox: three kinds of people, and what goes in and out of their accounts up to today.
+"""The sandbox's bank: three kinds of people, and the bookings of their accounts up to today.
 
-Everything follows from the item's id and the day: a day's bookings are the same whenever they are read, and the
-balances agree with them. Three accounts belong to an item. The current account has cycles of two weeks. Each begins
-with a payday and ends with a transfer that restores the first balance. So a balance is known from its own cycle, for
-any number of earlier ones. The card is paid on the first of each month, for the month before.
+All data derives from the item's id and the day, so the bookings of a day never change, and the balances match them. An
+item has three accounts. The checking account has cycles of two weeks. Each starts with a payday and ends with a
+transfer that restores the initial balance. So a balance depends only on its own cycle, regardless of earlier ones. The
+card is paid on the first of each month, for the previous month.
 """
 
 from collections.abc import Iterator
@@ -32,14 +32,14 @@ _MERCHANTS = (
 
 @dataclass(frozen=True, slots=True)
 class Persona:
-    """A way of life: ranges in cents, from which each item has numbers of its own."""
+    """A kind of person: ranges in cents, from which each item gets its own amounts."""
 
     pay_cents: tuple[int, int] | None  # every two weeks
     gig_cents: tuple[int, int] | None  # for a day's work, on three days of seven
     rent_cents: tuple[int, int]
-    rest_cents: tuple[int, int]  # the balance of the checking account when a payday comes
+    rest_cents: tuple[int, int]  # the balance of the checking account before a payday
     savings_cents: tuple[int, int]
-    # The account that receives a surplus and covers a deficit at the end of each two weeks.
+    # The counterparty that receives a surplus, or covers a shortfall, at the end of each cycle.
     surplus: tuple[str, str] = ("Nest Egg Invest", "transfer_out")
     shortfall: tuple[str, str] = ("Family Transfer", "transfer_in")
 
@@ -62,7 +62,7 @@ PERSONAS = {
 
 @dataclass(frozen=True, slots=True)
 class Booking:
-    """One line of a statement; `cents` are positive when money left the account."""
+    """One line of a statement. `cents` is positive for outgoing money."""
 
     day: date
     merchant: str
@@ -71,7 +71,7 @@ class Booking:
 
 
 def item_id_of(public_token: str, text: str) -> str:
-    """Return the id of the item that a public token stands for; a word of its text chooses the persona."""
+    """Return the id of a public token's item. A word in `text` selects the persona."""
     digest = digest_of(public_token)[:24]
     persona = next((word for word in text.split("-") if word in PERSONAS), SALARY)
     return f"{_ITEM_PREFIX}{digest}" if persona == SALARY else f"{_ITEM_PREFIX}{persona}-{digest}"
@@ -82,7 +82,7 @@ def persona_of(item_id: str) -> Persona:
 
 
 def accounts_of(item_id: str, today: date) -> list[Account]:
-    """Return the three accounts; what is booked today is pending, and in no balance but what is available."""
+    """Return the three accounts. Today's bookings are pending, and affect only the available balance."""
     checking, pending = _balance_of(item_id, today)
     savings = _between(item_id, "savings", persona_of(item_id).savings_cents)
     bought = [booking for booking in _purchases(item_id, today.replace(day=1)) if booking.day <= today]
@@ -116,7 +116,7 @@ def accounts_of(item_id: str, today: date) -> list[Account]:
 
 
 def transactions_of(item_id: str, today: date) -> list[Transaction]:
-    """Return what was booked on the last `HISTORY_DAYS` days, newest first; today's bookings are pending."""
+    """Return the bookings of the last `HISTORY_DAYS` days, newest first. Today's bookings are pending."""
     first = today - timedelta(days=HISTORY_DAYS - 1)
     booked = [("checking", booking) for booking in _current_account(item_id, first, today)]
     booked += [("credit card", booking) for booking in _card(item_id, first, today)]
@@ -134,14 +134,14 @@ def _current_account(item_id: str, first: date, last: date) -> Iterator[Booking]
 
 
 def _balance_of(item_id: str, today: date) -> tuple[int, int]:
-    """Return the balance of the current account without today's bookings, and what goes out today."""
+    """Return the balance of the checking account without today's bookings, and today's outgoing cents."""
     cycle = _cycle(item_id, _payday_before(today))
     balance = _rest_of(item_id) - sum(booking.cents for booking in cycle if booking.day < today)
     return balance, sum(booking.cents for booking in cycle if booking.day == today and booking.cents > 0)
 
 
 def _cycle(item_id: str, payday: date) -> list[Booking]:
-    """Return the bookings from one payday until the day before the next, in their order."""
+    """Return the bookings of one cycle, from a payday to the day before the next, in order."""
     rest = balance = _rest_of(item_id)
     bookings: list[Booking] = []
     for number in range(CYCLE_DAYS):
@@ -159,7 +159,7 @@ def _cycle(item_id: str, payday: date) -> list[Booking]:
 
 
 def _day(item_id: str, day: date, *, is_payday: bool) -> Iterator[Booking]:
-    """Give what a day brings to the current account, but for what follows from its balance."""
+    """Yield a day's bookings of the checking account, except fees and transfers that depend on the balance."""
     persona, seed = persona_of(item_id), f"{item_id}/{day}"
     if is_payday and persona.pay_cents is not None:
         yield Booking(day, "Northwind Payroll", "income", -_between(item_id, "pay", persona.pay_cents))
@@ -203,7 +203,7 @@ def _purchases(item_id: str, month: date) -> Iterator[Booking]:
 
 
 def _transaction(item_id: str, subtype: str, booking: Booking, today: date) -> Transaction:
-    name = f"{item_id}/{subtype}/{booking.day}/{booking.merchant}"  # a merchant books once a day
+    name = f"{item_id}/{subtype}/{booking.day}/{booking.merchant}"  # at most one booking per merchant and day
     return {
         "transaction_id": f"tx_{digest_of(name)[:24]}",
         "account_id": _account_id(item_id, subtype),
@@ -219,7 +219,7 @@ def _transaction(item_id: str, subtype: str, booking: Booking, today: date) -> T
 
 
 def _payday_before(day: date) -> date:
-    """Return the last payday, which the day itself may be."""
+    """Return the last payday on or before a day."""
     return day - timedelta(days=(day - _A_PAYDAY).days % CYCLE_DAYS)
 
 
@@ -237,5 +237,5 @@ def _between(seed: str, name: str, limits: tuple[int, int]) -> int:
 
 
 def _number(seed: str, name: str, below: int) -> int:
-    """Return the number (from 0, less than `below`) that a seed always has under this name."""
+    """Return a deterministic number from 0 to `below` - 1 for a seed and a name."""
     return int.from_bytes(sha256(f"{seed}/{name}".encode()).digest()[:8], "big") % below
