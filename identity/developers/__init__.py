@@ -1,6 +1,6 @@
-"""The developers' page: keys, OAuth clients, webhooks, events and the log of requests, in a browser, without a script.
+"""The developers' pages: keys, OAuth clients, webhooks, events, and the request log. They work without JavaScript.
 
-It has no rules of its own. The API's serializers parse the forms and its services answer them, with the second factor
-where they require it, for the logged-in person's own account alone. A secret stands on the answer to the form that made
-it, and nowhere else.
+The pages have no rules of their own. The API's serializers validate the forms, and its services execute them, with the
+same second factor requirements and only for the logged-in account. A secret appears only on the page that follows its
+creation.
 """

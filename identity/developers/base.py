@@ -1,4 +1,4 @@
-"""Shared parts of these pages: access, answers to forms, and errors."""
+"""Shared parts of the developers' pages: access, form responses, and errors."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -31,7 +31,7 @@ TABS = (
 
 
 def credential_of(request: HttpRequest) -> Credential:
-    """Return what a session is to the services: the account itself, logged in."""
+    """Return the credential of a session for the services: the account itself, logged in."""
     person: Any = request.user
     return Credential("session", "developers", person.pk, second_factor=gave_second_factor(request))
 
@@ -42,18 +42,18 @@ def actor_on(request: HttpRequest) -> Actor:
 
 
 def whole(text: str) -> int | str:
-    """Return the number that a text spells; another text as it is, which a serializer refuses."""
+    """Return the parsed number. Returns any other string unchanged, which a serializer then rejects."""
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else text
 
 
 def page_of(rows: QuerySet[Any], offset: int, limit: int = ROWS) -> tuple[Sequence[Any], int | None]:
-    """Return a page of ordered rows, and where the next one begins, None at the end."""
+    """Return a page of ordered rows and the offset of the next page, None on the last page."""
     rows_read = list(rows[offset : offset + limit + 1])
     return rows_read[:limit], offset + limit if len(rows_read) > limit else None
 
 
 def moment_text(moment: datetime) -> str:
-    """Return a moment as these pages show it: `31 January 2026, 12:00 UTC`."""
+    """Return a time in the format of these pages: `31 January 2026, 12:00 UTC`."""
     return f"{date_format(moment, 'j F Y, H:i')} UTC"
 
 
@@ -63,7 +63,7 @@ def offset_in(request: HttpRequest) -> int:
 
 
 class _Limited(View):
-    """Counts as the API does, and shows its errors on a page."""
+    """Applies the rate limits of the API, and shows its errors on a page."""
 
     def dispatch(self, request: HttpRequest, *args: Any, **parts: Any) -> HttpResponseBase:
         try:
@@ -78,16 +78,16 @@ class _Limited(View):
 
 
 class DeveloperPage(LoginRequiredMixin, _Limited):
-    """A page with forms. Each of its buttons posts `do`, the name of one of `buttons`.
+    """A page with forms. Each button posts `do` with one of the names in `buttons`.
 
-    A button's method returns what is said of it, and the page is shown again, or a page of its own.
+    The method with that name returns a message, after which the page is shown again, or a response.
     """
 
     template_name: ClassVar[str]
     buttons: ClassVar[Sequence[str]] = ()
 
     def facts(self, request: HttpRequest, **parts: str) -> dict[str, Any]:  # noqa: ARG002
-        """Return what the page shows; `parts` are those of its address."""
+        """Return the template context. `parts` are the arguments of the URL."""
         return {}
 
     def get(self, request: HttpRequest, **parts: str) -> HttpResponse:
@@ -116,7 +116,7 @@ class DeveloperPage(LoginRequiredMixin, _Limited):
 
 
 class SecretPage(DeveloperPage):
-    """Shows secrets once, after the redirect of the form that made them: reloading makes nothing again."""
+    """Shows secrets once, after the redirect of their form, so that a reload doesn't create another one."""
 
     template_name = "developers/secret.html"
 
@@ -130,9 +130,9 @@ class SecretPage(DeveloperPage):
 
 
 def show_secrets(request: HttpRequest, title: str, secrets: dict[str, str | None], **facts: Any) -> HttpResponse:
-    """Redirect to the one page on which these are shown; the session, which is encrypted, holds them until then.
+    """Redirect to the page that shows these secrets once. The encrypted session stores them until then.
 
-    `facts` are what else the page shows, as JSON has it.
+    `facts` are further JSON values for the page.
     """
     known = {name: secret for name, secret in secrets.items() if secret is not None}
     waiting = request.session.get(_SECRETS, [])

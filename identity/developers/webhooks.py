@@ -25,7 +25,7 @@ from config.webhooks.serializers import (
 )
 from identity.developers.base import DeveloperPage, credential_of, moment_text, offset_in, page_of, show_secrets, whole
 
-EVENTS_LOOKED_AT = 10_000  # the newest, for what no index finds
+EVENTS_LOOKED_AT = 10_000  # the newest events that a search without an index reads
 
 
 def _endpoint_fields(request: HttpRequest) -> dict[str, Any]:
@@ -50,7 +50,7 @@ def _show_secret(request: HttpRequest, endpoint: Endpoint) -> HttpResponse:
 
 
 def _type_choices(request: HttpRequest, current: Sequence[str]) -> dict[str, Any]:
-    """Return the types of events for the form's checkboxes: as they were sent, else as they are."""
+    """Return the event types for the form's checkboxes: the submitted selection, or the current one."""
     was_sent = "reach" in request.POST
     chosen = request.POST.getlist("event_types") if was_sent else [name for name in current if name != "*"]
     is_all = request.POST.get("reach") != "some" if was_sent else "*" in current
@@ -72,7 +72,7 @@ class WebhooksPage(DeveloperPage):
 
 
 class WebhookPage(DeveloperPage):
-    """One endpoint: its status, its secret with a pending rotation, and its deliveries."""
+    """A webhook endpoint: its status, its secret with a pending rotation, and its deliveries."""
 
     template_name = "developers/webhook.html"
     buttons = ("test", "redeliver", "rotate", "change", "enable", "disable", "remove")
@@ -138,7 +138,7 @@ class WebhookPage(DeveloperPage):
 
 
 class EventsPage(DeveloperPage):
-    """The feed, newest first; about one record, or of one request."""
+    """The event feed, newest first. Filters by a record or by a request."""
 
     template_name = "developers/events.html"
 
@@ -157,10 +157,10 @@ class EventsPage(DeveloperPage):
 
 
 def _newest(account_id: int, before: int | None, *, about: str, request_id: str) -> QuerySet[Event]:
-    """Select an account's published events, or those before a number, newest first.
+    """Select an account's published events, newest first, optionally before a sequence number.
 
-    `about` names a member of their objects and its value (`application_id:0193…`), `request_id` the request that led to
-    them: what has them is looked for among the newest EVENTS_LOOKED_AT.
+    `about` is a field of their objects with its value (`application_id:0193…`). `request_id` is the request that caused
+    them. Both filters search only the newest EVENTS_LOOKED_AT events.
     """
     own = Event.objects.filter(account_id=account_id, sequence__isnull=False)
     if before is not None:
@@ -172,7 +172,7 @@ def _newest(account_id: int, before: int | None, *, about: str, request_id: str)
         own = own.filter(request_id=queryable(request_id))
     if about:
         name, _, value = queryable(about).partition(":")
-        spelled = (f'"{name}":"{value}"', f'"{name}":{value},', f'"{name}":{value}}}')  # a text, or a number
+        spelled = (f'"{name}":"{value}"', f'"{name}":{value},', f'"{name}":{value}}}')  # a string, or a number
         named = reduce(or_, (Q(text__contains=text) for text in spelled))
         own = own.annotate(text=Cast("object", TextField())).filter(named)
     return own.order_by("-sequence")

@@ -1,4 +1,4 @@
-"""OAuth clients: those that operators make, and those that a logged-in account registers for itself."""
+"""OAuth clients that operators create, and OAuth clients that an account registers for itself."""
 
 import re
 import secrets
@@ -26,7 +26,7 @@ from identity.access.second_factor import require_second_factor
 
 _URI = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]+", re.ASCII)  # RFC 3986, without a fragment
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_LABEL = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"  # RFC 1123, and the underscore that browsers accept
+_LABEL = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"  # RFC 1123, and the underscore, which browsers accept
 _DOMAIN = re.compile(rf"(?=.{{1,254}}\Z){_LABEL}(?:\.{_LABEL})*\.?")
 CLIENTS_MAX = 20  # per account
 
@@ -39,7 +39,7 @@ class ClientScopes(BaseScopes):  # type: ignore[misc]
         return [scope for scope in application.scopes if scope in SCOPES] if application is not None else []
 
     def get_default_scopes(self, application: Any = None, *_args: Any, **_options: Any) -> list[str]:
-        # For a client that names none (RFC 6749, 3.3): the least that it may read, or nothing, which is refused.
+        # Default for a request without scopes (RFC 6749, 3.3): the first read scope. Without one, the request fails.
         available = self.get_available_scopes(application)
         return [scope for scope in SCOPES if scope.endswith(":read") and scope in available][:1]
 
@@ -47,7 +47,7 @@ class ClientScopes(BaseScopes):  # type: ignore[misc]
 def create_client(
     *, name: str, redirect_uris: list[str], scopes: list[str], public: bool, owner: User | None = None
 ) -> tuple[OAuthClient, str | None]:
-    """Make a client; return it and its secret, shown this once (None: public). Raises ValidationError, NameTaken."""
+    """Create a client. Return it and its secret, None for a public client. Raises ValidationError and NameTaken."""
     unknown = sorted(set(scopes) - set(SCOPES))
     if unknown or not scopes:
         raise ValidationError(f"Unknown scope: {', '.join(unknown) or 'none given'}. Known: {', '.join(SCOPES)}.")
@@ -81,12 +81,12 @@ def in_order(scopes: list[str]) -> list[str]:
 
 
 def check_client_names(**_options: Any) -> list[checks.CheckMessage]:
-    """List the OAuth clients whose names look like another's: version 1.0 let two of them be made at once."""
+    """List the OAuth clients with similar names. Version 1.0 permitted them in concurrent requests."""
     return check_keys(OAuthClient.objects.all())
 
 
 def check_redirect(address: str) -> None:
-    """Raise ValidationError unless codes may be sent to this URI: https, or http on the loopback (RFC 8252)."""
+    """Raise ValidationError unless a redirect URI is https, or http on the loopback (RFC 8252)."""
     if not _URI.fullmatch(address):
         raise ValidationError(
             f"{address} must contain only the characters of RFC 3986, without a fragment. Percent-encode others."
@@ -107,7 +107,7 @@ def check_redirect(address: str) -> None:
 
 
 def _is_host(netloc: str, host: str) -> bool:
-    """Return whether this is a domain name or an IP address without a zone; raises ValueError for another address."""
+    """Return whether this is a domain name or an IP address without a zone. Raises ValueError for a bad IP address."""
     if "[" in netloc or host.removesuffix(".").rpartition(".")[2].isdigit():
         return "%" not in host and bool(ip_address(host))
     for label in host.lower().split("."):
@@ -122,11 +122,11 @@ def clients_of(owner: Any) -> QuerySet[OAuthClient]:
 
 
 def create_own_client(actor: Actor, *, now: datetime, **facts: Any) -> OAuthClient:
-    """Raises SecondFactorRequired, ValidationFailed for what is not fit, or when the account has CLIENTS_MAX."""
+    """Create a client. Raises SecondFactorRequired, and ValidationFailed for invalid fields or above CLIENTS_MAX."""
     require_second_factor(actor)
     _check_redirects(facts)
     with transaction.atomic():
-        User.objects.select_for_update(no_key=True).only("pk").get(pk=actor.user.pk)  # which makes the number exact
+        User.objects.select_for_update(no_key=True).only("pk").get(pk=actor.user.pk)  # for an exact count
         if clients_of(actor.user).count() >= CLIENTS_MAX:
             raise ValidationFailed(f"An account has at most {CLIENTS_MAX} OAuth clients.")
         try:
@@ -141,9 +141,9 @@ def create_own_client(actor: Actor, *, now: datetime, **facts: Any) -> OAuthClie
 
 
 def change_own_client(actor: Actor, client_id: str, *, changes: dict[str, Any], now: datetime) -> OAuthClient:
-    """Change `name`, `redirect_uris` or `scopes`; what people have consented to stays as it was.
+    """Change `name`, `redirect_uris` or `scopes`. Existing consents don't change.
 
-    Raises SecondFactorRequired, NotFound, ValidationFailed.
+    Raises SecondFactorRequired, NotFound, and ValidationFailed.
     """
     require_second_factor(actor)
     with transaction.atomic():
@@ -166,8 +166,9 @@ def change_own_client(actor: Actor, client_id: str, *, changes: dict[str, Any], 
 
 
 def rotate_own_secret(actor: Actor, client_id: str, *, now: datetime) -> OAuthClient:
-    """Give a client a new secret; the old one ends at once. Raises SecondFactorRequired, NotFound, RecordNotEditable
-    for a public client, which has none.
+    """Set a new secret for a client. The old one becomes invalid immediately.
+
+    Raises SecondFactorRequired and NotFound. Raises RecordNotEditable for a public client, which has no secret.
     """
     require_second_factor(actor)
     with transaction.atomic():
@@ -181,7 +182,7 @@ def rotate_own_secret(actor: Actor, client_id: str, *, now: datetime) -> OAuthCl
 
 
 def delete_own_client(actor: Actor, client_id: str, *, now: datetime) -> None:
-    """Remove a client with everything that people let it do. Raises SecondFactorRequired, NotFound."""
+    """Delete a client and revoke all access that people granted to it. Raises SecondFactorRequired and NotFound."""
     require_second_factor(actor)
     with transaction.atomic():
         client = load_own_client(actor.user, client_id, locked=True)
@@ -198,7 +199,7 @@ def load_own_client(owner: Any, client_id: str, *, locked: bool = False) -> OAut
 
 
 def _check_redirects(facts: dict[str, Any]) -> None:
-    """Raise ValidationFailed, with the pointer, for a redirect URI that is not allowed."""
+    """Raise ValidationFailed, with the index, for a redirect URI that is not allowed."""
     for position, address in enumerate(facts.get("redirect_uris", ())):
         try:
             check_redirect(address)

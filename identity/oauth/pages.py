@@ -1,4 +1,4 @@
-"""The pages of OAuth that a person sees: consent, and what they have consented to. They work without JavaScript."""
+"""The OAuth pages for people: consent, and granted access. They work without JavaScript."""
 
 from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -33,7 +33,7 @@ NONCE_MAX = 255  # the grant's column requires a value; a request without `openi
 
 
 class ConsentForm(AllowForm):  # type: ignore[misc]
-    """A person's answer: of the scopes that were asked for, the client gets those that are left ticked."""
+    """A person's response: of the requested scopes, the client gets those that remain checked."""
 
     omits_redirect_uri = forms.BooleanField(required=False, widget=forms.HiddenInput())
     granted = forms.MultipleChoiceField(
@@ -43,14 +43,14 @@ class ConsentForm(AllowForm):  # type: ignore[misc]
     nonce = forms.CharField(required=False, max_length=NONCE_MAX, widget=forms.HiddenInput())
 
     def clean_client_id(self) -> str:
-        """Refuse a client that was deleted while the person looked at the page."""
+        """Reject a client that was deleted after the page was shown."""
         client_id: str = self.cleaned_data["client_id"]
         if not OAuthClient.objects.filter(client_id=client_id).exists():
             raise forms.ValidationError("Client not found.")
         return client_id
 
     def clean(self) -> dict[str, Any]:
-        """Narrow `scope` to what was granted; nothing granted is a refusal."""
+        """Limit `scope` to the granted scopes. Without any, the response is a denial."""
         answer: dict[str, Any] = super().clean()
         granted = [scope for scope in answer.get("scope", "").split() if scope in answer.get("granted", ())]
         return {**answer, "scope": " ".join(granted), "allow": bool(answer.get("allow") and granted)}
@@ -63,7 +63,7 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
     _omits_redirect_uri = False
 
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        # No parameter of the client's decides that a person need not be asked.
+        # Remove client parameters that could skip the consent.
         parameters = request.GET.copy()
         for unwanted in ("prompt", "approval_prompt", "request", "claims", "resource"):
             parameters.pop(unwanted, None)
@@ -71,7 +71,7 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
         return super().get(request, *args, **kwargs)
 
     def validate_authorization_request(self, request: HttpRequest) -> Any:
-        """Also reject, at the client's own address, a challenge that is too long for its column."""
+        """Reject a challenge that is too long for its column, with a redirect to the client."""
         scopes, credentials = super().validate_authorization_request(request)
         self._destination = credentials["redirect_uri"]
         if len(credentials.get("code_challenge") or "") > CHALLENGE_MAX:
@@ -91,7 +91,7 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
     def create_authorization_response(
         self, request: HttpRequest, scopes: str, credentials: dict[str, Any], allow: bool
     ) -> Any:
-        """Tell the validator, by an attribute of its request, that the client relies on its default `redirect_uri`."""
+        """Set an attribute of the validator's request if the client uses its default `redirect_uri`."""
         credentials["omits_redirect_uri"] = self._omits_redirect_uri
         return super().create_authorization_response(request, scopes, credentials, allow)
 
@@ -100,7 +100,7 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
         return super().error_response(error, application, **options)
 
     def form_invalid(self, form: Any) -> HttpResponseBase:  # noqa: ARG002
-        """Say that the form is not the one that the page had, or that its client is gone."""
+        """Respond that the form was changed, or that its client was deleted."""
         error = InvalidRequestError(description="The form was not complete, or the application is no longer known.")
         return self.render_to_response({"error": error}, status=400)
 
@@ -115,7 +115,7 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
     def redirect(self, redirect_to: str, application: OAuthClient | None) -> HttpResponseBase:
         """Redirect to the client, with `iss` also in errors (RFC 9207, section 2).
 
-        The client's own query is returned byte for byte; oauthlib encodes it again.
+        The client's own query stays unchanged byte for byte, because oauthlib would encode it differently.
         """
         answer = parse_qsl(urlsplit(redirect_to).query, keep_blank_values=True)
         for pair in parse_qsl(urlsplit(self._destination).query, keep_blank_values=True):
@@ -127,7 +127,7 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
         return super().redirect(named, application)
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        """Answer, and let the form's answer travel to the client: browsers hold redirects against `form-action`."""
+        """Add the client to `form-action`: browsers also apply this policy to the redirect after the form."""
         user: Any = request.user
         if user.is_authenticated and has_one(user) and not gave_second_factor(request):
             return redirect_to_login(request.get_full_path(), reverse("mfa_reauthenticate"))
@@ -143,7 +143,7 @@ class ConsentPage(AuthorizationView):  # type: ignore[misc]
 
 
 class GrantsPage(LoginRequiredMixin, ListView):  # type: ignore[type-arg]
-    """Access on behalf of a person: authorized apps, and the partner that made their account; a button ends each."""
+    """Access on behalf of a person: authorized apps, and the partner that created the account. Buttons end each."""
 
     template_name = "oauth/grants.html"
     context_object_name = "clients"

@@ -16,10 +16,10 @@ from identity.access.second_factor import any_has_one
 
 
 class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
-    """Codes are django-oauth-toolkit's grants; what they are exchanged for are token families of ours.
+    """Stores codes as grants of django-oauth-toolkit, and exchanges them for the platform's token families.
 
-    A code makes one family: its grant is deleted in the transaction that makes the family, and of parallel uses one
-    finds the grant. A code that comes again ends the family that it made (RFC 6749, section 4.1.2).
+    A code creates one family. The same transaction deletes the grant, so only one of several concurrent uses finds it.
+    A second use of a code revokes the family that it created (RFC 6749, section 4.1.2).
     """
 
     def validate_client_id(self, client_id: str, request: Any, *args: Any, **kwargs: Any) -> bool:
@@ -32,7 +32,7 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
         return False
 
     def save_authorization_code(self, client_id: str, code: dict[str, str], request: Any, *args: Any) -> None:
-        """Store the code; without `redirect_uri` if the authorization request had none."""
+        """Store the code. If the authorization request had no `redirect_uri`, store none."""
         super().save_authorization_code(client_id, code, request, *args)
         if getattr(request, "omits_redirect_uri", False):
             Grant.objects.filter(code=code["code"]).update(redirect_uri="")
@@ -42,7 +42,7 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
     ) -> bool:
         """Raise InvalidGrantError unless both requests have the same `redirect_uri` (RFC 6749, section 4.1.3).
 
-        A request that omits it may be followed by one that contains the client's default.
+        If the authorization request had none, the token request may contain the client's default.
         """
         stored = self._grant(code, request).redirect_uri
         is_missing = bool(stored) and request.using_default_redirect_uri
@@ -89,7 +89,7 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
         return scopes
 
     def save_bearer_token(self, token: dict[str, Any], request: Any, *_args: Any, **_kwargs: Any) -> None:
-        """Put tokens of ours into the answer; InvalidGrantError: a parallel request with the same code came first."""
+        """Add the platform's tokens to the response. Raises InvalidGrantError if a concurrent request used the code."""
         scope = " ".join(request.scopes)
         try:
             if request.grant_type == "refresh_token":
@@ -106,17 +106,17 @@ class PlatformValidator(OAuth2Validator):  # type: ignore[misc]
             grant = Grant.objects.filter(code=request.code, application=request.client).first()
             if grant is None or not grant.delete()[0]:
                 raise InvalidToken
-            # `ConsentPage` required the factor that the account had then.
+            # `ConsentPage` required the second factor that the account had at that time.
             has_factor = any_has_one(user=request.user, created_at__lte=grant.created)
             family = {"client": request.client, "scope": scope, "code_sha256": digest_of(request.code)}
             family["second_factor"] = has_factor
             return tokens.start_family(user=request.user, now=timezone.now(), **family)
 
     def invalidate_authorization_code(self, *_args: Any, **_kwargs: Any) -> None:
-        """Do nothing: the code was used up with the tokens that it gave."""
+        """Do nothing: the exchange has already deleted the code."""
 
     def revoke_token(self, token: str, _token_type_hint: str, request: Any, *_args: Any, **_kwargs: Any) -> None:
-        """End the family of an access or refresh token of this client; any other string is accepted (RFC 7009)."""
+        """Revoke the family of this client's access or refresh token. Ignores any other string (RFC 7009)."""
         now = timezone.now()
         tokens.revoke_refresh_token(token, client=request.client, now=now)
         try:

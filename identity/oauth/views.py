@@ -48,7 +48,7 @@ _REVOCATION = oauth2.RevocationEndpoint(_validator)
 
 
 class StrictFormParser(BaseParser):
-    """HTML forms in UTF-8, each member given once (RFC 6749, section 3.2)."""
+    """Parses HTML forms in UTF-8. Rejects repeated fields (RFC 6749, section 3.2)."""
 
     media_type = "application/x-www-form-urlencoded"
 
@@ -105,7 +105,7 @@ class OAuthViewSet(ApiViewSet):
 
     @staticmethod
     def _ask(question: Any, request: ApiRequest, body: dict[str, str]) -> str:
-        """Ask oauthlib; return the text of a success, raise OAuthError for anything else."""
+        """Process a request with oauthlib. Return the body of a success. Raises OAuthError for all other responses."""
         headers = {"HTTP_AUTHORIZATION": _basic_credentials(request.META.get("HTTP_AUTHORIZATION", ""))}
         try:
             _, text, status = question(settings.BASE_URL, "POST", list(body.items()), headers)
@@ -118,13 +118,13 @@ class OAuthViewSet(ApiViewSet):
 
 
 def _basic_credentials(header: str) -> str:
-    """Return the header with its scheme as django-oauth-toolkit compares it; "" for what cannot be Basic."""
+    """Return the header with the scheme as django-oauth-toolkit compares it, "" for invalid Basic credentials."""
     scheme, _, credentials = header.partition(" ")
     return f"Basic {credentials.strip()}" if scheme.lower() == "basic" and credentials.isascii() else ""
 
 
 def _render(error: Exception, context: dict[str, Any]) -> HttpResponse:
-    """Say `invalid_request` of a body that cannot be read, as the protocol does."""
+    """Respond with `invalid_request` to an unreadable body, as the protocol requires."""
     known = as_api_error(error)
     if isinstance(known, _BODY_ERRORS):
         error = OAuthError("invalid_request", 400, str(known))

@@ -1,4 +1,4 @@
-"""The settings of staff sign-in, read at the start. A wrong one raises ImproperlyConfigured with one sentence."""
+"""The settings of staff single sign-on, read at startup. Raises ImproperlyConfigured for invalid ones."""
 
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -12,7 +12,7 @@ _GROUPS = (REVIEWER, SUPPORT, OPERATIONS)
 
 
 class Issuer(NamedTuple):
-    """An OpenID Connect issuer exactly as it names itself, and this installation's client there."""
+    """An OpenID Connect issuer with its exact name, and this installation's client there."""
 
     url: str
     client_id: str
@@ -34,7 +34,7 @@ def check(issuer: Issuer | None, groups: dict[str, str], *, passwords: bool, bre
 
 
 def issuer_at(name: str, *, https_only: bool) -> Issuer | None:
-    """Return the issuer of `https://client:secret@issuer/path`. No sentence repeats the value: it has a secret."""
+    """Return the issuer of `https://client:secret@issuer/path`. Error messages never contain the value."""
     value = environment.secret_address(name, "https://client:secret@issuer.example/path", ("http", "https"))
     if not value:
         return None
@@ -50,7 +50,7 @@ def issuer_at(name: str, *, https_only: bool) -> Issuer | None:
 
 
 def mapped_groups(name: str) -> dict[str, str]:
-    """Return our group by the issuer's group."""
+    """Return the platform's group by the issuer's group."""
     groups: dict[str, str] = {}
     for member in environment.listing(name):
         theirs, is_pair, ours = (part.strip() for part in member.rpartition("="))

@@ -7,7 +7,7 @@ from config.core.ids import uuid7
 
 
 class StaffIdentity(models.Model):
-    """A person at the issuer, by the subject that it never gives to another person, and their account here."""
+    """An account and its person at the issuer, identified by the issuer's permanent subject."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="staff_identities")
@@ -32,7 +32,7 @@ class IssuerSessionQuerySet(models.QuerySet["IssuerSession"]):
 
 
 class IssuerSession(models.Model):
-    """A page session that began with a log-in at the issuer. The session has this row's id, and ends with it."""
+    """A page session from a log-in at the issuer. The session stores this row's id, and ends with the row."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     identity = models.ForeignKey(StaffIdentity, on_delete=models.PROTECT, related_name="sessions")

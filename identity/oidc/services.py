@@ -1,7 +1,7 @@
 """The account, the groups, and the sessions of a person who logs in at the issuer.
 
-An account is matched by issuer and subject alone. The first log-in needs a waiting invitation of staff for an address
-that the issuer has verified. No log-in makes a superuser.
+An account is matched only by issuer and subject. The first log-in requires an open staff invitation for an address that
+the issuer has verified. A log-in never makes a superuser.
 """
 
 from datetime import datetime, timedelta
@@ -38,13 +38,13 @@ from identity.oidc.client import configured, groups_of, subject_of
 from identity.oidc.models import IssuerSession, StaffIdentity
 
 _CREDENTIAL = "issuer"
-_LOGOUT_SLACK = timedelta(minutes=1)  # clocks differ
-_CODE = "token_code"  # a purpose of one-time links
+_LOGOUT_SLACK = timedelta(minutes=1)  # tolerance for clock differences
+_CODE = "token_code"  # the purpose of these one-time links
 CODE_LASTS = timedelta(minutes=2)
 
 
 class LogInRefused(Exception):
-    """The issuer knows the person, and they may not log in here. `str()` is for them, `word` for the log."""
+    """A person with a valid log-in at the issuer has no access here. `str()` is the message, `word` is for the log."""
 
     def __init__(self, word: str, text: str) -> None:
         super().__init__(text)
@@ -59,9 +59,10 @@ class NotInvited(LogInRefused):
 
 
 def log_in_person(claims: dict[str, Any], *, now: datetime) -> tuple[User, IssuerSession]:
-    """Return the account of a person and their new session, with the groups that the claims give. Raises LogInRefused.
+    """Return the account of a person and a new session, and set the groups from the claims. Raises LogInRefused.
 
-    The groups are removed even if the log-in is refused. An account that is closed or no longer staff gets none.
+    Groups are removed even if the log-in is refused. A disabled account, or one that is no longer staff, gets no
+    groups.
     """
     subject, wanted = subject_of(claims), _mapped_groups(claims)
     with transaction.atomic():
@@ -87,7 +88,7 @@ def _mapped_groups(claims: dict[str, Any]) -> set[str]:
 
 
 def _set_groups(user: User, wanted: set[str]) -> None:
-    """Give exactly the wanted ones of the groups that the settings map; other groups stay."""
+    """Set the account's groups to `wanted`, among the groups that the settings map. Other groups stay."""
     mapped = Group.objects.filter(name__in=settings.STAFF_OIDC_GROUPS.values())
     has = set(user.groups.filter(pk__in=mapped).values_list("name", flat=True))
     user.groups.remove(*mapped.filter(name__in=has - wanted))
@@ -100,7 +101,7 @@ def _link(subject: str, claims: dict[str, Any], *, now: datetime) -> StaffIdenti
     invitation = waiting_for_staff(email, now=now)
     if invitation is None:
         raise NotInvited("no_invitation")
-    # An account that only claims the address, and never confirmed it, is not the person's.
+    # An account with this address counts only if it confirmed the address, or an operator set it.
     known = [account for account in accounts_with(email) if owns(account, email) or is_set_by_operator(account, email)]
     user = known[0] if known else _make_account(email)
     if user.is_superuser or StaffIdentity.objects.filter(issuer=configured().url, user=user).exists():
@@ -127,7 +128,7 @@ def _make_account(email: str) -> User:
     user = User(username=get_adapter().generate_unique_username([email]))
     user.set_unusable_password()
     user.save()
-    if not confirm(user, email):  # a closed account has this address
+    if not confirm(user, email):  # another account, such as a disabled one, has this address
         raise NotInvited("address_of_another")
     return user
 
@@ -135,8 +136,8 @@ def _make_account(email: str) -> User:
 def session_ended(request: HttpRequest, user: Any) -> bool:
     """Return whether a page session of a logged-in account must end.
 
-    A session from the issuer ends with its row. Another session of staff ends after the same 8 hours, and at once where
-    staff have no password.
+    A session from the issuer ends with its row. Other sessions of staff also end after 8 hours, or immediately if staff
+    can't use passwords.
     """
     identifier, now = request.session.get(ISSUER_SESSION), timezone.now()
     if identifier is not None:
@@ -150,7 +151,7 @@ def session_ended(request: HttpRequest, user: Any) -> bool:
 
 @receiver(user_logged_out, dispatch_uid="end-issuer-session")
 def _end_own_session(*, request: HttpRequest, **_signal: Any) -> None:
-    """End the row of a session whose person logs out here, and the tokens from its codes."""
+    """At a log-out, end the row of the issuer's session and the tokens that its codes created."""
     identifier = request.session.get(ISSUER_SESSION)
     session = IssuerSession.objects.filter(pk=UUID(identifier)).first() if identifier is not None else None
     if session is not None and session.ended_at is None:
@@ -160,12 +161,12 @@ def _end_own_session(*, request: HttpRequest, **_signal: Any) -> None:
 
 
 def make_code(session_id: str, *, now: datetime) -> str:
-    """Return a code that `POST /v1/auth/token` exchanges once for tokens that end with this session."""
+    """Return a one-time code for `POST /v1/auth/token`. Its tokens end with this session."""
     return make_link(_CODE, email="", subject=session_id, lasts=CODE_LASTS, now=now)
 
 
 def exchange_code(code: str, *, now: datetime) -> TokenPair | None:
-    """Return the tokens of a code from `make_code`; None if it is unknown, used, or expired, or its session ended."""
+    """Exchange a code of `make_code`. Returns None if it is unknown, used, or expired, or if its session has ended."""
     with transaction.atomic():
         try:
             link = use_link(code, _CODE, now=now)
@@ -179,10 +180,10 @@ def exchange_code(code: str, *, now: datetime) -> TokenPair | None:
 
 
 def log_out_person(claims: dict[str, Any], *, now: datetime) -> int:
-    """End what a logout token names: sessions by subject, session id, or both, and log-ins of the API.
+    """End the sessions that a logout token identifies by subject or session id, and the account's API log-ins.
 
-    A token with a subject also ends the person's sessions by password. A repeated token ends no later session.
-    Returns the number of ended sessions of the issuer.
+    A token with a subject also ends the person's password sessions. A repeated token doesn't end later sessions.
+    Returns the number of ended issuer sessions.
     """
     until = _issued_at(claims) + _LOGOUT_SLACK
     named = Q(identity__issuer=configured().url, began_at__lte=until)
@@ -209,7 +210,7 @@ def log_out_person(claims: dict[str, Any], *, now: datetime) -> int:
 
 
 def _end_password_sessions(user_id: int, *, until: datetime) -> None:
-    """End an account's page sessions that began by then without the issuer."""
+    """End an account's password sessions that began by then."""
     keys = UserSession.objects.filter(user=user_id).values("session_key")
     for session in Session.objects.filter(session_key__in=keys):
         held = session.get_decoded()
@@ -218,7 +219,7 @@ def _end_password_sessions(user_id: int, *, until: datetime) -> None:
 
 
 def unlink(user: User, *, by: Actor, now: datetime) -> None:
-    """Forget who an account is at the issuer, and end its sessions. The next log-in there needs an invitation."""
+    """Remove an account's link to the issuer, and end its sessions. The next log-in there requires an invitation."""
     with transaction.atomic():
         identities = StaffIdentity.objects.filter(user=user)
         TokenFamily.objects.filter(user=user, ends_at__isnull=False).revoke(now=now)
