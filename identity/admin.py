@@ -1,4 +1,4 @@
-"""People at the back office, and what they call with. Secrets are shown once and never again."""
+"""Admin pages of accounts and their credentials. They show a secret only once."""
 
 from datetime import timedelta
 from typing import Any
@@ -33,11 +33,11 @@ from identity.kyc import admin as kyc_admin
 from identity.models import ApiKey, OAuthClient, SigningKey, User
 from identity.oidc.services import unlink
 
-# Django looks for an app's admin here; the packages have theirs next to their models.
+# Django imports only this module of an app. Each package has its own admin module.
 __all__ = ["accounts_admin", "bank_admin", "kyc_admin"]
 
 EXPIRING_DAYS = 14
-EDIT = "edit"  # the query parameter that asks for the form
+EDIT = "edit"  # the query parameter that opens the form
 
 
 def _forget_device(_request: HttpRequest, person: Any, _form: SeenForm) -> str:
@@ -52,7 +52,7 @@ def _unlink(request: HttpRequest, person: Any, _form: SeenForm) -> str:
 
 
 class _OperatorsName:
-    """Checks the user name that an operator types; an old name that no longer conforms may stay."""
+    """Validates the user name that an operator enters. An unchanged old name is always valid."""
 
     def clean_username(self) -> str:
         form: Any = self
@@ -125,7 +125,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         return found, has_duplicates
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
-        """Show the account without its password to those who may only look."""
+        """Hide the password from staff with view permission only."""
         if obj is None:
             return super().get_fieldsets(request, obj)
         if self.has_change_permission(request, obj):
@@ -142,7 +142,7 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
         ]
 
     def formfield_for_manytomany(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """Let groups be ticked; they are the only source of permissions."""
+        """Show groups as checkboxes. Only groups grant permissions."""
         if db_field.name == "groups":
             options["widget"] = forms.CheckboxSelectMultiple
         return super().formfield_for_manytomany(db_field, request, **options)
@@ -154,12 +154,12 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     def group_names(self, record: Any) -> SafeString | str:
         return ", ".join(map(str, record.groups.all())) or NOTHING
 
-    # Accounts are added and edited by those who may. No account can be deleted: its records refer to it.
+    # Staff with the permission can add and edit accounts. Accounts can't be deleted, because records refer to them.
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
         return DjangoUserAdmin.has_add_permission(self, request)
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Show a person's page as a summary, even to those who may edit it, until they ask for the form."""
+        """Show the account as a summary at first, even to staff who can edit it. They open the form with EDIT."""
         summary = request.method == "GET" and self.is_record_page(request) and EDIT not in request.GET
         return DjangoUserAdmin.has_change_permission(self, request, obj) and not summary
 
@@ -178,7 +178,7 @@ admin.site.unregister(Group)
 
 @admin.register(Group)
 class GroupAdmin(ReadOnlyAdmin):
-    """The groups of staff. Migrations grant their permissions; the person's page has the membership."""
+    """The groups of staff. Migrations grant their permissions. The account's page shows its groups."""
 
     list_display = ("name", "members")
     ordering = ("name",)
@@ -200,7 +200,7 @@ def _live(*conditions: Q) -> Q:
 
 
 def _expiring() -> QuerySet[ApiKey]:
-    """Return the keys that are due for rotation: the queue counts them and its list shows them."""
+    """Return the keys that expire soon. The queue counts them, and its list shows them."""
     now = timezone.now()
     return ApiKey.objects.usable_at(now).filter(expires_at__lte=now + timedelta(days=EXPIRING_DAYS))
 
@@ -236,7 +236,7 @@ class RotateForm(SeenForm):
 
 
 def _rotate(request: HttpRequest, key: ApiKey, form: RotateForm) -> HttpResponse | str:
-    """Make the successor: shown once to its owner, and never to another person who rotates it."""
+    """Create a successor. Only the owner sees it: other staff create one that the owner collects."""
     grace_days = form.cleaned_data["grace_days"]
     if key.owner_id != request.user.pk:
         fresh = offer_successor(key, now=timezone.now(), grace_days=grace_days)
@@ -356,7 +356,7 @@ class SigningKeyAdmin(ReadOnlyAdmin):
 
 @admin.register(OAuthClient)
 class OAuthClientAdmin(NamedRecords):
-    """Third parties' programs: where they send people back to, and what they may ask for. Never their secrets."""
+    """OAuth clients: their redirect URIs and scopes, without secrets."""
 
     list_display = ("name", "client_id", "client_type", "created")
     list_filter = ("client_type",)

@@ -35,7 +35,7 @@ from identity.oauth.clients import create_client
 from identity.providers.base import Progress
 from identity.providers.sandbox import Sandbox, play, state_of
 
-# So long ago that it does not count among the attempts of these days.
+# Long enough ago not to count as a recent attempt.
 _VERIFIED_DAYS_AGO = 40
 # The demo's open items stay open for more than a day.
 _OPEN_DAYS = 365
@@ -120,7 +120,7 @@ def _finish(verification: KycVerification, progress: Progress, *, now: datetime)
 
 @transaction.atomic
 def _offer_key(owner: Any, *, now: datetime) -> None:
-    """Make a key of an older integration, and its successor, which waits for its owner to collect it."""
+    """Create an old key with a successor that the owner can collect."""
     old = create_api_key(owner=owner, name="Older integration", scopes=["offers:read"], now=now).record
     grace = _COLLECT_GRACE_DAYS
     _keep_key(demo_ids.KEY_TO_COLLECT, owner, name=old.name, now=now, replaces=old, collect_grace_days=grace)
@@ -128,14 +128,14 @@ def _offer_key(owner: Any, *, now: datetime) -> None:
 
 
 def _make_partner(partner: Any, *, now: datetime) -> None:
-    """Make the demo account a partner with two customers, with keys, OAuth clients and an invitation of its own.
+    """Make the demo account a partner with two customers, and create its keys, OAuth clients, and an invitation.
 
-    First of all: ids of accounts are numbers, and the examples name the customers.
+    It runs first, because the examples contain the customers' ids, which are sequential numbers.
     """
     if ManagedAccount.objects.filter(partner=partner).exists():
         return
     partner.groups.add(Group.objects.get(name=PARTNER))
-    actor = Actor(user=User.objects.get(pk=partner.pk), credential="demo")  # with the permissions of its new group
+    actor = Actor(user=User.objects.get(pk=partner.pk), credential="demo")  # reload the permissions
     for number in (1, 2):
         make_account(actor, external_id=f"customer-{number}", email=None, name=None, now=now)
     for identifier, name in ((demo_ids.KEY_TO_ROTATE, "Shop"), (demo_ids.KEY_TO_REVOKE, "Old shop")):
@@ -160,7 +160,7 @@ def _keep_key(
         id=identifier,
         owner=owner,
         name=name,
-        digest=digest_of(secrets.token_urlsafe(32)),  # their texts are unknown
+        digest=digest_of(secrets.token_urlsafe(32)),  # the plain keys are unknown
         secret=secrets.token_urlsafe(32),
         scopes=["offers:read"],
         created_at=now,

@@ -7,7 +7,7 @@ from config.core.lifecycle import InvalidTransition, RecordNotEditable
 
 ATTEMPTS_MAX = 3  # verifications of one person in ATTEMPTS_DAYS
 ATTEMPTS_DAYS = 30
-# The error names of RFC 6749, each with the API's code.
+# The error codes of RFC 6749, each with the API's code.
 _OAUTH_CODES = {"invalid_client": AuthenticationRequired.code, "invalid_grant": InvalidToken.code}
 
 
@@ -21,7 +21,7 @@ class VerificationNotFound(ApiError):
 
 
 class InvalidVerificationTransition(InvalidTransition, RecordNotEditable):
-    """A transition that the verification's status, or the one who asks, does not allow now."""
+    """The status of the verification, or the caller's role, doesn't permit the transition."""
 
 
 class TooManyAttempts(ApiError):
@@ -45,7 +45,7 @@ class RelinkRequired(ApiError):
 
 
 class TokenNotAccepted(ValidationFailed):
-    """A public token or an access token that the provider, or we, do not take; it names `field`, never the token."""
+    """The vendor or the platform rejects a public token or an access token. The error has `field`, never the token."""
 
     def __init__(self, field: str) -> None:
         message = "The vendor does not accept this token."
@@ -75,10 +75,10 @@ class ErasureNotPossible(ApiError):
 
 
 class OAuthError(ApiError):
-    """An error in the form of RFC 6749, section 5.2, with our members added to `error`."""
+    """An error in the format of RFC 6749, section 5.2, with the API's fields next to `error`."""
 
     def __init__(self, word: str, status: int, message: str = "") -> None:
-        """Take the protocol's word; the status is 401 for a client that failed to authenticate, 400 otherwise."""
+        """Set the protocol's error code. The status is 401 for a failed client authentication, otherwise 400."""
         headers = {"WWW-Authenticate": 'Basic realm="oauth"'} if status == AuthenticationRequired.status else None
         super().__init__(
             message or f"The authorization server rejects the request: {word.replace('_', ' ')}.", headers=headers

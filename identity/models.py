@@ -1,4 +1,4 @@
-"""Django finds the tables of an app in this module; the packages define them."""
+"""The models of the app, imported from its packages for Django."""
 
 from identity.access.consents import Consent
 from identity.access.models import (

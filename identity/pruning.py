@@ -12,22 +12,22 @@ from identity.access.tokens import ACCESS_SECONDS, REFRESH_DAYS
 from identity.models import Invitation, IssuerSession, OneTimeLink, RefreshToken, TokenFamily, UsedSignature, User
 
 INVITATION_KEPT_DAYS = 30  # the invited address is personal data
-UNCONFIRMED_DAYS = 7  # longer than the link lasts by which an address is confirmed
+UNCONFIRMED_DAYS = 7  # longer than the validity of the confirmation link
 
 
 def _older(model: Any, name: str, moment: str, *, days: int = 0) -> Rule:
-    """Return the rule by which a row goes so many days after the moment in its column."""
+    """Return a rule that deletes rows so many days after the time in a column."""
     return Rule(model, name, lambda now: model.objects.filter(**{f"{moment}__lte": now - timedelta(days=days)}))
 
 
 def _ended_families(now: datetime) -> Any:
-    """Select log-ins without a token that can be refreshed; a partner's have none, and last as long as their token."""
+    """Select log-ins without a refresh token. A partner's have none, and last as long as their access token."""
     lasts = Q(actor__isnull=False, created_at__gt=now - timedelta(seconds=ACCESS_SECONDS))
     return TokenFamily.objects.filter(refresh_tokens__isnull=True).exclude(lasts)
 
 
 def _unconfirmed(now: datetime) -> Any:
-    """Select accounts without a confirmed address, a log-in, and any record."""
+    """Select accounts without a confirmed address, a log-in, or any record."""
     addresses = EmailAddress.objects.filter(user=OuterRef("pk"))
     made_before = now - timedelta(days=UNCONFIRMED_DAYS)
     accounts = User.objects.filter(
@@ -45,14 +45,14 @@ RULES = (
     _older(UsedSignature, "used_signatures", "expires_at"),
     _older(OneTimeLink, "one_time_links", "expires_at"),
     _older(Session, "sessions", "expire_date"),
-    # Only grants are used of the toolkit's tables; the tokens are ours.
+    # Only the grants of the toolkit are used. The platform has its own tokens.
     _older(oauth.Grant, "oauth_grants", "expires"),
     _older(oauth.AccessToken, "oauth_access_tokens", "expires"),
     _older(oauth.IDToken, "oauth_id_tokens", "expires"),
     _older(oauth.DeviceGrant, "oauth_device_grants", "expires"),
     _older(oauth.RefreshToken, "oauth_refresh_tokens", "created", days=REFRESH_DAYS),
     _older(Invitation, "invitations", "expires_at", days=INVITATION_KEPT_DAYS),
-    # The record of a session, with its IP address, ends with the session.
+    # A session's record has an IP address, so it is deleted with the session.
     Rule(
         UserSession,
         "user_sessions",

@@ -9,7 +9,7 @@ from identity.models import ApiKey, Invitation, ManagedAccount, RefreshToken, Us
 
 
 def forget_checks(*, now: datetime) -> dict[str, int]:  # noqa: ARG001  the signature of every worker
-    """Let no process of this server go on with a key or a log-in that has just ended; others notice in seconds."""
+    """Clear the credential cache of this process. Other processes reject an ended credential within seconds."""
     forget_credentials()
     return {}
 

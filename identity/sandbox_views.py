@@ -1,4 +1,4 @@
-"""Ending verifications and asking for log-ins by hand, of a developer's own account in the sandbox."""
+"""Complete verifications and require bank log-ins manually, for a developer's own account in the sandbox."""
 
 from typing import Any
 

@@ -74,7 +74,7 @@ class AccountInvitationViewSet(ApiViewSet):
 
 
 class ManagedAccountViewSet(ApiViewSet):
-    """Accounts that a partner makes for its own customers, and tokens with which it acts for them."""
+    """Accounts that a partner creates for its customers, and tokens with which it acts on their behalf."""
 
     tag = "accounts"
 

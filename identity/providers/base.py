@@ -1,4 +1,4 @@
-"""The interface that an open-banking adapter implements.
+"""The methods and types of an open-banking adapter.
 
 Amounts are integer cents. Only the encrypted column and an adapter use access tokens, and errors never contain them.
 Every method may raise ProviderUnavailable.

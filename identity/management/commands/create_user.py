@@ -54,7 +54,7 @@ class Command(JsonCommand):
 
 
 def _check_same(existing: User, wanted: User, password: str, groups: list[Group]) -> None:
-    """Raise CommandError unless the account that is there has all that was asked for; it may have more."""
+    """Raise CommandError if the existing account lacks something that the options require. It may have more."""
     differs = {
         "password": not existing.check_password(password),
         "email": bool(wanted.email) and not is_named(existing, wanted.email),

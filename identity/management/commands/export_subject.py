@@ -21,7 +21,7 @@ class Command(JsonCommand):
         parser.add_argument("--to", required=True, type=Path, help="The file to create; it must not exist.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Write the zip, which only its owner can read. A file that is not complete is deleted."""
+        """Write the zip, readable only by its owner. Deletes an incomplete file."""
         number = parse_positive_int64(options["user_id"])
         if number is None or not User.objects.filter(pk=number).exists():
             raise CommandError(f"Account {options['user_id']} not found.")

@@ -9,7 +9,7 @@ from identity.accounts.seeds import hash_codes
 
 
 class Command(JsonCommand):
-    """Encrypt everything with the first of FIELD_ENCRYPTION_KEYS; name what no key opens, and end with status 1."""
+    """Encrypt all data with the first of FIELD_ENCRYPTION_KEYS. Lists undecryptable data and exits with status 1."""
 
     help = (
         "Re-encrypt every encrypted value with the first key of FIELD_ENCRYPTION_KEYS, bound to its row. After "
@@ -24,7 +24,7 @@ class Command(JsonCommand):
     fault_count = "unreadable"
 
     def run(self, **_options: Any) -> dict[str, Any]:
-        hash_codes(apps)  # seeds of version 1.0 are unbound
+        hash_codes(apps)  # seeds of version 1.0 have no binding
         rotated = rotate()
         names = [{"kind": value.kind, "record_id": value.record_id} for value in rotated.unreadable]
         return {

@@ -18,10 +18,9 @@ CONSUMER, STAFF = "demo", "admin"
 
 
 class Command(JsonCommand):
-    """Values that cannot be read back from the database (passwords, the key) are stored in `demo.json`, to be printed
-    again.
+    """Stores values in `demo.json` that the database has only as hashes (passwords, the key), to print them again.
 
-    Scripts read there how to log in, and where.
+    Scripts read the credentials and the address from there.
     """
 
     help = "Create demo data once, and print how to log in. Development only."
@@ -44,7 +43,7 @@ class Command(JsonCommand):
         if ApiKey.objects.usable_at(now).filter(pk=kept.get("api_key_id", ""), owner=consumer).exists():
             result |= {name: kept[name] for name in ("api_key_id", "api_key", "api_secret")}
         else:
-            ApiKey.objects.filter(owner=consumer, name="Demo").update(name_key=None)  # its text is lost
+            ApiKey.objects.filter(owner=consumer, name="Demo").update(name_key=None)  # its plain text is lost
             issued = create_api_key(owner=consumer, name="Demo", scopes=None, now=now)
             result |= {"api_key_id": issued.record.pk, "api_key": issued.key, "api_secret": issued.secret}
         result |= {"staff_username": STAFF, "staff_password": staff_password}
@@ -55,7 +54,7 @@ class Command(JsonCommand):
 
 
 def _keep(path: Path, result: dict[str, Any]) -> None:
-    """Write the file whole or not at all, for its owner alone."""
+    """Write the file atomically, readable only by its owner."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.touch(mode=0o600)
     draft.write_text(json.dumps(result))
@@ -63,7 +62,7 @@ def _keep(path: Path, result: dict[str, Any]) -> None:
 
 
 def _account(username: str, password: str | None, *, staff: bool) -> tuple[User, str]:
-    """Return the account and its password, which is set again if it is unknown."""
+    """Return the account and its password. If the password is unknown, sets a new one."""
     user = User.objects.filter(username=username).first() or User(username=username, is_staff=staff, is_superuser=staff)
     if password is None or not user.check_password(password):
         password = secrets.token_urlsafe(9)
