@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import pytest
 from django.utils import translation
 
-from config.core.currencies import number_in_words
+from config.core.currencies import amount_in_words, number_in_words
 from credit.core.annex_i import KEY_PARTS, ROWS
 from credit.core.apr import eu_annex_iii, in_month, month_of
 from credit.core.quotes import Instalment
@@ -125,3 +125,12 @@ def test_every_row_of_annex_i_has_its_place():
         assert parts[row.part] in f"{label['part']} ", row
         words = {word.lower()[:5] for word in re.findall(r"\w{3,}", row.title)}
         assert words & {word.lower()[:5] for word in re.findall(r"\w{3,}", label["label"])}, (row.title, label)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_pdf_shows_every_column_of_the_payments(tmp_path, language):
+    loan = form(language)
+    text = " ".join(pages_of(loan, tmp_path))
+    with translation.override(language):
+        principals = [amount_in_words(row.principal_cents, "EUR").replace("\u00a0", " ") for row in loan.schedule]
+    assert [amount for amount in principals if amount not in text] == []
