@@ -98,20 +98,25 @@ def in_words(agreement: Any) -> dict[str, Any]:
     """
     starts_on = agreement.starts_on if isinstance(agreement, Agreement) else agreement.as_of
     currency = agreement.terms.get("currency")
-    meant = (
-        gettext("The cost of the credit as a yearly rate."),
-        gettext("Interest and all other costs of the credit.")
-        if currency
-        else gettext("The dollar amount the credit costs."),
-        gettext("The sums that are made available to you.")
-        if currency
-        else gettext("The credit provided, less the fee."),
-        gettext("The amount you will have paid when you have made all scheduled payments."),
-    )
     if currency:
-        meant = (*meant[:3], gettext("The total amount of credit and its total cost."))
+        meant = (
+            gettext("The cost of the credit as a yearly rate."),
+            gettext("Interest and all other costs of the credit."),
+            gettext("The sums that are made available to you."),
+            gettext("The total amount of credit and its total cost."),
+        )
+    else:
+        meant = (
+            gettext("The cost of the credit as a yearly rate."),
+            gettext("The dollar amount the credit costs."),
+            gettext("The credit provided, less the fee."),
+            gettext("The amount you will have paid when you have made all scheduled payments."),
+        )
+    # A line of credit has only some of the figures.
     disclosed = [
-        (*row, words) for row, words in zip(rows_of(agreement.terms, COST[:4], start=starts_on), meant, strict=False)
+        (*row, words)
+        for name, words in zip(COST[:4], meant, strict=True)
+        for row in rows_of(agreement.terms, (name,), start=starts_on)
     ]
     schedule = [
         (
