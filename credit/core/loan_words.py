@@ -43,15 +43,19 @@ LOAN, COST = FIGURES[:4], FIGURES[4:]
 
 def in_words(terms: Mapping[str, Any]) -> str:
     """Return a loan's terms in one line of text."""
-    currency = terms.get("currency")
+    currency, months = terms.get("currency"), terms.get("term_months")
     figures = {
         "amount": money(terms["amount_cents"], currency),
         "rate": display("rate_percent", terms["rate_percent"], currency).removesuffix(" %"),
-        "months": terms.get("term_months"),
+        "months": months,
         "fee": money(terms.get("fee_cents"), currency),
     }
-    line = gettext("%(amount)s at %(rate)s %%, a line of credit")
-    loan = gettext("%(amount)s at %(rate)s %% for %(months)s months") if figures["months"] else line
+    if not months:
+        loan = gettext("%(amount)s at %(rate)s %%, a line of credit")
+    elif months == 1:
+        loan = gettext("%(amount)s at %(rate)s %% for 1 month")
+    else:
+        loan = gettext("%(amount)s at %(rate)s %% for %(months)s months")
     return loan % figures + (gettext(", fee %(fee)s") % figures if terms.get("fee_cents") else "")
 
 

@@ -19,7 +19,8 @@ from credit.core.eu_credit import applies, follows_directive
 from credit.core.jurisdictions import Conventions
 from credit.core.lines import ASSUMPTIONS, assumptions_of_line, cost_of_line, is_overdraft
 from credit.core.loan_words import display
-from credit.core.quotes import shown_apr
+from credit.core.quotes import Instalment, shown_apr
+from credit.core.schedule_words import duration_in_words, payments_in_words
 from credit.models import Application, LoanTerms, Provider
 from credit.terms.loans import schedule_of
 
@@ -81,7 +82,7 @@ def _texts_of(application: Application, terms: LoanTerms, lender: Provider | Non
     words = {name: text if applies(text) else gettext("Does not apply.") for name, text in said.items()}
     conventions = Conventions.of(offer)
     show = partial(amount_in_words, currency=conventions.currency)
-    is_line = terms.term_months is None
+    is_line, schedule = terms.term_months is None, schedule_of(terms)
 
     def join(*parts: str | None) -> str:
         return "\n".join(part for part in parts if part)
@@ -92,14 +93,14 @@ def _texts_of(application: Application, terms: LoanTerms, lender: Provider | Non
         "parties": _contact(lender, words.get("intermediary")),
         "total_credit": show(terms.amount_cents - kept_back),
         "drawdown": words.get("drawdown"),
-        "duration": gettext("Open-end") if is_line else gettext("%s months") % terms.term_months,
+        "duration": duration_in_words(terms.term_months, schedule, start=terms.as_of),
         "goods": join(words.get("goods"), words.get("cash_price")),
         "rate": join(
             gettext("%s a year") % display("rate_percent", terms.rate_percent, conventions.currency),
             *(words.get(name) for name in ("rate_index", "rate_periods", "rate_changes")),
         ),
         "apr": _apr(terms, kept_back, show, conventions.currency, is_overdraft=is_overdraft(offer)),
-        "payments": join(_payments(terms, show), words.get("allocation")),
+        "payments": join(_payments(schedule, conventions.currency), words.get("allocation")),
         "amortisation": words.get("amortisation") or _amortisation(is_line=is_line),
         "interest_and_charges": words.get("interest_and_charges"),
         "charges": join(
@@ -152,17 +153,8 @@ def _apr(terms: LoanTerms, kept_back: int, show: Any, currency: str, *, is_overd
     }
 
 
-def _payments(terms: LoanTerms, show: Any) -> str:
-    schedule = schedule_of(terms)
-    if not schedule:
-        return gettext("As you draw the credit down and repay it.")
-    words = gettext("%(number)s monthly payments of %(payment)s, the last of %(final)s. The first is due on %(day)s.")
-    return words % {
-        "number": len(schedule),
-        "payment": show(schedule[0].payment_cents),
-        "final": show(schedule[-1].payment_cents),
-        "day": date_format(schedule[0].due_on, gettext("F j, Y")),
-    }
+def _payments(schedule: Sequence[Instalment], currency: str) -> str:
+    return payments_in_words(schedule, currency) if schedule else gettext("As you draw the credit down and repay it.")
 
 
 def _amortisation(*, is_line: bool) -> str:

@@ -18,6 +18,7 @@ from django.utils.translation import gettext, gettext_noop
 
 from config.core.currencies import amount_in_words, number_in_words
 from config.core.errors import NotFound, ValidationFailed
+from credit.core import deadlines
 from credit.core.annex_i import KEY_PARTS, PARTS, ROWS, TITLE
 from credit.core.applicants import language_of
 from credit.core.early_repayment import early_repayment
@@ -28,6 +29,7 @@ from credit.core.jurisdictions import EU
 from credit.core.lines import ASSUMPTIONS, CEILING_ASSUMED_EUR, assumptions_of_line, cost_of_line, is_overdraft
 from credit.core.quotes import TENTH, Instalment, cost_of, eu_totals, serialize_schedule, shown_apr
 from credit.core.rights import APPROVAL, ASSISTED, DUTIES
+from credit.core.schedule_words import duration_in_words, payments_in_words
 from credit.models import Application, LoanTerms, Offer, Precontract, Provider
 
 REMIND_WITHIN = timedelta(hours=24)  # Art. 10(1): given later than this before the conclusion, a reminder is owed
@@ -78,15 +80,20 @@ def form_of(
     today: date,
     terms_sha256: str | None = None,
     valid_until: datetime | None = None,
+    zone: str = "UTC",
     is_scored: bool = False,
 ) -> Form:
-    """Return the form of a loan of an offer; `terms` are those of `LoanTerms.to_dict`, `is_scored` is of Art. 13."""
+    """Return the form of a loan of an offer; `terms` are those of `LoanTerms.to_dict`, `is_scored` is of Art. 13.
+
+    `zone` is the time zone of the moment `valid_until`.
+    """
     with translation.override(language):
         values = {
             **_texts(offer),
             **_figures(offer, terms, schedule, today=today),
             **_contact(lender),
-            **_standing(offer, terms, schedule, today=today, valid_until=valid_until, is_scored=is_scored),
+            **_standing(offer, terms, schedule, today=today, is_scored=is_scored),
+            "validity": _validity(offer, today=today, valid_until=valid_until, zone=zone),
         }
         empty = gettext("Does not apply.")
         rows = [
@@ -114,7 +121,7 @@ def _day(day: date) -> str:
 def _figures(
     offer: Mapping[str, Any], terms: Mapping[str, Any], schedule: list[Instalment], *, today: date
 ) -> dict[str, Any]:
-    currency, months = terms["currency"], terms["term_months"]
+    currency = terms["currency"]
     totals, apr = _totals(offer, terms, today=today)
     credit, payable = (
         amount_in_words(totals[name], currency) for name in ("total_credit_cents", "total_payable_cents")
@@ -123,14 +130,7 @@ def _figures(
     fee = terms["fee_cents"]
     instalments = gettext("By the agreement, as it is drawn down.")
     if schedule:
-        level, last = (amount_in_words(row.payment_cents, currency) for row in (schedule[0], schedule[-1]))
-        facts = {"number": len(schedule), "level": level, "last": last, "first_day": _day(schedule[0].due_on)}
-        instalments = (
-            gettext(
-                "%(number)s monthly payments of %(level)s, the last one of %(last)s. The first is due on %(first_day)s."
-            )
-            % facts
-        )
+        instalments = payments_in_words(schedule, currency)
     kept_back = gettext("The lender keeps the fee of %s back at payout.")
     apart = gettext("You pay the fee of %s apart, at payout.")
     fee_text = (kept_back if terms["fee_financed"] else apart) % amount_in_words(fee, currency) if fee else None
@@ -142,7 +142,7 @@ def _figures(
     told = _texts(offer)
     return {
         "total_credit": f"{credit}\n" + gettext("The ceiling or the total sums made available under the agreement."),
-        "duration": gettext("%s months") % months if months else gettext("Open-end"),
+        "duration": duration_in_words(terms["term_months"], schedule, start=today),
         "rate": "\n".join(filter(None, (rate, told.get("rate_periods")))),
         "apr": f"{_percent(apr, TENTH)}\n"
         + gettext("The total cost of the credit as a yearly percentage. It helps you to compare offers."),
@@ -195,11 +195,10 @@ def _standing(
     schedule: list[Instalment],
     *,
     today: date,
-    valid_until: datetime | None,
     is_scored: bool,
 ) -> dict[str, Any]:
     """Return what the form states of every credit."""
-    told, validity = _texts(offer), {"start": _day(today), "end": valid_until and _day(valid_until.date())}
+    told = _texts(offer)
     early = early_repayment(schedule, start=today, fee=terms["fee_cents"])
     compensation = gettext(
         "At most 1 % of the amount repaid early if more than a year is left, otherwise at most 0.5 %, and never more "
@@ -222,11 +221,26 @@ def _standing(
         "database": gettext("If a database is the reason for a rejection, the lender tells you the result at once and "
                             "free of charge."),
         "draft": gettext("On request you get a copy of the draft agreement, free of charge."),
-        "validity": told.get("validity") or (
-            gettext("From %(start)s until %(end)s.") if valid_until else gettext("From %(start)s.")) % validity,
-        "schedule": schedule and gettext("The payments are listed at the end of this form."),
+        "schedule": schedule and _payment_days(terms, today=today),
         "layout": gettext("The key information comes first. Sections 1 to 4 and the payments follow it."),
     }  # fmt: skip
+
+
+def _payment_days(terms: Mapping[str, Any], *, today: date) -> str:
+    words = gettext("The payments are listed at the end of this form.")
+    if terms.get("first_payment_on") is not None:
+        return words
+    moved = gettext("Their days are those of a loan that starts on %(start)s. A later start moves them.")
+    return f"{words} {moved % {'start': _day(today)}}"
+
+
+def _validity(offer: Mapping[str, Any], *, today: date, valid_until: datetime | None, zone: str) -> str:
+    if (told := _texts(offer).get("validity")) is not None:
+        return told
+    if valid_until is None:
+        return gettext("From %(start)s.") % {"start": _day(today)}
+    facts = {"start": _day(today), "end": deadlines.in_words(valid_until, zone)}
+    return gettext("From %(start)s until %(end)s.") % facts
 
 
 def form_of_offer(
@@ -297,7 +311,8 @@ def form_of_acceptable(
     lender = application.provider_owner(str(application.provider_id), application.created_at).first()
     form = form_of(
         application.offer_snapshot or {}, lender, acceptable.terms, schedule, language=language, today=now.date(),
-        terms_sha256=terms_sha256, valid_until=acceptable.expires_at, is_scored=application.decision_score is not None,
+        terms_sha256=terms_sha256, valid_until=acceptable.expires_at,
+        zone=deadlines.zone_of(application.applicants), is_scored=application.decision_score is not None,
     )  # fmt: skip
     html, content = form.html, json.dumps({"rows": form.rows, "schedule": serialize_schedule(form.schedule)})
     return Precontract.objects.get_or_create(

@@ -1,0 +1,87 @@
+"""Documents of EU loans that are unusual: one payment, a week, a first payment on another day, a line of credit."""
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from types import SimpleNamespace
+
+import pytest
+from django.utils import translation
+
+from credit.core.jurisdictions import Conventions
+from credit.core.loan_words import in_words
+from credit.core.quotes import amortise, cost_of, eu_totals
+from credit.core.schedule_words import duration_in_words
+from credit.terms.precontract import form_of
+from tests.api import client_of
+from tests.credit.eu.forms import LANGUAGES, TODAY
+from tests.credit.eu.offers import EU_TERMS, LENDER, TEXTS, eu_offer
+from tests.credit.eu.test_precontract import values_of
+from tests.credit.notices.test_pages import read
+from tests.credit.terms.lending import applied, approve, take_up
+
+BERLIN = "Europe/Berlin"
+
+
+def values_of_loan(*, months=1, amount=50_000, rate=Decimal(12), language="en", first=None, **about):
+    figures, schedule = cost_of(amount, rate, months, 0, first, method="eu_annex_iii", today=TODAY)
+    totals = eu_totals(Conventions.of(EU_TERMS), amount, 0, figures["finance_charge_cents"])
+    loan = {"amount_cents": amount, "rate_percent": rate, "term_months": months, "fee_cents": 0}
+    terms = {**loan, **figures, **totals, "first_payment_on": first and first.isoformat()}
+    form = form_of(EU_TERMS, SimpleNamespace(**LENDER), terms, schedule, language=language, today=TODAY, **about)
+    return values_of({"rows": form.rows})
+
+
+@pytest.mark.parametrize(("language", "month", "payment"), [
+    ("en", "1 month", "One payment of 505.00\u00a0EUR, due on December 29, 2026."),
+    ("es", "1 mes", "Un pago de 505,00\u00a0EUR, que vence el 29 de diciembre de 2026."),
+    ("de", "1 Monat", "Eine Zahlung von 505,00\u00a0EUR, fällig am 29. Dezember 2026."),
+])  # fmt: skip
+def test_form_of_a_loan_of_one_payment_is_in_the_singular(language, month, payment):
+    values = values_of_loan(language=language)
+    assert (values["duration"], values["instalments"]) == (month, payment)
+    with translation.override(language):
+        assert month in in_words({"amount_cents": 50_000, "rate_percent": 12, "term_months": 1, "currency": "EUR"})
+
+
+def test_form_of_a_loan_of_a_week_states_its_days():
+    values = values_of_loan(first=TODAY + timedelta(days=7))
+    assert values["duration"] == "7 days, until December 6, 2026"
+    assert values["schedule"] == "The payments are listed at the end of this form."
+
+
+@pytest.mark.parametrize(("months", "amount", "first", "words"), [
+    (24, 1_000_000, None, "24 months"),
+    (24, 1_000_000, date(2027, 1, 15), "747 days, until December 15, 2028"),
+    (60, 3, None, "91 days, until February 28, 2027"),  # three payments of a cent
+    (1, 1_000, date(2026, 11, 30), "1 day, until November 30, 2026"),
+])  # fmt: skip
+def test_duration_ends_with_the_last_payment(months, amount, first, words):
+    schedule = amortise(amount, Decimal(0), months, start=TODAY, first_payment_on=first)
+    assert duration_in_words(months, schedule, start=TODAY) == words
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_validity_of_a_form_ends_at_a_moment_with_its_zone(language):
+    """The offer ends at 00:30 in Berlin, on a day whose rest is too late."""
+    end = datetime(2026, 12, 28, 23, 30, tzinfo=UTC)
+    validity = values_of_loan(language=language, valid_until=end, zone=BERLIN)["validity"]
+    assert re.search(r"29.*(0:30 CET|00:30 CET|12:30 a\.m\. CET)", validity), validity
+
+
+def test_form_states_that_a_later_start_moves_the_days_of_the_payments():
+    assert "a loan that starts on November 29, 2026. A later start moves them." in values_of_loan()["schedule"]
+
+
+@pytest.mark.django_db
+def test_agreement_of_a_line_explains_its_figure_and_has_no_empty_schedule():
+    offer = eu_offer(term_options_months=None, texts={**TEXTS, "termination": "A month's notice."})
+    application = applied(offer, data={"amount_cents": 1_000_000})
+    client = client_of(application.consumer)
+    assert approve(client, application, {"rate_percent": 14.2}).status_code == 200
+    assert take_up(client, application).status_code == 200
+    page = client.read(f"/applications/{application.pk}/agreement", accept="text/html").content.decode()
+    text = read(page)[0]
+    assert re.search(r"Total amount of credit The sums that are made available to you\. 10,000\.00.EUR", text), text
+    assert "as a yearly rate" not in text
+    assert "schedule" not in page
