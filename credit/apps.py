@@ -21,6 +21,8 @@ class CreditConfig(Declarations, AppConfig):
     account_not_erased = ("erasure.open_applications",)
     export_values = "export.COPIED_VALUES"
     export_parts = ("export.uploaded_files", "export.rendered_notices", "export.rendered_agreements")
+    consent_names = "applications.consents.NAMES"
+    consent_references = "applications.consents.REFERENCES"
     consent_endings = ("notices.services.CONSENT_ENDING", "applications.services.CONSENT_ENDING")
     prune_rules = "offers.invited.PRUNE_RULES"
     prune_tasks = (

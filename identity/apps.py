@@ -29,6 +29,7 @@ class IdentityConfig(Declarations, AppConfig):
     erasure_grounds = "accounts.erasure_steps.GROUNDS"
     mail_addresses = ("accounts.erasure_steps.addresses_of",)
     backup_parts = "accounts.erasure_log.BACKUP_PARTS" if settings.SERVICE == "platform" else ()
+    consent_names = "bank.consents.NAMES"
     consent_endings = ("accounts.consents.ENDING", "bank.services.CONSENT_ENDING")
     erase_subject = ("accounts.erasure.erase_subject",) if settings.SERVICE == "platform" else ()
     readings = ("metrics.READING",)

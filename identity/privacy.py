@@ -204,7 +204,7 @@ TABLES = {
     ),
     "identity.BankItem": table(
         personal("access_token", "token_fingerprint", erase=DELETE_ROW, secret=True),
-        personal("item_id", erase=DELETE_ROW, masked=False),
+        personal("item_id", "institution_name", erase=DELETE_ROW, masked=False),
         none(
             "id", "user", "provider", "needs_login", "accounts_staged_at", "transactions_since", "transactions_staged",
             "gone_at", "unlinked_at", "linked_at", "updated_at",

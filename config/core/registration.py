@@ -43,6 +43,10 @@ class Declarations:
     mail_addresses: ClassVar[Places] = ()  # each returns the mail addresses that are an account's own
     # each a kind of consent, and what ends it: called with the consent, `actor` and `now`
     consent_endings: ClassVar[Places] = ()
+    # By a kind of consent: the expression of the name that a person knows its bank or lender by, and what returns the
+    # reference of its application from the consent's `reference`.
+    consent_names: ClassVar[Places] = ()
+    consent_references: ClassVar[Places] = ()
     erase_subject: ClassVar[Places] = ()  # each erases a `user_id` for the command, and returns counts
     # each yields what a person's copy of their data has next to the rows: name, content, and the label of its table
     export_parts: ClassVar[Places] = ()

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Exists, F, OuterRef, Q, Subquery
+from django.db.models import CharField, Exists, F, OuterRef, Q, Subquery
 from django.db.models.functions import Cast, Right
 from django.db.models.lookups import Exact
 from django.utils.functional import cached_property
@@ -30,6 +30,12 @@ REVIEW_PERMISSION = "credit.review_application"
 WITH_CURRENCY: dict[str, Any] = {
     "draft_currency": Subquery(Offer.objects.filter(pk=OuterRef("offer_id"), jurisdiction=EU).values("currency"))
 }
+# The lender's name. A provider that came later than the application is not its lender.
+LENDER_NAME = Subquery(
+    Provider.objects.filter(pk=Cast(OuterRef("provider_id"), CharField()), created_at__lte=OuterRef("created_at"))
+    .exclude(name="")
+    .values("name")
+)
 
 
 class Application(DecisionRules):

@@ -9,8 +9,8 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.db import transaction
-from django.db.models import CharField, Exists, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Cast, Coalesce
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.template.loader import render_to_string
@@ -36,8 +36,8 @@ from credit.core.applicants import LANGUAGES, language_of
 from credit.core.figures import money, reference_of
 from credit.core.loan_words import in_words, rows_of
 from credit.documents.services import add_file, documents_of, receive_file
-from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Notice, Provider, ReviewRequest
-from credit.models.applications import WITH_CURRENCY
+from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Notice, ReviewRequest
+from credit.models.applications import LENDER_NAME, WITH_CURRENCY
 from credit.models.documents import RequestedDocument
 from credit.models.notices import CANCELLED
 from credit.my import content
@@ -73,18 +73,13 @@ def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[App
     """Add the lender's name, a draft's currency, the time of each status, and what waits for an answer.
 
     That is a counteroffer, or a request for reconsideration.
-
-    A provider that came later than the application is not its lender.
     """
     moved = ApplicationHistory.objects.filter(application=OuterRef("pk")).order_by("-position").values("changed_at")
-    lender = Provider.objects.filter(
-        pk=Cast(OuterRef("provider_id"), CharField()), created_at__lte=OuterRef("created_at")
-    ).values("name")
     waiting = Counteroffer.objects.filter(application=OuterRef("pk"), closed_at__isnull=True, expires_at__gt=now)
     return own.annotate(
         **WITH_CURRENCY,
         since=Coalesce(Subquery(moved[:1]), "created_at"),
-        lender=Subquery(lender),
+        lender=LENDER_NAME,
         is_offered=Exists(waiting),
         is_declined=Exists(
             ApplicationHistory.objects.filter(ApplicationHistory.IS_DECLINED, application=OuterRef("pk"))

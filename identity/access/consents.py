@@ -1,7 +1,7 @@
 """The consents of people, each with its kind, scope, start, and end.
 
 The code that acts on a consent stores it (`give_consent`) and ends it (`Consent.objects…end`). An app declares how a
-person ends its kinds of consents (`consent_endings`).
+person ends its kinds of consents (`consent_endings`), and how they are named (`consent_names`).
 """
 
 from datetime import datetime
@@ -10,9 +10,10 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Case, Q, TextField, When
 
 from config.core.ids import uuid7
+from config.core.registration import declared
 
 BANK_LINK, APP, ELECTRONIC_NOTICES = "bank_link", "app", "electronic_notices"
 LENDER_SHARING, CREDIT_REPORT = "lender_sharing", "credit_report"
@@ -22,6 +23,11 @@ KINDS = (BANK_LINK, APP, ELECTRONIC_NOTICES, LENDER_SHARING, CREDIT_REPORT)
 class ConsentQuerySet(models.QuerySet["Consent"]):
     def active(self) -> Self:
         return self.filter(ended_at__isnull=True)
+
+    def named(self) -> Self:
+        """Annotate each consent with the name that its app declares for the kind: a bank's or a lender's."""
+        names = [When(kind=kind, then=name) for kind, name in declared("consent_names")]
+        return self.annotate(party=Case(*names, output_field=TextField()))
 
     def end(self, *, now: datetime) -> int:
         return self.active().update(ended_at=now)
@@ -50,6 +56,8 @@ class Consent(models.Model):
     ends_at = models.DateTimeField(null=True, help_text="When the consent ends by itself (UTC); null without an end.")
     ended_at = models.DateTimeField(null=True, help_text="When the consent ended (UTC); null while it is in effect.")
 
+    party: str | None  # of a `named` queryset
+
     objects = ConsentQuerySet.as_manager()
 
     class Meta:
@@ -59,6 +67,16 @@ class Consent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.id}"
+
+    @property
+    def name(self) -> str | None:
+        """The name of the app as the person authorized it, or of the bank or the lender in a `named` queryset."""
+        return self.scope.rpartition(": ")[0] if self.kind == APP else self.party
+
+    @property
+    def application_reference(self) -> str | None:
+        references = dict(declared("consent_references"))
+        return references[self.kind](self.reference) if self.kind in references else None
 
 
 def give_consent(

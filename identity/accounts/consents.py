@@ -17,7 +17,7 @@ from identity.access.models import AccountHistory, TokenFamily
 
 
 def consents_of(user: Any) -> ConsentQuerySet:
-    return Consent.objects.filter(account=user.pk).order_by("-id")
+    return Consent.objects.filter(account=user.pk).named().order_by("-id")
 
 
 def end_consent(actor: Actor, consent_id: str, *, now: datetime) -> None:

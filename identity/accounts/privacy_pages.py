@@ -41,11 +41,12 @@ def displayed_scope(consent: kinds.Consent) -> str:
     if consent.kind == kinds.APP:
         return f"{subject}: {'; '.join(gettext(SCOPES[scope]) for scope in permitted.split() if scope in SCOPES)}"
     if consent.kind in {kinds.LENDER_SHARING, kinds.CREDIT_REPORT}:
-        areas, _separator, lender = permitted.partition(" to lender ")
+        areas, _separator, number = permitted.partition(" to lender ")
         shared = ", ".join(gettext(area) for area in areas.split(", "))
         words = gettext("%(areas)s, to lender %(lender)s (application %(application)s)")
-        return words % {"areas": shared, "lender": lender, "application": subject}
-    return gettext(consent.scope)
+        named = {"lender": consent.name or number, "application": consent.application_reference}
+        return words % {"areas": shared, **named}
+    return consent.name or gettext(consent.scope)
 
 
 class Held(NamedTuple):

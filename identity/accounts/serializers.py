@@ -142,9 +142,21 @@ class KeptRowsSerializer(serializers.ResponseSerializer):
 class AccountConsentSerializer(serializers.ModelResponseSerializer):
     """A consent of the account."""
 
+    name = serializers.TextField(
+        allow_null=True,
+        help_text="The display name of the app, the bank, or the lender; null for notices, for an unlinked bank, and "
+        "if it is not known.",
+    )
+    application_reference = serializers.TextField(
+        allow_null=True,
+        help_text="The reference of the application, such as `A-1B2C3D4E`; null unless the consent is about one.",
+    )
+
     class Meta:
         model = Consent
-        fields = ["id", "kind", "scope", "text_sha256", "given_at", "ends_at", "ended_at"]
+        fields = [
+            "id", "kind", "name", "application_reference", "scope", "text_sha256", "given_at", "ends_at", "ended_at",
+        ]  # fmt: skip
 
 
 class AccountConsentsPageSerializer(serializers.PageSerializer):

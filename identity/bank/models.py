@@ -57,6 +57,9 @@ class BankItem(models.Model):
     )
     provider = models.CharField(max_length=32)
     item_id = models.CharField(max_length=255, help_text="The item's id at the provider.")
+    institution_name = models.CharField(  # noqa: DJ001
+        max_length=255, null=True, help_text="The bank's name; null until the vendor returns it."
+    )
     access_token = EncryptedTextField()
     token_fingerprint = models.CharField(max_length=64, unique=True)
     needs_login = models.BooleanField(default=False, help_text="The bank wants the person to log in again.")

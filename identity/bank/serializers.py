@@ -102,6 +102,7 @@ class BankAccountSerializer(serializers.JsonPartSerializer):
         allow_null=True, help_text="The subtype of the account, such as `checking`; null if unknown."
     )
     institution_id = serializers.TextField(allow_null=True, help_text="The bank's id at the vendor, null if unknown.")
+    institution_name = serializers.TextField(allow_null=True, help_text="The bank's name, null if unknown.")
     persistent_account_id = serializers.TextField(
         allow_null=True, help_text="The account's id that stays the same when it is linked again, null if unknown."
     )

@@ -287,8 +287,10 @@ def _try(stage: Stage, item: BankItem, provider: OpenBanking, now: datetime) -> 
 
 def _stage_accounts(item: BankItem, provider: OpenBanking, now: datetime) -> list[UUID]:
     read = {"balance_on": now.date().isoformat()}
-    payloads = [(ACCOUNT_KIND, {**account, **read}) for account in provider.list_accounts(item.access_token)]
-    return _stage(item, payloads, now=now, accounts_staged_at=now)
+    accounts = [{**account, **read} for account in provider.list_accounts(item.access_token)]
+    names = [account.pop("institution_name", None) for account in accounts]
+    payloads = [(ACCOUNT_KIND, account) for account in accounts]
+    return _stage(item, payloads, now=now, accounts_staged_at=now, institution_name=next(filter(None, names), None))
 
 
 def _stage_bookings(item: BankItem, provider: OpenBanking, now: datetime, *, at_most: int | None = None) -> list[UUID]:

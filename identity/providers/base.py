@@ -18,7 +18,8 @@ from typing import Any, Protocol
 from config.clients.provider import ProviderUnavailable
 
 # They have all fields of `BankAccountPayload` and `BankTransactionPayload`, because they are staged and returned in
-# that form. Fields that a bank does not report are None. Some vendors omit a booking's item.
+# that form. An account also has the bank's `institution_name`. Fields that a bank does not report are None. Some
+# vendors omit a booking's item.
 Account = dict[str, Any]
 Transaction = dict[str, Any]
 

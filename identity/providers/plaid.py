@@ -299,6 +299,7 @@ def _account(document: dict[str, Any], item: dict[str, Any]) -> Account:
         "account_id": _text(document, "account_id", longest=255),
         "item_id": _text(item, "item_id"),
         "institution_id": _optional(item, "institution_id", longest=64),
+        "institution_name": _optional(item, "institution_name", longest=255),
         "persistent_account_id": _optional(document, "persistent_account_id"),
         "name": _optional(document, "name") or "Account",
         "official_name": _optional(document, "official_name"),

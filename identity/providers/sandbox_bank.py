@@ -100,6 +100,7 @@ def accounts_of(item_id: str, today: date) -> list[Account]:
             "account_id": _account_id(item_id, subtype),
             "item_id": item_id,
             "institution_id": None,
+            "institution_name": "Sandbox Bank",
             "persistent_account_id": None,
             "name": name,
             "official_name": f"Sandbox Bank {name}",

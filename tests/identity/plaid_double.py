@@ -51,6 +51,7 @@ class DoubleItem:
     feed: list = field(default_factory=list)  # ("added" | "modified" | "removed", transaction)
     error: str = ""
     institution_id: str = "ins_1"
+    institution_name: str = "First Platypus Bank"
     mutations: int = 0  # how often paging is disturbed
     update_status: str = "HISTORICAL_UPDATE_COMPLETE"
 
@@ -207,7 +208,8 @@ class PlaidDouble(HttpDouble):
         if refusal:
             return refusal
         shown = {
-            "item_id": item.item_id, "institution_id": item.institution_id, "webhook": None,
+            "item_id": item.item_id, "institution_id": item.institution_id,
+            "institution_name": item.institution_name, "webhook": None,
             "error": None, "available_products": [],
             "billed_products": ["transactions"], "consent_expiration_time": None, "update_type": "background",
         }  # fmt: skip

@@ -1,5 +1,6 @@
 """/v1/account/consents: a consent is stored where it is given, and ending it ends what it permits."""
 
+from datetime import timedelta
 from importlib import import_module
 from types import SimpleNamespace
 from uuid import uuid4
@@ -7,26 +8,30 @@ from uuid import uuid4
 import pytest
 from django.apps import apps
 from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from config.core.digest import digest_of
 from config.ops import pruning
 from credit.applications.services import follow_sharing
+from credit.core.figures import reference_of
 from credit.models import Application
 from credit.models import Consent as NoticeConsent
 from credit.notices.services import consent_text
-from identity.bank.models import BankItem
+from identity.access.consents import CREDIT_REPORT, LENDER_SHARING, give_consent
+from identity.bank.models import BankAccount, BankItem
 from identity.models import AccountHistory, Consent, OAuthClient, TokenFamily
 from identity.providers.models import SandboxItem
 from tests.api import ApiClient, assert_error, client_of
-from tests.factories import ApplicationFactory
+from tests.factories import ApplicationFactory, ProviderFactory, UserFactory
 from tests.identity.oauth_support import code_for, exchange, make_client
 from tests.identity.support import issue
 from tests.identity.test_bankdata_exchange import exchange as link_bank
 
 pytestmark = pytest.mark.django_db
 PATH = "/account/consents"
-FIELDS = {"id", "kind", "scope", "text_sha256", "given_at", "ends_at", "ended_at"}
+FIELDS = {"id", "kind", "name", "application_reference", "scope", "text_sha256", "given_at", "ends_at", "ended_at"}
 
 
 def newest(api):
@@ -56,6 +61,7 @@ def test_ended_consent_of_an_app_revokes_its_tokens(api, user):
     assert app.read("/auth/me").status_code == 200
     consent = ended(api)
     assert (consent["kind"], consent["scope"]) == ("app", "Budget app: offers:read")
+    assert (consent["name"], consent["application_reference"]) == ("Budget app", None)
     assert len(consent["text_sha256"]) == 64
     assert app.read("/auth/me").status_code == 401
     assert TokenFamily.objects.get(client=client).revoked_at is not None
@@ -123,6 +129,74 @@ def test_ended_consent_to_sharing_stops_it_for_what_comes(api, user):
     assert (consent["kind"], "bank to lender" in consent["scope"]) == ("lender_sharing", True)
     application.refresh_from_db()
     assert application.share == []
+
+
+def page_of(user):
+    """Return the text of the page that lists the user's consents."""
+    browser = Client()
+    browser.force_login(user)
+    return browser.get("/account/privacy").content.decode()
+
+
+def test_consents_about_an_application_have_the_lenders_name_and_the_reference(api, user):
+    lender = ProviderFactory(name="First & Last Bank")
+    application = ApplicationFactory(
+        consumer=user, provider_id=int(lender.pk), share=["bank"], status="under_review", submitted_at=timezone.now()
+    )
+    follow_sharing(now=timezone.now())
+    scope = f"{application.pk}: credit report to lender {lender.pk}"
+    give_consent(user.pk, CREDIT_REPORT, application.pk, scope=scope, now=timezone.now())
+    named = {(each["name"], each["application_reference"]) for each in api.read(PATH).json()["consents"]}
+    assert named == {("First & Last Bank", reference_of(application.pk))}
+    page = page_of(user)
+    assert page.count(f"First &amp; Last Bank (application {reference_of(application.pk)})") == 4
+    assert str(application.pk) not in page
+
+
+def test_lender_without_a_name_or_later_than_the_application_is_not_named(api, user):
+    nameless = ProviderFactory(name="")
+    later = ProviderFactory(name="Later Bank", created_at=timezone.now() + timedelta(days=1))
+    for lender in (nameless, later):
+        ApplicationFactory(
+            consumer=user, provider_id=int(lender.pk), share=["bank"], status="submitted", submitted_at=timezone.now()
+        )
+    follow_sharing(now=timezone.now())
+    assert [each["name"] for each in api.read(PATH).json()["consents"]] == [None, None]
+    assert f"to lender {later.pk} (application A-" in page_of(user)
+
+
+def test_consent_to_a_bank_link_has_the_name_of_the_bank_or_of_its_first_approved_account(api, user):
+    item_id = link_bank(api, user).json()["item_id"]
+    assert newest(api)["name"] == "Sandbox Bank"
+    page = page_of(user)
+    assert "Sandbox Bank" in page
+    assert item_id not in page
+    now = timezone.now()
+    BankItem.objects.update(institution_name=None)
+    other = UserFactory()
+    for owner, name in ((other, "Secret Account"), (user, "Everyday Checking"), (user, "Savings")):
+        BankAccount.objects.create(
+            user=owner, account_id=name, item_id=item_id, name=name, type="depository", from_provider=True,
+            created_at=now, updated_at=now,
+        )  # fmt: skip
+    assert newest(api)["name"] == "Everyday Checking"
+    BankAccount.objects.all().delete()
+    assert newest(api)["name"] is None
+
+
+def test_names_of_consents_need_no_further_statement(api, user):
+    def count():
+        with CaptureQueriesContext(connection) as captured:
+            api.read(f"{PATH}?limit=50")
+        return len(captured)
+
+    scope = "x: bank to lender 1"
+    give_consent(user.pk, LENDER_SHARING, ApplicationFactory(consumer=user).pk, scope=scope, now=timezone.now())
+    count()  # loads what every request needs
+    before = count()
+    for _ in range(10):
+        give_consent(user.pk, LENDER_SHARING, ApplicationFactory(consumer=user).pk, scope=scope, now=timezone.now())
+    assert count() <= before
 
 
 def test_application_that_shares_nothing_has_no_consent(api, user):

@@ -16,7 +16,7 @@ from tests.identity.test_bankdata_exchange import exchange
 pytestmark = pytest.mark.django_db
 MEMBERS = {
     "account_id", "item_id", "name", "official_name", "mask", "type", "subtype", "currency", "available_cents",
-    "current_cents", "limit_cents", "institution_id", "persistent_account_id", "exponent",
+    "current_cents", "limit_cents", "institution_id", "institution_name", "persistent_account_id", "exponent",
 }  # fmt: skip
 
 
