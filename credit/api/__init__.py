@@ -1,1 +1,1 @@
-"""The API of credit: views and serializers, a pair for each package, and one `urls.py`."""
+"""The API of credit: views and serializers of each package, and one `urls.py`."""

@@ -27,7 +27,7 @@ _NAME_SHOWN = 60
 
 
 class PatternField(serializers.TextField):
-    """A string of a fixed form; `wanted` is the description of the form."""
+    """A string that matches a pattern; error messages describe it as `wanted`."""
 
     default_error_messages = {"form": "Must be {wanted}."}
 
@@ -37,20 +37,20 @@ class PatternField(serializers.TextField):
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
-        # REST framework checks the length afterwards; matching a long text would take long.
+        # REST framework checks the length later, and matching a long string is slow.
         if len(text) > (self.max_length or 0) or not self.pattern.fullmatch(text) or text.endswith("\n"):
             self.fail("form", wanted=self.wanted)
         return text
 
 
 class EmailField(serializers.PrintableIdField):
-    """An e-mail address in the form that accounts have; see `normalize`."""
+    """An e-mail address in the normalized form of accounts; see `normalize`."""
 
     default_error_messages = {"email": "Must be an email address."}
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
-        if len(text) > EMAIL_MAX_LENGTH:  # REST framework checks the length afterwards
+        if len(text) > EMAIL_MAX_LENGTH:  # REST framework checks the length later
             self.fail("max_length", max_length=EMAIL_MAX_LENGTH)
         try:
             return normalize(text)
@@ -66,7 +66,7 @@ class CountryField(serializers.OneOfField):
 
 
 class Whole(serializers.RequestSerializer):
-    """An object that rejects unknown fields, because a misspelled one would be lost."""
+    """An object that rejects unknown fields, so that misspelled fields are not lost."""
 
     def to_internal_value(self, data: Any) -> Any:
         if isinstance(data, dict):
@@ -152,7 +152,7 @@ class ApplicantRequestSerializer(Whole):
 
 
 def _response_fields(request: type[serializers.RequestSerializer]) -> dict[str, Any]:
-    """Return the fields of a response for such a body."""
+    """Return the response fields of a request serializer."""
     return {
         name: serializers.TextField(allow_null=field.allow_null, help_text=field.help_text)
         for name, field in request().fields.items()
@@ -179,8 +179,10 @@ class ApplicantsRequestField(serializers.FreeField):
     """One or two applicants; errors have a JSON pointer."""
 
     def to_internal_value(self, data: Any) -> list[dict[str, Any]]:
-        """Return the applicants with all of their fields; raises ValidationFailed, whose message contains none of the
-        values."""
+        """Return the applicants with all of their fields.
+
+        Raises ValidationFailed, whose messages never contain the values.
+        """
         if not isinstance(data, list) or not 1 <= len(data) <= APPLICANTS_MAX:
             raise refusal_of([("/applicants", f"Must be a list of 1 to {APPLICANTS_MAX} persons.")])
         persons, refusals = [], []

@@ -1,4 +1,4 @@
-"""Reads applications as the serializer shows them."""
+"""Queries that read applications in the form of `ApplicationSerializer`."""
 
 from functools import cache
 from typing import Any
@@ -15,7 +15,7 @@ _read_own = select_own(_COLUMNS).first
 
 
 def show_application(application_id: str, user: Any) -> dict[str, Any] | None:
-    """Return the answer for one of the user's own applications, in one query; None when it is not theirs."""
+    """Return the response for the user's own application, in one query; None for other applications."""
     identifier = parse_uuid(application_id)
     row = _read_own(application_id=identifier, consumer_id=user.pk) if identifier else None
     return None if row is None else ApplicationSerializer.represent_values(row)
@@ -32,7 +32,7 @@ def _sizes(filters: tuple[str, ...]) -> Any:
 
 
 def list_applications(*, consumer_id: int, limit: int, offset: int, **filters: Any) -> Shown:
-    """Return a page of answers, newest first, without those that an answer has no room for."""
+    """Return a page of responses, newest first, cut at the maximum size of a response."""
     names, is_cut = tuple(sorted(filters)), False
     if limit > ApplicationSerializer.unweighed:
         sizes = _sizes(names).rows(consumer_id=consumer_id, limit=limit, offset=offset, **filters)

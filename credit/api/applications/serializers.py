@@ -17,7 +17,7 @@ from credit.models.applications import Application, ApplicationHistory
 
 
 class ShareField(serializers.ListField):
-    """The shared areas of SHAREABLE, each once, in alphabetical order."""
+    """The shared areas of SHAREABLE, without duplicates, in alphabetical order."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(child=serializers.OneOfField(SHAREABLE), max_length=len(SHAREABLE), **options)
@@ -33,7 +33,7 @@ APPLICATION_DATA_MAX_BYTES = 262_144
 
 
 class ApplicationDataField(serializers.FreeField):
-    """The applicant's data: any JSON, of APPLICATION_DATA_MAX_BYTES in its canonical spelling at most."""
+    """The applicant's data: any JSON of at most APPLICATION_DATA_MAX_BYTES in its canonical form."""
 
     default_error_messages = {
         "unsafe": f"The integer at {{pointer}} must be between -{SAFE_INTEGER_MAX} and {SAFE_INTEGER_MAX}. "
@@ -41,12 +41,12 @@ class ApplicationDataField(serializers.FreeField):
     }
 
     def to_internal_value(self, data: Any) -> Any:
-        """Return the data as it is; raises PayloadTooLarge, ValidationError for an integer that RFC 8785 lacks."""
+        """Return the data unchanged; raises PayloadTooLarge, and ValidationError for an integer beyond 2^53."""
         try:
             written = orjson.dumps(data, option=orjson.OPT_STRICT_INTEGER)
         except orjson.JSONEncodeError:
             self.fail("unsafe", pointer=next(_unsafe_integers(data, "")))
-        # The canonical spelling of a number has at most 21 characters in place of 4 (1e20).
+        # In the canonical form, a number may have 21 characters instead of 4 (1e20).
         may_be_large = 6 * len(written) > APPLICATION_DATA_MAX_BYTES
         if may_be_large and len(canonical_json(data)) > APPLICATION_DATA_MAX_BYTES:
             raise PayloadTooLarge(f"application_data must have at most {APPLICATION_DATA_MAX_BYTES} bytes.")
@@ -54,7 +54,7 @@ class ApplicationDataField(serializers.FreeField):
 
 
 def _unsafe_integers(value: Any, pointer: str) -> Iterator[str]:
-    """Yield the JSON pointers of integers that JSON readers of other languages round."""
+    """Yield the JSON pointers of integers that JSON parsers of other languages round."""
     if isinstance(value, int) and not is_safe(value):
         yield pointer
     elif isinstance(value, dict | list):
@@ -174,12 +174,12 @@ class InboxQuery(serializers.PageQuery):
 
 
 class DecisionsQuery(serializers.QuerySerializer):
-    """When the decisions were made."""
+    """The period of the decisions."""
 
     refuses_unknown = True
 
     def get_fields(self) -> dict[str, Any]:
-        """`from` is a word of Python's."""
+        """Add `from`, which is a Python keyword."""
         earliest = serializers.QueryTimeField(required=False, help_text="The earliest decision.")
         latest = serializers.QueryTimeField(required=False, help_text="The latest decision.")
         return {**super().get_fields(), "from": earliest, "to": latest}
@@ -231,7 +231,7 @@ class AcceptanceSerializer(serializers.ResponseSerializer):
 
 
 class Reviewed(NamedTuple):
-    """An application, the decision about it that waits for a second reviewer, and a warning; empty for none."""
+    """An application, its decision that waits for a second reviewer, and a warning ("" for none)."""
 
     application: Application
     pending: Proposal | None

@@ -34,13 +34,13 @@ from credit.terms import acceptance
 from credit.terms.acceptance import Acceptable
 
 _reads = partial(endpoint, access="applications:read")
-HISTORY_MAX = 1_000  # transitions that a response contains
+HISTORY_MAX = 1_000  # maximum number of transitions in a response
 
 _writes_application = partial(endpoint, access="applications:write", idempotent=True)
 
 
 def _require_share(request: ApiRequest, body: dict[str, Any]) -> None:
-    """Raise InsufficientScope if an app would share data that it can't read itself."""
+    """Raise InsufficientScope if an app shares data that its own scopes don't cover."""
     for area in body.get("share", ()):
         if not request.auth.carries(SHAREABLE[area]):
             raise InsufficientScope.lacking(SHAREABLE[area])

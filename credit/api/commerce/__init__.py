@@ -1,15 +1,15 @@
-"""The Universal Commerce Protocol (version 2026-08-25): its business profile, and offers as its catalogue of products.
+"""The Universal Commerce Protocol (version 2026-08-25): its business profile, and the catalog of offers as products.
 
-A product is an offer, a variant one of its terms, a price the amount financed; `products` states it in each of them, in
-`metadata` and in words. `catalog` finds offers, by the rules of `credit.offers.catalogue`, so that a person sees the
-same offers here as at `/v1/ucp/catalog/items`. `profile` writes the discovery document.
+A product is an offer, a variant is one of its terms, and a price is the amount financed. `products` states this in the
+`metadata` and the text of each product. `catalog` selects offers by the rules of `credit.offers.catalogue`, so that a
+person sees the same offers as at `/v1/ucp/catalog/items`. `profile` writes the discovery document.
 
-The catalogue asks for the scope `offers:read`, like its older sister: which variant of an offer under test is shown
-depends on who asks. The profile is public and needs no account.
+Like `/v1/ucp/catalog/items`, the catalog requires the scope `offers:read`, because the variant of an offer under test
+depends on the caller. The profile is public and needs no account.
 
-Nothing here goes out. `UCP-Agent` is read, but a profile that a stranger names is never fetched, and no right follows
-from it: who calls is what the credential says.
+The server sends no requests. It reads `UCP-Agent`, but never fetches the profile in it. The header grants no rights:
+only the credential identifies the caller.
 
-The protocol's business outcome (an unknown id) is 200 with `messages`. Earlier errors (credentials, limits, a body of
-another shape) are the usual errors with `messages` added; see `refusals`.
+For the protocol's business outcome (an unknown id) the API returns 200 with `messages`. Other errors (credentials,
+limits, invalid bodies) are the usual errors with `messages` added; see `refusals`.
 """

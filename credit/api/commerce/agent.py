@@ -1,7 +1,7 @@
-"""The caller's profile and its version of the protocol: the header `UCP-Agent`.
+"""The header `UCP-Agent`: the caller's profile and protocol version.
 
-The header is a dictionary of RFC 8941, section 3.2: `profile="https://agent.example/profile.json"`, and perhaps a
-`version`. The profile is an address that a stranger chose. It is looked at, and never asked for.
+The header is a dictionary of RFC 8941, section 3.2: `profile="https://agent.example/profile.json"`, and optionally a
+`version`. The address of the profile is untrusted. It is validated, and never fetched.
 """
 
 import re
@@ -21,10 +21,10 @@ _ESCAPE = re.compile(r"\\(.)")
 
 
 def check_agent(header: str | None, versions: list[str]) -> None:
-    """Check the header of a caller; it may be missing, because the credential identifies the caller.
+    """Check a caller's header; it may be missing, because the credential identifies the caller.
 
-    `versions` are those asked for elsewhere. Raises InvalidProfileUrl for a header that names no profile,
-    VersionUnsupported for any version but VERSION.
+    `versions` are the versions from other parts of the request. Raises InvalidProfileUrl for a header without a
+    profile, and VersionUnsupported for any version but VERSION.
     """
     if header is not None:
         members = _read_members(header)
@@ -39,7 +39,7 @@ def check_agent(header: str | None, versions: list[str]) -> None:
 
 
 def _read_members(header: str) -> list[tuple[str, str]]:
-    """Return the members of a dictionary and their parameters, as (name, value); nothing for a text of another form."""
+    """Return the members of a dictionary and their parameters, as (name, value); empty for an invalid header."""
     members, at, text = [], 0, header.strip(" ")
     while item := _MEMBER.match(text, at):
         members.append((item[1], _plain(item[2] or "")))

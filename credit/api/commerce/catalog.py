@@ -1,4 +1,4 @@
-"""Finding offers: by words, categories and amounts, page by page, and by id."""
+"""Search of offers by words, categories, and amounts, with pages; lookup by id."""
 
 import re
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -22,14 +22,15 @@ from credit.offers.catalogue import CatalogueFilter
 PAGE_MAX = 50
 IDS_MAX = 100
 WORDS_MAX = 20
-_WORD_LETTERS_MIN = 3  # shorter words count only in a query without others
-_PART_LETTERS_MIN = 4  # a typed word of so many letters is also found as a part of a word
+_WORD_LETTERS_MIN = 3  # shorter words count only in a query without longer ones
+_PART_LETTERS_MIN = 4  # words of at least this length also match parts of words
 _POSITION = re.compile(r"([0-9]{1,6})\.([1-9][0-9]{0,18})", re.ASCII)
 
 
 class Position(NamedTuple):
-    """The sort key of an offer in the results: two for each word that it has, one for each that is part of a longer
-    word, then its id; the highest comes first.
+    """The sort key of a search result, in descending order: rank, then offer id.
+
+    The rank is the sum of 2 for each matching word, and 1 for each word that matches only a part of a word.
     """
 
     rank: int
@@ -37,7 +38,7 @@ class Position(NamedTuple):
 
     @classmethod
     def read(cls, cursor: str) -> Self:
-        """Return the place after which a page begins; raises ValidationFailed for a cursor that is not ours."""
+        """Return the position at which a page begins; raises ValidationFailed for an invalid cursor."""
         try:
             match = _POSITION.fullmatch(urlsafe_b64decode(cursor.encode()).decode())
         except ValueError:
@@ -52,7 +53,7 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The filters of a search; empty members filter nothing."""
+    """The filters of a search; an empty filter matches everything."""
 
     visitor: CatalogueFilter
     words: tuple[str, ...] = ()
@@ -66,7 +67,7 @@ class Asked:
     def of(cls, body: dict[str, Any], *, credential: Credential) -> Self:
         """Read a validated request.
 
-        A price of another currency is left aside, as the protocol lets us: nothing here converts.
+        A price filter in another currency is ignored, as the protocol allows, because the API converts no currencies.
         """
         context, filters, query = body.get("context", {}), body.get("filters", {}), body.get("query", "")
         price, currency = filters.get("price", {}), context.get("currency", "") or CURRENCY
@@ -84,8 +85,9 @@ class Asked:
         )
 
     def offers(self) -> QuerySet[Offer]:
-        """Select the offers that the caller sees and filters, regardless of the words: of these kinds, some amount
-        between the two.
+        """Select the offers that the caller may see and that match the filters, regardless of the words.
+
+        An offer matches if it has one of the categories, and lends some amount in the price range.
         """
         condition = Q(product_type__in=self.categories) if self.categories else Q()
         if self.low_cents is not None or self.high_cents is not None:
@@ -97,7 +99,7 @@ class Asked:
         return self.visitor.shown().filter(condition)
 
     def found(self) -> QuerySet[Any]:
-        """Select offers that have any of the words, with their `rank`."""
+        """Select the offers that match any of the words, with their `rank`."""
         if self.no_word_fits:
             return Offer.objects.none().annotate(rank=Value(0))
         if not self.words:
@@ -109,17 +111,17 @@ class Asked:
 
 def _rank_of(word: str) -> Case:
     whole = When(search_words__contains=as_column([word]), then=Value(2))
-    # Scripts without blanks between words have short ones.
+    # Scripts without spaces between words, such as Chinese, have short words.
     is_looked_for_within = len(word) >= _PART_LETTERS_MIN or not word.isascii()
     within = [When(search_words__contains=word, then=Value(1))] if is_looked_for_within else []
     return Case(whole, *within, default=Value(0))
 
 
 def search(filters: Asked, *, limit: int, cursor: str | None) -> tuple[list[dict[str, Any]], int, str | None]:
-    """Find offers: those that have most of the words first, then the newest; two statements for any result.
+    """Search offers, sorted by the number of matching words, then newest first. Costs two queries.
 
-    Return a page of products, how many there are, and the cursor of the next page, None on the last one. Raises
-    ValidationFailed for a bad cursor.
+    Returns a page of products, the total number, and the cursor of the next page (None on the last page). Raises
+    ValidationFailed for an invalid cursor.
     """
     offers = filters.found()
     following = offers.order_by("-rank", "-id") if filters.words else offers
@@ -133,13 +135,13 @@ def search(filters: Asked, *, limit: int, cursor: str | None) -> tuple[list[dict
 
 
 def _spelled(text: str) -> tuple[int, str | None]:
-    """Return the offer that an id spells (`12`), 0 for none, and the term where it is a variant's (`12-36`)."""
+    """Parse an id: the offer (`12`; 0 if invalid), and the term if it is a variant's id (`12-36`)."""
     number, dash, term = text.partition("-")
     return 0 if dash and not term else parse_positive_int64(number) or 0, term or None
 
 
 def _found(filters: Asked, ids: Iterable[str]) -> dict[str, tuple[Offer, str | None]]:
-    """Return what ids spell, of offers that the caller may see and has not filtered out; one statement."""
+    """Return the offers and terms of ids that the caller may see and that match the filters, in one query."""
     spelled = {text: _spelled(text) for text in ids}
     rows = filters.offers().filter(pk__in={pk for pk, _ in spelled.values() if pk})
     shown = {offer.pk: offer for offer in rows}
@@ -151,10 +153,10 @@ def _found(filters: Asked, ids: Iterable[str]) -> dict[str, tuple[Offer, str | N
 
 
 def lookup(filters: Asked, ids: list[str]) -> tuple[list[dict[str, Any]], dict[str, int]]:
-    """Find products and variants by id, each product once, its first term standing for the product itself.
+    """Look up products and variants by id. A product's id stands for its first term.
 
-    Return the products, and the ids that led nowhere with their places in the request. Raises RequestTooLarge for more
-    ids than IDS_MAX.
+    Returns each product once, and the ids without a result, with their positions in the request. Raises RequestTooLarge
+    for more than IDS_MAX ids.
     """
     if len(ids) > IDS_MAX:
         raise RequestTooLarge.of_member("ids", f"At most {IDS_MAX} ids.")
@@ -168,9 +170,9 @@ def lookup(filters: Asked, ids: list[str]) -> tuple[list[dict[str, Any]], dict[s
 
 
 def get_product(filters: Asked, text: str, selected: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return one product with the terms that were selected; None when there is none with this id.
+    """Return one product with the selected terms; None for an unknown id.
 
-    A variant's id decides for itself. A selection that no term fits is dropped, which leaves every term.
+    The id of a variant takes precedence over `selected`. If no term matches the selection, all terms are returned.
     """
     offers = _found(filters, [text])
     if not offers:
@@ -187,7 +189,7 @@ def get_product(filters: Asked, text: str, selected: list[dict[str, Any]]) -> di
 
 
 def _fits(term: str, selected: list[dict[str, Any]]) -> bool:
-    """Return whether a term was selected: by its id if given, otherwise by its label."""
+    """Return whether a term is selected: by its id if it is present, otherwise by its label."""
     own = selected_options(term)
     return len(own) == len(selected) and all(
         wish["name"] == own[0]["name"]

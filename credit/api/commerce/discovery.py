@@ -10,7 +10,7 @@ from identity.access import signing_keys
 
 VERSION = "2026-08-25"
 SEARCH, LOOKUP = "dev.ucp.shopping.catalog.search", "dev.ucp.shopping.catalog.lookup"
-# The specification's own clients request it; the protocol's version is `ucp.version`.
+# The specification's own clients request this version; the version of the protocol is `ucp.version`.
 SUPPORTED_VERSIONS = ("ucp/1.0",)
 _PUBLISHED = f"https://ucp.dev/{VERSION}"
 
@@ -35,15 +35,15 @@ def business_profile() -> dict[str, Any]:
 
 
 def switched_on() -> list[str]:
-    """Return the names of the capabilities that can be used now, in alphabetical order: what is off is not told."""
+    """Return the names of the enabled capabilities, in alphabetical order."""
     return sorted(name for name, setting in declared("capabilities") if not setting or _is_on(setting))
 
 
 def _is_on(setting: str) -> bool:
-    """Return the name of the service that a setting switches on: itself, or the provider that it chooses.
+    """Return whether a setting enables its service: a boolean, or the name of a vendor.
 
-    In production a sandbox only simulates: it counts where ALLOW_SANDBOX says that it stands there on purpose.
-    ENVIRONMENT=sandbox counts for the whole installation.
+    In production, a sandbox vendor counts only with ALLOW_SANDBOX, or with ENVIRONMENT=sandbox for the whole
+    installation.
     """
     value: bool | str = getattr(settings, setting)
     if isinstance(value, bool):
@@ -52,7 +52,7 @@ def _is_on(setting: str) -> bool:
 
 
 def discovery_document(now: datetime) -> dict[str, Any]:
-    """Return the whole document; `keys` are also at `links.jwks`, which is cached for a shorter time."""
+    """Return the whole document; `links.jwks` also has the `keys`, cached for a shorter time."""
     return {
         "base_url": settings.BASE_URL,
         "capabilities": switched_on(),

@@ -1,8 +1,8 @@
-"""An offer in the protocol's words: a product, whose variants are its terms.
+"""An offer as a product of the protocol, whose variants are its terms.
 
-# Note [A price that is no cost] The protocol has one figure of a product, its price, and an agent will compare prices
-and take the lowest. The price of a loan here is the amount financed: `metadata.price_means` states it, and so does the
-first sentence of every description, for readers of the description only.
+# Note [A price that is no cost] A product of the protocol has one figure, its price, and agents compare prices to
+choose the lowest. Here the price of a loan is the amount financed. `metadata.price_means` states this. So does the
+first sentence of every description, for clients that read only the description.
 """
 
 from collections.abc import Collection
@@ -17,21 +17,21 @@ CURRENCY = "USD"
 PRICE_MEANS = "amount_financed"
 TERM = "Term"
 ANY_TERM = "any"
-# The largest exact JSON number in every reader, and the protocol's largest amount.
+# The largest integer that every JSON parser represents exactly, and the protocol's largest amount.
 AMOUNT_MAX = 2**53 - 1
 _PRICE_IN_WORDS = "The price is the amount financed, not the cost of the loan"
 
 
 def terms_of(offer: Offer) -> list[str]:
-    """Return the ids of an offer's terms, in the provider's order: months, or ANY_TERM where the offer names none."""
+    """Return the ids of an offer's terms, in the lender's order: months, or ANY_TERM for an offer without terms."""
     return [str(months) for months in dict.fromkeys(offer.term_options_months or ())] or [ANY_TERM]
 
 
 def price_bounds(offer: Offer) -> tuple[int, int]:
     """Return the smallest and the largest amount financed, in cents.
 
-    An offer without a smallest amount lends from one cent on, because a price of 0 would mean that it is free. An offer
-    without a largest amount lends up to the quote's maximum.
+    Without a minimum, an offer lends from one cent on, because a price of 0 would mean free. Without a maximum, it
+    lends up to the maximum of a quote.
     """
     low, high = offer.loan_amount_min_cents or 1, offer.loan_amount_max_cents
     if high is None:
@@ -40,7 +40,7 @@ def price_bounds(offer: Offer) -> tuple[int, int]:
 
 
 def describe(offer: Offer, terms: Collection[str], inputs: dict[str, list[dict[str, str]]] | None = None) -> Any:
-    """Return the product with the variants of `terms`; `inputs` are what a lookup asked for, by term."""
+    """Return a product with the variants of `terms`; `inputs` are the requested ids of a lookup, by term."""
     (low, high), currency = price_bounds(offer), offer.conventions.currency
     product = {
         "id": str(offer.pk),
@@ -87,7 +87,7 @@ def _figures(offer: Offer) -> dict[str, Any]:
         "price_means": PRICE_MEANS,
         "amount_min_cents": offer.loan_amount_min_cents,
         "amount_max_cents": offer.loan_amount_max_cents,
-        # A note rate is not an annual percentage rate, which only the example of an EU offer has.
+        # A note rate is not an annual percentage rate; for EU offers only the example has that rate.
         "apr_min_percent": None if offer.conventions.is_eu else offer.apr_min_percent,
         "apr_max_percent": None if offer.conventions.is_eu else offer.apr_max_percent,
     }

@@ -1,7 +1,7 @@
-"""Refusals that both sides can read: the error of everywhere, and the protocol's `messages`; to an agent these alone.
+"""Errors of the protocol's views: the platform's error with the protocol's `messages`; for agents only the latter.
 
-The protocol leaves open what a refusal's body holds, but for a version that is not served; there `code` is the
-protocol's word. A request for another version may use an older form of the protocol, which had it in `messages`.
+The protocol defines the body of an error only for an unsupported version, with its own `code`. The client of an older
+version of the protocol may read that error in `messages`.
 """
 
 import re
@@ -24,7 +24,7 @@ _STEP = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:(?:\.|\[)[A-Za-z0-9_\]]+)*", re.AS
 
 
 class VersionUnsupported(ApiError):
-    """A version of the protocol that is not served. It has no E number: `code` belongs to the protocol here."""
+    """The requested version is not supported. The error has no E number, because the protocol defines `code`."""
 
     status, error = 422, "version_unsupported"
 
@@ -51,7 +51,7 @@ def message(kind: str, code: str, content: str, *, path: str, **more: str) -> di
 
 
 def render_refusal(error: Exception, context: dict[str, Any]) -> HttpResponse:  # noqa: ARG001
-    """Answer for an exception of the protocol's views (REST framework's exception handler)."""
+    """Return the response for an exception of the protocol's views (REST framework's exception handler)."""
     refusal = as_api_error(error)
     response = refusal.response()
     response.content = orjson.dumps({**refusal.body(), "ucp": _UCP, "messages": _messages(refusal)})
@@ -60,9 +60,9 @@ def render_refusal(error: Exception, context: dict[str, Any]) -> HttpResponse:  
 
 
 def write_for_agent(request: HttpRequest, response: HttpResponse) -> None:
-    """Render every error for a caller that sends `UCP-Agent` in the protocol's form.
+    """Convert every error to the protocol's form if the caller sends `UCP-Agent`.
 
-    The protocol allows no other fields there. For a version that is not served it requires `code` and `content` too.
+    The protocol allows no other fields there. For an unsupported version it also requires `code` and `content`.
     """
     is_agent = "HTTP_UCP_AGENT" in request.META and request.path.startswith(CATALOG_PATH)
     if not is_agent or response.headers.get("Content-Type") not in _ERROR_TYPES:
@@ -81,7 +81,7 @@ def write_for_agent(request: HttpRequest, response: HttpResponse) -> None:
 
 
 def _message_of(code: str, content: str, status: int, *, path: str = "") -> dict[str, str]:
-    # The caller can't fix these.
+    # The caller can't fix these errors.
     severity = "unrecoverable" if status in {422, 500} else "recoverable"
     return message("error", code, content, path=path, severity=severity)
 
@@ -98,6 +98,6 @@ def _messages(refusal: ApiError) -> list[dict[str, str]]:
 
 
 def _path(field: str) -> str:
-    """Return the JSONPath of a member of the request, empty for a name that a path does not spell plainly."""
+    """Return the JSONPath of a field of the request; empty for a name that JSONPath must quote."""
     spelled = _INDEX.sub(r"[\1]", field)
     return f"$.{spelled}" if _STEP.fullmatch(spelled) else ""

@@ -1,6 +1,6 @@
-"""The protocol's requests and answers, and the discovery document.
+"""The protocol's requests and responses, and the discovery document.
 
-Members that the protocol ignores (members of `context` unrelated to credit, unknown ones) are ignored.
+Fields that the protocol ignores (unknown fields, and fields of `context` unrelated to credit) are ignored.
 """
 
 import re
@@ -25,7 +25,7 @@ from credit.api.commerce.products import AMOUNT_MAX
 from credit.core.countries import US_STATES
 
 LIST_MAX = 50
-# A part never has a dot, so matching needs no backtracking.
+# A part never contains a dot, so matching needs no backtracking.
 REVERSE_DOMAIN = re.compile(r"[a-z](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_-]*[a-z0-9_])?)+", re.ASCII)
 _OPTIONAL: dict[str, Any] = {"required": False, "max_length": 255}
 
@@ -51,7 +51,7 @@ def _texts(**options: Any) -> Any:
 
 
 class VersionQuery(QuerySerializer):
-    """Which version of the protocol is spoken."""
+    """The requested version of the protocol."""
 
     version = IdField(
         required=False, help_text="The version of the protocol. The API returns 422 for an unsupported version."
@@ -114,7 +114,7 @@ class BuyerContextRequestSerializer(RequestSerializer):
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Add the US state that is named, as `state`; empty texts name nothing."""
+        """Add the US state of the request as `state`; empty strings count as missing."""
         country, region = attrs.get("address_country") or "US", attrs.get("address_region")
         if not region or country.upper() not in {"US", "USA"}:
             return attrs

@@ -28,7 +28,7 @@ class CommerceSchema(EndpointSchema):
         return [*super().get_override_parameters(), agent]
 
     def get_response_serializers(self) -> Any:
-        """Describe an agent's errors: they have no other members."""
+        """Describe errors for agents, which have no other fields."""
         to_agents = self.resolve_serializer(serializers.AgentRefusalSerializer(), "response").ref
         responses = super().get_response_serializers()
         text = "The error for an unsupported version of the protocol."
@@ -39,7 +39,7 @@ class CommerceSchema(EndpointSchema):
         return responses
 
 
-# Declarations that the operations of the protocol share.
+# Options that all operations of the protocol share.
 _operation = partial(endpoint, access="offers:read", limit="read", query=serializers.VersionQuery)
 
 
@@ -50,9 +50,9 @@ class CommerceViewSet(ApiViewSet):
     schema = CommerceSchema()
 
     def initial(self, request: Any, *args: Any, **kwargs: Any) -> None:
-        """Check the version before the body, which another version may have in another form."""
+        """Check the version before the body, because another version may define another body."""
         super().initial(request, *args, **kwargs)
-        if request.method.lower() in self.action_map:  # otherwise REST framework responds with 405 next
+        if request.method.lower() in self.action_map:  # otherwise REST framework returns 405 next
             check_agent(request.META.get("HTTP_UCP_AGENT"), request.query_params.getlist("version"))
 
     def get_exception_handler(self) -> Any:
@@ -109,7 +109,7 @@ class CommerceViewSet(ApiViewSet):
 
 
 def _notes(filters: catalog.Asked) -> list[dict[str, str]]:
-    """Return what the caller should know about how the request was read."""
+    """Return messages about ignored parts of the request."""
     if not filters.ignored_currency:
         return []
     text = f"The API ignored the price filter: amounts are in {CURRENCY}, and the API converts no currencies."

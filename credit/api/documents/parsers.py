@@ -1,7 +1,7 @@
-"""Files in: `multipart/form-data` with one file, for methods with REST framework's `@parser_classes([FileParser])`.
+"""Uploads: `multipart/form-data` with one file. Methods use REST framework's `@parser_classes([FileParser])`.
 
-The file is read piece by piece and rejected as soon as it is longer than `FILE_UPLOAD_MAX_BYTES`. It stays in memory:
-uploads are never written unencrypted.
+The file is read in chunks and rejected as soon as it exceeds `FILE_UPLOAD_MAX_BYTES`. It stays in memory, so that
+uploads are never written to disk unencrypted.
 """
 
 from collections.abc import Iterator
@@ -22,17 +22,17 @@ from rest_framework.parsers import MultiPartParser
 
 from config.core.errors import ApiError, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
 
-READ_AWAY_MAX_BYTES = 67_108_864  # read of a rejected body; the connection closes after that
-FORM_MAX_BYTES = 65_536  # an allowance for boundaries, headers, and further fields
+READ_AWAY_MAX_BYTES = 67_108_864  # of a rejected body; then the connection closes
+FORM_MAX_BYTES = 65_536  # an allowance for boundaries, headers, and other fields
 
 
 @extend_schema_field(OpenApiTypes.BINARY)
 class UploadField(serializers.FileField):
-    """The file of a form."""
+    """The file field of a form."""
 
 
 class FileParser(MultiPartParser):
-    """REST framework's parser of forms with files, strict: one file, whole, within the limit."""
+    """REST framework's parser of forms with files, restricted to one complete file within the limit."""
 
     max_bytes = settings.FILE_UPLOAD_MAX_BYTES
 
@@ -57,13 +57,13 @@ class FileParser(MultiPartParser):
             raise _too_large(limit) from error
         except ParseError as error:
             raise ValidationFailed(f"The multipart form is not valid: {error.detail}") from error
-        # Too many fields, a charset that does not exist, a connection that ended.
+        # Too many fields, an unknown charset, or a closed connection.
         except (SuspiciousOperation, LookupError, ValueError, OSError) as error:
             raise ValidationFailed("The multipart form is not valid.") from error
 
 
 class _OneFile(FileUploadHandler):
-    """Takes the one file of a request into memory."""
+    """Reads the only file of a request into memory."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()
@@ -72,14 +72,14 @@ class _OneFile(FileUploadHandler):
         self._has_begun = False
 
     def new_file(self, *arguments: Any, **options: Any) -> None:
-        """Begin the file; raises ValidationFailed for a second one."""
+        """Start the file; raises ValidationFailed for a second file."""
         super().new_file(*arguments, **options)
         if self._has_begun:
             raise ValidationFailed("A request must contain exactly one file.")
         self._has_begun = True
 
     def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
-        """Receive a piece of the file; raises PayloadTooLarge if it exceeds the limit."""
+        """Receive a chunk of the file; raises PayloadTooLarge if the file exceeds the limit."""
         if start + len(raw_data) > self._limit:
             raise _too_large(self._limit)
         self._content.write(raw_data)
@@ -91,15 +91,15 @@ class _OneFile(FileUploadHandler):
         )
 
     def upload_interrupted(self) -> None:
-        """Reject a body that ends within the file, because the file is incomplete."""
+        """Raise ValidationFailed if the body ends within the file."""
         raise ValidationFailed("The multipart form ended before its last boundary.")
 
 
 @contextmanager
 def take_one_file(request: HttpRequest, limit: int) -> Iterator[None]:
-    """Let a page's form have one file of at most `limit` bytes, which stays in memory.
+    """Allow a page's form one file of at most `limit` bytes, which stays in memory.
 
-    Raises PayloadTooLarge or ValidationFailed where Django reads the form within it.
+    Raises PayloadTooLarge or ValidationFailed when Django reads the form within the context.
     """
     request.upload_handlers = [_OneFile(limit)]
     try:
@@ -112,7 +112,7 @@ def take_one_file(request: HttpRequest, limit: int) -> Iterator[None]:
 
 
 def _read_away(stream: Any) -> None:
-    """Read the rest of a rejected body: if the connection closes before, the caller gets no answer."""
+    """Read the rest of a rejected body; if the connection closed earlier, the caller would get no response."""
     left = READ_AWAY_MAX_BYTES
     with suppress(OSError):
         while left > 0 and (piece := stream.read(65_536)):

@@ -31,7 +31,7 @@ from credit.models import Application
 from credit.models.documents import CONTENT_TYPES, DocumentFile
 
 _BYTES = "application/octet-stream"
-# A browser that displays the file executes no script in it, and sends no request for it.
+# Headers that forbid scripts and requests in a displayed file.
 FILE_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "X-Content-Type-Options": "nosniff",
@@ -44,9 +44,9 @@ def accessed(file: DocumentFile) -> dict[str, str]:
 
 
 def answer_with(file: DocumentFile, *, as_attachment: bool) -> HttpResponse:
-    """Return a file's content, as a download, or inline if it is an image of a normal size.
+    """Return a file's content as a download, or inline if it is an image of normal size.
 
-    Raises what `storage.read` raises.
+    Raises the errors of `storage.read`.
     """
     content = read(file)
     as_attachment = as_attachment or not may_be_shown(content)

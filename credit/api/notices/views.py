@@ -110,7 +110,7 @@ class ProviderNoticeViewSet(ApiViewSet):
 
 
 class ReviewRequestViewSet(ApiViewSet):
-    """Asking for a person to look again."""
+    """Requests for reconsideration by a person."""
 
     tag = "applications"
 
@@ -140,7 +140,7 @@ class ReviewRequestViewSet(ApiViewSet):
 
 
 class HoldViewSet(ApiViewSet):
-    """What keeps the records of an application from being emptied."""
+    """Retention of an application's records."""
 
     tag = "applications"
 
@@ -169,12 +169,12 @@ class HoldViewSet(ApiViewSet):
 
 
 class ConsentViewSet(ApiViewSet):
-    """Whether notices come electronically (15 USC 7001(c))."""
+    """Consent to electronic notices (15 USC 7001(c))."""
 
     tag = "applications"
 
     def agreed(self, language: str) -> dict[str, Any]:
-        """Return the account's consent to electronic notices, with the text of today and its SHA-256 in hex."""
+        """Return the account's consent to electronic notices, with the current text and its SHA-256 in hex."""
         newest, text = Consent.newest_of(self.request.user.pk), services.consent_text(language)
         return {
             "is_given": newest is not None and newest.is_given,

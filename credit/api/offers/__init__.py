@@ -1,1 +1,1 @@
-"""Views and serializers of lenders, offers, quotes and the catalogue."""
+"""Views and serializers of lenders, offers, quotes, and the catalog."""

@@ -26,7 +26,7 @@ class CurrencyField(serializers.TextField):
 
 
 class LongTextField(serializers.TextField):
-    """Words of a lender that people read: not blank, and without characters that no one sees."""
+    """A lender's text for people: not blank, and without invisible characters."""
 
     default_error_messages = {"blank_text": "Must have visible text.", "unprintable": "Must have printable text."}
 

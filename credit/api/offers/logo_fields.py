@@ -1,4 +1,4 @@
-"""Logos of lenders in requests, as Base64, and in responses, as an address."""
+"""Logos of lenders: Base64 in requests, a URL in responses."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from credit.core.logos import BASE64_MAX_LENGTH, MAX_BYTES, PNG_SIDE_MAX, TOO_LA
 
 @extend_schema_field({"type": "string", "format": "byte", "maxLength": BASE64_MAX_LENGTH})
 class LogoField(serializers.TextField):
-    """The Base64 of a PNG or SVG file; a missing field keeps the logo, and null removes it."""
+    """A PNG or SVG file in Base64. Omitting the field keeps the logo; null removes it."""
 
     default_error_messages = {"max_length": TOO_LARGE}
 

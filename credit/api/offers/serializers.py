@@ -43,7 +43,7 @@ TERMS_MAX = 60
 DESCRIPTION_MAX_LENGTH = 2_000
 REQUIRED_DOCUMENTS_MAX = 20
 MIN_AGE_MAX_YEARS = 120
-OFFERS_MAX = 20  # each may have a model of its own, and large ones take milliseconds
+OFFERS_MAX = 20  # each may have its own model, and large models take milliseconds
 _FRACTION = re.compile(r"-?(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,6})?", re.ASCII)
 
 
@@ -155,7 +155,7 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
 
 
 def _check_names(names: Sequence[str], member: str) -> None:
-    """Raise ValidationError with the position for a duplicate name, or one that looks like another."""
+    """Raise ValidationError, with the position, for a name that equals or resembles an earlier one."""
     seen: set[str] = set()
     for number, name in enumerate(map(skeleton, names)):
         if name in seen:
@@ -210,7 +210,7 @@ class OfferSerializer(serializers.ModelResponseSerializer):
 
 
 class OfferQuery(serializers.QuerySerializer):
-    """Which provider's offers."""
+    """The provider of the offers."""
 
     refuses_unknown = True
 
@@ -221,7 +221,7 @@ class OfferQuery(serializers.QuerySerializer):
 
 
 class QueryDecimalField(serializers.NumberField):
-    """A number in a query string, as an exact decimal: ASCII digits, at most six of them after a point."""
+    """A number in a query string, as an exact decimal: ASCII digits, at most six after the decimal point."""
 
     default_error_messages = {"invalid": "Must be a number such as 9.75, with at most six decimal places."}
 
@@ -367,7 +367,7 @@ class CatalogueSerializer(serializers.PageSerializer):
 
 
 class MatchQuery(serializers.PageQuery):
-    """Which of the active offers."""
+    """The page of active offers."""
 
     limit = serializers.PageField(min_value=1, max_value=OFFERS_MAX, default=OFFERS_MAX)
 

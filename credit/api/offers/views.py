@@ -24,7 +24,7 @@ from credit.offers import services as offers
 from credit.offers.links import ApplicationLink, make_link
 from credit.scoring import matching
 
-# Declarations that all writing methods share.
+# Options that operations share.
 _reads_offers = partial(endpoint, access="offers:read")
 _writes_offers = partial(endpoint, access="offers:write", idempotent=True)
 _decides_who_acts = partial(endpoint, access=FIRST_PARTY, idempotent=True)
@@ -297,7 +297,7 @@ class DecisionViewSet(ApiViewSet):
         if not request.auth.carries("score:read"):
             raise InsufficientScope.lacking("score:read")
         media_type = request.accepted_renderer.media_type
-        if media_type not in decisions.KINDS:  # errors alone are JSON
+        if media_type not in decisions.KINDS:  # only errors are JSON
             accept = request.META.get("HTTP_ACCEPT", "*/*")
             media_type = max(decisions.KINDS, key=lambda kind: quality_of(kind, accept))
             if not quality_of(media_type, accept):

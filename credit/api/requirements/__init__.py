@@ -1,1 +1,1 @@
-"""The views of an offer's requirements, and of an application's missing items."""
+"""Views of an offer's requirements, and of an application's missing items."""

@@ -1,1 +1,1 @@
-"""An applicant's rights at an automated decision: automation, explanation, corrections."""
+"""The rights of an applicant in automated decisions: information, explanation, corrections."""

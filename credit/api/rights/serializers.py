@@ -9,7 +9,7 @@ from credit.scoring.corrections import STATEMENT_MAX
 
 
 class LanguageQuery(serializers.QuerySerializer):
-    """The language of the answer."""
+    """The language of the response."""
 
     language = serializers.OneOfField(
         LANGUAGES, default=None, help_text="The language of the texts; by default the applicant's."

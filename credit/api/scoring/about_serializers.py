@@ -38,7 +38,7 @@ class AboutRequestSerializer(serializers.RequestSerializer):
 
 @extend_schema_field({"$ref": "#/components/schemas/AboutRequest"})
 class AboutField(serializers.FreeField):
-    """Instructions for use, as the version's maker sent them."""
+    """Instructions for use, as the version's author sent them."""
 
 
 class InstructionsSerializer(serializers.JsonPartSerializer):
@@ -62,7 +62,7 @@ class InstructionsSerializer(serializers.JsonPartSerializer):
 
 @extend_schema_field({"type": ["integer", "string"], "description": "A string beyond 2^53."})
 class CountField(serializers.FreeField):
-    """A count that may be beyond the integers that JSON has everywhere."""
+    """A count that may exceed the integers that every JSON parser represents exactly."""
 
 
 class CertifiedReasonSerializer(serializers.JsonPartSerializer):

@@ -1,6 +1,6 @@
-"""Bodies, queries, and responses of evaluations of past scores.
+"""Requests, queries, and responses of evaluations of past scores.
 
-`get_fields` adds members whose names are words of Python.
+`get_fields` adds fields whose names are Python keywords.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,7 @@ _LONGEST = timedelta(days=3_660)
 
 
 def _window(attrs: dict[str, Any], prefix: str, default: Window) -> Window:
-    """Return the window that two members name: by default it ends where `default` does, and is as long as WINDOW."""
+    """Return the window of two fields. By default it has the end of `default`, and the length WINDOW."""
     end = attrs.pop(f"{prefix}to") or default.end
     beginning = attrs.pop(f"{prefix}from")
     if end < _FIRST or (beginning is not None and beginning < _FIRST):

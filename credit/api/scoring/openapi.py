@@ -1,16 +1,16 @@
-"""The definition of a scorecard in the OpenAPI document: its JSON Schema, a component for each of its parts."""
+"""The definition of a scorecard in the OpenAPI document: its JSON Schema, with a component for each part."""
 
 from typing import Any
 
 from credit.scoring.definition import SCHEMA
 
 SCORECARD = "#/components/schemas/Scorecard"
-# The forbidden characters are only in the schema itself, because generators can't read negative patterns.
+# This part is omitted, because generators can't read negative patterns. The JSON Schema itself has it.
 _FORBIDDING = "writable"
 
 
 def add_scorecard(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
-    """Add what requests and answers with a definition refer to; the ledger has none."""
+    """Add the components that requests and responses with a definition refer to; the ledger's document has none."""
     schemas = result["components"]["schemas"]
     if "VersionRequest" in schemas:
         parts = {f"Scorecard{name.title()}": part for name, part in SCHEMA["$defs"].items() if name != _FORBIDDING}
@@ -20,7 +20,7 @@ def add_scorecard(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
 
 
 def _placed(schema: Any) -> Any:
-    """Return a part of the JSON Schema whose references are those of components."""
+    """Return a part of the JSON Schema with references to components."""
     if isinstance(schema, dict):
         return {
             name: f"{SCORECARD}{value.rpartition('/')[2].title()}" if name == "$ref" else _placed(value)

@@ -162,14 +162,14 @@ class FactsField(serializers.FreeField):
 
 
 class EvaluatedFactsField(FactsField):
-    """Facts, and the day on which they would be scored."""
+    """Facts, and the day on which they are scored."""
 
     def type_of(self, name: str) -> str | None:
         return "day" if name == SCORED_ON else super().type_of(name)
 
 
 class SaidFactsField(FactsField):
-    """Facts that an applicant can state: paths of the application's data, without the facts that an app declares."""
+    """Facts that an applicant can state: paths of the application's data, not declared facts."""
 
     default_error_messages = {
         "unknown": "{name}: Must be a path such as application_data.monthly_income_cents or "
@@ -305,7 +305,7 @@ class ScorePageSerializer(serializers.ResponseSerializer):
 
 @extend_schema_field({"type": ["number", "string", "boolean"], "maxLength": _TEXT_MAX})
 class ScalarField(serializers.FreeField):
-    """A number, a text, or a truth."""
+    """A number, a string, or a boolean."""
 
     default_error_messages = {
         "kind": "Must be a number, a string, or a boolean.",
@@ -321,7 +321,7 @@ class ScalarField(serializers.FreeField):
 
 
 class PointerField(serializers.TextField):
-    """A JSON pointer below `application_data`, as names of facts have it."""
+    """A JSON pointer below `application_data`, with the limits of facts' names."""
 
     default_error_messages = {
         "pointer": "Must be a JSON pointer such as /monthly_income_cents: at most 8 parts of 60 characters."

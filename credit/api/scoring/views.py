@@ -33,10 +33,10 @@ from credit.scoring.evaluator import evaluate
 from credit.scoring.monitoring import compare, monitoring
 
 _reads = partial(endpoint, access="score:read")
-DEFINITION_MEMBERS_MAX = 50_000  # lists of texts are long; the largest card of numbers has 8,000
+DEFINITION_MEMBERS_MAX = 50_000  # lists of strings are long; the largest numeric card has 8,000
 SCHEMA_MAX_AGE_SECONDS = 300
 PMML = "application/xml"
-# Declarations that all writing methods share.
+# Options that all writing methods share.
 _writes = partial(endpoint, access="score:write", idempotent=True)
 
 
@@ -49,7 +49,7 @@ class DefinitionParser(StrictJSONParser):
 
 
 class ScoringModelViewSet(ApiViewSet):
-    """Models, which belong to providers: their members make, read and publish them."""
+    """Scoring models of lenders. Members of the lender create, read, and publish them."""
 
     tag = "scoring"
 
@@ -84,7 +84,7 @@ class ScoringModelViewSet(ApiViewSet):
 
 
 class ModelVersionViewSet(ApiViewSet):
-    """Versions: numbered, and never changed."""
+    """Versions of a model, which are numbered and immutable."""
 
     tag = "scoring"
 

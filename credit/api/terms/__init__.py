@@ -1,1 +1,1 @@
-"""Views and serializers of counteroffers, terms and agreements."""
+"""Views and serializers of counteroffers, terms, and agreements."""

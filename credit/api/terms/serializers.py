@@ -1,4 +1,4 @@
-"""Bodies and answers about loans: counteroffers and agreements."""
+"""Requests and responses about loans: counteroffers and agreements."""
 
 from hashlib import sha256
 from typing import Any
@@ -21,7 +21,7 @@ PROPOSED = "proposed"
 
 
 class MomentField(serializers.QueryTimeField):
-    """A moment in a body: RFC 3339, with its offset."""
+    """A date and time in a body (RFC 3339), with its UTC offset."""
 
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, str):

@@ -50,7 +50,7 @@ _DECIDING_ERRORS = (ApplicationNotFound, InvalidApplicationTransition, ReviewerR
 
 
 def agreement_page(request: HttpRequest | None, agreement: Agreement) -> HttpResponse:
-    """Render an agreement to read and to print; without a request for a copy in a file."""
+    """Render the agreement as a page to read and print; `request` is None for a file."""
     page = {
         **in_words(agreement),
         "agreement": agreement,
@@ -61,7 +61,7 @@ def agreement_page(request: HttpRequest | None, agreement: Agreement) -> HttpRes
 
 
 def _proposed(pending: Proposal) -> dict[str, Any]:
-    """Return a counteroffer that another person has to confirm."""
+    """Return a proposed counteroffer that waits for a second reviewer."""
     bound: Any = pending.metadata
     return {
         "id": None,
@@ -77,7 +77,7 @@ def _proposed(pending: Proposal) -> dict[str, Any]:
 
 
 class CounterofferViewSet(ApiViewSet):
-    """A counteroffer to create."""
+    """Counteroffers of an application."""
 
     tag = "applications"
 
@@ -148,7 +148,7 @@ class CounterofferViewSet(ApiViewSet):
 
 
 class AgreementViewSet(ApiViewSet):
-    """The agreement."""
+    """The agreement of an accepted application."""
 
     tag = "applications"
 
@@ -203,7 +203,7 @@ class WithdrawalViewSet(ApiViewSet):
 
 
 class PrecontractViewSet(ApiViewSet):
-    """The European information form, before a loan is agreed."""
+    """The European information form, which applicants get before they accept a loan."""
 
     tag = "applications"
 
