@@ -1,4 +1,4 @@
-"""Applications at the back office: found, read, and decided about as over the API."""
+"""Applications in the back office: search, pages, and decisions by the same rules as in the API."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -60,7 +60,7 @@ def _terms(terms: Any) -> SafeString | str:
 
 @admin.register(Application)
 class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsole, Checklist, HoldConsole, ReviewAdmin):
-    """Applications; a decision is bound to the data that was seen."""
+    """Applications. A decision is bound to the data that the reviewer saw."""
 
     machine = states.MACHINE
     transition_labels = {
@@ -144,7 +144,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         return str(record.offer_version or NOTHING)
 
     def get_ordering(self, request: HttpRequest) -> Any:
-        """List applications to review by submission, oldest first; an index supports each order."""
+        """Sort applications to review by submission, oldest first; an index supports each order."""
         queue = request.GET.get("queue")
         if queue == "review" or request.GET.get("age"):
             return ("submitted_at", "id")
@@ -169,7 +169,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         elif end := end_of_id(term):
             return queryset.filter(Application.has_reference(end)), False
         elif (amount := amount_in(term)) is not None:
-            # A viewer with masked amounts must not be able to infer them.
+            # The search must not let viewers with masked amounts infer them.
             found = queryset.filter(amount_cents=amount[0]).filter(queues.in_currencies(amount[1]))
             return (found if may(request.user, VIEW) else queryset.none()), False
         else:
@@ -178,7 +178,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
 
     @admin.display(description="age", ordering="submitted_at")
     def age(self, record: Application) -> SafeString | str:
-        """Show the age against the clock that runs: of a decision, since the submission; or of expiry."""
+        """Return the age against the running deadline: of the decision, since submission, or of the expiry."""
         now = timezone.now()
         if record.status in UNDECIDED:
             return clock(now - (record.submitted_at or record.created_at), days=REVIEW_DAYS)
@@ -222,11 +222,11 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         return code(getattr(record, "true_digest", None) or record.data_sha256)
 
     def get_list_filter(self, request: HttpRequest) -> Any:
-        """Forbid filtering by a masked amount."""
+        """Remove the filter by amount for viewers with masked amounts."""
         return self.list_filter if may(request.user, VIEW) else self.list_filter[:-1]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Application]:
-        """Load an application with its page's data about the offer and the applicant."""
+        """Add the data about the offer and the applicant on an application's page."""
         rows: QuerySet[Application] = super().get_queryset(request).annotate(**WITH_CURRENCY)
         if not self.is_record_page(request):
             return rows
@@ -246,7 +246,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
             "title": self.title_of(record),
             "lead": self.amount(record),
             "status": page["chip"],
-            "chip": "",  # the toolbar shows it
+            "chip": "",  # the toolbar has the status
             "age": self.age(record),
             "numbers": numbers_of(record),
             "score": score_panel(record, revisions=record.newest_revisions, viewer=request.user),
@@ -260,7 +260,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         return summary_of(record, viewer=request.user)
 
     def timeline_link(self, request: HttpRequest) -> tuple[str, str]:
-        """Return the link between this application's events and all events of the applicant."""
+        """Return the link that switches between this application's events and all events of the applicant."""
         query = request.GET.copy()
         if query.pop("events", None):
             return f"?{query.urlencode()}", "Only this application's events"
@@ -280,7 +280,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
             request_documents(record, metadata["documents"], by=actor.user, now=timezone.now())
 
     def mask_record(self, record: Application) -> None:
-        """Show the digest of the data, which reveals nothing about the applicant; hide the applicant completely."""
+        """Mask the applicants and the data, except for the data's digest, which reveals nothing about the applicant."""
         if record.__dict__.get("applicants") is not None:
             record.applicants = MASK
         if "application_data" in record.__dict__:
@@ -297,7 +297,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         return get_user_model()._default_manager.filter(is_active=True, pk__in=theirs.values("user"))
 
     def seen_state(self, record: Application) -> str:
-        """Bind a decision to the data that was seen, too."""
+        """Include the data in the state that a decision is bound to."""
         return record.reviewed_state
 
     def notices_of(self, record: Any) -> list[str]:
@@ -348,9 +348,9 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         return super().label_of(to, record)
 
     def own_entries(self, request: HttpRequest, record: Any) -> Iterable[TimelineEntry]:
-        """Add the beginning, the changes of data, the acceptance and the anchors to the transitions.
+        """Yield the application's events: creation, transitions, revisions, files, counteroffers, acceptance, anchors.
 
-        Other events of the person come with `?events=all`.
+        Other events of the applicant follow with `?events=all`.
         """
         began, consumer = record.initial_status, record.consumer.get_username()
         yield TimelineEntry(at=record.created_at, title="Created", status=began, actor=consumer)
@@ -377,9 +377,9 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
 
 
 def bar_of(record: Application, transitions: Iterable[Button]) -> tuple[list[Button], list[Button]]:
-    """Return the buttons of a case's bar, and those of its menu: refused ones, and the applicant's own transitions.
+    """Return the buttons of the toolbar, and those of its menu: blocked or the applicant's own transitions.
 
-    The form that requests documents is in the bar, and in neither list.
+    The button that requests documents is in neither list, because the toolbar has its form.
     """
     following = states.MACHINE.moves_from(record.status)
     actions, rare = [], []

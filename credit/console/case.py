@@ -1,4 +1,4 @@
-"""The summary of an application's page: the figures, the offer's limits, the applicant's identity, and their data."""
+"""The summary on an application's page: figures, the offer's limits, and the applicant's identity and data."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -41,8 +41,10 @@ def _one_number(rows: QuerySet[Any], aggregate: Any, *, of: str = "user") -> Sub
 
 
 def with_case(applications: QuerySet[Application], viewer: Any) -> QuerySet[Application]:
-    """Load applications with their pages' data about the applicant; counts only other applications that `viewer` can
-    see."""
+    """Add the data about the offer and the applicant on an application's page.
+
+    Counts of other applications include only those that `viewer` can see.
+    """
     theirs = {"user": OuterRef("consumer")}
     check = KycVerification.objects.filter(**theirs).order_by("-id")
     accounts = BankAccount.objects.filter(**theirs)
@@ -77,7 +79,7 @@ def _others(status: str) -> str:
 
 
 def numbers_of(application: Any) -> list[dict[str, Any]]:
-    """Return the rows of the figures: name, value, and its error ("" for none)."""
+    """Return the rows of the figures: name, value, and error ("" for none)."""
     if getattr(application, "is_masked", False):
         return []
     figures = Figures(application.application_data)
@@ -99,7 +101,7 @@ def numbers_of(application: Any) -> list[dict[str, Any]]:
 
 
 def summary_of(application: Any, *, viewer: Any) -> list[dict[str, Any]]:
-    """Return what the page of a decision repeats of a case: names, account, figures, and what the score proposes."""
+    """Return the summary on the page of a decision: names, account, figures, and the score's proposal."""
     rows = [
         {"name": "Applicant", "value": legal_names(application) or _UNKNOWN},
         {"name": "Account", "value": application.consumer.get_username()},
@@ -123,9 +125,9 @@ def instalment_of(figures: Figures, terms: Mapping[str, Any]) -> int | None:
 
 
 def person_of(application: Any, *, viewer: Any) -> list[tuple[str, Any]]:
-    """Return what the platform knows of the person, by name; figures of the bank are hidden where data is masked.
+    """Return the platform's data about the applicant, by name; bank figures are masked with the record.
 
-    A lender's members see of the bank and the identity check only what this application shares.
+    A lender's members see bank and identity data only as far as this application shares it.
     """
     areas = SHAREABLE if console_of(viewer) is None else application.share
     identity = [
@@ -160,7 +162,7 @@ def _other_applications(application: Any) -> Any:
 
 
 def _bank_of(application: Any) -> Iterator[tuple[str, str]]:
-    """Return the bank data that the applicant approved, and separately whether the applicant claims more."""
+    """Return the bank data that the applicant approved, and counts of data that only the applicant claims."""
     if application.owned:
         balance = _total(application, application.owned_cents, application.owned_currency)
         yield "Bank accounts", f"{application.owned}, together {balance}"
@@ -178,7 +180,7 @@ def _bank_of(application: Any) -> Iterator[tuple[str, str]]:
 
 
 def _in_and_out(application: Any) -> str:
-    """Return the monthly money in and out of the owned accounts, as in the facts of scorecards."""
+    """Return the monthly money in and out of the owned accounts, with the computation of scorecards' facts."""
     figures = bank_figures(application.consumer_id, application.updated_at, application.currency)
     if not figures.months:
         return f"{_UNKNOWN}: {figures.gap or 'the banks reported less than one complete month'}"
@@ -196,7 +198,7 @@ def _total(application: Any, cents: int | None, currency: str | None) -> str:
 
 
 def _amount(application: Any, cents: int, currency: str | None) -> str:
-    """Return an amount with its currency, or the mask where this viewer may not see it."""
+    """Return an amount with its currency, or the mask if this viewer may not see it."""
     if getattr(application, "is_masked", False):
         return MASK
     if currency is None:
@@ -227,7 +229,7 @@ def data_shown(application: Any) -> SafeString | str:
 
 
 def _formatted(name: str, member: Mapping[str, Any], value: Any, currency: str | None) -> str:
-    """Return a value as people read it; one of another type than the schema's as it is."""
+    """Return a value for display; a value of another type than the schema's is shown as JSON."""
     if value is None:
         return NOTHING
     if isinstance(value, str):
@@ -240,7 +242,7 @@ def _formatted(name: str, member: Mapping[str, Any], value: Any, currency: str |
 
 
 def applicants_shown(application: Any) -> SafeString | str:
-    """Return the applicants, a table each; a mask for viewers who may not see them."""
+    """Return a table for each applicant; the mask for viewers who may not see them."""
     try:
         persons = application.applicants
     except UnreadableSecret:

@@ -1,4 +1,4 @@
-"""Values that applicants report as wrong, and the reviewer's answer."""
+"""Values that applicants report as wrong, and the reviewers' responses."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ def _answer(request: HttpRequest, correction: Correction, form: Any) -> str:
 
 @admin.register(Correction)
 class CorrectionAdmin(OfApplication):
-    """Corrections that applicants request, the first due at the top."""
+    """Corrections that applicants request, by deadline."""
 
     record_actions = (
         RecordAction(

@@ -1,4 +1,4 @@
-"""The checklist on an application's page: files that were uploaded, reviewed, accepted, or requested again."""
+"""The checklist on an application's page: files are uploaded, reviewed, accepted, or requested again."""
 
 from typing import Any
 from uuid import UUID
@@ -46,7 +46,10 @@ class Checklist(ReviewAdmin):
         return {**super().page_of(request, record), "documents": documents, "opens_files": opens_files}
 
     def may_open_files(self, request: HttpRequest, record: Any) -> bool:
-        """Show them to those who decide, and to a lender's readers; of an erased account, once they are unmasked."""
+        """Return whether the viewer may open files: reviewers and a lender's readers may.
+
+        Files of an erased account require an unmasked page.
+        """
         if self.is_erased(request, record):
             return not self.is_masked_for(request, record)
         return console_of(request.user) is not None or self.may_review(request, record)
@@ -64,7 +67,7 @@ class Checklist(ReviewAdmin):
         return HttpResponseRedirect(self.record_address(record, request))
 
     def file_view(self, request: HttpRequest, record: Application, file_id: UUID) -> HttpResponse:
-        """Display an image of normal size, or send the file as a download; log the viewer."""
+        """Display an image of normal size, or send the file as a download; log the access."""
         if not self.may_open_files(request, record):
             raise PermissionDenied
         files = DocumentFile.objects.filter(document__application=record, infection="").select_related("stored")
@@ -83,7 +86,7 @@ class Checklist(ReviewAdmin):
 
 
 def checklist_of(record: Any) -> list[RequestedDocument]:
-    """Return the checklist with every file and who handed it in, read once for a page."""
+    """Return the checklist with all files and their uploaders, cached for one page."""
     files = Prefetch("requested_documents__files", DocumentFile.objects.select_related("principal"))
     prefetch_related_objects([record], "requested_documents", files)
     return list(record.requested_documents.all())

@@ -1,4 +1,4 @@
-"""The fields of an offer that credit in the European Union needs, in the console's form of offers."""
+"""The fields of EU credit in the console's form of an offer."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def _choice(label: str, *choices: tuple[str, str]) -> forms.ChoiceField:
 
 
 def eu_fields(currency: str | None) -> dict[str, forms.Field]:
-    """Return the fields by name. None is required: an offer in the United States leaves them empty."""
+    """Return the fields by name. All are optional, because offers under US law leave them empty."""
     amount: dict[str, Any] = {"required": False, "min_value": 0}
     months: dict[str, Any] = {"min_value": 1, "max_value": TERM_MAX_MONTHS, "decimal_places": 0, "required": False}
     rate: dict[str, Any] = {"sign": "%", "min_value": 0, "required": False}
@@ -59,7 +59,7 @@ def eu_fields(currency: str | None) -> dict[str, forms.Field]:
 
 
 def eu_initial(terms: dict[str, Any], currency: str | None) -> dict[str, Any]:
-    """Return what the fields begin with, from an offer's terms."""
+    """Return the initial values of the fields, from an offer's terms."""
     example, texts = terms.get("example") or {}, terms.get("texts") or {}
     fee = next((word for word, value in _FEE.items() if value == terms.get("fee_financed")), "")
     values = {
@@ -77,7 +77,7 @@ def eu_initial(terms: dict[str, Any], currency: str | None) -> dict[str, Any]:
 
 
 def eu_terms(cleaned: dict[str, Any], before: dict[str, Any], currency: str | None) -> dict[str, Any]:
-    """Return the terms of the submitted fields, all null in the United States; texts that have no field stay."""
+    """Return the terms of the submitted fields. Under US law all are null; texts without a field don't change."""
     if cleaned["jurisdiction"] != EU:
         return {**dict.fromkeys(_TERMS), "jurisdiction": US, "apr_cap": before.get("apr_cap")}
     example = {
@@ -101,7 +101,7 @@ def eu_terms(cleaned: dict[str, Any], before: dict[str, Any], currency: str | No
 
 
 def field_of(path: str) -> str:
-    """Return the field of a member of the terms, such as `example.months` or `texts.drawdown`."""
+    """Return the form's field for a field of the terms, such as `example.months` or `texts.drawdown`."""
     name, _, member = path.partition(".")
     if name == "texts":
         return f"text_{member}"

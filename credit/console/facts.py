@@ -1,4 +1,4 @@
-"""An application's facts on its page: claimed, sourced and confirmed figures, side by side."""
+"""The facts on an application's page: claimed, sourced, and confirmed figures, side by side."""
 
 from typing import Any
 
@@ -35,11 +35,11 @@ _CLOSED = "Facts can be added only after submission and before the decision."
 
 
 class ConfirmForm(SeenForm):
-    """A figure that a file shows; its fields `value`, `figure`, and `file_id` have the application's choices."""
+    """A figure that a file shows. The choices of `value`, `figure`, and `file_id` depend on the application."""
 
 
 class ReportForm(SeenForm):
-    """A report to request; its field `applicant` has the application's choices."""
+    """A report to request. The choices of `applicant` depend on the application."""
 
     kind = forms.ChoiceField(choices=[("credit", "Credit report"), ("income", "Income report")], label="Kind")
     purpose = forms.ChoiceField(
@@ -52,7 +52,7 @@ class ReportForm(SeenForm):
 
 
 def facts_shown(application: Any) -> list[dict[str, Any]]:
-    """Return the rows of claimed, sourced, confirmed, and corrected figures; none where data is masked."""
+    """Return the rows of claimed, sourced, confirmed, and corrected figures; empty if the data is masked."""
     if getattr(application, "is_masked", False):
         return []
     members, currency = requirements_of(application).members, application.shown_currency
@@ -72,7 +72,7 @@ def facts_shown(application: Any) -> list[dict[str, Any]]:
 
 
 def _figure(member: str, known: Known | None, currency: str | None) -> str:
-    """Return a value with the day of one that has a source."""
+    """Return a value, with its day if it has a source other than the applicant."""
     if known is None or known.value is None:
         return NOTHING
     value = known.value
@@ -84,7 +84,7 @@ def _figure(member: str, known: Known | None, currency: str | None) -> str:
 
 
 class FactsConsole(ReviewAdmin):
-    """The figures, and what reviewers can do about them: confirm one, and score the application again."""
+    """The figures, and the reviewers' actions: confirm a figure, request a report, score the application again."""
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         return {
@@ -120,7 +120,7 @@ def _report_form(persons: list[Any]) -> type[ReportForm]:
 
 
 def _form_of(application: Application) -> type[ConfirmForm] | None:
-    """Return the form with the claimed numbers and the files of an application, None if it claims no number."""
+    """Return the form with an application's claimed numbers and files; None without claimed numbers."""
     data: Any = application.application_data
     members = requirements_of(application).members if isinstance(data, dict) else {}
     names = [name for name, value in data.items() if type(value) in {int, float}] if isinstance(data, dict) else []

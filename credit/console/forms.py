@@ -26,7 +26,7 @@ DAY = forms.DateInput({"type": "date"}, format="%Y-%m-%d")
 
 
 def loan_fields(currency: str | None, *, is_needed: bool) -> dict[str, forms.Field]:
-    """Return the fields of a loan; an approval's empty fields come from the application and the offer.
+    """Return the fields of a loan. An approval fills empty fields from the application and the offer.
 
     `currency` is `Conventions.shown_currency`, None for dollars.
     """
@@ -55,13 +55,13 @@ def loan_fields(currency: str | None, *, is_needed: bool) -> dict[str, forms.Fie
 
 
 def filled_in(terms: Mapping[str, Any], currency: str | None) -> dict[str, Any]:
-    """Return what the fields begin with."""
+    """Return the initial values of the fields."""
     amounts = {field: to_units(terms.get(name), currency) for field, name in _AMOUNTS.items()}
     return {**amounts, "rate_percent": terms.get("rate_percent"), "term_months": terms.get("term_months")}
 
 
 def tell(form: forms.Form, refusal: ApiError) -> list[tuple[str, str]]:
-    """Set the errors of a loan on its fields; return the same as rows if the form was not submitted yet."""
+    """Set the errors of a loan on the form's fields; for an unsubmitted form, return them as rows instead."""
     fields = {name: field for field, name in _AMOUNTS.items()}
     details: Any = refusal.details or ()
     members = [(detail["field"].rpartition(".")[2], detail["message"]) for detail in details]
@@ -74,7 +74,7 @@ def tell(form: forms.Form, refusal: ApiError) -> list[tuple[str, str]]:
 
 
 def terms_of(cleaned: Mapping[str, Any], currency: str | None) -> dict[str, Any]:
-    """Return the submitted values, as the API has them."""
+    """Return the submitted values in the form of the API."""
     terms: dict[str, Any] = {}
     for field in LOAN_FIELDS:
         value = cleaned.get(field)
@@ -96,7 +96,7 @@ _CODES = {"code_1": "First", "code_2": "Second", "code_3": "Third", "code_4": "F
 
 
 def chosen_reasons(reasons: Sequence[Reason]) -> dict[str, str]:
-    """Return the fields of the principal reasons with these filled in; the form has room for one in other words."""
+    """Return the initial values of the reason fields; the form has one field for a reason in other words."""
     chosen: dict[str, str] = {}
     for reason in reasons:
         code = reason if isinstance(reason, str) else OTHER
@@ -107,7 +107,7 @@ def chosen_reasons(reasons: Sequence[Reason]) -> dict[str, str]:
 
 
 class ApplicationTransitionForm(TransitionForm):
-    """The reason; for a rejection its principal reasons, for an approval the loan, for documents their names."""
+    """The form of a transition: reason, and depending on it principal reasons, loan, or document names."""
 
     documents = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 4}),
@@ -166,7 +166,7 @@ class ApplicationTransitionForm(TransitionForm):
         return chosen.text if chosen else ""
 
     def read_documents(self) -> list[str]:
-        """Return the names, one per line, without repetition."""
+        """Return the document names, one per line, without duplicates."""
         text = f"{self.cleaned_data['documents']}\n{self.template_text('documents_template')}"
         try:
             names = list(dict.fromkeys(clean_words(line) for line in text.splitlines() if line.strip()))
@@ -199,7 +199,7 @@ class ApplicationTransitionForm(TransitionForm):
         return [other if code == OTHER else code for code in chosen if code]
 
     def reason_given(self) -> str | None:
-        """Return the reason; a rejection's principal reasons speak for themselves."""
+        """Return the reason; for a rejection without one, the text of its principal reasons."""
         return super().reason_given() or in_words(self.reasons())
 
     def metadata(self) -> Any:

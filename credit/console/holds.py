@@ -51,7 +51,7 @@ _HOLD = RecordAction(
 
 
 class HoldConsole(ReviewAdmin):
-    """Shows a hold to viewers with permission for holds. A lender's members may not."""
+    """Shows a litigation hold to viewers with its permission, which a lender's members don't have."""
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         page = super().page_of(request, record)

@@ -1,4 +1,4 @@
-"""The console of a lender: its members, and the rows of each model that they see (none without a rule here)."""
+"""The console of a lender: its members, and for each model the rows that they see (none without a rule)."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +17,7 @@ PERMISSIONS = (REVIEW_PERMISSION, PUBLISH)
 
 
 def seats_of(user: Any) -> Iterator[Seat]:
-    """Yield a seat for each provider that `user` acts for: in the group `Lender`, or for an owner who is in it."""
+    """Yield a seat for each lender that `user` acts for, if the user or the lender's owner is in the group `Lender`."""
     granted = Q(user__groups__name=LENDER) | Q(provider__owner__groups__name=LENDER)
     theirs = ProviderMember.objects.filter(granted, user=user).select_related("provider").order_by("id").distinct()
     for member in theirs:
@@ -32,8 +32,10 @@ def seats_of(user: Any) -> Iterator[Seat]:
 
 
 def sent(to_application: str = "") -> Rule:
-    """Return the condition for applications that were submitted to a lender since its creation, or for their related
-    records."""
+    """Return the rule for applications submitted to a lender since its creation.
+
+    `to_application` is the path from a related record.
+    """
 
     def rule(console: Console) -> Q:
         condition = Q()
@@ -45,7 +47,7 @@ def sent(to_application: str = "") -> Rule:
 
 
 def decides(account: str, provider: str) -> Q:
-    """Return the condition that the account in one column decides for the provider in another column."""
+    """Return the condition that the account in one column may decide for the lender in another column."""
     members = ProviderMember.objects.filter(user=OuterRef(account), provider=OuterRef(provider), user__is_active=True)
     return Q(Exists(members.filter(role__in=ProviderMember.DECIDING)))
 

@@ -1,4 +1,4 @@
-"""The main links of the console to lists of credit."""
+"""The console's main links to lists of credit."""
 
 from config.backoffice.navigation import ConsolePage
 from credit.console.people import PAGE as PEOPLE

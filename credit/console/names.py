@@ -14,9 +14,9 @@ from credit.core.figures import reference_of
 
 
 def legal_names(application: Any, *, is_masked: bool | None = None) -> str:
-    """Return the applicants' legal names; MASK if the viewer may not see them, "" if there are none to read.
+    """Return the applicants' legal names; MASK if the viewer may not see them, "" without readable names.
 
-    `is_masked` is of the record that is shown, if that is not the application. A masked name is not decrypted.
+    Without `is_masked`, the application's own mask applies. A masked name is not decrypted.
     """
     stored = application.__dict__.get("applicants")
     if stored is None:
@@ -30,7 +30,7 @@ def legal_names(application: Any, *, is_masked: bool | None = None) -> str:
 
 
 def readable_applicants(application: Any) -> list[Person]:
-    """Return the applicants; none if they are erased, or if no key decrypts them."""
+    """Return the applicants; empty if they are erased, or if no key decrypts them."""
     try:
         return list(application.applicants or ())
     except UnreadableSecret:
@@ -48,14 +48,13 @@ def named_reference(application: Any) -> str:
 
 
 def person_cell(name: str, below: Any) -> SafeString | str:
-    """Return a legal name with an account or a reference below it; without a name, only the account or the
-    reference."""
+    """Return a legal name above an account or a reference; without a name, only the latter."""
     if not name:
         return format_html("{}", below)
     return format_html('<span><bdi class="legal-name">{}</bdi> <span class="below">{}</span></span>', name, below)
 
 
 def named_link(application: Any, *, is_masked: bool) -> SafeString | str:
-    """Return the legal names with a link to the application below them."""
+    """Return the legal names above a link to the application."""
     reference = record_link("credit_application", application.pk, reference_of(application.pk))
     return person_cell(legal_names(application, is_masked=is_masked), reference)

@@ -1,4 +1,4 @@
-"""The next case of a reviewer: the unassigned application that has waited longest."""
+"""The next case of a reviewer: the unassigned application with the longest wait."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ from credit.models import Application, Counteroffer, Proposal
 
 
 class NextCase(ReviewAdmin):
-    """Take the oldest case, and go on to the next one after a decision."""
+    """Assigns the oldest case to a reviewer, and opens the next case after a decision."""
 
     def get_urls(self) -> list[Any]:
         oldest = path("oldest/", self.admin_site.admin_view(self.oldest_view), name="credit_application_oldest")
@@ -44,7 +44,7 @@ class NextCase(ReviewAdmin):
         return {**beside, "next_label": f"{self.button_label(form.to, record)}, and open the next case"}
 
     def oldest_view(self, request: HttpRequest) -> HttpResponse:
-        """Assign the unassigned case that has waited longest to this person (POST)."""
+        """Assign the unassigned case with the longest wait to the user (POST)."""
         if not may(request.user, self.review_permission):
             raise PermissionDenied
         return self.take_oldest(request) if request.method == "POST" else HttpResponseRedirect(self.list_of_work())
@@ -57,7 +57,7 @@ class NextCase(ReviewAdmin):
         waiting = narrowed(Application.objects.filter(status__in=states.IN_REVIEW).exclude(consumer=me), me)
         of_case = {"application": OuterRef("pk"), "closed_at": None}
         mine, offered = Proposal.objects.filter(**of_case, proposed_by=me), Counteroffer.objects.filter(**of_case)
-        waiting = waiting.exclude(Exists(mine) | Exists(offered))  # these wait for another person
+        waiting = waiting.exclude(Exists(mine) | Exists(offered))  # these wait for another reviewer or the applicant
         in_force = Assignment.in_force(self.review_permission, kind=self.opts.label_lower)
         taken = narrowed(in_force.exclude(assignee=me), me)
         others_work = set(taken.values_list("record_id", flat=True))
@@ -69,7 +69,8 @@ class NextCase(ReviewAdmin):
             side = "" if console is None else str(provider_id)
             named = {"kind": self.opts.label_lower, "record_id": str(pk), "provider": side}
             Assignment.objects.filter(**named).exclude(pk__in=in_force.values("pk")).delete()
-            # If two reviewers open the next case at the same time, one gets this case, and the other the next one.
+            # If two reviewers open the next case at the same time, only one gets this case. The other gets the next
+            # one.
             if Assignment.objects.get_or_create(**named, defaults=facts)[0].assignee_id == me.pk:
                 address = f"{self.address_of('change', pk)}?{urlencode({LIST_FILTERS: 'queue=review'})}"
                 return HttpResponseRedirect(address)

@@ -1,4 +1,4 @@
-"""Notices at the back office: the clocks by days left, and a notice next to its source data."""
+"""Notices in the back office: the clocks by days left, and each notice next to its source data."""
 
 import re
 from datetime import datetime, timedelta
@@ -27,13 +27,13 @@ from credit.models import Clock, Notice, ReviewRequest
 from credit.models.notices import UNDELIVERED
 from credit.notices.services import RECORDED, REFERENCE_MAX, record_delivery
 
-# For a deadline of 30 days: yellow from day 20, red from day 28; a deadline of 90 days changes color with the same
+# For a deadline of 30 days: yellow from day 20, red from day 28. A deadline of 90 days changes color with the same
 # number of days left.
 LATE, OVER = timedelta(days=10), timedelta(days=2)
 
 
 def days_left(due_at: datetime, *, now: datetime) -> SafeString:
-    """Return the time left on a clock, yellow from ten days, red from two."""
+    """Return the time left on a clock, yellow from 10 days, red from 2 days."""
     left = due_at - now
     tone = "over" if left <= OVER else "late" if left <= LATE else "fine"
     said = f"{duration(left)} left" if left > timedelta() else f"overdue by {duration(-left)}"
@@ -51,7 +51,7 @@ class RunningFilter(ConditionFilter):
 
 @admin.register(Clock)
 class ClockAdmin(OfApplication):
-    """Running clocks of notices, the first due at the top."""
+    """Clocks of notices, by deadline."""
 
     list_display = ("__str__", "about", "left", "kind", "waits", "started", "due", "why")
     list_filter = (RunningFilter, "kind")
@@ -111,7 +111,7 @@ def _not_delivered(notice: Notice) -> str:
 
 @admin.register(Notice)
 class NoticeAdmin(OfApplication):
-    """Notices; deliveries by post, or by the provider, are recorded here as over the API."""
+    """Notices. Reviewers record deliveries by post or by the lender here, by the same rules as in the API."""
 
     record_actions = (
         RecordAction(
@@ -158,7 +158,7 @@ class NoticeAdmin(OfApplication):
         return grid((row.channel, moment(row.at), document(row.evidence)) for row in record.deliveries.all())
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
-        """Show the notice as the person sees it next to its source data; viewers with a mask see neither."""
+        """Show the notice as the applicant sees it, next to its source data; both are masked with the record."""
         if getattr(record, "is_masked", False):
             return {**super().page_of(request, record), "as_read": MASK, "made_from": MASK}
         shown = _inner(record.html) if record.html else "The notice is not created yet, or its retention has ended."
@@ -166,7 +166,7 @@ class NoticeAdmin(OfApplication):
 
 
 def _inner(html: str) -> SafeString:
-    """Return the content of the page of a notice, its headings two levels lower: our templates have escaped it."""
+    """Return the body of a notice's page, with headings two levels lower. The notice's templates escaped it."""
     body = html.partition("<main>")[2].partition("</main>")[0]
     return mark_safe(re.sub(r"(</?h)([12])>", lambda at: f"{at[1]}{int(at[2]) + 2}>", body))  # noqa: S308
 
@@ -178,7 +178,7 @@ class AnsweredFilter(ConditionFilter):
 
 @admin.register(ReviewRequest)
 class ReviewRequestAdmin(OfApplication):
-    """Requests for reconsideration; deciding about the application again completes one."""
+    """Requests for reconsideration; a new decision on the application answers a request."""
 
     list_display = ("__str__", "about", "left", "requested", "answered", "outcome")
     list_filter = (AnsweredFilter,)

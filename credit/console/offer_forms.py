@@ -1,4 +1,4 @@
-"""Offers that a lender's owners make, change, and deactivate in the console, with what a loan would cost."""
+"""Forms by which a lender's owners create, change, and deactivate offers, with the cost of a loan."""
 
 from contextlib import suppress
 from hashlib import sha256
@@ -44,7 +44,7 @@ def _rate(label: str) -> FigureField:
 
 
 def _amounts(currency: str | None) -> dict[str, AmountField]:
-    """Return the fields of the limits; `currency` is `Conventions.shown_currency`, None for dollars."""
+    """Return the fields of the amount limits; `currency` is `Conventions.shown_currency`, None for dollars."""
     limits: dict[str, Any] = {"min_value": to_units(1, currency), "max_value": to_units(AMOUNT_MAX_CENTS, currency)}
     return {
         name: AmountField(currency, label=f"{label} loan in {currency or 'dollars'}", **limits)
@@ -53,7 +53,7 @@ def _amounts(currency: str | None) -> dict[str, AmountField]:
 
 
 class OfferForm(SeenForm):
-    """The terms that most offers have. All other terms of an existing offer stay; the API changes them."""
+    """The terms that most offers have. Other terms of an existing offer don't change; the API can change them."""
 
     name = forms.CharField(max_length=NAME_MAX_LENGTH, help_text="Applicants can read it.")
     product_type = forms.CharField(max_length=NAME_MAX_LENGTH, initial="personal_loan", label="Kind of credit")
@@ -75,7 +75,7 @@ class OfferForm(SeenForm):
         self.fields.update(eu_fields(self.currency))
 
     def _currency(self) -> str | None:
-        """Return `Conventions.shown_currency` of the submitted terms, or of those that the form begins with."""
+        """Return `Conventions.shown_currency` of the submitted or initial terms."""
         about = self.data if self.is_bound else self.initial
         typed = str(about.get("currency") or DEFAULT_CURRENCY[EU]).strip().upper()
         return typed[:3] if about.get("jurisdiction") == EU else None
@@ -93,9 +93,9 @@ class OfferForm(SeenForm):
         return [int(part) for part in parts]
 
     def read(self, before: dict[str, Any]) -> dict[str, Any]:
-        """Return every term, validated as over the API; `before` has the terms that are not in the form.
+        """Return all terms, validated as in the API; `before` has the terms that the form doesn't contain.
 
-        Raises ValidationFailed, and sets its messages on the fields.
+        Raises ValidationFailed, and sets its messages on the form's fields.
         """
         facts = self.cleaned_data
         terms = {
@@ -131,10 +131,10 @@ def initial_of(offer: Offer) -> dict[str, Any]:
 
 
 def quote_of(record: Offer | Provider, form: OfferForm) -> dict[str, Any]:
-    """Return what the largest loan would cost with the form's terms; the first submit shows it before it counts."""
+    """Return the cost of the largest loan with the form's terms; the offer is saved only after it was shown."""
     figures: list[tuple[str, str]] = []
     if form.is_bound and form.is_valid():
-        with suppress(ValidationFailed):  # its messages are on the fields
+        with suppress(ValidationFailed):  # the form's fields have its messages
             figures = _payments(form.read(_before(record)))
     digest = sha256(repr(figures).encode()).hexdigest()[:16] if figures else ""
     return {
@@ -149,7 +149,7 @@ def quote_of(record: Offer | Provider, form: OfferForm) -> dict[str, Any]:
 def _payments(terms: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the payments of the largest loan at the lowest and highest rate, for the shortest and longest term.
 
-    A line of credit has no terms, and its payments depend on its use: it gets its limit at each rate.
+    A line of credit has no terms, and its payments depend on its use, so it has its limit at each rate.
     """
     amount, months = terms["loan_amount_max_cents"], terms["term_options_months"]
     currency = Conventions.of(terms).shown_currency

@@ -30,7 +30,7 @@ INVITATIONS_SHOWN = 50
 
 
 def in_brief(terms: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return terms that are set by their names in words; of a schema, the titles of its members."""
+    """Return the set terms with readable names; of a schema, the titles of its fields."""
     shown = {**terms}
     if schema := shown.get("application_schema"):
         shown["application_schema"] = [title_of(name, member) for name, member in schema["properties"].items()]
@@ -39,7 +39,7 @@ def in_brief(terms: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _figure(name: str, value: Any, conventions: Conventions) -> tuple[str, Any]:
-    """Return a term with its name: amounts in the currency, percent with two decimals."""
+    """Return a term with its name: amounts in the currency, percentages with two decimals."""
     is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
     if is_number and name.endswith("_cents"):
         return words(name.removesuffix("_cents")), money(int(value), conventions.shown_currency)
@@ -73,7 +73,7 @@ class OfferAdmin(NamedRecords):
     record_actions = (CHANGE, DEACTIVATE)
 
     def actions_of(self, request: HttpRequest, record: Offer) -> list[RecordAction]:
-        """Let the account that made an offer change it, while it owns the lender."""
+        """Return the actions for the account that created the offer, while it owns the lender."""
         is_own = record.owner_id == request.user.pk
         if not is_own or role_of(record.provider, request.user) != ProviderMember.OWNER:
             return []
@@ -86,9 +86,9 @@ class OfferAdmin(NamedRecords):
 
 
 def may_change_members(request: HttpRequest, provider: Provider | None) -> bool:
-    """Return whether this person manages a provider's members: its owners, or a superuser.
+    """Return whether the user manages a lender's members, as one of its owners or as a superuser.
 
-    A member reviews applications, so the permission to manage lenders does not allow staff to add themselves.
+    Members review applications, so staff must not add themselves by the permission to manage lenders.
     """
     console = console_of(request.user)
     if console is not None:
@@ -107,8 +107,9 @@ class MembersForm(forms.BaseInlineFormSet):  # type: ignore[type-arg]
 
 
 class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
-    """A lender's owners set roles and remove members here. They invite others by mail, so that every member has
-    accepted, and no list of accounts is shown.
+    """Roles of a lender's members, which its owners set; owners can also remove members.
+
+    Owners invite members by mail, so that every member has accepted and no list of accounts is shown.
     """
 
     model = ProviderMember
@@ -119,7 +120,7 @@ class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
     verbose_name_plural = "members"
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """Take a form that names no role, which leaves the default."""
+        """Accept a form without a role, which means the default role."""
         shown = super().formfield_for_dbfield(db_field, request, **options)
         if db_field.name == "role" and shown is not None:
             shown.required = False
@@ -180,7 +181,7 @@ def _revoke(request: HttpRequest, provider: Provider, form: Any) -> str:
 
 @admin.register(Provider)
 class ProviderAdmin(NamedRecords):
-    """Providers; their members are added and removed here, by the provider's owners or a superuser."""
+    """Lenders. The lender's owners, or a superuser, add and remove members on the lender's page."""
 
     list_display = ("id", "name", "owner", "created_at")
     list_select_related = ("owner",)
@@ -224,7 +225,7 @@ class ProviderAdmin(NamedRecords):
         return logo_image(record)
 
     def actions_of(self, request: HttpRequest, record: Provider) -> list[RecordAction]:
-        """Let a lender's owners invite, and make offers. All other viewers only read the page."""
+        """Return the actions (invitations, offers) for the lender's owners; other viewers have none."""
         is_owner = role_of(record, request.user) == ProviderMember.OWNER
         return super().actions_of(request, record) if is_owner else []
 
@@ -243,5 +244,5 @@ class ProviderAdmin(NamedRecords):
         return {**page, "invitations": _waiting(record)[:INVITATIONS_SHOWN]}
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Let those who manage members save the page, on which nothing else can be edited."""
+        """Allow users who manage members to save the page, whose other fields are read-only."""
         return may_change_members(request, obj)

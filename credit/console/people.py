@@ -1,4 +1,4 @@
-"""The people who applied: found by what they say on the phone, and listed for a lender's members."""
+"""Applicants: searched by what they say on the phone, and listed for a lender's members."""
 
 import json
 from collections.abc import Iterable
@@ -23,8 +23,8 @@ from credit.core.figures import money, reference_of
 from credit.models import Applicant, Application
 from credit.models.applications import WITH_CURRENCY
 
-_PEOPLE_MAX = 50  # whose applications fill a page of the list
-_COMMON = 8_000  # matches, from which reading in order until _PEOPLE_MAX match is faster than sorting all of them
+_PEOPLE_MAX = 50  # applicants per page of results
+_COMMON = 8_000  # matches; with more, reading in order until _PEOPLE_MAX match is faster than sorting all of them
 _APPLICATIONS_SHOWN = 50
 
 
@@ -34,21 +34,21 @@ def find_people(typed: str, viewer: Any) -> list[int]:
     if named is None or not may(viewer, "credit.view_application"):
         return []
     applications = narrowed(Application.objects.filter(named).order_by(), viewer)
-    # PostgreSQL underestimates the cost of comparing names. Without this, it reads many applications in order to spare
-    # itself the sorting of a few. No index has the order of `created_at`.
+    # PostgreSQL underestimates the cost of comparing names, and would read many applications in order to avoid sorting
+    # a few. No index has the order of `created_at`, so that order forces the sort.
     ordering = "-pk" if _estimated(applications) > _COMMON else "-created_at"
     return list(applications.order_by(ordering).values_list("consumer_id", flat=True)[:_PEOPLE_MAX])
 
 
 def _estimated(rows: QuerySet[Any]) -> int:
-    """Return how many rows PostgreSQL expects, by its statistics alone; any number on other databases."""
+    """Return PostgreSQL's estimate of the number of rows, without a count; a high number on other databases."""
     if connection.vendor != "postgresql":
         return _COMMON + 1
     return int(json.loads(rows.explain(format="json"))[0]["Plan"]["Plan Rows"])
 
 
 def applicants_of(sent: Rule) -> Rule:
-    """Return the rule of the people whose applications the rule `sent` selects."""
+    """Return the rule for the applicants of the applications that the rule `sent` selects."""
 
     def rule(console: Console) -> Q:
         return Q(Exists(Application.objects.filter(sent(console), consumer=OuterRef("pk"))))
@@ -58,11 +58,11 @@ def applicants_of(sent: Rule) -> Rule:
 
 @admin.register(Applicant)
 class ApplicantAdmin(ReadOnlyAdmin):
-    """People with applications that the viewer may see. It shows nothing of the account but its user name."""
+    """Accounts with applications that the viewer may see. The page shows only the account's user name."""
 
     list_display = ("person", "applications", "last_sent")
     list_display_links = None
-    search_fields = ("username",)  # for the field; `get_search_results` searches applications
+    search_fields = ("username",)  # required by the search field; `get_search_results` searches applications
     search_help_text = "A name, e-mail address, phone number or user name; an application's reference, id or amount"
     ordering = ("-id",)
     fields = ("username", "id")
@@ -77,7 +77,7 @@ class ApplicantAdmin(ReadOnlyAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Search the applications as their own list does."""
+        """Search applications by the rules of their own list."""
         if not search_term.strip():
             return queryset, False
         applications: Any = self.admin_site.get_model_admin(Application)
@@ -133,7 +133,7 @@ def _applications_of(person: Any, viewer: Any) -> QuerySet[Application]:
 
 
 def _complete(people: Iterable[Any], viewer: Any) -> None:
-    """Add names, the number of applications by status, and the last submission to people, with three statements."""
+    """Add names, counts of applications by status, and the last submission to the rows, in three queries."""
     by_id = {person.pk: person for person in people}
     for person in by_id.values():
         person.legal_names, person.by_status, person.sent_at = "", [], None

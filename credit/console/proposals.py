@@ -1,4 +1,4 @@
-"""Decisions of two reviewers in the back office: proposed on an application's page, confirmed or ended by another."""
+"""Four-eyes approval in the back office: a reviewer proposes a decision, another confirms or ends it."""
 
 from typing import Any, cast
 from uuid import UUID
@@ -32,7 +32,7 @@ RETURN, WITHDRAW = "Return to review", "Withdraw the proposal"
 
 
 class TwoReviewers(NextCase):
-    """Four-eyes approval on an application's page: proposals of one reviewer that another confirms."""
+    """Four-eyes approval on an application's page: proposals of one reviewer, and their confirmation by another."""
 
     def get_urls(self) -> list[Any]:
         return [
@@ -64,7 +64,7 @@ class TwoReviewers(NextCase):
         decide(record, to, actor=actor, changed_by=by, now=now, reason=reason, metadata=metadata)
 
     def decide_locked(self, request: HttpRequest, record: Application, form: TransitionForm) -> str:
-        """Decide or propose. Another reviewer's proposal can be confirmed only on its own page."""
+        """Decide or propose. Another reviewer's proposal can be confirmed only on the proposal's own page."""
         if not takes_two(form.to):
             return super().decide_locked(request, record, form)
         if pending_decision(record) is not None:
@@ -75,11 +75,11 @@ class TwoReviewers(NextCase):
         return f"Proposed: {words(form.to)}. Another reviewer must confirm it."
 
     def stored(self, record: Application) -> Application:
-        """Return the application unmasked: the page may hold a masked copy."""
+        """Return the application without mask, because the page's copy may be masked."""
         return Application.objects.get(pk=record.pk) if getattr(record, "is_masked", False) else record
 
     def show_proposal(self, request: HttpRequest, record: Application, proposal: Proposal) -> dict[str, Any]:
-        """Return the page's data of a proposal, and the reason why this user can't confirm it ("" if they can)."""
+        """Return the page's data of a proposal, with the reason why this user can't confirm it ("" if they can)."""
         is_void = not proposal.counts_for(self.stored(record))
         is_own = proposal.proposed_by_id == request.user.pk
         refusal = record.check_transition(proposal.to, self.actor_of(request))
@@ -151,7 +151,7 @@ class TwoReviewers(NextCase):
         return "The proposal has ended without a decision."
 
     def confirm_proposal(self, request: HttpRequest, proposal: Proposal, seen: str) -> str:
-        """Execute a proposal, unless the record changed since one of the two reviewers saw it; return the outcome."""
+        """Execute a proposal, unless the record changed since either reviewer saw it; return the outcome."""
         with transaction.atomic():
             record = self.locked(proposal)
             is_void = seen != record.reviewed_state or not proposal.counts_for(record)
@@ -171,7 +171,7 @@ class TwoReviewers(NextCase):
 
 
 def _waits_for(user: Any) -> Q:
-    """Select the proposals that wait for `user`, without their own."""
+    """Select the open proposals that `user` did not make."""
     return Q(closed_at__isnull=True) & ~Q(proposed_by_id=user.pk)
 
 

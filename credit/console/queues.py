@@ -1,4 +1,4 @@
-"""Queues of applications that wait, and the filters of their lists."""
+"""Queues of waiting applications, and the filters of their lists."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -21,11 +21,11 @@ from credit.core.machine import APPROVED, DECIDED, IN_REVIEW, PENDING_DOCUMENTS,
 from credit.models import Application, Counteroffer, DecisionAnchor, Offer, Provider, RequestedDocument
 from credit.models.applications import REVIEW_PERMISSION
 
-# Regulation B gives a creditor thirty days from a completed application to the notice (12 CFR 1002.9(a)(1)(i)).
+# The creditor must send the notice within 30 days of a completed application (12 CFR 1002.9(a)(1)(i)).
 REVIEW_DAYS = 30
 UNDECIDED = (*IN_REVIEW, PENDING_DOCUMENTS)  # a request for documents does not stop the deadline
 _LIST = "/admin/credit/application/"
-# Colors of statuses, those of related records included.
+# Colors of statuses, including those of related records.
 TONES = {
     "good": (
         APPROVED,
@@ -87,12 +87,12 @@ ANCHORS = Queue(
 )
 
 
-ASSIGNED_MAX = 5_000  # records that have an assignee now
+ASSIGNED_MAX = 5_000  # currently assigned records
 PROVIDERS_SHOWN = 30
 
 
 class QueueFilter(ConditionFilter):
-    """Waiting records by responsible party; each queue starts with the longest waiting."""
+    """Waiting records by the party that must act; each queue starts with the longest wait."""
 
     title, parameter_name = "queue", "queue"
     conditions = {
@@ -130,7 +130,7 @@ class AssigneeFilter(ConditionFilter):
 
 
 def in_currencies(*codes: str) -> Q:
-    """Select the applications to offers in these currencies, as the offers are now; USD is that of unlisted offers."""
+    """Select the applications to offers that are now in these currencies; unlisted offers count as USD."""
     abroad = Offer.objects.filter(jurisdiction=EU)
     selected = Q(offer_id__in=abroad.filter(currency__in=codes).values("pk"))
     if "USD" in codes:
@@ -139,7 +139,7 @@ def in_currencies(*codes: str) -> Q:
 
 
 def _units(least: int | None, most: int | None) -> Q:
-    """Select amounts from `least` to below `most` in units of the currency of their offers."""
+    """Select amounts from `least` to below `most`, in units of the offer's currency."""
 
     def limits(places: int) -> Q:
         at_least = Q() if least is None else Q(amount_cents__gte=least * 10**places)
@@ -153,7 +153,7 @@ def _units(least: int | None, most: int | None) -> Q:
 
 
 class AmountFilter(ConditionFilter):
-    """Amounts in units of their currencies."""
+    """Amounts in units of their own currency."""
 
     title, parameter_name = "amount", "amount"
     conditions = {

@@ -1,4 +1,4 @@
-"""Lists of an application's related records: its transitions, its revisions, and its records in the ledger."""
+"""Lists of an application's related records: transitions, revisions, and ledger records."""
 
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from credit.models import ApplicationHistory, ApplicationRevision, DecisionAncho
 
 
 class OfApplication(ReadOnlyAdmin):
-    """A list of an application's related records, with the applicant as owner."""
+    """A list of an application's related records; the applicant is their data subject."""
 
     is_about_people = True
     list_select_related: ClassVar[Any] = ("application",)
@@ -46,7 +46,7 @@ class ApplicationRevisionAdmin(HistoryAdmin):
     about = "application"
     list_display = ("when", "application_id", "status", "sha256", "updated_by", "principal", "credential")
     list_defer = ("changes",)
-    # Not `changes`: personal data is shown on the application's own page, to those who may see it.
+    # Without `changes`: personal data is shown only on the application's page, to viewers who may see it.
     fields = (
         "application",
         "status",
@@ -61,7 +61,7 @@ class ApplicationRevisionAdmin(HistoryAdmin):
 
 @admin.register(DecisionAnchor)
 class DecisionAnchorAdmin(ReadOnlyAdmin):
-    """Decisions, acceptances and published scoring models on their way into the ledger, newest first."""
+    """Ledger records of decisions, acceptances, and published scoring models, newest first."""
 
     is_about_people = True
     list_display = ("record_sha256", "report_type", "state", "application_id", "attempts", "block_number", "last_error")
@@ -74,7 +74,7 @@ class DecisionAnchorAdmin(ReadOnlyAdmin):
     )  # fmt: skip
 
     def subject_of(self, record: DecisionAnchor) -> int | None:
-        """Return the consumer; None for a version or a key, which are not personal data."""
+        """Return the consumer; None for a version or a key, whose records contain no personal data."""
         return None if record.application is None else record.application.consumer_id
 
     proof_document = column(document, "proof", "proof")

@@ -1,4 +1,4 @@
-"""Scores as staff read them: points against baselines as bars, reasons and changes in words."""
+"""Scores for staff: points against baselines as bars, reasons and changes as text."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from credit.scoring.evaluator import Evaluation
 
 @dataclass(frozen=True)
 class Scale:
-    """The points from `lowest` to `highest`, zero among them, that bars in the lines of a table share."""
+    """The range of points that all bars of a table share; it includes zero."""
 
     lowest: float
     highest: float
@@ -29,11 +29,11 @@ class Scale:
         return cls(min(known), max(known))
 
     def place(self, points: float) -> float:
-        """Return the position of points, in hundredths of the width."""
+        """Return the position of points, in percent of the width."""
         return 100 * (points - self.lowest) / ((self.highest - self.lowest) or 1)
 
     def bar(self, points: float, mark: float) -> dict[str, str]:
-        """Return what `backoffice/bar.html` needs: a bar from zero to `points`, and a line at `mark`."""
+        """Return the context of `backoffice/bar.html`: a bar from zero to `points`, and a line at `mark`."""
         zero, end = self.place(0), self.place(points)
         return {
             "tone": "good" if points >= mark else "ask",
@@ -45,7 +45,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class PointRow:
-    """The points of one characteristic; `against` is the difference to its baseline, with its sign."""
+    """The points of a characteristic; `against` is the signed difference from its baseline."""
 
     name: str
     bin: str
@@ -62,7 +62,7 @@ class PointRow:
 def point_rows(
     definition: Mapping[str, Any], points: Iterable[Sequence[Any]], values: Mapping[str, str] | None = None
 ) -> list[PointRow]:
-    """Return the rows of a score's points (`[characteristic, bin, points, baseline]` each), all on one scale."""
+    """Return the rows of a score's points (`[characteristic, bin, points, baseline]`), with a common scale."""
     rows = list(points)
     named = {item["name"]: words.bins_in_words(item["bins"]) for item in definition["characteristics"]}
     scale = Scale.of(number for _, _, *numbers in rows for number in numbers)
@@ -73,9 +73,9 @@ def point_rows(
 
 
 def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision], viewer: Any) -> dict[str, Any] | None:
-    """Return the score's data for the page of an application; without total, points, or reasons if data is masked.
+    """Return the score's data for an application's page; masked data has no total, points, and reasons.
 
-    `revisions` are the changes of its data. A lender's people see scores by their own models.
+    `revisions` are the changes of the application's data. A lender's members see only scores of their own models.
     """
     if not application.names_scoring_model:
         return None
@@ -106,7 +106,7 @@ def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision], v
 
 
 def result_of(card: Card, result: Score | Evaluation) -> dict[str, Any]:
-    """Return what a card has found, and which totals have its outcome, or that it has another ground than the total."""
+    """Return a card's result, with the totals that lead to its outcome, or a note that the total didn't decide."""
     by_total = card.outcome_of(result.total)
     verdict = words.VERDICTS.get(by_total, by_total)
     band = f"{verdict} is {dict(words.bands_in_words(card.outcomes))[by_total]}"

@@ -1,7 +1,6 @@
-"""A scorecard as people read it: bins, inputs and rules in plain words, and how two definitions differ.
+"""A scorecard as text: bins, inputs, and rules, and the differences between two definitions.
 
-Nothing here computes a score. Numbers have the definition's format. Definitions are ones that
-`definition.check` has passed.
+This module computes no scores. Numbers have the definition's format. Definitions must be valid (`definition.check`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,12 +15,12 @@ Definition = Mapping[str, Any]
 _DECIMALS_SHOWN = 6
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
 # Labels of an outcome that is proposed to reviewers; `refer` proposes nothing.
-VERDICTS = {"decline": "reject"}  # a result in the word of the reviewer's own button
+VERDICTS = {"decline": "reject"}  # the label of the reviewer's button
 PROPOSALS = {"approve": "approve", "decline": "reject", "refer": "none: a reviewer decides"}
 
 
 def value_in_words(value: Any) -> str:
-    """Return a truth as yes or no, a long decimal rounded, anything else as it is written."""
+    """Return a boolean as yes or no, a long decimal rounded, and anything else unchanged."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if not isinstance(value, Decimal):
@@ -75,7 +74,7 @@ def knockout_in_words(rule: Mapping[str, Any]) -> str:
 
 
 def bands_in_words(bands: Iterable[tuple[str, int | None]]) -> list[tuple[str, str]]:
-    """Return names with the totals of each, for bands in descending order."""
+    """Return each name with its range of totals; bands are in descending order."""
     named: list[tuple[str, str]] = []
     above: int | None = None
     for name, bound in bands:
@@ -101,7 +100,7 @@ def changes_in_words(definition: Definition, ways: Iterable[Mapping[str, Any]]) 
 
 
 class Line(NamedTuple):
-    """A line of one side; `differs` when the other side has no such line."""
+    """A line of one definition; `differs` if the other definition has no such line."""
 
     text: str
     differs: bool
@@ -117,7 +116,7 @@ class Difference(NamedTuple):
 
 
 def differences(before: Definition, after: Definition) -> list[Difference]:
-    """Return what was added, removed and changed from one definition to another; nothing for equal ones."""
+    """Return the additions, removals, and changes between two definitions; empty for equal ones."""
     changed = [
         _difference(member, old.get(member, []), new.get(member, []))
         for old, new in zip(_parts(before), _parts(after), strict=True)
@@ -129,7 +128,7 @@ def differences(before: Definition, after: Definition) -> list[Difference]:
 
 
 def _parts(definition: Definition) -> list[dict[str, list[str]]]:
-    """Return the lines of each member of a definition, in groups that stay together."""
+    """Return the lines of each field of a definition, in the groups of the page."""
     outcomes = definition["outcomes"]
     return [
         {
@@ -175,7 +174,7 @@ def _band_lines(bands: Iterable[Mapping[str, Any]], name: str) -> list[str]:
 
 
 def _order(before: Definition, after: Definition) -> Difference | None:
-    """Return a change of the order of the characteristics that both have: it settles ties between reasons."""
+    """Return the change in order of the common characteristics, because the order settles ties between reasons."""
     names = [[item["name"] for item in each["characteristics"]] for each in (before, after)]
     shared = [[name for name in own if name in other] for own, other in (names, names[::-1])]
     if shared[0] == shared[1]:

@@ -1,6 +1,6 @@
-"""Scoring models and their versions at the back office: read, compared, tried, published and retired.
+"""Scoring models and their versions in the back office: read, compare, try, publish, and retire.
 
-A version's definition is never edited: a change is the next version, which the API accepts.
+A version's definition is never edited. The API accepts a change as the next version.
 """
 
 from collections.abc import Iterable
@@ -42,7 +42,7 @@ from credit.scoring.changes import changes
 from credit.scoring.evaluator import evaluate
 from credit.scoring.facts_of import about_application
 
-VERSIONS_SHOWN = 200  # the newest scores of a model
+VERSIONS_SHOWN = 200  # the newest versions of a model
 _provider_link = partial(record_link, "credit_provider")
 
 
@@ -153,7 +153,7 @@ class ModelVersionAdmin(NamedRecords):
         }
 
     def difference_view(self, request: HttpRequest, record: ModelVersion) -> HttpResponse:
-        """Show what differs from another version of the model (GET: `with`, its number)."""
+        """Show the differences from another version of the model (GET: `with` is its number)."""
         number = parse_positive_int64(request.GET.get("with", ""))
         earlier, later = record, record.model.versions.filter(number=number).first() if number else None
         if later is not None and later.number < earlier.number:
@@ -172,7 +172,7 @@ class ModelVersionAdmin(NamedRecords):
         return self.draw(request, "credit/backoffice_difference.html", record, **page)
 
     def try_view(self, request: HttpRequest, record: ModelVersion) -> HttpResponse:
-        """Score one application now with this version, and store only the access (POST)."""
+        """Score an application with this version without storing the result; the access is logged (POST)."""
         if not may(request.user, REVIEW_PERMISSION):
             raise PermissionDenied
         form = TryForm(request.POST if request.method == "POST" else None)
@@ -240,7 +240,7 @@ def card_page(version: ModelVersion) -> dict[str, Any]:
 
 
 def tried(version: ModelVersion, application: Application) -> dict[str, Any]:
-    """Return what a version makes of an application as it is now; nothing is stored."""
+    """Return a version's result for an application's current data; nothing is stored."""
     card = version.card
     facts = gather(card.facts, now=timezone.now(), **about_application(application))
     evaluation = evaluate(card, facts)
@@ -280,7 +280,7 @@ def _champion_of(version: ModelVersion) -> ModelVersion | None:
 
 
 def _seen(version: ModelVersion) -> str:
-    """Bind a confirmation to the version's state and to which version is the champion."""
+    """Return the state that a confirmation is bound to: the version's, and the model's champion."""
     champion = _champion_of(version)
     return f"{version.status}:{version.moves}:{champion and champion.number}"
 

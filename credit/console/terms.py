@@ -1,4 +1,4 @@
-"""Loans at the back office: the form of an approval, counteroffers, and the loan's data on a case."""
+"""Loans in the back office: the form of an approval, counteroffers, and a case's loan."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -28,7 +28,7 @@ from credit.terms import counteroffers
 from credit.terms.loans import compute, loan_of, proposed_terms
 
 NAMES_LOAN = (APPROVED, COUNTEROFFER)
-COUNTEROFFER_DAYS = 14  # to accept it, if the reviewer enters no other day
+COUNTEROFFER_DAYS = 14  # the default period to accept a counteroffer
 
 
 class LoanConsole(WithdrawalConsole):
@@ -39,7 +39,7 @@ class LoanConsole(WithdrawalConsole):
         return [self.review_path(way, self.withdraw_view, "withdraw_counteroffer"), *super().get_urls()]
 
     def initial_of(self, record: Application, to: str) -> dict[str, Any]:
-        """Fill in the requested loan at the price of the score or the offer's lowest rate, and the score's reasons."""
+        """Return the requested loan at the score's price or the offer's lowest rate, and the score's reasons."""
         initial = {**super().initial_of(record, to), "currency": record.shown_currency}
         if to == COUNTEROFFER:
             initial["expires_on"] = timezone.now().date() + timedelta(days=COUNTEROFFER_DAYS)
@@ -50,9 +50,9 @@ class LoanConsole(WithdrawalConsole):
         return {**initial, **filled_in(proposed_terms(record), record.shown_currency)}
 
     def beside_form(self, record: Application, form: TransitionForm) -> dict[str, Any]:
-        """Show the cost of the loan in the form; set errors on the form's fields if the offer does not cover it.
+        """Show the cost of the loan in the form, or set errors on the form's fields if the loan isn't allowed.
 
-        A decision on terms that the page has not shown yet shows them first (`unseen`).
+        `unseen` is true if the page has not shown these figures yet; then it shows them before the decision.
         """
         beside = super().beside_form(record, form)
         if form.to not in NAMES_LOAN:
@@ -78,7 +78,7 @@ class LoanConsole(WithdrawalConsole):
         }
 
     def bulk_form(self, request: HttpRequest, to: str, data: Any = None) -> TransitionForm:
-        """Omit the loan's fields for bulk approvals: each approves the requested loan."""
+        """Remove the loan's fields from bulk approvals, which approve each requested loan."""
         form = super().bulk_form(request, to, data)
         for name in LOAN_FIELDS:
             form.fields.pop(name, None)
@@ -119,7 +119,7 @@ class LoanConsole(WithdrawalConsole):
         )
 
     def loan_panel(self, request: HttpRequest, record: Application) -> dict[str, Any] | None:
-        """Return a case's data about its loan or its open counteroffer; None without them."""
+        """Return a case's data about its loan or its open counteroffer; None without either."""
         offered = counteroffers.open_of(record)
         terms = record.loan_terms if offered is None else offered.loan_terms
         if terms is None:
@@ -133,7 +133,7 @@ class LoanConsole(WithdrawalConsole):
         return panel
 
     def withdraw_view(self, request: HttpRequest, record: Application, counteroffer_id: UUID) -> HttpResponse:
-        """Take a counteroffer back (POST)."""
+        """Withdraw a counteroffer (POST)."""
         if request.method == "POST":
             try:
                 actor = self.actor_of(request)
@@ -150,7 +150,7 @@ def _figures(terms: LoanTerms) -> list[tuple[str, str]]:
 
 
 def _form_rows(record: Application, terms: LoanTerms) -> list[tuple[str, str]]:
-    """Return when the applicant first got the European information form of these terms; nothing under another law."""
+    """Return when the applicant first received the form of these terms; empty unless the directive applies."""
     if not follows_directive(record.offer_snapshot):
         return []
     forms = record.precontracts.filter(terms_sha256=terms.terms_sha256, provided_at__isnull=False)
@@ -159,7 +159,7 @@ def _form_rows(record: Application, terms: LoanTerms) -> list[tuple[str, str]]:
 
 
 def counteroffer_entries(record: Application) -> Iterable[TimelineEntry]:
-    """Yield the counteroffers, and their outcomes. The text is masked where the record is."""
+    """Yield the counteroffers and their outcomes. Their text is masked with the record."""
     if not record.counteroffer_moves:
         return
     for counteroffer in record.counteroffers.select_related("loan_terms", "principal").order_by("-id")[:ENTRIES_MAX]:

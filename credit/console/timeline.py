@@ -1,6 +1,6 @@
-"""Events around an application: identity checks, bank links, deliveries of its events, and other apps' records.
+"""Events around an application: identity checks, bank links, webhook deliveries, and records of other apps.
 
-Each is one query that uses an index of the person.
+Each is one query, which uses an index by person.
 """
 
 import json
@@ -22,7 +22,7 @@ from identity.kyc.models import KycVerification
 
 
 def identity_checks(application: Application) -> list[TimelineEntry]:
-    """Return the person's identity verifications, finished ones when they were finished."""
+    """Return the person's identity verifications; finished ones have the time of their end."""
     checks = KycVerification.objects.filter(user_id=application.consumer_id).order_by("-id")
     return [
         TimelineEntry(
@@ -62,7 +62,7 @@ def deliveries(application: Application) -> list[TimelineEntry]:
 
 
 def anchor_entries(anchor: DecisionAnchor | None, what: str) -> Iterable[TimelineEntry]:
-    """Yield the entry of an anchored record; nothing while it is pending."""
+    """Yield the entry of an anchored record; nothing before it is anchored."""
     if anchor is not None and anchor.anchored_at is not None:
         yield TimelineEntry(
             at=anchor.anchored_at,
@@ -79,7 +79,7 @@ def entries_around(application: Application) -> Iterator[TimelineEntry]:
 
 
 def changes_in_words(changes: Any, members: Mapping[str, Any], currency: str | None) -> SafeString | str:
-    """Return the changes of a revision as a table, each with the offer's title of the field."""
+    """Return a revision's changes as a table, with the offer's titles of the fields."""
     if not isinstance(changes, dict):
         return document(changes)
     rows: list[tuple[Any, Any, str]] = []
@@ -120,7 +120,7 @@ def revision_entries(record: Application, revisions: Iterable[ApplicationRevisio
                     ("after", revision.sha256),
                     *((("applicants", revision.applicants_sha256),) if revision.applicants_sha256 else ()),
                 ),
-                # Values are personal data: masked readers see that a value changed, not the value.
+                # Values are personal data, so masked viewers see only that the data changed.
                 details=None if is_masked else changes_in_words(revision.changes, members, record.shown_currency),
                 details_title="What changed",
             )

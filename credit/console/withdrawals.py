@@ -1,4 +1,4 @@
-"""Withdrawals from contracts at the back office, and the information that decides about their period."""
+"""Withdrawals from contracts in the back office, and the dates that determine their period."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -117,7 +117,7 @@ class WithdrawalConsole(ReviewAdmin):
 
 
 def period_rows(application: Application) -> list[tuple[str, str]]:
-    """Return what a case's panel shows of the right of withdrawal; nothing without it."""
+    """Return the rows about the right of withdrawal on a case's panel; empty without that right."""
     if not withdrawal_right.is_withdrawable(application):
         return []
     right = withdrawal_right.describe(application)
@@ -144,7 +144,7 @@ def withdrawal_entries(application: Application) -> Iterator[TimelineEntry]:
 
 @admin.register(ContractWithdrawal)
 class ContractWithdrawalAdmin(OfApplication):
-    """Withdrawals from contracts, and the money that is due, the latest first."""
+    """Withdrawals from contracts, with the amounts due, latest first."""
 
     list_display = ("__str__", "about", "declared", "channel", "repay_by", "capital", "interest_a_day", "fee_back")
     list_filter = ("channel",)
