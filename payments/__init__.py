@@ -11,6 +11,7 @@
 `cards/`, `wallets/` and `crypto/` do not import each other. `views` is the base of their views, `screening` rejects
 card numbers, and `console` is the back office.
 
-Endpoints belong to the account itself; wallets and the status of a transaction may be read with `wallet:read`.
+The endpoints accept only first-party tokens and unrestricted API keys. Apps with `wallet:read` can read wallets and the
+status of a transaction.
 `reconcile_payments` finishes abandoned payments.
 """

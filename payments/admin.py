@@ -1,4 +1,4 @@
-"""Django looks for an app's admin here; the classes are in `payments.console`."""
+"""Django imports only this module of an app for the admin. The classes are in `payments.console`."""
 
 from payments import console
 

@@ -1,4 +1,4 @@
-"""The pages of the back office about card payments, wallets and crypto payments."""
+"""The back office pages of card payments, wallets, and crypto payments."""
 
 from datetime import datetime
 from decimal import Decimal
@@ -35,11 +35,11 @@ from payments.crypto.models import CryptoPayment, CryptoTransaction
 from payments.wallets.models import CustodyAccount, Wallet
 from payments.wallets.services import ASSET, USDC_DECIMALS
 
-ATTEMPTS_MAX = 200  # per payment: a longer history shows its latest part
+ATTEMPTS_MAX = 200  # per payment; only the latest are shown
 
 
 def _money(field: str, description: str, *, ordering: str | None = None) -> Any:
-    """Return a column of amounts; the smallest unit is not a hundredth in every currency, so it is named."""
+    """Return a column of amounts in the smallest unit, which is not a hundredth in every currency."""
 
     @admin.display(description=description, ordering=ordering)
     def amount(_admin: Any, record: Payment) -> str:
@@ -81,7 +81,7 @@ class PaymentAdmin(OwnedRecords):
     processed = column(moment, "processed_at", "processed", ordering="processed_at")
 
     def search_by_name(self, term: str) -> Q | None:
-        """Find by a number: the payment's own, or its person's."""
+        """Find by a number: the payment's id, or the user's id."""
         number = parse_positive_int64(term.removeprefix("#"))
         return Q(pk=number) | Q(user_id=number) if number else None
 
@@ -187,7 +187,7 @@ class CryptoPaymentAdmin(OwnedRecords):
         return f"{Decimal(record.amount_usdc).scaleb(-USDC_DECIMALS):f} {ASSET}"
 
     def search_by_name(self, term: str) -> Q | None:
-        """Find by a hash, too: the one that counts, or one that was given and refused."""
+        """Also find by the hash of any signed transaction, including rejected ones."""
         tx_hash = parse_transaction_hash(term)
         if tx_hash is None:
             return super().search_by_name(term)

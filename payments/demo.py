@@ -19,7 +19,7 @@ from payments.wallets.models import CONNECTED, WALLETCONNECT, Wallet
 _PHONE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 _OLD_PHONE = "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb"
 _LANDLORD = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
-# A payment to try out stays open for longer than the quarter of an hour that others have.
+# The demo payments stay open for longer than SIGNING_MINUTES.
 _SIGNING_DAYS = 365
 _CARDS = [
     (4_250, "pm_sandbox_ok", "Application fee"),
@@ -29,7 +29,7 @@ _CARDS = [
 
 
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
-    """Make them, once; with real providers switched on nothing is sent to them."""
+    """Create the demo payments and wallets once. Real vendors get no requests."""
     if settings.CARD_PROCESSOR == "sandbox" and not Payment.objects.filter(user=consumer).exists():
         for amount_cents, token, description in _CARDS:
             order = {"amount_cents": amount_cents, "currency": "usd", "payment_method_id": token}
@@ -52,7 +52,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
 
 
 def _leave_open(owner: Any, now: datetime) -> None:
-    """Leave unfinished payments; the worker finishes them when they are due, and finds no charge."""
+    """Create unfinished payments. When they are due, the worker finds no charge and finishes them."""
     for status in OPEN:
         Payment.objects.create(
             user=owner,
@@ -60,7 +60,7 @@ def _leave_open(owner: Any, now: datetime) -> None:
             fee_amount_cents=fee_cents(35_000),
             currency="usd",
             payment_method_id="pm_sandbox_error",
-            method_token="pm_sandbox_error",  # noqa: S106  says what the sandbox answers
+            method_token="pm_sandbox_error",  # noqa: S106  selects the response of the sandbox
             description=f"Third installment ({status.lower()})",
             processor="sandbox",
             processor_key=f"demo-{status.lower()}",

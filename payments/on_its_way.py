@@ -1,4 +1,4 @@
-"""Whether money is on its way from or to an account."""
+"""Check an account for in-flight payments."""
 
 from datetime import datetime
 
@@ -11,7 +11,7 @@ from payments.crypto.models import CryptoPayment, CryptoTransaction
 
 
 def why_not_closed(user_id: int) -> str:
-    """Return why an account cannot be closed now, "" if nothing is in flight."""
+    """Return why an account can't be closed now, "" if no payment is in flight."""
     if Payment.objects.filter(user_id=user_id, status__in=OPEN).exists():
         return "A card payment is in flight. Wait until its status is Completed or Failed."
     is_signed = Exists(CryptoTransaction.objects.filter(payment=OuterRef("pk")))
@@ -22,7 +22,7 @@ def why_not_closed(user_id: int) -> str:
 
 
 def kept_payments(user_id: int, *, now: datetime) -> Ends:  # noqa: ARG001  the signature of grounds
-    """Keep all payments of an account while one is in flight: the day on which it ends is not known."""
+    """Retain all payments of an account while one is in flight, until an unknown day."""
     return {None: None} if why_not_closed(user_id) else {}
 
 

@@ -1,4 +1,4 @@
-"""Card numbers are refused before anything else is done with a request, and never repeated in what is said of it."""
+"""Reject card numbers before any other processing of a request. Errors never repeat them."""
 
 import html
 import re
@@ -9,7 +9,7 @@ from typing import Any
 from payments.errors import CardDataRefused
 
 _DIGITS_MIN = 12
-# The numbers that networks issue: the first digits, and how many there are in all.
+# The numbers that card networks issue: their first digits and total length.
 _ISSUED = re.compile(
     rb"4(?:[0-9]{12}|[0-9]{15}|[0-9]{17,18})"  # Visa
     rb"|(?:5[1-5][0-9]{2}|222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720)[0-9]{12}"  # Mastercard
@@ -21,29 +21,29 @@ _ISSUED = re.compile(
     rb"|62[0-9]{12,17}"  # UnionPay
     rb"|(?:50|5[6-9]|6[37])[0-9]{10,17}"  # Maestro, Verve, Elo, InterPayment, InstaPayment
 )
-# The digits of even places count twice, and of the result the sum of its digits.
+# For Luhn's check: twice each digit, reduced to the sum of its digits.
 _DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
-# Classes of characters: digits, gaps, possible gaps, and one mark for everything else.
+# Classes of characters: gaps, possible gaps, and all other non-digits.
 _GAP, _MAYBE, _OTHER = " ", "_", "x"
-_GAP_CATEGORIES = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Pd"})  # spaces, line ends, controls, invisible ones, dashes
+_GAP_CATEGORIES = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Pd"})  # spaces, line ends, controls, dashes
 _DOTS_AND_SIGNS = frozenset(".\u00b7\u2022\u2027\u2219\u22c5\u3002\u30fb\u2212")  # the last is the minus sign
-# Between the groups of a card number they are gaps; between other numbers they belong to dates, times and amounts.
+# Gaps between the groups of a card number. Between other numbers, they belong to dates, times, and amounts.
 _PUNCTUATION = frozenset("_/,+:*'`|\u00b4\u2018\u2019\u2032\u02bc")
-_MARK_CATEGORIES = frozenset({"Mn", "Mc", "Me"})  # marks on a character: accents, variation selectors, keycaps
+_MARK_CATEGORIES = frozenset({"Mn", "Mc", "Me"})  # combining marks: accents, variation selectors, keycaps
 # The limit for a number that is longer than any card's.
 _ENTITY = re.compile(r"&(?:#0*([0-9]{1,7})|#[xX]0*([0-9a-fA-F]{1,6})|[A-Za-z][A-Za-z0-9]{1,31});?", re.ASCII)
 _RUN = re.compile(rb"[0-9 ]{12,}")
-# As cards show it. Digits before or after it can belong to something else: a date, or the three digits of the back.
+# As printed on cards. Adjacent digits can belong to something else: a date, or the three digits on the back.
 _PRINTED = re.compile(rb"[0-9]{4}(?<![0-9]{5})(?:[0-9]{9,15}|(?: [0-9]{4}){2} [0-9]{1,7}| [0-9]{6} [0-9]{4,5})\b")
-# An id or a hash is never a card number, even if it contains such digits.
+# Ids and hashes are never card numbers, even if they contain matching digits.
 _IDENTIFIER = re.compile(
     r"\b(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|0x[0-9a-f]{40}|(?:0x)?[0-9a-f]{64,})\b", re.ASCII | re.IGNORECASE
 )
-# A telephone number has 15 digits at most (E.164); what follows a decimal point is a fraction.
+# A phone number has at most 15 digits (E.164). Digits after a decimal point are a fraction.
 _PHONE = re.compile(r"\+[ (]{0,2}[1-9](?:[ ().\-/]{0,2}[0-9]){6,14}(?![ .\-]?[0-9])", re.ASCII)
 _FRACTION = re.compile(r"(?<![0-9.])[0-9]{1,19}[.,][0-9]{12,}(?![0-9])(?!\.[0-9])", re.ASCII)
 _IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?:[ \u00a0-]?[A-Z0-9]){11,30}", re.ASCII | re.IGNORECASE)
-# By country, ISO 13616.
+# The length by country (ISO 13616).
 _IBAN_LENGTHS = dict(
     re.findall(
         "([A-Z]{2})([0-9]{2})",
@@ -63,7 +63,7 @@ def reject_card_numbers(document: Any) -> None:
 
 
 def holds_card_number(document: Any) -> bool:
-    """Return whether a string, a name or a number anywhere in a JSON document holds a card number."""
+    """Return whether any string, name, or number in a JSON document contains a card number."""
     waiting = [document]
     while waiting:
         value = waiting.pop()
@@ -76,18 +76,18 @@ def holds_card_number(document: Any) -> bool:
                 waiting.append(_GAP.join(parts))
         elif isinstance(value, float):
             if value.is_integer():
-                waiting.append(str(int(value)))  # 4.2e15 is a number of 16 digits
+                waiting.append(str(int(value)))  # 4.2e15 has 16 digits
         elif value is not None and _text_holds_one(str(value)):
             return True
     return False
 
 
 def _text_holds_one(text: str) -> bool:
-    """Return whether a string holds a card number: 12 to 19 digits, with any gaps between them.
+    """Return whether a string contains a card number: 12 to 19 digits, with any gaps between them.
 
-    Telephone numbers behind `+`, fractions and account numbers (IBAN) are read as other text. Within a longer run of
-    digits and gaps, behind a date for example, it is found if it is written as on cards. With punctuation in place of
-    gaps, it is also found if it is written in groups of one length.
+    Phone numbers with `+`, fractions, and account numbers (IBAN) are ignored. In a longer run of digits and gaps, for
+    example after a date, a card number is found if it is grouped as on cards. If punctuation separates the digits, a
+    number is also found if its groups have equal lengths.
     """
     if text.isascii() and len(text) < _DIGITS_MIN:
         return False
@@ -103,7 +103,7 @@ def _text_holds_one(text: str) -> bool:
 
 
 def _without_iban(match: re.Match[str]) -> str:
-    """Return what an account number is read as, with what follows it; the match itself if it is none (ISO 13616)."""
+    """Replace a valid account number (ISO 13616), but not the text after it. Returns any other match unchanged."""
     places = [place for place, character in enumerate(match[0]) if character.isalnum()]
     length = int(_IBAN_LENGTHS.get(match[0][:2].upper(), 0))
     if not 0 < length <= len(places):
@@ -115,7 +115,7 @@ def _without_iban(match: re.Match[str]) -> str:
 
 
 def _runs(plain: str) -> Iterable[bytes]:
-    """Yield the groups of digits that follow each other, a space between two."""
+    """Yield runs of digit groups, separated by single spaces."""
     return (b" ".join(run.split()) for run in _RUN.findall(plain.encode()))
 
 
@@ -124,7 +124,7 @@ def _has_printed(groups: bytes) -> bool:
 
 
 def _is_even(groups: bytes) -> bool:
-    """Return whether all groups have one length; the last may be shorter."""
+    """Return whether all groups have the same length. The last one may be shorter."""
     lengths = [len(group) for group in groups.split()]
     return len({*lengths[:-1]}) == 1 and lengths[-1] <= lengths[0]
 
@@ -138,9 +138,9 @@ def _character(entity: re.Match[str]) -> str:
 
 
 def _read(character: str) -> str:
-    """Return what a character is read as, after NFKC.
+    """Return a character's class, or its digits, after NFKC normalization.
 
-    One at a time: to normalise a whole text with accents in the wrong order takes time that grows with its square.
+    Characters are normalized one by one: for a whole text with unordered accents, the time grows quadratically.
     """
     if character.isalpha():
         return _OTHER
@@ -159,7 +159,7 @@ def _read(character: str) -> str:
 
 
 def _is_card_number(groups: bytes) -> bool:
-    """Return whether digits, in groups, are a number that a network issues and pass Luhn's check (ISO/IEC 7812-1)."""
+    """Return whether grouped digits are a number that a network issues and pass Luhn's check (ISO/IEC 7812-1)."""
     number = groups.replace(b" ", b"")
     if not _ISSUED.fullmatch(number):
         return False

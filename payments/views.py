@@ -1,4 +1,4 @@
-"""The base of the payment views."""
+"""The base classes of the payment views."""
 
 from contextlib import suppress
 from typing import Any
@@ -22,7 +22,7 @@ class CardFreeViewSet(ApiViewSet):
         if self.declared.body is not None:
             reject_card_numbers(request.data)
         elif request.method not in SAFE_METHODS:
-            with suppress(MalformedJSON):  # an endpoint without a body ignores what is not JSON
+            with suppress(MalformedJSON):  # without a body, anything but JSON is ignored
                 reject_card_numbers(parse_json(read_body(request)))
 
 

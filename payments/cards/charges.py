@@ -1,6 +1,7 @@
-"""Refunds and disputes of card payments, as the processor's events tell of them.
+"""Refunds and disputes of card payments, from the processor's events.
 
-Events come twice, late and in any order. So each one is kept, and the payment is computed from all of them again.
+Events may be repeated, late, and out of order. So each event is stored, and the payment's state is computed from all of
+them.
 """
 
 import logging
@@ -18,13 +19,13 @@ logger = logging.getLogger("platform.payments")
 _REFUNDED, _REFUND, _DISPUTE = "charge.refunded", ("charge.refund.", "refund."), "charge.dispute."
 ABOUT_CHARGES = (_REFUNDED, *_REFUND, _DISPUTE)
 _REFUND_FAILED = frozenset({"failed", "canceled"})
-# How a dispute ends that leaves the payee the money, or has returned it as a refund.
+# Final states of a dispute after which the payee has the money, or has refunded it.
 _SETTLED = frozenset({"won", "warning_closed", "prevented", "charge_refunded"})
 _ENDED = _SETTLED | {"lost"}
 
 
 def apply(event: ProcessorEvent, *, now: datetime) -> None:
-    """Act on an event about a charge, a refund or a dispute; one without a completed payment of ours waits for it."""
+    """Apply an event about a charge, a refund, or a dispute. Without a completed payment, the event stays stored."""
     payment = Payment.objects.filter(transaction_id=event.detail["intent"]).first()
     if payment is None:
         return
@@ -40,7 +41,7 @@ def apply(event: ProcessorEvent, *, now: datetime) -> None:
 
 
 def _contradicts(event: ProcessorEvent, payment: Payment) -> bool:
-    """Return whether an event names another sum than the payment's; the amount of a dispute may differ from it."""
+    """Return whether an event contradicts the payment's amount or currency. The amount of a dispute may differ."""
     if event.type.startswith(_DISPUTE):
         return False
     detail = event.detail
@@ -53,8 +54,8 @@ def _contradicts(event: ProcessorEvent, payment: Payment) -> bool:
 
 
 def _follow(payment: Payment, *, now: datetime) -> None:
-    """Write down what all events of a payment say, and tell its account of what is new."""
-    # Version 1.0 kept of such an event what it keeps of an intent's, which says nothing about refunds or disputes.
+    """Store the state that all events of a payment result in, and emit an event for each change."""
+    # Version 1.0 stored these events without `state`, so they contain no refund or dispute.
     events = [event for event in payment.events.all() if "state" in event.detail]
     refunded, disputed = _refunded(events), _disputed(events)
     members: dict[str, Any] = {
@@ -72,7 +73,7 @@ def _follow(payment: Payment, *, now: datetime) -> None:
 
 
 def _refunded(events: list[ProcessorEvent]) -> int:
-    """Return what is refunded, in cents: the latest sum that a charge has named, without refunds that failed since."""
+    """Return the refunded cents: the newest total of the charge, minus refunds that failed since."""
     sums: list[tuple[int, int]] = [
         (event.detail["created"] or 0, event.detail["refunded"]) for event in events if event.type == _REFUNDED
     ]
@@ -88,7 +89,7 @@ def _refunded(events: list[ProcessorEvent]) -> int:
 
 
 def _disputed(events: list[ProcessorEvent]) -> bool:
-    """Return whether a dispute is open or lost. How it ended counts more than what came before, in any order."""
+    """Return whether a dispute is open or lost. A final state overrides earlier states, regardless of their order."""
     states: dict[str, tuple[bool, int, str]] = {}
     for event in events:
         if event.type.startswith(_DISPUTE):

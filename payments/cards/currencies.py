@@ -1,4 +1,4 @@
-"""Currencies that the processors charge in (ISO 4217, lower case)."""
+"""Currencies that the processors charge (ISO 4217, lower case)."""
 
 _CODES = (
     "aed afn all amd ang aoa ars aud awg azn bam bbd bdt bgn bhd bif bmd bnd bob brl bsd bwp byn bzd cad cdf chf "

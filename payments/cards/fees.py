@@ -1,7 +1,7 @@
 """The processing fee: tiers over the whole amount, in integers only (specification section 8)."""
 
 BASIS_POINTS = 10_000
-# (amounts below or up to this, in cents; basis points). The first bound excludes, the second includes its amount.
+# (limit in cents, basis points). The first limit is exclusive, the second is inclusive.
 _SMALL_BELOW_CENTS, _SMALL_BPS = 1_000_000, 150
 _MIDDLE_UP_TO_CENTS, _MIDDLE_BPS = 10_000_000, 125
 _LARGE_BPS = 100
@@ -14,12 +14,12 @@ def fee_bps(amount_cents: int) -> int:
 
 
 def fee_cents(amount_cents: int) -> int:
-    """Return the fee in cents, a half cent rounded up; the tier's rate applies to the whole amount."""
+    """Return the fee in cents, with half cents rounded up. The tier's rate applies to the whole amount."""
     return (amount_cents * fee_bps(amount_cents) + BASIS_POINTS // 2) // BASIS_POINTS
 
 
 def quote_fee(amount_cents: int) -> dict[str, float]:
-    """Return the fee of an amount and what remains, in cents, and the fee's percentage."""
+    """Return an amount's fee and net amount, in cents, and the fee in percent."""
     fee = fee_cents(amount_cents)
     return {
         "amount_cents": amount_cents,

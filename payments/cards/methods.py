@@ -1,4 +1,4 @@
-"""Payment methods: acknowledged only, as the specification says, or really kept (`PAYMENT_METHODS=persistent`)."""
+"""Payment methods: only acknowledged, as the specification requires, or stored (`PAYMENT_METHODS=persistent`)."""
 
 from datetime import datetime
 from typing import Any
@@ -23,7 +23,7 @@ def are_kept() -> bool:
 
 
 def add_method(*, user: Any, processor_type: str, account_id: str, now: datetime) -> PaymentMethod:
-    """Keep a method; the first one of a person is the default."""
+    """Store a payment method. A person's first one is the default."""
     with transaction.atomic():
         method = PaymentMethod.objects.create(
             user=user,
@@ -41,7 +41,7 @@ ACKNOWLEDGED = {"acknowledged": True, "persisted": False}
 
 
 def acknowledge(method_id: str) -> dict[str, Any]:
-    """Acknowledge without storing; raises ValidationFailed for an impossible id."""
+    """Acknowledge without storing. Raises ValidationFailed for an invalid id."""
     if "\0" in method_id or len(method_id) > ID_MAX_LENGTH:
         raise ValidationFailed(f"A payment method's id must have 1 to {ID_MAX_LENGTH} characters.")
     return {"id": method_id, **ACKNOWLEDGED}
@@ -56,7 +56,7 @@ def make_default(method: PaymentMethod) -> PaymentMethod:
     if not method.is_active:
         raise ValidationFailed("The payment method is disabled, so it can't be the default. Enable it first.")
     with transaction.atomic():
-        # The person's rows are locked in one order, so that two such requests wait for each other.
+        # Lock the person's rows in a fixed order, so that concurrent requests wait for each other.
         own = PaymentMethod.objects.filter(user=method.user_id)
         list(own.select_for_update().order_by("pk").values_list("pk"))
         own.filter(is_default=True).exclude(pk=method.pk).update(is_default=False)
@@ -75,8 +75,10 @@ def toggle(method: PaymentMethod) -> PaymentMethod:
 
 
 def chargeable_token(payment_method_id: str, *, user: Any) -> str:
-    """Return what the processor charges: a kept method's token, which must be the person's own and active, else
-    ValidationFailed; any other text is the processor's own token.
+    """Return the token that the processor charges.
+
+    For a stored method, it is the method's token. Raises ValidationFailed if the method is another person's or
+    inactive. Any other string is a token of the processor.
     """
     identifier = parse_uuid(payment_method_id) if are_kept() else None
     method = PaymentMethod.objects.filter(pk=identifier).first() if identifier else None

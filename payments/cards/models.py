@@ -13,18 +13,18 @@ from config.core.json_text import JsonTextField
 PENDING, PROCESSING, UNKNOWN, COMPLETED, FAILED = "Pending", "Processing", "Unknown", "Completed", "Failed"
 OPEN = (PENDING, PROCESSING, UNKNOWN)
 STATUSES = (*OPEN, COMPLETED, FAILED)
-PATIENCE_MAX = timedelta(minutes=5)  # the longest that an unknown outcome rests
+PATIENCE_MAX = timedelta(minutes=5)  # the longest interval between queries about an unknown outcome
 
 
 class Payment(models.Model):
-    """One card payment. Amounts are cents; the row stands before the processor hears of it.
+    """A card payment. Amounts are in cents. The row is committed before the request to the processor.
 
-    The process that works on a payment holds its lease: `epoch` counts the holders, and a holder whose epoch is over
-    can write nothing (`services.finish`). `due_at` is the end of the lease, or the time of the next query about an
-    unknown outcome.
+    The process that works on a payment has its lease. `epoch` counts the takeovers: a process with an earlier epoch
+    can't change the payment (`services.finish`). `due_at` is the end of the lease, or the time of the next query about
+    an unknown outcome.
 
-    It is not a `StatefulModel`: `epoch` already decides every race, also between two tries that leave the status as it
-    is, and `PaymentAttempt` tells the story, of which the statuses are only the outcome.
+    It is not a `StatefulModel`: `epoch` resolves all races, including two attempts that don't change the status.
+    `PaymentAttempt` has the history.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="payments")
@@ -32,7 +32,7 @@ class Payment(models.Model):
     fee_amount_cents = models.BigIntegerField(help_text="The fee, in cents.")
     currency = models.CharField(max_length=3, help_text="The ISO 4217 code of the currency.")
     payment_method_id = models.CharField(max_length=255)
-    description = models.TextField(null=True)  # noqa: DJ001  null is an answer of the interface
+    description = models.TextField(null=True)  # noqa: DJ001  the API returns null
     provider_account_id = models.CharField(max_length=255, null=True)  # noqa: DJ001
     processor = models.CharField(max_length=16)
     processor_key = models.CharField(max_length=80, unique=True, help_text="The processor's id of the charge.")
@@ -97,7 +97,7 @@ class Payment(models.Model):
             self.method_token = token
 
     def is_held(self, now: datetime) -> bool:
-        """Return whether a process holds the lease, or an unknown outcome rests."""
+        """Return whether a process has the lease, or the next query about an unknown outcome is not due yet."""
         return self.due_at > now
 
     @property
@@ -110,7 +110,7 @@ class Payment(models.Model):
 
 
 class PaymentAttempt(models.Model):
-    """Something said to the processor, or by it, without secrets. Append-only."""
+    """A request to the processor, or a response or event from it, without secrets. Append-only."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     payment = models.ForeignKey(Payment, on_delete=models.PROTECT, related_name="attempts")
@@ -128,7 +128,7 @@ class PaymentAttempt(models.Model):
 
 
 class ProcessorEvent(models.Model):
-    """An event that a processor sent by itself; kept so that it works once, and until its payment is there."""
+    """An event from a processor. It is stored to apply it only once, and until its payment exists."""
 
     id = models.CharField(primary_key=True, max_length=255)
     type = models.CharField(max_length=128)
@@ -157,7 +157,7 @@ class SandboxCharge(models.Model):
 
 
 class PaymentMethod(models.Model):
-    """A way to pay that a person keeps here (`PAYMENT_METHODS=persistent`): a token, never a card number."""
+    """A person's stored payment method (`PAYMENT_METHODS=persistent`): a token, never a card number."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The method's id.")
     user = models.ForeignKey(
@@ -188,5 +188,5 @@ def lease_ends(now: datetime) -> datetime:
 
 
 def nobody_holds(now: datetime) -> Q:
-    """Select payments that any process may take over; `Payment.is_held` checks one."""
+    """Select payments that any process may take over. `Payment.is_held` checks a single one."""
     return Q(due_at__lte=now)

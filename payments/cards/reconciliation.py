@@ -1,4 +1,4 @@
-"""Finish abandoned payments, and accept a processor's own proof of an outcome."""
+"""Finish abandoned payments, and apply a processor's proof of an outcome."""
 
 import logging
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ from payments.cards.processors.base import ChargeResult
 logger = logging.getLogger("platform.payments")
 
 BATCH = 20
-# The processor itself gives up telling after three days; what has no payment by then will not get one.
+# The processor stops sending an event after 3 days. An event without a payment by then never gets one.
 PARKED, PARKED_MAX = timedelta(days=3), 1_000
 _EVENT_LEASE = timedelta(minutes=1)  # for one event
 _SUCCEEDED = "payment_intent.succeeded"
@@ -26,7 +26,7 @@ _FAILED = frozenset({"payment_intent.payment_failed", "payment_intent.canceled"}
 
 
 def reconcile_due(*, now: datetime) -> dict[str, int]:
-    """Go on with payments whose outcome is unknown, or whose holder's lease is over; return what became of them."""
+    """Continue payments with an unknown outcome or an expired lease. Return the number of each result."""
     counts = dict.fromkeys(("completed", "failed", "unknown", "errors"), 0)
     items = FailedItems(
         "payment", Payment.objects.filter(status__in=OPEN).order_by("due_at"), lease=lease_ends(now) - now
@@ -34,7 +34,7 @@ def reconcile_due(*, now: datetime) -> dict[str, int]:
 
     def go_on(payment: Payment) -> None:
         if payment.is_held(now) or not card.take_over(payment, now=now):
-            return  # another worker's
+            return  # another worker has it
         try:
             card.finish(payment, card.ask(payment), now=now)
         except card.LeaseLost:
@@ -49,7 +49,7 @@ def reconcile_due(*, now: datetime) -> dict[str, int]:
 
 
 def receive(event: dict[str, Any], *, now: datetime) -> None:
-    """Keep a processor's event, once, and act on it; one about a payment that is not here waits for it."""
+    """Store a processor's event once and apply it. Without its payment, it stays stored until the payment exists."""
     identifier = event.get("id")
     if not isinstance(identifier, str) or not identifier or len(identifier) > 255:
         return
@@ -68,12 +68,12 @@ def _object(value: Any) -> dict[str, Any]:
 
 
 def _number(value: Any) -> int | None:
-    """Return a number of at least 0 and at most 63 bits, or None."""
+    """Return an integer from 0 to 2^63 - 1, or None."""
     return value if type(value) is int and 0 <= value <= INT64_MAX else None
 
 
 def _facts_of(thing: dict[str, Any], kind: str, created: int | None) -> dict[str, Any]:
-    """Return what an event says of an intent, or of a charge, a refund or a dispute, which name their intent."""
+    """Return an event's facts about an intent, or about a charge, refund, or dispute of an intent."""
     metadata = _object(thing.get("metadata"))
     facts: dict[str, Any] = {
         "intent": str(thing.get("id"))[:255],
@@ -84,7 +84,7 @@ def _facts_of(thing: dict[str, Any], kind: str, created: int | None) -> dict[str
     }
     if not kind.startswith(charges.ABOUT_CHARGES):
         return facts
-    intent = thing.get("payment_intent")  # its id, or the whole one
+    intent = thing.get("payment_intent")  # its id, or the whole object
     return {
         **facts,
         "intent": str(intent.get("id") if isinstance(intent, dict) else intent)[:255],
@@ -97,8 +97,10 @@ def _facts_of(thing: dict[str, Any], kind: str, created: int | None) -> dict[str
 
 
 def apply(event: ProcessorEvent, *, now: datetime) -> None:
-    """Act on an event; a second time changes nothing. A success is proof and always counts. A failure counts only for a
-    payment with an unknown outcome that no process is resolving: it never reverts a success.
+    """Apply an event. Idempotent.
+
+    A success is proof and always counts. A failure counts only for a payment with an unknown outcome that no process is
+    resolving: it never reverts a success.
     """
     if event.type.startswith(charges.ABOUT_CHARGES):
         charges.apply(event, now=now)
@@ -108,7 +110,7 @@ def apply(event: ProcessorEvent, *, now: datetime) -> None:
     if number is None or (
         payment is not None and event.detail.get("payment_key", "") not in {"", payment.processor_key}
     ):
-        # About something that is not ours, on an account that others use, too.
+        # The event is about another system's payment on the same account.
         ProcessorEvent.objects.filter(pk=event.pk).update(applied_at=now)
         return
     if payment is None:
@@ -131,7 +133,7 @@ def apply(event: ProcessorEvent, *, now: datetime) -> None:
 
 
 def apply_parked(*, now: datetime) -> dict[str, int]:
-    """Act on events whose payments are here by now; return how many were `events`, and how many failed."""
+    """Apply stored events whose payments exist now. Return the number of applied events and of failures."""
     parked = ProcessorEvent.objects.filter(applied_at=None, received_at__gt=now - PARKED)
     items = FailedItems("processor_event", parked.order_by("-received_at"), lease=_EVENT_LEASE)
     applied = 0
@@ -146,7 +148,7 @@ def apply_parked(*, now: datetime) -> dict[str, int]:
 
 
 def _with_payments(parked: "QuerySet[ProcessorEvent]") -> list[str]:
-    """Return the ids of events whose payments are here. Oldest first: two about one payment keep their order."""
+    """Return the ids of events whose payments exist. Oldest first, to apply a payment's events in order."""
     events = [
         (pk, kind, _object(detail)) for pk, kind, detail in parked[:PARKED_MAX].values_list("pk", "type", "detail")
     ]

@@ -1,10 +1,10 @@
 """Card payments: no double charges, and no charge without a record.
 
-The order of a payment: the key is reserved and the payment's row committed. The processor is called, outside any
-transaction, under a key of ours. The outcome, its event and the stored response are committed together. A process that
-dies in between leaves a row from which another request with the same key, or `reconcile_payments`, continues. It takes
-over the payment's lease and calls again under the same processor key, which never charges twice. A takeover is fenced:
-a paused holder finds that its epoch is over and writes nothing except that money moved after all.
+First, one transaction reserves the idempotency key and stores the payment. Then the processor is called outside of any
+transaction, with the payment's own key. Then one transaction stores the outcome, its event, and the response. If the
+process dies in between, another request with the same key, or `reconcile_payments`, continues from the row. It takes
+over the payment's lease and repeats the call with the same processor key, which never charges twice. A takeover
+increments the epoch. A paused process with an earlier epoch writes nothing, except the proof of a charge.
 
     Pending ──► Completed | Failed | Unknown        the first try
     Unknown, Pending or Processing (lease over) ──► Processing ──► Completed | Failed | Unknown
@@ -54,16 +54,16 @@ from payments.errors import CardDeclined, ProcessorUnavailable
 
 logger = logging.getLogger("platform.payments")
 
-# Processors forget idempotency keys after a day: from here on a charge is looked for, never asked for again.
+# Processors forget idempotency keys after a day. From then on, the code only searches for a charge.
 KEY_TRUSTED = timedelta(hours=20)
-# A request is answered within 30 s, and asks the processor for less.
+# A request must be answered within 30 s, so the work on a payment takes less.
 WORK_MAX = timedelta(seconds=25)
 # The processor may replay a 5xx response forever, so the charge is looked up after the second one.
 SERVER_ERRORS_MAX = 2
 
 
-class LeaseLost(Exception):  # a signal between functions, never shown
-    """Another process has taken the payment over: the holder writes nothing."""
+class LeaseLost(Exception):  # internal; never shown to a caller
+    """Another process has taken the payment over, so this one must not write."""
 
 
 def card_processor(name: str) -> StripeProcessor | SandboxProcessor:
@@ -71,11 +71,11 @@ def card_processor(name: str) -> StripeProcessor | SandboxProcessor:
 
 
 def process(order: dict[str, Any], *, user: Any, key: ReservableKey | None) -> Outcome:
-    """Carry a payment to its end, or as far as the processor lets it come; return the answer to give.
+    """Process a payment as far as the processor permits. Return the response.
 
-    `order` are the columns of a payment that its customer decides. Raises ProcessorUnavailable when the outcome is not
-    known; RequestInProgress when a request with the same key is at it. Once there is a payment, nothing tells a caller
-    without a key to try again: that would be a second payment.
+    `order` has the payment's columns from the request. Raises ProcessorUnavailable if the outcome is unknown. Raises
+    RequestInProgress if another request with the same key is at work. Once the payment exists, no error invites a
+    caller without a key to retry, because a retry would be a second payment.
     """
     for _ in range(2):
         stored = key.find() if key is not None else None
@@ -86,7 +86,7 @@ def process(order: dict[str, Any], *, user: Any, key: ReservableKey | None) -> O
         try:
             payment = _begin(order, user=user, key=key)
         except IntegrityError:
-            continue  # another request with the key came first: it is found now
+            continue  # a concurrent request with the same key was first
         fault_point("intent-committed")
         try:
             return _carry_on(payment)
@@ -98,7 +98,7 @@ def process(order: dict[str, Any], *, user: Any, key: ReservableKey | None) -> O
 
 
 def _begin(order: dict[str, Any], *, user: Any, key: ReservableKey | None) -> Payment:
-    """Commit the payment and its key: from here on it cannot be forgotten."""
+    """Commit the payment and its key, before the request to the processor."""
     now = timezone.now()
     with transaction.atomic():
         token = chargeable_token(order["payment_method_id"], user=user)
@@ -125,7 +125,7 @@ def _resume(payment: Payment) -> Outcome:
     now = timezone.now()
     if not payment.is_open:
         return _answer_again(payment)
-    # An unknown outcome may be asked about at once; anything else waits for its holder's lease.
+    # An unknown outcome can be queried immediately. Other payments wait until the lease expires.
     if payment.status != UNKNOWN and payment.is_held(now):
         raise RequestInProgress(wait=_wait(payment, now))
     if not take_over(payment, now=now):
@@ -135,7 +135,7 @@ def _resume(payment: Payment) -> Outcome:
 
 
 def _settled(payment_id: int) -> Outcome:
-    """Return the answer of another process's work; while it is missing, when or where to ask next."""
+    """Return the response of another process. If it is missing, raise an error with the time or place to query it."""
     payment = Payment.objects.get(pk=payment_id)
     if not payment.is_open:
         return _answer_again(payment)
@@ -145,14 +145,14 @@ def _settled(payment_id: int) -> Outcome:
 
 
 def _wait(payment: Payment, now: datetime) -> timedelta:
-    """Return how long the holder works on the payment; the rest of the lease if it took longer."""
+    """Return the remaining working time of the process with the lease, or the rest of the lease after that."""
     lease = timedelta(seconds=settings.PAYMENT_LEASE_SECONDS)
     working = payment.due_at - lease + WORK_MAX - now
     return working if timedelta() < working else payment.due_at - now
 
 
 def _unavailable(payment: Payment) -> ProcessorUnavailable:
-    """Describe how to find this payment's outcome: without a key, a second try would be a second payment."""
+    """Describe how to get this payment's outcome. Without a key, a retry would be a second payment."""
     details = {"payment_id": payment.pk, "status": UNKNOWN}
     if payment.idempotency_key is not None:
         return ProcessorUnavailable(details=details)
@@ -163,7 +163,7 @@ def _unavailable(payment: Payment) -> ProcessorUnavailable:
 
 
 def take_over(payment: Payment, *, now: datetime) -> bool:
-    """Take the payment's lease from its holder; return whether that worked. The payment in memory is updated."""
+    """Take over the payment's lease. Return whether that succeeded. Updates `payment`."""
     changes: dict[str, Any] = {"status": PROCESSING, "epoch": payment.epoch + 1, "due_at": lease_ends(now)}
     action = "look-up" if _only_looks(payment, now) else "charge"
     if action == "charge":
@@ -196,16 +196,16 @@ def _carry_on(payment: Payment) -> Outcome:
 
 
 def ask(payment: Payment) -> ChargeResult:
-    """Ask the processor about a payment whose lease is held; outside any transaction."""
+    """Charge a payment, or search for its charge, with the lease and outside of any transaction."""
     processor, now = card_processor(payment.processor), timezone.now()
     if now >= payment.due_at:
-        # Paused beyond the lease before the request was sent: another worker has taken over.
+        # The process was paused beyond its lease before the request, so another worker has taken over.
         return ChargeResult(cards.UNKNOWN, answered=False, detail={"error": "lease over"})
     only_looks = _only_looks(payment, now)
     try:
         token = payment.method_token
     except UnreadableSecret:
-        # Nothing can be charged any more. A charge of an earlier attempt can still be found.
+        # Without the token, nothing can be charged. An earlier attempt may have charged already.
         token, only_looks = "", True
     if not only_looks:
         fault_point("before-send")
@@ -218,16 +218,16 @@ def ask(payment: Payment) -> ChargeResult:
     detail = {**result.detail, "looked": True}
     if result.outcome == cards.ABSENT:
         return ChargeResult(cards.DECLINED, failure="not_charged", detail=detail)
-    # In every case, the processor gets no second request to charge.
+    # Count an unknown outcome as a server error, so that the processor gets no second charge request.
     return replace(result, server_error=result.outcome == cards.UNKNOWN, detail=detail)
 
 
 def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome | None:
-    """Commit a result with its event and the stored answer, as the holder of the payment's epoch.
+    """Commit a result with its event and the stored response, if the payment's epoch is current.
 
-    Returns the answer, or None when the outcome is not known yet. Raises LeaseLost if the lease was taken over
-    meanwhile. The payment is then not decided, but a charge that the result proves is recorded even after a decision.
-    Other results are logged. The payment in memory is updated.
+    Returns the response, or None if the outcome is unknown. Raises LeaseLost if another process has taken over. Then
+    the result doesn't decide the payment: a proven charge is still recorded, and other results are only logged. Updates
+    `payment`.
     """
     if result.detail.get("error") == "contradiction":
         logger.error("payment %s: the processor's answer contradicts what it was asked", payment.pk)
@@ -245,7 +245,7 @@ def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome 
     with transaction.atomic():
         held = Payment.objects.filter(pk=payment.pk, epoch=payment.epoch, status__in=OPEN)
         if held.update(**changes):
-            payment.refresh_from_db(from_queryset=Payment.objects.defer("method_token"))  # it may be unreadable
+            payment.refresh_from_db(from_queryset=Payment.objects.defer("method_token"))  # may be unreadable
             action = "look-up" if result.detail.get("looked") else "charge"
             log_attempt(payment, action, result.outcome, detail=result.detail, now=now)
             _record(payment, now)
@@ -257,16 +257,16 @@ def finish(payment: Payment, result: ChargeResult, *, now: datetime) -> Outcome 
     if result.outcome == cards.SUCCEEDED:
         prove_charge(payment.pk, result, now=now)
     else:
-        # The result has no effect any more, but the log has the response.
+        # The result has no effect any more, so only log it.
         log_attempt(payment, "charge", result.outcome, detail={**result.detail, "fenced": True}, now=now)
     raise LeaseLost
 
 
 def prove_charge(payment_id: int, result: ChargeResult, *, now: datetime) -> bool:
-    """Record a charge that the processor proves, in any status of the payment; return whether that changed anything.
+    """Record a charge that the processor proves, in any status of the payment. Return whether it changed the payment.
 
-    An open payment is completed, and its holder fenced off. A failed one is corrected and logged as an error: the payer
-    had been notified that nothing was charged.
+    An open payment is completed, and the process with its lease can't write any more. A failed one is corrected and
+    logged as an error, because the payer was notified that nothing was charged.
     """
     with transaction.atomic():
         stored = Payment.objects.select_for_update().get(pk=payment_id)
@@ -287,7 +287,7 @@ def prove_charge(payment_id: int, result: ChargeResult, *, now: datetime) -> boo
 
 
 def _patience(payment: Payment) -> timedelta:
-    """Return how long to wait before asking about an unknown outcome again: at once first, then ever longer."""
+    """Return the time before the next query about an unknown outcome: first 0 s, then doubling up to PATIENCE_MAX."""
     tries = payment.epoch - 1
     return min(timedelta(seconds=2**tries), PATIENCE_MAX) if tries else timedelta(0)
 
@@ -320,7 +320,7 @@ def log_attempt(payment: Payment, action: str, outcome: str, *, now: datetime, d
 
 
 def _record(payment: Payment, now: datetime) -> None:
-    """Write `payment.completed`, `payment.failed` or `payment.unknown`; of an unknown outcome only the first time."""
+    """Record `payment.completed`, `payment.failed` or `payment.unknown`. An unknown outcome is recorded only once."""
     if payment.status == UNKNOWN and payment.epoch > 1:
         return
     record_event(
@@ -333,7 +333,7 @@ def _record(payment: Payment, now: datetime) -> None:
 
 
 def check_currency(currency: str) -> str:
-    """Return the currency in lower case; raises ValidationFailed for one that is not charged in."""
+    """Return the currency in lower case. Raises ValidationFailed for an unsupported one."""
     folded = currency.lower()
     if folded not in SUPPORTED:
         raise ValidationFailed.of_member(

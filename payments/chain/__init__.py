@@ -1,5 +1,5 @@
-"""The settlement chain: addresses, transactions, and a node's JSON-RPC. Nothing here knows the database.
+"""The settlement chain: addresses, transactions, and a node's JSON-RPC. This package doesn't use the database.
 
-The service is non-custodial. It writes what a person's wallet is to sign and reads what was signed; no private key
-comes in, and nothing here can sign.
+The service is non-custodial. It creates transactions for a person's wallet to sign, and reads signed transactions. It
+never receives a private key and can't sign.
 """

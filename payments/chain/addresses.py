@@ -1,8 +1,8 @@
-"""Addresses (EIP-55) and networks (CAIP-2) of EVM chains, each in the one spelling that is stored."""
+"""Addresses (EIP-55) and networks (CAIP-2) of EVM chains, in their canonical form."""
 
 import re
 
-# Aliases of a network in addition to its CAIP-2 id.
+# Aliases of networks, in addition to the CAIP-2 ids.
 NETWORK_ALIASES = {
     "ethereum": "eip155:1",
     "optimism": "eip155:10",
@@ -15,8 +15,8 @@ NETWORK_ALIASES = {
 }
 
 _LAST_WITHOUT_OWNER = 0xFFFF
-# The contracts of the OP Stack begin here. The others are the native asset (EIP-7528), the system (EIP-4788), the
-# depositor of the OP Stack, and what explorers label as burn addresses.
+# The range of the OP Stack's contracts begins here. The other addresses are the native asset (EIP-7528), the system
+# (EIP-4788), the depositor of the OP Stack, and common burn addresses.
 _PREDEPLOYS = 0x4200000000000000000000000000000000000000
 _OTHERS_WITHOUT_OWNER = frozenset(
     {
@@ -34,14 +34,14 @@ _TRANSACTION_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
 def is_address(text: str) -> bool:
-    """Return whether `text` looks like an address, with any checksum."""
+    """Return whether `text` has the format of an address, without checking its checksum."""
     return _ADDRESS.fullmatch(text) is not None
 
 
 def parse_address(text: str) -> str | None:
-    """Return the address in its EIP-55 spelling, None when `text` is not an address.
+    """Return the address in EIP-55 form, or None if `text` is not an address.
 
-    In one case throughout an address carries no checksum and is taken as it is; in mixed case its checksum must fit.
+    An address entirely in one case has no checksum and is accepted. In mixed case, the checksum must match.
     """
     if not is_address(text):
         return None
@@ -53,26 +53,26 @@ def parse_address(text: str) -> str | None:
 
 
 def has_no_owner(address: str) -> bool:
-    """Return whether an address has no key: zero, those of contracts that a chain begins with, and burn addresses."""
+    """Return whether an address has no key: zero, the chain's built-in contracts, and burn addresses."""
     number = int(address, 16)
     return min(number, abs(number - _PREDEPLOYS)) <= _LAST_WITHOUT_OWNER or number in _OTHERS_WITHOUT_OWNER
 
 
 def checksum_address(address: str | bytes) -> str:
-    """Return the EIP-55 spelling of 20 bytes, or of 0x and 40 hex digits."""
-    from eth_utils.address import to_checksum_address  # lazily: half a second that most processes never need
+    """Return the EIP-55 form of 20 bytes, or of 0x and 40 hex digits."""
+    from eth_utils.address import to_checksum_address  # lazily: it takes 0.5 s, and few processes need it
 
     return str(to_checksum_address(address))
 
 
 def parse_network(text: str) -> str | None:
-    """Return the CAIP-2 id of an EVM network named by it or by an alias; None for any other text."""
+    """Return the CAIP-2 id of an EVM network for its id or alias. Returns None for any other string."""
     network = NETWORK_ALIASES.get(text.lower(), text)
     return network if _EVM_NETWORK.fullmatch(network) else None
 
 
 def chain_id_of(network: str) -> int:
-    """Return the number that transactions carry for a CAIP-2 network of namespace `eip155`."""
+    """Return the chain id in transactions, for a CAIP-2 network of namespace `eip155`."""
     match = _EVM_NETWORK.fullmatch(network)
     if match is None:
         raise ValueError(f"{network} is not an EVM network")

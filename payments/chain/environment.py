@@ -1,4 +1,4 @@
-"""Settings of the settlement chain in the environment. Raises ImproperlyConfigured with what to set."""
+"""The settings of the settlement chain. Errors are ImproperlyConfigured, with the setting to change."""
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -7,7 +7,7 @@ from payments.chain.addresses import NETWORK_ALIASES, is_address, parse_address,
 
 
 def contract_address(name: str) -> str:
-    """Return the address of a contract (0x and 40 hex digits, EIP-55 when in mixed case), or the empty text."""
+    """Return a contract's address (0x and 40 hex digits, EIP-55 if in mixed case), or an empty string."""
     value = text(name)
     if value and not is_address(value):
         raise ImproperlyConfigured(f"{name}={value!r} must be an address: 0x and 40 hex digits.")

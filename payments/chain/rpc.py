@@ -1,8 +1,8 @@
-"""A node's JSON-RPC over HTTP: what this service asks of the settlement chain, and nothing that signs.
+"""A node's JSON-RPC over HTTP: the queries to the settlement chain, without any signing.
 
-A `Node` serves one operation: all its calls together end within NODE_TIMEOUT_SECONDS, so that a request that asks
-several things still answers in time. Two things can go wrong. ProviderError: the node was not reached, or gave no
-usable answer. NodeRefused: it understood and declined.
+A `Node` serves one operation: all its calls together end within NODE_TIMEOUT_SECONDS, so that a request with several
+calls responds in time. ProviderError means that the node was not reached, or that its response was not usable.
+NodeRefused means that the node understood the request and rejected it.
 """
 
 import itertools
@@ -23,9 +23,9 @@ NODE_TIMEOUT_SECONDS = 20.0
 _GAS_MARGIN_PERCENT = 20
 _RECENT_BLOCKS = 5
 _FALSE = "0x" + "0" * 64  # returned by tokens that do not revert
-# Doubled, or with a margin, a quantity is still a number of 64 bits.
+# Twice this quantity, or a quantity with the margin, still fits into 64 bits.
 _QUANTITY_MAX = INT64_MAX // 4
-# How a node without a method answers: with an error of JSON-RPC, of HTTP, or something unreadable.
+# Errors of nodes without a method: an error of JSON-RPC or HTTP, or an unreadable response.
 _UNSUPPORTED = frozenset({"node_trouble", "unreadable"})
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-f][0-9a-f]{0,63})", re.ASCII | re.IGNORECASE)
 _WORD = re.compile(r"0x[0-9a-f]{64}", re.ASCII | re.IGNORECASE)
@@ -35,7 +35,7 @@ _TROUBLE_CODES = {-32700, -32600, -32601, -32603, -32002, -32005, 429}
 
 
 class NodeRefused(Exception):
-    """The node declined: its own message, shortened. That may contain amounts; `word` is the entry for a log."""
+    """The node rejected the request. The message is the node's, shortened, and may contain amounts. Log only `word`."""
 
     word = "refused"
 
@@ -44,7 +44,7 @@ class NodeRefused(Exception):
 
 
 def printable(text: str) -> str:
-    """Return a foreign text without what a database or an answer could not hold (NUL, halves of surrogate pairs)."""
+    """Return a text from outside without unprintable characters, such as NUL or surrogates, which can't be stored."""
     return "".join(character for character in text if character.isprintable())
 
 
@@ -57,7 +57,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The outcome of a transaction that is in a block; `raw` is the node's own receipt."""
+    """The outcome of a transaction in a block. `raw` is the node's own receipt."""
 
     block_number: int
     succeeded: bool
@@ -65,7 +65,7 @@ class Receipt:
     raw: dict[str, Any]
 
 
-# Addresses of nodes whose chain has been compared with the settings, and the decimals of tokens: neither changes.
+# Nodes whose chain id matches the settings, and decimals of tokens. Both never change.
 _verified: set[tuple[str, str]] = set()
 _decimals: dict[tuple[str, str], int] = {}
 
@@ -74,7 +74,7 @@ class Node:
     """The node at SETTLEMENT_RPC_URL, for one operation."""
 
     def __init__(self) -> None:
-        """Begin; raises ProviderError when no node is configured, or it serves another chain than the settings say."""
+        """Start the deadline. Raises ProviderError if no node is configured, or it serves a different chain."""
         self._url = settings.SETTLEMENT_RPC_URL
         self._ids = itertools.count(1)
         self._deadline = time.monotonic() + NODE_TIMEOUT_SECONDS
@@ -90,22 +90,24 @@ class Node:
         return self._number("eth_getTransactionCount", address, "pending")
 
     def used_nonces(self, address: str, *, at_block: int | None = None) -> int:
-        """Return how many transactions of the address are in blocks, up to `at_block` (the latest when None)."""
+        """Return the number of the address's transactions in blocks, up to `at_block` (None: the latest)."""
         return self._number("eth_getTransactionCount", address, "latest" if at_block is None else hex(at_block))
 
     def fees(self) -> dict[str, int]:
-        """Return fees per gas, in wei, that outlast a few full blocks: twice the base fee, and the usual tip."""
+        """Return fees per gas, in wei: twice the base fee, for several full blocks, and the usual tip."""
         block = self.ask("eth_getBlockByNumber", "latest", False)
         base_fee = block.get("baseFeePerGas") if isinstance(block, dict) else None
-        if base_fee is None:  # a chain from before EIP-1559
+        if base_fee is None:  # a chain without EIP-1559
             price = self._number("eth_gasPrice")
             return {"max_fee_per_gas": price, "max_priority_fee_per_gas": price}
         tip = self._usual_tip(_quantity(base_fee))
         return {"max_fee_per_gas": 2 * _quantity(base_fee) + tip, "max_priority_fee_per_gas": tip}
 
     def _usual_tip(self, base_fee: int) -> int:
-        """Return the tip per gas that the node suggests, that of the latest blocks, or what the gas price has above the
-        base fee. Nodes need not have the first two methods.
+        """Return the usual tip per gas, in wei.
+
+        It is the node's suggestion, or the tip in the latest blocks, or the gas price minus the base fee. Nodes may
+        lack the first two methods.
         """
         for source in (self._suggested_tip, self._recent_tip):
             try:
@@ -121,7 +123,7 @@ class Node:
         return self._number("eth_maxPriorityFeePerGas")
 
     def _recent_tip(self) -> int:
-        """Return the median of what a usual transaction of the latest blocks has paid above the base fee."""
+        """Return the median tip above the base fee in the latest blocks, in wei."""
         history = self.ask("eth_feeHistory", hex(_RECENT_BLOCKS), "latest", [50])
         rewards = history.get("reward") if isinstance(history, dict) else None
         if not isinstance(rewards, list) or not rewards or not all(isinstance(tips, list) and tips for tips in rewards):
@@ -129,7 +131,7 @@ class Node:
         return median_low(_quantity(tips[0]) for tips in rewards)
 
     def transfer_gas(self, *, sender: str, token: str, data: str) -> int:
-        """Return a gas limit for the transfer with some margin; raises NodeRefused when it would fail now."""
+        """Return a gas limit for the transfer, with a margin. Raises NodeRefused if the transfer would fail now."""
         transfer = {"from": sender, "to": token, "data": data}
         if self.ask("eth_call", transfer, "latest") == _FALSE:
             raise NodeRefused("the token declines the transfer")
@@ -149,21 +151,21 @@ class Node:
         if not isinstance(raw, dict) or str(raw.get("transactionHash", "")).lower() != tx_hash:
             raise ProviderError("unreadable", outcome_unknown=True)
         if raw.get("blockNumber") is None:
-            return None  # some nodes answer for a waiting transaction
+            return None  # some nodes return one for a pending transaction
         succeeded = _quantity(raw.get("status")) == 1
         logs = raw.get("logs") if succeeded else None
         transfers = tuple(filter(None, map(_read_transfer, logs if isinstance(logs, list) else ())))
         return Receipt(_quantity(raw["blockNumber"]), succeeded, transfers, raw)
 
     def broadcast(self, raw: str) -> None:
-        """Send a signed transaction to the network; raises NodeRefused, or ProviderError for an unknown outcome."""
+        """Send a signed transaction to the network. Raises NodeRefused, or ProviderError for an unknown outcome."""
         self.ask("eth_sendRawTransaction", raw)
 
     def token_balance(self, address: str) -> int:
         return self._word({"to": settings.SETTLEMENT_TOKEN_ADDRESS, "data": balance_call_data(address)})
 
     def token_decimals(self) -> int:
-        """Return how many decimals the settlement token has; asked once per process."""
+        """Return the settlement token's number of decimals. Cached by the process."""
         seen = (self._url, settings.SETTLEMENT_TOKEN_ADDRESS)
         if seen not in _decimals:
             decimals = self._word({"to": settings.SETTLEMENT_TOKEN_ADDRESS, "data": f"0x{DECIMALS_SELECTOR}"})
@@ -200,7 +202,7 @@ class Node:
         return _quantity(self.ask(method, *params))
 
     def _word(self, call: dict[str, str]) -> int:
-        """Call a contract function that returns one number; a contract that declines is not of this kind."""
+        """Call a contract function that returns one number. Raises ProviderError if the contract rejects the call."""
         try:
             result = self.ask("eth_call", call, "latest")
         except NodeRefused as refusal:
@@ -211,7 +213,7 @@ class Node:
 
 
 def _quantity(value: Any) -> int:
-    """Return the number that a JSON-RPC quantity spells; raises ProviderError for anything else."""
+    """Parse a JSON-RPC quantity. Raises ProviderError for anything else."""
     if not isinstance(value, str) or not _QUANTITY.fullmatch(value):
         raise ProviderError("unreadable", outcome_unknown=True)
     number = int(value, 16)
@@ -221,7 +223,7 @@ def _quantity(value: Any) -> int:
 
 
 def _read_transfer(log: Any) -> Transfer | None:
-    """Return the transfer that a log tells of, None for any other log."""
+    """Return the transfer in a log of the settlement token, or None for any other log."""
     if not isinstance(log, dict) or not isinstance(log.get("topics"), list):
         return None
     words = [*log["topics"], log.get("data")]

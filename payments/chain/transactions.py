@@ -1,7 +1,7 @@
-"""Call data for an ERC-20 transfer, and reading what a wallet has signed. Pure: no network, no database, no keys.
+"""Create the call data of an ERC-20 transfer, and read signed transactions. Pure: no network, database, or keys.
 
-Understood are typed transactions of EIP-1559 (2) and EIP-2930 (1), and legacy ones that name their chain (EIP-155).
-Anything else is refused: a transaction without a chain could be replayed on every chain.
+Typed transactions of EIP-1559 (2) and EIP-2930 (1), and legacy transactions with a chain id (EIP-155) are supported.
+All others are rejected: a transaction without a chain id could be replayed on every chain.
 """
 
 import re
@@ -13,7 +13,7 @@ from uuid import UUID
 from config.core.ids import INT64_MAX
 from payments.chain.addresses import chain_id_of, checksum_address
 
-# ERC-20: the first four bytes of the hash of each function's signature, and the whole hash of the event's.
+# ERC-20: the first four bytes of each function's signature hash, and the full signature hash of the event.
 TRANSFER_SELECTOR = "a9059cbb"
 TRANSFER_TOPIC = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 BALANCE_OF_SELECTOR = "70a08231"
@@ -21,24 +21,24 @@ DECIMALS_SELECTOR = "313ce567"
 
 _HEX = re.compile(r"(?:0x)?((?:[0-9a-fA-F]{2})+)", re.ASCII)
 _EIP_2930, _EIP_1559 = 1, 2
-# Members of the signed list, by type: EIP-2930, EIP-1559, legacy.
+# Number of members in the signed list, by type: EIP-2930, EIP-1559, legacy.
 _MEMBERS = {_EIP_2930: 11, _EIP_1559: 12, 0: 9}
-_FIRST_LEGACY_BYTE = 0xC0  # an RLP list begins here; typed transactions begin below (EIP-2718)
+_FIRST_LEGACY_BYTE = 0xC0  # the first byte of an RLP list; typed transactions have lower ones (EIP-2718)
 _UINT256_BYTES, _UINT256_MAX = 32, 2**256 - 1
 _GAS_MAX = 2**64 - 1
 _ADDRESS_BYTES = 20
 _PLACEHOLDER_GAS = 21_000
-# The order of the curve secp256k1. Only the form of a signature with the lower `s` is valid (EIP-2).
+# The order of the curve secp256k1. Only signatures with the lower `s` are valid (EIP-2).
 _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
 
 class UnreadableTransaction(ValueError):
-    """The payload is not a signed transaction of a kind that is understood."""
+    """The payload is not a signed transaction of a supported type."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignedTransaction:
-    """A transaction that a wallet has signed. `value` is in wei; `data` and `raw` are lower-case hex with 0x."""
+    """A signed transaction. `value` is in wei. `data` and `raw` are lower-case hex with 0x."""
 
     tx_hash: str
     chain_id: int
@@ -59,16 +59,16 @@ def balance_call_data(address: str) -> str:
 
 
 def read_transfer(data: str) -> tuple[str, int] | None:
-    """Return (recipient, amount) when `data` is exactly the call of an ERC-20 transfer, else None."""
+    """Return (recipient, amount) if `data` is exactly the call of an ERC-20 transfer, otherwise None."""
     if not re.fullmatch(rf"0x{TRANSFER_SELECTOR}0{{24}}[0-9a-f]{{104}}", data):
         return None
     return checksum_address(f"0x{data[34:74]}"), int(data[74:], 16)
 
 
 def decode_signed(payload: str) -> SignedTransaction:
-    """Read a signed transaction given as hex, with or without 0x; raises UnreadableTransaction.
+    """Decode a signed transaction from hex, with or without 0x. Raises UnreadableTransaction.
 
-    The encoding must be the canonical one, to the last byte: what is read is what the node will be sent.
+    The encoding must be canonical to the last byte, because the node gets the same bytes.
     """
     match = _HEX.fullmatch(payload)
     if match is None:
@@ -84,12 +84,12 @@ def decode_signed(payload: str) -> SignedTransaction:
 
 
 def _read(raw: bytes, members: list[Any], kind: int) -> SignedTransaction:
-    """Read the members and find out who signed exactly them. A legacy transaction names its chain in `v` (EIP-155)."""
+    """Decode the members and recover their signer. A legacy transaction has its chain id in `v` (EIP-155)."""
     from eth_utils.crypto import keccak
 
     *signed, v, r, s = members
     is_legacy = kind == 0
-    nonce, *fees, to, value, data = signed if is_legacy else signed[1:-1]  # left out: chain, access list
+    nonce, *fees, to, value, data = signed if is_legacy else signed[1:-1]  # skips the chain id and the access list
     _check_integers([nonce, *fees, value, v, r, s] if is_legacy else [signed[0], nonce, *fees, value, v, r, s])
     if is_legacy:
         chain_id, parity = divmod(_integer(v) - 35, 2)
@@ -122,10 +122,10 @@ def _read(raw: bytes, members: list[Any], kind: int) -> SignedTransaction:
 
 
 def _signer(digest: bytes, signature: tuple[int, int, int]) -> str:
-    """Return the address whose signature this is.
+    """Return the address of the signer.
 
-    Recovered from the digest of the bytes as they came. A library that gets the whole transaction may encode it again
-    before it hashes it, and then accepts a changed one.
+    It is recovered from the digest of the original bytes. A library that gets the decoded transaction may encode it
+    differently before hashing, and then accept a changed one.
     """
     from eth_keys.datatypes import Signature
     from eth_keys.exceptions import BadSignature
@@ -160,14 +160,14 @@ def _decode_list(encoded: bytes) -> list[Any]:
 
 
 def _check_integers(members: list[Any]) -> None:
-    """Refuse members that are not integers in their one encoding: at most 32 bytes, without leading zeros."""
+    """Reject members that are not canonical integers: at most 32 bytes, without leading zeros."""
     for member in members:
         if not isinstance(member, bytes) or len(member) > _UINT256_BYTES or member[:1] == b"\0":
             raise UnreadableTransaction("A number in it is not encoded as one.")
 
 
 def _check_fees(*prices_and_gas: int, value: int) -> None:
-    """Refuse what no block takes: (tip, the most per gas, gas) of EIP-1559, (price, gas) of the others."""
+    """Reject fees that no block accepts: (tip, maximum per gas, gas) of EIP-1559, (price, gas) of the others."""
     *prices, gas = prices_and_gas
     if gas > _GAS_MAX:
         raise UnreadableTransaction("Its gas limit is out of range.")
@@ -178,7 +178,7 @@ def _check_fees(*prices_and_gas: int, value: int) -> None:
 
 
 def _check_access_list(entries: Any) -> None:
-    """Refuse anything but a list of (address, list of storage keys)."""
+    """Reject anything but a list of (address, list of storage keys)."""
     if not isinstance(entries, list) or not all(map(_is_entry, entries)):
         raise UnreadableTransaction("Its access list has another form (EIP-2930).")
 
@@ -195,7 +195,7 @@ def _integer(member: bytes) -> int:
 
 
 def placeholder_transaction(payment_id: UUID, *, network: str, to_address: str) -> dict[str, Any]:
-    """Return what a wallet signs where no chain is configured: no transfer, so sending it moves nothing."""
+    """Return a transaction to sign without a configured chain. It is not a transfer, so sending it moves nothing."""
     return {
         "to": to_address,
         "data": "0x" + f"simulated:{payment_id}".encode().hex(),
@@ -209,5 +209,5 @@ def placeholder_transaction(payment_id: UUID, *, network: str, to_address: str) 
 
 
 def simulated_hash(payment_id: UUID) -> str:
-    """Return the one hash that a simulated payment gets; no transaction has it."""
+    """Return a simulated payment's hash. No transaction has it."""
     return "0x" + sha256(f"simulated:{payment_id}".encode()).hexdigest()

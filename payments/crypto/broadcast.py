@@ -1,21 +1,21 @@
-"""Crypto payments: a transfer that the person's own wallet signs, and that this service checks and hands on.
+"""Crypto payments: transfers that the person's own wallet signs, and that the platform validates and sends.
 
-The service never holds a key and never signs. It writes down what is to be paid, checks that a signed transaction is
-that and nothing else, and sends it.
+The platform has no keys and never signs. It stores the requested transfer, checks that a signed transaction is exactly
+this transfer, and sends it.
 
 # Note [At most one transaction]
 
-A person must not pay twice, so of all the transactions signed for one payment at most one may ever get into a block:
+A person must not pay twice. So of all transactions that were signed for a payment, at most one may get into a block:
 
-- A signed transaction is kept, with its hash, before it is sent (`broadcasting`). When the answer is lost, it is looked
-  for by that hash; until its fate is known no other is taken.
-- When a node declines it, another may be signed, because a payment with too low a fee must not be lost. But bytes that
-  were out once can be sent by anyone. So the other must have the same nonce (of two transactions with one nonce only
-  one can be in a block), or the nonce of every earlier one must be used up by now.
-- A transaction belongs to the payment that it was first given for, and its nonce must not be older than the payment: a
-  transfer made for something else does not pay for this.
+- A signed transaction is stored with its hash before it is sent (`broadcasting`). If the response is lost, the
+  transaction is looked up by that hash. Until its outcome is known, no other transaction is accepted.
+- If a node rejects it, another transaction may be signed, for example with a higher fee. But anyone can still send the
+  rejected bytes. So the other must have the same nonce, because only one transaction per nonce can be in a block.
+  Otherwise, the nonce of every earlier transaction must already be used.
+- A transaction belongs to the payment for which it was first sent. Its nonce must not be older than the payment: an
+  unrelated earlier transfer doesn't pay for this one.
 
-`settlement` follows what was submitted.
+`settlement` follows submitted payments.
 """
 
 from datetime import datetime, timedelta
@@ -51,7 +51,7 @@ from payments.errors import (
     WalletNotFound,
 )
 
-# How long a wallet may take to sign: fees and nonces that were good when they were offered go stale.
+# Maximum time for a wallet to sign. After that, the offered fees and nonce may be outdated.
 SIGNING_MINUTES = 15
 _CONFIRM_TRIES = 3
 
@@ -70,11 +70,11 @@ def prepare_payment(
     network: str,
     now: datetime,
 ) -> CryptoPayment:
-    """Return a payment of `amount_usdc` smallest units, not stored yet, with the transaction to sign, `unsigned`.
+    """Return an unsaved payment of `amount_usdc` smallest units, with the transaction to sign in `unsigned`.
 
-    Raises WalletNotFound; ValidationFailed for a wallet whose keys a vendor holds, a recipient that cannot receive, or
-    another network than the settlement network. Raises TransferWouldFail; ProviderUnavailable if the chain cannot
-    return nonce and fees.
+    Raises WalletNotFound. Raises ValidationFailed for a custodial wallet, a recipient that can't receive, or a network
+    other than the settlement network. Raises TransferWouldFail. Raises ProviderUnavailable if the chain can't return
+    the nonce and the fees.
     """
     wallet = get_by_uuid(owner.wallets.connected(), wallet_id, WalletNotFound)
     if wallet.is_custodial:
@@ -115,7 +115,7 @@ def prepare_payment(
 
 
 def _check_recipient(address: str, *, payer: str) -> None:
-    """Raise ValidationFailed for an address at which a transfer is lost, or is none."""
+    """Raise ValidationFailed for a recipient at which the transfer would be lost, and for the payer."""
     if has_no_owner(address):
         raise ValidationFailed.of_member(
             "to_address",
@@ -143,10 +143,11 @@ def store_payment(payment: CryptoPayment) -> CryptoPayment:
 def confirm_payment(
     payment_id: str, *, actor: Actor, signed_transaction: str, network: str | None, now: datetime
 ) -> CryptoPayment:
-    """Take the signed transaction of a payment and hand it to the network; the same one again changes nothing.
+    """Send the signed transaction of a payment to the network. Idempotent for the same transaction.
 
-    Raises PaymentNotFound, SignedTransactionMismatch, PaymentExpired, BroadcastRefused (the payment stays open), or
-    ProviderUnavailable (send the same signed transaction again: it is looked up before it is sent).
+    Raises PaymentNotFound, SignedTransactionMismatch, and PaymentExpired. Raises BroadcastRefused if the node rejects
+    it: the payment stays open. Raises ProviderUnavailable for an unknown outcome: a retry first looks up the
+    transaction, then sends it.
     """
     payment = load_payment(payment_id, actor.user)
     if network is not None and network != payment.network:
@@ -160,13 +161,13 @@ def confirm_payment(
                 return _confirm_simulated(payment, actor=actor, now=now)
             return _confirm(payment, _decode(signed_transaction), actor=actor, now=now)
         except LostRace:
-            # Another request, or the worker, moved the payment meanwhile: look at it as it is now.
+            # Another request or the worker moved the payment concurrently, so load it again.
             payment = load_payment(payment_id, actor.user)
     raise RequestInProgress
 
 
 def _confirm_simulated(payment: CryptoPayment, *, actor: Actor, now: datetime) -> CryptoPayment:
-    """Pretend to submit, as the specification describes it: the hash names no transaction."""
+    """Simulate the submission, as the specification describes it. The hash belongs to no transaction."""
     if payment.tx_hash is None:
         _check_open(payment, actor=actor, now=now)
         with transaction.atomic():
@@ -175,7 +176,7 @@ def _confirm_simulated(payment: CryptoPayment, *, actor: Actor, now: datetime) -
 
 
 def _confirm(payment: CryptoPayment, signed: SignedTransaction, *, actor: Actor, now: datetime) -> CryptoPayment:
-    """Check a decoded transaction against the payment as it was read, and send it when that is still to be done."""
+    """Validate a decoded transaction against the payment, and send it if necessary."""
     _check_content(payment, signed)
     resumed = payment.status == BROADCASTING
     if payment.status not in {AWAITING_SIGNATURE, EXPIRED} and signed.tx_hash != payment.tx_hash:
@@ -195,10 +196,10 @@ def _confirm(payment: CryptoPayment, signed: SignedTransaction, *, actor: Actor,
 
 
 def _check_open(payment: CryptoPayment, *, actor: Actor, now: datetime) -> None:
-    """Raise PaymentExpired when the time to sign is over; record that where it has not been."""
+    """Raise PaymentExpired after the time to sign. Also set the status, if it is not yet set."""
     if payment.status != EXPIRED and now < payment.expires_at:
         return
-    # The worker first looks on the chain for a transaction that was signed earlier.
+    # If an earlier transaction was signed, the worker first looks it up on the chain.
     if payment.status == AWAITING_SIGNATURE and not payment.transactions.exists():
         move_payment(payment, EXPIRED, actor=actor, now=now, reason="Not signed in time.")
     raise PaymentExpired
@@ -212,7 +213,7 @@ def _decode(signed_transaction: str) -> SignedTransaction:
 
 
 def _check_content(payment: CryptoPayment, signed: SignedTransaction) -> None:
-    """Raise SignedTransactionMismatch, naming every difference, unless the transaction is the payment's transfer."""
+    """Raise SignedTransactionMismatch with all differences unless the transaction is the payment's transfer."""
     differences = []
     if signed.chain_id != chain_id_of(payment.network):
         differences.append(("chain", f"Signed for chain {signed.chain_id}, initiated on {payment.network}."))
@@ -222,7 +223,7 @@ def _check_content(payment: CryptoPayment, signed: SignedTransaction) -> None:
         differences.append(("asset", f"Sent to {signed.to}, the asset's contract is {payment.token_address}."))
     if signed.value:
         differences.append(("value", "It also moves the chain's own coin; the value must be 0."))
-    # The whole call is compared, so that no extra data can follow the decoded arguments.
+    # Compare the whole call, so that no extra data can follow the decoded arguments.
     if signed.data != transfer_call_data(payment.to_address, payment.amount_usdc):
         transfer = read_transfer(signed.data)
         if transfer is None:
@@ -242,7 +243,7 @@ def _check_content(payment: CryptoPayment, signed: SignedTransaction) -> None:
 
 
 def _check_nonce(payment: CryptoPayment, signed: SignedTransaction, node: Node) -> None:
-    """Refuse a nonce older than the payment, or that lets two count: see Note [At most one transaction]."""
+    """Reject a nonce older than the payment, or one that permits two transfers: see Note [At most one transaction]."""
     if signed.nonce < payment.first_nonce:
         raise BroadcastRefused(f"The network rejects the signed transaction: its nonce {signed.nonce} is already used.")
     others = [earlier for earlier in payment.transactions.all() if earlier.nonce != signed.nonce]
@@ -263,7 +264,7 @@ def _check_nonce(payment: CryptoPayment, signed: SignedTransaction, node: Node) 
 
 
 def _claim(payment: CryptoPayment, signed: SignedTransaction, *, actor: Actor, now: datetime) -> None:
-    """Commit what is about to be sent: from here on its hash answers for it."""
+    """Commit the transaction and its hash before it is sent, so that its outcome can be looked up."""
     with transaction.atomic():
         stored, _ = CryptoTransaction.objects.get_or_create(
             tx_hash=signed.tx_hash,

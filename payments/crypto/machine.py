@@ -5,8 +5,8 @@
         │        └──────────────┘ the node refused
         └──> expired
 
-`broadcasting` is committed before a signed transaction is sent; a payment found there was interrupted, and is resumed
-by the transaction's hash. A payment stays there as long as it is not known whether the network has it.
+`broadcasting` is committed before a signed transaction is sent. An interrupted payment has this status, and is resumed
+by the transaction's hash. A payment keeps this status while it is unknown whether the network has the transaction.
 """
 
 from config.core.lifecycle import Machine, Role
@@ -24,5 +24,5 @@ MACHINE = Machine(
         EXPIRED: {},
     }
 )
-# Statuses that emit an event to the account.
+# Statuses for which the account gets an event.
 EMITTED = frozenset({SUBMITTED, CONFIRMED, FAILED, EXPIRED})

@@ -12,12 +12,13 @@ from payments.crypto.machine import AWAITING_SIGNATURE, BROADCASTING, CONFIRMED,
 
 
 class LostRace(Exception):
-    """Another process moved the payment after it was read."""
+    """Another process changed the payment after it was read."""
 
 
 class CryptoPayment(StatefulModel):
-    """A transfer that a person's own wallet signs; amounts are the token's smallest units. The requested transfer never
-    changes, and a signed transaction must match it to the last byte of its call data.
+    """A transfer that a person's own wallet signs. Amounts are in the token's smallest units.
+
+    The requested transfer never changes. A signed transaction must match it to the last byte of its call data.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The payment's id.")
@@ -34,14 +35,14 @@ class CryptoPayment(StatefulModel):
     token_address = models.CharField(max_length=42, blank=True)
     amount_usdc = models.BigIntegerField(help_text="The amount in the smallest units of USDC: 1,000,000 is one dollar.")
     description = models.TextField(null=True)  # noqa: DJ001  null and "" are different
-    # The account's next nonce when the payment was made. A transaction below it is older than the payment.
+    # The sender's next nonce when the payment was created. Transactions with a lower nonce are older than the payment.
     first_nonce = models.BigIntegerField(default=0)
     status = models.CharField(
         max_length=32,
         choices=[(status, status.replace("_", " ")) for status in MACHINE.statuses],
         help_text="The status of the payment.",
     )
-    tx_hash = models.CharField(  # noqa: DJ001  null until something was signed
+    tx_hash = models.CharField(  # noqa: DJ001  null before a signature
         max_length=66,
         null=True,
         help_text="The hash of the transaction: 0x and 64 hex digits; null before it is signed.",
@@ -55,13 +56,13 @@ class CryptoPayment(StatefulModel):
     created_at = models.DateTimeField()
 
     machine = MACHINE
-    unsigned: dict[str, Any]  # the transaction for the wallet to sign; not kept
+    unsigned: dict[str, Any]  # the transaction for the wallet to sign; not stored
 
     class Meta:
         indexes = [
             models.Index(fields=["user", "-id"], name="payments_crypto_user"),
             models.Index(fields=["tx_hash"], condition=Q(tx_hash__isnull=False), name="payments_crypto_hash"),
-            # Payments that the worker follows; final ones leave these small indexes.
+            # Only payments that the worker follows are in these small indexes.
             models.Index(fields=["id"], condition=Q(status__in=[BROADCASTING, SUBMITTED]), name="payments_crypto_open"),
             models.Index(
                 fields=["expires_at"], condition=Q(status=AWAITING_SIGNATURE), name="payments_crypto_unsigned"
@@ -79,12 +80,12 @@ class CryptoPayment(StatefulModel):
     def __str__(self) -> str:
         return str(self.id)
 
-    def check_transition(self, to: str, actor: Actor) -> None:  # noqa: ARG002  whose payment it is was asked before
+    def check_transition(self, to: str, actor: Actor) -> None:  # noqa: ARG002  the caller has checked the owner
         if to not in MACHINE.moves_from(self.status):
             raise ValueError(f"Can't change a crypto payment from {self.status} to {to}.")
 
     def lost_race(self, to: str) -> Exception:  # noqa: ARG002
-        """Leave the record as it was read: the loser checks the network first."""
+        """Return LostRace and leave the instance unchanged: the caller then looks at the network."""
         return LostRace()
 
     def derived_columns(self, transition: Transition) -> dict[str, Any]:
@@ -100,10 +101,10 @@ class CryptoPayment(StatefulModel):
 
 
 class CryptoTransaction(models.Model):
-    """A signed transaction that was given for a payment. It belongs to that payment for good. Append-only.
+    """A signed transaction that was sent for a payment. It belongs to that payment permanently. Append-only.
 
-    Anyone can send the bytes as long as the nonce is unused, even after a node's rejection. So every one of them is
-    looked for before a payment is called failed or expired.
+    While its nonce is unused, anyone can send it, even after a node's rejection. So the code looks up all of them
+    before a payment fails or expires.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

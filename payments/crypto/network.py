@@ -1,7 +1,7 @@
-"""Between a crypto payment and the network: reading back, sending, and the two ways in which that can end.
+"""Send a crypto payment's transaction to the network, and read its state.
 
-Nothing here opens a transaction while it waits for the node. A move is written after the node has answered, compared
-with the payment as it was read; after a concurrent move it raises LostRace.
+No database transaction is open during a call to the node. After the response, a transition is stored only if the
+payment has not changed since it was read. Otherwise it raises LostRace.
 """
 
 import logging
@@ -24,7 +24,7 @@ logger = logging.getLogger("platform.settlement")
 
 @contextmanager
 def settlement_node() -> Iterator[Node]:
-    """Open the settlement chain's node for one operation; its failures become ProviderUnavailable."""
+    """Open the settlement chain's node for one operation. Its errors become ProviderUnavailable."""
     try:
         yield Node()
     except (ProviderError, NodeRefused) as error:
@@ -35,14 +35,14 @@ def settlement_node() -> Iterator[Node]:
 def move_payment(
     payment: CryptoPayment, to: str, *, actor: Actor, now: datetime, reason: str | None = None, **about: Any
 ) -> str:
-    """Move a payment in a transaction of its own; return `to`. `about` are columns that name its signed transaction."""
+    """Change a payment's status in a new transaction. Return `to`. `about` has columns about the signed one."""
     with transaction.atomic():
         payment.transition_to(to, actor=actor, now=now, reason=reason, metadata=about or None, changes=about or None)
     return to
 
 
 def mark_submitted(payment: CryptoPayment, tx_hash: str, *, actor: Actor, now: datetime) -> None:
-    """Record that the network has this signed transaction of the payment, regardless of earlier answers."""
+    """Store that the network has this signed transaction of the payment, regardless of earlier responses."""
     if payment.status == AWAITING_SIGNATURE:
         move_payment(payment, BROADCASTING, actor=actor, now=now, tx_hash=tx_hash)
     if payment.status == BROADCASTING:
@@ -50,11 +50,11 @@ def mark_submitted(payment: CryptoPayment, tx_hash: str, *, actor: Actor, now: d
 
 
 def hand_to_network(payment: CryptoPayment, *, node: Node, actor: Actor, now: datetime, resumed: bool) -> None:
-    """Send the signed transaction of a payment in `broadcasting`, and record that the network has it.
+    """Send the signed transaction of a payment in `broadcasting`, and store that the network has it.
 
-    Its hash is known before it is sent. A `resumed` one may be there already, and a node that declines may decline for
-    that reason: the hash resolves both. Raises BroadcastRefused when the node has declined and does not have it (the
-    payment waits for a signature again), ProviderError when the outcome is unknown (the payment stays).
+    Its hash is known before it is sent. A `resumed` transaction may already be on the network, for which a node may
+    also reject it: a look-up by the hash resolves both. Raises BroadcastRefused if the node rejected it and does not
+    have it: the payment waits for a signature again. Raises ProviderError for an unknown outcome: the status stays.
     """
     signed = CryptoTransaction.objects.get(payment=payment, tx_hash=payment.tx_hash)
     if not (resumed and node.knows(signed.tx_hash)):
@@ -66,7 +66,7 @@ def hand_to_network(payment: CryptoPayment, *, node: Node, actor: Actor, now: da
                 raise BroadcastRefused(f"The network rejects the signed transaction: {refusal}.") from refusal
         except ProviderError as error:
             if not error.outcome_unknown and not resumed:
-                # It never left, and no earlier try may have sent it.
+                # The transaction was not sent, neither now nor by an earlier attempt.
                 move_payment(payment, AWAITING_SIGNATURE, actor=actor, now=now, reason=str(error))
             raise
     mark_submitted(payment, signed.tx_hash, actor=actor, now=now)

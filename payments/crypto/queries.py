@@ -1,4 +1,4 @@
-"""The settlement chain's state of a transaction. While no chain is configured: the documented static answers."""
+"""A transaction's state on the settlement chain. Without a configured chain, the results are static, as documented."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from payments.crypto.network import settlement_node
 
 NOT_FOUND = "not_found"
 STATUSES = (SUBMITTED, CONFIRMED, FAILED, NOT_FOUND)
-# Members of a node's receipt that are returned: those that every node has, spelled as received.
+# The fields of a node's receipt that the API returns: all nodes have them. Values are unchanged.
 _RECEIPT_MEMBERS = (
     "transactionHash", "transactionIndex", "blockHash", "blockNumber", "from", "to", "contractAddress", "status",
     "type", "gasUsed", "cumulativeGasUsed", "effectiveGasPrice",
@@ -30,7 +30,7 @@ def read_hash(text: str) -> str:
 
 
 def transaction_status(tx_hash: str) -> dict[str, Any]:
-    """Return the state of a transaction (`submitted`: not deep enough yet). Raises ProviderUnavailable."""
+    """Return the status of a transaction (`submitted`: too few confirmations). Raises ProviderUnavailable."""
     if not settings.SETTLEMENT_RPC_URL:
         confirmations = settings.SETTLEMENT_CONFIRMATIONS
         return {"tx_hash": tx_hash, "status": CONFIRMED, "confirmations": confirmations, "simulated": True}
@@ -47,9 +47,9 @@ def transaction_status(tx_hash: str) -> dict[str, Any]:
 
 
 def transaction_receipt(tx_hash: str) -> dict[str, Any]:
-    """Return whether the chain holds a receipt of a transfer of the settlement token; raises ProviderUnavailable.
+    """Return whether the chain has a receipt of a settlement token transfer. Raises ProviderUnavailable.
 
-    For a transaction of one of our payments it must be that payment's transfer.
+    If the transaction belongs to a payment, the transfer must match that payment.
     """
     verified = False
     if settings.SETTLEMENT_RPC_URL:
@@ -59,7 +59,7 @@ def transaction_receipt(tx_hash: str) -> dict[str, Any]:
 
 
 def transaction_details(tx_hash: str) -> dict[str, Any]:
-    """Return the receipt's answer with the transfer, the block and the receipt itself; raises ProviderUnavailable."""
+    """Return the receipt check with the transfer, the block, and the receipt. Raises ProviderUnavailable."""
     receipt, confirmations = None, 0
     if settings.SETTLEMENT_RPC_URL:
         with settlement_node() as node:

@@ -1,11 +1,11 @@
-"""Follow submitted payments until they are final, and release unsigned ones.
+"""Follow submitted payments until they are final, and expire unsigned ones.
 
-A transaction is final when SETTLEMENT_CONFIRMATIONS blocks stand on it: until then a block may be replaced by another
-one, and the payment stays `submitted`. A transaction that the network dropped is sent again; a signed transaction stays
-valid until its nonce is used. When the nonce was used by something else, that many blocks deep, the payment has failed.
+A transaction is final after SETTLEMENT_CONFIRMATIONS blocks. Until then, the network may replace its block, and the
+payment stays `submitted`. If the network dropped a transaction, it is sent again: it is valid until its nonce is used.
+If another transaction used the nonce, and has as many confirmations, the payment has failed.
 
-`reconcile_payments` calls it. It is safe to run at any time, by any number of workers: each move is a compare-and-set,
-and who comes second does nothing.
+`reconcile_payments` calls this module. Any number of workers can run it at any time: each transition is a
+compare-and-set, and the slower worker does nothing.
 """
 
 import logging
@@ -27,27 +27,27 @@ from payments.errors import BroadcastRefused
 logger = logging.getLogger("platform.settlement")
 
 ACTOR = Actor.system("reconcile_payments")
-# A request that sends ends long before; after that no process handles a payment in `broadcasting`.
+# Longer than any request that sends, so no process is still working on such a payment.
 RESUME_AFTER_SECONDS = 60
-# Blocks come every few seconds at best, and nodes count requests.
+# Blocks take seconds, and nodes limit requests.
 LOOK_AGAIN_SECONDS = 10
-_LEASE = timedelta(minutes=1)  # for one payment, with NODE_TIMEOUT_SECONDS
+_LEASE = timedelta(minutes=1)  # for one payment; longer than NODE_TIMEOUT_SECONDS
 _OUT_OF_REACH = frozenset({"connect", "tls", "timeout", "reset", "not_configured", "wrong_chain", "node_trouble"})
 
 REVERTED, NO_TRANSFER, REPLACED = "reverted", "no_transfer", "replaced"
 
 
 def settle_crypto(*, now: datetime) -> dict[str, int]:
-    """Attend to what was handed to the network, or was about to be when something stopped it, then to what is overdue.
+    """Process submitted and interrupted payments, and expire unsigned ones.
 
-    Return how many payments were `confirmed`, `failed`, `resumed` and `expired`, and how many are `waiting`;
-    `unreachable` is 1 when the node gave no usable answer. If the node is out of reach, the rest is left for the next
-    run. Each payment is its own operation with its own deadline, and none is in a transaction while it runs.
+    Return the numbers of payments that were `confirmed`, `failed`, `resumed`, `expired`, or are `waiting`.
+    `unreachable` is 1 if a response of the node was missing or not usable. If the node can't be reached, the next run
+    continues. Each payment has its own deadline, and no transaction is open around it.
     """
     patience, pause = timedelta(seconds=RESUME_AFTER_SECONDS), timedelta(seconds=LOOK_AGAIN_SECONDS)
     moving = Q(status=SUBMITTED) | Q(status=BROADCASTING, updated_at__lte=now - patience)
     overdue = Q(status=AWAITING_SIGNATURE, expires_at__lte=now)
-    # The payment that was checked longest ago comes first, so that none waits behind one that the node cannot report.
+    # Start with the payment that was checked least recently, so that a failing one doesn't block the others.
     queue = CryptoPayment.objects.filter(moving | overdue).order_by(F("look_at").asc(nulls_first=True), "id")
     items = FailedItems("crypto_payment", queue, lease=_LEASE)
     counts = dict.fromkeys(("confirmed", "failed", "waiting", "resumed", "expired", "unreachable", "errors"), 0)
@@ -72,7 +72,7 @@ def settle_crypto(*, now: datetime) -> dict[str, int]:
 
 
 def _attend(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
-    """Raises ProviderError when the node gives no usable answer, LostRace after a concurrent move."""
+    """Process one payment. Raises ProviderError for an unusable response, LostRace after a concurrent change."""
     if payment.status == AWAITING_SIGNATURE:
         return _expire(payment, node=node, now=now)
     outcome = _follow(payment, node=node, now=now)
@@ -83,12 +83,12 @@ def _attend(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
 
 
 def _follow(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
-    """Bring one payment to where its transaction is; return `confirmed`, `failed`, `resumed` or `waiting`."""
+    """Update one payment from its transaction. Return `confirmed`, `failed`, `resumed`, or `waiting`."""
     if payment.simulated:
         mark_submitted(payment, str(payment.tx_hash), actor=ACTOR, now=now)
         return move_payment(payment, CONFIRMED, actor=ACTOR, now=now, reason="Simulated.", tx_hash=payment.tx_hash)
     if node is None:
-        return "waiting"  # the chain was switched off; its payments wait until it is back
+        return "waiting"  # the chain is disabled, so its payments wait
     signed = list(payment.transactions.all())
     for transaction in signed:
         receipt = node.receipt(transaction.tx_hash)
@@ -123,7 +123,7 @@ def _follow_unmined(payment: CryptoPayment, signed: list[CryptoTransaction], *, 
         try:
             hand_to_network(payment, node=node, actor=ACTOR, now=now, resumed=True)
         except BroadcastRefused:
-            return "waiting"  # for a signature, until it expires
+            return "waiting"  # for another signature, until it expires
         return "resumed"
     try:
         node.broadcast(next(transaction.raw for transaction in signed if transaction.tx_hash == payment.tx_hash))
@@ -134,7 +134,7 @@ def _follow_unmined(payment: CryptoPayment, signed: list[CryptoTransaction], *, 
 
 
 def _expire(payment: CryptoPayment, *, node: Node | None, now: datetime) -> str:
-    """Expire one payment, or find out that it was paid after all by a transaction that a node had declined."""
+    """Expire one payment, unless the network has a transaction that a node rejected earlier."""
     signed = list(payment.transactions.all())
     if signed and node is None:
         return "waiting"

@@ -11,11 +11,11 @@ CONNECTED, DISCONNECTED = "connected", "disconnected"
 
 
 class CustodyAccount(models.Model):
-    """An account that a custody provider holds for a person: one per person, provider, network and label.
+    """A custody vendor's account for a person: one per person, vendor, network, and label.
 
-    The row is the intent: it is committed before the vendor is called for the account. Its key is sent with every
-    attempt, so that a lost response never creates a second account. It outlives the references to it: a person who
-    connects again finds the same account, and its balance.
+    The row is committed before the request to the vendor. Each attempt sends its key, so that a lost response never
+    creates a second account. It outlives the wallets that refer to it: a person who connects again gets the same
+    account with its balance.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -23,7 +23,7 @@ class CustodyAccount(models.Model):
     provider = models.CharField(max_length=32)
     network = models.CharField(max_length=64)
     label = models.CharField(max_length=255, blank=True, default="")
-    # Version 4, because that is the form of a key that the provider asks for.
+    # The vendor requires a version 4 UUID.
     idempotency_key = models.UUIDField(default=uuid.uuid4, unique=True, editable=False)
     provider_account_id = models.CharField(max_length=255, null=True)  # noqa: DJ001  null until it is provisioned
     address = models.CharField(max_length=42, null=True)  # noqa: DJ001
@@ -49,12 +49,12 @@ class CustodyAccount(models.Model):
 
 class WalletQuerySet(models.QuerySet["Wallet"]):
     def connected(self) -> "WalletQuerySet":
-        """Return the connected wallets, the oldest first."""
+        """Select the connected wallets, oldest first."""
         return self.filter(status=CONNECTED).order_by("id")
 
 
 class Wallet(models.Model):
-    """A person's reference to an account on a chain. It never moves funds."""
+    """A person's reference to an account on a chain. The platform can't move its funds."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The wallet's id.")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="wallets", db_index=False)
@@ -65,7 +65,7 @@ class Wallet(models.Model):
     )
     network = models.CharField(max_length=64, help_text="The network, as a CAIP-2 id.")
     address = models.CharField(max_length=42, help_text="The address in its EIP-55 spelling: 0x and 40 hex digits.")
-    label = models.CharField(max_length=255, null=True, help_text="The owner's name for the wallet; null for none.")  # noqa: DJ001  null and "" are different answers
+    label = models.CharField(max_length=255, null=True, help_text="The owner's name for the wallet; null for none.")  # noqa: DJ001  null and "" differ in the API
     custody_account = models.ForeignKey(CustodyAccount, null=True, on_delete=models.PROTECT, related_name="wallets")
     status = models.CharField(
         max_length=16,

@@ -1,12 +1,12 @@
-"""Connecting, choosing, reading and disconnecting wallets.
+"""Connect, read, and disconnect wallets, and set the default wallet.
 
-A wallet is a reference. Connecting one moves nothing, disconnecting one moves nothing; what a custody provider holds
-stays there, and connecting again finds it.
+A wallet is only a reference. Connecting or disconnecting one moves no funds. A disconnected custodial account remains
+at the vendor, and connecting again returns it.
 
-A custody provider has a `name` and three methods. `supports` returns whether it knows a network. `provision` creates
-the account of a `CustodyAccount` row, or finds the one of an earlier attempt, and returns its id and its address
-(EIP-55). `balance` returns an account's USDC in smallest units, and the number of decimals. The last two raise
-`provider.ProviderError`.
+A custody adapter has a `name` and three methods. `supports` returns whether the vendor supports a network. `provision`
+creates the account of a `CustodyAccount` row, or finds the account of an earlier attempt. It returns the account's id
+and address (EIP-55). `balance` returns an account's USDC in smallest units, and the number of decimals. `provision` and
+`balance` raise `provider.ProviderError`.
 """
 
 from dataclasses import dataclass
@@ -33,9 +33,11 @@ USDC_DECIMALS = 6
 
 @dataclass(frozen=True, slots=True)
 class WalletBalance:
-    """`units` counts the asset's smallest units, of which 10**decimals make one; None if unknown. `source` is `sandbox`
-    or `circle` (the custody provider), `chain`, `simulated` (no chain is configured), or `unavailable` (the wallet is
-    on a network that this installation does not read).
+    """A wallet's balance of USDC.
+
+    `units` is the number of smallest units, None if unknown. A USDC has 10**decimals of them. `source` is `sandbox` or
+    `circle` (the custody vendor), `chain`, `simulated` (no chain is configured), or `unavailable` (this installation
+    doesn't read the wallet's network).
     """
 
     units: int | None
@@ -44,7 +46,7 @@ class WalletBalance:
 
     @property
     def amount(self) -> str | None:
-        """Return the amount as a decimal text, exact and without trailing zeros."""
+        """Return the amount as an exact decimal string without trailing zeros."""
         if self.units is None:
             return None
         whole, rest = divmod(self.units, 10**self.decimals)
@@ -52,7 +54,7 @@ class WalletBalance:
 
     @property
     def amount_usdc(self) -> int | None:
-        """Return the smallest units as an int64; None where they are unknown or do not fit."""
+        """Return the smallest units as an int64. None if they are unknown or do not fit."""
         return self.units if self.units is not None and self.units <= INT64_MAX else None
 
 
@@ -65,20 +67,18 @@ def load_wallet(wallet_id: str, user: Any) -> Wallet:
 
 
 def connect_reference(*, owner: Any, address: str, network: str, label: str | None, now: datetime) -> Wallet:
-    """Connect an account that the person controls; the same account again is the same wallet.
+    """Connect an account that the person controls. Idempotent for the same account.
 
-    Nothing proves that the account is theirs, and nothing has to: a reference gives no power over it. A payment from it
-    needs its signature.
+    No proof of control is required: a reference gives no power over the account, and a payment requires its signature.
     """
     return _connect(owner=owner, kind=WALLETCONNECT, network=network, address=address, label=label, now=now)
 
 
 def connect_custodial(*, owner: Any, network: str, label: str | None, now: datetime) -> Wallet:
-    """Connect the account that the custody provider holds for this person, network and label; it is made if need be.
+    """Connect a person's custodial account for a network and a label. Create it if necessary.
 
-    The intent is committed before the provider is called, and no transaction is open while it answers. Raises
-    ValidationFailed for a network that the provider lacks, ProviderUnavailable when it could not be asked: the same
-    call again goes on with the same account.
+    The row is committed before the request to the vendor, and no transaction is open during it. Raises ValidationFailed
+    for an unsupported network. Raises ProviderUnavailable if the vendor fails: a retry continues with the same account.
     """
     provider = custody_provider()
     if not provider.supports(network):
@@ -111,13 +111,13 @@ def connect_custodial(*, owner: Any, network: str, label: str | None, now: datet
 
 
 def set_default(wallet_id: str, *, owner: Any, now: datetime) -> Wallet:
-    """Make a wallet the person's default, in place of the one that was; raises WalletNotFound."""
+    """Make a wallet the person's only default. Raises WalletNotFound."""
     with transaction.atomic():
         _take_turn(owner)
         wallet = load_wallet(wallet_id, owner)
         if wallet.is_default:
             return wallet
-        # The constraint allows one at a time: first the old one goes, then the new one comes.
+        # The constraint permits only one default, so unset the old one first.
         previous = Wallet.objects.filter(user=owner, is_default=True).first()
         if previous is not None:
             Wallet.objects.filter(pk=previous.pk).update(is_default=False)
@@ -134,7 +134,7 @@ def set_default(wallet_id: str, *, owner: Any, now: datetime) -> Wallet:
 
 
 def disconnect_wallet(wallet_id: str, *, owner: Any, now: datetime) -> None:
-    """Remove a reference. No funds move, and no other wallet becomes the default. Raises WalletNotFound."""
+    """Disconnect a wallet. No funds move, and no other wallet becomes the default. Raises WalletNotFound."""
     identifier = parse_uuid(wallet_id)
     if identifier is None:
         raise WalletNotFound
@@ -149,7 +149,7 @@ def disconnect_wallet(wallet_id: str, *, owner: Any, now: datetime) -> None:
 
 
 def read_balance(wallet: Wallet) -> WalletBalance:
-    """Query the custodian or the chain for a wallet's balance; raises ProviderUnavailable."""
+    """Read a wallet's balance from the custody vendor or the chain. Raises ProviderUnavailable."""
     try:
         if wallet.custody_account is not None:
             provider = custody_provider(wallet.custody_account.provider)
@@ -166,8 +166,9 @@ def read_balance(wallet: Wallet) -> WalletBalance:
 
 
 def _take_turn(owner: Any) -> None:
-    """Let one change of a person's wallets happen at a time. Without keys in the lock, rows that refer to the person
-    can still be written meanwhile; SQLite has one writer.
+    """Lock a person, so that changes of their wallets run one at a time.
+
+    The lock is FOR NO KEY UPDATE, so other rows that refer to the person can still be written. SQLite has one writer.
     """
     get_user_model().objects.select_for_update(no_key=True).only("pk").get(pk=owner.pk)
 
@@ -175,7 +176,7 @@ def _take_turn(owner: Any) -> None:
 def _connect(
     *, owner: Any, label: str | None, now: datetime, custody_account: CustodyAccount | None = None, **account: str
 ) -> Wallet:
-    """Return the person's wallet for an account (kind, network, address), made if need be; the first is the default."""
+    """Return or create the person's wallet for an account (kind, network, address). The first is the default."""
     with transaction.atomic():
         _take_turn(owner)
         known = Wallet.objects.filter(user=owner).connected().filter(**account).first()

@@ -99,7 +99,7 @@ class WalletViewSet(CardFreeViewSet):
 
 
 def _own(request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
-    """Return what a body says of the caller's own wallet; raises UserMismatch for another's."""
+    """Return a body's wallet fields, with the default network. Raises UserMismatch for another user's id."""
     user_id = body.pop("user_id")
     if user_id is not None:
         require_self(request, user_id)

@@ -1,9 +1,8 @@
 """The API that a processor for card payments implements.
 
-A processor has a `name`, `charge`, and `find`. `charge` may be called again with the same payment and then never
-charges twice (its `processor_key` ensures it). `find` returns the outcome of a charge: until some time after
-`unanswered_since` an earlier request may still result in one. Both return a `ChargeResult`; what cannot be known is
-one, too.
+A processor has a `name`, `charge`, and `find`. `charge` is idempotent for a payment: its `processor_key` prevents a
+second charge. `find` returns the outcome of an earlier charge. For some time after `unanswered_since`, an earlier
+request may still result in a charge. Both return a `ChargeResult`, also for an unknown outcome.
 """
 
 from dataclasses import dataclass, field
@@ -14,9 +13,11 @@ SUCCEEDED, DECLINED, UNKNOWN, ABSENT = "succeeded", "declined", "unknown", "abse
 
 @dataclass(frozen=True, slots=True)
 class ChargeResult:
-    """`outcome` is one of the four words above: `absent` (from `find` alone) means that there is certainly no charge
-    and that none can result from an earlier request. `server_error` marks an answer of 5xx, `answered` is False if the
-    request may still be in flight. `detail` is for the log: no secrets.
+    """The result of a charge or a search.
+
+    `outcome` is one of the four values above. `absent` (only from `find`) means that no charge exists, and that no
+    earlier request can still result in one. `server_error` marks a 5xx response. `answered` is False if the request may
+    still be in flight. `detail` is for the log, without secrets.
     """
 
     outcome: str

@@ -1,7 +1,7 @@
-"""The built-in processor: deterministic, offline, with a memory of its own.
+"""The built-in processor: deterministic and offline, with its own table of charges.
 
-`pm_sandbox_declined` is declined. `pm_sandbox_timeout` is charged and the answer is lost, the first time.
-`pm_sandbox_error` fails before it charges, every time. Anything else is charged.
+`pm_sandbox_declined` is declined. `pm_sandbox_timeout` is charged, but the first response is lost. `pm_sandbox_error`
+always fails before the charge. Any other token is charged.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """Stripe's PaymentIntents over HTTP.
 
-The request names our payment in `metadata[payment_id]` and carries an idempotency key of ours, so that asking again
-charges nothing new. An answer counts only when it names our payment, our amount and our currency.
+Each request has the payment's id in `metadata[payment_id]` and the payment's idempotency key, so a retry never charges
+twice. A response counts only if it has the same payment, amount, and currency.
 """
 
 import hashlib
@@ -24,12 +24,12 @@ SIGNATURE_TOLERANCE_SECONDS = 300
 _PAGE = 100
 _PAGES_MAX = 50
 _CLOCKS_APART = timedelta(minutes=5)
-# How long after our last request Stripe may still be working on it.
+# How long Stripe may still process the last request.
 _IN_FLIGHT = timedelta(seconds=60)
 
 
 class StripeProcessor:
-    """Charges with Stripe; every method returns what is known and raises nothing."""
+    """Charges with Stripe. Methods raise nothing: they return what is known."""
 
     name = "stripe"
 
@@ -40,9 +40,9 @@ class StripeProcessor:
             "payment_method": method_token,
             "confirm": "true",
             "metadata[payment_id]": str(payment.pk),
-            # Payments of another installation on the same account may have our numbers, never our keys.
+            # Another installation on the same Stripe account may use the same ids, but never the same keys.
             "metadata[payment_key]": payment.processor_key,
-            # No person is present who could be redirected.
+            # The payer is not present, so a redirect is not possible.
             "automatic_payment_methods[enabled]": "true",
             "automatic_payment_methods[allow_redirects]": "never",
         }
@@ -56,11 +56,11 @@ class StripeProcessor:
             result = self._judge(payment, answer)
         except ProviderError as error:
             return ChargeResult(UNKNOWN, answered=not error.outcome_unknown, detail={"error": error.word})
-        # The key returns the same response for a day; only the intent itself has the current status.
+        # A retry returns the same response for a day. Only the intent itself has the current status.
         return self._read_again(payment, result) if result.detail.get("intent_status") == "processing" else result
 
     def find(self, payment: Payment, *, now: datetime) -> ChargeResult:
-        """Look for an intent that names our payment: first the search, which may lag, then the list, which does not."""
+        """Find the payment's intent: first by the search, which may lag, then in the list, which is current."""
         try:
             for intent in self._candidates(payment, now):
                 if _names(payment, intent):
@@ -101,10 +101,10 @@ class StripeProcessor:
         raise ProviderError("too many intents", outcome_unknown=True)
 
     def _judge(self, payment: Payment, answer: ProviderAnswer) -> ChargeResult:
-        """Turn an answer to a charge into a result; raises ProviderError for one that is not readable."""
+        """Convert the response of a charge to a result. Raises ProviderError for an unreadable response."""
         detail: dict[str, Any] = {"status": answer.status, "request": answer.headers.get("request-id", "")}
         if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            # Stripe's own 500 is the end of a request, and what a key is given again was one; a gateway's word is not.
+            # Stripe's own 500 and a replayed response end a request. Another 5xx may be from a gateway.
             replayed = "idempotent-replayed" in answer.headers
             ended = replayed or answer.status == HTTPStatus.INTERNAL_SERVER_ERROR
             return ChargeResult(UNKNOWN, server_error=True, answered=ended, detail=detail)
@@ -120,7 +120,7 @@ class StripeProcessor:
         if answer.status in {402, 400, 404} and error.get("type") in {"card_error", "invalid_request_error"}:
             failure = error.get("decline_code") or error.get("code") or error.get("type")
             return ChargeResult(DECLINED, failure=str(failure)[:64], detail=detail)
-        # 401, 403, 409, 429 and what else there may be: nothing was charged by this answer, but nothing is decided.
+        # For 401, 403, 409, 429, and others: this response charged nothing, but the outcome is still unknown.
         return ChargeResult(UNKNOWN, detail=detail)
 
     def _read_intent(
@@ -146,7 +146,7 @@ class StripeProcessor:
         return ChargeResult(UNKNOWN, detail=detail)
 
     def _cancel(self, intent_id: str, detail: dict[str, Any]) -> ChargeResult:
-        """Cancel an intent that waits for a person who is not there; only then it counts as declined."""
+        """Cancel an intent that waits for the absent payer. It counts as declined only if the cancellation succeeds."""
         address, key = f"/v1/payment_intents/{intent_id}/cancel", f"cancel-{intent_id}"
         answer = self._call("POST", address, form={}, key=key)
         content = answer.json() if answer.status == HTTPStatus.OK else None
@@ -178,7 +178,7 @@ def _names(payment: Payment, intent: dict[str, Any]) -> bool:
 
 
 def _listed(answer: ProviderAnswer) -> list[dict[str, Any]]:
-    """Return the members of a list object; raises ProviderError for any other answer."""
+    """Return the members of a list object. Raises ProviderError for any other response."""
     content = answer.json()
     data = content.get("data") if isinstance(content, dict) else None
     if not isinstance(data, list) or not all(isinstance(member, dict) for member in data):
@@ -187,7 +187,7 @@ def _listed(answer: ProviderAnswer) -> list[dict[str, Any]]:
 
 
 def signature_holds(body: bytes, header: str, *, secret: str) -> bool:
-    """Return whether a `Stripe-Signature` header signs these bytes, within five minutes of now."""
+    """Return whether a `Stripe-Signature` header signs these bytes, within 5 minutes of now."""
     parts = [part.strip().partition("=") for part in header.split(",")]
     timestamps = [value for name, _, value in parts if name == "t"]
     if not secret or len(timestamps) != 1 or not (timestamps[0].isascii() and timestamps[0].isdigit()):

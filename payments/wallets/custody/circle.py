@@ -1,9 +1,9 @@
 """Circle's developer-controlled wallets (Web3 Services), over HTTP.
 
-An account is made by `POST /v1/w3s/developer/wallets` with an idempotency key of ours, and carries our reference as its
-`refId`. Circle does not document how long it remembers a key; so a retry looks for the reference before it calls again.
-Circle holds the keys; encrypted for it is the entity secret, the account's own password, freshly for every request, as
-Circle requires.
+`POST /v1/w3s/developer/wallets` creates an account with an idempotency key and a reference (`refId`) of the platform.
+Circle does not document how long it stores a key, so a retry first searches for the reference. Circle has the private
+keys. The entity secret is the password of the Circle account. As Circle requires, each request contains it, newly
+encrypted for Circle.
 """
 
 import base64
@@ -20,7 +20,7 @@ from payments.chain.addresses import parse_address
 
 logger = logging.getLogger("platform.custody")
 
-# Circle's names of the networks on which it holds USDC.
+# The networks on which Circle supports USDC, with Circle's names.
 BLOCKCHAINS = {
     "eip155:1": "ETH",
     "eip155:11155111": "ETH-SEPOLIA",
@@ -82,7 +82,7 @@ class CircleCustody:
         return accounts[0] if accounts else None
 
     def _wallet_set(self) -> str:
-        """Return our wallet set's id, made at first: the key follows from our address, so it is the same one."""
+        """Return the id of the platform's wallet set, created at the first call. The key derives from BASE_URL."""
         body = {
             "idempotencyKey": str(
                 UUID(bytes=sha256(b"wallet-set:" + settings.BASE_URL.encode()).digest()[:16], version=4)
@@ -96,7 +96,7 @@ class CircleCustody:
         return str(wallet_set["id"])
 
     def _entity_secret(self) -> dict[str, str]:
-        """Return the entity secret, enciphered for Circle alone; nothing when none is configured."""
+        """Return the entity secret, encrypted for Circle. Empty if none is configured."""
         if not settings.CIRCLE_ENTITY_SECRET:
             return {}
         from cryptography.hazmat.primitives import hashes, serialization
@@ -144,7 +144,7 @@ def _accounts(data: dict[str, Any], network: str) -> list[tuple[str, str]]:
 
 
 def _balance(amount: Any, decimals: Any) -> tuple[int, int]:
-    """Turn Circle's decimal text into smallest units, digit by digit; raises ProviderError for a part of one."""
+    """Convert Circle's decimal string to smallest units exactly. Raises ProviderError for a fraction of a unit."""
     match = _AMOUNT.fullmatch(amount) if isinstance(amount, str) else None
     if match is None or type(decimals) is not int or not 0 <= decimals <= _DECIMALS_MAX:
         raise ProviderError("unreadable", outcome_unknown=False)

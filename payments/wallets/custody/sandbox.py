@@ -1,4 +1,4 @@
-"""Custody without a provider: offline, deterministic, and with nothing in it."""
+"""Custody without a vendor: offline, deterministic, and with zero balances."""
 
 from hashlib import sha256
 from uuid import UUID, uuid5
@@ -10,11 +10,11 @@ USDC_DECIMALS = 6
 
 
 class SandboxCustody:
-    """Makes the account that follows from the key: the same key, the same account. No key to its address exists."""
+    """Derives the account from the idempotency key. Its address has no private key."""
 
     name = "sandbox"
 
-    def supports(self, network: str) -> bool:  # noqa: ARG002  the interface of a provider
+    def supports(self, network: str) -> bool:  # noqa: ARG002  the signature of custody adapters
         return True
 
     def provision(self, *, reference: UUID, key: UUID, network: str, retried: bool) -> tuple[str, str]:  # noqa: ARG002
