@@ -74,7 +74,7 @@ class Claim(StatefulModel):
         "account can.",
     )
     evidence = JsonTextField(help_text="Web addresses or documents. The API never fetches them.")
-    notes = models.TextField(null=True, help_text="Notes, for people to read; null for none.")  # noqa: DJ001  null and "" are different answers of the interface
+    notes = models.TextField(null=True, help_text="Notes, for people to read; null for none.")  # noqa: DJ001  null and "" differ in the API
     approved_at = models.DateTimeField(null=True, help_text="When the claim was first approved (UTC); null before.")
     revoked_at = models.DateTimeField(null=True, help_text="When the claim was revoked (UTC); null before.")
     content_changed_at = models.DateTimeField(

@@ -6,7 +6,7 @@ from config.core import audit
 from ledger.models import Entry
 
 
-def erase_metadata(user_id: str | int, *, now: datetime) -> dict[str, int]:  # noqa: ARG001  as every step of an erasure
+def erase_metadata(user_id: str | int, *, now: datetime) -> dict[str, int]:  # noqa: ARG001  the signature of erasure steps
     """Delete nonce and metadata of every entry of this user; the one change that an entry may undergo.
 
     The tree keeps the report's hash and a commitment that can no longer be opened, so every proof stays valid and

@@ -42,7 +42,7 @@ def check_guard(head: log.Head, before: log.Head | None = None, *, using: str | 
 
 def check_key(head: log.Head) -> None:
     """Raise ForeignHeadError unless the configured key and origin signed this head, or it is empty."""
-    global _known  # noqa: PLW0603  a memory of one item, of which any thread may write the newest
+    global _known  # noqa: PLW0603  a cache of one item that any thread may replace
     key = signer()
     if head.number == 0 or _known == (head, key):
         return

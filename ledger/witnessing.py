@@ -203,7 +203,7 @@ class Asker:
             state.sent_size, state.call = old_size, Future()
             try:
                 body = request_from(old_size)
-            except Exception as error:  # noqa: BLE001  the witness that knows this size stops no other
+            except Exception as error:  # noqa: BLE001  one witness must not stop the others
                 state.call.set_exception(error)
                 continue
             state.call = self._threads.submit(
@@ -218,7 +218,7 @@ class Asker:
         for state in sent:
             try:
                 word, meaning, size = self._judge(state, head, now)
-            except Exception as error:  # noqa: BLE001  one witness stops no other
+            except Exception as error:  # noqa: BLE001  one witness must not stop the others
                 name = contain(error, "witness", state.witness.name)
                 word, meaning, size = "fault", f"could not be asked ({name})", None
             if size is not None and size <= head.tree_size and not again:

@@ -33,7 +33,7 @@ class StagedItem(models.Model):
         default=STAGED,
         help_text="The status of the item.",
     )
-    source = models.CharField(  # noqa: DJ001  null is an answer of the interface
+    source = models.CharField(  # noqa: DJ001  the API returns null
         max_length=255, null=True, help_text="The source of the payload; null if not sent."
     )
     payload = JsonTextField(help_text="The data that approval stores; its shape depends on `kind`.")

@@ -120,7 +120,7 @@ class OAuthClient(AbstractApplication):  # type: ignore[misc]
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.CASCADE, related_name="+"
     )
     scopes = models.JSONField(default=list, help_text="The scopes that the client can request.")
-    name_key = models.CharField(  # noqa: DJ001  null is the later of two that version 1.0 gave names that look alike
+    name_key = models.CharField(  # noqa: DJ001  null for the later of two similar names of version 1.0
         max_length=64, null=True, unique=True, editable=False
     )
 
@@ -214,7 +214,7 @@ class ApiKey(models.Model):
     id = models.CharField(primary_key=True, max_length=12, help_text="The key's public id.")
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="api_keys")
     name = models.CharField(max_length=255, help_text="The purpose of the key, in its owner's words.")
-    name_key = models.CharField(  # noqa: DJ001  null is a key that ended or was rotated, or the later of two
+    name_key = models.CharField(  # noqa: DJ001  null for an ended or rotated key, or the later of two
         max_length=64, null=True, unique=True, editable=False
     )
     digest = models.CharField(max_length=64)

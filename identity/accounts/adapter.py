@@ -112,7 +112,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]
         try:
             return str(ip_address(address.partition("%")[0]))  # the column can't store the zone of a link-local address
         except ValueError:
-            return "0.0.0.0"  # noqa: S104  the column takes addresses alone
+            return "0.0.0.0"  # noqa: S104  the column accepts only addresses
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         if settings.SIGN_UP == "open":

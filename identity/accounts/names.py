@@ -18,7 +18,7 @@ RESERVED = frozenset(
     abuse account admin administrator anonymous api billing compliance contact everyone help hostmaster info legal mail
     managed moderator nobody noreply null operations operator owner partner platform postmaster privacy reviewer root
     sandbox security service staff superuser support system test undefined user webmaster www
-    """.split()  # noqa: SIM905  a list of words is read more easily
+    """.split()  # noqa: SIM905  more readable than a list
 )
 
 

@@ -23,7 +23,7 @@ from identity.providers.base import Account, LinkedItem, LinkToken, NameMatch, P
 from identity.providers.models import SandboxItem, SandboxVerification
 
 LINK_TOKEN_HOURS = 4
-DEMO_TOKEN = "access-sandbox-demo"  # noqa: S105  documented, and good for invented data only
+DEMO_TOKEN = "access-sandbox-demo"  # noqa: S105  documented, and valid only for sandbox data
 DEMO_ITEM = "item-sandbox-demo"
 
 _PUBLIC_PREFIX = "public-sandbox-"

@@ -64,7 +64,7 @@ class Command(JsonCommand):
                         logger.warning("%s", error)
                 except CommandError:
                     raise
-                except Exception as error:  # noqa: BLE001  whatever a log serves, it is looked at again
+                except Exception as error:  # noqa: BLE001  the loop must survive any response of a log
                     contain(error, "log", follower.url)
                 stopped.wait(interval_seconds)
         return _result(head, follower)
