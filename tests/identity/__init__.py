@@ -1,1 +1,1 @@
-"""Tests of accounts, credentials and what they call with."""
+"""Tests of accounts and their credentials."""

@@ -1,4 +1,4 @@
-"""What the tests of identity verification and bank data do again and again."""
+"""Helpers shared by the tests of identity verification and bank data."""
 
 from config.webhooks.models import Event
 from identity.kyc.models import KycVerification
@@ -9,19 +9,19 @@ CREATE = "/kyc/create"
 
 
 def start(api, body=None, **options):
-    """Start a verification; return the answer's body."""
+    """Start a verification; return the response body."""
     response = api.send(CREATE, {} if body is None else body, **options)
     assert response.status_code == 200, response.content
     return response.json()
 
 
 def read(api, verification_id):
-    """Return GET /kyc/status of a verification."""
+    """Return the response of GET /kyc/status for a verification."""
     return api.read(f"/kyc/status/{verification_id}")
 
 
 def row_of(shown):
-    """Return the stored record of a verification that was answered."""
+    """Return the stored record of a verification, given its response body."""
     return KycVerification.objects.get(pk=shown["verification_id"])
 
 
@@ -33,12 +33,12 @@ def age(verification_id, **by):
 
 
 def play(shown, outcome, client=None):
-    """Play an outcome on the sandbox's page; return its answer."""
+    """Submit an outcome on the sandbox's page; return the response."""
     return (client or ApiClient()).post(page_of(shown), {"outcome": outcome})
 
 
 def page_of(shown):
-    """Return the path of the hosted page."""
+    """Return the path of a verification's hosted page."""
     return shown["hosted_url"].partition("127.0.0.1:8000")[2]
 
 
@@ -49,10 +49,10 @@ def events_of(user, prefix):
 
 
 def statuses_of(user, prefix="kyc."):
-    """Return the statuses that an account's events tell, in order."""
+    """Return the statuses in an account's events, in order."""
     return [members["status"] for _, members in events_of(user, prefix)]
 
 
 def limited(user, *scopes):
-    """Return a client whose key has these scopes only."""
+    """Return a client whose key has only these scopes."""
     return ApiClient(api_key=issue(user, scopes=list(scopes)).key)

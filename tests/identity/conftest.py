@@ -1,4 +1,4 @@
-"""What the tests of identity verification and bank data share."""
+"""Fixtures shared by the tests of identity verification and bank data."""
 
 import pytest
 from django.db import connection
@@ -10,13 +10,13 @@ from tests.identity.plaid_double import CLIENT_ID, SECRET, Judge, PlaidDouble, r
 
 @pytest.fixture(scope="session")
 def judge():
-    """Plaid's description as a judge; read once, because it is large."""
+    """Load Plaid's OpenAPI description as a validator; once per session, because it is large."""
     return Judge(read_description())
 
 
 @pytest.fixture
 def plaid(settings):
-    """A double of Plaid that is the provider now."""
+    """A double of Plaid, configured as the open banking provider."""
     plaid_events._keys.clear()
     with PlaidDouble() as double:
         settings.OPEN_BANKING = "plaid"
@@ -27,7 +27,7 @@ def plaid(settings):
 
 @pytest.fixture
 def waiting_transactions(plaid, monkeypatch):
-    """Whether each question to Plaid was asked within a transaction, which then waits for the answer."""
+    """Record for each request to Plaid whether a database transaction was open during it."""
     asked, call = [], plaid_module.call
 
     def watch(*arguments, **options):
@@ -40,6 +40,6 @@ def waiting_transactions(plaid, monkeypatch):
 
 @pytest.fixture
 def judged_plaid(plaid, judge):
-    """A double of Plaid whose whole conversation with us is judged at the end."""
+    """A double of Plaid whose requests and responses are all validated at the end of the test."""
     yield plaid
     assert judge.judge(plaid.exchanges) > 0

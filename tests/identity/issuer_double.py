@@ -1,6 +1,6 @@
 """An OpenID Connect issuer on 127.0.0.1: discovery, authorization, tokens, keys, userinfo and logout tokens.
 
-A test sets `person` (the claims of who logs in), and with `changes` what a wrong or hostile issuer answers.
+A test sets `person` (the claims of the user who logs in) and, to simulate a wrong or hostile issuer, `changes`.
 """
 
 import json
@@ -26,7 +26,7 @@ CLIENT, SECRET = "platform:1", "s/ecret&"
 
 
 def hmac_token(claims, key):
-    """Sign with HS256 by hand: the library refuses a public key as the secret."""
+    """Sign with HS256 by hand: the library rejects a public key as the secret."""
     import hmac
 
     parts = [json.dumps(part).encode() for part in ({"alg": "HS256", "kid": "one", "typ": "JWT"}, claims)]
@@ -110,7 +110,7 @@ class IssuerDouble(HttpDouble):
         return jwt.encode(claims, key, algorithm=algorithm, headers={"kid": kid})
 
     def visit(self, address):
-        """Log in at the issuer as `person`; return the path and query to which it sends the browser back."""
+        """Log in at the issuer as `person`; return the path and query of its redirect."""
         assert address.startswith(self.url)
         back = requests.get(address, allow_redirects=False, timeout=10).headers["Location"]
         parts = urlsplit(back)
@@ -118,6 +118,6 @@ class IssuerDouble(HttpDouble):
 
 
 def with_changed(address, **changes):
-    """Return an address with other parameters."""
+    """Return an address with changed query parameters."""
     parts = urlsplit(address)
     return f"{parts.path}?{urlencode({**dict(parse_qsl(parts.query)), **changes})}"

@@ -1,4 +1,4 @@
-"""A client, a person who consents to it, and the code that comes of it."""
+"""An OAuth client, a user who consents to it, and the resulting authorization code."""
 
 import base64
 import hashlib
@@ -23,14 +23,14 @@ def make_client(*, name="Budget app", public=False, redirect=REDIRECT, scopes=No
 
 
 def browser_of(user):
-    """A browser in which the person is logged in."""
+    """A browser in which the user is logged in."""
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
     return browser
 
 
 def ask(browser, client, **changes):
-    """Open the consent page as the client would send the person there."""
+    """Open the consent page at the address to which the client redirects the user."""
     asked = {
         "response_type": "code", "client_id": client.client_id, "redirect_uri": REDIRECT, "scope": "offers:read",
         "state": "st4te", **changes,
@@ -40,12 +40,12 @@ def ask(browser, client, **changes):
 
 
 def boxes_of(page):
-    """The scopes whose boxes are on the page; every box is ticked."""
+    """Return the scopes that have a checkbox on the page; checks that every box is ticked."""
     return re.findall(r'<input type="checkbox" name="granted" value="([^"]+)" checked>', page.content.decode())
 
 
 def answer(browser, page, *, allow=True, granted=None):
-    """Press one of the page's buttons, with everything that its form holds; `granted` are the boxes left ticked."""
+    """Press a button of the page and send every field of its form; only the boxes in `granted` stay ticked."""
     fields = {
         name: html.unescape(value)
         for name, value in re.findall(r'<input type="hidden" name="([^"]+)" value="([^"]*)"', page.content.decode())
@@ -59,19 +59,19 @@ def answer(browser, page, *, allow=True, granted=None):
 
 
 def redirected_with(response):
-    """The parameters with which the client is called back."""
+    """Return the query parameters of the redirect to the client."""
     assert response.status_code == 302, response.content
     return {name: values[0] for name, values in parse_qs(urlsplit(response.headers["Location"]).query).items()}
 
 
 def code_for(user, client, **changes):
-    """A fresh authorization code."""
+    """Return a new authorization code."""
     browser = browser_of(user)
     return redirected_with(answer(browser, ask(browser, client, **changes)))["code"]
 
 
 def exchange(code, client, secret, **changes):
-    """Call the token endpoint with the body of the specification."""
+    """Exchange a code at the token endpoint, with the body of the specification."""
     body = {
         "grant_type": "authorization_code", "code": code, "client_id": client.client_id, "client_secret": secret,
         "redirect_uri": REDIRECT, **changes,
@@ -80,7 +80,7 @@ def exchange(code, client, secret, **changes):
 
 
 def refresh(token, client, secret, **changes):
-    """Refresh."""
+    """Use a refresh token at the token endpoint."""
     body = {
         "grant_type": "refresh_token", "refresh_token": token, "client_id": client.client_id, "client_secret": secret,
         **changes,

@@ -1,7 +1,7 @@
-"""A small stateful double of Plaid on 127.0.0.1, and the judge of what passes between it and us.
+"""A small stateful double of Plaid on 127.0.0.1, and a validator of the requests and responses.
 
-The double keeps items, bookings and verifications, and forgets none of what it was asked. The judge holds every
-request and every honest answer against Plaid's own description of its interface.
+The double stores items, bookings and verifications, and records every request. The validator checks every request and
+every honest response against Plaid's own OpenAPI description.
 """
 
 import hashlib
@@ -22,13 +22,13 @@ from tests.payments.http_double import HANG_UP, HttpDouble, Reply
 DESCRIPTION = Path(__file__).resolve().parents[3] / "shared" / "openapi" / "plaid.json"
 CLIENT_ID, SECRET = "client-of-the-tests", "secret-of-the-tests"
 EXPIRATION = "2030-01-01T00:00:00Z"
-# The description that we have is cut to some operations; this one is not among them.
+# Our excerpt of Plaid's description lacks this operation.
 UNDESCRIBED = {"/webhook_verification_key/get"}
 
 
 @dataclass
 class Exchange:
-    """One request and its answer."""
+    """A request and its response."""
 
     path: str
     headers: dict
@@ -44,7 +44,7 @@ class Exchange:
 
 @dataclass
 class DoubleItem:
-    """An item: its bookings are a feed of changes, in pages of whatever size is asked for."""
+    """An item: its bookings are a feed of changes, in pages of the requested size."""
 
     item_id: str
     accounts: list = field(default_factory=list)
@@ -52,19 +52,19 @@ class DoubleItem:
     error: str = ""
     institution_id: str = "ins_1"
     institution_name: str = "First Platypus Bank"
-    mutations: int = 0  # how often paging is disturbed
+    mutations: int = 0  # how often the feed changes during paging
     update_status: str = "HISTORICAL_UPDATE_COMPLETE"
 
 
 class Fault:
-    """An answer that Plaid would not give, or should not; `hold` waits for `release` first."""
+    """A response that Plaid would not or should not send; with `hold`, it first waits for `release`."""
 
     def __init__(self, status=200, body=b"", headers=None, *, hold=False, drop=False):
         self.status, self.body, self.headers, self.hold, self.drop = status, body, headers or {}, hold, drop
 
 
 def plaid_error(code, kind="INVALID_INPUT", status=400):
-    """Return (status, body) of an error as Plaid writes it."""
+    """Return (status, body) of an error in Plaid's format."""
     return status, {
         "error_type": kind, "error_code": code, "error_message": "what a developer reads", "display_message": None,
         "request_id": "req-of-the-double",
@@ -72,7 +72,7 @@ def plaid_error(code, kind="INVALID_INPUT", status=400):
 
 
 def account(number, *, item="item", current=100.0, available=99.5, **changes):
-    """Return an account in Plaid's shape."""
+    """Return an account in Plaid's format."""
     return {
         "account_id": f"{item}-account-{number}", "name": f"Account {number}", "official_name": None, "mask": "0000",
         "type": "depository", "subtype": "checking",
@@ -83,7 +83,7 @@ def account(number, *, item="item", current=100.0, available=99.5, **changes):
 
 
 def booking(number, *, amount=12.34, day="2026-03-01", **changes):
-    """Return a transaction in Plaid's shape."""
+    """Return a transaction in Plaid's format."""
     return {
         "transaction_id": f"transaction-{number}", "account_id": "item-account-1", "amount": amount, "date": day,
         "iso_currency_code": "USD", "unofficial_currency_code": None, "pending": False, "name": f"SHOP {number}",
@@ -103,7 +103,7 @@ STEPS = ("accept_tos", "verify_sms", "kyc_check", "documentary_verification", "s
 
 
 class PlaidDouble(HttpDouble):
-    """The double's state and what it answers."""
+    """The double's state and its responses."""
 
     def __init__(self):
         super().__init__()
@@ -119,15 +119,15 @@ class PlaidDouble(HttpDouble):
         self.private_key = ec.generate_private_key(ec.SECP256R1())
         self.key_expired_at = None
 
-    # --- what a test sets up ---
+    # --- set-up by tests ---
 
     def offer(self, public_token, item):
-        """Let `public_token` be exchanged for `item`, once."""
+        """Accept `public_token` once, in exchange for `item`."""
         self.public_tokens[public_token] = item
         return item
 
     def fail(self, path, *faults):
-        """Answer the next requests at `path` with these."""
+        """Respond to the next requests at `path` with these faults, in order."""
         self.faults.setdefault(path, []).extend(faults)
 
     def asked(self, path):
@@ -135,7 +135,7 @@ class PlaidDouble(HttpDouble):
         return [exchange.document for exchange in self.exchanges if exchange.path == path]
 
     def settle(self, reference, status, **steps):
-        """Let a verification have come to a status."""
+        """Set the status of a verification and of its steps."""
         self.verifications[reference]["status"] = status
         self.verifications[reference]["steps"].update(steps)
 
@@ -147,10 +147,10 @@ class PlaidDouble(HttpDouble):
         }
         return jwt.encode(claims, key or self.private_key, algorithm=algorithm, headers={"kid": kid or self.kid})
 
-    # --- what it answers ---
+    # --- responses ---
 
     def answer(self, request):
-        """Answer a request, by a fault where one was set up; keep both."""
+        """Respond to a request, with the next fault of its path if there is one; record both."""
         exchange = Exchange(request.path, request.headers, request.data)
         self.exchanges.append(exchange)
         headers = {}
@@ -172,7 +172,7 @@ class PlaidDouble(HttpDouble):
         super().__exit__(*exception)
 
     def _document(self, path, headers, body):
-        """Return (status, document) of an honest answer."""
+        """Return (status, document) of an honest response."""
         if headers.get("PLAID-CLIENT-ID") != CLIENT_ID or headers.get("PLAID-SECRET") != SECRET:
             return plaid_error("INVALID_API_KEYS")
         with self._lock:
@@ -271,7 +271,7 @@ class PlaidDouble(HttpDouble):
 
 
 class Judge:
-    """Plaid's description of its interface, as a judge of exchanges."""
+    """Validate exchanges against Plaid's OpenAPI description."""
 
     def __init__(self, description):
         from openapi_core import OpenAPI
@@ -279,18 +279,18 @@ class Judge:
         self._openapi = OpenAPI.from_dict(description)
 
     def judge_request(self, exchange):
-        """Raise what openapi-core raises for a request that Plaid's description does not admit."""
+        """Validate a request; raises what openapi-core raises for an invalid one."""
         self._openapi.validate_request(self._request(exchange))
 
     def judge_answer(self, exchange):
-        """Raise what openapi-core raises for an answer that it does not admit."""
+        """Validate a response; raises what openapi-core raises for an invalid one."""
         from openapi_core.testing import MockResponse
 
         answer = MockResponse(data=exchange.answer, status_code=exchange.status, content_type="application/json")
         self._openapi.validate_response(self._request(exchange), answer)
 
     def judge(self, exchanges):
-        """Judge every request and every honest answer; return how many exchanges there were to judge."""
+        """Validate every request and every honest response; return how many exchanges were validated."""
         described = [exchange for exchange in exchanges if exchange.path not in UNDESCRIBED]
         for exchange in described:
             self.judge_request(exchange)
@@ -308,7 +308,7 @@ class Judge:
 
 
 def read_description():
-    """Return Plaid's description; skip the test where it is absent."""
+    """Return Plaid's description; skip the test if the file is missing."""
     if not DESCRIPTION.exists():
         pytest.skip("needs ../shared/openapi/plaid.json, Plaid's description of its interface")
     return json.loads(DESCRIPTION.read_text())

@@ -1,4 +1,4 @@
-"""/v1/account/consents: a consent is stored where it is given, and ending it ends what it permits."""
+"""/v1/account/consents: each consent is stored when it is given, and ending it revokes the permission."""
 
 from datetime import timedelta
 from importlib import import_module
@@ -68,7 +68,7 @@ def test_ended_consent_of_an_app_revokes_its_tokens(api, user):
 
 
 @pytest.mark.parametrize("end", ["page", "client", "password"])
-def test_access_of_an_app_that_ends_otherwise_ends_its_consent(user, end):
+def test_app_access_that_ends_elsewhere_ends_its_consent(user, end):
     client, _app = authorize(user)
     now = timezone.now()
     if end == "page":
@@ -121,7 +121,7 @@ def test_withdrawn_consent_to_electronic_notices_is_ended(api):
     assert newest(api)["ended_at"] is not None
 
 
-def test_ended_consent_to_sharing_stops_it_for_what_comes(api, user):
+def test_ended_consent_to_sharing_stops_future_sharing(api, user):
     application = ApplicationFactory(consumer=user, share=["bank"])
     body = {"status": "submitted", "updated_by": str(user.pk)}
     assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
@@ -229,7 +229,7 @@ def test_other_accounts_and_apps_have_no_access_to_consents(api, user, stranger_
     assert newest(api)["ended_at"] is None
 
 
-def test_migrations_store_the_consents_that_exist(api, user):
+def test_migrations_store_consents_for_existing_permissions(api, user):
     authorize(user)
     link_bank(api, user)
     NoticeConsent.objects.create(user=user, is_given=True, text="x", text_sha256="y", at=timezone.now())

@@ -1,4 +1,4 @@
-"""/v1/account/erasure and /account/privacy: an account asks for its erasure, and may change its mind for 14 days."""
+"""/v1/account/erasure and /account/privacy: an account requests its erasure, and can cancel it for 14 days."""
 
 from datetime import timedelta
 from io import StringIO
@@ -37,7 +37,7 @@ def wait_over():
     Erasure.objects.update(look_at=timezone.now() - timedelta(minutes=1))
 
 
-def test_request_is_recorded_and_starts_after_14_days(api, user):
+def test_erasure_request_is_stored_and_starts_after_14_days(api, user):
     response = api.send(PATH)
     shown = response.json()
     assert (response.status_code, set(shown)) == (201, FIELDS)
@@ -52,14 +52,14 @@ def test_request_is_recorded_and_starts_after_14_days(api, user):
     assert api.read(PATH).json()["status"] == "requested"
 
 
-def test_request_is_repeated_under_its_idempotency_key(api):
+def test_erasure_request_is_replayed_under_its_idempotency_key(api):
     key = uuid4()
     first = api.send(PATH, key=key)
     again = api.send(PATH, key=key)
     assert (again.json(), again.headers["Idempotent-Replayed"]) == (first.json(), "true")
 
 
-def test_request_can_be_canceled_within_14_days(api, user):
+def test_erasure_request_can_be_canceled_within_14_days(api, user):
     assert api.remove(PATH).status_code == 200
     api.send(PATH)
     assert api.remove(PATH).status_code == 200
@@ -72,7 +72,7 @@ def test_request_can_be_canceled_within_14_days(api, user):
     assert AccountHistory.objects.filter(account=user, action="account.deletion_canceled").count() == 1
 
 
-def test_worker_erases_when_the_14_days_are_over(api, user):
+def test_worker_erases_an_account_14_days_after_the_request(api, user):
     api.send(PATH)
     wait_over()
     call_command("process_privacy", "--once", stdout=StringIO())
@@ -84,18 +84,18 @@ def test_worker_erases_when_the_14_days_are_over(api, user):
 
 
 @pytest.mark.parametrize("scopes", [None, ["offers:read"]])
-def test_api_key_requests_no_erasure(user, scopes):
+def test_api_key_cannot_request_erasure(user, scopes):
     assert_error(ApiClient(api_key=issue(user, scopes=scopes).key).send(PATH), 403, "E2005")
     assert not Erasure.objects.exists()
 
 
-def test_account_with_a_second_factor_needs_it(api, user):
+def test_erasure_requires_the_second_factor_of_the_account(api, user):
     authenticator_of(user)
     assert_error(api.send(PATH), 403, "E2012")
     assert not Erasure.objects.exists()
 
 
-def test_open_application_is_an_obstacle_with_its_due_date(api, user):
+def test_open_application_blocks_erasure_and_the_error_has_its_due_date(api, user):
     application = ApplicationFactory(consumer=user, status="under_review", submitted_at=timezone.now())
     obstacles = assert_error(api.send(PATH), 400, "E3021")["details"]["obstacles"]
     assert [set(each) for each in obstacles] == [{"reason", "until"}]
@@ -107,7 +107,7 @@ def test_open_application_is_an_obstacle_with_its_due_date(api, user):
     assert api.send(PATH).status_code == 201
 
 
-def test_obstacle_of_a_submitted_application_has_its_day_in_words(api, user):
+def test_error_for_a_submitted_application_shows_its_deadline_in_words(api, user):
     application = ApplicationFactory(consumer=user)
     body = {"status": "submitted", "updated_by": str(user.pk)}
     assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
@@ -121,14 +121,14 @@ def test_obstacle_of_a_submitted_application_has_its_day_in_words(api, user):
     assert f"Its next deadline is {day}." in browser.get(reverse("account_privacy")).content.decode()
 
 
-def test_staff_and_members_of_a_lender_are_not_erased(user):
+def test_staff_and_members_of_a_lender_cannot_be_erased(user):
     provider = ProviderFactory()
     assert_error(client_of(provider.owner).send(PATH), 400, "E3021")
     user.groups.add(Group.objects.get(name="Partner"))
     assert_error(client_of(user).send(PATH), 400, "E3021")
 
 
-def test_page_requests_and_cancels(user):
+def test_privacy_page_requests_and_cancels_erasure(user):
     browser = Client()
     browser.force_login(user)
     page = reverse("account_privacy")
@@ -141,7 +141,7 @@ def test_page_requests_and_cancels(user):
     assert not Erasure.objects.exists()
 
 
-def test_page_shows_what_stands_in_the_way_of_a_requested_erasure(user):
+def test_privacy_page_shows_the_obstacles_of_a_requested_erasure(user):
     erasure._record(user.pk, requested_at=timezone.now())
     browser = Client()
     browser.force_login(user)
@@ -155,7 +155,7 @@ def test_page_shows_what_stands_in_the_way_of_a_requested_erasure(user):
 
 @pytest.fixture
 def kept(user):
-    """Return a withdrawn application that a law keeps after the erasure of its account."""
+    """Return a withdrawn application that the law requires to retain after the erasure of its account."""
     row = ApplicationFactory(
         consumer=user, status="withdrawn", submitted_at=timezone.now(), notes="qqsecret",
         applicants=Applicants.of([changed("legal_name", "qqsecret")]),
@@ -165,7 +165,7 @@ def kept(user):
     return row
 
 
-def test_kept_application_is_masked_for_reviewers(kept):
+def test_retained_application_is_masked_for_reviewers(kept):
     reviewers = backoffice_client(staff_of("Reviewer"))
     for page in ("changelist", "change"):
         address = reverse(f"admin:credit_application_{page}", args=[kept.pk] if page == "change" else [])
@@ -174,7 +174,7 @@ def test_kept_application_is_masked_for_reviewers(kept):
     assert reviewers.get(action).status_code in {403, 404}
 
 
-def test_files_of_a_kept_application_open_once_it_is_unmasked(kept):
+def test_files_of_a_retained_application_open_after_unmasking(kept):
     stored = storage.keep(b"%PDF-1.4", now=timezone.now())
     document = RequestedDocument.objects.create(
         application=kept, name="Pay slip", requested_at=timezone.now(), changed_by=kept.consumer
@@ -195,19 +195,19 @@ def test_files_of_a_kept_application_open_once_it_is_unmasked(kept):
     assert operator.get(address).getvalue() == b"%PDF-1.4"
 
 
-def test_no_one_decides_about_a_kept_application(kept):
+def test_retained_application_cannot_be_decided(kept):
     reviewers = backoffice_client(staff_of("Reviewer"))
     assert reviewers.post(reverse("admin:credit_application_note", args=[kept.pk]), {"text": "x"}).status_code == 403
 
 
-def test_support_does_not_unmask_what_a_law_keeps(kept):
+def test_support_cannot_unmask_a_retained_application(kept):
     support = backoffice_client(staff_of("Support"))
     assert support.get(reverse("admin:credit_application_do", args=[kept.pk, "unmask"])).status_code == 403
     page = support.get(reverse("admin:credit_application_change", args=[kept.pk]))
     assert "qqsecret" not in page.content.decode()
 
 
-def test_operations_unmasks_a_kept_application_with_a_reason(kept):
+def test_operations_unmasks_a_retained_application_with_a_reason(kept):
     operator = backoffice_client(staff_of("Operations"))
     page = reverse("admin:credit_application_change", args=[kept.pk])
     assert "qqsecret" not in operator.get(page).content.decode()
@@ -216,14 +216,14 @@ def test_operations_unmasks_a_kept_application_with_a_reason(kept):
     assert DataAccess.objects.get(action="unmasked").reason == "Exam 28-1"
 
 
-def test_operations_unmasks_no_application_of_an_account_that_is_not_erased():
+def test_operations_cannot_unmask_applications_of_accounts_that_are_not_erased():
     application = ApplicationFactory(notes="qqsecret", status="submitted", submitted_at=timezone.now())
     operator = backoffice_client(staff_of("Operations"))
     for name, arguments in (("do", [application.pk, "unmask"]), ("change", [application.pk]), ("changelist", [])):
         assert operator.get(reverse(f"admin:credit_application_{name}", args=arguments)).status_code == 403
 
 
-def test_lender_and_reviewer_do_not_read_a_kept_application_over_the_api(kept):
+def test_lender_and_reviewer_cannot_read_a_retained_application_over_the_api(kept):
     provider = ProviderFactory(id=str(kept.provider_id))
     for reader in (provider.owner, staff_of("Reviewer")):
         assert_error(client_of(reader).read(f"/applications/{kept.pk}"), 404, "E4002")
@@ -231,13 +231,13 @@ def test_lender_and_reviewer_do_not_read_a_kept_application_over_the_api(kept):
     assert str(kept.pk) not in page.content.decode()
 
 
-def test_exports_leave_out_what_a_law_keeps(kept):
+def test_exports_omit_retained_applications(kept):
     reviewers = backoffice_client(staff_of("Reviewer"))
     response = reviewers.post(f"{reverse('admin:credit_application_changelist')}export/csv/")
     assert str(kept.pk) not in response.getvalue().decode()
 
 
-def test_other_account_keeps_its_erasure_to_itself(api, stranger_api):
+def test_erasure_request_is_hidden_from_other_accounts(api, stranger_api):
     api.send(PATH)
     assert stranger_api.read(PATH).json()["status"] == "none"
     assert stranger_api.remove(PATH).status_code == 200

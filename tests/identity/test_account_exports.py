@@ -1,4 +1,4 @@
-"""/v1/account/exports and a partner's: requested, made by the worker, downloaded for 7 days, then deleted."""
+"""/v1/account/exports and exports by partners: created by the worker, downloadable for 7 days, then deleted."""
 
 import json
 from datetime import timedelta
@@ -52,7 +52,7 @@ def is_stored(export):
 
 
 def log_in_long_ago(user):
-    """Move the account's log-ins, and its password, 11 minutes into the past."""
+    """Move the account's log-ins, and its password change, 11 minutes into the past."""
     then = timezone.now() - timedelta(minutes=11)
     User.objects.filter(pk=user.pk).update(credentials_changed_at=then)
     TokenFamily.objects.update(created_at=then)
@@ -95,7 +95,7 @@ def test_unconfirmed_address_and_a_partners_customer_get_no_mail(api, user, part
     assert not OutgoingMail.objects.exists()
 
 
-def test_requested_export_is_made_and_downloaded(api, user):
+def test_requested_export_is_created_and_downloaded(api, user):
     ApplicationFactory(consumer=user, notes="qqnotes")
     response = api.send(PATH)
     shown = response.json()
@@ -145,7 +145,7 @@ def test_export_is_deleted_after_7_days(api):
     assert api.read(f"{PATH}/{export.pk}").json()["download_url"] is None
 
 
-def test_export_that_fails_five_times_is_failed(api, monkeypatch):
+def test_export_gets_status_failed_after_five_errors(api, monkeypatch):
     api.send(PATH)
 
     def broken(*_arguments, **_options):
@@ -167,7 +167,7 @@ def test_erasure_deletes_exports_with_their_files(api, user):
     assert not is_stored(export)
 
 
-def test_export_that_is_made_during_an_erasure_leaves_no_file(api, user, monkeypatch):
+def test_export_created_during_an_erasure_leaves_no_file(api, user, monkeypatch):
     api.send(PATH)
 
     def erased_meanwhile(*arguments, **options):
@@ -181,7 +181,7 @@ def test_export_that_is_made_during_an_erasure_leaves_no_file(api, user, monkeyp
 
 
 @pytest.mark.parametrize("has_lapsed", [False, True])
-def test_export_of_two_workers_is_ready_with_its_file(api, user, monkeypatch, has_lapsed):
+def test_export_processed_by_two_workers_is_ready_with_one_file(api, user, monkeypatch, has_lapsed):
     api.send(PATH)
     results = []
 
@@ -227,16 +227,16 @@ def test_download_needs_a_log_in_of_the_last_10_minutes(api, user):
     assert api.read(f"{PATH}/{export['id']}").json()["status"] == "ready"
 
 
-def test_account_with_a_second_factor_needs_it_for_an_export(api, user):
+def test_export_requires_the_second_factor_of_the_account(api, user):
     authenticator_of(user)
     assert_error(api.send(PATH), 403, "E2012")
 
 
-def test_api_key_requests_no_export(user):
+def test_api_key_cannot_request_an_export(user):
     assert_error(ApiClient(api_key=issue(user, scopes=None).key).send(PATH), 403, "E2005")
 
 
-def test_other_account_does_not_read_an_export(api, stranger_api):
+def test_export_is_hidden_from_other_accounts(api, stranger_api):
     export = api.send(PATH).json()
     for path in (f"{PATH}/{export['id']}", f"{PATH}/{export['id']}/file"):
         assert_error(stranger_api.read(path), 404, "E4001")
@@ -254,7 +254,7 @@ def test_partner_exports_the_data_of_a_customer(partner, customer, user):
     assert user.exports.count() == 0
 
 
-def test_partner_requests_nothing_for_a_claimed_account(partner, customer):
+def test_partner_cannot_request_an_export_of_a_claimed_account(partner, customer):
     export = partner.send(f"/accounts/{customer}/exports").json()
     work()
     ManagedAccount.objects.update(claimed_at=timezone.now())
@@ -263,7 +263,7 @@ def test_partner_requests_nothing_for_a_claimed_account(partner, customer):
     assert_error(partner.read(f"/accounts/{customer}/exports/{export['id']}/file"), 400, "E3004")
 
 
-def test_app_of_a_partner_does_not_use_the_rights_of_its_customers(customer, user):
+def test_app_of_a_partner_cannot_export_or_erase_customers(customer, user):
     client, secret = make_client(scopes=["accounts:write"])
     code = code_for(user, client, scope="accounts:write")
     app = ApiClient(bearer=exchange(code, client, secret).json()["access_token"])
@@ -272,12 +272,12 @@ def test_app_of_a_partner_does_not_use_the_rights_of_its_customers(customer, use
     assert_error(app.read(f"/accounts/{customer}/erasure"), 403, "E2005")
 
 
-def test_partner_with_a_second_factor_needs_it_for_an_export(partner, customer, user):
+def test_export_of_a_customer_requires_the_partners_second_factor(partner, customer, user):
     authenticator_of(user)
     assert_error(partner.send(f"/accounts/{customer}/exports"), 403, "E2012")
 
 
-def test_other_partner_requests_nothing_for_a_customer(customer):
+def test_partner_cannot_request_an_export_of_another_partners_customer(customer):
     other = UserFactory()
     other.groups.add(Group.objects.get(name="Partner"))
     for path in ("exports", "erasure"):
@@ -297,7 +297,7 @@ def test_partner_erases_a_customer(partner, customer):
 
 
 @pytest.mark.parametrize("size", [0, 1, sealed_files.CHUNK_BYTES, sealed_files.CHUNK_BYTES + 1, 700_000])
-def test_sealed_file_opens_to_its_content_in_bounded_chunks(size):
+def test_encrypted_file_is_decrypted_in_bounded_chunks(size):
     file, key, content = BytesIO(), sealed_files.new_key(), bytes(size)
     writer = sealed_files.SealedWriter(file, key)
     for start in range(0, size, 100_000):
@@ -309,7 +309,7 @@ def test_sealed_file_opens_to_its_content_in_bounded_chunks(size):
     assert max(map(len, chunks)) <= sealed_files.CHUNK_BYTES
 
 
-def test_sealed_file_that_was_cut_short_does_not_open():
+def test_truncated_encrypted_file_is_rejected():
     file, key = BytesIO(), sealed_files.new_key()
     writer = sealed_files.SealedWriter(file, key)
     writer.write(bytes(600_000))

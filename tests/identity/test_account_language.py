@@ -32,7 +32,7 @@ from tests.second_factors import SoftKey, authenticator_of, wrong_code
 pytestmark = pytest.mark.django_db
 # Words that are the same in the language.
 EQUAL = {"es": {"API", "webhooks"}, "de": {"API", "Passkeys", "Code", "Code:", "Name", "Name:", "Bank"}}
-NAMES = {"bdi", "code", "strong", "script", "style"}  # ids, addresses, and names that people chose
+NAMES = {"bdi", "code", "strong", "script", "style"}  # ids, addresses, and names that users chose
 LANGUAGES = pytest.mark.parametrize("language", ["es", "de"])
 BEFORE_LOG_IN = (
     "login", "signup", "confirm", "confirm/none", "password/forgot", "password/forgot/sent", "password/new/1-none",
@@ -46,7 +46,7 @@ AFTER_LOG_IN = (
 
 
 class Sentences(HTMLParser):
-    """Collects the visible text of a page, and the texts for screen readers."""
+    """Collects the visible text of a page, and the text for screen readers."""
 
     def __init__(self, page):
         super().__init__()
@@ -92,7 +92,7 @@ def poster(browser, path, **data):
 
 @pytest.fixture
 def browser(user):
-    """A browser that has just logged in with a password and a second factor."""
+    """A browser of a user who has just logged in with a password and a second factor."""
     confirm(user, "jane@example.org")
     user.refresh_from_db()
     browser = Client()
@@ -121,7 +121,7 @@ def test_page_before_the_login_has_no_english_sentence(client, settings, path, p
 def test_page_after_the_login_has_no_english_sentence(browser, user, path, language):
     ask_to_change(user, "new@example.org", now=timezone.now())
     request_export(Actor(user, "session"), user.pk, now=timezone.now())
-    if path == "second-factor/app/add":  # with an app, it redirects to the app's removal
+    if path == "second-factor/app/add":  # if an app exists, it redirects to the app's removal
         Authenticator.objects.get(user=user, type="totp").delete()
     path = path.replace("PASSKEY", str(Authenticator.objects.get(type="webauthn").pk))
     assert equal_texts(getter(browser, f"/account/{path}"), language) == []
@@ -207,7 +207,7 @@ def test_every_account_mail_has_no_english_sentence(language):
         assert lines[0] & lines[1] == {"", "https://x.test/"}, file.name
 
 
-def test_mail_that_a_page_causes_is_in_the_language_of_the_page(browser, client):
+def test_mail_sent_by_a_page_is_in_the_language_of_the_page(browser, client):
     client.post("/account/password/forgot", {"email": "jane@example.org"}, HTTP_ACCEPT_LANGUAGE="de-AT")
     assert OutgoingMail.objects.latest("id").language == "de"
 

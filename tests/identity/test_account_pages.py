@@ -1,4 +1,4 @@
-"""Pages under `/account/`: signing up, confirming, logging in, forgetting, changing, leaving."""
+"""Pages under `/account/`: sign-up, confirmation, log-in, password reset, changes, and deletion."""
 
 import html
 import re
@@ -53,7 +53,7 @@ def log_in(name, password=PASSWORD, browser=None, **options):
 
 
 def mailed():
-    """Deliver what waits; return the mails and forget them."""
+    """Deliver the waiting mails; return them and empty the outbox."""
     while any(deliver_some(now=timezone.now()).values()):
         pass
     found, mail.outbox[:] = list(mail.outbox), []
@@ -61,13 +61,13 @@ def mailed():
 
 
 def link_in(message):
-    """The path of the one link in a mail."""
+    """Return the path of the only link in a mail."""
     (link,) = re.findall(r"https?://\S+", message.body)
     return urlsplit(link).path
 
 
 def follow(browser, path, data):
-    """Follow a link, and what it leads to, and press its button."""
+    """Follow a link and its redirects, then press the button of the page."""
     page = browser.get(path, follow=True)
     where = page.redirect_chain[-1][0] if page.redirect_chain else path
     return browser.post(where, data)
@@ -75,13 +75,13 @@ def follow(browser, path, data):
 
 @pytest.fixture
 def jane():
-    """Somebody who signed up and confirmed."""
+    """A user who signed up and confirmed the address."""
     sign_up()
     follow(Client(), link_in(mailed()[0]), {})
     return User.objects.get(email=EMAIL)
 
 
-def test_from_nothing_to_logged_in():
+def test_sign_up_confirmation_and_log_in_succeed():
     browser = Client()
     assert sign_up(browser).headers["Location"] == "/account/confirm"
     assert log_in(EMAIL, browser=browser)[1].headers["Location"] == "/account/confirm", "not before it is confirmed"
@@ -103,7 +103,7 @@ def test_from_nothing_to_logged_in():
     [("/my/apply/7", "?next=%2Fmy%2Fapply%2F7"), ("https://evil.example/", ""), ("//evil.example", "")],
 )
 @pytest.mark.usefixtures("db")
-def test_the_page_that_led_to_a_sign_up_follows_the_confirmation(wanted, expected):
+def test_confirmation_redirects_to_the_page_before_sign_up(wanted, expected):
     browser = Client()
     browser.post("/account/signup", {"email": EMAIL, "password1": PASSWORD, "next": wanted})
     path = link_in(mailed()[0])
@@ -111,7 +111,7 @@ def test_the_page_that_led_to_a_sign_up_follows_the_confirmation(wanted, expecte
 
 
 class TestUnconfirmed:
-    """An account whose address nobody confirms goes after a week, and its address is free again."""
+    """An unconfirmed account is deleted after a week, which frees its address."""
 
     @pytest.fixture
     def account(self):
@@ -129,7 +129,7 @@ class TestUnconfirmed:
         assert sign_up().status_code == 302
         assert [one.subject for one in mailed()] == ["Confirm your address for Credit Platform"]
 
-    def test_confirmed_accounts_and_those_of_operators_are_kept(self, jane, user):
+    def test_prune_keeps_confirmed_accounts_and_accounts_of_operators(self, jane, user):
         self.prune_after(400)
         assert {*User.objects.all()} == {jane, user}
 
@@ -143,12 +143,12 @@ class TestUnconfirmed:
         ],
         ids=["a key", "a group", "a log-in", "a place on the staff", "an application", "a claim"],
     )  # fmt: skip
-    def test_an_unconfirmed_account_with_records_is_kept(self, account, give):
+    def test_prune_keeps_unconfirmed_accounts_with_records(self, account, give):
         give(account)
         assert not self.prune_after(400)
 
 
-def test_sign_up_with_a_weak_password_or_an_invalid_address_makes_no_account():
+def test_sign_up_with_a_weak_password_or_an_invalid_address_creates_no_account():
     passwords = ("short", "password1234", "12345678901", "jane@example.org", "CreditPlatform1!")
     addresses = (
         "", "jane", "jane@", "a@b@c.d", "jane\n@example.org", "x" * 250 + "@example.org", "j\x00@x.org", "a@localhost",
@@ -165,7 +165,7 @@ def test_a_log_in_accepts_name_and_address_in_any_case(jane):
         assert log_in(name)[1].status_code == 302
 
 
-def test_the_log_in_leads_nowhere_else(jane):
+def test_log_in_ignores_redirects_to_other_hosts(jane):
     for wanted in ("https://evil.example/", "//evil.example", "javascript:alert(1)"):
         answer = Client().post("/account/login", {"login": EMAIL, "password": PASSWORD, "next": wanted})
         assert answer.headers["Location"] == "/account/"
@@ -184,7 +184,7 @@ def test_a_password_is_reset_by_a_one_time_link(jane):
     assert [one.subject for one in mailed()] == ["Your password for Credit Platform was reset"]
 
 
-def test_new_password_by_mail_gives_no_token_without_the_code(jane):
+def test_password_reset_issues_no_token_without_the_second_factor(jane):
     authenticator_of(jane)
     Client().post("/account/password/forgot", {"email": EMAIL})
     follow(Client(), link_in(mailed()[0]), {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD})
@@ -200,13 +200,13 @@ def test_a_reset_link_expires(jane, settings):
     assert log_in(EMAIL, NEW_PASSWORD)[1].status_code == 200
 
 
-def test_links_use_the_installations_address_for_any_host_header(jane, settings):
+def test_mailed_links_use_the_installations_address_for_any_host_header(jane, settings):
     settings.ALLOWED_HOSTS = ["*"]
     Client(headers={"host": "evil.example"}).post("/account/password/forgot", {"email": EMAIL})
     assert settings.APP_URL in mailed()[0].body
 
 
-def test_a_password_is_changed_with_the_old_one_and_ends_other_sessions_and_tokens(jane):
+def test_password_change_requires_the_old_password_and_ends_other_sessions_and_tokens(jane):
     browser, _ = log_in(EMAIL)
     other, _ = log_in(EMAIL)
     given = {"oldpassword": "wrong", "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
@@ -217,13 +217,13 @@ def test_a_password_is_changed_with_the_old_one_and_ends_other_sessions_and_toke
     assert log_in(EMAIL, NEW_PASSWORD)[1].status_code == 302
 
 
-def test_old_passwords_are_guessed_at_within_the_limits_of_a_log_in(jane):
+def test_guesses_of_the_old_password_share_the_rate_limit_of_log_ins(jane):
     browser, _ = log_in(EMAIL)
     given = {"oldpassword": "wrong", "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
     assert [browser.post("/account/password", given).status_code for _ in range(11)] == [200] * 10 + [429]
 
 
-def test_an_address_is_changed_once_the_new_one_is_confirmed(jane):
+def test_an_address_changes_after_the_new_address_is_confirmed(jane):
     browser, _ = log_in(EMAIL)
     wanted = {"email": "new@example.org", "action_add": ""}
     first = browser.post("/account/email", wanted).headers["Location"]
@@ -245,14 +245,14 @@ VICTIM = "victim@example.org"
 
 @pytest.fixture
 def hijacker(jane):
-    """A browser of an account that asked to have the victim's address."""
+    """A browser of an account that requested a change to the victim's address."""
     browser, _ = log_in(EMAIL)
     first = browser.post("/account/email", {"email": VICTIM}).headers["Location"]
     browser.post(first, {"password": PASSWORD})
     return browser
 
 
-def test_address_that_another_account_asked_for_is_free_to_sign_up_with(hijacker, jane):
+def test_sign_up_accepts_an_address_that_another_account_requested(hijacker, jane):
     (link,) = [link_in(mail) for mail in mailed()]
     sign_up(email=VICTIM)
     confirmation = mailed()[-1]
@@ -265,14 +265,14 @@ def test_address_that_another_account_asked_for_is_free_to_sign_up_with(hijacker
     assert User.objects.get(pk=jane.pk).email == EMAIL
 
 
-def test_forgotten_password_reaches_no_account_that_only_asked_for_the_address(hijacker):
+def test_password_reset_ignores_accounts_that_only_requested_the_address(hijacker):
     mailed()
     Client().post("/account/password/forgot", {"email": VICTIM})
     (answer,) = mailed()
     assert "/account/password/new/" not in answer.body
 
 
-def test_link_to_a_new_address_works_for_the_account_that_asked_alone(hijacker):
+def test_link_to_a_new_address_works_only_for_the_requesting_account(hijacker):
     (link,) = [link_in(mail) for mail in mailed()]
     other = UserFactory(username="other")
     browser, _ = log_in("other")
@@ -281,7 +281,7 @@ def test_link_to_a_new_address_works_for_the_account_that_asked_alone(hijacker):
     assert not EmailAddress.objects.filter(email=VICTIM).exists()
 
 
-def test_an_address_change_stored_by_version_1_0_does_not_count(jane):
+def test_an_address_change_stored_by_version_1_0_is_ignored(jane):
     pending = EmailAddress.objects.create(user=jane, email=VICTIM, verified=False)
     key = EmailConfirmationHMAC(pending).key
     follow(Client(), f"/account/confirm/{key}", {})
@@ -292,7 +292,7 @@ def test_an_address_change_stored_by_version_1_0_does_not_count(jane):
     assert EmailAddress.objects.get(email=VICTIM).user != jane
 
 
-def test_reset_by_mail_suspends_keys_and_webhooks_and_ends_apps(jane):
+def test_password_reset_suspends_keys_and_webhooks_and_revokes_apps(jane):
     key = issue(jane)
     endpoint = create_endpoint(
         account_id=jane.pk, url="https://example.org/hook", event_types=["*"], description="", now=timezone.now()
@@ -318,7 +318,7 @@ def test_reset_by_mail_suspends_keys_and_webhooks_and_ends_apps(jane):
     ("typed", "mailed_to"),
     [("foo@stra\u00dfe.de", "foo@xn--strae-oqa.de"), ("Foo@B\u00dcCHER.example", "foo@xn--bcher-kva.example")],
 )
-def test_international_domain_is_mailed_by_idna_2008(db, typed, mailed_to):
+def test_mail_to_an_international_domain_uses_idna_2008(db, typed, mailed_to):
     sign_up(email=typed)
     assert mailed()[0].to == [mailed_to]
 
@@ -335,7 +335,7 @@ def test_sessions_are_listed_and_other_sessions_are_ended(jane):
     assert other.get("/account/").status_code == 302
 
 
-def test_a_session_has_another_id_after_the_log_in_and_is_gone_after_the_log_out(jane):
+def test_log_in_changes_the_session_id_and_log_out_deletes_the_session(jane):
     browser = Client()
     browser.get("/account/login")
     browser.post("/account/signup", {"email": "x", "password1": "x"})
@@ -347,7 +347,7 @@ def test_a_session_has_another_id_after_the_log_in_and_is_gone_after_the_log_out
     assert not Session.objects.filter(session_key=key).exists()
 
 
-def test_a_session_ends_after_twelve_hours_however_busy_it_is(jane):
+def test_an_active_session_ends_after_twelve_hours(jane):
     browser, _ = log_in(EMAIL)
     session = browser.session
     session["began"] -= 12 * 3600 + 1
@@ -356,7 +356,7 @@ def test_a_session_ends_after_twelve_hours_however_busy_it_is(jane):
     assert not Session.objects.filter(session_key=session.session_key).exists()
 
 
-def test_long_passwords_of_any_characters_are_taken_as_they_are():
+def test_long_passwords_of_any_characters_are_accepted_unchanged():
     password = " Ünïcode, spaces and 64 characters more: " + "x" * 64 + " "
     sign_up(password=password)
     follow(Client(), link_in(mailed()[0]), {})
@@ -364,7 +364,7 @@ def test_long_passwords_of_any_characters_are_taken_as_they_are():
     assert log_in(EMAIL, password.strip())[1].status_code == 200
 
 
-def test_deletion_needs_the_password_again(jane):
+def test_deletion_of_an_account_requires_the_password_again(jane):
     browser, _ = log_in(EMAIL)
     asked = browser.post("/account/privacy", ERASE).headers["Location"]
     assert browser.post(asked, {"password": "wrong", "next": "/account/privacy"}).status_code == 200
@@ -375,7 +375,7 @@ def test_deletion_needs_the_password_again(jane):
     assert browser.get("/account/").status_code == 200
 
 
-def test_a_stranger_is_led_to_the_log_in():
+def test_account_pages_redirect_anonymous_visitors_to_the_log_in():
     for path in WAYS:
         assert unquote(Client().get(path).headers["Location"]) == f"/account/login?next={path}"
 
@@ -395,7 +395,7 @@ def test_a_stranger_is_led_to_the_log_in():
         "/account/second-factor/app/add",
     ],
 )
-def test_a_form_that_expired_has_a_way_on(path):
+def test_an_expired_form_links_to_its_page_and_the_log_in(path):
     page = f"http://testserver{path}"
     answer = Client(enforce_csrf_checks=True).post(path, {"text": "<b>"}, headers={"Referer": page})
     text = answer.content.decode()
@@ -411,13 +411,13 @@ def test_a_form_that_expired_has_a_way_on(path):
     "\\\\evil.example",
      "http://testserver@evil.example/", "data:text/html,x", "http:///evil.example", "ftp://testserver/"],
 )  # fmt: skip
-def test_an_expired_form_leads_to_no_other_site(referer):
+def test_an_expired_form_links_to_no_other_site(referer):
     answer = Client(enforce_csrf_checks=True).post("/account/login", headers={"Referer": referer})
     assert answer.status_code == 403
     assert "Open the page again" not in answer.content.decode()
 
 
-def test_pages_are_not_cached_and_run_no_script():
+def test_account_pages_are_not_cached_and_run_no_script():
     for path in (*ENTRANCES, "/account/confirm", "/account/invitation/x"):
         page = Client().get(path)
         assert page.headers["Cache-Control"] == "no-store", path
@@ -435,14 +435,14 @@ FORMS = pytest.mark.parametrize(
 
 
 @pytest.mark.parametrize("path", ENTRANCES)
-def test_a_form_refused_for_csrf_counts_for_the_limit(path, settings):
+def test_a_form_rejected_for_csrf_counts_toward_the_rate_limit(path, settings):
     settings.RATE_LIMITS = settings.RATE_LIMITS | {"token": 2}
     browser = Client(enforce_csrf_checks=True)
     assert [browser.post(path).status_code for _ in range(3)] == [403, 403, 429]
 
 
 class TestNobodyLearnsWhoIsKnown:
-    """The same bytes, status and cookies, whoever is named; and a mail in each case."""
+    """Known and unknown addresses get the same bytes, status and cookies, and a mail in each case."""
 
     def seen(self, answer, browser):
         body = re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", answer.content.decode())
@@ -458,13 +458,13 @@ class TestNobodyLearnsWhoIsKnown:
         return html.unescape(str(steps)).replace(data.get("email", "") or data.get("login", ""), "…")
 
     @FORMS
-    def test_the_response_to_a_known_address_is_that_to_an_unknown_one(self, jane, path, field, more):
+    def test_known_and_unknown_addresses_get_the_same_response(self, jane, path, field, more):
         assert self.ask(path, {field: EMAIL, **more}) == self.ask(path, {field: "june@example.org", **more})
         addresses = [to for one in mailed() for to in one.to]
         assert addresses == ([] if field == "login" else [EMAIL, "june@example.org"])
 
     @FORMS
-    def test_the_statements_for_a_known_address_are_those_for_an_unknown_one(self, jane, path, field, more):
+    def test_known_and_unknown_addresses_run_the_same_statements(self, jane, path, field, more):
         def statements(email):
             with CaptureQueriesContext(connection) as captured:
                 Client().post(path, {field: email, **more})
@@ -473,7 +473,7 @@ class TestNobodyLearnsWhoIsKnown:
 
         assert statements(EMAIL) == statements("june@example.org")
 
-    def test_a_hash_is_computed_for_an_address_that_is_known_too(self, jane, settings):
+    def test_sign_up_with_a_known_address_computes_a_hash(self, jane, settings):
         from tests.identity.test_log_in_limits import CountingHasher
 
         settings.PASSWORD_HASHERS = ["tests.identity.test_log_in_limits.CountingHasher"]
@@ -484,7 +484,7 @@ class TestNobodyLearnsWhoIsKnown:
             counts.append(CountingHasher.count - before)
         assert counts[0] == counts[1] == 1
 
-    def test_sign_ups_and_mails_of_an_address_are_counted(self, jane):
+    def test_sign_ups_and_mails_of_an_address_are_rate_limited(self, jane):
         answers = [sign_up(email=f"x{number}@example.org").status_code for number in range(20)]
         assert answers[-1] == 429, "one of them is jane's"
         asked = [Client().post("/account/password/forgot", {"email": EMAIL}).status_code for _ in range(12)]
@@ -500,12 +500,12 @@ class TestInvitations:
         invite(actor=Actor.system("test"), email=EMAIL, role="partner", now=timezone.now())
         return f"/account/invitation/{token_of()}"
 
-    def test_without_one_nobody_signs_up(self):
+    def test_sign_up_without_an_invitation_is_rejected(self):
         page = sign_up()
         assert b"By invitation" in page.content
         assert not User.objects.exists()
 
-    def test_an_invitation_makes_one_account_with_a_confirmed_address(self):
+    def test_an_invitation_creates_one_account_with_a_confirmed_address(self):
         path, browser = self.link(), Client()
         assert EMAIL in browser.get(path).content.decode()
         assert not OneTimeLink.objects.filter(used_at__isnull=False).exists()
@@ -518,7 +518,7 @@ class TestInvitations:
         assert again.get(path).status_code == again.post(path).status_code == 410
         assert b"By invitation" in sign_up(again, "other@example.org").content
 
-    def test_of_two_who_take_it_up_at_once_one_is_told_that_it_has_ended(self, monkeypatch):
+    def test_second_of_two_concurrent_sign_ups_with_an_invitation_is_410(self, monkeypatch):
         path, browser = self.link(), Client()
         browser.post(path)
         taken = AccountAdapter.generate_unique_username
@@ -531,7 +531,7 @@ class TestInvitations:
         assert sign_up(browser).status_code == 410
         assert not User.objects.exists()
 
-    def test_an_invitation_rejects_another_address(self):
+    def test_an_invitation_rejects_sign_up_with_another_address(self):
         path, browser = self.link(), Client()
         browser.post(path)
         assert "for another address" in sign_up(browser, "other@example.org").content.decode()
@@ -556,7 +556,7 @@ class TestInvitations:
         assert b"By invitation" in sign_up(browser).content
         assert Client().get(path).status_code == 410
 
-    def test_closed_is_closed(self, settings):
+    def test_closed_sign_up_rejects_an_invitation(self, settings):
         path, browser = self.link(), Client()
         browser.post(path)
         settings.SIGN_UP = "closed"
@@ -564,7 +564,7 @@ class TestInvitations:
         assert not User.objects.exists()
 
 
-def test_the_back_office_leads_to_the_same_page(user):
+def test_the_back_office_redirects_to_the_account_log_in(user):
     answer = Client().get("/admin/", follow=True)
     assert answer.redirect_chain[-1][0] == "/account/login?next=/admin/"
     UserFactory(username="boss", is_staff=True, is_superuser=True)
@@ -574,7 +574,7 @@ def test_the_back_office_leads_to_the_same_page(user):
     assert stranger.get("/admin/", follow=True).status_code == 403
 
 
-def test_every_page_is_in_our_words():
+def test_every_account_page_uses_our_own_template():
     for pattern in urls.urlpatterns:
         name = getattr(getattr(pattern.callback, "view_class", None), "template_name", None)
         if name is not None:

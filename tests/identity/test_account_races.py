@@ -1,4 +1,4 @@
-"""What several ask for at once: one account for one external id, twenty keys, one acceptance."""
+"""Concurrent requests: one account per external id, at most twenty keys, one acceptance of an invitation."""
 
 import pytest
 from django.utils import timezone
@@ -19,7 +19,7 @@ from tests.identity.test_managed_accounts import made_partner
 from tests.races import at_once
 
 
-def test_concurrent_requests_for_an_external_id_make_one_account(committed):
+def test_concurrent_requests_for_an_external_id_create_one_account(committed):
     actor = Actor(made_partner(), "jwt:x")
 
     def make():
@@ -29,7 +29,7 @@ def test_concurrent_requests_for_an_external_id_make_one_account(committed):
     assert (ManagedAccount.objects.count(), User.objects.count()) == (1, 2)
 
 
-def test_the_twentieth_key_is_made_once(committed):
+def test_concurrent_requests_create_the_twentieth_key_once(committed):
     user = UserFactory()
     for _ in range(KEYS_MAX - 1):
         issue(user)
@@ -60,14 +60,14 @@ def test_an_invitation_is_accepted_once(committed):
 
 
 def to_claim(number=0):
-    """A partner, an account that it made, and the token of the mailed link."""
+    """A partner, an account that it created, and the token of the mailed claim link."""
     actor = Actor(made_partner(), "jwt:x")
     facts = {"external_id": "c-1", "email": f"person{number}@example.org", "name": None, "now": timezone.now()}
     account, _ = make_account(actor, **facts)
     return actor, account, token_of("claim")
 
 
-def test_an_account_that_was_claimed_meanwhile_is_not_disabled(db, monkeypatch):
+def test_an_account_claimed_during_a_disable_request_is_not_disabled(db, monkeypatch):
     actor, account, token = to_claim()
     load = managed.load_account
 
@@ -108,7 +108,7 @@ def test_concurrent_claim_and_disable_are_serialized():
         assert (account.claimed_at is not None, account.user.is_active) == (is_claimed, is_claimed)
 
 
-def test_no_token_is_issued_once_the_access_has_ended(db, monkeypatch):
+def test_no_token_is_issued_if_access_ends_during_the_request(db, monkeypatch):
     actor, account, _ = to_claim()
     load = managed.load_account
 

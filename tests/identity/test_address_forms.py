@@ -1,4 +1,4 @@
-"""Email addresses are compared in lower case, with the domain in the ASCII form of IDNA 2008, wherever they count."""
+"""Email addresses are compared in lower case, with the domain in the ASCII form of IDNA 2008, everywhere."""
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -19,7 +19,7 @@ from tests.identity.test_managed_accounts import made, partner, shop  # noqa: F4
 pytestmark = pytest.mark.django_db
 UNICODE, ASCII, OTHER = "Jane@Stra\u00dfe.de", "jane@xn--strae-oqa.de", "jane@strasse.de"
 
-# Domains of Unicode's IdnaTestV2, of the registries' examples, and of what phones' keyboards write.
+# Domains from Unicode's IdnaTestV2, from the registries' examples, and as phone keyboards write them.
 NORMALIZED = [
     ("fa\u00df.de", "xn--fa-hia.de"), ("\u03b2\u03cc\u03bb\u03bf\u03c2.com", "xn--nxasmm1c.com"),
     ("\u0646\u0627\u0645\u0647\u200c\u0627\u06cc.com", "xn--mgba3gch31f060k.com"),
@@ -41,12 +41,12 @@ def test_a_domain_is_compared_by_idna_2008(domain, ascii_form):
     "jane@\u200dx.com", "jane@a\u0300\u200cb.com", "jane@1.2.3.4", "jane@[1.2.3.4]", f"jane@{'a' * 64}.com",
     "jane@x\u00b7y.com", "jane@localhost",
 ])  # fmt: skip
-def test_an_address_that_no_mail_reaches_is_refused(address):
+def test_an_undeliverable_address_is_rejected(address):
     with pytest.raises(ValidationError):
         normalize(address)
 
 
-def test_an_address_is_owned_in_every_form_and_anothers_is_not():
+def test_account_owns_its_address_in_every_form():
     person = person_with(UNICODE)
     assert person.email == ASCII
     assert (owns(person, UNICODE), owns(person, ASCII), owns(person, OTHER)) == (True, True, False)
@@ -55,7 +55,7 @@ def test_an_address_is_owned_in_every_form_and_anothers_is_not():
     assert (is_named(older, ASCII), is_named(older, OTHER)) == (True, False)
 
 
-def test_an_invitation_is_accepted_in_every_form_of_its_address_alone(operator):  # noqa: F811
+def test_an_invitation_accepts_every_form_of_its_address_and_no_other(operator):  # noqa: F811
     _shown, token = invited(operator, email=UNICODE)
     invitation = Invitation.objects.get()
     invitation.email = "jane@stra\u00dfe.de"  # as an older version stored it
@@ -65,7 +65,7 @@ def test_an_invitation_is_accepted_in_every_form_of_its_address_alone(operator):
     assert accept(token, person_with(ASCII), timezone.now()).email == "jane@stra\u00dfe.de"
 
 
-def test_a_link_is_used_in_every_form_of_its_address_alone():
+def test_a_link_accepts_every_form_of_its_address_and_no_other():
     now = timezone.now()
     facts = {"lasts": Invitation.VALID_FOR, "now": now}
     with pytest.raises(LinkEnded):
@@ -82,13 +82,13 @@ def test_a_customer_is_not_mailed_again_for_another_form_of_the_address(shop):  
     assert OutgoingMail.objects.count() == 2
 
 
-def test_the_limit_of_a_recipient_counts_every_form_of_the_address(settings):
+def test_the_mail_limit_of_a_recipient_counts_every_form_of_the_address(settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "mail_recipient": 1}
     sent = [queue_mail(address, "claim", {}, now=timezone.now()) for address in (UNICODE, ASCII, OTHER)]
     assert [mail is not None for mail in sent] == [True, False, True]
 
 
-def test_an_operators_account_is_stored_with_the_compared_form():
+def test_account_created_by_an_operator_stores_the_compared_form():
     for number, email in enumerate((UNICODE, ASCII)):
         assert run_json("create_user", "jane", "--password", PASSWORD, "--email", email)["created"] is (number == 0)
     assert User.objects.get().email == ASCII

@@ -1,4 +1,4 @@
-"""POST /v1/auth/refresh: one use, what a second use means, and retries with an Idempotency-Key."""
+"""POST /v1/auth/refresh: a token works once, a second use ends the log-in, and retries need an Idempotency-Key."""
 
 from datetime import timedelta
 from functools import partial
@@ -21,7 +21,7 @@ KEY = "0192b3c4-d5e6-7f80-9a1b-2c3d4e5f6a7b"
 
 @pytest.fixture
 def pair(user):
-    """A log-in of `user`."""
+    """The tokens of a log-in of `user`."""
     return tokens.start_family(user=user, now=timezone.now())
 
 
@@ -48,7 +48,7 @@ def logged_out(user):
 
 @pytest.mark.django_db
 class TestRefreshing:
-    def test_a_refresh_returns_a_new_pair(self, pair, user):
+    def test_a_refresh_returns_a_new_pair_of_tokens(self, pair, user):
         response = refresh(pair.refresh_token)
         assert response.status_code == 200
         body = response.json()
@@ -57,7 +57,7 @@ class TestRefreshing:
         assert ApiClient(bearer=body["access_token"]).read("/auth/me").json()["id"] == user.pk
         assert refresh(body["refresh_token"]).status_code == 200
 
-    def test_a_second_use_ends_the_whole_log_in(self, pair):
+    def test_second_use_of_a_refresh_token_ends_the_log_in(self, pair):
         fresh = refresh(pair.refresh_token).json()
         assert_error(refresh(pair.refresh_token), 401, "E2002")
         assert_error(refresh(fresh["refresh_token"]), 401, "E2002")
@@ -65,25 +65,25 @@ class TestRefreshing:
         for token in (pair.access_token, fresh["access_token"]):
             assert_error(ApiClient(bearer=token).read("/auth/me"), 401, "E2002")
 
-    def test_a_second_use_leaves_other_log_ins_alone(self, pair, user):
+    def test_second_use_of_a_refresh_token_does_not_end_other_log_ins(self, pair, user):
         other = tokens.start_family(user=user, now=timezone.now())
         refresh(pair.refresh_token)
         refresh(pair.refresh_token)
         assert refresh(other.refresh_token).status_code == 200
 
-    def test_an_unknown_token_is_refused(self):
+    def test_an_unknown_refresh_token_is_rejected(self):
         for text in ("rt_unknown", "x", "\u0661", "a" * 512):
             assert_error(refresh(text), 401, "E2002")
 
     @pytest.mark.parametrize("key", [None, KEY])
     @pytest.mark.parametrize("end", [disabled, password_changed, logged_out])
-    def test_an_ended_log_in_is_neither_refreshed_nor_replayed(self, pair, user, end, key):
+    def test_refresh_and_replay_after_the_end_of_the_log_in_are_rejected(self, pair, user, end, key):
         if key:
             refresh(pair.refresh_token, key=key)
         end(user)
         assert_error(refresh(pair.refresh_token, key=key), 401, "E2002")
 
-    def test_an_expired_token_is_refused(self, pair):
+    def test_an_expired_refresh_token_is_rejected(self, pair):
         RefreshToken.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
         assert_error(refresh(pair.refresh_token), 401, "E2002")
         assert not TokenFamily.objects.filter(revoked_at__isnull=False).exists()
@@ -91,7 +91,7 @@ class TestRefreshing:
 
 @pytest.mark.django_db
 class TestRetryWithItsKey:
-    def test_a_retry_gets_the_same_tokens(self, pair, user):
+    def test_a_retry_with_the_same_key_returns_the_same_tokens(self, pair, user):
         first = refresh(pair.refresh_token, key=KEY)
         for spelling in (KEY, KEY.upper(), f'"{KEY}"'):
             again = refresh(pair.refresh_token, key=spelling)
@@ -102,21 +102,21 @@ class TestRetryWithItsKey:
         assert ApiClient(bearer=again.json()["access_token"]).read("/auth/me").json()["id"] == user.pk
         assert refresh(again.json()["refresh_token"]).status_code == 200
 
-    def test_the_stored_tokens_are_encrypted(self, pair):
+    def test_tokens_stored_for_retries_are_encrypted(self, pair):
         first = refresh(pair.refresh_token, key=KEY).json()
         record = IdempotencyRecord.objects.get()
         assert bytes(record.body).startswith((b"gAAAA", b"b1."))
         for token in (first["access_token"], first["refresh_token"]):
             assert token.encode() not in bytes(record.body)
 
-    def test_another_key_is_a_second_use(self, pair):
+    def test_a_retry_with_another_key_is_a_second_use(self, pair):
         fresh = refresh(pair.refresh_token, key=KEY).json()
         for options in ({"key": True}, {}):
             assert_error(refresh(pair.refresh_token, **options), 401, "E2002")
             assert_error(refresh(fresh["refresh_token"]), 401, "E2002")
         assert_error(refresh(pair.refresh_token, key=KEY), 401, "E2002")
 
-    def test_a_first_use_without_a_key_is_never_repeated(self, pair):
+    def test_a_refresh_without_a_key_cannot_be_retried_with_a_key(self, pair):
         refresh(pair.refresh_token)
         assert_error(refresh(pair.refresh_token, key=KEY), 401, "E2002")
         assert TokenFamily.objects.filter(revoked_at__isnull=True).count() == 0
@@ -136,25 +136,25 @@ class TestRetryWithItsKey:
         assert_error(refresh(pair.refresh_token, key=KEY), 401, "E2002")
         assert_error(refresh(fresh["refresh_token"]), 401, "E2002")
 
-    def test_a_key_serves_one_refresh_token(self, pair, user):
+    def test_a_key_used_for_another_refresh_token_is_rejected(self, pair, user):
         other = tokens.start_family(user=user, now=timezone.now())
         refresh(pair.refresh_token, key=KEY)
         assert_error(refresh(other.refresh_token, key=KEY), 422, "E1010")
         assert refresh(other.refresh_token).status_code == 200, "it was not used"
 
-    def test_a_key_of_another_operation_is_refused(self, api, user, pair):
+    def test_a_key_used_for_another_operation_is_rejected(self, api, user, pair):
         api.send("/api-keys", {"name": "shop"}, key=KEY)
         assert_error(refresh(pair.refresh_token, key=KEY), 422, "E1010")
         assert refresh(pair.refresh_token, key=True).status_code == 200
 
-    def test_another_accounts_key_is_another_key(self, pair, stranger):
+    def test_two_accounts_can_refresh_with_the_same_key(self, pair, stranger):
         other = tokens.start_family(user=stranger, now=timezone.now())
         first, second = (refresh(one.refresh_token, key=KEY) for one in (pair, other))
         assert (first.status_code, second.status_code) == (200, 200)
         assert "Idempotent-Replayed" not in second.headers
         assert first.json()["refresh_token"] != second.json()["refresh_token"]
 
-    def test_a_malformed_key_uses_nothing(self, pair):
+    def test_a_malformed_key_does_not_use_the_refresh_token(self, pair):
         for key in ("", "1", "x" * 300, KEY[:-1], f"{KEY},{KEY}", "\u00e9"):
             assert_error(refresh(pair.refresh_token, key=key.encode().decode("latin-1")), 400, "E1008")
         assert refresh(pair.refresh_token).status_code == 200
@@ -164,7 +164,7 @@ class TestRetryWithItsKey:
             assert_error(refresh(text, key=KEY), 401, "E2002")
         assert IdempotencyRecord.objects.count() == 0
 
-    def test_a_refusal_for_a_new_authenticator_is_not_stored(self, pair, user):
+    def test_rejection_because_of_a_new_authenticator_is_not_stored(self, pair, user):
         device = authenticator_of(user)
         assert_error(refresh(pair.refresh_token, key=KEY), 401, "E2002")
         assert IdempotencyRecord.objects.count() == 0
@@ -172,7 +172,7 @@ class TestRetryWithItsKey:
         assert refresh(pair.refresh_token, key=KEY).status_code == 200
 
 
-def test_eight_concurrent_retries_with_one_key_give_one_pair(committed, needs_postgresql):
+def test_eight_concurrent_retries_with_one_key_return_one_pair(committed, needs_postgresql):
     for number in range(5):
         pair = tokens.start_family(user=UserFactory(), now=timezone.now())
         key = f"0192b3c4-d5e6-7f80-9a1b-2c3d4e5f6a{number:02}"
@@ -185,7 +185,7 @@ def test_eight_concurrent_retries_with_one_key_give_one_pair(committed, needs_po
         assert refresh(again.json()["refresh_token"]).status_code == 200
 
 
-def test_eight_concurrent_uses_end_the_log_in(committed, needs_postgresql):
+def test_eight_concurrent_uses_of_a_refresh_token_end_the_log_in(committed, needs_postgresql):
     for _ in range(5):
         pair = tokens.start_family(user=UserFactory(), now=timezone.now())
         answers = at_once(*[partial(refresh, pair.refresh_token)] * 8)

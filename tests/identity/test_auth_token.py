@@ -1,4 +1,4 @@
-"""Log-ins by name and password, what a token says of its caller, and its end: /v1/auth/token, /me and /revoke."""
+"""Log-in by user name and password, `GET /v1/auth/me`, and revocation: /v1/auth/token, /me and /revoke."""
 
 import jwt
 import pytest
@@ -25,7 +25,7 @@ PATH = "/auth/token"
 
 @pytest.fixture
 def hashed(settings, user):
-    """Return how many hashes were computed since the test began."""
+    """Return a function that returns how many hashes were computed since the test began."""
     settings.PASSWORD_HASHERS = ["tests.identity.test_log_in_limits.CountingHasher"]
     user.set_password(PASSWORD)
     user.save()
@@ -35,12 +35,12 @@ def hashed(settings, user):
 
 @pytest.fixture(autouse=True)
 def _one_window(monkeypatch):
-    """Stay inside one minute, wherever the clock is."""
+    """Stop the clock, so that all requests of a test fall into the same minute."""
     stop_clock(monkeypatch, "config.api.rate_limits", 1_800_000_010.0)
 
 
 def log_in(client, username, password=PASSWORD):
-    """Ask for tokens."""
+    """Request tokens."""
     return client.send(PATH, {"username": username, "password": password})
 
 
@@ -63,24 +63,24 @@ def test_a_staff_members_token_has_the_staff_claim(anonymous, db):
     assert jwt.decode(token, options={"verify_signature": False})["staff"] is True
 
 
-def test_a_wrong_password_and_an_unknown_user_look_alike(anonymous, user):
+def test_a_wrong_password_and_an_unknown_user_get_the_same_response(anonymous, user):
     wrong = assert_error(log_in(anonymous, user.username, "wrong"), 401, "E2001")
     unknown = assert_error(log_in(anonymous, "nobody"), 401, "E2001")
     assert wrong["message"] == unknown["message"]
 
 
-def test_a_disabled_user_is_refused(anonymous, user):
+def test_log_in_of_a_disabled_user_is_rejected(anonymous, user):
     user.is_active = False
     user.save(update_fields=["is_active"])
     assert_error(log_in(anonymous, user.username), 401, "E2001")
 
 
 @pytest.mark.parametrize("username", ["a" * 255, "ß" * 255, "'; DROP TABLE identity_user; --", "\u202e", "😀" * 100])
-def test_an_odd_user_name_is_only_unknown(anonymous, username):
+def test_a_malformed_user_name_gets_the_response_of_an_unknown_user(anonymous, username):
     assert_error(log_in(anonymous, username), 401, "E2001")
 
 
-def test_after_ten_failures_a_name_waits_for_the_next_quarter_of_an_hour(anonymous, user, stranger, monkeypatch):
+def test_ten_failures_lock_a_user_name_until_the_next_quarter_hour(anonymous, user, stranger, monkeypatch):
     for _ in range(10):
         assert_error(log_in(anonymous, user.username, "wrong"), 401, "E2001")
     refused = log_in(anonymous, user.username)
@@ -125,14 +125,14 @@ def test_denormalized_password_costs_the_same_for_an_unknown_name(anonymous, use
 
 
 @pytest.mark.parametrize("password", ["short", "x" * 4_097, "xxxxxxxx\0yyyy", "e\u0301" * 5, "abcdefgh\ud800ij"])
-def test_unusable_password_is_refused_by_every_door(password):
-    """Pages and commands validate alike; the API accepts no password that they refuse for its length."""
+def test_unusable_password_is_rejected_by_pages_commands_and_api(password):
+    """Pages and commands validate alike; the API accepts no password that they reject for its length."""
     with pytest.raises(ValidationError):
         validate_password(password)
 
 
 class TestSecondFactor:
-    """`otp`: a code of the person's authenticator, good once."""
+    """`otp` is a code of the user's authenticator, and works once."""
 
     @pytest.fixture
     def device(self, user):
@@ -142,12 +142,12 @@ class TestSecondFactor:
         return client.send(PATH, {"username": user.username, "password": password, "otp": otp})
 
     def methods(self, answer):
-        """Return how the token says that its owner logged in (RFC 8176)."""
+        """Return the authentication methods in the token's `amr` claim (RFC 8176)."""
         token = answer.json()["access_token"]
         return jwt.decode(token, options={"verify_signature": False})["amr"]
 
     @pytest.mark.parametrize("spelling", ["{}{}", "{} {}"])
-    def test_the_token_and_what_is_refreshed_from_it_say_so(self, anonymous, user, device, spelling):
+    def test_tokens_and_refreshed_tokens_list_otp_as_a_method(self, anonymous, user, device, spelling):
         code = code_of()
         first = self.ask(anonymous, user, spelling.format(code[:3], code[3:]))
         assert self.methods(first) == ["pwd", "otp"]
@@ -158,7 +158,7 @@ class TestSecondFactor:
     def test_wrong_or_missing_code_looks_like_a_wrong_password_and_costs_the_same(
         self, anonymous, user, device, hashed, otp
     ):
-        """The response, the hashes and the statements are those of an unknown name."""
+        """The response, the hashes and the statements are those for an unknown name."""
         code = {None: None, "wrong": wrong_code(), "recovery code": "00000-00000"}[otp]
         outcomes = []
         for username, password in ((user.username, PASSWORD), (user.username, "wrong"), ("nobody", PASSWORD)):
@@ -170,41 +170,41 @@ class TestSecondFactor:
         assert outcomes[0] == outcomes[1] == outcomes[2]
         assert outcomes[0][1] == 1
 
-    def test_a_code_is_good_once(self, anonymous, user, device):
+    def test_a_code_of_an_authenticator_works_once(self, anonymous, user, device):
         code = code_of()
         assert self.ask(anonymous, user, code).status_code == 200
         assert_error(self.ask(anonymous, user, code), 401, "E2001")
 
     @pytest.mark.parametrize("kind", ["code of the app", "recovery code"])
-    def test_wrong_codes_are_counted_like_wrong_passwords(self, anonymous, user, device, kind):
+    def test_wrong_codes_count_toward_the_limit_of_wrong_passwords(self, anonymous, user, device, kind):
         recovery_code = recovery_codes_of(user)[0]
         wrong, right = (wrong_code(), code_of()) if kind == "code of the app" else ("00000-00000", recovery_code)
         answers = [self.ask(anonymous, user, wrong).status_code for _ in range(11)]
         assert answers == [401] * 10 + [429]
         assert self.ask(anonymous, user, right).status_code == 429
 
-    def test_a_wrong_password_does_not_use_up_the_code(self, anonymous, user, device):
+    def test_a_log_in_with_a_wrong_password_does_not_use_the_code(self, anonymous, user, device):
         assert_error(self.ask(anonymous, user, code_of(), password="wrong"), 401, "E2001")
         assert self.ask(anonymous, user, code_of()).status_code == 200
 
     @pytest.mark.parametrize(("steps", "status"), [(-1, 200), (1, 200), (-10, 401)])
-    def test_the_clocks_may_be_one_step_apart(self, anonymous, user, device, steps, status):
+    def test_codes_of_a_clock_one_step_off_are_accepted(self, anonymous, user, device, steps, status):
         assert self.ask(anonymous, user, code_of(steps=steps)).status_code == status
 
     @pytest.mark.parametrize("spelling", ["{}{}", "{} {}", "{}-{}"])
-    def test_a_recovery_code_is_good_once_too(self, anonymous, user, device, spelling):
+    def test_a_recovery_code_works_once(self, anonymous, user, device, spelling):
         code = recovery_codes_of(user)[3]
         assert self.methods(self.ask(anonymous, user, spelling.format(*code.lower().split("-")))) == ["pwd", "otp"]
         assert_error(self.ask(anonymous, user, code), 401, "E2001")
 
-    def test_somebody_without_an_authenticator_has_no_code(self, anonymous, user):
+    def test_a_code_of_an_account_without_an_authenticator_is_rejected(self, anonymous, user):
         assert_error(self.ask(anonymous, user, "123456"), 401, "E2001")
 
     def test_a_malformed_code_is_400(self, anonymous, user, device):
         for otp in ("", "12345", "1234567", "abcdef", "UUUUU-UUUUU", "\uff11" * 6):
             assert_error(self.ask(anonymous, user, otp), 400, "E1001")
 
-    def test_an_authenticator_that_is_taken_away_ends_its_log_ins(self, anonymous, user, device):
+    def test_removal_of_an_authenticator_ends_its_log_ins(self, anonymous, user, device):
         with_it = self.ask(anonymous, user, code_of()).json()
         device.delete()
         authentication.forget_credentials()
@@ -224,7 +224,7 @@ def test_me_returns_the_account(db):
     }  # fmt: skip
 
 
-def test_an_app_gets_the_id_and_its_scopes_only(db):
+def test_me_returns_only_id_and_scopes_to_an_app(db):
     user = UserFactory(username="ada", email="ada@example.org", is_staff=True)
     user.groups.set(Group.objects.filter(name="Reviewer"))
     client, secret = make_client()
@@ -251,6 +251,6 @@ def test_revoke_ends_the_log_in_within_five_seconds(anonymous, user, monkeypatch
 
 
 @pytest.mark.parametrize("text", ["unknown", "rt_" + "x" * 43])
-def test_an_unknown_token_is_accepted(anonymous, text):
+def test_revoke_accepts_an_unknown_token(anonymous, text):
     response = anonymous.send(REVOKE, {"refresh_token": text})
     assert (response.status_code, response.json()) == (200, {})

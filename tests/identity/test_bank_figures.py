@@ -1,4 +1,4 @@
-"""Money in and out of a person's accounts, and their balances, as facts have them."""
+"""Bank figures: income and spending of an applicant's accounts, and their balances, as facts for scoring."""
 
 from datetime import date, timedelta
 from itertools import count
@@ -39,7 +39,7 @@ def bank(user, item="item", **columns):
 
 
 def booking(user, cents, day, account_id="a", *, item="item", **columns):
-    """Let the bank have reported a booking that the person approved; positive cents left the account."""
+    """Stage and approve a booking reported by the bank; positive cents left the account."""
     known = {"currency": "USD", "from_provider": True, **columns}
     BankTransaction.objects.create(
         user=user, transaction_id=str(next(_numbers)), account_id=account_id, item_id=item, amount_cents=cents,
@@ -74,23 +74,23 @@ class TestFlows:
         assert (read.income_monthly_cents, read.spending_monthly_cents) == (150_000, 15_000)
         assert (read.months_covered, read.as_of) == (2, date(2026, 6, 2))
 
-    def test_all_figures_cost_two_statements(self, linked, django_assert_num_queries):
+    def test_bank_figures_need_two_statements(self, linked, django_assert_num_queries):
         booking(linked, -100_000, date(2026, 4, 1))
         with django_assert_num_queries(2):
             values(linked)
 
-    def test_less_than_a_complete_month_is_missing(self, user):
+    def test_figures_are_missing_without_a_complete_month(self, user):
         bank(user)
         account(user)
         bank(user, "other", transactions_since=date(2026, 4, 2))
         account(user, "b", item="other")
         bank(user, "third", transactions_since=date(2026, 2, 27))
         account(user, "c", item="third")
-        read = figures(user)  # the days of all three are 2 April to 27 May
+        read = figures(user)  # the three items share 2 April to 27 May
         assert (read.months_covered, read.income_monthly_cents, read.gap) == (None, None, "")
         assert read.as_of == date(2026, 5, 27)
 
-    def test_debts_claims_and_other_people_do_not_count(self, linked, stranger):
+    def test_flows_exclude_credit_cards_claimed_bookings_and_other_users(self, linked, stranger):
         booking(linked, -100_000, date(2026, 4, 1))
         account(linked, "card", type="credit")
         booking(linked, 70_000, date(2026, 4, 2), "card")
@@ -99,21 +99,21 @@ class TestFlows:
         read = figures(linked)
         assert (read.income_monthly_cents, read.spending_monthly_cents) == (50_000, 0)
 
-    def test_the_payment_of_a_card_is_spending(self, linked):
+    def test_payment_of_a_credit_card_counts_as_spending(self, linked):
         account(linked, "card", type="credit")
         booking(linked, 70_000, date(2026, 4, 1))
         booking(linked, -70_000, date(2026, 4, 1), "card")
         assert figures(linked).spending_monthly_cents == 35_000
 
     @pytest.mark.parametrize(("days", "is_left_out"), [(-4, False), (-3, True), (0, True), (3, True), (4, False)])
-    def test_internal_transfer_is_left_out_within_three_days(self, linked, days, is_left_out):
+    def test_internal_transfer_within_three_days_is_excluded(self, linked, days, is_left_out):
         account(linked, "b")
         booking(linked, 40_000, date(2026, 4, 15))
         booking(linked, -40_000, date(2026, 4, 15) + timedelta(days=days), "b")
         read = figures(linked)
         assert (read.income_monthly_cents, read.spending_monthly_cents) == ((0, 0) if is_left_out else (20_000, 20_000))
 
-    def test_internal_transfer_across_the_end_of_a_month_is_left_out(self, linked):
+    def test_internal_transfer_across_the_end_of_a_month_is_excluded(self, linked):
         account(linked, "b")
         booking(linked, 40_000, date(2026, 5, 31))
         booking(linked, -40_000, date(2026, 6, 1), "b")
@@ -129,19 +129,19 @@ class TestMissing:
     def everything_is_missing(self, user):
         return set(values(user).values()) == {None}
 
-    def test_without_an_account(self, user):
+    def test_figures_are_missing_without_an_account(self, user):
         bank(user)
         assert self.everything_is_missing(user)
         assert figures(user).balance_cents is None
 
     @pytest.mark.parametrize("other", [{"currency": "EUR"}, {"currency": None}])
-    def test_foreign_currency_of_an_account(self, linked, other):
+    def test_figures_are_missing_for_an_account_in_another_currency(self, linked, other):
         account(linked, "b", **other)
         assert self.everything_is_missing(linked)
         assert figures(linked).balance_cents is None
 
     @pytest.mark.parametrize("currency", ["EUR", None])
-    def test_foreign_currency_of_a_booking(self, linked, currency):
+    def test_figures_are_missing_for_a_booking_in_another_currency(self, linked, currency):
         booking(linked, -100, date(2026, 4, 1), currency=currency)
         assert self.everything_is_missing(linked)
 
@@ -149,18 +149,18 @@ class TestMissing:
         {"transactions_since": None}, {"transactions_staged": 2}, {"unlinked_at": NOW},
         {"transactions_since": SINCE - timedelta(days=90)},
     ])  # fmt: skip
-    def test_bookings_that_are_not_held(self, linked, columns):
+    def test_figures_are_missing_for_items_without_staged_bookings(self, linked, columns):
         booking(linked, -100, date(2026, 4, 1))
         assert not self.everything_is_missing(linked)
         bank(linked, "other", **columns)
         account(linked, "b", item="other")
         assert self.everything_is_missing(linked)
 
-    def test_account_whose_item_is_unknown(self, linked):
+    def test_figures_are_missing_for_an_account_of_an_unknown_item(self, linked):
         account(linked, "b", item=None)
         assert self.everything_is_missing(linked)
 
-    def test_bookings_of_before_are_not_those_that_were_staged(self, user):
+    def test_bookings_before_the_staged_period_do_not_replace_staged_bookings(self, user):
         bank(user, transactions_staged=1)
         account(user)
         booking(user, -100, SINCE - timedelta(days=1))
@@ -168,7 +168,7 @@ class TestMissing:
         booking(user, -100, SINCE)
         assert figures(user).months_covered == 2
 
-    def test_a_dead_bank_tells_of_its_days(self, user):
+    def test_an_item_that_is_gone_counts_up_to_its_last_day(self, user):
         bank(user, gone_at=NOW)
         account(user)
         assert figures(user).as_of == UNTIL - timedelta(days=1)
@@ -177,7 +177,7 @@ class TestMissing:
 class TestSameAccountTwice:
     same = {"institution_id": "ins_1", "mask": "1234"}
 
-    def test_counts_once(self, user):
+    def test_an_account_linked_twice_counts_once(self, user):
         for item, account_id in (("item", "a"), ("again", "b")):
             bank(user, item)
             account(user, account_id, item=item, **self.same)
@@ -187,7 +187,7 @@ class TestSameAccountTwice:
         assert (read.income_monthly_cents, read.spending_monthly_cents) == (50_000, 30_000)
         assert read.balance_cents == 100_000
 
-    def test_days_of_the_older_item_do_not_narrow_the_window(self, user):
+    def test_period_of_an_older_item_does_not_narrow_the_window(self, user):
         bank(user, "old", transactions_since=SINCE - timedelta(days=200))
         account(user, "old", item="old", **self.same)
         bank(user)
@@ -196,14 +196,14 @@ class TestSameAccountTwice:
 
 
 class TestBalances:
-    def test_are_computed_backwards_from_the_current_one(self, linked):
+    def test_balances_are_computed_backwards_from_the_current_balance(self, linked):
         booking(linked, 30_000, UNTIL - timedelta(days=1))
         booking(linked, -150_000, UNTIL - timedelta(days=3))
         read = figures(linked)  # 130,000 before the last day, -20,000 before the third last
         assert read.lowest_balance_cents == -20_000
         assert read.overdrawn_days == 87
 
-    def test_a_balance_of_before_is_carried_on(self, user):
+    def test_an_older_balance_is_carried_forward_with_its_bookings(self, user):
         bank(user)
         account(user, balance_on=UNTIL - timedelta(days=2))
         booking(user, 130_000, UNTIL - timedelta(days=1))
@@ -214,18 +214,18 @@ class TestBalances:
         {"balance_on": None}, {"current_cents": None}, {"balance_on": UNTIL + timedelta(days=1)},
         {"balance_on": SINCE - timedelta(days=1)},
     ])  # fmt: skip
-    def test_a_balance_of_an_unknown_day_is_missing(self, user, columns):
+    def test_balance_figures_are_missing_for_a_balance_without_a_day(self, user, columns):
         bank(user)
         account(user, **columns)
         read = figures(user)
         assert (read.lowest_balance_cents, read.overdrawn_days, read.months_covered) == (None, None, 2)
 
-    def test_an_account_below_zero_counts_although_all_together_are_not(self, linked):
+    def test_a_negative_account_counts_as_overdrawn_despite_a_positive_total(self, linked):
         account(linked, "b", current_cents=-1)
         read = figures(linked)
         assert (read.lowest_balance_cents, read.overdrawn_days) == (99_999, 90)
 
-    def test_fewer_than_ninety_days_in_common_are_missing(self, linked):
+    def test_balance_figures_are_missing_below_ninety_common_days(self, linked):
         bank(linked, "other", transactions_since=SINCE - timedelta(days=1))
         account(linked, "b", item="other")
         read = figures(linked)
@@ -264,14 +264,14 @@ BOOKINGS = st.lists(
 
 @given(bookings=BOOKINGS)
 @examples(500)
-def test_what_is_left_out_are_whole_transfers_and_none_remains(bookings):
+def test_exclusion_removes_every_complete_transfer_and_nothing_else(bookings):
     left = without_transfers(bookings)
     assert sum(row.cents for row in left) == sum(row.cents for row in bookings)
     remaining = list(left)
     for row in bookings:
         if row in remaining:
             remaining.remove(row)
-    assert not remaining  # nothing is invented
+    assert not remaining  # nothing was invented
     for paid in left:
         for received in left:
             is_pair = paid.cents > 0 and paid.cents == -received.cents and paid.account_id != received.account_id

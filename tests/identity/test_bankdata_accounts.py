@@ -36,7 +36,7 @@ def test_accounts_of_an_item_are_listed(api, user):
     assert [one["limit_cents"] for one in shown["accounts"]] == [None, None, 500_000]
 
 
-def test_the_same_public_token_gives_the_same_accounts_everywhere(api, user):
+def test_the_same_public_token_returns_the_same_accounts_everywhere(api, user):
     item_id = exchange(api, user, "public-sandbox-same").json()["item_id"]
     assert item_id == f"item-sandbox-{sha256(b'public-sandbox-same').hexdigest()[:24]}"
     shown = read(api, user).json()["accounts"]
@@ -46,23 +46,23 @@ def test_the_same_public_token_gives_the_same_accounts_everywhere(api, user):
     assert read(api, user).json()["accounts"] == shown
 
 
-def test_without_a_linked_item_there_is_nothing(api, user):
+def test_accounts_without_a_linked_item_are_404(api, user):
     assert_error(read(api, user), 404, "E4008")
 
 
-def test_the_demo_token_always_works(api, user):
+def test_the_demo_access_token_always_works(api, user):
     shown = read(api, user, "?access_token=access-sandbox-demo").json()
     assert (shown["item_ids"], shown["total"]) == (["item-sandbox-demo"], 3)
 
 
-def test_a_token_replaces_the_stored_ones(api, user):
+def test_an_access_token_in_the_query_replaces_the_stored_tokens(api, user):
     first = exchange(api, user, "public-sandbox-1").json()["item_id"]
     exchange(api, user, "public-sandbox-2")
     token = BankItem.objects.get(item_id=first).access_token
     assert read(api, user, f"?access_token={token}").json()["item_ids"] == [first]
 
 
-def test_anothers_token_is_refused(api, user, stranger, stranger_api):
+def test_an_access_token_of_another_account_is_rejected(api, user, stranger, stranger_api):
     exchange(stranger_api, stranger)
     token = BankItem.objects.get().access_token
     body = assert_error(read(api, user, f"?access_token={token}"), 400, "E1001")
@@ -70,13 +70,13 @@ def test_anothers_token_is_refused(api, user, stranger, stranger_api):
 
 
 @pytest.mark.parametrize("token", ["garbage", "access-sandbox-unknown", "%C3%A9"])
-def test_a_forged_token_is_rejected(api, user, token):
+def test_a_forged_access_token_is_rejected(api, user, token):
     exchange(api, user)
     body = assert_error(read(api, user, f"?access_token={token}"), 400, "E1001")
     assert body["details"][0]["field"] == "access_token"
 
 
-def test_a_login_that_is_required_comes_with_a_link_token(judged_plaid, api, user):
+def test_error_for_a_required_log_in_contains_a_link_token(judged_plaid, api, user):
     item = judged_plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     exchange(api, user, "public-double-1")
     item.error = "ITEM_LOGIN_REQUIRED"
@@ -87,13 +87,13 @@ def test_a_login_that_is_required_comes_with_a_link_token(judged_plaid, api, use
     assert stored.needs_login
     (asked,) = judged_plaid.asked("/link/token/create")
     assert asked["access_token"] == stored.access_token
-    # In update mode the person logs in again, and the token that we have works again.
+    # In update mode the user logs in again, and the stored token works again.
     item.error = ""
     assert read(api, user).json()["total"] == 1
     assert not BankItem.objects.get().needs_login
 
 
-def test_an_item_that_plaid_forgot_is_linked_again(plaid, api, user):
+def test_error_for_an_item_unknown_to_plaid_contains_a_new_link_token(plaid, api, user):
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     exchange(api, user, "public-double-1")
     plaid.items.clear()
@@ -102,7 +102,7 @@ def test_an_item_that_plaid_forgot_is_linked_again(plaid, api, user):
     assert "access_token" not in plaid.asked("/link/token/create")[0]
 
 
-def test_a_login_without_a_link_token_is_502(plaid, api, user):
+def test_required_log_in_without_a_link_token_is_502(plaid, api, user):
     item = plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     exchange(api, user, "public-double-1")
     item.error = "ITEM_LOGIN_REQUIRED"
@@ -110,12 +110,12 @@ def test_a_login_without_a_link_token_is_502(plaid, api, user):
     assert_error(read(api, user), 502, "E5003")
 
 
-def test_a_token_that_plaid_refuses_is_400(plaid, api, user):
+def test_an_access_token_that_plaid_rejects_is_400(plaid, api, user):
     assert_error(read(api, user, "?access_token=access-double-unknown"), 400, "E1001")
     assert plaid.asked("/accounts/get") == [{"access_token": "access-double-unknown"}]
 
 
-def test_items_of_another_provider_are_not_asked(plaid, api, user, settings):
+def test_items_of_another_vendor_are_ignored(plaid, api, user, settings):
     settings.OPEN_BANKING = "sandbox"
     exchange(api, user)
     settings.OPEN_BANKING = "plaid"
@@ -123,7 +123,7 @@ def test_items_of_another_provider_are_not_asked(plaid, api, user, settings):
 
 
 def link_two(plaid, api, user):
-    """Link two items at Plaid's double; return both."""
+    """Link two items of Plaid's double; return both."""
     items = [plaid.offer(f"public-double-{n}", DoubleItem(f"item-{n}", [account(n, item=f"item-{n}")])) for n in (1, 2)]
     for number in (1, 2):
         exchange(api, user, f"public-double-{number}")
@@ -154,7 +154,7 @@ def test_a_failing_item_does_not_hide_the_others(plaid, api, user, path, code, s
         assert (response.json()["item_ids"], response.json()["total"]) == (["item-2"], 1)
 
 
-def test_linking_again_replaces_an_item_that_is_gone(plaid, api, user):
+def test_linking_again_replaces_a_removed_item(plaid, api, user):
     first = link_two(plaid, api, user)[0]
     first.error = "ITEM_NOT_FOUND"
     read(api, user)
@@ -174,7 +174,7 @@ def test_an_unlinked_item_is_removed_at_the_vendor(plaid, api, user, django_capt
     assert_error(api.call("DELETE", "/bankdata/items/item-1"), 404, "E4008")
 
 
-def test_an_unlinked_item_is_removed_later_if_the_vendor_is_away(plaid, api, user, django_capture_on_commit_callbacks):
+def test_an_item_unlinked_during_an_outage_is_removed_later(plaid, api, user, django_capture_on_commit_callbacks):
     link_two(plaid, api, user)
     plaid.fail("/item/remove", Fault(500, b"x"), Fault(drop=True))
     with django_capture_on_commit_callbacks(execute=True):
@@ -237,7 +237,7 @@ TOKENIZED = "8cfb8beb89b774ee43b090625f0d61d0814322b43bff984eaf60386e"
         ({"mask": "1234"}, {"mask": "1234"}, 1), ({"mask": "1234"}, {"mask": "5678"}, 2),
         ({"mask": "1234", "name": "Joint"}, {"mask": "1234", "name": "Own"}, 2),
         ({"mask": "1234", "subtype": "savings"}, {"mask": "1234"}, 2), ({"mask": None}, {"mask": None}, 2),
-        # The accounts of Plaid's sandbox, and what its documentation says of duplicate items and of tokenized accounts
+        # The accounts of Plaid's sandbox, and the rules of its documentation for duplicate items and tokenized accounts
         (CHECKING, CHECKING, 1), (SAVING, SAVING, 1), (CHECKING, SAVING, 2), (MONEY_MARKET, MONEY_MARKET, 1),
         (MONEY_MARKET, SAVING, 2), (CD, CD, 1), (CD, {**CD, "mask": "2223"}, 2),
         (CHECKING, {**CHECKING, "official_name": "Plaid Gold Standard 0% Interest Checking"}, 1),
@@ -279,7 +279,7 @@ def test_a_link_token_is_returned(api, user):
     assert response.json()["link_token"].startswith("link-sandbox-")
 
 
-def test_plaid_gives_it(judged_plaid, api, user):
+def test_a_link_token_comes_from_plaid(judged_plaid, api, user):
     shown = api.send(LINK_TOKEN, {"user_id": str(user.pk)}).json()
     assert shown["link_token"].startswith("link-double-")
     assert shown["expiration"] == EXPIRATION.replace("Z", ".000000Z")

@@ -1,4 +1,4 @@
-"""POST /v1/bankdata/exchange: linking a bank with what Link returned."""
+"""POST /v1/bankdata/exchange: link a bank with the public token from Plaid Link."""
 
 from datetime import timedelta
 from functools import partial
@@ -50,7 +50,7 @@ def test_an_exchange_links_an_item_and_stages_its_accounts(api, user):
     ]
 
 
-def test_a_public_token_is_good_once(api, user, stranger, stranger_api):
+def test_a_public_token_works_once(api, user, stranger, stranger_api):
     assert exchange(api, user).status_code == 200
     for client, person in ((api, user), (stranger_api, stranger)):
         assert_error(exchange(client, person), 400, "E1001")
@@ -60,14 +60,14 @@ def test_a_public_token_is_good_once(api, user, stranger, stranger_api):
 
 
 @pytest.mark.parametrize("token", ["garbage", "public-sandbox-", "access-sandbox-demo", "public-production-x"])
-def test_a_rejection_by_the_provider_is_400(api, user, token):
+def test_a_public_token_that_the_vendor_rejects_is_400(api, user, token):
     body = assert_error(exchange(api, user, token), 400, "E1001")
     assert body["details"][0]["field"] == "public_token"
     assert token not in str(body)
     assert BankItem.objects.count() == 0
 
 
-def test_plaid_is_called_outside_any_transaction(committed, plaid, user, waiting_transactions, judge):
+def test_plaid_is_called_outside_of_transactions(committed, plaid, user, waiting_transactions, judge):
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1), account(2)]))
     shown = exchange(client_of(user), user, "public-double-1").json()
     assert len(shown["staged_item_ids"]) == 2
@@ -81,12 +81,12 @@ def booked(days_ago):
 
 
 def bookings_of(user):
-    """Return the ids of the bookings that wait for the person's yes."""
+    """Return the ids of the bookings that wait for the user's approval."""
     staged = StagedItem.objects.filter(user=user, kind="bank_transaction", status="staged").order_by("id")
     return [item.payload["transaction_id"] for item in staged]
 
 
-def test_ninety_days_of_what_is_booked_are_staged_with_the_link(judged_plaid, api, user):
+def test_linking_stages_ninety_days_of_posted_bookings(judged_plaid, api, user):
     days = [0, 1, 90, 91, 400]
     feed = [("added", booking(day, day=booked(day))) for day in days]
     feed.append(("added", booking(5, day=booked(5), pending=True)))
@@ -117,7 +117,7 @@ def test_bookings_that_plaid_has_not_fetched_yet_are_staged_by_the_command(plaid
     assert StagedItem.objects.filter(kind="bank_account").count() == 1
 
 
-def test_more_bookings_than_a_request_has_time_for_are_staged_by_the_command(plaid, api, user, monkeypatch):
+def test_bookings_beyond_the_time_of_a_request_are_staged_by_the_command(plaid, api, user, monkeypatch):
     monkeypatch.setattr(services, "ITEMS_PER_STATEMENT", 2)
     feed = [("added", booking(number, day=booked(1))) for number in range(3)]
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1)], feed))
@@ -126,7 +126,7 @@ def test_more_bookings_than_a_request_has_time_for_are_staged_by_the_command(pla
     assert len(bookings_of(user)) == 3
 
 
-def test_a_bank_that_tells_its_bookings_slowly_is_linked_in_time(plaid, api, user, monkeypatch):
+def test_a_bank_with_slow_bookings_is_linked_in_time(plaid, api, user, monkeypatch):
     monkeypatch.setattr(plaid_module, "TOTAL_SECONDS", 1.0)
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     plaid.fail("/transactions/sync", Fault(hold=True))
@@ -137,7 +137,7 @@ def test_a_bank_that_tells_its_bookings_slowly_is_linked_in_time(plaid, api, use
 
 
 def break_storing():
-    """Make storing an item fail as a busy database does; the test's own transaction takes it back."""
+    """Make inserts of items fail as in a busy database; the rollback of the test's transaction reverts it."""
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
             cursor.execute("ALTER TABLE identity_bankitem RENAME TO identity_bankitem_gone")
@@ -149,7 +149,7 @@ def break_storing():
         )
 
 
-def test_a_token_that_cannot_be_stored_is_ended_at_plaid(judged_plaid, api, user):
+def test_a_token_that_cannot_be_stored_is_revoked_at_plaid(judged_plaid, api, user):
     judged_plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     break_storing()
     assert_error(exchange(api, user, "public-double-1"), 503, "E5030")
@@ -158,13 +158,13 @@ def test_a_token_that_cannot_be_stored_is_ended_at_plaid(judged_plaid, api, user
     assert StagedItem.objects.count() == 0
 
 
-def test_a_token_that_cannot_be_stored_is_ended_at_the_sandbox(api, user):
+def test_a_token_that_cannot_be_stored_is_revoked_at_the_sandbox(api, user):
     break_storing()
     assert_error(exchange(api, user), 503, "E5030")
     assert SandboxItem.objects.get().removed_at is not None
 
 
-def test_a_token_that_can_neither_be_stored_nor_ended_is_reported_without_it(plaid, api, user, caplog):
+def test_log_of_a_token_that_cannot_be_stored_or_revoked_omits_the_token(plaid, api, user, caplog):
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     plaid.fail("/item/remove", Fault(500, b"x"))
     break_storing()
@@ -194,21 +194,21 @@ def test_linking_an_item_again_renews_its_token(plaid, api, user):
     assert stored.token_fingerprint == digest_of(stored.access_token)
 
 
-def test_an_item_whose_accounts_cannot_be_read_is_linked_all_the_same(plaid, api, user):
+def test_an_item_with_unreadable_accounts_is_linked(plaid, api, user):
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     plaid.fail("/accounts/get", Fault(500, b"x"))
     assert exchange(api, user, "public-double-1").json() == {"item_id": "item-1", "linked": True, "staged_item_ids": []}
     assert BankItem.objects.get().accounts_staged_at is None
 
 
-def test_a_provider_that_fails_is_502_and_links_nothing(plaid, api, user):
+def test_a_failure_of_the_vendor_is_502_and_links_nothing(plaid, api, user):
     plaid.fail("/item/public_token/exchange", Fault(500, b"x"))
     assert_error(exchange(api, user, "public-double-1"), 502, "E5003")
     assert BankItem.objects.count() == 0
 
 
 @pytest.mark.parametrize("provider", ["sandbox", "plaid"])
-def test_a_public_token_used_at_once_links_one_item(committed, needs_postgresql, user, plaid, settings, provider):
+def test_concurrent_uses_of_a_public_token_link_one_item(committed, needs_postgresql, user, plaid, settings, provider):
     settings.OPEN_BANKING = provider
     plaid.offer(PUBLIC_TOKEN, DoubleItem("item-1", [account(1)]))
     client = client_of(user)
@@ -221,7 +221,7 @@ def test_a_public_token_used_at_once_links_one_item(committed, needs_postgresql,
         assert SandboxItem.objects.get().access_digest == digest_of(stored.access_token)
 
 
-def test_items_at_once_are_all_stored_and_no_token_is_orphaned(committed, needs_postgresql, user, plaid):
+def test_items_linked_concurrently_are_all_stored(committed, needs_postgresql, user, plaid):
     for number in range(4):
         plaid.offer(f"public-double-{number}", DoubleItem(f"item-{number}", [account(1, item=f"item-{number}")]))
     client = client_of(user)

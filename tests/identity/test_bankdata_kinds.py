@@ -1,4 +1,4 @@
-"""Approved bank payloads become permanent rows, and a client's are told from ours."""
+"""Approved bank payloads become permanent rows, marked as reported by the client or by our bank link."""
 
 import pytest
 from django.utils import timezone
@@ -26,7 +26,7 @@ def approve_all(api, user):
     return response.json()
 
 
-def test_a_clients_account_and_booking_are_kept_as_the_clients(api, user):
+def test_accounts_and_bookings_of_a_client_are_marked_as_the_clients(api, user):
     assert stage(api, "bank_account", ACCOUNT).status_code == 201
     assert stage(api, "bank_transaction", {**BOOKING, "pending": True, "category": None}).status_code == 201
     assert approve_all(api, user)["approved"] == 2
@@ -57,7 +57,7 @@ def test_a_sealed_booking_staged_by_a_client_counts_as_claimed(api, user):
 
 
 @pytest.mark.parametrize("change", ["nothing", "amount", "owner", "seal"])
-def test_a_seal_counts_for_one_payload_of_one_person(user, stranger, change):
+def test_a_seal_is_valid_for_one_payload_of_one_user(user, stranger, change):
     payload = attested(ACCOUNT, stranger.pk if change == "owner" else user.pk)
     if change == "amount":
         payload["current_cents"] += 1
@@ -79,14 +79,14 @@ def test_the_newest_payload_of_an_account_replaces_its_row(api, user, at_once):
     assert at_once or row.updated_at > row.created_at
 
 
-def test_the_same_account_of_two_people_is_two_rows(api, user, stranger, stranger_api):
+def test_the_same_account_of_two_users_is_stored_as_two_rows(api, user, stranger, stranger_api):
     for client, person in ((api, user), (stranger_api, stranger)):
         stage(client, "bank_account", ACCOUNT)
         approve_all(client, person)
     assert BankAccount.objects.count() == 2
 
 
-def test_a_payload_of_another_shape_is_refused(api):
+def test_a_payload_of_another_shape_is_rejected(api):
     for kind, member, value in (
         ("bank_account", "account_id", None), ("bank_account", "name", ""), ("bank_account", "current_cents", 1.5),
         ("bank_account", "current_cents", "1"), ("bank_account", "available_cents", True),
@@ -108,14 +108,14 @@ def test_two_statements_store_a_thousand_rows(user, needs_postgresql, django_ass
     assert [rows[identifier] for identifier in identifiers] == [one["account_id"] for one in payloads]
 
 
-def test_ids_come_in_the_order_of_the_payloads(user):
+def test_ids_are_returned_in_the_order_of_the_payloads(user):
     payloads = [{**ACCOUNT, "account_id": f"a-{number % 600}"} for number in range(1000)]
     identifiers = store_accounts(payloads, actor=Actor(user=user, credential="test"), now=timezone.now())
     rows = {row.pk: row.account_id for row in BankAccount.objects.all()}
     assert [rows[identifier] for identifier in identifiers] == [one["account_id"] for one in payloads]
 
 
-def test_the_backoffice_shows_amounts_as_people_write_them(api, user):
+def test_the_backoffice_displays_amounts_in_dollars(api, user):
     stage(api, "bank_account", {**ACCOUNT, "current_cents": -1_234_567, "limit_cents": 5})
     stage(api, "bank_transaction", BOOKING)
     approve_all(api, user)

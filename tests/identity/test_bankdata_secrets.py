@@ -1,4 +1,4 @@
-"""An access token is nowhere in the clear: not in the database's bytes, not in a dump, not in a log, not on a page."""
+"""Access tokens never appear in the clear: not in the database's bytes, a dump, a log, or a page."""
 
 import logging
 
@@ -42,7 +42,7 @@ def test_no_log_line_holds_a_token(db, user, stranger, plaid, caplog, settings):
     answers += [client_of(stranger).read(paths[0].replace(f"/{user.pk}?", f"/{stranger.pk}?"))]
     answers += [api.read(f"/bankdata/accounts/{user.pk}?access_token={token}{'x' * 10_000}")]
     assert {answer.status_code for answer in answers} == {200, 400, 502}
-    with connection.cursor() as cursor:  # a fault of ours is logged with its traceback, and without the token
+    with connection.cursor() as cursor:  # an internal error is logged with its traceback, and without the token
         cursor.execute("ALTER TABLE identity_bankitem RENAME TO identity_bankitem_gone")
     assert api.read(paths[0]).status_code in {500, 503}
     text = caplog.text + "".join(f"{record.__dict__}" for record in caplog.records)
@@ -53,7 +53,7 @@ def test_no_log_line_holds_a_token(db, user, stranger, plaid, caplog, settings):
     assert "public-double-1" not in text
 
 
-def test_no_access_log_is_written():
+def test_gunicorn_writes_no_access_log():
     from config.gunicorn import accesslog
 
     assert accesslog is None
@@ -76,21 +76,21 @@ def test_the_backoffice_shows_a_fingerprint_and_no_token(user, api, settings):
         assert item.item_id in file
         for secret in (item.access_token, item.token_fingerprint, stored_ciphertext()):
             assert secret not in file
-    # The token is not even read: with the key gone, the page is still there.
+    # The page never decrypts the token: it works although the key is lost.
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     assert backoffice_client(boss).get(page).status_code == 200
     assert backoffice_client(staff_of("Reviewer")).get(page).status_code == 200
 
 
 @pytest.mark.django_db
-def test_the_text_form_of_an_item_holds_no_token(user, api):
+def test_str_of_an_item_contains_no_token(user, api):
     exchange(api, user)
     item = BankItem.objects.get()
     assert item.access_token not in f"{item} {item!r} {SandboxItem.objects.get()!r}"
 
 
 @pytest.mark.django_db
-def test_a_token_encrypted_with_a_lost_key_is_a_fault_that_names_no_token(user, api, settings, caplog):
+def test_error_for_a_token_encrypted_with_a_lost_key_contains_no_token(user, api, settings, caplog):
     exchange(api, user)
     token = BankItem.objects.get().access_token
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]

@@ -1,4 +1,4 @@
-"""`check_vendor` with an adapter of open banking: the sandbox passes, and each fault is named."""
+"""`check_vendor` with an open banking adapter: the sandbox passes, and each fault is named."""
 
 import json
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ def test_sandbox_passes_every_check(capsys):
 
 
 @pytest.mark.parametrize(("place", "token"), [(PLACE, None), ("credit.reports.sandbox:SandboxVendor", "x")])
-def test_public_token_belongs_to_open_banking(place, token):
+def test_public_token_is_required_only_for_open_banking(place, token):
     with pytest.raises(CommandError, match="--public-token is required for an adapter of open banking"):
         call_command("check_vendor", place, public_token=token)
 
@@ -35,7 +35,7 @@ def expired(_result):
     return LinkToken("x", timezone.now() - timedelta(hours=1))
 
 
-# By the failed checks: the method whose result changes, and how.
+# By failed checks: the method whose result is changed, and the change.
 FAULTS = {
     ("create_verification", "create_verification of the same user", "read_verification"): (
         "create_verification", lambda state: VerificationState("", state.progress, "", {}, None)),
@@ -49,7 +49,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("checks", FAULTS, ids=lambda checks: checks[0])
-def test_fault_of_an_adapter_is_named_by_its_check(checks, monkeypatch):
+def test_fault_of_an_adapter_fails_the_check_that_covers_it(checks, monkeypatch):
     method, change = FAULTS[checks]
     original = getattr(Sandbox, method)
 
@@ -64,7 +64,7 @@ def test_fault_of_an_adapter_is_named_by_its_check(checks, monkeypatch):
     assert checks[0] in found
 
 
-def test_expiration_without_a_zone_is_a_fault(monkeypatch):
+def test_expiration_without_a_time_zone_fails_its_check(monkeypatch):
     naive = LinkToken("x", datetime(2099, 1, 1))  # noqa: DTZ001  the fault
     monkeypatch.setattr(Sandbox, "create_link_token", lambda *_arguments, **_options: naive)
     faults = dict(check_open_banking(Sandbox(), "public-sandbox-check"))

@@ -1,4 +1,4 @@
-"""The commands of this app: one job each, safe to run twice, one JSON object on the last line."""
+"""The management commands of identity: one task each, idempotent, one JSON object on the last line."""
 
 import io
 import json
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 
 def run_for_people(name, *arguments):
-    """Run a command without --json; what it prints."""
+    """Run a command without --json; return its output."""
     out = io.StringIO()
     call_command(name, *arguments, stdout=out)
     return out.getvalue()
@@ -39,7 +39,7 @@ class TestCreateUser:
         assert response.status_code == 200
         assert User.objects.get(pk=made["id"]).is_staff is False
 
-    def test_again_it_changes_nothing(self):
+    def test_second_create_user_changes_nothing(self):
         first = run_json("create_user", "ada", "--password", PASSWORD, "--staff", "--group", "Support")
         assert run_json("create_user", "ada", "--password", PASSWORD) == first | {"created": False}
 
@@ -53,7 +53,7 @@ class TestCreateUser:
             (["--password", PASSWORD, "--email", "ada@example.org"], "email"),
         ],
     )
-    def test_another_account_of_that_name_is_an_error(self, arguments, named):
+    def test_create_user_rejects_the_name_of_a_different_account(self, arguments, named):
         run_json("create_user", "ada", "--password", PASSWORD)
         with pytest.raises(CommandError, match=f"already, with other values of: {named}. Nothing was changed"):
             run_json("create_user", "ada", *arguments)
@@ -84,16 +84,16 @@ class TestCreateUser:
 
 
 class TestGivingAPassword:
-    """The same of both commands that take one."""
+    """Passwords of `create_user` and `set_password`."""
 
     @pytest.fixture(params=["create_user", "set_password"])
     def command(self, request):
-        """Give the command and a name that it works for."""
+        """Return the command and a user name that it accepts."""
         if request.param == "set_password":
             UserFactory(username="ada-lovelace", password=make_password("what it was before"))
         return request.param, "ada-lovelace"
 
-    def test_validators_always_look_at_it(self, command):
+    def test_weak_passwords_are_always_rejected(self, command):
         before = list(User.objects.values())
         for password in ("x", "", "password1234", "4711471147114711", "ada-lovelace"):
             with pytest.raises(CommandError, match="password"):
@@ -122,12 +122,12 @@ class TestGivingAPassword:
         assert User.objects.filter(username=command[1]).exists() is (is_set or command[0] == "set_password")
         assert all(ada.check_password(PASSWORD) is is_set for ada in User.objects.all())
 
-    def test_without_a_terminal_it_says_how(self, command, monkeypatch):
+    def test_error_without_a_terminal_names_the_options_for_a_password(self, command, monkeypatch):
         monkeypatch.setattr("sys.stdin", io.StringIO())
         with pytest.raises(CommandError, match="--password-stdin"):
             run_json(*command)
 
-    def test_production_takes_none_from_the_command_line(self, command, settings, monkeypatch):
+    def test_production_rejects_passwords_on_the_command_line(self, command, settings, monkeypatch):
         settings.PRODUCTION = True
         with pytest.raises(CommandError, match="--password-stdin"):
             run_json(*command, "--password", PASSWORD)
@@ -186,18 +186,18 @@ class TestRotateApiKey:
         assert ApiClient(api_key=made["key"]).read("/auth/me").status_code == 200
         assert ApiClient(api_key=old.key).read("/auth/me").status_code == 200
 
-    def test_grace_never_lengthens_a_key(self, user):
+    def test_grace_never_extends_the_expiry_of_a_key(self, user):
         old = issue(user, expires_at=timezone.now() + timedelta(days=2))
         run_json("rotate_api_key", old.record.pk, "--grace-days", "30")
         assert ApiKey.objects.get(pk=old.record.pk).expires_at == old.record.expires_at
 
-    def test_twice_it_makes_two_successors_and_breaks_nothing(self, user):
+    def test_two_rotations_create_two_successors_and_all_keys_work(self, user):
         old = issue(user)
         keys = [run_json("rotate_api_key", old.record.pk)["key"] for _ in range(2)]
         for key in (*keys, old.key):
             assert ApiClient(api_key=key).read("/auth/me").status_code == 200
 
-    def test_an_impossible_grace_and_a_revoked_key_are_refused(self, user):
+    def test_rotate_api_key_rejects_an_invalid_grace_and_a_revoked_key(self, user):
         old = issue(user)
         for days in ("-1", "9999999999"):
             with pytest.raises(CommandError):
@@ -214,12 +214,12 @@ class TestRevokeApiKey:
         assert made["id"] == issued.record.pk
         assert_error(ApiClient(api_key=issued.key).read("/auth/me"), 401, "E2009")
 
-    def test_again_it_says_the_same(self, user):
+    def test_second_revoke_api_key_prints_the_same_and_emits_no_event(self, user):
         issued = issue(user)
         assert run_json("revoke_api_key", issued.record.pk) == run_json("revoke_api_key", issued.record.pk)
         assert Event.objects.filter(type="api_key.revoked").count() == 1
 
-    def test_an_unknown_key_is_named(self):
+    def test_error_for_an_unknown_key_contains_its_id(self):
         with pytest.raises(CommandError, match="none-such"):
             run_json("revoke_api_key", "none-such")
 
@@ -246,7 +246,7 @@ class TestListApiKeys:
             revoked.record.pk: "revoked", expired.record.pk: "expired", active.record.pk: "active",
         }  # fmt: skip
 
-    def test_list_api_keys_finds_old_keys(self, user):
+    def test_list_api_keys_filters_by_age(self, user):
         old, _new = issue(user), issue(user)
         ApiKey.objects.filter(pk=old.record.pk).update(created_at=timezone.now() - timedelta(days=91))
         assert [entry["id"] for entry in run_json("list_api_keys", "--older-than", "90")["keys"]] == [old.record.pk]
@@ -261,7 +261,7 @@ class TestPasswordsAndDisabling:
         assert anonymous.send("/auth/token", body).status_code == 200
         assert run_json("set_password", user.username, "--password", "quite another one") == {"id": user.pk}
 
-    def test_disable_user_ends_everything(self, user, api, anonymous):
+    def test_disable_user_ends_tokens_keys_and_log_ins(self, user, api, anonymous):
         key = issue(user).key
         assert run_json("disable_user", user.username) == {"id": user.pk}
         assert run_json("disable_user", user.username) == {"id": user.pk}
@@ -273,7 +273,7 @@ class TestPasswordsAndDisabling:
     @pytest.mark.parametrize(
         "arguments", [("set_password", "--password", "x"), ("disable_user",), ("create_api_key", "--name", "n")]
     )
-    def test_an_unknown_account_is_named(self, arguments):
+    def test_error_for_an_unknown_account_contains_its_name(self, arguments):
         name, *rest = arguments
         with pytest.raises(CommandError, match="nobody"):
             run_json(name, "nobody", *rest)
@@ -289,7 +289,7 @@ class TestRotateSigningKey:
         before.refresh_from_db()
         assert timedelta(days=6, hours=23) < before.retires_at - timezone.now() <= timedelta(days=7)
 
-    def test_again_it_retires_the_one_that_signs(self):
+    def test_second_rotate_signing_key_retires_the_signing_key(self):
         first = run_json("rotate_signing_key", "--overlap-days", "1")
         for days in ("-1", "9999999999"):
             with pytest.raises(CommandError):
@@ -300,12 +300,12 @@ class TestRotateSigningKey:
 class TestRotateEncryptionKey:
     @staticmethod
     def stored():
-        """Return every encrypted text as it lies in the database."""
+        """Return every encrypted value as stored in the database."""
         with connection.cursor() as cursor:
             cursor.execute("SELECT secret FROM identity_apikey UNION ALL SELECT private_key FROM identity_signingkey")
             return [row[0] for row in cursor.fetchall()]
 
-    def test_everything_is_encrypted_with_the_first_key(self, user, api, settings):
+    def test_rotate_encryption_key_encrypts_every_value_with_the_first_key(self, user, api, settings):
         issued = issue(user)
         old = list(settings.FIELD_ENCRYPTION_KEYS)
         fresh = Fernet.generate_key().decode()
@@ -318,7 +318,7 @@ class TestRotateEncryptionKey:
         key_ring.forget()
         assert api.read("/auth/me").status_code == 200
 
-    def test_again_it_does_no_harm(self, user):
+    def test_second_rotate_encryption_key_changes_no_secret(self, user):
         issued = issue(user)
         assert run_json("rotate_encryption_key")["rows"] == run_json("rotate_encryption_key")["rows"]
         assert ApiKey.objects.get(pk=issued.record.pk).secret == issued.secret

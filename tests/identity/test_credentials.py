@@ -1,4 +1,4 @@
-"""Which credential counts, and what each kind of wrong one gets."""
+"""Precedence of credentials, and the error for each kind of invalid credential."""
 
 from datetime import timedelta
 
@@ -16,12 +16,12 @@ pytestmark = pytest.mark.django_db
 
 
 def with_key(key):
-    """Ask who one is, with an API key."""
+    """Call `/auth/me` with an API key."""
     return ApiClient(api_key=key).read("/auth/me")
 
 
 def with_authorization(header):
-    """Ask who one is, with an Authorization header."""
+    """Call `/auth/me` with an Authorization header."""
     return ApiClient().read("/auth/me", Authorization=header)
 
 
@@ -40,7 +40,7 @@ def test_an_unknown_key_is_refused():
         assert_error(with_key(text), 401, "E2002")
 
 
-def test_the_word_bearer_is_taken_in_any_case_before_any_number_of_spaces(user):
+def test_the_word_bearer_is_accepted_in_any_case_before_any_number_of_spaces(user):
     for scheme in ("bEARER ", "Bearer  "):
         assert with_authorization(f"{scheme}{bearer_of(user)}").status_code == 200
 
@@ -51,7 +51,7 @@ def test_two_authorization_headers_are_ambiguous(user):
         assert_error(with_authorization(f"Bearer {token}{between}Bearer {token}"), 400, "E1015")
 
 
-def test_a_token_and_a_key_go_together_when_they_are_of_one_account(user, stranger):
+def test_a_token_and_a_key_of_the_same_account_are_accepted_together(user, stranger):
     def with_both(key):
         return ApiClient(bearer=bearer_of(user), api_key=key).read("/auth/me")
 
@@ -70,7 +70,7 @@ def test_a_key_with_another_secret_part_or_checksum_is_refused(user):
 class TestKeysOfTheOtherProfile:
     @pytest.fixture(params=["production", "development"])
     def prefixes(self, request, settings):
-        """What keys begin with there, and here: in the profile of the parameter."""
+        """Return the key prefixes of the other profile and of this one, which the parameter names."""
         prefixes = {kind: settings.API_KEY_PREFIXES[kind] for kind in ("production", "development")}
         settings.API_KEY_PREFIX = prefixes.pop(request.param)
         ((_, there),) = prefixes.items()
@@ -78,29 +78,29 @@ class TestKeysOfTheOtherProfile:
 
     @pytest.fixture
     def issued(self, user, settings, prefixes):
-        """A key that was made there, whose record is here all the same."""
+        """A key created with the other profile's prefix, whose record is in this database."""
         settings.API_KEY_PREFIX = prefixes[0]
         made = issue(user)
         settings.API_KEY_PREFIX = prefixes[1]
         return made
 
-    def test_a_key_of_the_other_profile_is_refused_and_not_repeated(self, issued, prefixes):
+    def test_a_key_of_the_other_profile_is_rejected_without_repeating_it(self, issued, prefixes):
         there, here = prefixes
         message = assert_error(with_key(issued.key), 401, "E2002")["message"]
         assert message.endswith(f"send one that begins with {here}.")
         assert f"({there}…)" in message
         assert issued.record.pk not in message
 
-    def test_a_signed_request_is_refused_alike(self, issued, prefixes):
+    def test_a_signed_request_with_a_key_of_the_other_profile_is_rejected(self, issued, prefixes):
         message = assert_error(signed_call(issued, "GET", "/v1/auth/me"), 401, "E2002")["message"]
         assert message.endswith(f"send one that begins with {prefixes[1]}.")
 
-    def test_the_database_is_not_asked(self, prefixes, no_rate_limits, django_assert_num_queries):
+    def test_a_key_of_the_other_profile_needs_no_statement(self, prefixes, no_rate_limits, django_assert_num_queries):
         with django_assert_num_queries(0):
             assert_error(with_key(f"{prefixes[0]}x"), 401, "E2002")
 
 
-def test_keys_begin_with_what_their_profile_says(user, settings):
+def test_keys_begin_with_the_prefix_of_their_profile(user, settings):
     assert issue(user).key.startswith("ck_test_")
     settings.API_KEY_PREFIX = "ck_live_"
     issued = issue(user)
@@ -110,7 +110,7 @@ def test_keys_begin_with_what_their_profile_says(user, settings):
 
 
 @pytest.mark.parametrize("end", ["revoked", "revoked elsewhere", "expired", "owner disabled"])
-def test_a_key_that_ended_is_refused(user, monkeypatch, end):
+def test_an_ended_key_is_rejected(user, monkeypatch, end):
     issued = issue(user)
     row, earlier = ApiKey.objects.filter(pk=issued.record.pk), timezone.now() - timedelta(days=1)
     if end != "expired":
@@ -129,20 +129,20 @@ def test_a_key_that_ended_is_refused(user, monkeypatch, end):
 
 
 @pytest.mark.parametrize("days", [7, 0])
-def test_the_old_key_works_on_for_its_grace_period(user, days):
+def test_a_rotated_key_works_until_its_grace_period_ends(user, days):
     old = issue(user)
     new = rotate_api_key(old.record, now=timezone.now(), grace=timedelta(days=days))
     assert (with_key(old.key).status_code, with_key(new.key).status_code) == (200 if days else 401, 200)
 
 
-def test_memory_of_credentials_is_bounded(user, monkeypatch):
+def test_cache_of_credentials_is_bounded(user, monkeypatch):
     monkeypatch.setattr(authentication, "_REMEMBERED_MAX", 3)
     for _ in range(5):
         assert ApiClient(bearer=bearer_of(user)).read("/auth/me").status_code == 200
         assert len(authentication._remembered) <= 3
 
 
-def test_refused_credentials_are_counted_against_the_address(settings):
+def test_rejected_credentials_count_toward_the_rate_limit_of_the_address(settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous": 5}
     answers = [with_key(f"ck_test_{number}").status_code for number in range(7)]
     assert answers == [401] * 5 + [429] * 2
@@ -156,7 +156,7 @@ def test_refused_credentials_are_counted_against_the_address(settings):
     [([], "/applications", 403), ([], "/auth/me", 200), (None, "/applications", 200),
      (None, "/provider-offers?provider_id=7", 200)],
 )  # fmt: skip
-def test_a_key_without_a_list_of_scopes_does_all_and_with_an_empty_one_nothing(user, scopes, path, status):
+def test_null_scopes_of_a_key_permit_everything_and_empty_scopes_nothing(user, scopes, path, status):
     response = ApiClient(api_key=issue(user, scopes=scopes).key).read(path)
     assert response.status_code == status, response.content
     assert status == 200 or assert_error(response, 403, "E2005")["details"]["required"]
@@ -170,7 +170,7 @@ def test_the_scope_is_checked_before_the_body(user):
 # --- Expiry and last use -------------------------------------------------------------------------------------------
 
 
-def test_every_response_to_an_expiring_key_has_its_end(user):
+def test_every_response_to_an_expiring_key_contains_its_expiry(user):
     ends = timezone.now() + timedelta(days=13)
     api = ApiClient(api_key=issue(user, expires_at=ends).key)
     for path in ("/auth/me", "/applications", "/applications/none"):

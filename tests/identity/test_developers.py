@@ -1,4 +1,4 @@
-"""Pages under `/developers`: the same services as the interface, one's own alone, secrets shown once."""
+"""Pages under `/developers`: the same services as the API, only the account's own records, secrets shown once."""
 
 import html
 import re
@@ -48,7 +48,7 @@ def text_of(answer, status=200):
 
 
 def press(browser, path, do, status=200, **fields):
-    """Press a button; return the page that comes."""
+    """Press a button; return the next page."""
     return text_of(browser.post(f"/developers{path}", {"do": do, **fields}, follow=True), status)
 
 
@@ -64,7 +64,7 @@ def made_key(browser, **fields):
     return press(browser, "/keys", "make", **{**KEY, **fields})
 
 
-def test_a_stranger_logs_in_first():
+def test_developer_pages_redirect_anonymous_visitors_to_the_log_in():
     for path in PAGES:
         answer = Client().get(f"/developers{path}")
         assert answer.headers["Location"].startswith("/account/login?next=/developers"), path
@@ -93,7 +93,7 @@ class TestKeys:
         made_key(browser, reach="all", scopes=[], name="everything")
         assert ApiKey.objects.exclude(pk=record.pk).get().scopes is None, "it may do everything"
 
-    def test_keys_of_two_tabs_are_both_shown(self, browser):
+    def test_keys_created_in_two_tabs_are_both_shown(self, browser):
         for name in ("first", "second"):
             browser.post("/developers/keys", {"do": "make", **KEY, "name": name})
         browser.head("/developers/secret")
@@ -153,7 +153,7 @@ class TestClients:
         assert "Client secret" not in page
         assert "E3004" in press(browser, f"/clients/{OAuthClient.objects.get().client_id}", "rotate", 400)
 
-    def test_a_bad_address_is_refused_and_nothing_typed_is_lost(self, browser):
+    def test_a_form_with_an_invalid_address_is_rejected_with_its_values_kept(self, browser):
         page = press(browser, "/clients", "make", 400, **{**self.FIELDS, "redirect_uris": "ftp://x"})
         assert 'value="Budget app"' in page
         assert "ftp://x</textarea>" in page
@@ -181,7 +181,7 @@ class TestWebhooks:
         assert secret in self.page
         assert secret not in look(browser, path) + look(browser, "/webhooks")
 
-    def test_a_rotation_is_followed_step_by_step(self, browser, path):
+    def test_a_webhook_page_shows_each_step_of_a_secret_rotation(self, browser, path):
         page = press(browser, path, "rotate", grace_hours="2")
         endpoint = Endpoint.objects.get()
         assert endpoint.secret in page
@@ -190,7 +190,7 @@ class TestWebhooks:
         assert "The receiver accepted a test" in look(browser, path)
         assert "E1001" in press(browser, path, "rotate", 400, grace_hours="169")
 
-    def test_a_test_is_sent_and_sent_again_and_its_attempts_are_shown(self, browser, path):
+    def test_a_test_event_is_sent_twice_and_its_attempts_are_shown(self, browser, path):
         assert "is being sent" in press(browser, path, "test")
         sent = Delivery.objects.get()
         attempt = {"at": "2026-01-31T12:00:00.000000Z", "status_code": 503, "error": "status", "duration_ms": 12}
@@ -243,7 +243,7 @@ class TestEvents:
         assert answer.json()["id"] in of_request
         assert first.pk not in of_request
 
-    def test_an_invalid_filter_of_events_finds_none(self, browser, user):
+    def test_an_invalid_event_filter_returns_no_events(self, browser, user):
         issue(user)
         for query in ("object=%00", "object=a%25b:'", "request_id=%00", "before=x", "object=:"):
             look(browser, f"/events?{query}")
@@ -254,7 +254,7 @@ class TestEvents:
 
 
 class TestRequests:
-    def test_a_refused_request_is_found_by_its_id_with_its_page(self, browser, user):
+    def test_a_rejected_request_is_found_by_its_id(self, browser, user):
         issued = issue(user)
         answer = ApiClient(api_key=issued.key).read(f"/applications/{uuid4()}")
         LOG.flush()
@@ -288,7 +288,7 @@ class TestRequests:
 
 
 class TestSecondFactor:
-    def test_pages_require_the_second_factor_where_the_api_does(self, browser, user):
+    def test_developer_pages_require_the_second_factor_where_the_api_does(self, browser, user):
         made_key(browser)
         key = ApiKey.objects.get()
         given = authenticator_of(user)
@@ -303,18 +303,18 @@ class TestSecondFactor:
         assert "ck_test_" in made_key(browser, name="second")
 
 
-def test_a_form_needs_its_token(user):
+def test_a_developer_form_without_a_csrf_token_is_403(user):
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(user)
     assert browser.post("/developers/keys", {"do": "make"}).status_code == 403
 
 
-def test_a_button_that_is_none_changes_nothing(browser):
+def test_an_unknown_button_changes_nothing(browser):
     for path in PAGES:
         assert "Reload the page, and try again" in press(browser, path, "facts", 400)
 
 
-def test_forms_count_against_the_limit(browser, settings):
+def test_developer_forms_count_toward_the_rate_limit(browser, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
     answer = browser.post("/developers/keys", {"do": "make"})
     assert answer.status_code == 429

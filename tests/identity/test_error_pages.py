@@ -1,4 +1,4 @@
-"""Errors of pages are pages for browsers; programs, and the API for all, get JSON."""
+"""Error pages: browsers get HTML; programs, and every caller of the API, get JSON."""
 
 import re
 from datetime import timedelta
@@ -30,7 +30,7 @@ def browser(user):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_an_unknown_page_is_a_page_with_a_way_on(browser, path):
+def test_an_unknown_address_returns_an_html_page_with_links(browser, path):
     answer = browser.get(path, headers=BROWSER)
     assert answer.status_code == 404
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
@@ -50,7 +50,7 @@ def test_an_unknown_page_is_a_page_with_a_way_on(browser, path):
         ("/my/apply/", "/my/apply"),
     ],
 )
-def test_a_browser_is_led_to_the_page_that_differs_by_a_slash(browser, typed, page):
+def test_a_browser_is_redirected_to_the_page_that_differs_by_a_slash(browser, typed, page):
     answer = browser.get(typed, headers=BROWSER)
     assert (answer.status_code, answer.headers["Location"]) == (302, page)
     assert browser.get(typed).status_code == 404
@@ -58,18 +58,18 @@ def test_a_browser_is_led_to_the_page_that_differs_by_a_slash(browser, typed, pa
 
 
 @pytest.mark.parametrize("path", ["/my//", "/nowhere/", "/v1/health/"])
-def test_no_other_address_is_led_on(browser, path):
+def test_other_unknown_addresses_are_not_redirected(browser, path):
     assert browser.get(path, headers=BROWSER).status_code == 404
 
 
-def test_the_page_names_its_request_and_leads_to_its_section(browser):
+def test_an_error_page_contains_the_request_id_and_a_link_to_its_section(browser):
     answer = browser.get("/my/applications/x", headers=BROWSER)
     assert answer.headers["X-Request-ID"] in text_of(answer)
     assert '<a href="/my">My applications</a>' in answer.content.decode()
 
 
 @pytest.mark.parametrize("path", ["/v1/nothing", "/v1", "/v1/applications/x"])
-def test_the_api_answers_in_json_to_browsers(browser, path):
+def test_the_api_returns_json_errors_to_browsers(browser, path):
     answer = browser.get(path, headers=BROWSER)
     assert answer.headers["Content-Type"] == "application/json"
     assert answer.json()["code"]
@@ -77,13 +77,13 @@ def test_the_api_answers_in_json_to_browsers(browser, path):
 
 @pytest.mark.parametrize("accepted", ["", "*/*", "application/json", "application/problem+json"])
 @pytest.mark.parametrize("path", PATHS)
-def test_programs_get_json_from_every_address(browser, path, accepted):
+def test_programs_get_json_errors_from_every_address(browser, path, accepted):
     answer = browser.get(path, headers={"Accept": accepted})
     assert answer.status_code == 404
     assert answer.json()["code"] or answer.json()["type"]
 
 
-def test_the_page_is_in_the_browsers_language_or_the_persons(browser, user):
+def test_an_error_page_is_in_the_browsers_or_the_users_language(browser, user):
     def title(path, language):
         headers = {**BROWSER, "Accept-Language": language}
         page = browser.get(path, headers=headers).content.decode()
@@ -104,7 +104,7 @@ def test_the_page_is_in_the_browsers_language_or_the_persons(browser, user):
         (503, "Temporarily unavailable"),
     ],
 )  # fmt: skip
-def test_each_status_has_its_own_words_without_a_session_or_database(status, words):
+def test_each_error_status_has_its_own_text_without_a_session_or_database(status, words):
     request = RequestFactory().get("/my", headers=BROWSER)
     response = (Unavailable if status == 503 else NotFound)().response()
     response.status_code = status
@@ -114,7 +114,7 @@ def test_each_status_has_its_own_words_without_a_session_or_database(status, wor
     assert int(response.headers["Content-Length"]) == len(response.content)
 
 
-def test_a_page_that_a_person_may_not_open_is_a_page(browser):
+def test_a_forbidden_page_returns_html(browser):
     answer = browser.get("/admin/credit/application/", headers=BROWSER)
     assert answer.status_code in {302, 403}
     assert answer.headers["Content-Type"].startswith("text/html")

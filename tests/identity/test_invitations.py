@@ -1,4 +1,4 @@
-"""Invitations: `/invitations`, the command, the back office, and what a link does for whom."""
+"""Invitations: `/invitations`, the command, the back office, and the effect of a mailed link."""
 
 import json
 from datetime import timedelta
@@ -31,7 +31,7 @@ EMAIL = "jane@example.org"
 
 @pytest.fixture
 def operator(db):
-    """One of Operations, who may invite."""
+    """A client of an Operations user, who has permission to invite."""
     person = UserFactory(username="olga", is_staff=True)
     person.groups.add(Group.objects.get(name=OPERATIONS))
     return client_of(person)
@@ -43,14 +43,14 @@ def jane(db):
 
 
 def person_with(email):
-    """Somebody who has shown that they read mail at an address."""
+    """A user with a confirmed address."""
     person = UserFactory()
     confirm(person, email)
     return User.objects.get(pk=person.pk)
 
 
 def invited(client, role="developer", email=EMAIL, **more):
-    """Invite, and return the answer with the token that the mail carries."""
+    """Send an invitation; return the response and the token in the mail."""
     answer = client.send(PATH, {"email": email, "role": role, **more})
     assert answer.status_code == 201, answer.content
     return answer.json(), token_of()
@@ -65,7 +65,7 @@ def test_an_invitation_is_mailed_and_accepted_once(operator, jane, api):
     shown, token = invited(operator)
     assert (shown["email"], shown["role"], shown["state"]) == (EMAIL, "developer", "waiting")
     assert token not in json.dumps(shown)
-    for _ in range(2):  # looking changes nothing
+    for _ in range(2):  # GET changes nothing
         assert str(find(token, now=timezone.now()).pk) == shown["id"]
     assert accept(token, jane, timezone.now()).accepted_by == jane
     with pytest.raises(LinkEnded):
@@ -93,7 +93,7 @@ def without_right(operator, shown):
 
 
 @pytest.mark.parametrize("ending", [revoked, without_inviter, without_right])
-def test_a_revoked_invitation_gives_no_role(operator, jane, ending):
+def test_a_revoked_invitation_grants_no_role(operator, jane, ending):
     shown, token = invited(operator, "partner")
     ending(operator, shown)
     with pytest.raises(LinkEnded):
@@ -108,7 +108,7 @@ def test_a_revoked_invitation_gives_no_role(operator, jane, ending):
     [("other@example.org", None, 0), ("", None, 0), (EMAIL, None, 7), (EMAIL, "x" * 43, 0), (EMAIL, "", 0)],
     ids=["another address", "no address", "late", "made up", "empty"],
 )
-def test_another_address_a_late_one_or_another_token_gets_nothing(operator, email, token, days):
+def test_another_address_an_expired_invitation_or_another_token_is_rejected(operator, email, token, days):
     _shown, real = invited(operator, "partner")
     person = person_with(email) if email else UserFactory()
     with pytest.raises(LinkEnded):
@@ -117,7 +117,7 @@ def test_another_address_a_late_one_or_another_token_gets_nothing(operator, emai
     assert Invitation.objects.get().accepted_at is None
 
 
-def test_the_address_counts_in_any_case_and_a_disabled_account_not(operator, jane):
+def test_an_invitation_accepts_its_address_in_any_case_and_no_disabled_account(operator, jane):
     _shown, token = invited(operator, email="JANE@Example.org")
     jane.is_active = False
     with pytest.raises(LinkEnded):
@@ -127,14 +127,14 @@ def test_the_address_counts_in_any_case_and_a_disabled_account_not(operator, jan
 
 
 @pytest.mark.parametrize(("role", "group"), [("partner", "Partner"), ("lender", "Lender")])
-def test_partners_and_lenders_belong_to_their_group(operator, jane, role, group):
+def test_invited_partners_and_lenders_join_their_group(operator, jane, role, group):
     _shown, token = invited(operator, role)
     accept(token, jane, timezone.now())
     assert [one.name for one in jane.groups.all()] == [group]
     assert not User.objects.get(pk=jane.pk).is_staff
 
 
-def test_a_member_of_a_provider_is_invited_by_its_owner_alone(api, stranger_api, operator, user, jane):
+def test_only_the_owner_of_a_lender_invites_its_members(api, stranger_api, operator, user, jane):
     provider = ProviderFactory(id="700", owner=user)
     _shown, token = invited(api, "member", provider_id=provider.pk)
     accept(token, jane, timezone.now())
@@ -147,7 +147,7 @@ def test_a_member_of_a_provider_is_invited_by_its_owner_alone(api, stranger_api,
 
 
 @pytest.mark.parametrize("role", ["member", "owner", "reviewer", "reader"])
-def test_the_invitation_of_a_disabled_owner_gives_nothing(api, user, jane, role):
+def test_the_invitation_of_a_disabled_owner_grants_nothing(api, user, jane, role):
     provider = ProviderFactory(id="700", owner=user)
     _shown, token = invited(api, role, provider_id="700")
     User.objects.filter(pk=user.pk).update(is_active=False)
@@ -156,7 +156,7 @@ def test_the_invitation_of_a_disabled_owner_gives_nothing(api, user, jane, role)
     assert not ProviderMember.objects.filter(provider=provider, user=jane).exists()
 
 
-def test_staff_are_made_by_who_can_make_staff(operator, jane):
+def test_only_superusers_invite_staff(operator, jane):
     body = {"email": EMAIL, "role": "staff", "group": "Reviewer"}
     assert_error(operator.send(PATH, body), 403, "E2005")
     superuser = client_of(UserFactory(is_staff=True, is_superuser=True))
@@ -184,7 +184,7 @@ def test_accounts_without_permission_cannot_invite_or_list(user, api):
     assert not OutgoingMail.objects.exists()
 
 
-def test_a_known_address_gets_the_same_answer(operator, jane):
+def test_invitations_to_known_and_unknown_addresses_get_the_same_response(operator, jane):
     known, _token = invited(operator)
     unknown, _token = invited(operator, email="nobody@example.org")
     assert {**known, "id": 0, "created_at": 0, "expires_at": 0, "email": 0} == {
@@ -192,7 +192,7 @@ def test_a_known_address_gets_the_same_answer(operator, jane):
     }  # fmt: skip
 
 
-def test_a_number_of_waiting_invitations_is_the_limit(operator, monkeypatch):
+def test_the_number_of_pending_invitations_is_limited(operator, monkeypatch):
     monkeypatch.setattr(invitations, "WAITING_MAX", 2)
     for number in range(2):
         invited(operator, email=f"a{number}@example.org")
@@ -221,7 +221,7 @@ def made_link(**options):
     return make_link("invitation", email=EMAIL, subject="7", lasts=timedelta(days=7), now=timezone.now(), **options)
 
 
-def test_looking_at_it_changes_nothing_and_it_works_once(db):
+def test_a_link_works_once_and_reading_it_changes_nothing(db):
     token = made_link()
     for _ in range(2):
         assert find_link(token, "invitation", now=timezone.now()).subject == "7"
@@ -238,7 +238,7 @@ def test_looking_at_it_changes_nothing_and_it_works_once(db):
         {"token": "x"}, {"token": ""}, {"token": "\x00"},
     ],
 )  # fmt: skip
-def test_a_link_works_for_its_purpose_address_and_time_alone(db, wrong):
+def test_a_link_works_only_for_its_purpose_address_and_time(db, wrong):
     token = made_link()
     asked = {"token": token, "purpose": "invitation", "email": EMAIL, "now": timezone.now()} | wrong
     with pytest.raises(LinkEnded):

@@ -1,4 +1,4 @@
-"""Access tokens as credentials: what is accepted, and the long list of what is not."""
+"""Access tokens as credentials: which tokens are accepted, and which are rejected."""
 
 import base64
 import hmac
@@ -24,14 +24,14 @@ UNKNOWN = "0192b3c4-0000-7000-8000-000000000000"
 
 @pytest.fixture
 def claims(user):
-    """Claims of a token that would be accepted."""
+    """The claims of a valid token."""
     return jwt.decode(bearer_of(user), options={"verify_signature": False})
 
 
 def signed(claims, *, key=None, algorithm="ES256", headers=None):
-    """Sign claims, with the platform's own key unless told otherwise."""
+    """Sign claims, with the platform's own key by default."""
     kid, private = signing_keys.key_ring.signing()
-    # The layer below `jwt.encode`, which would refuse to sign some of what is tried here.
+    # The layer below `jwt.encode`, which would refuse to sign some of these claims.
     payload = json.dumps(claims).encode()
     return jwt.api_jws.encode(payload, key or private, algorithm=algorithm, headers={"kid": kid, **(headers or {})})
 
@@ -74,7 +74,7 @@ def test_a_token_signed_with_the_public_key_as_a_secret_is_refused(claims, algor
     public = private.public_key().public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     )
-    secret = base64.urlsafe_b64encode(public)  # PyJWT itself refuses to sign with what looks like PEM
+    secret = base64.urlsafe_b64encode(public)  # PyJWT refuses to sign with anything that looks like PEM
     assert_error(ask(signed(claims, key=secret, algorithm=algorithm)), 401, "E2002")
     header = base64.urlsafe_b64encode(json.dumps({"alg": algorithm, "typ": "JWT", "kid": kid}).encode()).rstrip(b"=")
     payload = base64.urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=")
@@ -128,17 +128,17 @@ def test_an_expired_token_is_reported(claims):
     assert_error(ask(signed(claims)), 401, "E2003")
 
 
-def test_a_clock_that_is_a_little_ahead_is_forgiven(claims):
+def test_a_token_issued_by_a_clock_30_seconds_ahead_is_accepted(claims):
     claims["iat"] = claims["nbf"] = int(time.time()) + 30
     assert ask(signed(claims)).status_code == 200
 
 
-def test_a_family_that_is_no_more_has_ended(claims):
+def test_a_token_of_a_deleted_family_is_rejected(claims):
     claims["sid"] = UNKNOWN
     assert_error(ask(signed(claims)), 401, "E2003")
 
 
-def test_a_claim_that_we_do_not_read_changes_nothing(user, claims):
+def test_an_unused_claim_changes_nothing(user, claims):
     for user_id in ("abc", [1], "1\0"):
         assert ask(signed({**claims, "user_id": user_id})).json()["user_id"] == str(user.pk)
 
@@ -166,8 +166,8 @@ def test_another_form_of_a_token_or_payload_is_refused(claims):
 
 
 @pytest.mark.parametrize("change", ["disabled", "password elsewhere", "family elsewhere"])
-def test_a_remembered_token_ends_with_what_it_stands_on(user, api, monkeypatch, change):
-    """What another process writes, of which this one gets no signal, is noticed within five seconds."""
+def test_a_cached_token_ends_with_its_account_password_or_family(user, api, monkeypatch, change):
+    """Changes by another process, which sends no signal to this one, take effect within 5 s."""
     assert api.read("/auth/me").status_code == 200
     if change == "disabled":
         user.is_active = False
@@ -188,7 +188,7 @@ def test_a_deleted_user_is_refused(user, api):
     assert_error(api.read("/auth/me"), 401, "E2003")
 
 
-def test_a_remembered_token_is_not_remembered_beyond_its_own_end(user, claims, monkeypatch):
+def test_a_cached_token_is_rejected_after_its_expiry(user, claims, monkeypatch):
     claims["exp"] = int(time.time()) + 2
     api = ApiClient(bearer=signed(claims))
     assert api.read("/auth/me").status_code == 200

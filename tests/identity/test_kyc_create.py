@@ -1,4 +1,4 @@
-"""POST /v1/kyc/create, and what `prune` and `stage_bank_accounts` do with what it began."""
+"""POST /v1/kyc/create, and how `prune` and `stage_bank_accounts` continue its work."""
 
 from datetime import datetime, timedelta
 
@@ -86,7 +86,7 @@ def test_an_attempt_with_another_address_cancels_the_open_one(api, user):
 
 
 @pytest.mark.parametrize("body", [{}, {"redirect_uri": "https://example.org/"}, {"template_id": "idvtmp_2"}])
-def test_a_verification_that_the_person_has_begun_is_returned_with_any_template_and_address(plaid, api, settings, body):
+def test_a_started_verification_is_returned_for_any_template_and_address(plaid, api, settings, body):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     first = start(api)
     row = row_of(first)
@@ -105,7 +105,7 @@ def tried(api, plaid):
     return shown
 
 
-def test_attempts_without_anything_submitted_do_not_count(plaid, api, settings):
+def test_attempts_without_submitted_data_do_not_count(plaid, api, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     for number in range(5):
         shown = start(api, {"redirect_uri": f"https://example.org/{number}"})
@@ -115,7 +115,7 @@ def test_attempts_without_anything_submitted_do_not_count(plaid, api, settings):
     assert shown["attempt"] == 10
 
 
-def test_the_fourth_attempt_in_thirty_days_is_refused(plaid, api, key, settings):
+def test_the_fourth_attempt_in_thirty_days_is_rejected(plaid, api, key, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     shown = [tried(api, plaid) for _ in range(3)]
     refused = api.send(CREATE, {}, key=key)
@@ -124,7 +124,7 @@ def test_the_fourth_attempt_in_thirty_days_is_refused(plaid, api, key, settings)
     assert datetime.fromisoformat(body["details"]["next_possible_at"]) == begun + timedelta(days=30)
     assert body["details"]["next_possible_at"] in body["message"]
     assert len(plaid.verifications) == 3
-    # An answer of the domain: the same key gets it again, even when an attempt has become free.
+    # A rejection by the domain is stored: the same key replays it, even after an attempt becomes free.
     age(shown[0]["verification_id"], created_at=timedelta(days=31))
     replay = api.send(CREATE, {}, key=key)
     assert replay.headers["Idempotent-Replayed"] == "true"
@@ -140,7 +140,7 @@ def test_attempts_are_counted_per_person(plaid, api, stranger_api, settings):
     assert start(stranger_api)["attempt"] == 1
 
 
-def test_requests_to_plaid_have_its_form(judged_plaid, api, user, settings):
+def test_requests_to_plaid_match_its_description(judged_plaid, api, user, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_of_the_operator"
     shown = start(api)
     (asked,) = judged_plaid.asked("/identity_verification/create")
@@ -154,7 +154,7 @@ def test_requests_to_plaid_have_its_form(judged_plaid, api, user, settings):
     assert judged_plaid.asked("/identity_verification/create")[1]["template_id"] == "idvtmp_of_the_client"
 
 
-def test_a_provider_that_is_down_is_502_and_nothing_is_kept(api, user, key, settings):
+def test_an_outage_of_the_vendor_is_502_and_stores_nothing(api, user, key, settings):
     settings.OPEN_BANKING, settings.PLAID_BASE_URL = "plaid", "http://127.0.0.1:9"
     assert_error(api.send(CREATE, {}, key=key), 502, "E5003")
     assert KycVerification.objects.count() == 0
@@ -163,7 +163,7 @@ def test_a_provider_that_is_down_is_502_and_nothing_is_kept(api, user, key, sett
     assert start(api, key=key)["attempt"] == 1
 
 
-def test_a_lost_answer_leaves_no_second_verification_at_the_provider(plaid, api, key):
+def test_a_retry_after_a_lost_response_creates_no_second_verification(plaid, api, key):
     plaid.fail("/identity_verification/create", Fault(502, b""))
     assert_error(api.send(CREATE, {}, key=key), 502, "E5003")
     start(api, key=key)
@@ -172,19 +172,19 @@ def test_a_lost_answer_leaves_no_second_verification_at_the_provider(plaid, api,
     assert len(plaid.verifications) == 1
 
 
-def test_no_transaction_waits_for_the_provider(committed, plaid, user, key, waiting_transactions):
+def test_no_transaction_is_open_during_the_request_to_the_vendor(committed, plaid, user, key, waiting_transactions):
     start(client_of(user), key=key)
     assert waiting_transactions == [False]
 
 
-def test_attempts_at_once_are_one_verification(committed, needs_postgresql, user):
+def test_concurrent_attempts_create_one_verification(committed, needs_postgresql, user):
     client = client_of(user)
     answers = at_once(*[lambda: client.send(CREATE, {})] * 8)
     assert {(answer.status_code, answer.content) for answer in answers} == {(200, answers[0].content)}
     assert list(KycVerification.objects.values_list("status", flat=True)) == ["requires_input"]
 
 
-def test_duplicates_at_once_run_once(committed, needs_postgresql, user, key):
+def test_concurrent_requests_with_one_key_create_one_verification(committed, needs_postgresql, user, key):
     client = client_of(user)
     answers = at_once(*[lambda: client.send(CREATE, {}, key=key)] * 10)
     assert {answer.status_code for answer in answers} <= {200, 409}
@@ -192,7 +192,7 @@ def test_duplicates_at_once_run_once(committed, needs_postgresql, user, key):
     assert KycVerification.objects.count() == 1
 
 
-def test_attempts_at_once_do_not_exceed_the_limit(committed, needs_postgresql, user, plaid, settings):
+def test_concurrent_attempts_do_not_exceed_the_limit(committed, needs_postgresql, user, plaid, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     client = client_of(user)
     for _ in range(3):
@@ -219,7 +219,7 @@ def test_accounts_that_could_not_be_read_are_staged_later(api, user):
     answer = api.send("/bankdata/exchange", body).json()
     assert (answer["linked"], answer["staged_item_ids"]) == (True, [])
     assert run_json("stage_bank_accounts") == {"items": 1, "staged": 0, "not_removed": 0, "failed": 0}
-    api.read(f"/bankdata/accounts/{user.pk}")  # answers with a link token, which mends the sandbox's item
+    api.read(f"/bankdata/accounts/{user.pk}")  # responds with a link token, which repairs the sandbox's item
     assert run_json("stage_bank_accounts") == {"items": 1, "staged": 1, "not_removed": 0, "failed": 0}
     assert run_json("stage_bank_accounts") == {"items": 0, "staged": 0, "not_removed": 0, "failed": 0}
     assert StagedItem.objects.filter(user=user, kind="bank_account").count() == 3

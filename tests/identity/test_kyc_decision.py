@@ -1,4 +1,4 @@
-"""What the provider leaves open is decided at the back office, with a reason."""
+"""Reviewers decide verifications that the vendor leaves open, in the back office and with a reason."""
 
 from functools import partial
 
@@ -59,7 +59,7 @@ def test_a_reviewer_decides_with_a_reason(api, user, pending, reviewer, to):
     assert "The passport was seen in person." in text_of(backoffice_client(reviewer).get(page_of(pending)))
 
 
-def test_a_decision_without_a_reason_is_not_made(pending, reviewer):
+def test_a_decision_without_a_reason_is_rejected(pending, reviewer):
     confirm(backoffice_client(reviewer), move_of(pending, "verified"), reason="")
     pending.refresh_from_db()
     assert pending.status == "pending_review"
@@ -67,7 +67,7 @@ def test_a_decision_without_a_reason_is_not_made(pending, reviewer):
         decide(pending, "verified", reviewer, reason="  ")
 
 
-def test_support_looks_and_does_not_decide(pending):
+def test_support_reads_verifications_and_cannot_decide(pending):
     backoffice = backoffice_client(staff_of("Support", username="sam"))
     page = backoffice.get(page_of(pending))
     assert page.status_code == 200
@@ -101,7 +101,7 @@ def test_concurrent_decisions_succeed_once(committed, needs_postgresql, user):
     assert row_of(shown).history.filter(principal__isnull=False).count() == 1
 
 
-def test_the_queue_and_the_search_find_it(pending, reviewer, user):
+def test_the_queue_and_the_search_find_a_pending_verification(pending, reviewer, user):
     backoffice = backoffice_client(reviewer)
     for query in ("?queue=review", f"?q={pending.pk}", f"?q={user.username}", f"?q={pending.provider_reference}"):
         assert str(pending.pk) in backoffice.get(LIST + query).content.decode(), query

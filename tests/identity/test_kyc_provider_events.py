@@ -37,7 +37,7 @@ def deliver(client, body, token):
 
 @pytest.fixture
 def finished(plaid, api):
-    """A verification that has succeeded at Plaid, which we do not know yet."""
+    """A verification that succeeded at Plaid and is not yet updated here."""
     shown = start(api)
     plaid.settle(row_of(shown).provider_reference, "success", kyc_check="success")
     return shown
@@ -47,7 +47,7 @@ def key_questions(plaid):
     return len(plaid.asked("/webhook_verification_key/get"))
 
 
-def test_an_event_makes_us_ask_how_the_verification_stands(plaid, api, anonymous, finished, user, judge):
+def test_an_event_reads_the_verification_from_the_vendor(plaid, api, anonymous, finished, user, judge):
     body = event_about(finished)
     response = deliver(anonymous, body, plaid.sign(body))
     assert (response.status_code, response.json()) == (200, {})
@@ -56,7 +56,7 @@ def test_an_event_makes_us_ask_how_the_verification_stands(plaid, api, anonymous
     judge.judge(plaid.exchanges)
 
 
-def test_an_event_that_comes_twice_has_one_effect(plaid, anonymous, finished, user):
+def test_an_event_delivered_twice_has_one_effect(plaid, anonymous, finished, user):
     body = event_about(finished)
     for _ in range(3):
         assert deliver(anonymous, body, plaid.sign(body)).status_code == 200
@@ -71,7 +71,7 @@ def test_the_content_of_an_event_is_not_trusted(plaid, api, anonymous):
     assert read(api, shown["verification_id"]).json()["status"] == "requires_input"
 
 
-def test_an_old_event_moves_nothing_back(plaid, api, anonymous, finished):
+def test_an_old_event_does_not_revert_a_status(plaid, api, anonymous, finished):
     body = event_about(finished)
     deliver(anonymous, body, plaid.sign(body))
     plaid.settle(row_of(finished).provider_reference, "active")
@@ -80,7 +80,7 @@ def test_an_old_event_moves_nothing_back(plaid, api, anonymous, finished):
 
 
 @pytest.mark.parametrize("word", ["failed", "canceled", "expired", "pending_review"])
-def test_a_success_that_the_vendor_takes_back_is_flagged_once(plaid, api, anonymous, finished, user, word):
+def test_a_success_revoked_by_the_vendor_is_flagged_once(plaid, api, anonymous, finished, user, word):
     body = event_about(finished)
     for status in ("success", word, word):
         plaid.settle(row_of(finished).provider_reference, status)
@@ -95,7 +95,7 @@ def test_a_success_that_the_vendor_takes_back_is_flagged_once(plaid, api, anonym
 
 
 @pytest.mark.parametrize("word", ["success", "active", "some_new_word"])
-def test_a_success_that_stands_is_not_flagged(plaid, anonymous, finished, user, word):
+def test_a_confirmed_success_is_not_flagged(plaid, anonymous, finished, user, word):
     body = event_about(finished)
     for status in ("success", word):
         plaid.settle(row_of(finished).provider_reference, status)
@@ -104,7 +104,7 @@ def test_a_success_that_stands_is_not_flagged(plaid, anonymous, finished, user, 
     assert "kyc.verification.revoked" not in dict(events_of(user, "kyc."))
 
 
-def test_an_event_does_not_wait_for_the_ten_seconds(plaid, api, anonymous, finished):
+def test_an_event_refreshes_within_ten_seconds_of_the_last_read(plaid, api, anonymous, finished):
     assert read(api, finished["verification_id"]).json()["status"] == "requires_input"
     body = event_about(finished)
     deliver(anonymous, body, plaid.sign(body))
@@ -120,7 +120,7 @@ def test_an_event_does_not_wait_for_the_ten_seconds(plaid, api, anonymous, finis
         {"webhook_type": "IDENTITY_VERIFICATION"}, {}, [], "x", None,
     ],
 )  # fmt: skip
-def test_an_event_about_something_else_is_taken_and_forgotten(plaid, anonymous, finished, event):
+def test_an_unrelated_event_is_accepted_and_ignored(plaid, anonymous, finished, event):
     body = json.dumps(event).encode()
     assert deliver(anonymous, body, plaid.sign(body)).status_code == 200
     assert plaid.asked("/identity_verification/get") == []
@@ -131,7 +131,7 @@ def test_a_signed_body_other_than_json_is_400(plaid, anonymous):
 
 
 def tokens_of_a_forger(plaid, body):
-    """Return tokens that must not be believed, by what is wrong with them."""
+    """Return forged tokens by their fault."""
     other = ec.generate_private_key(ec.SECP256R1())
     public = plaid.private_key.public_key()
     jwk = ECAlgorithm(ECAlgorithm.SHA256).to_jwk(other.public_key(), as_dict=True)
@@ -166,35 +166,35 @@ def test_an_event_that_plaid_did_not_sign_is_401(plaid, api, anonymous, finished
 
 
 @pytest.mark.parametrize(("seconds", "is_taken"), [(-302, False), (-298, True), (298, True), (302, False)])
-def test_an_event_is_taken_within_five_minutes(plaid, anonymous, finished, seconds, is_taken):
+def test_an_event_is_accepted_for_five_minutes(plaid, anonymous, finished, seconds, is_taken):
     body = event_about(finished)
     answer = deliver(anonymous, body, plaid.sign(body, at=time.time() + seconds))
     assert answer.status_code == 200 if is_taken else assert_error(answer, 401, "E2008")
 
 
 @pytest.mark.parametrize("moment", ["1700000000", 1e15, True, None, [1]])
-def test_a_time_of_another_type_is_401(plaid, anonymous, finished, moment):
+def test_an_event_with_a_time_of_another_type_is_401(plaid, anonymous, finished, moment):
     body = event_about(finished)
     claims = {"iat": moment, "request_body_sha256": sha256(body).hexdigest()}
-    # PyJWT signs only times that are numbers, so the token is put together by hand.
+    # PyJWT signs only numeric times, so the token is encoded by hand.
     encoded = jwt.api_jws.encode(json.dumps(claims).encode(), plaid.private_key, "ES256", {"kid": plaid.kid})
     assert_error(deliver(anonymous, body, encoded), 401, "E2008")
 
 
-def test_a_retired_key_signs_nothing(plaid, anonymous, finished):
+def test_an_event_signed_with_a_retired_key_is_rejected(plaid, anonymous, finished):
     plaid.key_expired_at = 1700000000
     body = event_about(finished)
     assert_error(deliver(anonymous, body, plaid.sign(body)), 401, "E2006")
 
 
-def test_an_unknown_key_is_not_asked_for_again_and_again(plaid, anonymous, finished):
+def test_an_unknown_key_is_requested_from_plaid_once(plaid, anonymous, finished):
     body = event_about(finished)
     for _ in range(5):
         assert_error(deliver(anonymous, body, plaid.sign(body, kid="unknown")), 401, "E2006")
     assert key_questions(plaid) == 1
 
 
-def test_a_key_is_fetched_again_after_an_hour(plaid, anonymous, finished, monkeypatch):
+def test_plaids_key_is_fetched_again_after_an_hour(plaid, anonymous, finished, monkeypatch):
     body = event_about(finished)
     deliver(anonymous, body, plaid.sign(body))
     real = time.monotonic
@@ -220,7 +220,7 @@ def test_an_unavailable_state_makes_plaid_retry(plaid, api, anonymous, finished,
     assert statuses_of(user)[-1] == "verified"
 
 
-def test_a_body_that_is_too_large_is_not_read(plaid, anonymous):
+def test_an_event_with_too_large_a_body_is_rejected(plaid, anonymous):
     assert_error(deliver(anonymous, b" " * 1_048_577, "x"), 413, "E1007")
 
 

@@ -1,4 +1,4 @@
-"""Outcomes of the sandbox's verifications: by its hosted page and by POST /v1/sandbox/verifications/{id}/outcome."""
+"""Outcomes of sandbox verifications: on the hosted page and by POST /v1/sandbox/verifications/{id}/outcome."""
 
 from datetime import timedelta
 
@@ -14,7 +14,7 @@ from tests.identity.banking import age, page_of, play, read, row_of, start, stat
 pytestmark = pytest.mark.django_db
 
 
-def test_the_page_asks_for_an_outcome(api):
+def test_the_sandbox_page_offers_every_outcome(api):
     response = Client().get(page_of(start(api)))
     assert response.status_code == 200
     page = response.content.decode()
@@ -26,7 +26,7 @@ def test_the_page_asks_for_an_outcome(api):
     assert response.headers["Cache-Control"] == "no-store"
 
 
-def test_playing_an_outcome_leads_back_to_the_page(api):
+def test_submitting_an_outcome_redirects_to_the_page(api):
     shown = start(api, {"redirect_uri": "https://shop.example/back?a=1&b=2"})
     response = play(shown, "pass")
     assert (response.status_code, response.headers["Location"]) == (303, page_of(shown))
@@ -36,7 +36,7 @@ def test_playing_an_outcome_leads_back_to_the_page(api):
     assert "<form" not in page
 
 
-def test_an_outcome_is_played_once(api, user):
+def test_an_outcome_can_be_submitted_once(api, user):
     shown = start(api)
     play(shown, "fail")
     assert play(shown, "pass").status_code == 303
@@ -53,7 +53,7 @@ def test_an_unknown_outcome_shows_the_form_again(api):
     assert row_of(shown).status == "requires_input"
 
 
-def test_a_verification_that_was_superseded_or_expired_cannot_be_played(api):
+def test_a_superseded_or_expired_verification_accepts_no_outcome(api):
     first, second = start(api), start(api, {"redirect_uri": "https://example.org/"})
     play(first, "pass")
     assert row_of(first).status == "canceled"
@@ -63,14 +63,14 @@ def test_a_verification_that_was_superseded_or_expired_cannot_be_played(api):
     assert "<form" not in Client().get(page_of(second)).content.decode()
 
 
-def test_an_unknown_address_is_404(db):
+def test_an_unknown_sandbox_page_is_404(db):
     for path in (f"/v1/kyc/sandbox/{token}" for token in ("unknown", "%00", "a" * 3000)):
         for response in (Client().get(path), Client().post(path)):
             assert response.status_code == 404
             assert "Nothing to verify here" in response.content.decode()
 
 
-def test_the_page_is_there_only_with_the_sandbox(api, plaid, settings):
+def test_the_sandbox_page_is_404_with_another_vendor(api, plaid, settings):
     settings.OPEN_BANKING = "sandbox"
     shown = start(api)
     settings.OPEN_BANKING = "plaid"
@@ -79,14 +79,14 @@ def test_the_page_is_there_only_with_the_sandbox(api, plaid, settings):
     assert row_of(shown).status == "requires_input"
 
 
-def test_a_form_of_another_site_is_refused(api):
+def test_a_sandbox_form_from_another_site_is_rejected(api):
     shown = start(api)
     strict = Client(enforce_csrf_checks=True)
     assert strict.post(page_of(shown), {"outcome": "pass"}).status_code == 403
     assert row_of(shown).status == "requires_input"
 
 
-def test_markup_in_an_address_is_text(api):
+def test_markup_in_a_redirect_address_is_escaped(api):
     shown = start(api, {"redirect_uri": 'https://shop.example/"><script>alert(1)</script>'})
     play(shown, "pass")
     assert "<script" not in Client().get(page_of(shown)).content.decode()
@@ -97,7 +97,7 @@ def simulate(client, verification_id, outcome="verified"):
 
 
 @pytest.mark.parametrize(("outcome", "word"), [("verified", "pass"), ("failed", "fail"), ("pending_review", "review")])
-def test_a_simulated_outcome_is_that_of_the_page(api, user, stranger_api, outcome, word):
+def test_an_outcome_by_api_equals_that_of_the_page(api, user, stranger_api, outcome, word):
     by_call, by_page = start(api), start(stranger_api)
     answer = simulate(api, by_call["verification_id"], outcome)
     assert answer.status_code == 200, answer.content
@@ -131,7 +131,7 @@ def test_an_expired_verification_cannot_be_simulated(api):
     assert row_of(shown).status == "requires_input"
 
 
-def test_a_verification_of_another_provider_is_not_there(api, settings):
+def test_an_outcome_for_a_verification_of_another_vendor_is_404(api, settings):
     shown = start(api)
     settings.OPEN_BANKING = "plaid"
     assert_error(simulate(api, shown["verification_id"]), 404, "E4005")
@@ -148,7 +148,7 @@ DOCUMENTS = [
 
 
 @pytest.mark.parametrize(("document", "word"), DOCUMENTS)
-def test_plaids_words_are_read_and_others_tell_nothing(document, word):
+def test_name_match_is_known_only_for_plaids_values(document, word):
     assert name_match_of(document) == NameMatch(word)
 
 
@@ -156,7 +156,7 @@ def test_plaids_words_are_read_and_others_tell_nothing(document, word):
 @pytest.mark.parametrize(
     ("outcome", "word"), [("pass", "match"), ("review", "partial"), ("fail", "no_match"), ("", "unknown")]
 )
-def test_the_sandbox_plays_it_and_it_is_kept(api, outcome, word):
+def test_name_match_of_a_sandbox_outcome_is_stored(api, outcome, word):
     shown = start(api)
     if outcome:
         play(shown, outcome)

@@ -1,4 +1,4 @@
-"""GET /v1/kyc/status/{verification_id}: how a verification stands, asked of the provider now and then."""
+"""GET /v1/kyc/status/{verification_id}: the status of a verification, read from the vendor at most every 10 s."""
 
 from datetime import timedelta
 
@@ -62,7 +62,7 @@ def test_concurrent_readers_call_the_provider_once(committed, needs_postgresql, 
 
 
 @pytest.mark.parametrize("status", ["success", "failed"])
-def test_an_ended_verification_is_not_asked_about(plaid, api, status):
+def test_an_ended_verification_is_not_read_from_the_vendor(plaid, api, status):
     shown = start(api)
     plaid.settle(row_of(shown).provider_reference, status)
     for _ in range(2):
@@ -75,7 +75,7 @@ def test_an_ended_verification_is_not_asked_about(plaid, api, status):
     ("success", "verified"), ("failed", "failed"), ("expired", "pending_review"), ("canceled", "pending_review"),
     ("active", "pending_review"), ("pending_review", "pending_review"), ("in_appeal", "pending_review"),
 ])  # fmt: skip
-def test_a_decision_of_the_vendor_ends_a_review_that_no_reviewer_decided(plaid, api, said, status):
+def test_a_decision_of_the_vendor_ends_an_undecided_review(plaid, api, said, status):
     shown = start(api)
     for word in ("pending_review", said):
         plaid.settle(row_of(shown).provider_reference, word)
@@ -84,7 +84,7 @@ def test_a_decision_of_the_vendor_ends_a_review_that_no_reviewer_decided(plaid, 
     assert (found["status"], found["provider_status"]) == (status, said)
 
 
-# Words that a vendor may add, and those that other vendors have: nothing follows from them.
+# Statuses that the vendor may add, and statuses of other vendors: they change nothing.
 @pytest.mark.parametrize("word", [
     "manual_review", "consider", "in_review", "resubmission_requested", "SUCCESS", "on_hold", "awaiting_input",
     "created", "approved", "declined", "unknown",
@@ -104,7 +104,7 @@ def test_a_status_that_a_vendor_adds_later_changes_nothing(plaid, api, word):
     ("expired", "expired", "verification_expired"), ("canceled", "expired", "verification_expired"),
 ])  # fmt: skip
 @pytest.mark.parametrize("has_another", [False, True])
-def test_a_person_who_finishes_late_is_verified_when_the_vendor_says_so(plaid, api, said, status, error, has_another):
+def test_a_verification_finished_after_its_expiry_gets_the_vendors_status(plaid, api, said, status, error, has_another):
     shown = start(api)
     age(shown["verification_id"], expires_at=timedelta(hours=25))
     assert expire_verifications(now=timezone.now()) == {"verifications_expired": 1}
@@ -117,7 +117,7 @@ def test_a_person_who_finishes_late_is_verified_when_the_vendor_says_so(plaid, a
 
 
 @pytest.mark.parametrize(("said", "status"), [("expired", "expired"), ("canceled", "canceled")])
-def test_a_verification_that_the_provider_ends_is_ended(plaid, api, said, status):
+def test_a_verification_that_the_vendor_ends_is_ended(plaid, api, said, status):
     shown = start(api)
     plaid.settle(row_of(shown).provider_reference, said)
     age(shown["verification_id"], refreshed_at=LATER)
@@ -125,7 +125,7 @@ def test_a_verification_that_the_provider_ends_is_ended(plaid, api, said, status
     assert (found["status"], found["last_error"]["code"]) == (status, f"verification_{said}")
 
 
-def test_a_verification_that_the_provider_ends_half_way_fails(plaid, api):
+def test_a_started_verification_that_the_vendor_ends_fails(plaid, api):
     shown = start(api)
     reference = row_of(shown).provider_reference
     plaid.settle(reference, "active", kyc_check="success")
@@ -144,14 +144,14 @@ def test_an_abandoned_verification_expires(api, user):
     assert statuses_of(user) == ["requires_input", "expired"]
 
 
-def test_a_verification_finished_in_the_last_moment_counts(plaid, api):
+def test_a_verification_finished_before_its_expiry_is_read_counts(plaid, api):
     shown = start(api)
     plaid.settle(row_of(shown).provider_reference, "success")
     age(shown["verification_id"], refreshed_at=LATER, expires_at=timedelta(hours=25))
     assert read(api, shown["verification_id"]).json()["status"] == "verified"
 
 
-def test_a_provider_that_is_down_is_502_and_asked_again_only_later(plaid, api):
+def test_an_outage_of_the_vendor_is_502_and_delays_the_next_read(plaid, api):
     identifier = start(api)["verification_id"]
     age(identifier, refreshed_at=LATER)
     plaid.fail("/identity_verification/get", Fault(500, b"oops"))
@@ -171,7 +171,7 @@ def test_applying_the_same_state_again_changes_nothing(plaid, api, user):
     assert row_of(shown).last_error["steps"] == ["kyc_check"]
 
 
-def test_states_at_once_move_it_once(committed, needs_postgresql, plaid, user):
+def test_concurrent_updates_change_the_status_once(committed, needs_postgresql, plaid, user):
     shown = start(client_of(user))
     reference = row_of(shown).provider_reference
     plaid.settle(reference, "success")
@@ -180,14 +180,14 @@ def test_states_at_once_move_it_once(committed, needs_postgresql, plaid, user):
     assert statuses_of(user) == ["requires_input", "processing", "verified"]
 
 
-def test_a_verification_of_another_provider_is_shown_as_it_is(plaid, api, settings):
+def test_a_verification_of_another_vendor_is_returned_as_stored(plaid, api, settings):
     identifier = start(api)["verification_id"]
     settings.OPEN_BANKING = "sandbox"
     age(identifier, refreshed_at=LATER)
     assert read(api, identifier).json()["status"] == "requires_input"
 
 
-def test_the_history_cannot_be_rewritten(api):
+def test_the_history_of_a_verification_cannot_be_changed(api):
     start(api)
     start(api, {"redirect_uri": "https://example.org/"})
     assert KycVerification.objects.count() == 2

@@ -16,7 +16,7 @@ from tests.factories import UserFactory
 from tests.properties import examples
 from tests.walks import walk
 
-# The decisions about identity verification, written out: who makes which move.
+# Allowed status changes of an identity verification, and who makes each.
 TABLE = {
     ("requires_input", "processing"): "system", ("requires_input", "expired"): "system",
     ("requires_input", "canceled"): "either", ("processing", "verified"): "system", ("processing", "failed"): "system",
@@ -52,7 +52,7 @@ def test_every_cell_of_the_table_is_what_the_code_decides():
 
 
 @pytest.mark.django_db
-def test_no_walk_leaves_the_table():
+def test_random_walks_make_only_allowed_status_changes():
     reviewer = UserFactory()
     reviewer.groups.add(Group.objects.get(name="Reviewer"))
     people = {"reviewer": reviewer, "stranger": UserFactory(), "owner": None}

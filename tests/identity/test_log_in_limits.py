@@ -1,4 +1,4 @@
-"""Guessing passwords: every page and endpoint that takes one shares its limits, and refuses before it hashes."""
+"""Password guessing: all pages and endpoints that accept a password share limits, and check them before hashing."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -32,19 +32,19 @@ DOORS = [PAGE, "/v1/auth/token"]
 
 
 class CountingHasher(MD5PasswordHasher):
-    """Says how many hashes were computed, and checked."""
+    """Count how many hashes were computed and checked."""
 
     count = 0
 
     def encode(self, password, salt):
-        """Count, and hash."""
+        """Count the hash, then compute it."""
         type(self).count += 1
         return super().encode(password, salt)
 
 
 @pytest.fixture
 def hashed(settings, staff):
-    """Return how many hashes were computed since the test began."""
+    """Return a function that returns how many hashes were computed since the test began."""
     settings.PASSWORD_HASHERS = [f"{__name__}.CountingHasher"]
     before = CountingHasher.count
     return lambda: CountingHasher.count - before
@@ -52,23 +52,23 @@ def hashed(settings, staff):
 
 @pytest.fixture(autouse=True)
 def _one_window(monkeypatch):
-    """Stay inside one minute, wherever the clock is."""
+    """Stop the clock, so that all requests of a test fall into the same minute."""
     stop_clock(monkeypatch, "config.api.rate_limits", MINUTE)
 
 
 @pytest.fixture
 def staff(db):
-    """Somebody who may log in everywhere."""
+    """A staff user with access to every log-in."""
     return UserFactory(username="boss", is_staff=True, is_superuser=True)
 
 
 def log_in(door, address=HERE, *, username="boss", password=PASSWORD, **headers):
-    """Try to log in; return the answer's status."""
+    """Try to log in; return the response status."""
     return answer_of(door, address, username=username, password=password, **headers).status_code
 
 
 def answer_of(door, address=HERE, *, username="boss", password=PASSWORD, **headers):
-    """Try to log in; return the answer."""
+    """Try to log in; return the response."""
     body = {"username": username, "password": password}
     if door == PAGE:
         return Client(REMOTE_ADDR=address, headers=headers).post(door, {"login": username, "password": password})
@@ -76,19 +76,19 @@ def answer_of(door, address=HERE, *, username="boss", password=PASSWORD, **heade
 
 
 def fail(times, address=HERE):
-    """Let so many log-ins fail, as any door does it."""
+    """Fail this many log-ins."""
     for _ in range(times):
         with suppress(InvalidToken, RateLimited), login_attempt("boss", address):
             raise InvalidToken
 
 
 def came_in(door, status):
-    """Say whether a status is that of a log-in."""
+    """Return whether a status is that of a successful log-in."""
     return status == (302 if door == PAGE else 200)
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_ten_wrong_passwords_from_one_address_do_not_keep_the_person_out_elsewhere(staff, hashed, door):
+def test_ten_wrong_passwords_from_one_address_do_not_block_other_addresses(staff, hashed, door):
     failed = {log_in(door, password="wrong") for _ in range(10)}
     assert failed == {200 if door == PAGE else 401}
     assert log_in(door, password="wrong") == 429
@@ -98,7 +98,7 @@ def test_ten_wrong_passwords_from_one_address_do_not_keep_the_person_out_elsewhe
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_behind_a_trusted_proxy_the_address_is_the_clients(staff, settings, door):
+def test_failures_behind_a_trusted_proxy_count_for_the_clients_address(staff, settings, door):
     settings.TRUSTED_PROXIES = frozenset({"10.0.0.1"})
     fail(9)
     log_in(door, "10.0.0.1", password="wrong", X_Forwarded_For=HERE)
@@ -106,14 +106,14 @@ def test_behind_a_trusted_proxy_the_address_is_the_clients(staff, settings, door
     assert came_in(door, log_in(door, "10.0.0.1", X_Forwarded_For=THERE))
 
 
-def test_a_proxys_placeholder_for_an_address_is_accepted(staff, settings):
+def test_a_placeholder_of_a_proxy_for_an_address_is_accepted(staff, settings):
     settings.TRUSTED_PROXIES = frozenset({"10.0.0.1"})
     for reported in ("unknown", "192.0.2.1:4711", "fe80::1%eth0", "x" * 300, ""):
         assert log_in(PAGE, "10.0.0.1", password="wrong", X_Forwarded_For=reported) == 200
         assert came_in(PAGE, log_in(PAGE, "10.0.0.1", X_Forwarded_For=reported))
 
 
-def test_each_try_is_logged_with_the_clients_address_and_without_the_name(staff, settings, caplog):
+def test_each_log_in_attempt_is_logged_with_the_address_and_without_the_name(staff, settings, caplog):
     settings.TRUSTED_PROXIES = frozenset({"10.0.0.1"})
     with caplog.at_level("INFO", "platform.log_ins"):
         for door in DOORS:
@@ -127,7 +127,7 @@ def test_each_try_is_logged_with_the_clients_address_and_without_the_name(staff,
     assert "boss" not in str(lines)
 
 
-def test_all_doors_count_together(staff):
+def test_log_ins_of_all_pages_and_endpoints_share_a_limit(staff):
     fail(8)
     for door in DOORS:
         log_in(door, password="wrong")
@@ -135,7 +135,7 @@ def test_all_doors_count_together(staff):
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_an_address_has_sixty_tries_a_minute_over_all_names(staff, hashed, door):
+def test_an_address_has_sixty_attempts_a_minute_over_all_names(staff, hashed, door):
     consume("token", HERE, permits=58)
     answers = [log_in(door, username=f"nobody{number}") for number in range(3)]
     assert [answer == 429 for answer in answers] == [False, False, True]
@@ -143,9 +143,9 @@ def test_an_address_has_sixty_tries_a_minute_over_all_names(staff, hashed, door)
     assert log_in(door, THERE, username="nobody0") != 429
 
 
-def test_a_hundred_failures_an_hour_close_a_name_wherever_they_come_from(staff, monkeypatch):
+def test_a_hundred_failures_an_hour_from_any_addresses_lock_a_name(staff, monkeypatch):
     for number in range(10):
-        fail(12, f"203.0.113.{number}")  # two of them are refused already, and do not count for the name
+        fail(12, f"203.0.113.{number}")  # two of them are rejected already, and do not count toward the name's limit
     refused = answer_of("/v1/auth/token", THERE)
     assert_error(refused, 429, "E6001")
     assert refused.headers["RateLimit-Policy"] == '"login_name";q=100;w=3600'
@@ -155,13 +155,13 @@ def test_a_hundred_failures_an_hour_close_a_name_wherever_they_come_from(staff, 
     assert log_in("/v1/auth/token", THERE) == 200
 
 
-def test_tries_of_a_refused_address_do_not_count_for_the_name(staff):
+def test_attempts_of_a_locked_address_do_not_count_for_the_name(staff):
     fail(50)
     log_in("/v1/auth/token", password="wrong")
     assert RateCounter.objects.get(bucket="login_name:boss").used == 10
 
 
-def test_the_counter_of_an_hour_outlives_its_minutes(staff):
+def test_prune_keeps_an_hourly_counter_for_its_hour(staff):
     log_in("/v1/auth/token", password="wrong")
     prune(now=datetime.fromtimestamp(MINUTE + 600, UTC))
     assert RateCounter.objects.filter(bucket="login_name:boss", used=1).exists()
@@ -171,14 +171,14 @@ def test_the_counter_of_an_hour_outlives_its_minutes(staff):
 
 @pytest.fixture
 def shut_out(staff):
-    """Strangers have used up what the name may fail."""
+    """Use up the failures that the name's limit allows."""
     for number in range(10):
         fail(10, f"203.0.113.{number}")
     assert log_in("/v1/auth/token", THERE) == 429
 
 
 def known_browser(username="boss"):
-    """Return a browser whose session is over, in which the person has logged in before."""
+    """Return a logged-out browser in which the user has logged in before."""
     browser = Client(REMOTE_ADDR=HERE)
     assert browser.post(PAGE, {"login": username, "password": PASSWORD}).status_code == 302
     del browser.cookies["sessionid"]
@@ -189,7 +189,7 @@ class TestKnownDevice:
     def come_in(self, browser, password=PASSWORD, username="boss", **options):
         return browser.post(PAGE, {"login": username, "password": password}, **options).status_code
 
-    def test_strangers_do_not_keep_it_out(self, staff, request):
+    def test_failures_of_others_do_not_lock_a_known_device(self, staff, request):
         browser = known_browser()
         request.getfixturevalue("shut_out")
         assert self.come_in(browser, REMOTE_ADDR=THERE) == 302
@@ -200,14 +200,14 @@ class TestKnownDevice:
         assert log_in(PAGE) == 429
         assert self.come_in(browser) == 302
 
-    def test_guesses_on_it_are_counted_by_themselves(self, staff):
+    def test_failures_on_a_known_device_have_their_own_limit(self, staff):
         browser = known_browser()
         for number in range(10):
             assert self.come_in(browser, "wrong", REMOTE_ADDR=f"203.0.113.{number}") == 200
         assert self.come_in(browser, REMOTE_ADDR=THERE) == 429
         assert log_in(PAGE) == 302
 
-    def test_a_known_device_counts_for_one_account_and_password(self, staff, request):
+    def test_a_known_device_is_valid_for_one_account_and_password(self, staff, request):
         other, changed = UserFactory(username="chief", is_staff=True), known_browser()
         another, bent = known_browser("chief"), known_browser()
         bent.cookies["known_device"] = bent.cookies["known_device"].value.replace(":", ":x", 1)
@@ -218,7 +218,7 @@ class TestKnownDevice:
             assert self.come_in(browser, REMOTE_ADDR=THERE) == 429
         assert self.come_in(another, username=other.username, REMOTE_ADDR=THERE) == 302
 
-    def test_a_script_cannot_read_what_it_is_known_by(self, staff):
+    def test_the_cookie_of_a_known_device_is_hidden_from_scripts(self, staff):
         kept = known_browser().cookies["known_device"]
         assert (kept["httponly"], kept["samesite"], kept["max-age"]) == (True, "Lax", 180 * 86_400)
         assert "boss" not in kept.value
@@ -233,19 +233,19 @@ class TestSecondFactor:
         body = {"username": "boss", "password": password, "otp": code}
         return ApiClient(REMOTE_ADDR=address).send("/auth/token", body)
 
-    def test_a_right_code_passes_the_limit_of_the_name(self, device, shut_out, hashed):
+    def test_a_valid_code_passes_the_limit_of_the_name(self, device, shut_out, hashed):
         refused = [self.ask(wrong_code()) for _ in range(3)]
         assert [one.headers["RateLimit-Policy"] for one in refused] == ['"login_name";q=100;w=3600'] * 3
         assert hashed() == 0, "a stranger does not guess"
         assert self.ask(code_of(), password="wrong").status_code == 401
         assert self.ask(code_of()).status_code == 200
 
-    def test_codes_are_guessed_at_within_the_limit_of_the_address(self, device, shut_out):
+    def test_wrong_codes_count_toward_the_limit_of_the_address(self, device, shut_out):
         refused = [self.ask(wrong_code()) for _ in range(11)]
         assert refused[-1].headers["RateLimit-Policy"] == '"login_failure";q=10;w=900'
         assert self.ask(code_of()).status_code == 429
 
-    def test_on_its_page_it_passes_too(self, device, staff, shut_out, settings):
+    def test_a_valid_code_on_the_page_passes_the_limit_of_the_name(self, device, staff, shut_out, settings):
         settings.BACKOFFICE_SECOND_FACTOR = True
         browser = Client(REMOTE_ADDR=THERE)
         browser.force_login(staff, backend="django.contrib.auth.backends.ModelBackend")
@@ -260,7 +260,7 @@ def test_an_address_of_ipv6_counts_as_its_network(staff, door):
     assert came_in(door, log_in(door, "2001:db8:0:2::1"))
 
 
-def test_sixty_tries_a_minute_from_one_network_of_ipv6(staff):
+def test_an_ipv6_network_has_sixty_attempts_a_minute(staff):
     consume("token", network_of("2001:db8:0:1::"), permits=58)
     answers = [log_in("/v1/auth/token", f"2001:db8:0:1::{number}", username=f"nobody{number}") for number in range(3)]
     assert answers == [401, 401, 429]
@@ -280,7 +280,7 @@ def test_a_successful_log_in_does_not_count(staff, door):
     assert not RateCounter.objects.filter(bucket__startswith="login_").exclude(used=0).exists()
 
 
-def test_people_read_when_to_come_back(staff):
+def test_the_log_in_page_shows_when_to_try_again(staff):
     fail(10)
     page = answer_of(PAGE)
     assert page.headers["Content-Type"].startswith("text/html")
@@ -288,7 +288,7 @@ def test_people_read_when_to_come_back(staff):
     assert "Too many tries. Try again in 15 minutes." in page.content.decode()
 
 
-def test_codes_of_the_second_factor_are_guessed_at_within_the_same_limits(staff, settings):
+def test_wrong_codes_and_wrong_passwords_share_a_limit(staff, settings):
     settings.BACKOFFICE_SECOND_FACTOR = True
     authenticator_of(staff)
     browser = Client(REMOTE_ADDR=HERE)
@@ -300,7 +300,7 @@ def test_codes_of_the_second_factor_are_guessed_at_within_the_same_limits(staff,
     assert log_in("/v1/auth/token") == 429
 
 
-def test_guesses_at_once_are_no_more_than_the_limit(committed, settings):
+def test_concurrent_attempts_do_not_exceed_the_limit(committed, settings):
     UserFactory(username="boss")
     settings.PASSWORD_HASHERS = [f"{__name__}.CountingHasher"]
     before = CountingHasher.count
@@ -314,12 +314,12 @@ def test_guesses_at_once_are_no_more_than_the_limit(committed, settings):
 
 
 class SlowHasher(Argon2PasswordHasher):
-    """Notes how many threads are at it at once; each stays until it is let go."""
+    """Count the threads that hash at the same time; each blocks until the test releases it."""
 
     at_it, most, entered, let_go = 0, 0, threading.Semaphore(0), threading.Event()
 
     def encode(self, password, salt):
-        """Stay in here."""
+        """Block until the test releases the thread."""
         cls = SlowHasher
         cls.at_it += 1
         cls.most = max(cls.most, cls.at_it)
@@ -330,12 +330,12 @@ class SlowHasher(Argon2PasswordHasher):
 
 
 class SlowInTurn(hashers.PasswordHasher, SlowHasher):
-    """Our hasher around it."""
+    """Our limiting hasher, with the slow hasher inside."""
 
 
 @pytest.fixture
 def slow(monkeypatch):
-    """Two threads that hash, and stay at it until the test is over; and who else waits in vain."""
+    """Block both hashing slots until the test ends; yield an executor for further threads."""
     monkeypatch.setattr(hashers, "WAIT_SECONDS", 0.05)
     SlowHasher.most, SlowHasher.entered, SlowHasher.let_go = 0, threading.Semaphore(0), threading.Event()
     with ThreadPoolExecutor(6) as threads:
@@ -346,7 +346,7 @@ def slow(monkeypatch):
         SlowHasher.let_go.set()
 
 
-def test_two_threads_hash_at_once_and_the_others_must_retry(slow):
+def test_two_threads_hash_concurrently_and_the_others_must_retry(slow):
     for future in [slow.submit(SlowInTurn().encode, "a", "salt") for _ in range(4)]:
         with pytest.raises(Unavailable):
             future.result(10)
@@ -364,7 +364,7 @@ def test_two_requests_wait_and_the_next_fails_at_once(slow, monkeypatch):
     assert sum(future.exception(10) is None for future in waiting) == 2
 
 
-def test_a_waiting_log_in_gets_the_next_turn(slow, monkeypatch):
+def test_a_waiting_log_in_gets_the_next_free_slot(slow, monkeypatch):
     monkeypatch.setattr(hashers, "WAIT_SECONDS", 10)
     waiting = slow.submit(SlowInTurn().encode, "a", "salt")
     SlowHasher.let_go.set()

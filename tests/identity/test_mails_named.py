@@ -1,4 +1,4 @@
-"""The limit of mails to addresses that one account names: of invitations, customers' accounts, and a new address."""
+"""The limit of mails that an account causes: invitations, mails to customers' accounts, and address changes."""
 
 import pytest
 from django.test import override_settings
@@ -33,13 +33,13 @@ def limit_of_two(settings):
 
 
 @pytest.mark.django_db
-def test_an_account_sends_100_mails_an_hour_to_addresses_that_it_names():
+def test_an_account_can_send_100_mails_an_hour():
     partner = UserFactory(is_staff=True, is_superuser=True)
     api, other = client_of(partner), client_of(made_partner())
     for number in range(LIMIT // 2):
         assert api.send(ACCOUNTS, customer(number)).status_code == 201
         assert api.send(INVITATIONS, invitee(number)).status_code == 201
-    Invitation.objects.all().delete()  # fewer may wait than an account may send
+    Invitation.objects.all().delete()  # the limit of pending invitations is lower than the limit of mails
     refused = api.send(ACCOUNTS, customer(LIMIT))
     assert_error(refused, 429, "E6001")
     assert 1 <= int(refused.headers["Retry-After"]) <= 3600
@@ -48,14 +48,14 @@ def test_an_account_sends_100_mails_an_hour_to_addresses_that_it_names():
     assert OutgoingMail.objects.count() == LIMIT
     assert ManagedAccount.objects.count() == LIMIT // 2
     assert not Invitation.objects.exists()
-    assert api.send(ACCOUNTS, customer(0)).status_code == 200  # whose link waits: no mail
+    assert api.send(ACCOUNTS, customer(0)).status_code == 200  # its link is still pending, so no mail
     assert api.send(ACCOUNTS, {"external_id": "without-mail"}).status_code == 201
     assert other.send(ACCOUNTS, customer(LIMIT)).status_code == 201
 
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("limit_of_two")
-def test_a_new_address_counts_among_the_mails_of_an_account():
+def test_mail_to_a_new_address_counts_toward_the_limit_of_the_account():
     person = UserFactory()
     for number in range(2):
         ask_to_change(person, f"n-{number}@example.org", now=timezone.now())
@@ -65,7 +65,7 @@ def test_a_new_address_counts_among_the_mails_of_an_account():
 
 
 @pytest.mark.django_db
-def test_a_request_with_the_key_of_a_refused_one_is_done_later(settings):
+def test_a_rate_limited_request_succeeds_later_with_the_same_key(settings):
     api = client_of(made_partner())
     limits = settings.RATE_LIMITS
     for limit, status in ((0, 429), (1, 201), (0, 201)):
@@ -75,7 +75,7 @@ def test_a_request_with_the_key_of_a_refused_one_is_done_later(settings):
     assert OutgoingMail.objects.count() == 1
 
 
-def test_several_servers_together_send_as_many_mails_as_the_limit(committed):
+def test_several_servers_share_the_mail_limit(committed):
     partner = made_partner()
 
     def make(number):

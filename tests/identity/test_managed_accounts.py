@@ -1,4 +1,4 @@
-"""`/accounts`: a partner makes accounts for its customers, acts for them, and the person ends that."""
+"""`/accounts`: a partner creates accounts for its customers and acts on their behalf; the customer can end that."""
 
 import json
 from datetime import timedelta
@@ -43,7 +43,7 @@ def partner(db):
 
 @pytest.fixture
 def shop(partner):
-    """The partner's server, with a key of that one scope."""
+    """The partner's server, with a key of only that scope."""
     return ApiClient(api_key=issue(partner, scopes=["accounts:write"]).key)
 
 
@@ -73,7 +73,7 @@ def person_of(account):
 
 
 def claimed(shop, username="jane"):
-    """An account that its person has taken over with the mailed link."""
+    """An account that its customer has claimed with the mailed link."""
     account = made(shop, f"of-{username}", email=f"{username}@example.org")
     page = take_over(username)
     assert page.status_code == 302, page.content.decode()
@@ -81,12 +81,12 @@ def claimed(shop, username="jane"):
 
 
 def take_over(username):
-    """Follow the mailed link."""
+    """Claim an account with the mailed link."""
     return Client().post(f"/account/claim/{token_of('claim')}", {"username": username, **PASSWORDS})
 
 
 class TestAccounts:
-    def test_the_same_external_id_is_the_same_account(self, shop, partner):
+    def test_the_same_external_id_returns_the_same_account(self, shop, partner):
         first = shop.send(PATH, {"external_id": "c-1", "email": EMAIL, "name": "Jane"})
         again = shop.send(PATH, {"external_id": "c-1"})
         assert (first.status_code, again.status_code, first.json()) == (201, 200, again.json())
@@ -106,7 +106,7 @@ class TestAccounts:
         assert_error(shop.send(PATH, {"external_id": "a", **member}), 400, "E1001")
         assert not ManagedAccount.objects.exists()
 
-    def test_only_partners_make_any_and_act_for_one(self, api, account):
+    def test_only_partners_create_accounts_and_act_on_their_behalf(self, api, account):
         path = f"{PATH}/{account['id']}"
         for answer in (
             api.send(PATH, {"external_id": "a"}), api.read(path),
@@ -125,12 +125,12 @@ class TestAccounts:
         kept = ManagedAccount.objects.get()
         assert (kept.email, kept.name) == (None, None)
 
-    def test_another_partner_has_accounts_of_its_own(self, account):
+    def test_two_partners_have_separate_accounts_for_one_external_id(self, account):
         other = ApiClient(api_key=issue(made_partner(), scopes=["accounts:write"]).key)
         assert other.read(PATH).json()["total"] == 0
         assert made(other, "c-1")["id"] != account["id"]
 
-    def test_a_disabled_account_is_over(self, shop, account):
+    def test_access_to_a_disabled_account_is_403(self, shop, account):
         held = acting(shop, account)
         path = f"{PATH}/{account['id']}"
         assert shop.remove(path).status_code == 200
@@ -140,7 +140,7 @@ class TestAccounts:
         assert not person_of(account).is_active
         assert shop.read(PATH).json()["total"] == 0
 
-    def test_money_on_its_way_is_waited_for(self, shop, account):
+    def test_an_account_with_a_payment_in_flight_cannot_be_disabled(self, shop, account):
         held, path = acting(shop, account), f"{PATH}/{account['id']}"
         payment = begun(person_of(account))
         assert_error(shop.remove(path), 400, "E3004")
@@ -150,7 +150,7 @@ class TestAccounts:
 
 
 class TestActing:
-    def test_the_token_names_the_partner_and_is_limited(self, shop, partner, account):
+    def test_a_partners_token_names_the_partner_and_lasts_15_minutes(self, shop, partner, account):
         token = token_for(shop, account, "applications:write", "offers:read")
         claims = jwt.decode(token["access_token"], options={"verify_signature": False})
         assert (claims["sub"], claims["act"]) == (account["id"], {"sub": str(partner.pk)})
@@ -165,7 +165,7 @@ class TestActing:
         assert row.credential.startswith("api_key:")
         assert row.details == {"token": claims["sid"], "scope": token["scope"]}
 
-    def test_an_application_is_made_and_its_history_names_both(self, shop, partner, account):
+    def test_history_of_an_application_names_customer_and_partner(self, shop, partner, account):
         client = acting(shop, account)
         body = {"consumer_id": account["id"], "offer_id": 7, "provider_id": 9}
         application = client.send("/applications", body).json()["id"]
@@ -174,15 +174,15 @@ class TestActing:
         row = ApplicationHistory.objects.get()
         assert (str(row.principal_id), row.credential.endswith(f" act:{partner.pk}")) == (account["id"], True)
         assert_error(client.send("/applications", {**body, "consumer_id": str(partner.pk)}), 401, "E2004")
-        for status in ("under_review", "approved"):  # nobody decides with it
+        for status in ("under_review", "approved"):  # no token of a partner decides
             move = {"status": status, "updated_by": "market"}
             assert client.replace(f"/applications/{application}/status", move).status_code in {400, 403}
 
-    def test_other_scopes_are_not_given(self, shop, account):
+    def test_a_partners_token_with_other_scopes_is_rejected(self, shop, account):
         for scope in ("accounts:write", "webhooks", "offers:write", "score:read"):
             assert_error(shop.send(f"{PATH}/{account['id']}/tokens", {"scopes": [scope]}), 400, "E1001")
 
-    def test_no_second_token_no_key_no_money_comes_of_it(self, shop, account):
+    def test_a_partners_token_cannot_create_tokens_keys_or_payments(self, shop, account):
         client = acting(shop, account)
         assert_error(client.send(f"{PATH}/{account['id']}/tokens", {"scopes": ["offers:read"]}), 403, "E2005")
         assert_error(client.send("/api-keys", {"name": "n"}), 403, "E2005")
@@ -190,7 +190,7 @@ class TestActing:
         assert_error(client.send("/payments/process", order), 403, "E2005")
         assert_error(client.read("/webhooks/endpoints"), 403, "E2005")
 
-    def test_an_app_of_the_partners_gets_no_token(self, partner, account):
+    def test_an_app_of_a_partner_gets_no_token(self, partner, account):
         client, secret = make_client(scopes=list(SCOPES))
         code = code_for(partner, client, scope="accounts:write")
         app = ApiClient(bearer=exchange(code, client, secret).json()["access_token"])
@@ -211,7 +211,7 @@ class TestActing:
         if became == "staff":
             assert_error(held.read("/auth/me"), 401, "E2002")
 
-    def test_a_partner_that_is_none_any_more_acts_for_nobody(self, shop, partner, account):
+    def test_a_former_partner_cannot_act_on_behalf_of_customers(self, shop, partner, account):
         held = acting(shop, account)
         partner.groups.clear()
         assert_error(shop.send(f"{PATH}/{account['id']}/tokens", {"scopes": ["offers:read"]}), 403, "E2005")
@@ -219,14 +219,14 @@ class TestActing:
         partner.save()
         assert_error(held.read("/auth/me"), 401, "E2002")
 
-    def test_calls_count_to_the_partner_too(self, shop, partner, settings):
+    def test_calls_on_behalf_of_customers_count_toward_the_partners_rate_limit(self, shop, partner, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": 3}
         clients = [acting(shop, made(shop, f"c-{number}")) for number in range(2)]
         answers = [client.read("/applications").status_code for client in (*clients, *clients)]
         assert answers == [200, 200, 200, 429]
         assert_error(client_of(partner).read("/auth/me"), 429, "E6001")
 
-    def test_prune_leaves_a_token_while_it_lasts(self, shop, account):
+    def test_prune_keeps_a_partners_token_until_it_expires(self, shop, account):
         client, now = acting(shop, account), timezone.now()
         prune(now=now)
         assert client.read("/auth/me").status_code == 200
@@ -235,7 +235,7 @@ class TestActing:
 
 
 class TestClaiming:
-    def test_the_person_takes_the_account_over_and_sees_who_acts_for_them(self, shop, partner):
+    def test_a_customer_claims_the_account_and_sees_the_partners_access(self, shop, partner):
         account = claimed(shop)
         person = person_of(account)
         assert (person.username, person.email, person.check_password("a horse walks far")) == ("jane", EMAIL, True)
@@ -247,7 +247,7 @@ class TestClaiming:
         told = Event.objects.filter(type="account.claimed").values_list("account_id", flat=True)
         assert set(told) == {partner.pk, person.pk}
 
-    def test_following_the_link_changes_nothing_and_it_works_once(self, shop):
+    def test_a_claim_link_works_once_and_opening_it_changes_nothing(self, shop):
         made(shop, email=EMAIL)
         address = f"/account/claim/{token_of('claim')}"
         for _ in range(2):
@@ -262,12 +262,12 @@ class TestClaiming:
         assert Client().post(address, form).status_code == 410
         assert Client().get(address).status_code == 410
 
-    def test_a_link_that_ended_claims_nothing(self, shop):
+    def test_a_replaced_or_ended_claim_link_is_410(self, shop):
         made(shop, email="first@example.org")
         first = token_of("claim")
         shop.send(PATH, {"external_id": "c-1", "email": EMAIL})  # the partner corrects the address
         second = token_of("claim")
-        shop.send(PATH, {"external_id": "c-1", "email": EMAIL})  # which waits already
+        shop.send(PATH, {"external_id": "c-1", "email": EMAIL})  # its mail is already waiting
         assert OutgoingMail.objects.filter(template="claim").count() == 2
         assert Client().get(f"/account/claim/{first}").status_code == 410
         assert Client().get(f"/account/claim/{second}").status_code == 200
@@ -275,17 +275,17 @@ class TestClaiming:
         assert Client().get(f"/account/claim/{second}").status_code == 410
         assert Client().get("/account/claim/x").status_code == 410
 
-    def test_claiming_ends_the_tokens_that_were_given_out(self, shop):
+    def test_claiming_an_account_revokes_the_partners_tokens(self, shop):
         account = made(shop, "of-jane", email=EMAIL)
         held = acting(shop, account)
         take_over("jane")
         assert held.read("/auth/me").status_code == 401
 
-    def test_an_address_of_another_account_stays_with_it(self, shop):
+    def test_claiming_an_account_does_not_move_the_address_of_another_account(self, shop):
         UserFactory(email="jane@example.org")
         assert person_of(claimed(shop)).email == ""
 
-    def test_the_person_ends_it(self, shop, partner):
+    def test_a_customer_ends_the_partners_access(self, shop, partner):
         account = claimed(shop)
         person, held = person_of(account), acting(shop, account)
         browser = browser_of(person)
@@ -304,13 +304,13 @@ class TestClaiming:
         told = Event.objects.filter(type="account.access_ended").values_list("account_id", flat=True)
         assert set(told) == {partner.pk, person.pk}
 
-    def test_a_claimed_account_is_its_persons(self, shop):
+    def test_a_partner_that_disables_a_claimed_account_only_ends_its_access(self, shop):
         account = claimed(shop)
         assert shop.remove(f"{PATH}/{account['id']}").status_code == 200
         assert person_of(account).is_active
         assert_error(shop.read(f"{PATH}/{account['id']}"), 403, "E2013")
 
-    def test_nothing_personal_is_in_events_or_history(self, shop):
+    def test_events_and_history_of_a_managed_account_contain_no_pii(self, shop):
         claimed(shop)
         written = [json.dumps(one) for one in Event.objects.values_list("object", flat=True)]
         written += [json.dumps(one) for one in AccountHistory.objects.values_list("details", flat=True)]

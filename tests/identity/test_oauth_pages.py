@@ -1,4 +1,4 @@
-"""`/oauth/authorize`, `/oauth/grants`: what a person sees."""
+"""`/oauth/authorize` and `/oauth/grants`: the pages that a user sees."""
 
 import re
 from datetime import timedelta
@@ -42,7 +42,7 @@ def browser(user):
     return browser_of(user)
 
 
-def test_authorization_requires_a_log_in_and_returns(user, registered):
+def test_authorization_redirects_to_the_log_in_and_back(user, registered):
     browser = Client()
     page = ask(browser, registered[0])
     assert page.status_code == 302
@@ -72,7 +72,7 @@ def test_consent_names_the_client_and_each_scope_in_plain_words(browser, user, r
         ("applications:write", "decide any application", "Apply for credit on your behalf"),
     ],
 )
-def test_the_consent_page_lists_what_the_client_cannot_do(browser, db, asked, cannot, can):
+def test_the_consent_page_lists_the_limits_of_the_client(browser, db, asked, cannot, can):
     client, _ = make_client(name="Another app", scopes=[asked])
     may, _, never = page_text(ask(browser, client, scope=asked)).partition("The app can not:")
     assert can in may
@@ -81,11 +81,11 @@ def test_the_consent_page_lists_what_the_client_cannot_do(browser, db, asked, ca
 
 
 def page_text(page):
-    """What a person reads, without the markup."""
+    """Return the visible text of a page, without the markup."""
     return " ".join(re.sub(r"<[^>]+>", "", page.content.decode()).split())
 
 
-def test_every_scope_has_words_of_its_own(browser, db):
+def test_every_scope_has_its_own_description(browser, db):
     client, _ = make_client(name="Curious app", scopes=list(SCOPES))
     text = page_text(ask(browser, client, scope=" ".join(SCOPES)))
     assert len(set(SCOPES.values())) == len(SCOPES)
@@ -104,7 +104,7 @@ def test_unticked_scopes_are_not_granted(user, browser, registered):
 
 
 @pytest.mark.parametrize("ticked", [["offers:read", "identity:read"], ["identity:read"]])
-def test_a_box_that_was_not_on_the_page_grants_nothing(browser, registered, ticked):
+def test_a_scope_that_was_not_requested_cannot_be_granted(browser, registered, ticked):
     said = redirected_with(answer(browser, ask(browser, registered[0], scope="offers:read"), granted=ticked))
     if "offers:read" in ticked:
         assert Grant.objects.get().scope == "offers:read"
@@ -125,13 +125,13 @@ def test_a_request_without_scope_gets_the_default(browser, db, registered_for, a
     assert boxes_of(ask(browser, client, scope=None)) == [asked]
 
 
-def test_a_client_without_default_scope_must_name_one(browser, db):
+def test_a_client_without_default_scope_must_request_a_scope(browser, db):
     client, _ = make_client(name="Quiet app", scopes=["applications:write", "webhooks"])
     assert redirected_with(ask(browser, client, scope=None))["error"] == "invalid_scope"
 
 
 @pytest.mark.parametrize("how", [{"allow": False}, {"granted": []}], ids=["the button", "nothing is ticked"])
-def test_denying_tells_the_client_and_gives_nothing(browser, registered, settings, how):
+def test_denied_consent_redirects_with_access_denied_and_no_code(browser, registered, settings, how):
     said = redirected_with(answer(browser, ask(browser, registered[0]), **how))
     assert (said["error"], said["state"], said["iss"]) == ("access_denied", "st4te", settings.HOST_ROOT)
     assert not Grant.objects.exists()
@@ -147,25 +147,25 @@ def test_denying_tells_the_client_and_gives_nothing(browser, registered, setting
         ({"code_challenge": "p" * 129, "code_challenge_method": "S256"}, "invalid_request"),
     ],
 )  # fmt: skip
-def test_every_refusal_names_the_issuer_once(browser, registered, settings, changes, error):
+def test_every_error_redirect_contains_the_issuer_once(browser, registered, settings, changes, error):
     response = ask(browser, registered[0], **changes)
     query = parse_qs(urlsplit(response.headers["Location"]).query)
     assert (query["error"], query["iss"], query["state"]) == ([error], [settings.HOST_ROOT], ["st4te"])
 
 
-def test_a_denial_without_a_log_in_has_the_issuer(registered, settings):
+def test_an_error_redirect_without_a_log_in_contains_the_issuer(registered, settings):
     said = redirected_with(ask(Client(), registered[0], prompt="none"))
     assert (said["error"], said["iss"]) == ("login_required", settings.HOST_ROOT)
 
 
-def test_allowing_gives_a_code_the_state_and_the_issuer(browser, registered, settings):
+def test_consent_redirects_with_code_state_and_issuer(browser, registered, settings):
     said = redirected_with(answer(browser, ask(browser, registered[0])))
     assert said["state"] == "st4te"
     assert said["iss"] == settings.HOST_ROOT
     assert Grant.objects.get().code == said["code"]
 
 
-def test_a_name_with_markup_in_it_is_shown_as_text(browser, db):
+def test_markup_in_a_clients_name_is_escaped(browser, db):
     client, _ = make_client(name="<script>alert(1)</script>")
     assert b"<script>alert" not in ask(browser, client).content
 
@@ -179,13 +179,13 @@ def test_a_name_with_markup_in_it_is_shown_as_text(browser, db):
         "http://app.example/callback", "javascript:alert(1)",
     )],
 )  # fmt: skip
-def test_a_client_or_an_address_that_is_not_registered_is_never_redirected_to(browser, registered, changes):
+def test_an_unregistered_client_or_redirect_uri_gets_no_redirect(browser, registered, changes):
     page = ask(browser, registered[0], **changes)
     assert (page.status_code, "Location" in page.headers) == (400, False)
     assert b"Nothing was shared" in page.content
 
 
-def test_a_client_that_is_deleted_while_the_person_looks_at_the_page_gets_nothing(browser, registered):
+def test_a_client_deleted_before_the_consent_gets_no_redirect(browser, registered):
     page = ask(browser, registered[0])
     registered[0].delete()
     refused = answer(browser, page)
@@ -194,7 +194,7 @@ def test_a_client_that_is_deleted_while_the_person_looks_at_the_page_gets_nothin
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost"])
-def test_a_native_app_may_use_any_port_of_the_loopback(browser, db, host):
+def test_a_native_app_can_use_any_loopback_port(browser, db, host):
     client, _ = make_client(name="Desktop app", public=True, redirect=f"http://{host}/done")
     asked = {"code_challenge": CHALLENGE, "code_challenge_method": "S256"}
     page = ask(browser, client, redirect_uri=f"http://{host}:49152/done", **asked)
@@ -226,20 +226,20 @@ def test_plain_pkce_is_refused(browser, registered):
     assert not Grant.objects.exists()
 
 
-def test_only_the_code_flow_exists(browser, registered):
+def test_response_types_other_than_code_are_rejected(browser, registered):
     for response_type in ("token", "id_token", "code token", "nonsense"):
         assert ask(browser, registered[0], response_type=response_type).status_code in {302, 400}
     assert not Grant.objects.exists()
 
 
-def test_no_parameter_of_the_client_spares_the_question(browser, registered):
+def test_no_parameter_of_the_client_skips_the_consent_page(browser, registered):
     for parameter in ({"prompt": "none"}, {"approval_prompt": "auto"}, {"prompt": "create"}):
         page = ask(browser, registered[0], **parameter)
         assert page.status_code == 200
         assert b"requests to act on your behalf" in page.content
 
 
-def test_a_form_from_another_site_is_refused(browser, registered):
+def test_a_consent_form_from_another_site_is_rejected(browser, registered):
     page = ask(browser, registered[0])
     browser.cookies.clear()
     assert answer(browser, page).status_code == 403
@@ -247,12 +247,12 @@ def test_a_form_from_another_site_is_refused(browser, registered):
 
 
 def end(browser, page, client):
-    """Press the button that ends what a client may do."""
+    """Press the button that revokes a client's access."""
     fields = {"client_id": client.client_id, "csrfmiddlewaretoken": str(page.context["csrf_token"])}
     return browser.post("/oauth/grants", fields)
 
 
-def test_a_person_sees_and_ends_what_they_allowed(user, browser, registered):
+def test_a_user_sees_and_revokes_grants(user, browser, registered):
     body = exchange(code_for(user, registered[0]), *registered).json()
     page = browser.get("/oauth/grants")
     assert b"Budget app" in page.content
@@ -271,13 +271,13 @@ def test_another_accounts_grant_cannot_be_ended(user, registered):
     assert b"Budget app" in browser_of(user).get("/oauth/grants").content
 
 
-def test_a_client_that_none_can_be_called_is_not_found(browser, registered):
+def test_revoking_an_invalid_client_id_is_404(browser, registered):
     page = browser.get("/oauth/grants")
     fields = {"client_id": "a\0", "csrfmiddlewaretoken": str(page.context["csrf_token"])}
     assert browser.post("/oauth/grants", fields).status_code == 404
 
 
-def test_logging_out_is_a_post(browser):
+def test_get_does_not_log_out(browser):
     assert browser.get("/account/logout").status_code == 200
     assert browser.get("/oauth/grants").status_code == 200
 
@@ -292,7 +292,7 @@ def test_consent_requires_the_second_factor_that_the_account_has(user):
 
 
 @pytest.mark.parametrize("has_factor", [False, True])
-def test_tokens_of_an_app_keep_whether_consent_had_a_second_factor(user, has_factor):
+def test_tokens_of_an_app_record_whether_consent_had_a_second_factor(user, has_factor):
     client, secret = make_client()
     code = code_for(user, client)
     factor = authenticator_of(user)

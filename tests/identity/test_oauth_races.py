@@ -1,4 +1,4 @@
-"""One code, one refresh token, used by eight at once on PostgreSQL: one success each."""
+"""A code and a refresh token, each used by eight concurrent requests on PostgreSQL: one succeeds."""
 
 import os
 from functools import partial
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql")
 
 @pytest.fixture(autouse=True)
 def _no_limits(settings):
-    """The races are about the tokens: the limit of calls per address has tests of its own."""
+    """Switch off the limit of calls per address, which has its own tests."""
     with override_settings(RATE_LIMITS={**settings.RATE_LIMITS, "token": None}):
         yield
 

@@ -23,7 +23,7 @@ def registered(db):
 
 
 def assert_refused(response, status, word):
-    """Check RFC 6749's word with our members beside it."""
+    """Check the error word of RFC 6749 and the fields of our own error format."""
     body = response.json()
     assert (response.status_code, body["error"]) == (status, word), body
     assert set(body) == {"error", "message", "code", "request_id", "doc_url"}
@@ -43,7 +43,7 @@ def reads_offers(access_token):
     return ApiClient(bearer=access_token).read("/provider-offers?provider_id=1").status_code
 
 
-def test_the_specifications_json_body_gives_tokens(registered):
+def test_the_specifications_json_body_returns_tokens(registered):
     user = UserFactory(is_staff=True)
     body = tokens_of(user, registered)
     assert set(body) == {
@@ -73,7 +73,7 @@ def test_exchange_requires_the_redirect_uri_of_the_authorization_request(
 
 
 @pytest.mark.parametrize("scheme", ["Basic", "basic", "BASIC "])
-def test_a_form_with_basic_authentication_gives_tokens(user, registered, scheme):
+def test_a_form_with_basic_authentication_returns_tokens(user, registered, scheme):
     client, secret = registered
     form = {"grant_type": "authorization_code", "code": code_for(user, client), "redirect_uri": REDIRECT}
     basic = base64.b64encode(f"{client.client_id}:{secret}".encode()).decode()
@@ -82,13 +82,13 @@ def test_a_form_with_basic_authentication_gives_tokens(user, registered, scheme)
     assert response.status_code == 200, response.content
 
 
-def test_basic_credentials_outside_of_ascii_are_an_invalid_client(db):
+def test_non_ascii_basic_credentials_return_invalid_client(db):
     form = urlencode({"grant_type": "authorization_code", "code": "x"}).encode()
     headers = {"content_type": "application/x-www-form-urlencoded", "Authorization": "Basic \u00fc"}
     assert_refused(ApiClient().send("/oauth/token", raw=form, **headers), 401, "invalid_client")
 
 
-def test_a_token_is_limited_to_what_was_consented_to(user, registered):
+def test_a_token_is_limited_to_the_consented_scopes(user, registered):
     access = tokens_of(user, registered)["access_token"]
     delegated = ApiClient(bearer=access)
     assert delegated.read("/applications").json()["details"] == {"required": "applications:read"}
@@ -111,7 +111,7 @@ def test_a_token_is_limited_to_what_was_consented_to(user, registered):
         ({"code": 5}, 400, "invalid_request"),
     ],
 )  # fmt: skip
-def test_a_bad_exchange_is_refused_in_the_protocols_words(user, registered, changes, status, word):
+def test_an_invalid_exchange_returns_the_error_of_rfc_6749(user, registered, changes, status, word):
     changes.setdefault("code", code_for(user, registered[0]))
     assert_refused(exchange(changes.pop("code"), *registered, **changes), status, word)
 
@@ -124,12 +124,12 @@ def test_a_bad_exchange_is_refused_in_the_protocols_words(user, registered, chan
         (b"<a/>", "text/xml"),
     ],
 )  # fmt: skip
-def test_a_body_that_cannot_be_read_is_an_invalid_request(db, raw, content_type):
+def test_an_unreadable_body_returns_invalid_request(db, raw, content_type):
     response = ApiClient().call("POST", "/oauth/token", raw=raw, content_type=content_type)
     assert_refused(response, 400, "invalid_request")
 
 
-def test_a_code_is_good_once_and_its_reuse_ends_what_it_gave(user, registered):
+def test_a_code_works_once_and_its_reuse_revokes_its_tokens(user, registered):
     code = code_for(user, registered[0])
     body = exchange(code, *registered).json()
     assert reads_offers(body["access_token"]) == 200
@@ -138,7 +138,7 @@ def test_a_code_is_good_once_and_its_reuse_ends_what_it_gave(user, registered):
     assert_refused(refresh(body["refresh_token"], *registered), 400, "invalid_grant")
 
 
-def test_a_code_lives_sixty_seconds(user, registered):
+def test_a_code_expires_after_sixty_seconds(user, registered):
     code = code_for(user, registered[0])
     grant = Grant.objects.get(code=code)
     assert timedelta(seconds=50) < grant.expires - timezone.now() <= timedelta(seconds=60)
@@ -151,7 +151,7 @@ def test_a_code_of_another_client_is_refused(user, registered):
     assert_refused(exchange(code_for(user, registered[0]), *other), 400, "invalid_grant")
 
 
-def test_a_public_client_proves_itself_with_pkce(user, db):
+def test_a_public_client_authenticates_with_pkce(user, db):
     client, secret = make_client(name="Phone app", public=True)
     assert secret is None
     code = code_for(user, client, code_challenge=CHALLENGE, code_challenge_method="S256")
@@ -182,7 +182,7 @@ def test_a_refresh_rotates_and_reuse_ends_the_family(user, registered):
     assert_refused(refresh(second["refresh_token"], *registered), 400, "invalid_grant")
 
 
-def test_a_refresh_may_narrow_the_scope_and_never_widen_it(user, registered):
+def test_a_refresh_can_narrow_the_scope_and_never_widen_it(user, registered):
     first = tokens_of(user, registered, scope="offers:read identity:read")
     second = refresh(first["refresh_token"], *registered, scope="identity:read").json()
     assert second["scope"] == "identity:read"
@@ -192,7 +192,7 @@ def test_a_refresh_may_narrow_the_scope_and_never_widen_it(user, registered):
     assert_refused(refresh(third["refresh_token"], *registered, scope="webhooks"), 400, "invalid_scope")
 
 
-def test_a_clients_refresh_token_is_of_no_use_elsewhere(user, registered):
+def test_a_clients_refresh_token_works_only_for_that_client(user, registered):
     body = tokens_of(user, registered)
     answer = ApiClient().send("/auth/refresh", {"refresh_token": body["refresh_token"]})
     assert (answer.status_code, answer.json()["code"]) == (401, "E2002")
@@ -201,7 +201,7 @@ def test_a_clients_refresh_token_is_of_no_use_elsewhere(user, registered):
 
 
 @pytest.mark.parametrize("which", ["access_token", "refresh_token"])
-def test_a_client_can_end_what_it_holds(user, registered, which):
+def test_a_client_can_revoke_its_own_tokens(user, registered, which):
     client, secret = registered
     body = tokens_of(user, registered)
     said = {"token": body[which], "client_id": client.client_id, "client_secret": secret}
@@ -210,7 +210,7 @@ def test_a_client_can_end_what_it_holds(user, registered, which):
     assert ApiClient().send("/oauth/revoke", {**said, "token": "unknown"}).status_code == 200
 
 
-def test_a_client_cannot_end_what_another_holds(user, registered):
+def test_a_client_cannot_revoke_another_clients_tokens(user, registered):
     body = tokens_of(user, registered)
     other, secret = make_client(name="Another app")
     for which in ("access_token", "refresh_token"):
@@ -219,13 +219,13 @@ def test_a_client_cannot_end_what_another_holds(user, registered):
     assert reads_offers(body["access_token"]) == 200
 
 
-def test_revoking_needs_the_clients_secret(user, registered):
+def test_revocation_requires_the_clients_secret(user, registered):
     body = tokens_of(user, registered)
     said = {"token": body["access_token"], "client_id": registered[0].client_id, "client_secret": "wrong"}
     assert_refused(ApiClient().send("/oauth/revoke", said), 401, "invalid_client")
 
 
-def test_a_changed_password_ends_what_clients_hold(user, registered):
+def test_a_password_change_revokes_the_tokens_of_clients(user, registered):
     body = tokens_of(user, registered)
     user.set_password("another password 7")
     user.save()

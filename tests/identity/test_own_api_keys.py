@@ -1,4 +1,4 @@
-"""`/api-keys`: an account makes, rotates and revokes its own keys, logged in; a key never makes a key."""
+"""`/api-keys`: a logged-in account creates, rotates and revokes its own keys; a key never creates a key."""
 
 from datetime import timedelta
 
@@ -42,12 +42,12 @@ def test_a_key_is_shown_once_and_works(api, user, stranger_api):
     assert Event.objects.filter(account_id=user.pk, type="api_key.created").count() == 1
 
 
-def test_a_name_is_printable(api):
+def test_a_key_with_an_unprintable_name_is_rejected(api):
     assert_error(api.send(PATH, {"name": "a\u202eb"}), 400, "E1001")
     assert not ApiKey.objects.exists()
 
 
-def test_a_key_that_may_do_everything_makes_no_key_and_sees_none(user):
+def test_an_unrestricted_key_cannot_create_or_list_keys(user):
     key = issue(user)
     caller, one = ApiClient(api_key=key.key), f"{PATH}/{key.record.pk}"
     for answer in (
@@ -57,13 +57,13 @@ def test_a_key_that_may_do_everything_makes_no_key_and_sees_none(user):
     assert ApiKey.objects.count() == 1
 
 
-def test_a_log_in_with_the_second_factor_makes_a_key(user):
+def test_a_log_in_with_the_second_factor_creates_a_key(user):
     authenticator_of(user)
     strong = tokens.start_family(user=user, now=timezone.now(), second_factor=True).access_token
     assert made(ApiClient(bearer=strong))["key"]
 
 
-def test_a_rotated_key_works_on_for_its_grace(api, user):
+def test_a_rotated_key_works_until_its_grace_period_ends(api, user):
     old = made(api, scopes=["offers:read"])
     answer = api.send(f"{PATH}/{old['id']}/rotate", {"grace_days": 1}).json()
     assert (answer["replaces"], answer["scopes"], answer["name"]) == (old["id"], ["offers:read"], "shop")
@@ -74,7 +74,7 @@ def test_a_rotated_key_works_on_for_its_grace(api, user):
     assert actions(user) == ["api_key.created", "api_key.rotated"]
 
 
-def test_a_revoked_key_ends_at_once_and_is_not_rotated(api, user):
+def test_a_revoked_key_ends_immediately_and_cannot_be_rotated(api, user):
     key = made(api)
     path = f"{PATH}/{key['id']}"
     assert [api.remove(path).status_code for _ in range(2)] == [200, 200]
@@ -84,7 +84,7 @@ def test_a_revoked_key_ends_at_once_and_is_not_rotated(api, user):
     assert api.read(PATH).json()["api_keys"][0]["state"] == "revoked"
 
 
-def test_an_account_has_twenty_keys_at_most(api, user):
+def test_an_account_has_at_most_twenty_keys(api, user):
     for _ in range(KEYS_MAX):
         issue(user)
     assert_error(api.send(PATH, {"name": "n"}), 400, "E1001")

@@ -1,4 +1,4 @@
-"""`/oauth/clients`: an account registers, changes and removes its own OAuth clients, logged in."""
+"""`/oauth/clients`: a logged-in account registers, changes and deletes its own OAuth clients."""
 
 from importlib import import_module
 from types import SimpleNamespace
@@ -36,7 +36,7 @@ def tokens_of(person, shown):
     return exchange(code_for(person, client), client, shown["client_secret"])
 
 
-def test_a_client_made_by_api_completes_the_flow(api, stranger):
+def test_a_client_created_by_api_completes_the_code_flow(api, stranger):
     shown = made(api)
     assert set(shown) == {"client_id", "client_secret", "name", "redirect_uris", "scopes", "public", "created_at"}
     assert ApiClient(bearer=tokens_of(stranger, shown).json()["access_token"]).read("/auth/me").json()[
@@ -74,7 +74,7 @@ def test_an_invalid_client_is_rejected(api, changes):
     assert_error(api.call("PATCH", f"{PATH}/{made(api)['client_id']}", changes), 400, "E1001")
 
 
-def test_changes_keep_what_people_consented_to(api, stranger):
+def test_changes_of_a_client_do_not_change_existing_grants(api, stranger):
     shown = made(api)
     held = tokens_of(stranger, shown).json()
     changes = {"name": "Savings app", "redirect_uris": ["https://b.example/x"], "scopes": ["wallet:read"]}
@@ -90,7 +90,7 @@ def test_a_rotated_secret_replaces_the_old_one(api, stranger):
     assert tokens_of(stranger, {**shown, "client_secret": fresh["client_secret"]}).status_code == 200
 
 
-def test_a_removed_client_loses_access(api, user, stranger):
+def test_a_deleted_client_loses_access(api, user, stranger):
     shown = made(api, scopes=["webhooks", "offers:read"])
     held = tokens_of(stranger, shown).json()
     now = timezone.now()
@@ -123,7 +123,7 @@ def test_clients_are_hidden_from_keys_and_other_accounts(api, user, stranger_api
     assert_error(api.read(f"{PATH}/{of_operator.client_id}"), 404, "E4001")
 
 
-def test_an_account_has_twenty_clients_at_most(api):
+def test_an_account_has_at_most_twenty_clients(api):
     for number in range(CLIENTS_MAX):
         made(api, name=f"App {number}")
     assert_error(api.send(PATH, {**BODY, "name": "One more"}), 400, "E1001")
@@ -156,7 +156,7 @@ def test_a_client_cannot_have_a_name_that_looks_like_anothers(api, stranger_api,
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", [" ", "\u3164", "Bank\u200b", "a\u202eb", "\u2800"])
-def test_a_clients_name_is_visible(api, name):
+def test_a_client_with_an_invisible_name_is_rejected(api, name):
     assert_error(api.send(PATH, {**BODY, "name": name}), 400, "E1001")
 
 
@@ -168,7 +168,7 @@ def test_a_client_can_be_renamed_to_another_spelling_of_its_own_name(api):
 
 
 @pytest.mark.usefixtures("needs_postgresql")
-def test_of_two_clients_registered_at_once_one_has_the_name(committed):
+def test_concurrent_registrations_of_one_client_name_succeed_once(committed):
     actors = [Actor(UserFactory(), "jwt:x") for _ in range(4)]
 
     def register(actor, name):
@@ -186,7 +186,7 @@ def test_of_two_clients_registered_at_once_one_has_the_name(committed):
 
 
 @pytest.mark.django_db
-def test_clients_that_have_one_name_already_go_on_working_and_doctor_lists_them():
+def test_existing_clients_with_one_name_still_work_and_doctor_lists_them():
     user = UserFactory()
     for name in ("Budget app", "Budget \u0430pp", "Other"):  # as version 1.0 stored them
         OAuthClient.objects.create(name=name, user=user)

@@ -1,4 +1,4 @@
-"""Forms with passwords and codes: what password managers need to know of each field, and of the account."""
+"""Forms with passwords and codes: each field and the account are labeled for password managers."""
 
 from html.parser import HTMLParser
 
@@ -34,7 +34,7 @@ def tokens_of(page):
     return [one.get("autocomplete") for one in Inputs(page).found if one.get("type") == "password"]
 
 
-def test_entrances_name_the_account_and_the_password():
+def test_log_in_forms_label_the_account_and_the_password():
     page = Client().get("/account/login")
     assert tokens_of(page) == ["current-password"]
     assert Inputs(page).named("login")["autocomplete"] == "username"
@@ -43,7 +43,7 @@ def test_entrances_name_the_account_and_the_password():
     assert Inputs(page).named("email")["autocomplete"] == "email"
 
 
-def test_claiming_an_account_names_the_user_name_and_a_new_password(shop):  # noqa: F811
+def test_the_claim_form_labels_the_user_name_and_a_new_password(shop):  # noqa: F811
     made(shop, email=EMAIL)
     page = Client().get(f"/account/claim/{token_of('claim')}")
     assert tokens_of(page) == ["new-password", "new-password"]
@@ -64,7 +64,7 @@ def test_forms_for_a_password_contain_the_name_of_the_account(jane):  # noqa: F8
         assert (name["autocomplete"], name["value"]) == ("username", EMAIL)
 
 
-def test_a_form_for_a_code_says_that_it_works_once(jane):  # noqa: F811
+def test_a_form_for_a_code_has_autocomplete_one_time_code(jane):  # noqa: F811
     authenticator_of(jane)
     page = Client().post("/account/login", {"login": EMAIL, "password": PASSWORD}, follow=True)
     assert Inputs(page).named("code")["autocomplete"] == "one-time-code"

@@ -1,4 +1,4 @@
-"""The Plaid adapter over HTTP: what it sends is what Plaid describes, and every failure has a name of ours."""
+"""The Plaid adapter over HTTP: its requests match Plaid's description, and every failure has an error of ours."""
 
 import json
 import logging
@@ -22,7 +22,7 @@ def begin():
     return open_banking().create_verification(client_user_id="42-a", template_id="idvtmp_1", redirect_uri=None)
 
 
-def test_every_request_and_answer_is_one_that_plaid_describes(plaid, judge):
+def test_every_request_and_response_matches_plaids_description(plaid, judge):
     provider = open_banking()
     provider.create_link_token(user_id="42")
     item = DoubleItem("item-1", [account(1)], [("added", booking(1)), ("removed", {
@@ -41,7 +41,7 @@ def test_every_request_and_answer_is_one_that_plaid_describes(plaid, judge):
     }  # fmt: skip
 
 
-def test_the_judge_refuses_a_wrong_request_and_a_wrong_answer(plaid, judge):
+def test_the_validator_rejects_an_invalid_request_and_an_invalid_response(plaid, judge):
     begin()
     sent = plaid.exchanges[0]
     judge.judge([sent])
@@ -67,7 +67,7 @@ def test_amounts_become_cents_exactly(plaid):
     assert {one["available_cents"] for one in found} == {None}
 
 
-def test_a_feed_of_several_pages_adds_up(plaid, judge, monkeypatch):
+def test_a_feed_of_several_pages_is_read_completely(plaid, judge, monkeypatch):
     monkeypatch.setattr("identity.providers.plaid.TRANSACTIONS_PER_PAGE", 2)
     feed = [("added", booking(number)) for number in range(5)]
     feed += [
@@ -82,7 +82,7 @@ def test_a_feed_of_several_pages_adds_up(plaid, judge, monkeypatch):
     judge.judge(plaid.exchanges)
 
 
-def test_a_feed_that_changes_while_it_is_read_is_read_again_from_its_first_page(plaid, monkeypatch):
+def test_a_feed_that_changes_during_paging_is_restarted_from_its_first_page(plaid, monkeypatch):
     monkeypatch.setattr("identity.providers.plaid.TRANSACTIONS_PER_PAGE", 2)
     item = DoubleItem("item-1", [account(1)], [("added", booking(number)) for number in range(4)], mutations=1)
     found = open_banking().list_transactions(link(plaid, item).access_token)
@@ -90,7 +90,7 @@ def test_a_feed_that_changes_while_it_is_read_is_read_again_from_its_first_page(
     assert [body.get("cursor") for body in plaid.asked("/transactions/sync")] == [None, "2", None, "2"]
 
 
-def test_a_feed_that_never_stands_still_is_given_up(plaid, monkeypatch):
+def test_a_feed_that_changes_three_times_during_paging_fails(plaid, monkeypatch):
     monkeypatch.setattr("identity.providers.plaid.TRANSACTIONS_PER_PAGE", 1)
     item = DoubleItem("item-1", [account(1)], [("added", booking(1)), ("added", booking(2))], mutations=99)
     token = link(plaid, item).access_token
@@ -99,7 +99,7 @@ def test_a_feed_that_never_stands_still_is_given_up(plaid, monkeypatch):
     assert len(plaid.asked("/transactions/sync")) == 2 * 3
 
 
-def test_a_feed_without_an_end_is_given_up(plaid):
+def test_a_feed_without_an_end_fails(plaid):
     token = link(plaid, DoubleItem("item-1")).access_token
     endless = json.dumps({"added": [], "modified": [], "removed": [], "has_more": True, "next_cursor": "1"}).encode()
     plaid.fail("/transactions/sync", *[Fault(200, endless)] * 41)
@@ -117,7 +117,7 @@ def test_a_feed_without_an_end_is_given_up(plaid):
         ("INVALID_API_KEYS", "INVALID_INPUT", ProviderUnavailable),
     ],
 )  # fmt: skip
-def test_errors_of_plaid_become_ours(plaid, code, kind, raised):
+def test_errors_of_plaid_raise_our_errors(plaid, code, kind, raised):
     token = link(plaid, DoubleItem("item-1")).access_token
     status, document = plaid_error(code, kind)
     plaid.fail("/accounts/get", Fault(status, json.dumps(document).encode()))
@@ -139,7 +139,7 @@ HTML = b"<html>Bad gateway</html>"
 
 
 def told(number=b"0.5", **members):
-    """An answer with one account; its balance may be a number that Python would not write."""
+    """Return a response with one account, whose balance can be a number that Python would not write."""
     document = {"accounts": [account(1, **{"current": 0.5, **members})], "item": {"item_id": "i"}}
     return Fault(200, json.dumps(document).encode().replace(b"0.5", number))
 
@@ -155,27 +155,27 @@ def told(number=b"0.5", **members):
         Fault(drop=True),
     ],
 )  # fmt: skip
-def test_an_answer_that_cannot_be_used_is_a_failure_of_the_provider(plaid, fault):
+def test_an_unusable_response_of_plaid_raises_provider_unavailable(plaid, fault):
     token = link(plaid, DoubleItem("item-1")).access_token
     plaid.fail("/accounts/get", fault)
     with pytest.raises(ProviderUnavailable):
         open_banking().list_accounts(token)
 
 
-def test_plaid_down_is_a_failure_of_the_provider(settings):
+def test_an_outage_of_plaid_raises_provider_unavailable(settings):
     settings.OPEN_BANKING, settings.PLAID_BASE_URL = "plaid", "http://127.0.0.1:9"
     with pytest.raises(ProviderUnavailable):
         begin()
 
 
-def test_plaid_is_not_waited_for_without_end(plaid, monkeypatch):
+def test_a_request_to_plaid_has_a_timeout(plaid, monkeypatch):
     monkeypatch.setattr("identity.providers.plaid.READ_TIMEOUT_SECONDS", 0.05)
     plaid.fail("/identity_verification/create", Fault(hold=True))
     with pytest.raises(ProviderUnavailable, match="timeout"):
         begin()
 
 
-def test_all_questions_of_one_request_share_a_deadline(plaid, monkeypatch):
+def test_all_calls_to_plaid_of_one_request_share_a_deadline(plaid, monkeypatch):
     provider = open_banking()
     provider.create_link_token(user_id="42")
     later = provider._deadline + 1
@@ -185,7 +185,7 @@ def test_all_questions_of_one_request_share_a_deadline(plaid, monkeypatch):
     assert len(plaid.exchanges) == 1
 
 
-def test_nothing_secret_is_logged_or_told(plaid, caplog):
+def test_logs_and_errors_contain_no_secret(plaid, caplog):
     caplog.set_level(logging.DEBUG)
     linked = link(plaid, DoubleItem("item-1"))
     leak = {"error_code": f"SEE {linked.access_token}", "error_type": "API_ERROR", "error_message": linked.access_token}
@@ -212,7 +212,7 @@ def test_nothing_secret_is_logged_or_told(plaid, caplog):
         ("expired", {}, Progress.EXPIRED), ("canceled", {}, Progress.CANCELED),
     ],
 )  # fmt: skip
-def test_a_verification_is_read(plaid, judge, status, steps, progress):
+def test_a_verification_is_read_from_plaid(plaid, judge, status, steps, progress):
     state = begin()
     assert state.hosted_url == f"https://verify.double.example/verify/{state.reference}"
     plaid.settle(state.reference, status, **steps)
@@ -221,7 +221,7 @@ def test_a_verification_is_read(plaid, judge, status, steps, progress):
     judge.judge(plaid.exchanges)
 
 
-def test_asking_twice_for_one_verification_begins_one(plaid):
+def test_two_requests_for_one_verification_create_one_at_plaid(plaid):
     assert begin().reference == begin().reference
     assert len(plaid.verifications) == 1
 

@@ -1,4 +1,4 @@
-"""Recovery codes: kept as hashes, one hash a try, and those of version 1.0 among them."""
+"""Recovery codes: stored as hashes, one hash per attempt, including the codes of version 1.0."""
 
 import json
 from importlib import import_module
@@ -28,7 +28,7 @@ SEED = "5eed" * 20
 
 @pytest.fixture
 def hashed(monkeypatch):
-    """Return what was hashed since the test began."""
+    """Return a list of the texts hashed since the test began."""
     given, encode = [], RecoveryCodeHasher.encode
     monkeypatch.setattr(
         RecoveryCodeHasher, "encode", lambda self, text, salt: given.append(text) or encode(self, text, salt)
@@ -38,7 +38,7 @@ def hashed(monkeypatch):
 
 @pytest.fixture
 def in_production(monkeypatch):
-    """Hash as in production."""
+    """Hash with the costs of production."""
     for name, cost in RECOVERY_CODE_COSTS.items():
         monkeypatch.setattr(RecoveryCodeHasher, name, cost)
 
@@ -49,7 +49,7 @@ def all_columns():
 
 
 def seeds_of(user, used_mask=0):
-    """Give somebody the recovery codes of version 1.0; return those that are left."""
+    """Store recovery codes of version 1.0 for a user; return the unused codes."""
     data = {"seed": key_ring().encrypt(SEED.encode()).decode(), "used_mask": used_mask}
     with patch.object(SecondFactorAdapter, "decrypt", lambda _adapter, text: key_ring().decrypt(text).decode()):
         return Authenticator.objects.create(user=user, type="recovery_codes", data=data).wrap().get_unused_codes()
@@ -70,15 +70,15 @@ def test_no_column_holds_a_code(db, user, in_production):
         assert recovery.normalise(code) not in kept
 
 
-def test_a_hash_never_changes(in_production):
-    """Otherwise no code that people have would be found: they would have to be hashed anew, which nobody can."""
+def test_the_hash_of_a_recovery_code_never_changes(in_production):
+    """A changed hash would invalidate every stored code: hashes cannot be recomputed."""
     assert RecoveryCodeHasher().encode("0123456789", "abcdefghijklmnopqrstuv") == (
         "recovery_code$argon2id$v=19$m=19456,t=2,p=1$YWJjZGVmZ2hpamtsbW5vcHFyc3R1dg$"
         "boD19Ryfc5IvryGF+XLnaegIfJMCnjptpzvgabOLlfw"
     )
 
 
-def test_each_set_has_a_salt_of_its_own(db, user, stranger):
+def test_each_set_of_recovery_codes_has_its_own_salt(db, user, stranger):
     salts = set()
     for person in (user, user, stranger):
         recovery_codes_of(person)
@@ -96,7 +96,7 @@ def test_each_set_has_a_salt_of_its_own(db, user, stranger):
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("has_codes", [True, False])
-def test_a_try_costs_one_hash_whether_there_are_codes_or_not(db, user, hashed, typed, hashes, has_codes):
+def test_an_attempt_computes_one_hash_with_or_without_codes(db, user, hashed, typed, hashes, has_codes):
     authenticator_of(user)
     if has_codes:
         recovery_codes_of(user)
@@ -105,7 +105,7 @@ def test_a_try_costs_one_hash_whether_there_are_codes_or_not(db, user, hashed, t
     assert len(hashed) == hashes
 
 
-def test_look_alike_letters_are_the_same_code(db, user):
+def test_a_code_typed_with_look_alike_letters_is_accepted(db, user):
     salt = RecoveryCodeHasher().salt()
     kept = RecoveryCodeHasher().encode("01100ABCDE", salt)
     RecoveryCode.objects.create(user=user, hash=kept, created_at=timezone.now())
@@ -115,7 +115,7 @@ def test_look_alike_letters_are_the_same_code(db, user):
     assert not is_right("01100ABCDE", user=user)
 
 
-def test_another_accounts_code_is_rejected(db, user, stranger):
+def test_a_recovery_code_of_another_account_is_rejected(db, user, stranger):
     authenticator_of(user)
     authenticator_of(stranger)
     recovery_codes_of(user)
@@ -124,14 +124,14 @@ def test_another_accounts_code_is_rejected(db, user, stranger):
     assert use_code(stranger, theirs) is not None
 
 
-def test_without_an_authenticator_a_code_opens_nothing_and_stays(db, user):
+def test_a_recovery_code_without_an_authenticator_is_rejected_and_stays_unused(db, user):
     code = recovery_codes_of(user)[0]
     assert use_code(user, code) is None
     assert user.recovery_codes.count() == 10
 
 
 class TestCodesOfVersion10:
-    """What `identity.0003_hash_recovery_codes` does, on the tables of a running installation."""
+    """The effect of `identity.0003_hash_recovery_codes` on the tables of a running installation."""
 
     pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -155,7 +155,7 @@ class TestCodesOfVersion10:
         assert [prune(now=timezone.now())["recovery_codes_hashed"] for _ in range(2)] == [1, 0]
         assert use_code(user, code) is not None
 
-    def test_of_codes_made_by_both_versions_the_newest_count(self, user, stranger):
+    def test_the_newest_recovery_codes_of_both_versions_are_valid(self, user, stranger):
         for person in (user, stranger):
             authenticator_of(person)
         overtaken, newest = recovery_codes_of(user)[0], seeds_of(user)[0]
@@ -165,7 +165,7 @@ class TestCodesOfVersion10:
         assert [use_code(stranger, code) is not None for code in (outdated, kept)] == [False, True]
         assert not Authenticator.objects.filter(type="recovery_codes").exists()
 
-    def test_a_seed_that_no_key_opens_waits_for_its_key(self, user, settings):
+    def test_codes_of_an_undecryptable_seed_are_migrated_when_its_key_returns(self, user, settings):
         keys = settings.FIELD_ENCRYPTION_KEYS
         authenticator_of(user)
         code = seeds_of(user)[0]

@@ -1,4 +1,4 @@
-"""A restored backup brings erased people back: `erasures.jsonl` is outside the database, and erases them again."""
+"""A restored backup contains erased accounts: `erasures.jsonl`, outside of the database, lists them to erase again."""
 
 import json
 from io import StringIO
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def log(tmp_path, monkeypatch):
-    """Return the path of this test's own file of erasures."""
+    """Return the path of this test's own erasure file."""
     monkeypatch.setattr(erasure_log, "path", lambda: tmp_path / "erasures.jsonl")
     return tmp_path / "erasures.jsonl"
 
@@ -36,7 +36,7 @@ def erase(user):
 
 
 def restore(user):
-    """Put the account back as a backup from before its erasure has it."""
+    """Restore the account as it was before its erasure."""
     Erasure.objects.all().delete()
     type(user).objects.filter(pk=user.pk).update(erased_at=None, is_active=True, first_name="qqname")
 
@@ -76,7 +76,7 @@ def test_restored_account_is_erased_again(person, log):
     assert Erasure.objects.count() == 1
 
 
-def test_account_that_the_backup_lacks_is_recorded_as_erased(person, log):
+def test_account_missing_in_the_backup_is_recorded_as_erased(person, log):
     erase(person)
     Erasure.objects.all().delete()
     key = erasure_log.newest()
@@ -105,7 +105,7 @@ def test_production_does_not_start_without_its_newest_erasure(person, log, setti
     erase(person)
     require_at_start()
     restore(person)
-    require_at_start()  # development
+    require_at_start()  # allowed in development
     settings.PRODUCTION = True
     with pytest.raises(ImproperlyConfigured, match=f"apply_erasures {log}"):
         require_at_start()
@@ -113,7 +113,7 @@ def test_production_does_not_start_without_its_newest_erasure(person, log, setti
     assert not erasure_log.check_erasures()[0].is_serious()
 
 
-def test_line_after_one_that_was_written_in_part_is_complete(person, log):
+def test_line_after_a_partially_written_line_is_complete(person, log):
     torn = '{"subject_key":"bb'
     log.write_text(torn)
     assert (erasure_log.newest(), erasure_log.check_erasures()[0].is_serious()) == (None, False)
@@ -127,14 +127,14 @@ def test_line_after_one_that_was_written_in_part_is_complete(person, log):
     assert (counts["erasures"], counts["erased"], counts["unreadable"]) == (1, 1, 2)
 
 
-def test_erasure_whose_line_is_written_in_part_fails(log, monkeypatch):
+def test_erasure_fails_if_its_line_is_partially_written(log, monkeypatch):
     write = erasure_log.os.write
     monkeypatch.setattr(erasure_log.os, "write", lambda descriptor, line: write(descriptor, line[:-5]))
     with pytest.raises(OSError, match="in part"):
         erasure_log.append("a" * 64, timezone.now())
 
 
-def test_production_does_not_start_with_a_file_of_erasures_that_cannot_be_read(log, settings):
+def test_production_does_not_start_with_an_unreadable_erasure_file(log, settings):
     settings.PRODUCTION = True
     log.write_text('{"subject_key":"bb')
     with pytest.raises(ImproperlyConfigured, match="can't be read"):
@@ -143,7 +143,7 @@ def test_production_does_not_start_with_a_file_of_erasures_that_cannot_be_read(l
     log.mkdir()
     with pytest.raises(ImproperlyConfigured, match="can't be read"):
         require_at_start()
-    log.rmdir()  # the fixture that deletes the file after each test expects no directory
+    log.rmdir()  # the fixture that deletes the file after each test requires a file
 
 
 def test_production_does_not_start_without_an_earlier_erasure(log, settings, monkeypatch, django_assert_num_queries):
@@ -168,7 +168,7 @@ def test_manifest_of_a_backup_has_the_newest_erasure(person, log):
 
 
 @pytest.mark.parametrize("content", ["x\n", "{}\n", '{"subject_key": "a", "requested_at": "x"}\n'])
-def test_file_that_is_no_file_of_erasures_is_refused(tmp_path, content):
+def test_file_of_another_format_is_rejected_as_erasure_file(tmp_path, content):
     file = tmp_path / "other.jsonl"
     file.write_text(content)
     with pytest.raises(CommandError, match="No line of"):
@@ -177,7 +177,7 @@ def test_file_that_is_no_file_of_erasures_is_refused(tmp_path, content):
         apply(tmp_path / "none")
 
 
-def test_vendor_that_is_away_fails_one_erasure_and_the_others_go_on(log, monkeypatch):
+def test_outage_of_a_vendor_fails_one_erasure_and_not_the_others(log, monkeypatch):
     people = [UserFactory(), UserFactory()]
     for person in people:
         erase(person)

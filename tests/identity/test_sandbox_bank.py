@@ -30,14 +30,14 @@ def of_category(bookings, *names):
 
 
 def monthly(bookings, *names):
-    """Return the cents of categories in an average month."""
+    """Return the average cents per month of some categories."""
     return sum(one["amount_cents"] for one in of_category(bookings, *names)) * 30 // HISTORY_DAYS
 
 
 @pytest.mark.parametrize("today", DAYS)
 @pytest.mark.parametrize("text", TEXTS)
 class TestEverybody:
-    def test_the_last_months_are_told_each_booking_once_and_todays_as_pending(self, text, today):
+    def test_each_booking_appears_once_and_todays_bookings_are_pending(self, text, today):
         found = transactions_of(item(text), today)
         days = {date.fromisoformat(one["date"]) for one in found}
         assert max(days) <= today
@@ -45,7 +45,7 @@ class TestEverybody:
         assert len({one["transaction_id"] for one in found}) == len(found) > 90
         assert [one["pending"] for one in found] == [one["date"] == today.isoformat() for one in found]
 
-    def test_a_day_is_the_same_whenever_it_is_read(self, text, today):
+    def test_bookings_of_a_day_are_the_same_at_every_read(self, text, today):
         def settled(read_on):
             first, last = (today - timedelta(days=days) for days in (100, 1))
             found = transactions_of(item(text), read_on)
@@ -53,7 +53,7 @@ class TestEverybody:
 
         assert settled(today) == settled(today + timedelta(days=9))
 
-    def test_balances_move_by_what_is_booked(self, text, today):
+    def test_balances_change_by_the_bookings(self, text, today):
         days = [today + timedelta(days=number) for number in range(41)]
         bookings = transactions_of(item(text), days[-1])
         for day, (earlier, later) in zip(days, pairwise(accounts_of(item(text), day) for day in days), strict=False):
@@ -64,7 +64,7 @@ class TestEverybody:
                 assert after["current_cents"] - before["current_cents"] == owed * out
 
 
-def test_a_salary_comes_every_two_weeks_and_covers_the_month():
+def test_a_salary_is_paid_every_two_weeks_and_covers_spending():
     bookings = transactions_of(item("hello"), DAYS[0])
     pay = sorted(of_category(bookings, "income"), key=lambda one: one["date"])
     assert len({one["amount_cents"] for one in pay}) == 1
@@ -75,7 +75,7 @@ def test_a_salary_comes_every_two_weeks_and_covers_the_month():
     assert of_category(bookings, "bank_fees") == []
 
 
-def test_gig_income_comes_often_and_differs():
+def test_gig_income_is_frequent_and_varies():
     pay = of_category(transactions_of(item("gig"), DAYS[0]), "income")
     assert len(pay) > 30
     assert len({one["amount_cents"] for one in pay}) > 25
@@ -104,7 +104,7 @@ def require(client, item_id):
 
 
 @pytest.mark.parametrize("read", ["accounts", "transactions"])
-def test_the_next_read_asks_for_a_log_in_once(api, user, read):
+def test_the_next_read_of_an_item_requires_a_log_in_once(api, user, read):
     item_id = exchange(api, user).json()["item_id"]
     answer = require(api, item_id)
     assert (answer.status_code, answer.json()) == (200, {"item_id": item_id, "login_required": True})
@@ -116,14 +116,14 @@ def test_the_next_read_asks_for_a_log_in_once(api, user, read):
     assert not BankItem.objects.get().needs_login
 
 
-def test_other_items_are_left_alone(api, user, stranger, stranger_api):
+def test_required_log_in_of_an_item_does_not_affect_other_items(api, user, stranger, stranger_api):
     item_id = exchange(api, user).json()["item_id"]
     exchange(stranger_api, stranger, "public-sandbox-theirs")
     assert require(api, item_id).status_code == 200
     assert stranger_api.read(f"/bankdata/accounts/{stranger.pk}").status_code == 200
 
 
-def test_a_real_provider_is_not_played(api, user, settings):
+def test_required_log_in_of_a_real_vendors_item_is_404(api, user, settings):
     item_id = exchange(api, user).json()["item_id"]
     settings.OPEN_BANKING = "plaid"
     assert_error(require(api, item_id), 404, "E4008")

@@ -1,4 +1,4 @@
-"""Pages of the second factor: adding, giving, replacing and removing it."""
+"""Pages of the second factor: add, use, replace and remove."""
 
 import json
 import re
@@ -28,7 +28,7 @@ CHANGES = [
 
 
 def said(**response):
-    """What a browser says of a passkey, with these as its answer."""
+    """Return a passkey credential as the browser sends it, with this response."""
     return json.dumps({"id": "AA", "rawId": "AA", "type": "public-key", "response": response})
 
 
@@ -49,7 +49,7 @@ def browser_of(user):
 
 
 def reauthenticated(user):
-    """Return the browser of somebody who has just given their password, again."""
+    """Return the browser of a user who has just confirmed the password again."""
     browser = browser_of(user)
     browser.post("/account/reauthenticate", {"password": PASSWORD})
     return browser
@@ -60,7 +60,7 @@ def codes_on(page):
 
 
 def add_app(browser):
-    """Add an app; return its secret, and the recovery codes that come with it."""
+    """Add an authenticator app; return its secret and the recovery codes."""
     page = browser.get(f"{HOME}/app/add").content.decode()
     secret = re.search(r"<code>([A-Z2-7]+)</code>", page)[1]
     codes = codes_on(browser.post(f"{HOME}/app/add", {"code": code_of(secret)}))
@@ -68,7 +68,7 @@ def add_app(browser):
     return secret, codes
 
 
-def test_from_none_to_a_log_in_with_it(transactional_db, user):
+def test_an_app_is_added_and_logs_in_with_codes_and_recovery_codes(transactional_db, user):
     browser = reauthenticated(user)
     secret, codes = add_app(browser)
     assert browser.get(f"{HOME}/codes").headers["Location"] == HOME
@@ -84,13 +84,13 @@ def test_from_none_to_a_log_in_with_it(transactional_db, user):
     assert "9 codes are left" in browser.get(HOME).content.decode()
 
 
-def test_the_code_that_added_it_is_spent(transactional_db, user):
+def test_the_code_that_added_an_app_cannot_log_in(transactional_db, user):
     secret, _ = add_app(reauthenticated(user))
     other = browser_of(user)
     assert other.post(LOG_IN, {"code": code_of(secret)}).status_code == 200
 
 
-def test_the_secret_that_is_being_added_is_nowhere_in_the_clear(user):
+def test_the_secret_of_an_app_being_added_is_encrypted_in_the_session(user):
     browser = reauthenticated(user)
     page = browser.get(f"{HOME}/app/add").content.decode()
     secret = re.search(r"<code>([A-Z2-7]+)</code>", page)[1]
@@ -105,7 +105,7 @@ def test_the_secret_that_is_being_added_is_nowhere_in_the_clear(user):
 
 
 @pytest.mark.parametrize("code", ["", "12345", "abcdef", "\uff11" * 6, "1" * 9000, "00000\x00", "wrong"])
-def test_a_wrong_code_adds_nothing_and_opens_nothing(user, code):
+def test_a_wrong_code_adds_no_app_and_does_not_log_in(user, code):
     code = wrong_code() if code == "wrong" else code
     browser = reauthenticated(user)
     browser.get(f"{HOME}/app/add")
@@ -117,7 +117,7 @@ def test_a_wrong_code_adds_nothing_and_opens_nothing(user, code):
     assert other.get("/account/").status_code == 302
 
 
-def test_a_code_without_a_page_before_adds_nothing(user):
+def test_a_code_sent_before_opening_the_page_adds_no_app(user):
     assert reauthenticated(user).post(f"{HOME}/app/add", {"code": "123456"}).status_code == 200
     assert not Authenticator.objects.exists()
 
@@ -129,7 +129,7 @@ def fresh_code(user, kind):
 
 
 @pytest.mark.parametrize("kind", ["code of the app", "recovery code"])
-def test_a_code_is_good_once(user, kind):
+def test_a_code_logs_in_once(user, kind):
     code = fresh_code(user, kind)
     assert browser_of(user).post(LOG_IN, {"code": code}).status_code == 302
     assert "already used" in browser_of(user).post(LOG_IN, {"code": code}).content.decode()
@@ -143,7 +143,7 @@ def test_concurrent_uses_of_a_code_log_in_once(committed, user, kind):
     assert sorted(answers) == [200, 200, 200, 302]
 
 
-def test_the_session_has_another_id_once_the_code_is_given(user):
+def test_confirming_a_code_changes_the_session_id(user):
     browser = browser_of(user)
     authenticator_of(user)
     before = browser.session.session_key
@@ -154,7 +154,7 @@ def test_the_session_has_another_id_once_the_code_is_given(user):
     assert (page.count("Here"), page.count("Elsewhere")) == (1, 0)
 
 
-def test_the_session_has_another_id_once_the_password_is_given_again(user):
+def test_confirming_the_password_changes_the_session_id(user):
     browser = browser_of(user)
     before = browser.session.session_key
     browser.post("/account/reauthenticate", {"password": PASSWORD})
@@ -162,7 +162,7 @@ def test_the_session_has_another_id_once_the_password_is_given_again(user):
     assert not Session.objects.filter(session_key=before).exists()
 
 
-def test_a_session_without_it_changes_nothing(user):
+def test_a_session_without_the_second_factor_cannot_change_the_account(user):
     browser = reauthenticated(user)
     authenticator_of(user)
     for path in CHANGES:
@@ -170,7 +170,7 @@ def test_a_session_without_it_changes_nothing(user):
             assert answer.headers["Location"] == f"{CONFIRM}?next={path}"
 
 
-def test_a_second_factor_requires_reauthentication(user):
+def test_adding_a_second_factor_requires_reauthentication(user):
     authenticator_of(user)
     recovery_codes_of(user)
     browser = browser_of(user)
@@ -196,7 +196,7 @@ def test_removing_a_factor_ends_its_credentials_and_mails_the_owner(user):
     assert OutgoingMail.objects.get().template == "account_changed"
 
 
-def test_new_recovery_codes_end_the_old_ones_and_the_owner_hears_of_it(user):
+def test_new_recovery_codes_replace_the_old_codes_and_mail_the_owner(user):
     EmailAddress.objects.create(user=user, email="jane@example.org", verified=True, primary=True)
     authenticator_of(user)
     old = recovery_codes_of(user)
@@ -238,7 +238,7 @@ def test_a_recovery_code_confirms_a_session(user):
     assert browser.get("/account/email").status_code == 200
 
 
-def test_with_a_factor_an_address_can_still_be_changed(user):
+def test_an_account_with_a_second_factor_can_change_its_address(user):
     authenticator_of(user)
     browser = browser_of(user)
     browser.post(LOG_IN, {"code": code_of()})
@@ -281,7 +281,7 @@ class TestPasskeys:
         options = self.options(browser.get(path, secure=True))["request_options"]
         return {"credential": json.dumps(key.get(options))}
 
-    def test_a_passkey_is_added_opens_the_account_and_is_removed(self, user, key):
+    def test_a_passkey_is_added_logs_in_and_is_removed(self, user, key):
         browser = reauthenticated(user)
         assert len(codes_on(self.add(browser, key))) == 10
         other = browser_of(user)
@@ -301,7 +301,7 @@ class TestPasskeys:
         assert second.post(LOG_IN, given, secure=True).status_code == 200
         assert first.post(LOG_IN, given, secure=True).status_code == 302
 
-    def test_another_key_another_account_or_another_site_opens_nothing(self, user, stranger, key):
+    def test_a_passkey_of_another_key_account_or_site_does_not_log_in(self, user, stranger, key):
         self.add(reauthenticated(user), key)
         self.add(reauthenticated(stranger), theirs := SoftKey())
         browser = browser_of(user)
@@ -327,7 +327,7 @@ class TestPasskeys:
         assert "my phone" not in browser.get(HOME).content.decode()
         assert Authenticator.objects.filter(pk=passkey.pk).exists()
 
-    def test_an_account_has_at_most_twenty(self, user, key):
+    def test_an_account_has_at_most_twenty_passkeys(self, user, key):
         browser = reauthenticated(user)
         self.add(browser, key)
         data = Authenticator.objects.get(type="webauthn").data
@@ -337,7 +337,7 @@ class TestPasskeys:
         assert "at most 20" in answer.content.decode()
 
 
-def test_apps_that_are_added_at_once_are_one(committed, user):
+def test_concurrent_additions_store_one_app(committed, user):
     browsers = [reauthenticated(user) for _ in range(3)]
     pages = [browser.get(f"{HOME}/app/add").content.decode() for browser in browsers]
     codes = [code_of(re.search(r"<code>([A-Z2-7]+)</code>", page)[1]) for page in pages]
@@ -350,13 +350,13 @@ def test_apps_that_are_added_at_once_are_one(committed, user):
     assert Authenticator.objects.filter(type="totp").count() == 1
 
 
-def test_a_stranger_is_led_to_the_log_in():
+def test_second_factor_pages_redirect_anonymous_visitors_to_the_log_in():
     for path in (HOME, CONFIRM, *CHANGES):
         assert Client().get(path).headers["Location"].startswith("/account/login?next="), path
     assert Client().get(LOG_IN).headers["Location"] == "/account/login", "it is for who has given the password"
 
 
-def test_no_page_but_those_of_passkeys_runs_a_script(user):
+def test_only_passkey_pages_run_a_script(user):
     browser = reauthenticated(user)
     for path in (HOME, f"{HOME}/app/add"):
         assert "<script" not in browser.get(path).content.decode()

@@ -1,4 +1,4 @@
-"""What a signature covers: everything that is sent, in one reading only."""
+"""A signature covers every part of the request, and each signed text has only one reading."""
 
 import time
 from types import SimpleNamespace
@@ -21,7 +21,7 @@ TIMES = st.integers(1_000_000_000, 9_999_999_999)
 
 
 def verified(method, target, body, timestamp, signature, *, now, secret=SECRET):
-    """Say whether the request is taken for the secret's holder's, at a time."""
+    """Return whether the signature of a request is accepted at a time."""
     request = RequestFactory().generic(method, target, body, content_type="application/json")
     request.META |= {
         "RAW_URI": target, "HTTP_X_SERVICE_TIMESTAMP": str(timestamp), "HTTP_X_SERVICE_SIGNATURE": signature,
@@ -44,7 +44,7 @@ def signed(method, target, body, timestamp, secret=SECRET):
     st.sampled_from(["GET", "POST", "PUT", "DELETE", "PATCH"]), PATHS, QUERIES, BODIES, TIMES, st.integers(-300, 300)
 )
 @examples(70)
-def test_a_signed_request_is_accepted_within_its_time(method, path, query, body, at, late):
+def test_a_signed_request_is_accepted_within_300_seconds(method, path, query, body, at, late):
     signature = signed(method, path + query, body, at)
     assert verified(method, path + query, body, at, signature, now=at + late)
     beyond = late + (301 if late >= 0 else -301)
@@ -53,7 +53,7 @@ def test_a_signed_request_is_accepted_within_its_time(method, path, query, body,
 
 @given(st.data())
 @examples(130)
-def test_any_change_of_anything_breaks_it(data):
+def test_any_change_of_a_signed_request_invalidates_the_signature(data):
     draw = data.draw
     methods = st.sampled_from(["POST", "PUT", "DELETE", "PATCH"])
     method, path, query, body, at = draw(methods), draw(PATHS), draw(QUERIES), draw(BODIES), draw(TIMES)
@@ -81,7 +81,7 @@ def test_any_change_of_anything_breaks_it(data):
 
 @given(METHODS, PATHS, QUERIES, TIMES)
 @examples(30)
-def test_on_reading_the_query_is_signed_whole_or_not_at_all(method, path, query, at):
+def test_signature_of_a_get_covers_the_whole_query_or_none_of_it(method, path, query, at):
     whole, bare = signed(method, path + query, b"", at), signed(method, path, b"", at)
     assert verified(method, path + query, b"", at, whole, now=at)
     assert verified(method, path + query, b"", at, bare, now=at)
@@ -92,7 +92,7 @@ def test_on_reading_the_query_is_signed_whole_or_not_at_all(method, path, query,
 @given(st.data())
 @examples(130)
 def test_no_other_request_has_the_same_signed_text(data):
-    """The text has no separators: cut it anywhere else, and what comes out is no request that is read."""
+    """The text has no separators: every other way to split it gives an invalid request."""
     draw = data.draw
     method, path, body, at = (
         draw(st.sampled_from(["GET", "POST", "PUT", "DELETE"])), draw(PATHS), draw(BODIES), draw(TIMES),
@@ -105,11 +105,11 @@ def test_no_other_request_has_the_same_signed_text(data):
         timestamp, other_method, target = (piece.decode("ascii") for piece in pieces[:3])
     except UnicodeDecodeError:
         return
-    # A method that is none does not come out of a server, and an empty one would be GET.
+    # A server passes on no method with other characters, and an empty method would be GET.
     if not other_method.isalpha() or (timestamp, other_method, target, pieces[3]) == (str(at), method, path, body):
         return
     assert not verified(other_method, target, pieces[3], timestamp, signature, now=at)
 
 
-def test_the_clock_of_these_tests_is_the_modules_own_again():
+def test_the_signature_module_has_its_real_clock_again():
     assert signatures.time is time

@@ -1,4 +1,4 @@
-"""Signed requests: what a signature covers, how long it lives, and every way of bending it."""
+"""Signed requests: what a signature covers, how long it is valid, and every kind of manipulation."""
 
 import base64
 import json
@@ -31,7 +31,7 @@ def issued(user):
 
 @pytest.fixture
 def body(user):
-    """The bytes of a good offer."""
+    """The bytes of a valid offer."""
     return json.dumps({"provider_id": "901", "name": "A", "product_type": "personal_loan"}).encode()
 
 
@@ -48,7 +48,7 @@ def test_a_key_as_bearer_without_a_signature_is_refused(issued):
 
 
 @pytest.mark.parametrize("seconds", [-301, -300, 300, 301])
-def test_the_bound_is_three_hundred_seconds(issued, seconds, monkeypatch):
+def test_a_signature_is_accepted_for_300_seconds(issued, seconds, monkeypatch):
     now = 1_800_000_000
     headers = signature_headers(issued, "GET", ME, at=now + seconds)
     stop_clock(monkeypatch, "identity.access.signatures", float(now))
@@ -77,7 +77,7 @@ def test_a_signature_of_another_form_is_refused(issued):
         assert_error(response, 401, "E2006")
 
 
-def test_a_secret_of_another_key_is_refused(issued, user):
+def test_a_signature_by_the_secret_of_another_key_is_rejected(issued, user):
     other = issue(user)
     headers = signature_headers(other, "GET", ME, Authorization=f"Bearer {issued.key}")
     assert_error(ApiClient().read("/auth/me", **headers), 401, "E2006")
@@ -95,7 +95,7 @@ def test_a_request_changed_after_signing_is_rejected(issued, body):
     assert Offer.objects.count() == 0
 
 
-def test_no_other_split_of_the_signed_text_does_anything(issued, user):
+def test_no_other_split_of_the_signed_text_has_an_effect(issued, user):
     offer = OfferFactory(provider=ProviderFactory(owner=user))
     path = f"{OFFERS}/{offer.pk}"
     for cut in range(1, len(path)):
@@ -120,7 +120,7 @@ def test_a_signed_body_begins_with_a_brace(issued, body, start):
     assert_error(response, 400, "E1002")
 
 
-def test_a_query_is_signed_and_may_be_left_out_on_reading(issued, body):
+def test_a_query_is_signed_and_optional_for_get(issued, body):
     path = "/v1/applications"
     assert signed_call(issued, "GET", f"{path}?limit=5").status_code == 200
     assert signed_call(issued, "GET", path, sent=f"{path}?limit=5").status_code == 200
@@ -130,7 +130,7 @@ def test_a_query_is_signed_and_may_be_left_out_on_reading(issued, body):
 
 
 @pytest.mark.parametrize("spelling", ["{}", '"{}"', "upper"])
-def test_a_replay_with_its_idempotency_key_gets_the_first_answer(issued, body, spelling):
+def test_a_replay_with_its_idempotency_key_returns_the_first_response(issued, body, spelling):
     headers, key = signature_headers(issued, "POST", OFFERS, body), str(uuid.uuid4())
     again = key.upper() if spelling == "upper" else spelling.format(key)
     api = ApiClient()
@@ -149,7 +149,7 @@ def test_a_replay_with_its_idempotency_key_gets_the_first_answer(issued, body, s
         ("no-uuid", FIRST_KEY), (None, ""), (None, None),
     ],
 )  # fmt: skip
-def test_a_replay_without_its_own_key_is_refused(issued, body, first, then):
+def test_a_replay_without_its_idempotency_key_is_rejected(issued, body, first, then):
     headers = signature_headers(issued, "POST", OFFERS, body)
     api = ApiClient()
     began = api.call("POST", OFFERS, raw=body, key=first, **headers)
@@ -159,7 +159,7 @@ def test_a_replay_without_its_own_key_is_refused(issued, body, first, then):
 
 
 @pytest.mark.parametrize("key", [FIRST_KEY, None])
-def test_an_operation_that_takes_no_key_takes_a_signature_once(issued, user, key):
+def test_an_operation_without_idempotency_accepts_a_signature_once(issued, user, key):
     path, body = "/v1/bankdata/link-token", json.dumps({"user_id": str(user.pk)}).encode()
     headers = signature_headers(issued, "POST", path, body)
     api = ApiClient()
@@ -167,7 +167,7 @@ def test_an_operation_that_takes_no_key_takes_a_signature_once(issued, user, key
     assert_error(api.call("POST", path, raw=body, key=key, **headers), 401, "E2007")
 
 
-def test_a_method_that_is_not_there_takes_no_signature_twice_either(issued):
+def test_an_unknown_method_accepts_a_signature_once(issued):
     headers = signature_headers(issued, "POST", ME, b"")
     api = ApiClient()
     assert_error(api.call("POST", ME, raw=b"", key=FIRST_KEY, **headers), 405, "E4050")
@@ -175,7 +175,7 @@ def test_a_method_that_is_not_there_takes_no_signature_twice_either(issued):
 
 
 @pytest.mark.parametrize(("key", "status", "code"), [(None, 401, "E2007"), (FIRST_KEY, 400, "E1001")])
-def test_a_request_that_failed_may_come_again_with_its_key_alone(issued, key, status, code):
+def test_a_failed_signed_request_can_be_retried_only_with_its_key(issued, key, status, code):
     headers = signature_headers(issued, "POST", OFFERS, b"{}")
     api = ApiClient()
     assert_error(api.call("POST", OFFERS, raw=b"{}", key=key, **headers), 400, "E1001")
@@ -194,15 +194,15 @@ class TestAtOnce:
         return at_once(*[partial(once, key=key) for key in keys])
 
     @pytest.mark.parametrize("keys", [[None] * 8, [None, *(str(uuid.uuid4()) for _ in range(7))]])
-    def test_one_of_eight_copies_is_carried_out(self, committed, keys):
+    def test_one_of_eight_concurrent_copies_is_executed(self, committed, keys):
         answers = self.send(keys)
         assert sorted(answer.status_code for answer in answers) == [201] + [401] * 7
         assert {answer.json()["code"] for answer in answers if answer.status_code == 401} == {"E2007"}
         assert Offer.objects.count() == 1
 
-    def test_with_one_key_all_are_one(self, committed):
+    def test_concurrent_copies_with_one_key_create_one_offer(self, committed):
         answers = self.send([FIRST_KEY] * 8)
-        # While the first one runs, PostgreSQL lets the others wait for it or tells them to come back.
+        # During the first request, PostgreSQL makes the others wait or fail with 409.
         assert {answer.status_code for answer in answers} <= {201, 409}
         assert len({answer.content for answer in answers if answer.status_code == 201}) == 1
         assert Offer.objects.count() == 1
@@ -213,14 +213,14 @@ def test_reading_again_with_the_same_signature_is_allowed(issued, user):
     assert [ApiClient().read("/auth/me", **headers).json()["id"] for _ in range(2)] == [user.pk] * 2
 
 
-def test_a_used_signature_is_remembered_for_as_long_as_its_timestamp_counts(issued, body):
+def test_a_used_signature_is_stored_while_its_timestamp_is_valid(issued, body):
     signed_call(issued, "POST", OFFERS, body)
     row = UsedSignature.objects.get()
     left = row.expires_at - timezone.now()
     assert timedelta(seconds=590) < left <= timedelta(seconds=600)
 
 
-def test_a_signed_body_is_bounded(issued):
+def test_a_signed_body_above_the_size_limit_is_413(issued):
     body = b'{"a": "' + b"x" * 1_048_576 + b'"}'
     assert_error(signed_call(issued, "POST", OFFERS, body), 413, "E1007")
     assert UsedSignature.objects.count() == 0

@@ -1,4 +1,4 @@
-"""Keys of access tokens: which one signs when, and GET /.well-known/jwks.json, which publishes them."""
+"""Keys of access tokens: which key signs when, and GET /.well-known/jwks.json, which publishes them."""
 
 from datetime import timedelta
 from types import SimpleNamespace
@@ -36,9 +36,9 @@ def key(kid, signs_from=0.0, retires_at=None):
         ([key("next", 0), key("old", -999, 600)], "next"),
         ([key("newest", 60), key("never", 30, 630), key("old", -999, 600)], "old"),
         ([key("newest", 60), key("replaced", -1, 630), key("old", -999, 600)], "replaced"),
-        ([key("next", -1), key("old", 3600, 600)], "next"),  # made after the clock had been set back
-        ([key("next", 60), key("old", 3600, 600)], "old"),  # the same, a little earlier
-        ([key("next", 7260), key("old", 3600, 9000)], "old"),  # set back behind both
+        ([key("next", -1), key("old", 3600, 600)], "next"),  # created after the clock was set back
+        ([key("next", 60), key("old", 3600, 600)], "old"),  # the same, slightly earlier
+        ([key("next", 7260), key("old", 3600, 9000)], "old"),  # the clock was set back before both keys
         ([key("only", 3600)], "only"),
     ],
 )
@@ -50,13 +50,13 @@ def test_the_signing_key_is_already_published(live, signs):
 def test_caches_expire_before_a_new_key_signs():
     assert PUBLISHED_AHEAD_SECONDS >= 30
     assert PUBLISHED_AHEAD_SECONDS > JWKS_MAX_AGE_SECONDS + KEYS_REMEMBERED_SECONDS
-    # The ledger asks again for a key that it does not know, but not at once when it has just asked.
+    # The ledger requests an unknown key again, but not immediately after its last request.
     assert PUBLISHED_AHEAD_SECONDS > service_a._JWKS_RETRY_SECONDS
 
 
 @pytest.mark.django_db
 class TestRotation:
-    def test_a_new_key_is_published_and_the_old_one_signs_on(self):
+    def test_a_new_key_is_published_while_the_old_key_still_signs(self):
         old, _ = signing_keys.key_ring.signing()
         now = timezone.now()
         fresh, replaced = signing_keys.rotate_signing_key(now=now, overlap=WEEK)
@@ -74,30 +74,30 @@ class TestRotation:
         with django_assert_num_queries(0):
             assert signing_keys.key_ring.signing()[0] == fresh.kid
 
-    def test_without_an_overlap_the_old_key_still_signs_until_the_new_one_does(self):
+    def test_without_an_overlap_the_old_key_retires_when_the_new_key_signs(self):
         old, _ = signing_keys.key_ring.signing()
         fresh, _ = signing_keys.rotate_signing_key(now=NOW, overlap=timedelta(0))
         assert SigningKey.objects.get(kid=old).retires_at == fresh.signs_from
 
-    def test_twice_in_a_row_neither_new_key_signs_too_early(self):
+    def test_after_two_rotations_the_old_key_still_signs(self):
         old, _ = signing_keys.key_ring.signing()
         for _ in range(2):
             signing_keys.rotate_signing_key(now=timezone.now(), overlap=WEEK)
         assert signing_keys.key_ring.signing()[0] == old
 
-    def test_the_first_key_signs_at_once(self):
+    def test_the_first_key_signs_immediately(self):
         fresh, replaced = signing_keys.rotate_signing_key(now=NOW, overlap=WEEK)
         assert (replaced, fresh.signs_from) == ([], NOW)
         assert signing_keys.key_ring.signing()[0] == fresh.kid
 
 
-def test_many_that_start_at_once_make_one_first_key(committed):
+def test_concurrent_starts_create_one_first_key(committed):
     kids = set(at_once(*[lambda: signing_keys.KeyRing().signing()[0]] * 8))
     assert kids == {SigningKey.objects.get().kid}
 
 
-def test_a_thread_that_reads_the_keys_again_leaves_the_others_theirs(committed, monkeypatch):
-    """Every call reads again, in eight threads: none finds a ring without a key and makes one more."""
+def test_concurrent_reloads_of_the_ring_create_no_second_key(committed, monkeypatch):
+    """In eight threads every call reloads the ring: no thread sees an empty ring and creates another key."""
     monkeypatch.setattr(signing_keys, "KEYS_REMEMBERED_SECONDS", 0.0)
     ring = signing_keys.KeyRing()
     ring.signing()
@@ -109,7 +109,7 @@ def test_a_thread_that_reads_the_keys_again_leaves_the_others_theirs(committed, 
 JWKS = "/.well-known/jwks.json"
 
 
-def test_a_token_can_be_verified_with_what_is_published(anonymous, user, settings):
+def test_a_token_can_be_verified_with_the_published_keys(anonymous, user, settings):
     token = bearer_of(user)
     published = jwt.PyJWKSet.from_dict(anonymous.read(JWKS).json())
     key = published[jwt.get_unverified_header(token)["kid"]]
@@ -117,7 +117,7 @@ def test_a_token_can_be_verified_with_what_is_published(anonymous, user, setting
     assert claims["sub"] == str(user.pk)
 
 
-def test_no_private_part_is_published(anonymous, db):
+def test_no_private_key_is_published(anonymous, db):
     for key in anonymous.read(JWKS).json()["keys"]:
         assert set(key) == {"kty", "crv", "x", "y", "kid", "use", "alg"}
         assert (key["kty"], key["crv"], key["use"], key["alg"]) == ("EC", "P-256", "sig", "ES256")

@@ -1,4 +1,4 @@
-"""Staff sign-in by OpenID Connect, against an issuer that speaks HTTP: who gets in, with which groups, until when."""
+"""Staff log-in by OpenID Connect, against an issuer over HTTP: accounts, groups, and the end of sessions."""
 
 import re
 import time
@@ -61,7 +61,7 @@ def invited(email=EMAIL, group=SUPPORT):
 
 
 def begin(issuer, browser=None, wanted="/admin/"):
-    """Start at our log-in page and log in at the issuer; return the browser and the address that leads back."""
+    """Start at our log-in page and log in at the issuer; return the browser and the redirect address."""
     browser = browser or Client()
     start = browser.get("/account/oidc/start", {"next": wanted})
     assert start.status_code == 302, start.content
@@ -90,7 +90,7 @@ def is_in(browser):
     return browser.get("/admin/").status_code == 200
 
 
-def test_first_log_in_with_an_invitation_makes_a_member_of_staff(issuer):
+def test_first_log_in_with_an_invitation_creates_a_staff_account(issuer):
     invitation = invited()
     browser, response = log_in(issuer)
     assert response.headers["Location"] == "/admin/"
@@ -105,7 +105,7 @@ def test_first_log_in_with_an_invitation_makes_a_member_of_staff(issuer):
     assert AccountHistory.objects.filter(action="account.linked", account=user).exists()
 
 
-def test_request_to_the_issuer_has_pkce_state_nonce_and_the_strong_class(issuer):
+def test_request_to_the_issuer_has_pkce_state_nonce_and_acr_values(issuer):
     location = Client().get("/account/oidc/start").headers["Location"]
     query = {name: values[0] for name, values in parse_qs(urlsplit(location).query).items()}
     assert query["tenant"] == "1"
@@ -114,7 +114,7 @@ def test_request_to_the_issuer_has_pkce_state_nonce_and_the_strong_class(issuer)
     assert len({query["state"], query["nonce"], query["code_challenge"]}) == 3
 
 
-def test_log_out_here_ends_the_session_for_good(issuer, jane):
+def test_log_out_ends_the_session_for_copied_cookies(issuer, jane):
     copied = Client()
     copied.cookies["sessionid"] = jane.cookies["sessionid"].value
     jane.post("/account/logout")
@@ -130,7 +130,7 @@ def test_second_log_in_needs_no_invitation_and_no_address(issuer, jane):
     assert User.objects.get().email == EMAIL
 
 
-def test_groups_follow_the_claim_at_each_log_in(issuer, jane):
+def test_groups_are_set_from_the_claim_at_each_log_in(issuer, jane):
     user = User.objects.get()
     user.groups.add(Group.objects.get(name=OPERATIONS), Group.objects.get(name=LENDER))
     log_in(issuer, groups=["idp-reviewers", "unmapped"])
@@ -153,7 +153,7 @@ def test_closed_account_is_refused(issuer, jane):
 
 
 @pytest.mark.parametrize("change", [{"is_staff": False}, {"is_active": False}], ids=str)
-def test_refused_log_in_of_a_demoted_or_closed_account_gives_no_group(issuer, jane, change):
+def test_rejected_log_in_of_a_demoted_or_closed_account_grants_no_group(issuer, jane, change):
     user = User.objects.get()
     user.groups.clear()
     User.objects.update(**change)
@@ -161,13 +161,13 @@ def test_refused_log_in_of_a_demoted_or_closed_account_gives_no_group(issuer, ja
     assert groups_of(user) == set()
 
 
-def test_claims_that_only_userinfo_has_are_read_there(issuer):
+def test_claims_missing_in_the_token_are_read_from_userinfo(issuer):
     invited()
     issuer.userinfo = {name: issuer.person.pop(name) for name in ("email", "email_verified", "groups")}
     assert is_in(log_in(issuer)[0])
 
 
-def test_existing_account_with_the_confirmed_address_is_linked_and_told(issuer):
+def test_existing_account_with_the_confirmed_address_is_linked_and_notified(issuer):
     person = UserFactory()
     confirm(person, EMAIL)
     invited()
@@ -210,7 +210,7 @@ def test_superuser_or_account_of_another_subject_is_not_linked(issuer, is_superu
         ({"amr": "mfa"}, False),
         ({"amr": None, "acr": "phr"}, True),
         ({"amr": None, "acr": "1"}, False),
-        ({"amr": None, "acr": "phrh"}, False),  # the issuer does not have it, so it was not requested
+        ({"amr": None, "acr": "phrh"}, False),  # the issuer lacks this value, so it was not requested
     ],
 )
 def test_second_factor_of_the_issuer_counts_by_amr_and_the_requested_acr(issuer, claims, counts):
@@ -248,7 +248,7 @@ def test_own_second_factor_is_required_where_the_issuer_has_none(issuer, jane):
     assert is_in(browser)
 
 
-def test_deletion_of_a_staff_account_tells_the_obstacle(issuer, jane):
+def test_deletion_of_a_staff_account_shows_the_obstacle(issuer, jane):
     assert jane.post("/account/privacy", {"do": "erase"}).headers["Location"] == "/account/privacy"
     assert "belongs to staff" in jane.get("/account/privacy").content.decode()
 
@@ -262,7 +262,7 @@ def test_deletion_of_a_staff_account_without_a_second_factor_is_refused(issuer):
     assert "second factor" in response.content.decode()
 
 
-def test_session_ends_after_eight_hours_however_busy_it_is(issuer, jane):
+def test_active_staff_session_ends_after_eight_hours(issuer, jane):
     assert is_in(jane)
     IssuerSession.objects.update(began_at=timezone.now() - timedelta(hours=8, seconds=1))
     assert not is_in(jane)
@@ -332,13 +332,13 @@ def test_wrong_logout_token_is_refused(issuer, jane, change):
 
 
 @pytest.mark.parametrize("token", [None, "", "x", "a.b.c"])
-def test_what_is_no_logout_token_is_refused(issuer, jane, token):
+def test_value_other_than_a_logout_token_is_rejected(issuer, jane, token):
     data = {} if token is None else {"logout_token": token}
     assert Client().post("/account/oidc/logout", data).status_code == 400
     assert Client().get("/account/oidc/logout").status_code == 405
 
 
-def test_logout_tokens_of_the_issuer_have_no_limit_and_wrong_ones_do(issuer, jane, settings):
+def test_only_invalid_logout_tokens_are_rate_limited(issuer, jane, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "token": 2}
     assert {log_out(issuer, sub=f"person-{number}").status_code for number in range(5)} == {200}
     wrong = [Client().post("/account/oidc/logout", {"logout_token": "x"}) for _ in range(3)]
@@ -397,7 +397,7 @@ def nobody_in(browser):
 
 
 @pytest.mark.parametrize("name", CLAIMS_REFUSED)
-def test_claim_attack_is_refused_and_makes_no_account(issuer, name):
+def test_claim_attack_is_rejected_and_creates_no_account(issuer, name):
     invited()
     issuer.claim_changes = CLAIMS_REFUSED[name]
     browser, response = log_in(issuer)
@@ -419,7 +419,7 @@ SIGNATURES_REFUSED = {
 
 
 @pytest.mark.parametrize("name", SIGNATURES_REFUSED)
-def test_signature_attack_is_refused_and_makes_no_account(issuer, name):
+def test_signature_attack_is_rejected_and_creates_no_account(issuer, name):
     invited()
     issuer.sign = lambda claims: SIGNATURES_REFUSED[name](issuer, claims)
     browser, response = log_in(issuer)
@@ -448,7 +448,7 @@ def test_response_without_the_announced_issuer_is_refused(issuer):
     assert (response.status_code, nobody_in(browser)) == (403, True)
 
 
-def test_code_works_once_and_in_its_browser_alone(issuer):
+def test_code_works_once_and_only_in_its_browser(issuer):
     invited()
     browser, back = begin(issuer)
     other, _back = begin(issuer)
@@ -457,7 +457,7 @@ def test_code_works_once_and_in_its_browser_alone(issuer):
     assert not User.objects.exists()
     issued = dict(issuer.codes)
     assert browser.get(back).status_code == 302
-    issuer.codes.update(issued)  # an issuer that takes a code twice
+    issuer.codes.update(issued)  # an issuer that accepts a code twice
     assert browser.get(back).status_code == 403
     issuer.codes.clear()
     code = parse_qs(urlsplit(back).query)["code"][0]
@@ -466,7 +466,7 @@ def test_code_works_once_and_in_its_browser_alone(issuer):
 
 
 def test_injected_code_of_another_log_in_is_refused(issuer):
-    """PKCE and the nonce bind a code to the browser that began: a stolen one is of no use in another."""
+    """PKCE and the nonce bind a code to the browser that started: it is useless in another browser."""
     invited()
     _victim, stolen = begin(issuer)
     browser, back = begin(issuer)
@@ -526,7 +526,7 @@ def test_userinfo_does_not_verify_the_address_of_the_token(issuer):
     assert (response.status_code, nobody_in(browser)) == (403, True)
 
 
-def test_issuer_that_is_down_is_an_outage(issuer):
+def test_unreachable_issuer_is_reported_as_an_outage(issuer):
     invited()
     browser, back = begin(issuer)
     issuer.is_down = True
@@ -537,7 +537,7 @@ def test_issuer_that_is_down_is_an_outage(issuer):
     assert nobody_in(browser)
 
 
-def test_outage_of_the_issuer_is_remembered_for_ten_seconds(issuer, monkeypatch):
+def test_outage_of_the_issuer_is_cached_for_ten_seconds(issuer, monkeypatch):
     issuer.is_down = True
     clock = time.monotonic()
     monkeypatch.setattr(client, "time", SimpleNamespace(monotonic=lambda: clock, time=time.time))
@@ -551,7 +551,7 @@ def test_outage_of_the_issuer_is_remembered_for_ten_seconds(issuer, monkeypatch)
     assert Client().get("/account/oidc/start").status_code == 302
 
 
-def test_ended_invitation_or_one_of_another_role_is_refused(issuer):
+def test_ended_invitation_or_invitation_of_another_role_is_rejected(issuer):
     Invitation.objects.filter(pk=invited().pk).update(expires_at=timezone.now())
     Invitation.objects.filter(pk=invited().pk).update(revoked_at=timezone.now())
     invite(actor=Actor.system("test"), email=EMAIL, role="developer", now=timezone.now())
@@ -559,7 +559,7 @@ def test_ended_invitation_or_one_of_another_role_is_refused(issuer):
     assert (response.status_code, nobody_in(browser)) == (403, True)
 
 
-def test_invitation_works_once(issuer, jane):
+def test_staff_invitation_works_once(issuer, jane):
     browser, response = log_in(issuer, sub="jane-2")
     assert (response.status_code, is_in(browser)) == (403, False)
     assert User.objects.count() == 1
@@ -585,7 +585,7 @@ def page_log_in(user):
     return browser
 
 
-def test_staff_have_no_password_door_and_others_keep_theirs(issuer):
+def test_staff_cannot_log_in_by_password_and_others_can(issuer):
     staff, applicant = with_password(is_staff=True), with_password()
     assert_error(token_of(staff), 401, "E2001")
     assert token_of(staff).json()["message"] == token_of(staff, "wrong").json()["message"]
@@ -594,7 +594,7 @@ def test_staff_have_no_password_door_and_others_keep_theirs(issuer):
     assert page_log_in(applicant).get("/account/").status_code == 200
 
 
-def test_new_password_by_mail_leads_staff_nowhere(issuer):
+def test_password_reset_mail_to_staff_contains_no_reset_link(issuer):
     staff = with_password(is_staff=True)
     confirm(staff, EMAIL)
     Client().post("/account/password/forgot", {"email": EMAIL})
@@ -605,7 +605,7 @@ def test_new_password_by_mail_leads_staff_nowhere(issuer):
     assert not re.search("/account/password/new/", mail.outbox[0].body)
 
 
-def test_log_ins_from_before_end_with_the_passwords(issuer, settings):
+def test_password_log_ins_of_staff_end_when_staff_passwords_are_off(issuer, settings):
     settings.STAFF_PASSWORDS = True
     staff = with_password(is_staff=True)
     pair = start_family(user=staff, now=timezone.now())
@@ -616,7 +616,7 @@ def test_log_ins_from_before_end_with_the_passwords(issuer, settings):
     assert_error(ApiClient().send("/auth/refresh", {"refresh_token": pair.refresh_token}), 401, "E2002")
 
 
-def test_session_that_became_staff_meanwhile_ends(issuer):
+def test_session_of_an_account_that_becomes_staff_ends(issuer):
     person = with_password()
     browser = page_log_in(person)
     User.objects.filter(pk=person.pk).update(is_staff=True)
@@ -644,7 +644,7 @@ def test_break_glass_account_logs_in_and_is_counted(issuer, monkeypatch):
     assert len(counted) == 2
 
 
-def test_invitation_of_staff_leads_to_the_log_in_and_takes_no_password(issuer):
+def test_invitation_of_staff_redirects_to_the_log_in_and_accepts_no_password(issuer):
     invited()
     while any(deliver_some(now=timezone.now()).values()):
         pass
@@ -657,7 +657,7 @@ def test_invitation_of_staff_leads_to_the_log_in_and_takes_no_password(issuer):
     assert Invitation.objects.get().accepted_at is None
 
 
-def test_button_is_on_the_page_only_where_there_is_an_issuer(issuer, settings):
+def test_log_in_page_has_the_button_only_with_an_issuer(issuer, settings):
     page = Client().get("/account/login?next=/admin/").content.decode()
     assert 'href="/account/oidc/start?next=/admin/"' in page
     settings.STAFF_OIDC = None
@@ -685,13 +685,13 @@ def test_unlinked_account_needs_another_invitation(issuer, jane):
 
 
 def code_on_page(browser):
-    """Create a one-time code at `/account/` and return it; None where the page leads to the second factor."""
+    """Create a one-time code at `/account/` and return it; None if the page redirects to the second factor."""
     response = browser.post("/account/oidc/code")
     shown = re.search(r"<p><code>([\w-]{40,})</code></p>", response.content.decode())
     return shown[1] if shown else None
 
 
-def test_one_time_code_of_a_session_gives_tokens_once(issuer, jane):
+def test_one_time_code_of_a_session_returns_tokens_once(issuer, jane):
     assert "Create a code" in jane.get("/account/").content.decode()
     code = code_on_page(jane)
     response = ApiClient().send("/auth/token", {"code": code})
@@ -726,7 +726,7 @@ def test_tokens_of_a_code_end_with_the_session(issuer, jane, end):
     assert_error(ApiClient().send("/auth/token", {"code": codes[1]}), 401, "E2001")
 
 
-def test_code_ends_after_two_minutes(issuer, jane):
+def test_one_time_code_ends_after_two_minutes(issuer, jane):
     code = code_on_page(jane)
     OneTimeLink.objects.update(expires_at=timezone.now())
     assert_error(ApiClient().send("/auth/token", {"code": code}), 401, "E2001")
@@ -742,7 +742,7 @@ def test_session_without_a_second_factor_gets_no_code(issuer):
     assert not OneTimeLink.objects.filter(purpose="token_code").exists()
 
 
-def test_session_by_password_and_a_stranger_get_no_code(issuer, user, settings):
+def test_password_session_and_anonymous_visitor_get_no_code(issuer, user, settings):
     settings.STAFF_PASSWORDS = True
     browser = Client()
     assert browser.post("/account/oidc/code").status_code == 302
@@ -764,12 +764,12 @@ def test_session_by_password_and_a_stranger_get_no_code(issuer, user, settings):
         ({"code": "a" * 65}, "code"),
     ],
 )
-def test_log_in_body_needs_a_code_alone_or_name_and_password(db, body, field):
+def test_log_in_body_requires_either_a_code_or_name_and_password(db, body, field):
     response = ApiClient().send("/auth/token", body)
     assert_error(response, 400, "E1001")
     assert field in str(response.json())
 
 
-def test_link_of_another_purpose_is_no_code(issuer, jane):
+def test_token_of_a_link_is_not_accepted_as_a_code(issuer, jane):
     token = make_link("change_address", email=EMAIL, subject="1", lasts=timedelta(hours=1), now=timezone.now())
     assert_error(ApiClient().send("/auth/token", {"code": token}), 401, "E2001")

@@ -1,4 +1,4 @@
-"""What a person typed survives the end of the session: it is offered to the same person after the next log-in."""
+"""Typed text outlives the session: the same user gets it back after the next log-in."""
 
 from html import unescape
 
@@ -27,7 +27,7 @@ def form():
 
 
 def sent_too_late(person, path, fields):
-    """Log in, let the session end, and send a form; return the browser, which is led to the log-in."""
+    """Log in, end the session, and send a form; return the browser, which is redirected to the log-in."""
     browser, _ = log_in(person.username)
     Session.objects.all().delete()
     del browser.cookies["sessionid"]
@@ -37,7 +37,7 @@ def sent_too_late(person, path, fields):
     return browser
 
 
-def test_the_text_of_a_console_form_is_offered_after_the_log_in_and_sent(person, form):
+def test_typed_text_of_a_console_form_is_restored_after_the_log_in(person, form):
     browser = sent_too_late(person, form, MOVED)
     _, answer = log_in(person.username, browser=browser, QUERY_STRING=f"next={form}")
     assert answer.headers["Location"] == form
@@ -57,7 +57,7 @@ def test_the_text_of_a_console_form_is_offered_after_the_log_in_and_sent(person,
     assert "Nothing was saved" not in browser.get(form, follow=True).content.decode()
 
 
-def test_another_person_on_the_same_browser_never_reads_the_text(person, form):
+def test_another_user_of_the_same_browser_never_reads_typed_text(person, form):
     browser = sent_too_late(person, form, MOVED)
     other = staff_of("Reviewer", username="otto")
     log_in(other.username, browser=browser)
@@ -67,7 +67,7 @@ def test_another_person_on_the_same_browser_never_reads_the_text(person, form):
     assert "Income is stated" not in browser.get(form, follow=True).content.decode()
 
 
-def test_discarded_text_is_gone(person, form):
+def test_discarded_text_is_deleted(person, form):
     browser = sent_too_late(person, form, MOVED)
     log_in(person.username, browser=browser)
     assert browser.get(form + "?discard").headers["Location"] == form
@@ -77,7 +77,7 @@ def test_discarded_text_is_gone(person, form):
 @pytest.mark.parametrize(
     "path", ["/my/applications/01990000-0000-7000-8000-000000000000", "/my/consent", "/developers/keys"]
 )
-def test_text_of_other_pages_is_offered_too(path):
+def test_typed_text_of_other_pages_is_restored(path):
     person = UserFactory()
     browser = sent_too_late(person, path, {"statement": "I have a raise since May.", "do": "ask_again"})
     log_in(person.username, browser=browser)
@@ -86,7 +86,7 @@ def test_text_of_other_pages_is_offered_too(path):
     assert '<input type="hidden" name="do" value="ask_again">' in page.content.decode()
 
 
-def test_the_page_is_in_the_language_of_an_applicants_pages():
+def test_the_page_with_typed_text_is_in_the_applicants_language():
     person = UserFactory()
     browser = sent_too_late(person, "/my/consent", {"statement": "Gano más que antes."})
     log_in(person.username, browser=browser)
@@ -98,14 +98,14 @@ def test_the_page_is_in_the_language_of_an_applicants_pages():
     ("/account/password", ("oldpassword", "password1", "code")),
     ("/admin/password_change/", ("old_password", "new_password1", "new_password2")),
 ])  # fmt: skip
-def test_passwords_and_codes_are_never_kept(path, names):
+def test_passwords_and_codes_are_never_stored_as_typed_text(path, names):
     person = staff_of("Reviewer")
     fields = {**dict.fromkeys(names, "four words and blanks"), "csrfmiddlewaretoken": "x y"}
     browser = sent_too_late(person, path, fields)
     assert "typed_text" not in browser.session
 
 
-def test_the_text_stays_until_a_form_is_accepted():
+def test_typed_text_is_kept_until_its_form_is_accepted():
     person = UserFactory()
     browser = sent_too_late(person, "/my/consent", {"statement": "I have a raise since May."})
     log_in(person.username, browser=browser)
@@ -118,11 +118,11 @@ def test_the_text_stays_until_a_form_is_accepted():
 @pytest.mark.parametrize("fields", [
     {}, {"reason": ""}, {"reason": "x " * 50_001}, {"reason": "Fraud", "seen": "0" * 64},
 ])  # fmt: skip
-def test_empty_and_huge_forms_are_not_kept(person, form, fields):
+def test_empty_and_huge_forms_are_not_stored(person, form, fields):
     assert "typed_text" not in sent_too_late(person, form, fields).session
 
 
-def test_a_browser_without_an_earlier_log_in_keeps_nothing(form):
+def test_typed_text_of_a_browser_without_an_earlier_log_in_is_not_stored(form):
     browser = Client()
     assert browser.post(form, MOVED).status_code == 302
     assert "typed_text" not in browser.session

@@ -1,4 +1,4 @@
-"""User names: which ones people and operators may choose, and that two accounts have none in common in any case."""
+"""User names: which names users and operators can choose, and that names are unique in any case."""
 
 from importlib import import_module
 from types import SimpleNamespace
@@ -30,7 +30,7 @@ def claim(name):
 
 
 @pytest.mark.parametrize("name", [*ILL_FORMED, "admin", "Admin", "SUPPORT", "Alice", "alice", "\u212aelvin\u0130"])
-def test_claiming_an_account_rejects_a_name_that_deceives(shop, name):  # noqa: F811
+def test_claiming_an_account_rejects_a_deceptive_name(shop, name):  # noqa: F811
     UserFactory(username="alice")
     made(shop, email=EMAIL)
     page = claim(name)
@@ -53,7 +53,7 @@ def test_the_database_has_one_account_for_each_name_in_any_case(db):
         User.objects.bulk_create([User(username="Alice", password="!")])
 
 
-def test_create_user_accepts_the_characters_of_operators_and_reserved_names(db):
+def test_create_user_accepts_operators_characters_and_reserved_names(db):
     for name in ("ada.lovelace", "ada-2", "ada_3", "admin"):
         assert run_json("create_user", name, "--password", PASSWORD)["created"]
 
@@ -65,7 +65,7 @@ def test_create_user_rejects_other_characters(db, name):
     assert not User.objects.exists()
 
 
-def test_create_user_finds_the_account_of_a_name_in_another_case(db):
+def test_create_user_finds_an_account_by_its_name_in_another_case(db):
     first = run_json("create_user", "ada", "--password", PASSWORD)
     assert run_json("create_user", "Ada", "--password", PASSWORD) == first | {"created": False}
 
@@ -87,7 +87,7 @@ def test_the_back_office_rejects_a_name_in_another_case_and_keeps_old_ones(db):
     assert old.first_name == "Jos\u00e9"
 
 
-def test_log_in_finds_the_account_of_a_name_in_another_case(anonymous):
+def test_log_in_finds_an_account_by_its_name_in_another_case(anonymous):
     user = UserFactory(username="alice")
     token = anonymous.send("/auth/token", {"username": "ALICE", "password": PASSWORD})
     assert ApiClient(bearer=token.json()["access_token"]).read("/auth/me").json()["id"] == user.pk
@@ -95,7 +95,7 @@ def test_log_in_finds_the_account_of_a_name_in_another_case(anonymous):
     assert page.status_code == 302
 
 
-def test_a_name_in_another_case_does_not_avoid_the_second_factor(anonymous):
+def test_log_in_with_a_name_in_another_case_requires_the_second_factor(anonymous):
     authenticator_of(UserFactory(username="alice"))
     body = {"username": "ALICE", "password": PASSWORD}
     assert anonymous.send("/auth/token", body).status_code == 401
