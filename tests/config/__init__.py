@@ -1,1 +1,1 @@
-"""Tests of the shared code that every app is built with."""
+"""Tests of the code that all apps share."""

@@ -1,4 +1,4 @@
-"""The record of a request: one line that says enough, and nothing about anybody."""
+"""The access log: one line per request, without personal data."""
 
 import hashlib
 import json
@@ -19,20 +19,20 @@ from tests.identity.support import issue
 
 @pytest.fixture
 def lines(settings, caplog):
-    """The records of requests, with the access log switched on."""
+    """The records of requests, while the access log is on."""
     settings.ACCESS_LOG = True
     caplog.set_level(logging.INFO, "platform.access")
     return lambda: [record for record in caplog.records if record.name == "platform.access"]
 
 
 def as_json(record):
-    """Return a record as production writes it."""
+    """Return a record in the format of production."""
     record.request_id = "-"
     return json.loads(JsonLines().format(record))
 
 
 class TestLine:
-    def test_a_line_has_the_route_the_credential_and_the_account(self, lines, user):
+    def test_an_access_log_line_has_route_credential_and_account(self, lines, user):
         client = ApiClient(api_key=(issued := issue(user)).key)
         answer = client.read("/applications/0193aaaa-0000-7000-8000-000000000000?secret=geheim")
         (line,) = lines()
@@ -45,7 +45,7 @@ class TestLine:
         assert "geheim" not in line.getMessage() + json.dumps(content)
         assert "0193aaaa" not in line.getMessage() + json.dumps(content)
 
-    def test_a_line_has_the_members_of_every_other_line(self, lines, api):
+    def test_an_access_log_line_has_the_fields_of_every_other_line(self, lines, api):
         api.read("/applications")
         other = logging.LogRecord("platform.errors", logging.ERROR, "", 0, "unhandled", None, None)
         other.request_id = "-"
@@ -59,7 +59,7 @@ class TestLine:
             client.read("/applications")
         assert len({line.user_id for line in lines()}) == 2
 
-    def test_a_developer_reads_who_called_what_and_how_it_ended(self, lines, user):
+    def test_a_readable_line_has_caller_request_and_status(self, lines, user):
         issued = issue(user)
         ApiClient(api_key=issued.key).read("/payments/calculate-fee?amount=1&secret=geheim")
         (line,) = lines()
@@ -68,29 +68,29 @@ class TestLine:
         assert re.fullmatch(rf"\d\d:\d\d:\d\d platform GET {path} 200 in \d+\.\d ms by {who}", written)
         assert issued.key not in written
 
-    def test_a_developer_reads_when_nobody_said_who_they_are(self, lines, client, db):
+    def test_a_readable_line_of_an_anonymous_request_ends_with_nobody(self, lines, client, db):
         client.get("/v1/applications")
         assert ReadableLines().format(lines()[0]).endswith(" ms by nobody")
 
-    def test_other_lines_are_as_before_to_a_developer(self):
+    def test_readable_format_does_not_change_other_lines(self):
         other = logging.LogRecord("platform.errors", logging.ERROR, "", 0, "unhandled", None, None)
         other.request_id = "-"
         assert ReadableLines().format(other).endswith(" ERROR   platform.errors [-] unhandled")
 
     @pytest.mark.parametrize("path", ["/v1/nowhere/ada@example.com", "/v1/applications/", "/ada"])
-    def test_an_unmatched_path_is_one_word(self, lines, client, db, path):
+    def test_an_unmatched_path_is_logged_as_one_fixed_word(self, lines, client, db, path):
         client.get(path)
         assert [line.route for line in lines()] == [access.UNMATCHED]
 
-    def test_a_method_that_is_none_of_http_is_one_word(self, lines, client, db):
+    def test_an_unknown_http_method_is_logged_as_one_fixed_word(self, lines, client, db):
         client.generic("ADA@EXAMPLE", "/v1/health")
         assert [line.method for line in lines()] == [access.OTHER_METHOD]
 
-    def test_a_refused_host_is_recorded(self, lines, client, db):
+    def test_a_request_with_a_rejected_host_is_logged(self, lines, client, db):
         client.get("/v1/applications", headers={"host": "evil.example"})
         assert [(line.route, line.status) for line in lines()] == [(access.UNMATCHED, 400)]
 
-    def test_a_page_names_its_visitor_by_id(self, lines, client, db):
+    def test_a_line_of_a_page_has_the_visitors_id(self, lines, client, db):
         staff = get_user_model().objects.create_user("rita", password="x", is_staff=True, is_superuser=True)
         client.force_login(staff)
         client.get("/admin/identity/user/")
@@ -98,7 +98,7 @@ class TestLine:
         assert (line.route, line.caller, line.user_id) == ("/admin/identity/user/", "session", staff.pk)
         assert "rita" not in line.getMessage()
 
-    def test_a_visitor_without_a_session_is_nobody(self, lines, client, db):
+    def test_a_line_of_a_visitor_without_a_session_has_no_account(self, lines, client, db):
         client.get("/admin/login/")
         assert [(line.caller, line.user_id) for line in lines()] == [(None, None)]
 
@@ -108,14 +108,14 @@ class TestLine:
         assert lines() == []
 
     @pytest.mark.urls("ledger.urls")
-    def test_the_ledger_writes_the_same(self, lines, client, db, settings, tmp_path):
+    def test_the_ledger_writes_the_same_access_log(self, lines, client, db, settings, tmp_path):
         settings.LEDGER_GUARD_FILE = tmp_path / "guard"
         client.get(f"/hash/{'a' * 64}")
         client.get("/tile/0/000")
         assert [line.route for line in lines()] == ["/hash/{report_hash}", "/tile/{path}"]
 
     @pytest.mark.urls("ledger.urls")
-    def test_the_ledger_names_the_key_by_its_digest(self, lines, client, db, settings, tmp_path):
+    def test_the_ledger_logs_a_key_by_its_digest(self, lines, client, db, settings, tmp_path):
         digest = hashlib.sha256(b"geheim").hexdigest()
         settings.PRODUCTION, settings.LEDGER_API_KEYS = True, frozenset({digest})
         client.get("/user/7/hashes", headers={"x-api-key": "geheim"}, secure=True)
@@ -160,13 +160,13 @@ def test_every_route_of_both_services_has_a_plain_template():
 
 class TestTracebacks:
     def written(self, error):
-        """Return the line of an exception."""
+        """Return the log line of an exception."""
         caught = (type(error), error, error.__traceback__)
         record = logging.LogRecord("platform.errors", logging.ERROR, "", 0, "unhandled", None, caught)
         record.request_id = "-"
         return JsonLines().format(record)
 
-    def test_an_exception_is_named_with_its_causes_and_its_text_left_out(self):
+    def test_an_exception_is_logged_with_its_causes_and_without_its_message(self):
         name = "ada@example.com"
         try:
             try:
@@ -186,5 +186,5 @@ class TestTracebacks:
         assert user.username not in written
         assert "23505" in written
 
-    def test_a_mistake_in_the_code_keeps_its_text(self):
+    def test_a_programming_error_is_logged_with_its_message(self):
         assert "has no attribute" in self.written(AttributeError("'X' object has no attribute 'y'"))

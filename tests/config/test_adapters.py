@@ -1,4 +1,4 @@
-"""Vendors that an installation adds by `package.module:Class`."""
+"""Vendors that an installation adds as `package.module:Class`."""
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -10,7 +10,7 @@ from identity.providers.sandbox import Sandbox
 
 
 @pytest.mark.parametrize("place", ["os", "os:", "os.path", "a b:C", "../x:C", "os:path.join"])
-def test_value_of_another_form_is_refused(place, monkeypatch):
+def test_adapter_value_of_another_form_is_rejected(place, monkeypatch):
     monkeypatch.setenv("REPORTS", place)
     with pytest.raises(ImproperlyConfigured, match=r"package\.module:Class"):
         env.adapter("REPORTS", "off", ("off", "sandbox"))

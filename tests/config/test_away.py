@@ -1,4 +1,4 @@
-"""The database is away, demoted or silent: callers get 503 and may try again, workers wait for it."""
+"""If the database is away, demoted or silent, callers get a retryable 503, and workers wait for it."""
 
 import threading
 import time
@@ -24,7 +24,7 @@ from config.ops.commands import WorkerCommand
 
 
 def demoted(sqlstate="25006"):
-    """What Django raises for a write on a server that is no primary any more."""
+    """Return Django's error for a write on a demoted server."""
     error = InternalError("cannot execute INSERT in a read-only transaction")
     error.__cause__ = type("FromTheDriver", (Exception,), {"sqlstate": sqlstate})()
     return error
@@ -45,20 +45,20 @@ def caused(error, cause):
         (DatabaseError("x"), "E5000"),
     ],
 )  # fmt: skip
-def test_a_primary_that_was_demoted_or_lost_counts_as_away_and_no_other_error_does(error, code):
+def test_only_errors_of_a_demoted_or_lost_primary_count_as_an_outage(error, code):
     assert as_api_error(error).code == code
 
 
 @pytest.fixture
 def read_only(committed, needs_postgresql, api):
-    """From here on the session of this thread refuses writes, as that of a demoted primary does."""
+    """Make the session of this thread reject writes, like that of a demoted primary."""
     with connection.cursor() as cursor:
         cursor.execute("SET default_transaction_read_only = on")
     yield
     connection.close()
 
 
-def test_a_write_on_a_demoted_primary_is_503_and_may_be_sent_again(read_only, api, user, key, no_rate_limits):
+def test_a_write_on_a_demoted_primary_is_a_retryable_503(read_only, api, user, key, no_rate_limits):
     body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1, "application_data": {}}
     refused = api.send("/applications", body, key=key)
     assert (refused.status_code, refused.json()["code"], refused.headers["Retry-After"]) == (503, "E5030", "1")
@@ -70,7 +70,7 @@ def test_a_write_on_a_demoted_primary_is_503_and_may_be_sent_again(read_only, ap
 
 
 class Worker(WorkerCommand):
-    """Meets one error after the other; the last is one that no worker waits for."""
+    """Raises one error after another; workers wait after all of them except for the last."""
 
     _trouble_seconds = 0.0
 
@@ -82,12 +82,12 @@ class Worker(WorkerCommand):
         raise next(self.errors)
 
 
-def test_no_worker_dies_of_a_database_that_is_away_or_demoted(db):
+def test_workers_survive_a_database_that_is_away_or_demoted(db):
     with pytest.raises(InternalError, match="other"):
         call_command(Worker(OperationalError(), InterfaceError(), demoted(), InternalError("other")))
 
 
-def test_expendable_writes_commit_without_waiting(committed, needs_postgresql):
+def test_expendable_writes_commit_asynchronously(committed, needs_postgresql):
     def awaits():
         with connection.cursor() as cursor:
             cursor.execute("SHOW synchronous_commit")
@@ -103,7 +103,7 @@ def test_expendable_writes_commit_without_waiting(committed, needs_postgresql):
     assert (take("b", 1, 3), awaits()) == (5, "on")
 
 
-def test_a_request_that_waits_for_postgresql_too_long_is_cut_off_and_no_other(committed, needs_postgresql):
+def test_only_requests_that_wait_too_long_for_postgresql_are_cut_off(committed, needs_postgresql):
     ended, over, ready = {}, threading.Event(), threading.Barrier(3)
 
     def serve(name, work):

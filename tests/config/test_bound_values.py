@@ -35,7 +35,7 @@ PATH = "/applications"
 
 
 def column(record, name):
-    """Return a column as the database holds it."""
+    """Return a column as stored in the database."""
     with connection.cursor() as cursor:
         pk = record._meta.pk.get_db_prep_value(record.pk, connection)
         cursor.execute(f"SELECT {name} FROM {record._meta.db_table} WHERE {record._meta.pk.column} = %s", [pk])
@@ -43,7 +43,7 @@ def column(record, name):
 
 
 def write(record, name, value):
-    """Write a column past the program."""
+    """Write a column by SQL, past the models."""
     with connection.cursor() as cursor:
         pk = record._meta.pk.get_db_prep_value(record.pk, connection)
         table, key = record._meta.db_table, record._meta.pk.column
@@ -52,7 +52,7 @@ def write(record, name, value):
 
 @pytest.fixture
 def bound(db):
-    """Rotate before the test."""
+    """Run the rotation that binds values."""
     rotate()
     assert mode.read() == BOUND
 
@@ -99,7 +99,7 @@ def test_a_value_copied_to_another_column_of_its_row_is_refused(bound, make_endp
         _ = endpoint.previous_secret
 
 
-def test_a_kept_response_copied_to_another_account_is_refused(bound, key, user, stranger, apply_as):
+def test_a_stored_response_copied_to_another_account_is_rejected(bound, key, user, stranger, apply_as):
     apply_as(user, LEAST, key=key)
     apply_as(stranger, PERSON, key=key)
     own, other = (IdempotencyRecord.objects.get(owner=owner) for owner in (user, stranger))
@@ -168,7 +168,7 @@ def test_a_killed_rotation_is_continued_by_the_next(user, monkeypatch):
     assert {record.pk: record.secret for record in ApiKey.objects.all()} == issued
 
 
-def test_a_process_that_knows_an_earlier_mode_reads_it_again_in_time(user, monkeypatch):
+def test_a_process_reloads_a_cached_mode_before_it_changes(user, monkeypatch):
     now = [100.0]
     monkeypatch.setattr(encryption.time, "monotonic", lambda: now[0])
     mode.forget()
@@ -181,14 +181,14 @@ def test_a_process_that_knows_an_earlier_mode_reads_it_again_in_time(user, monke
     assert rotation.SETTLE_SECONDS == 0.0, "tests do not wait"
 
 
-def test_the_database_refuses_the_way_back(bound):
+def test_the_database_rejects_a_return_to_unbound_values(bound):
     with pytest.raises(DatabaseError, match="keeps its last value"), transaction.atomic():
         Installation.objects.update(encryption=UNBOUND)
     with pytest.raises(DatabaseError, match="keeps its last value"), transaction.atomic():
         Installation.objects.all().delete()
 
 
-def test_people_stay_logged_in_and_retries_are_answered_when_the_mode_changes(client, user, key, apply_as):
+def test_sessions_and_idempotent_retries_survive_the_change_of_mode(client, user, key, apply_as):
     client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
     made = apply_as(user, PERSON, key=key)
     authenticator_of(user)
@@ -213,7 +213,7 @@ def test_a_payment_s_token_is_bound_to_the_id_that_the_database_assigns(bound, u
 
 
 @pytest.mark.parametrize("word", [UNBOUND, BOUND])
-def test_an_update_that_names_no_row_is_refused_with_a_clear_error(user, word):
+def test_an_update_without_a_primary_key_is_rejected_with_a_clear_error(user, word):
     mode.word = word
     issued = issue(user)
     for change in (
@@ -234,7 +234,7 @@ def test_bulk_create_binds_each_row(bound, user):
     assert {endpoint.secret for endpoint in Endpoint.objects.all()} == {"s0", "s1"}
 
 
-def test_an_authenticator_that_a_person_adds_is_bound_to_their_account(bound, user, rf):
+def test_an_authenticator_that_a_user_adds_is_bound_to_the_account(bound, user, rf):
     request = rf.get("/")
     request.user = user
     from allauth.core.context import request_context
@@ -258,7 +258,7 @@ def test_doctor_names_the_mode_and_the_unbound_values(user):
     )
 
 
-def test_a_ciphertext_has_a_nonce_of_its_own(bound, user):
+def test_each_ciphertext_has_its_own_nonce(bound, user):
     record = issue(user).record
     seen = set()
     for _ in range(5):

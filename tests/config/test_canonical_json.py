@@ -1,4 +1,4 @@
-"""Canonical JSON is RFC 8785: the RFC's own vectors, a foreign library, and the verifier's separate code."""
+"""Canonical JSON is RFC 8785: checked by the RFC's vectors, a third-party library, and the verifier's separate code."""
 
 import json
 import struct
@@ -12,7 +12,7 @@ from config.core.json_text import SAFE_INTEGER_MAX, canonical_json
 from credit.anchoring.verify_decision import jcs, parse
 from tests.properties import examples
 
-# RFC 8785, appendix B: the bits of a double, and its text.
+# RFC 8785, appendix B: the bits of a double, and its serialization.
 NUMBERS = {
     "0000000000000000": "0",
     "8000000000000000": "0",
@@ -39,7 +39,7 @@ NUMBERS = {
     "becbf647612f3696": "-0.0000033333333333333333",
     "43143ff3c1cb0959": "1424953923781206.2",
 }
-# Sections 3.2.2 and 3.2.3, and texts of the same kind.
+# Examples of sections 3.2.2 and 3.2.3, and similar documents.
 DOCUMENTS = {
     (
         r'{"numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001], '
@@ -74,14 +74,14 @@ DOCUMENT = st.recursive(
 
 
 @pytest.mark.parametrize(("bits", "text"), NUMBERS.items())
-def test_numbers_are_spelled_as_in_appendix_b(bits, text):
+def test_numbers_are_serialized_as_in_appendix_b_of_rfc_8785(bits, text):
     (number,) = struct.unpack(">d", bytes.fromhex(bits))
     assert canonical_json(number).decode() == text
     assert jcs(parse(repr(number))) == text
 
 
 @pytest.mark.parametrize(("given", "wanted"), DOCUMENTS.items())
-def test_documents_of_the_rfc_have_its_spelling(given, wanted):
+def test_documents_of_rfc_8785_are_serialized_as_in_the_rfc(given, wanted):
     document = json.loads(given)
     assert canonical_json(document).decode() == wanted == rfc8785.dumps(document).decode()
     assert jcs(parse(given)) == wanted
@@ -89,14 +89,14 @@ def test_documents_of_the_rfc_have_its_spelling(given, wanted):
 
 @given(DOCUMENT)
 @examples(300)
-def test_the_spelling_is_that_of_a_foreign_library(document):
+def test_canonical_json_equals_that_of_a_third_party_library(document):
     written = canonical_json(document)
     assert written == rfc8785.dumps(document)
     assert jcs(parse(written.decode())) == written.decode()
 
 
 @given(st.integers(-(2**64), 2**64))
-def test_an_integer_beyond_the_safe_range_is_spelled_as_its_double(number):
+def test_an_integer_beyond_the_safe_range_is_serialized_as_its_double(number):
     as_read_elsewhere = number if abs(number) <= SAFE_INTEGER_MAX else float(number)
     assert canonical_json([number]) == rfc8785.dumps([as_read_elsewhere])
 

@@ -1,4 +1,4 @@
-"""Connections that the database server has ended while nobody used them, and what may stay on one."""
+"""Database connections that the server has closed while idle, and the state that a connection can keep."""
 
 import psycopg
 import pytest
@@ -11,18 +11,18 @@ from tests.factories import UserFactory
 pytestmark = pytest.mark.usefixtures("needs_postgresql")
 
 
-def test_the_first_statement_of_a_request_may_be_a_prepared_one(committed, api):
+def test_a_closed_connection_is_replaced_before_a_prepared_statement(committed, api):
     assert api.read("/applications").status_code == 200
     connection.cursor().execute("SELECT 1")
     before = connection.connection.info.backend_pid
     with psycopg.connect(own_database_url(), autocommit=True) as other:
         other.execute("SELECT pg_terminate_backend(%s, 120000)", [before])
-    close_old_connections()  # as Django does when a request begins, but not for the test client's
+    close_old_connections()  # as Django does at the start of a request, though not with the test client
     assert api.read("/applications").status_code == 200
     assert connection.connection.info.backend_pid != before
 
 
-def test_a_connection_that_was_lost_under_a_statement_is_replaced_at_the_next_request(committed, api):
+def test_a_connection_lost_during_a_statement_is_replaced_at_the_next_request(committed, api):
     assert api.read("/applications").status_code == 200
     connection.ensure_connection()
     before = connection.connection.info.backend_pid
@@ -36,15 +36,15 @@ def test_a_connection_that_was_lost_under_a_statement_is_replaced_at_the_next_re
 
 
 def cursors_after(rows):
-    """Read the first row; return how many cursors the session then has."""
+    """Read the first row; return how many cursors are then open in the session."""
     next(rows)
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_cursors WHERE name LIKE '_django_curs_%%'")
         return cursor.fetchone()[0]
 
 
-def test_rows_are_read_by_a_cursor_of_the_server_within_a_transaction_alone(committed):
-    """Between transactions a pooler hands the session to somebody else."""
+def test_server_side_cursors_are_used_only_in_a_transaction(committed):
+    """Between transactions a pooler gives the session to another client."""
     UserFactory.create_batch(3)
     assert cursors_after(User.objects.iterator(chunk_size=1)) == 0
     with transaction.atomic():

@@ -1,4 +1,4 @@
-"""`manage.py doctor`: what it asks, and how it ends."""
+"""`manage.py doctor`: its checks and its exit status."""
 
 import base64
 import hashlib
@@ -34,7 +34,7 @@ NAMES = {
 
 
 def examine():
-    """Return (exit status, what was printed)."""
+    """Return (exit status, printed document)."""
     out = StringIO()
     status = 0
     try:
@@ -48,7 +48,7 @@ def why(name):
     return next(one["why"] for one in examine()[1]["checks"] if one["name"] == name)
 
 
-def test_a_sound_installation_is_said_to_be_so(user):
+def test_doctor_passes_a_sound_installation_without_writes(user):
     issue(user)
     with CaptureQueriesContext(connection) as asked:
         status, printed = examine()
@@ -59,7 +59,7 @@ def test_a_sound_installation_is_said_to_be_so(user):
     assert not [one["sql"] for one in asked if one["sql"].lstrip().upper().startswith(changes)]
 
 
-def test_other_keys_are_named_and_stop_a_server(user, settings):
+def test_doctor_names_lost_keys_and_servers_do_not_start(user, settings):
     issue(user)
     require_at_start()
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
@@ -70,7 +70,7 @@ def test_other_keys_are_named_and_stop_a_server(user, settings):
         require_at_start()
 
 
-def test_a_kind_that_an_interrupted_rotation_left_behind_is_found(user, settings):
+def test_doctor_finds_values_left_by_an_interrupted_rotation(user, settings):
     signing_keys.create_signing_key(now=timezone.now(), signs_from=timezone.now())
     for _ in range(2):
         lose_the_key(issue(user).record)
@@ -89,14 +89,14 @@ def test_a_damaged_value_does_not_stop_a_server(user):
 
 @pytest.fixture
 def served(settings, monkeypatch):
-    """Settings as they are right where people are served."""
+    """Valid settings for production."""
     settings.PRODUCTION, settings.REVIEW_POLICY, settings.BACKOFFICE_SECOND_FACTOR = True, "four_eyes", True
     settings.ANCHOR_DECISIONS, settings.LEDGER_CLIENT_KEY, settings.ALLOWED_HOSTS = True, "k" * 43, ["api.example"]
     settings.CARD_PROCESSOR, settings.OPEN_BANKING, settings.CUSTODY = "stripe", "plaid", "circle"
     settings.SETTLEMENT_RPC_URL, settings.ALLOW_SANDBOX = "https://node.example", False
     settings.REPORTS = "off"
     settings.DECISION_SIGNING_KEY = base64.b64encode(bytes(range(32))).decode()
-    # The tests' own database may be the one that is refused.
+    # The database of the test run may be SQLite, which production rejects.
     for one in settings.DATABASES.values():
         monkeypatch.setitem(one, "ENGINE", "django.db.backends.postgresql")
     return settings
@@ -113,18 +113,18 @@ WRONG = [
 ]  # fmt: skip
 
 
-def test_a_production_that_is_set_right_starts(served):
+def test_production_with_valid_settings_starts(served):
     require_at_start()
     assert why("production") == "set for production"
 
 
 @pytest.mark.parametrize(("name", "value", "sentence"), WRONG)
-def test_production_does_not_start_on_what_is_for_developing(served, name, value, sentence):
+def test_production_does_not_start_with_development_settings(served, name, value, sentence):
     setattr(served, name, value)
     with pytest.raises(ImproperlyConfigured) as refused:
         require_at_start()
     assert sentence in str(refused.value)
-    # Whoever means it says so.
+    # ALLOW_SANDBOX permits it explicitly.
     served.ALLOW_SANDBOX = True
     if "ALLOW_SANDBOX" in str(refused.value):
         require_at_start()
@@ -133,7 +133,7 @@ def test_production_does_not_start_on_what_is_for_developing(served, name, value
             require_at_start()
 
 
-def test_production_on_sqlite_is_a_trial(served, monkeypatch):
+def test_production_on_sqlite_requires_allow_sandbox(served, monkeypatch):
     monkeypatch.setitem(served.DATABASES["default"], "ENGINE", "django.db.backends.sqlite3")
     with pytest.raises(ImproperlyConfigured, match="DATABASE_URL: SQLite is for trials only"):
         require_at_start()
@@ -141,7 +141,7 @@ def test_production_on_sqlite_is_a_trial(served, monkeypatch):
     require_at_start()
 
 
-def test_the_ledger_asks_for_what_concerns_it(served):
+def test_the_ledger_requires_only_its_own_settings(served):
     served.SERVICE, served.CARD_PROCESSOR, served.REVIEW_POLICY = "ledger", "sandbox", "open"
     require_at_start()
     served.ALLOWED_HOSTS = ["*"]
@@ -156,13 +156,13 @@ def test_doctor_reports_a_key_that_the_ledger_does_not_know(settings):
     assert why("ledger_access") == "service A's key is the ledger's"
 
 
-def test_a_session_without_limits_is_found(needs_postgresql):
+def test_doctor_finds_sessions_without_timeouts(needs_postgresql):
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
     assert "ALTER ROLE" in why("session_timeouts")
 
 
-def test_redis_that_does_not_answer_is_found(settings):
+def test_doctor_finds_an_unreachable_redis(settings):
     address = "redis://:hunter2@127.0.0.1:1/0"
     settings.REDIS_URL = address
     settings.CACHES = {"default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": address}}
@@ -181,8 +181,8 @@ def test_doctor_runs_the_checks_of_apps(monkeypatch):
     assert examine() == (78, {"ok": False, "checks": [{"name": "guard", "ok": False, "why": "It is not there."}]})
 
 
-def test_no_other_command_runs_its_checks():
-    """`migrate` checks the database that it is about to fill, `check --deploy` the settings."""
+def test_no_other_command_runs_the_checks_of_doctor():
+    """`migrate` checks the database that it will create, `check --deploy` the settings."""
     ours = {check for check in registry.get_checks(include_deployment_checks=True) if {DOCTOR, START} & {*check.tags}}
     assert len(ours) >= len(NAMES)
     assert not ours & {*registry.get_checks()}
@@ -200,7 +200,7 @@ def test_little_free_space_is_unhealthy_or_a_warning(name, monkeypatch, client):
     assert (examine()[0], health_status()["status"]) == expected
 
 
-def test_a_folder_that_takes_no_file_is_a_fault(settings, tmp_path):
+def test_doctor_fails_for_an_unwritable_folder(settings, tmp_path):
     (tmp_path / "file").write_text("")
     settings.VAR_DIR = tmp_path / "file"
     assert "write to VAR_DIR" in why("disk_space")
@@ -223,12 +223,12 @@ def test_doctor_ends_with_a_summary_and_marks_each_check(monkeypatch):
         ("TRUSTED_PROXYS", "TRUSTED_PROXIES"), ("SERCET_KEY", "SECRET_KEY"), ("HOME", None), ("LANGUAGE", None),
     ],
 )  # fmt: skip
-def test_a_setting_that_is_almost_spelled_as_one_of_ours_is_named(monkeypatch, name, near):
+def test_doctor_names_a_misspelled_setting(monkeypatch, name, near):
     monkeypatch.setenv(name, "x")
     assert misspelt() == ([f"{name} is not a setting. Did you mean {near}?"] if near else [])
 
 
-def test_a_database_that_is_away_is_logged_once_a_minute_with_host_and_reason(monkeypatch, caplog):
+def test_an_unreachable_database_is_logged_once_a_minute_with_host_and_reason(monkeypatch, caplog):
     monkeypatch.setattr(databases, "_logged_away_at", {})
     for _ in range(3):
         errors.as_api_error(OperationalError("gone"))

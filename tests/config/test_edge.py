@@ -1,4 +1,4 @@
-"""The edge: request ids, HTTPS, hosts, headers; before any view and for every answer."""
+"""The middleware for every request: request ids, HTTPS, hosts, and headers."""
 
 import re
 import uuid
@@ -20,7 +20,7 @@ PROXY = "10.0.0.1"
 
 
 class TestRequestId:
-    def test_every_answer_has_one(self, api, anonymous):
+    def test_every_response_has_a_request_id(self, api, anonymous):
         for response in (
             api.read("/applications"), anonymous.read("/applications"), anonymous.read("/nowhere"),
             anonymous.send("/auth/token", {}), anonymous.read("/health"), anonymous.read("/docs"),
@@ -30,18 +30,18 @@ class TestRequestId:
     def test_a_request_id_is_new_every_time(self, anonymous):
         assert len({anonymous.read("/openapi.json").headers["X-Request-Id"] for _ in range(5)}) == 5
 
-    def test_a_uuid_of_the_callers_is_kept(self, anonymous):
+    def test_a_request_id_that_is_a_uuid_is_kept(self, anonymous):
         given = str(uuid.uuid4())
         response = anonymous.read("/applications", X_Request_Id=given.upper())
         assert response.headers["X-Request-Id"] == given
         assert response.json()["request_id"] == given
 
-    def test_anything_else_is_replaced(self, anonymous):
+    def test_a_request_id_other_than_a_uuid_is_replaced(self, anonymous):
         for given in ("", "abc", "x" * 500, "a\tb", "{" + "a" * 36 + "}", "0" * 32, "<script>"):
             response = anonymous.read("/applications", X_Request_Id=given)
             assert UUID.fullmatch(response.headers["X-Request-Id"]), given
 
-    def test_an_event_names_its_request(self, api, user):
+    def test_an_event_has_the_id_of_its_request(self, api, user):
         body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1}
         response = api.send("/applications", body)
         assert Event.objects.get().request_id == response.headers["X-Request-Id"]
@@ -61,7 +61,7 @@ class TestHttps:
             assert_error(response, 403, "E1009")
             assert "Location" not in response.headers
 
-    def test_a_body_sent_in_the_clear_does_nothing(self, api, user):
+    def test_a_body_sent_over_plain_http_has_no_effect(self, api, user):
         body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1}
         assert_error(api.send("/applications", body), 403, "E1009")
         assert not Application.objects.exists()
@@ -71,17 +71,17 @@ class TestHttps:
         assert response.status_code == 200
         assert response.headers["Strict-Transport-Security"] == "max-age=63072000; includeSubDomains"
 
-    def test_a_trusted_proxy_is_believed(self):
+    def test_x_forwarded_proto_of_a_trusted_proxy_is_accepted(self):
         client = ApiClient(REMOTE_ADDR=PROXY)
         assert client.read("/openapi.json", X_Forwarded_Proto="https").status_code == 200
         assert client.read("/openapi.json", X_Forwarded_Proto="https", X_Forwarded_Ssl="on").status_code == 200
 
-    def test_an_untrusted_proxy_is_not_believed(self):
+    def test_x_forwarded_proto_of_an_untrusted_proxy_is_ignored(self):
         for address in ("127.0.0.1", "10.0.0.2", "10.0.0.10", "::ffff:10.0.0.1", ""):
             client = ApiClient(REMOTE_ADDR=address)
             assert_error(client.read("/openapi.json", X_Forwarded_Proto="https"), 403, "E1009")
 
-    def test_a_proxy_that_is_unclear_is_not_believed(self):
+    def test_ambiguous_headers_of_a_trusted_proxy_are_rejected(self):
         for headers in (
             {"X_Forwarded_Proto": "https, http"}, {"X_Forwarded_Proto": "http, https"}, {"X_Forwarded_Proto": "HTTPS"},
             {"X_Forwarded_Proto": " https"}, {"X_Forwarded_Proto": ""}, {"X_Forwarded_Proto": "http"}, {},
@@ -92,7 +92,7 @@ class TestHttps:
 
 
 class TestHosts:
-    def test_a_host_of_ours_is_served(self):
+    def test_requests_to_an_allowed_host_are_served(self):
         for host in ("localhost", "127.0.0.1", "127.0.0.1:8000", "[::1]", "[::1]:8000", "LOCALHOST"):
             assert ApiClient().generic("GET", "/v1/openapi.json", HTTP_HOST=host).status_code == 200, host
 
@@ -105,7 +105,7 @@ class TestHosts:
         client = ApiClient(SERVER_NAME="10.9.9.9", SERVER_PROTOCOL=protocol)
         assert client.generic("GET", path).status_code == status
 
-    def test_another_is_refused_on_every_path_each_time(self):
+    def test_requests_to_another_host_are_400_on_every_path(self):
         client = ApiClient()
         for host in (
             "evil.example", "", " ", "localhost.evil.example", "localhost@evil.example", "localhost/x", "a b", "[::1",
@@ -114,7 +114,7 @@ class TestHosts:
             for path in ("/v1/openapi.json", "/v1/openapi.json", "/v1/health", "/nowhere", "/v1/docs"):
                 assert_error(client.generic("GET", path, HTTP_HOST=host), 400, "E1016")
 
-    def test_the_memory_of_hosts_is_bounded(self, settings):
+    def test_the_cache_of_hosts_is_bounded(self, settings):
         settings.ALLOWED_HOSTS = ["*"]
         client = ApiClient()
         for number in range(200):
@@ -122,13 +122,13 @@ class TestHosts:
 
 
 class TestHeaders:
-    def test_answers_are_not_sniffed_nor_kept(self, api):
+    def test_responses_have_nosniff_and_no_store(self, api):
         response = api.read("/applications")
         assert response.headers["X-Content-Type-Options"] == "nosniff"
         assert response.headers["Cache-Control"] == "no-store"
         assert int(response.headers["Content-Length"]) == len(response.content)
 
-    def test_an_answer_sets_no_cookie(self, api, anonymous, user):
+    def test_api_responses_set_no_cookie(self, api, anonymous, user):
         for response in (
             api.read("/applications"),
             anonymous.send("/auth/token", {"username": user.username, "password": PASSWORD}),
@@ -136,27 +136,27 @@ class TestHeaders:
         ):
             assert not response.cookies
 
-    def test_a_session_is_no_credential(self, user):
+    def test_the_api_rejects_a_session_as_credential(self, user):
         client = ApiClient()
         client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
         assert_error(client.read("/applications"), 401, "E2001")
 
-    def test_an_unknown_address_is_an_error_body(self, anonymous):
+    def test_an_unknown_path_returns_an_error_body(self, anonymous):
         for path in (
             "/v1/nowhere", "/", "/v1/", "/v1", "/v1/applications//", "/v1/applications/x/y/z", "/static", "/.env",
             "/v1/docs/nowhere", "/v1/docsx", "/v2/applications", "/V1/health",
         ):  # fmt: skip
             assert_error(anonymous.generic("GET", path), 404, "E4001")
 
-    def test_a_slash_too_many_is_told_and_the_path_not_repeated(self, anonymous):
+    def test_error_for_a_trailing_slash_says_so_without_the_path(self, anonymous):
         for path in ("/v1/applications/", "/v1/health/", "/v1/wallet/status/4242424242424242/"):
             body = assert_error(anonymous.generic("GET", path), 404, "E4001")
             assert "without the slash at the end" in body["message"]
             assert "424242" not in body["message"]
-        for path in ("/v1/nowhere/", "/v1/applications//", "/v1/nowhere"):  # nothing is there without it either
+        for path in ("/v1/nowhere/", "/v1/applications//", "/v1/nowhere"):  # unknown without the slash, too
             assert "slash" not in assert_error(anonymous.generic("GET", path), 404, "E4001")["message"]
 
-    def test_a_person_at_the_root_is_led_on(self, anonymous):
+    def test_a_browser_at_the_root_gets_a_page_with_links(self, anonymous):
         page = anonymous.generic("GET", "/", HTTP_ACCEPT="text/html,application/xhtml+xml,*/*;q=0.8")
         assert page.status_code == 200
         assert page.headers["Content-Type"].startswith("text/html")
@@ -166,7 +166,7 @@ class TestHeaders:
             "/my/apply", "/my", "/docs", "/v1/docs", "/admin/",
         ]  # fmt: skip
 
-    def test_a_program_at_the_root_is_told_where_people_go(self, anonymous):
+    def test_error_for_a_program_at_the_root_names_the_pages(self, anonymous):
         message = assert_error(anonymous.generic("GET", "/"), 404, "E4001")["message"]
         assert "/docs and /v1/docs" in message
         assert "/admin/" in message
@@ -174,7 +174,7 @@ class TestHeaders:
 
 class TestPublic:
     @pytest.mark.parametrize("path", ["/v1/openapi.json", "/.well-known/ucp", "/.well-known/jwks.json"])
-    def test_head_and_options_are_answered(self, anonymous, path):
+    def test_public_paths_answer_head_and_options(self, anonymous, path):
         got = anonymous.generic("GET", path)
         head = anonymous.generic("HEAD", path)
         assert (head.status_code, head.content) == (200, b"")
@@ -183,7 +183,7 @@ class TestPublic:
         assert (options.status_code, options.content) == (200, b"")
         assert set(options.headers["Allow"].split(", ")) == {"GET", "HEAD", "OPTIONS"}
 
-    def test_a_bad_credential_does_not_close_what_is_public(self):
+    def test_public_paths_ignore_an_invalid_credential(self):
         for client in (ApiClient(bearer="nonsense"), ApiClient(api_key="nonsense")):
             assert client.read("/openapi.json").status_code == 200
 

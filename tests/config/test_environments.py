@@ -1,4 +1,4 @@
-"""Development, sandbox, production: what each setting is there, and what the code does differently."""
+"""Development, sandbox, production: the settings of each, and the differences in behavior."""
 
 import base64
 import re
@@ -40,7 +40,7 @@ REAL = {
     "CUSTODY": "circle",
 }  # fmt: skip
 
-# What differs: in development, in a sandbox, in production.
+# The settings that differ: in development, in a sandbox, in production.
 SETTINGS = {
     "PRODUCTION": (False, True, True),
     "SANDBOX": (False, True, False),
@@ -65,7 +65,7 @@ SETTINGS = {
 
 
 def read(environment, **variables):
-    """Read the settings of an environment, given its name and variables, None for what is unset."""
+    """Read the settings of an environment from variables; None unsets a variable."""
     given = {"ENVIRONMENT": environment, **(SERVED if environment != "development" else {}), **variables}
     with pytest.MonkeyPatch.context() as here, tempfile.TemporaryDirectory() as folder:
         for name, value in {**dict.fromkeys(SERVED), "EMAIL_URL": "", **given, "VAR_DIR": folder}.items():
@@ -81,7 +81,7 @@ def of_each():
 
 @pytest.fixture(params=ENVIRONMENTS)
 def here(request, of_each, settings):
-    """Behave as an environment does, whose name this is: what differs between them is set as there."""
+    """Apply the settings that differ in an environment; return its name."""
     found = of_each[request.param]
     for name in ("ENVIRONMENT", *SETTINGS):
         if name in found:
@@ -94,18 +94,18 @@ def by_environment(**answers):
 
 
 @pytest.mark.parametrize("name", SETTINGS)
-def test_each_setting_is_as_the_table_says(of_each, name):
+def test_each_setting_has_its_documented_value_in_each_environment(of_each, name):
     assert tuple(of_each[one].get(name) for one in ENVIRONMENTS) == SETTINGS[name]
 
 
 @pytest.mark.parametrize("name", ["STRIPE_SECRET_KEY", "CUSTODY"])
-def test_a_sandbox_refuses_a_real_provider(name):
+def test_a_sandbox_rejects_a_real_vendor(name):
     with pytest.raises(ImproperlyConfigured) as refused:
         read("sandbox", **{name: REAL[name]})
     assert str(refused.value) == f"{name} is set: ENVIRONMENT=sandbox has the built-in providers alone. Unset that."
 
 
-def test_a_sandbox_names_every_variable_that_it_refuses_and_no_value():
+def test_a_sandbox_error_lists_every_rejected_variable_and_no_value():
     with pytest.raises(ImproperlyConfigured) as refused:
         read("sandbox", **REAL)
     assert set(re.findall(r"\b[A-Z]+_[A-Z_]+\b", str(refused.value))) == {*REAL} - {"CUSTODY"}
@@ -113,7 +113,7 @@ def test_a_sandbox_names_every_variable_that_it_refuses_and_no_value():
     read("sandbox", CARD_PROCESSOR="sandbox", CUSTODY="sandbox", OPEN_BANKING="sandbox", STRIPE_SECRET_KEY="")
 
 
-def test_addresses_are_those_of_the_environment(here):
+def test_addresses_depend_on_the_environment(here):
     found = [route for route, _ in routes(runpy.run_path(str(ROOT / "config/urls.py"))["urlpatterns"])]
     sandbox = [route for route in found if route.startswith("v1/sandbox/")]
     assert len(sandbox) == by_environment(development=4, sandbox=4, production=0)(here)
@@ -121,7 +121,7 @@ def test_addresses_are_those_of_the_environment(here):
 
 
 @pytest.mark.django_db
-def test_a_developer_tries_identities_without_end_until_they_count(here, user):
+def test_identity_attempts_are_unlimited_except_in_production(here, user):
     now = timezone.now()
     for attempt in range(1, 4):
         KycVerification.objects.create(
@@ -132,11 +132,11 @@ def test_a_developer_tries_identities_without_end_until_they_count(here, user):
     assert (_next_possible_at(user, now) is None) == (here != "production")
 
 
-def test_built_in_providers_are_capabilities_where_they_are_allowed(here):
+def test_built_in_vendors_are_capabilities_except_in_production(here):
     assert ("payments" in switched_on()) == (here != "production")
 
 
-def test_each_refuses_the_keys_of_the_other_with_a_sentence(here, settings):
+def test_error_for_a_key_of_another_environment_names_its_environment(here, settings):
     theirs = "ck_test_" if settings.API_KEY_PREFIX == "ck_live_" else "ck_live_"
     kinds = "development or sandbox" if theirs == "ck_test_" else "production"
     with pytest.raises(InvalidToken) as refused:
@@ -176,7 +176,7 @@ def test_production_never_shows_the_demo_key(here, rf, settings, tmp_path):
     assert bool(shown) == (here == "development")
 
 
-def test_built_in_providers_are_right_in_a_sandbox_and_a_trial_in_production(here, settings, monkeypatch):
+def test_built_in_vendors_are_reported_only_in_production(here, settings, monkeypatch):
     for one in settings.DATABASES.values():
         monkeypatch.setitem(one, "ENGINE", "django.db.backends.postgresql")
     settings.ALLOWED_HOSTS, settings.ALLOW_SANDBOX = ["api.example"], False
@@ -185,15 +185,15 @@ def test_built_in_providers_are_right_in_a_sandbox_and_a_trial_in_production(her
     assert here == "production" or said == [{"development": "development"}.get(here, "set for a sandbox")]
 
 
-# Files that ask which environment it is, where production's profile (settings.PRODUCTION) is not the question. Who adds
-# one decides what a sandbox does there, and adds it to the tests above.
+# Files that read the environment where the production profile (settings.PRODUCTION) is not enough. If you add a file,
+# decide its behavior in a sandbox, and cover it by a test above.
 ASKS = {
     "config/checks.py", "config/urls.py", "config/ops/checks.py",
     "config/ops/migrations/0001_initial.py", "identity/kyc/services.py",
 }  # fmt: skip
 
 
-def test_every_use_of_the_environment_stands_here():
+def test_only_listed_files_read_the_environment():
     apps = ("config", "identity", "credit", "claims", "payments", "staging", "ledger")
     found = {
         str(file.relative_to(ROOT))
@@ -216,10 +216,10 @@ class TestWhoseADatabaseIs:
         settings.ENVIRONMENT = request.param
         return request.param
 
-    def test_the_first_migration_says_it(self):
+    def test_the_first_migration_stores_the_environment(self):
         assert [str(one) for one in Installation.objects.all()] == ["development"]
 
-    def test_no_process_starts_on_one_of_another_kind(self, ours, theirs):
+    def test_no_process_starts_on_a_database_of_another_environment(self, ours, theirs):
         if ours == theirs:
             require_at_start()
             return
@@ -228,17 +228,17 @@ class TestWhoseADatabaseIs:
         sentence = f"The database 'default' is one of ENVIRONMENT={theirs}, and this is ENVIRONMENT={ours}."
         assert str(refused.value).startswith(sentence)
 
-    def test_migrate_refuses_a_database_of_another_kind(self, ours, theirs):
+    def test_migrate_rejects_a_database_of_another_environment(self, ours, theirs):
         if ours != theirs:
             with pytest.raises(ImproperlyConfigured, match=f"one of ENVIRONMENT={theirs}"):
                 call_command("migrate", verbosity=0)
 
-    def test_a_database_without_tables_is_of_any_kind(self, settings, monkeypatch):
+    def test_a_database_without_tables_is_accepted_in_every_environment(self, settings, monkeypatch):
         settings.ENVIRONMENT = "production"
         monkeypatch.setattr(connection.introspection, "table_names", lambda *_: [])
         assert [one.msg for one in check_installation(["default"])] == ["production"]
 
-    def test_there_is_one_row_of_a_known_kind(self):
+    def test_the_installation_has_one_row_with_a_known_environment(self):
         for columns in ({"id": 2, "kind": "sandbox"}, {"id": 1, "kind": "sandbox"}):
             with pytest.raises(IntegrityError), transaction.atomic():
                 Installation.objects.create(**columns)
@@ -246,7 +246,7 @@ class TestWhoseADatabaseIs:
             Installation.objects.update(kind="staging")
 
 
-def test_the_key_of_records_comes_from_the_environment_where_people_are_served(here, settings, tmp_path):
+def test_the_signing_key_of_records_is_required_except_in_development(here, settings, tmp_path):
     settings.VAR_DIR = tmp_path
     ask = lambda given: read_seed("X_KEY", given, without="", file_name="x", damaged="")  # noqa: E731
     assert len(ask(base64.b64encode(bytes(range(32))).decode())) == 32
@@ -267,12 +267,12 @@ def test_the_key_of_records_comes_from_the_environment_where_people_are_served(h
         ("postgres://u@one:1,two:2/name", {"HOST": "one,two", "PORT": "1,2"}),
     ],
 )
-def test_database_address_becomes_the_entry_of_its_database(address, parts):
+def test_database_url_is_parsed_into_the_database_settings(address, parts):
     assert database_of(address, statement_timeout_seconds=0).items() >= parts.items()
 
 
 @pytest.mark.parametrize("address", ["sqlite://host/name", "postgres://u:pa%ss@db/name", "postgres://db:x/name"])
-def test_malformed_database_address_is_refused_without_its_password(address):
+def test_error_for_a_malformed_database_url_omits_its_password(address):
     with pytest.raises(ImproperlyConfigured, match="is not a postgres:// or sqlite:/// address") as caught:
         database_of(address, statement_timeout_seconds=0)
     assert caught.value.__context__ is None or "pa%ss" not in str(caught.value.__context__)

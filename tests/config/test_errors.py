@@ -1,4 +1,4 @@
-"""Every error: one class, one number, one slug; in the OpenAPI documents; and nothing else is ever answered."""
+"""Every error has one class, one number and one slug, and is in the OpenAPI documents; no others are returned."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from config.api.docs import document_bytes
 from config.api.errors import as_api_error
 from config.core.errors import ApiError
 
-# The whole list: number, slug, status. A code that is not here does not exist; one that is here may not be built yet.
+# All errors: number, slug, status. Other codes do not exist; a listed code may not be implemented yet.
 CATALOGUE = {
     "E1001": ("validation_error", 400), "E1002": ("malformed_json", 400), "E1003": ("invalid_amount", 400),
     "E1004": ("invalid_status", 400), "E1005": ("missing_parameter", 400), "E1006": ("invalid_pagination", 400),
@@ -54,13 +54,13 @@ CATALOGUE = {
 }  # fmt: skip
 
 
-def test_every_class_is_in_the_catalogue_under_its_number():
+def test_every_error_class_is_in_the_catalogue_under_its_number():
     registered = {code: (error.error, error.status) for code, error in ApiError.registry.items()}
     assert {code: CATALOGUE.get(code) for code in registered} == registered
 
 
-def test_slugs_are_used_once_and_401_and_404_look_alike():
-    # An answer that the caller would not accept, and an approval that does not exist: told apart by their codes.
+def test_slugs_are_unique_and_e40_codes_have_status_404():
+    # A response in a type that the caller does not accept, and an unknown approval, differ in their codes.
     slugs = [error.error for code, error in ApiError.registry.items() if code != "E3011"]
     assert len(slugs) == len(set(slugs))
     for code, error in ApiError.registry.items():
@@ -70,7 +70,7 @@ def test_slugs_are_used_once_and_401_and_404_look_alike():
         assert not (error.stored and error.status in {401, 403, 405, 413, 415, 429, 500, 503}), code
 
 
-def test_a_number_cannot_be_taken_twice():
+def test_two_error_classes_cannot_have_the_same_number():
     with pytest.raises(TypeError, match="E1001 belongs to"):
         type("Impostor", (ApiError,), {"code": "E1001", "error": "x", "message": "x"})
 
@@ -83,13 +83,13 @@ def test_a_number_cannot_be_taken_twice():
         (RecursionError(), "E5000"), (MemoryError(), "E5000"),
     ],
 )  # fmt: skip
-def test_every_other_exception_becomes_an_error_without_its_text(exception, code):
+def test_every_other_exception_becomes_an_error_without_its_message(exception, code):
     error = as_api_error(exception)
     assert error.code == code
     assert "secret" not in json.dumps(error.body())
 
 
-def test_an_error_has_the_four_members_and_details_when_there_are_any():
+def test_an_error_body_has_its_fields_and_details_only_if_given():
     error = ApiError.registry["E1001"]
     assert set(error().body()) == {"error", "message", "code", "request_id", "doc_url"}
     shown = error("Because.", details=[{"field": "a", "message": "b"}]).body()
@@ -98,7 +98,7 @@ def test_an_error_has_the_four_members_and_details_when_there_are_any():
 
 
 @pytest.mark.django_db
-def test_a_crash_in_a_view_is_an_error_body_without_a_trace(api, monkeypatch):
+def test_a_crash_in_a_view_returns_an_error_body_without_a_traceback(api, monkeypatch):
     def crash(*_args, **_options):
         raise RuntimeError("the password is hunter2")
 
@@ -110,13 +110,13 @@ def test_a_crash_in_a_view_is_an_error_body_without_a_trace(api, monkeypatch):
     assert response.json()["request_id"] == response.headers["X-Request-Id"]
 
 
-# A body that was announced and never came is no document either, with the status that says so.
+# An announced body that never arrived is malformed JSON, too, with a status of its own.
 NEVER_ARRIVED = {("malformed_json", 408)}
-# Answered at addresses, methods or moments that belong to no operation.
+# Returned for paths, methods or states that belong to no operation.
 OUTSIDE_EVERY_OPERATION = {"E4050"}
 
 
-def test_every_error_that_exists_is_documented_and_the_reverse():
+def test_error_classes_and_documented_errors_are_the_same():
     documented = {}
     for urlconf in ("config.urls", "ledger.urls"):
         for operations in json.loads(document_bytes(urlconf))["paths"].values():

@@ -1,4 +1,4 @@
-"""Items that fail, or kill their worker's process, and what becomes of the others."""
+"""Queue items that fail or kill their worker's process, and the effect on other items."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ NOW = timezone.now()
 
 
 class Killed(BaseException):
-    """Stands for SIGKILL: nothing after it runs."""
+    """Simulates SIGKILL: nothing runs after it."""
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def finish(item):
 
 
 def killing(victim, monkeypatch):
-    """Return a function that finishes every item but dies of `victim`, leaving its mark behind."""
+    """Return a function that finishes every item but dies at `victim` and leaves its mark."""
 
     def work(item):
         if item.pk == victim.pk:
@@ -71,14 +71,14 @@ def raising(error, *, for_item):
 
 
 @pytest.mark.parametrize(("batch", "marks"), [(1, 20), (7, 3), (20, 1)])
-def test_each_batch_costs_two_statements_more_than_its_rows(queued, django_assert_num_queries, batch, marks):
+def test_each_batch_needs_two_statements_more_than_its_rows(queued, django_assert_num_queries, batch, marks):
     queued(20)
-    with django_assert_num_queries(2 + 1 + 20 + 2 * marks):  # review, the keys, the rows, marks
+    with django_assert_num_queries(2 + 1 + 20 + 2 * marks):  # review, keys, rows, marks
         assert items().process(id, now=NOW, batch=batch) == 0
     assert not WorkMark.objects.exists()
 
 
-def test_a_mark_begins_with_its_batch_and_not_with_the_review(queued, monkeypatch):
+def test_the_lease_of_a_mark_starts_with_its_batch(queued, monkeypatch):
     queued(2)
     ends, seconds = [], iter([100.0, 100.0, 400.0])  # of the review, and of each mark
     monkeypatch.setattr(failed_items.time, "monotonic", lambda: next(seconds))
@@ -86,7 +86,7 @@ def test_a_mark_begins_with_its_batch_and_not_with_the_review(queued, monkeypatc
     assert ends == [NOW + LEASE, NOW + LEASE + timedelta(minutes=5)]
 
 
-def test_items_after_one_that_would_fail_alike_wait_for_the_next_call(queued):
+def test_an_item_that_returns_stop_delays_the_others_to_the_next_call(queued):
     queued(3)
     seen = []
     assert items().process(lambda mail: seen.append(mail) or failed_items.STOP, now=NOW, batch=2) == 0
@@ -94,14 +94,14 @@ def test_items_after_one_that_would_fail_alike_wait_for_the_next_call(queued):
     assert not WorkMark.objects.exists()
 
 
-def test_a_row_that_left_the_queue_meanwhile_is_passed_over(queued):
+def test_a_row_deleted_during_processing_is_skipped(queued):
     first, second = queued(2)
     assert items().process(lambda _mail: second.delete() if second.pk else None, now=NOW) == 0
     assert not FailedItem.objects.exists()
     assert OutgoingMail.objects.get() == first
 
 
-def test_an_exception_of_one_item_leaves_the_others_served(queued):
+def test_an_exception_of_one_item_does_not_stop_the_others(queued):
     first, poisoned, last = queued(3)
     assert items().process(raising(ZeroDivisionError("Ada"), for_item=poisoned), now=NOW) == 1
     assert set(OutgoingMail.objects.filter(status=SENT)) == {first, last}
@@ -115,7 +115,7 @@ def test_an_exception_of_one_item_leaves_the_others_served(queued):
     )
 
 
-def test_failed_items_wait_longer_each_time_and_end_after_the_maximum(queued):
+def test_failed_items_back_off_and_end_after_the_maximum_of_attempts(queued):
     (poisoned,) = queued(1)
     now, waits = NOW, []
     for _ in range(4):
@@ -130,7 +130,7 @@ def test_failed_items_wait_longer_each_time_and_end_after_the_maximum(queued):
     assert OutgoingMail.objects.get().status == PENDING
 
 
-def test_success_forgets_earlier_failures(queued):
+def test_success_deletes_earlier_failures(queued):
     (flaky,) = queued(1)
     items().process(raising(KeyError(), for_item=flaky), now=NOW)
     items().process(finish, now=NOW + timedelta(minutes=2))
@@ -145,7 +145,7 @@ def test_database_errors_are_not_counted_for_an_item(queued, error):
     assert not FailedItem.objects.exists()
 
 
-def test_an_item_that_kills_three_processes_is_a_dead_letter_and_the_others_are_served(queued, monkeypatch):
+def test_an_item_that_kills_three_processes_becomes_a_dead_letter(queued, monkeypatch):
     first, poisoned, *rest = queued(4)
     now = NOW
     for kills in (1, 2, 3):
@@ -160,14 +160,14 @@ def test_an_item_that_kills_three_processes_is_a_dead_letter_and_the_others_are_
     assert dead.dead_at == now
 
 
-def test_a_mark_within_its_lease_makes_no_suspects(queued, monkeypatch):
+def test_a_mark_within_its_lease_counts_no_failures(queued, monkeypatch):
     poisoned, _ = queued(2)
     die(poisoned, monkeypatch, now=NOW)
     items().review(now=NOW + LEASE - timedelta(seconds=1))
     assert not FailedItem.objects.exists()
 
 
-def test_a_retried_dead_letter_is_taken_alone_and_may_kill_twice_more(queued, monkeypatch):
+def test_a_retried_dead_letter_is_processed_alone_for_up_to_two_more_deaths(queued, monkeypatch):
     (poisoned,) = queued(1)
     now = NOW
     for _ in range(3):
@@ -186,7 +186,7 @@ def test_a_retried_dead_letter_is_taken_alone_and_may_kill_twice_more(queued, mo
     assert not FailedItem.objects.exists()
 
 
-def test_an_unreadable_row_fails_alone(queued, monkeypatch):
+def test_an_unreadable_row_does_not_fail_the_others(queued, monkeypatch):
     good, poisoned = queued(2)
     monkeypatch.setattr(OutgoingMail, "from_db", _refusing(OutgoingMail.from_db, poisoned.pk))
     assert items().process(finish, now=NOW) == 1
@@ -204,7 +204,7 @@ def _refusing(original, key):
     return from_db
 
 
-def test_prune_deletes_failures_that_nothing_came_back_to_but_no_dead_letter(queued):
+def test_prune_deletes_abandoned_failures_and_no_dead_letter(queued):
     items().fail("gone", KeyError(), now=NOW - timedelta(days=31))
     items(failures_max=1).fail("dead", KeyError(), now=NOW - timedelta(days=31))
     items().fail("recent", KeyError(), now=NOW)

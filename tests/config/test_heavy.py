@@ -1,4 +1,4 @@
-"""Heavy operations: one slot of an account, two of a process; few others wait, and not for long."""
+"""Heavy operations: one slot per account, two per process; few others wait, and only briefly."""
 
 import re
 import threading
@@ -28,13 +28,13 @@ NOON = 1_800_000_000
 
 
 def slot_of(account):
-    """Hold a slot as an account's request would."""
+    """Hold a slot, as a request of the account does."""
     return heavy.slot(SimpleNamespace(auth=SimpleNamespace(user_id=account.pk, label="")))
 
 
 @pytest.fixture(autouse=True)
 def _impatient(impatient):
-    """Refuse after a moment."""
+    """Shorten the wait for a slot."""
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def evaluate(user):
     return send
 
 
-def test_a_second_one_of_the_same_account_is_refused(user, api, evaluate):
+def test_a_second_heavy_request_of_the_same_account_is_429(user, api, evaluate):
     with slot_of(user):
         refused = evaluate(api)
         assert_error(refused, 429, "E6001")
@@ -57,13 +57,13 @@ def test_a_second_one_of_the_same_account_is_refused(user, api, evaluate):
     assert evaluate(api).status_code == 200
 
 
-def test_the_account_has_one_turn_in_all_processes_together(user, api, evaluate, monkeypatch):
+def test_an_account_has_one_slot_across_all_processes(user, api, evaluate, monkeypatch):
     with slot_of(user), monkeypatch.context() as other_process:
         other_process.setattr(heavy, "_slots", threading.BoundedSemaphore(heavy.AT_ONCE))
         assert_error(evaluate(api), 429, "E6001")
 
 
-def test_a_process_works_on_two_and_the_third_account_is_refused(stranger, evaluate, api):
+def test_the_third_heavy_request_of_a_process_is_503(stranger, evaluate, api):
     with slot_of(stranger), slot_of(UserFactory()):
         refused = evaluate(api)
         assert_error(refused, 503, "E5030")
@@ -71,7 +71,7 @@ def test_a_process_works_on_two_and_the_third_account_is_refused(stranger, evalu
     assert evaluate(api).status_code == 200
 
 
-def test_everything_else_goes_on(user, stranger, api, stranger_api):
+def test_other_requests_are_served_while_all_slots_are_used(user, stranger, api, stranger_api):
     with slot_of(user), slot_of(stranger):
         for client in (api, stranger_api):
             assert client.read("/applications").status_code == 200
@@ -106,7 +106,7 @@ def test_an_operation_waits_for_a_slot_of_the_process(api, evaluate, monkeypatch
         heavy._slots.release()
 
 
-def test_few_requests_wait_and_one_of_an_account(user, stranger, monkeypatch):
+def test_few_heavy_requests_wait_and_at_most_one_per_account(user, stranger, monkeypatch):
     monkeypatch.setattr(heavy, "WAIT_SECONDS", 60)
     monkeypatch.setattr(heavy, "_waiting", {str(user.pk), "b", "c"})
     with slot_of(UserFactory()), slot_of(UserFactory()):
@@ -118,14 +118,14 @@ def test_few_requests_wait_and_one_of_an_account(user, stranger, monkeypatch):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_connection_that_was_cut_off_gives_its_slot_back(user):
+def test_a_lost_database_connection_releases_its_slot(user):
     with slot_of(user):
         connection.connection.close()
     with slot_of(user):
         pass
 
 
-def test_a_slot_ends_with_the_request_however_that_ends(user, api, evaluate):
+def test_a_slot_ends_with_its_request_for_every_outcome(user, api, evaluate):
     for _ in range(3):
         assert_error(api.send("/scoring/models/999/versions/1/evaluate", {"facts": {}}), 404, "E4011")
         assert_error(api.send("/scoring/models/999/versions/1/evaluate", {}), 400, "E1001")
@@ -135,7 +135,7 @@ def test_a_slot_ends_with_the_request_however_that_ends(user, api, evaluate):
     assert set(RateCounter.objects.filter(bucket__startswith="heavy:").values_list("used", flat=True)) == {0}
 
 
-def test_a_slot_lasts_into_the_next_minute(user, monkeypatch):
+def test_a_slot_is_held_into_the_next_minute(user, monkeypatch):
     stop_clock(monkeypatch, "config.api.heavy", NOON + 59)
     with slot_of(user):
         stop_clock(monkeypatch, "config.api.heavy", NOON + 61)
@@ -154,14 +154,14 @@ def test_a_killed_process_frees_its_slot_after_two_minutes(user, monkeypatch):
     running.close()
 
 
-def test_a_version_is_heavy_as_pmml_alone(user, api):
+def test_reading_a_version_is_heavy_only_as_pmml(user, api):
     path = f"/scoring/models/{version_of(model_of(ProviderFactory(owner=user))).model_id}/versions/1"
     with slot_of(user):
         assert api.read(path).status_code == 200
         assert_error(api.read(path, Accept="application/xml"), 429, "E6001")
 
 
-def test_the_documentation_names_each_of_them():
+def test_the_documentation_lists_each_heavy_operation():
     declared = set()
     for route, pattern in routes(get_resolver("config.urls").url_patterns):
         for method, action in getattr(pattern.callback, "actions", {}).items():
@@ -173,6 +173,6 @@ def test_the_documentation_names_each_of_them():
     assert {name for name in declared if f"`{name}`" not in text} == set()
 
 
-def test_clients_of_another_account_are_not_held_up(stranger, user, evaluate):
+def test_a_held_slot_does_not_block_other_accounts(stranger, user, evaluate):
     with slot_of(stranger):
         assert evaluate(client_of(user)).status_code == 200

@@ -1,4 +1,4 @@
-"""Hosted PostgreSQL: a role without special rights, behind a proxy to which a session's setting ties its client."""
+"""Hosted PostgreSQL: an unprivileged role, behind a proxy that pins a session to its client after some commands."""
 
 from collections import Counter
 
@@ -24,24 +24,24 @@ def entry_of(query):
     return database_of(f"postgres://platform@db.example/platform{query}", statement_timeout_seconds=25)
 
 
-def test_session_begins_in_utc_with_its_limits():
+def test_database_session_starts_in_utc_with_timeouts():
     options = entry_of("")["OPTIONS"]["options"]
     assert "-c TimeZone=UTC" in options
     assert "-c statement_timeout=25s" in options
 
 
-def test_address_switches_start_up_options_and_named_statements_off():
+def test_database_url_can_disable_start_up_options_and_named_statements():
     options = entry_of("?startup_options=0&prepare_threshold=1000000000")["OPTIONS"]
     assert options == {"connect_timeout": 3, "prepare_threshold": 1_000_000_000}
 
 
-def test_own_options_of_the_address_stay():
+def test_own_options_of_the_database_url_are_kept():
     assert entry_of("?startup_options=0&options=-c%20x.y%3D1")["OPTIONS"]["options"] == "-c x.y=1"
 
 
 @pytest.fixture
 def hosted(committed, needs_postgresql):
-    """Let this test's connection be a plain role's, through the proxy, with an address as the page says."""
+    """Connect this test through the proxy as an unprivileged role, with the address of the documentation."""
     here = connection.settings_dict
     address = own_database_url()
     with psycopg.connect(address, autocommit=True) as admin:
@@ -86,7 +86,7 @@ def work():
     assert not Entry.objects.exists()
 
 
-def test_plain_role_works_without_pinning_its_session(hosted):
+def test_unprivileged_role_works_without_pinning_its_session(hosted):
     work()
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_user, usesuper FROM pg_user WHERE usename = current_user")
@@ -98,7 +98,7 @@ def test_plain_role_works_without_pinning_its_session(hosted):
 PINNING = ("SET work_mem = '8MB'", "SELECT set_config('work_mem', '8MB', false)", "SELECT pg_advisory_lock(1)")
 
 
-def test_proxy_counts_what_pins(hosted):
+def test_proxy_counts_the_statements_that_pin_a_session(hosted):
     with connection.cursor() as cursor:
         for text in PINNING:
             cursor.execute(text)
@@ -112,7 +112,7 @@ def test_role_with_another_time_zone_pins_each_session(hosted):
     assert hosted.pins == Counter({"setting": 1})
 
 
-def test_start_up_options_set_the_time_zone_at_the_start(hosted):
+def test_start_up_options_set_the_time_zone_and_pin_the_session(hosted):
     with psycopg.connect(hosted.admin, autocommit=True) as admin:
         admin.execute(f"ALTER ROLE {ROLE} SET timezone = 'Europe/Berlin'")
     connection.settings_dict["OPTIONS"]["options"] = entry_of("")["OPTIONS"]["options"]

@@ -1,4 +1,4 @@
-"""Idempotency-Key: one execution per key, the same bytes to every retry, and what is never kept."""
+"""Idempotency-Key: one execution per key, the same bytes for every retry, and which responses are not stored."""
 
 import json
 import threading
@@ -28,12 +28,12 @@ PATH = "/applications"
 
 @pytest.fixture
 def body(user):
-    """A body that makes an application."""
+    """A body that creates an application."""
     return {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 8}
 
 
 def same(first, second):
-    """Check that the second answer is the first one again."""
+    """Assert that the second response replays the first."""
     assert (second.status_code, second.content) == (first.status_code, first.content)
     assert second.headers["Idempotent-Replayed"] == "true"
     assert second.headers["X-Request-Id"] != first.headers["X-Request-Id"]
@@ -41,7 +41,7 @@ def same(first, second):
 
 
 class TestForms:
-    def test_a_key_that_is_not_one_uuid_is_400(self, api, body):
+    def test_a_key_other_than_a_uuid_is_400(self, api, body):
         for key in (
             "", " ", "abc", "1", KEY[:-1], KEY + "0", KEY.replace("-", ""), f"{{{KEY}}}", f"urn:uuid:{KEY}", "x" * 256,
             f"'{KEY}'", f'"{KEY}', f'{KEY}"', f'""{KEY}""', f"{KEY},{KEY}", f"{KEY}, {KEY}", f" {KEY}x", "\u0661" * 8,
@@ -66,53 +66,53 @@ class TestForms:
         "2489E9AD-2EE2-8E00-8EC9-32D5F69181C0", "5c146b14-3c52-8afd-938a-375d0df1fbf6",
         "00000000-0000-0000-0000-000000000000", "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF",
         "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "f81d4fae-7dec-11d0-a765-00a0c91e6bf6",
-        '"8e03978e-40d5-43dd-bc93-6894a57f9324"',  # the draft of the header at the IETF
+        '"8e03978e-40d5-43dd-bc93-6894a57f9324"',  # the IETF draft of the header
     ])  # fmt: skip
-    def test_a_published_uuid_in_any_case_is_one_key(self, api, body, key):
+    def test_a_uuid_in_upper_and_lower_case_is_the_same_key(self, api, body, key):
         first = api.send(PATH, body, key=key)
         assert first.status_code == 201
         same(first, api.send(PATH, body, key=key.strip('"').swapcase()))
 
 
 class TestReplay:
-    def test_order_and_space_do_not_matter(self, api, body):
+    def test_a_retry_with_other_key_order_and_spaces_is_replayed(self, api, body):
         first = api.send(PATH, {**body, "application_data": {"a": 1, "b": [1, 2]}}, key=KEY)
         text = json.dumps({"application_data": {"b": [1, 2], "a": 1}, **dict(reversed(body.items()))}, indent=3)
         same(first, api.send(PATH, raw=text.encode(), key=KEY))
 
-    def test_a_key_survives_the_rotation_of_the_credential(self, user, body):
+    def test_a_retry_after_rotation_of_the_credential_is_replayed(self, user, body):
         old = issue(user)
         first = ApiClient(api_key=old.key).send(PATH, body, key=KEY)
         new = rotate_api_key(old.record, now=timezone.now(), grace=timedelta(0))
         same(first, ApiClient(api_key=new.key).send(PATH, body, key=KEY))
         same(first, client_of(user).send(PATH, body, key=KEY))
 
-    def test_another_callers_key_is_another_key(self, api, stranger, stranger_api, body):
+    def test_two_accounts_can_use_the_same_key(self, api, stranger, stranger_api, body):
         first = api.send(PATH, body, key=KEY)
         other = stranger_api.send(PATH, {**body, "consumer_id": str(stranger.pk)}, key=KEY)
         assert (first.status_code, other.status_code) == (201, 201)
         assert "Idempotent-Replayed" not in other.headers
         assert Application.objects.count() == 2
 
-    def test_a_replay_still_needs_a_credential(self, api, anonymous, body):
+    def test_a_replay_requires_a_credential(self, api, anonymous, body):
         api.send(PATH, body, key=KEY)
         assert_error(anonymous.send(PATH, body, key=KEY), 401, "E2001")
 
 
 class TestMismatch:
-    def test_another_body(self, api, body):
+    def test_a_key_with_another_body_is_422(self, api, body):
         api.send(PATH, body, key=KEY)
         assert_error(api.send(PATH, {**body, "offer_id": 9}, key=KEY), 422, "E1010")
         assert_error(api.send(PATH, {**body, "unknown": 1}, key=KEY), 422, "E1010")
         assert_error(api.send(PATH, {**body, "application_data": None}, key=KEY), 422, "E1010")
         assert Application.objects.count() == 1
 
-    def test_another_type_of_number(self, api, body):
+    def test_a_key_with_another_type_of_number_is_422(self, api, body):
         api.send(PATH, {**body, "application_data": 1}, key=KEY)
         assert_error(api.send(PATH, {**body, "application_data": 1.0}, key=KEY), 422, "E1010")
         assert_error(api.send(PATH, {**body, "application_data": True}, key=KEY), 422, "E1010")
 
-    def test_another_path_or_method(self, api, user):
+    def test_a_key_with_another_path_or_method_is_422(self, api, user):
         offer = OfferFactory(provider=ProviderFactory(owner=user))
         other = OfferFactory(provider=offer.provider)
         members = {"provider_id": offer.provider_id, "name": "A", "product_type": "x"}
@@ -124,7 +124,7 @@ class TestMismatch:
 
 
 class TestKept:
-    def test_a_bad_transition_is(self, api, user):
+    def test_an_invalid_transition_is_stored_and_replayed(self, api, user):
         application = ApplicationFactory(consumer=user)
         path, members = f"{PATH}/{application.id}/status", {"status": "approved", "updated_by": "me"}
         first = api.replace(path, members, key=KEY)
@@ -132,7 +132,7 @@ class TestKept:
         Application.objects.update(status="under_review")
         same(first, api.replace(path, members, key=KEY))
 
-    def test_not_found_is(self, api, user):
+    def test_a_404_is_stored_and_replayed(self, api, user):
         identifier = str(uuid.uuid4())
         path, members = f"{PATH}/{identifier}", {"updated_by": "me"}
         first = api.replace(path, members, key=KEY)
@@ -140,15 +140,15 @@ class TestKept:
         ApplicationFactory(id=identifier, consumer=user)
         same(first, api.replace(path, members, key=KEY))
 
-    def test_a_kept_refusal_belongs_to_its_request(self, api):
+    def test_the_key_of_a_stored_rejection_with_another_request_is_422(self, api):
         api.replace(f"{PATH}/{uuid.uuid4()}", {"updated_by": "me"}, key=KEY)
         assert_error(api.replace(f"{PATH}/{uuid.uuid4()}", {"updated_by": "me"}, key=KEY), 422, "E1010")
 
 
 class TestNotKept:
-    """The cause is removed, and the same key works."""
+    """After the cause is fixed, the same key works."""
 
-    def test_a_request_refused_before_it_runs_leaves_its_key_free(self, api, user, stranger, anonymous, body):
+    def test_a_request_rejected_before_execution_does_not_use_its_key(self, api, user, stranger, anonymous, body):
         limited = ApiClient(api_key=issue(user, scopes=["offers:read"]).key)
         assert_error(anonymous.send(PATH, body, key=KEY), 401, "E2001")
         assert_error(limited.send(PATH, body, key=KEY), 403, "E2005")
@@ -163,14 +163,14 @@ class TestNotKept:
         assert IdempotencyRecord.objects.count() == 0
         assert api.send(PATH, body, key=KEY).status_code == 201
 
-    def test_a_limit_that_was_used_up(self, api, body, settings):
+    def test_a_rate_limited_request_does_not_use_its_key(self, api, body, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
         assert_error(api.send(PATH, body, key=KEY), 429, "E6001")
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 100}
         forget_lots()
         assert api.send(PATH, body, key=KEY).status_code == 201
 
-    def test_a_decision_that_needs_a_reviewer(self, api, user, settings):
+    def test_a_decision_without_review_permission_does_not_use_its_key(self, api, user, settings):
         settings.REVIEW_POLICY = "reviewed"
         application = ApplicationFactory(consumer=user, status="submitted")
         path, members = f"{PATH}/{application.id}/status", {"status": "under_review", "updated_by": "me"}
@@ -178,7 +178,7 @@ class TestNotKept:
         settings.REVIEW_POLICY = "open"
         assert api.replace(path, members, key=KEY).status_code == 200
 
-    def test_an_offer_that_was_closed(self, api, body):
+    def test_a_rejection_for_a_closed_offer_does_not_use_its_key(self, api, body):
         offer = OfferFactory(is_active=False)
         body["offer_id"] = offer.pk
         assert_error(api.send(PATH, body, key=KEY), 400, "E1011")
@@ -188,7 +188,7 @@ class TestNotKept:
     @pytest.mark.parametrize(
         ("fault", "status", "code"), [(RuntimeError, 500, "E5000"), (OperationalError, 503, "E5030")]
     )
-    def test_a_fault_leaves_nothing_behind(self, api, body, monkeypatch, fault, status, code):
+    def test_an_internal_error_stores_nothing_and_frees_its_key(self, api, body, monkeypatch, fault, status, code):
         def fail(*_args, **_options):
             raise fault("the event could not be written")
 
@@ -229,7 +229,7 @@ class TestTransactions:
             self.sqlstate = sqlstate
 
     def failing(self, times, sqlstate):
-        """Return work that the database refuses a number of times."""
+        """Return work that the database rejects a number of times."""
         tries = []
 
         def work():
@@ -241,13 +241,13 @@ class TestTransactions:
         return work, tries
 
     @pytest.mark.parametrize("sqlstate", ["40001", "40P01"])
-    def test_a_deadlocks_victim_tries_again(self, sqlstate):
+    def test_a_transaction_aborted_by_a_deadlock_is_retried(self, sqlstate):
         work, tries = self.failing(2, sqlstate)
         assert idempotency.run_once(None, work).body == b"done"
         assert len(tries) == 3
 
     @pytest.mark.parametrize("sqlstate", ["40001", "57P01"])
-    def test_not_for_ever_and_not_for_every_reason(self, sqlstate):
+    def test_retries_of_a_transaction_are_limited_in_number_and_reason(self, sqlstate):
         work, tries = self.failing(3, sqlstate)
         with pytest.raises(OperationalError):
             idempotency.run_once(None, work)
@@ -272,7 +272,7 @@ class TestTransactions:
         assert len(calls) == runs
 
     @pytest.mark.parametrize(("refusal", "records"), [(NotFound, 1), (Unavailable, 0), (RuntimeError, 0)])
-    def test_leased_work_stores_refusals_of_the_domain_only(self, user, refusal, records):
+    def test_leased_work_stores_only_rejections_of_the_domain(self, user, refusal, records):
         key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
 
         def fail():
@@ -285,7 +285,7 @@ class TestTransactions:
                 idempotency.run_leased(key, fail)
         assert IdempotencyRecord.objects.count() == records
 
-    def test_a_holder_that_lost_its_lease_returns_the_answer_of_the_next(self, user):
+    def test_a_holder_that_lost_its_lease_returns_the_response_of_the_next(self, user):
         key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
 
         def pause():
@@ -295,8 +295,8 @@ class TestTransactions:
 
         assert idempotency.run_leased(key, pause).body == b"next"
 
-    def test_a_second_execution_returns_the_answer_of_the_first(self, user, monkeypatch):
-        """As when two executions pass the look-up together: the constraint decides."""
+    def test_a_second_concurrent_execution_returns_the_response_of_the_first(self, user, monkeypatch):
+        """As if two executions passed the look-up together: the constraint decides."""
         key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
         first = idempotency.run_once(key, lambda: idempotency.Outcome(201, b"first"))
         assert not first.replayed

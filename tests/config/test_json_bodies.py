@@ -1,4 +1,4 @@
-"""Any JSON body: what one strict reader refuses, whatever endpoint it came to."""
+"""JSON bodies: the rejections of the strict JSON reader that all endpoints share."""
 
 import gzip
 import json
@@ -20,41 +20,41 @@ APPLICATIONS = "/applications"
 
 @pytest.fixture
 def good(user):
-    """A body that makes an application."""
+    """A body that creates an application."""
     return {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 8}
 
 
 @pytest.fixture
 def offer():
-    """A body that makes an offer."""
+    """A body that creates an offer."""
     return {"provider_id": "901", "name": "A", "product_type": "personal_loan"}
 
 
 def raw(api, text, path=APPLICATIONS, **headers):
-    """POST bytes as they are."""
+    """POST raw bytes."""
     return api.send(path, raw=text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"), **headers)
 
 
 def nested(levels, inner="1"):
-    """Return `levels` arrays in one another."""
+    """Return arrays nested `levels` deep."""
     return "[" * levels + inner + "]" * levels
 
 
 @pytest.mark.django_db
 class TestRefused:
-    def test_an_integer_beyond_64_bits(self, api, good):
+    def test_an_integer_beyond_64_bits_is_400(self, api, good):
         for number in (2**63, -(2**63) - 1, 10**19, -(10**20)):
             assert_error(api.send(APPLICATIONS, {**good, "offer_id": number}), 400, "E1002")
             assert_error(api.send(APPLICATIONS, {**good, "application_data": [number]}), 400, "E1002")
 
-    def test_a_body_one_byte_too_long(self, api, good):
+    def test_a_body_one_byte_above_the_limit_is_413(self, api, good):
         body = json.dumps({**good, "of_nobody": ""}).encode()
         full = body[:-2] + b"x" * (1_048_576 - len(body)) + b'"}'
         assert len(full) == 1_048_576
         assert raw(api, full).status_code == 201
         assert_error(raw(api, full[:-2] + b'x"}'), 413, "E1007")
 
-    def test_another_media_type(self, api, good):
+    def test_a_media_type_other_than_json_is_415(self, api, good):
         for content_type in (
             "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "application/xml",
             "application/json; charset=bogus", "application/json; charset=utf-16", "application/json;charset=latin-1",
@@ -62,12 +62,12 @@ class TestRefused:
         ):  # fmt: skip
             assert_error(raw(api, json.dumps(good), content_type=content_type), 415, "E1013")
 
-    def test_a_content_coding(self, api, good):
+    def test_a_body_with_a_content_coding_is_415(self, api, good):
         body = gzip.compress(json.dumps(good).encode())
         for coding in ("gzip", "br", "deflate", "identity, gzip", "x"):
             assert_error(raw(api, body, Content_Encoding=coding), 415, "E1013")
 
-    def test_an_accept_header_without_json(self, api, good):
+    def test_an_accept_header_without_json_is_406(self, api, good):
         for accept in ("application/xml", "text/html", "text/*;q=0.9", "image/png, text/plain"):
             assert_error(api.send(APPLICATIONS, good, Accept=accept), 406, "E1014")
         assert Application.objects.count() == 0
@@ -122,7 +122,7 @@ class TestTypes:
             assert_error(api.send("/provider-offers", {**offer, "ab_test_allocation": value}), 400, "E1001")
             assert_error(api.send("/provider-offers", {**offer, "term_options_months": [value]}), 400, "E1001")
 
-    def test_the_bounds_themselves_are_accepted(self, api, good):
+    def test_the_bounds_of_int64_are_accepted(self, api, good):
         for number in (INT64_MAX, INT64_MIN, 0):
             answer = api.send(APPLICATIONS, {**good, "offer_id": number, "provider_id": number})
             assert answer.json()["offer_id"] == number
@@ -130,7 +130,7 @@ class TestTypes:
 
 @pytest.mark.django_db
 class TestKept:
-    def test_a_text_comes_back_byte_for_byte(self, api, good, no_rate_limits):
+    def test_a_string_is_returned_byte_for_byte(self, api, good, no_rate_limits):
         for text in (
             "\u202eright to left", "zero\u200bwidth", "😀👩‍👩‍👧‍👦", "e\u0301", "\u00e9", "\ufeffbom", " edges ",
             "a\r\n\tb", "\u2028",
@@ -144,7 +144,7 @@ class TestKept:
             found = api.read(path).json()
             assert (found["notes"], found["application_data"]) == (text, {text: text})
 
-    def test_a_free_document_comes_back_as_it_was_sent(self, api, good):
+    def test_application_data_is_returned_as_sent(self, api, good):
         for document in (
             None, True, 0, -0.0, 1.5, 1e300, 5e-324, 0.1, 2**53 - 1, 1 - 2**53, "", [], {}, {"b": 1, "a": [None, {}]},
             {"": ""}, {"10": 1, "9": 2}, [1, 1.0, "1", True],
@@ -155,18 +155,18 @@ class TestKept:
             assert json.dumps(found.json()["application_data"]) == json.dumps(document)
             assert found.content == made.content
 
-    def test_the_deepest_document_that_is_allowed_is_kept(self, api, good):
+    def test_a_document_of_the_maximum_depth_is_stored(self, api, good):
         body = json.dumps(good)[:-1] + f', "application_data": {nested(DEPTH_MAX - 1)}}}'
         assert raw(api, body).status_code == 201
 
-    def test_as_many_members_as_are_allowed_are_kept(self, api, good):
+    def test_a_document_with_the_maximum_of_members_is_stored(self, api, good):
         data = [0] * (MEMBERS_MAX - len(good) - 1)
         assert api.send(APPLICATIONS, {**good, "application_data": data}).status_code == 201
 
 
 @pytest.mark.django_db
 class TestMethods:
-    def test_an_override_header_is_ignored(self, api, good):
+    def test_a_method_override_header_is_ignored(self, api, good):
         made = api.send(APPLICATIONS, good, X_HTTP_Method_Override="DELETE")
         assert made.status_code == 201
         offer = api.send("/provider-offers", {"provider_id": "9", "name": "A", "product_type": "x"}).json()
@@ -174,14 +174,14 @@ class TestMethods:
         assert_error(response, 405, "E4050")
         assert Offer.objects.get().is_active
 
-    def test_options_names_the_methods(self, api, anonymous):
+    def test_options_returns_the_allowed_methods(self, api, anonymous):
         response = api.call("OPTIONS", APPLICATIONS)
         assert response.status_code == 200
         assert set(response.headers["Allow"].split(", ")) == {"GET", "POST", "HEAD", "OPTIONS"}
         assert_error(anonymous.call("OPTIONS", APPLICATIONS), 401, "E2001")
 
 
-# --- The reader by itself ------------------------------------------------------------------------------------------
+# --- The reader alone -----------------------------------------------------------------------------------------------
 
 _texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
 _documents = st.recursive(
@@ -196,7 +196,7 @@ _documents = st.recursive(
 
 
 def depth_of(document):
-    """Return how deep a document is nested."""
+    """Return the nesting depth of a document."""
     if isinstance(document, dict):
         document = list(document.values())
     return 1 + max(map(depth_of, document), default=0) if isinstance(document, list) else 0
@@ -215,7 +215,7 @@ def test_written_json_is_read_back(document, plain):
 
 @given(st.binary(max_size=60))
 @examples(170)
-def test_any_bytes_are_read_or_refused(body):
+def test_any_bytes_are_read_or_rejected(body):
     try:
         document = parse_json(body)
     except MalformedJSON:
@@ -225,6 +225,6 @@ def test_any_bytes_are_read_or_refused(body):
 
 @given(st.integers(1, 40), st.integers(0, 40))
 @examples(30)
-def test_brackets_inside_strings_do_not_nest(levels, inside):
+def test_brackets_inside_strings_do_not_count_as_depth(levels, inside):
     text = "[" * min(levels, 30) + json.dumps("[{" * inside + '\\"[') + "]" * min(levels, 30)
     assert parse_json(text.encode()) == json.loads(text)

@@ -1,4 +1,4 @@
-"""The JSON reader against thousands of malformed documents, Python's own reader and a foreign one."""
+"""The JSON reader against thousands of malformed documents, Python's reader and a third-party reader."""
 
 import json
 from itertools import accumulate
@@ -23,7 +23,7 @@ MUTANTS = list(dict.fromkeys(json_corpus.mutants()))
 
 
 class Refused(Exception):
-    """The written rule refuses a document."""
+    """Raised by the reference reader for a rejected document."""
 
 
 def _unique(pairs):
@@ -38,9 +38,9 @@ def _never(text):
 
 
 def by_the_rule(body):
-    """Read a document as the decisions say (section 12), slowly and plainly, on Python's reader; raises Refused."""
+    """Read a document by the rules of decision 12, slowly, with Python's reader; raises Refused."""
     if max(accumulate((byte in b"[{") - (byte in b"]}") for byte in body), default=0) > 900:
-        # Python's reader would crash the process where a library has raised the recursion limit.
+        # Python's reader would crash the process if a library has raised the recursion limit.
         raise Refused("depth")
     try:
         document = json.loads(body.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_never)
@@ -53,7 +53,7 @@ def by_the_rule(body):
 
 
 def _look_at(value, depth):
-    """Return how many members there are below a value; raises Refused for what may not be there."""
+    """Return the number of members below a value; raises Refused for invalid content."""
     if isinstance(value, int) and not isinstance(value, bool) and not INT64_MIN <= value <= INT64_MAX:
         raise Refused("integer")
     if isinstance(value, float) and value in {float("inf"), float("-inf")}:
@@ -69,7 +69,7 @@ def _look_at(value, depth):
 
 
 def outcome(reader, body, refusal):
-    """Return the document in a form that tells 1, 1.0 and True apart, or None when it is refused."""
+    """Return the document in a form that distinguishes 1, 1.0 and True, or None if it is rejected."""
     try:
         return repr(reader(body))
     except refusal:
@@ -86,11 +86,11 @@ def test_every_malformed_document_is_refused():
     assert [body for body in MALFORMED if outcome(parse_json, body, MalformedJSON) is not None] == []
 
 
-def test_the_rule_refuses_every_malformed_document_too():
+def test_the_reference_reader_rejects_every_malformed_document():
     assert [body for body in MALFORMED if outcome(by_the_rule, body, Refused) is not None] == []
 
 
-def test_a_refusal_says_why_in_a_sentence():
+def test_error_for_a_malformed_document_is_one_sentence():
     for body in MALFORMED:
         with pytest.raises(MalformedJSON) as refusal:
             parse_json(body)
@@ -100,19 +100,19 @@ def test_a_refusal_says_why_in_a_sentence():
         said.encode()
 
 
-def test_a_damaged_document_is_what_the_rule_makes_of_it():
+def test_a_damaged_document_is_read_as_by_the_reference_reader():
     for body in MUTANTS:
         assert outcome(parse_json, body, MalformedJSON) == outcome(by_the_rule, body, Refused), body
 
 
-def test_accepted_json_reads_the_same_in_a_foreign_parser():
+def test_accepted_json_reads_the_same_in_a_third_party_parser():
     accepted = [body for body in MUTANTS if outcome(parse_json, body, MalformedJSON) is not None]
     assert len(accepted) > 1_000
     for body in accepted:
         assert repr(parse_json(body)) == repr(orjson.loads(body)), body
 
 
-def test_json_that_a_foreign_parser_rejects_is_rejected():
+def test_json_that_a_third_party_parser_rejects_is_rejected():
     for body in MUTANTS:
         try:
             orjson.loads(body)
@@ -129,13 +129,13 @@ _pieces = st.sampled_from(_PIECES)
 
 @given(st.lists(_pieces, max_size=24).map(b"".join))
 @examples(500)
-def test_any_sequence_of_tokens_is_what_the_rule_makes_of_it(body):
+def test_any_sequence_of_tokens_is_read_as_by_the_reference_reader(body):
     assert outcome(parse_json, body, MalformedJSON) == outcome(by_the_rule, body, Refused)
 
 
 @given(st.sampled_from(json_corpus.SEEDS), st.lists(st.tuples(st.integers(0, 80), _pieces), min_size=1, max_size=4))
 @examples(500)
-def test_a_document_damaged_in_several_places_is_what_the_rule_makes_of_it(body, wounds):
+def test_a_document_damaged_twice_is_read_as_by_the_reference_reader(body, wounds):
     for place, piece in wounds:
         at = min(place, len(body))
         body = body[:at] + piece + body[at + len(piece) // 2 :]
@@ -144,7 +144,7 @@ def test_a_document_damaged_in_several_places_is_what_the_rule_makes_of_it(body,
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", ["/applications", "/auth/token"])
-def test_over_http_each_is_400_and_leaves_nothing_behind(api, no_rate_limits, path):
+def test_a_malformed_document_over_http_is_400_and_stores_nothing(api, no_rate_limits, path):
     for body in MALFORMED[::23]:
         answer = api.send(path, raw=body, key=True)
         assert_error(answer, 400, "E1002")

@@ -1,4 +1,4 @@
-"""What it costs to read a stranger's JSON: time in proportion to its size, whatever stands in it."""
+"""The cost of reading untrusted JSON: time proportional to its size, whatever its content."""
 
 import json
 import tracemalloc
@@ -28,12 +28,12 @@ _pieces = st.lists(
 
 
 def endless(size):
-    """Return about so many bytes of a text that is nested deep and never ends."""
+    """Return a string of about `size` bytes that is nested deep and never ends."""
     return b"[" * 33 + b'"' + b'\\"' * (size // 2 - 20)
 
 
 def read(body):
-    """Read a body as both readers do."""
+    """Read a body with both readers."""
     with suppress(MalformedJSON):
         parse_json(body)
     with suppress(ProviderError):
@@ -50,7 +50,7 @@ def read(body):
 @example(b"0.", b"0", b"1e999999", 0)
 @examples(20)
 def test_a_long_document_costs_linear_time(before, repeated, after, openings):
-    # What took the square of this size would take hours, and the limit of a test's time names it.
+    # With quadratic cost this size would take hours, and exceed the time limit of a test.
     start = b"[" * openings + before
     size = 4 * MEBIBYTE - len(start) - len(after)
     read(start + repeated * (size // len(repeated)) + after)
@@ -58,14 +58,14 @@ def test_a_long_document_costs_linear_time(before, repeated, after, openings):
 
 @pytest.mark.parametrize("size", [40_000, 200_000, MEBIBYTE - 100])
 @pytest.mark.django_db
-def test_the_text_that_never_ends_is_refused(api, size):
+def test_a_body_with_an_unterminated_string_is_400(api, size):
     assert_error(api.send("/applications", raw=endless(size)), 400, "E1002")
 
 
 @pytest.mark.parametrize(
     "unit", [b"[],", b"{},", b'"",', b'"ab",', b'"', b"1.5,", b"[", b'{"":', b'"\\"",'], ids=lambda unit: unit.decode()
 )
-def test_a_large_document_makes_few_objects_before_it_is_refused(unit):
+def test_a_large_document_is_rejected_before_it_uses_much_memory(unit):
     body = b"[" + unit * (4 * MEBIBYTE // len(unit))
     tracemalloc.start()
     try:
@@ -78,7 +78,7 @@ def test_a_large_document_makes_few_objects_before_it_is_refused(unit):
 
 
 @pytest.mark.parametrize("escape", ['\\"', "\\\\", '\\\\\\"', "\\\\\\\\", '\\\\\\\\\\"', "\\n[", "\\u0022["])
-def test_escapes_do_not_hide_where_a_text_ends(escape):
+def test_escapes_do_not_hide_the_end_of_a_string(escape):
     closed = f'["{escape}",' + "[" * 31 + "]" * 31 + "]"
     assert parse_json(closed.encode()) == json.loads(closed)
     deeper = f'["{escape}",' + "[" * 32 + "]" * 32 + "]"
@@ -87,7 +87,7 @@ def test_escapes_do_not_hide_where_a_text_ends(escape):
     assert parse_json(inside.encode()) == json.loads(inside)
 
 
-def test_members_are_counted_without_what_is_empty():
+def test_commas_in_strings_do_not_count_as_members():
     as_many = [[]] * MEMBERS_MAX
     assert parse_json(json.dumps(as_many).encode()) == as_many
     names = {f'"{number}\\': "," * 3 for number in range(MEMBERS_MAX)}
@@ -95,6 +95,6 @@ def test_members_are_counted_without_what_is_empty():
 
 
 @pytest.mark.parametrize("coding", ["utf-16", "utf-16-le", "utf-32"])
-def test_a_provider_is_read_as_utf8_only(coding):
+def test_a_vendors_response_in_another_encoding_is_rejected(coding):
     with pytest.raises(ProviderError):
         ProviderAnswer(200, {}, ("[" * 100_000).encode(coding)).json()

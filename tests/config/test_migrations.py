@@ -1,4 +1,4 @@
-"""Migrations, and what docs/design/scaling.md says about the keys of tables."""
+"""Migrations, and the rules of docs/design/scaling.md for primary keys."""
 
 import pytest
 from django.apps import apps
@@ -14,7 +14,7 @@ from tests.documents import page
 
 
 def operations_for(**options):
-    """Return the operations of the migration for a column of claims that has these options."""
+    """Return the operations of the migration that gives a column of claims these options."""
     loader = MigrationLoader(None)
     before, after = loader.project_state(), loader.project_state()
     for state, given in ((before, {"max_length": 9, "help_text": "Before."}), (after, {"max_length": 9} | options)):
@@ -33,7 +33,7 @@ def test_a_longer_column_needs_a_migration_without_help_text():
 
 
 OURS = {"api", "webhooks", "identity", "credit", "claims", "payments", "staging", "backoffice"}
-# Written by nearly every request that writes anything.
+# Tables that nearly every write request writes.
 HOT = {
     "credit_application", "credit_applicationhistory", "credit_applicationrevision", "credit_decisionanchor",
     "claims_claim", "claims_claimhistory", "staging_stageditem", "staging_approval", "webhooks_event",
@@ -43,18 +43,18 @@ HOT = {
 
 
 def numbered():
-    """The tables of ours whose key the database counts up."""
+    """Return our own tables whose primary key is a sequence."""
     own = [model for model in apps.get_models() if model._meta.app_label in OURS]
     return {model._meta.db_table for model in own if isinstance(model._meta.pk, models.AutoField)}
 
 
-def test_no_hot_table_takes_its_keys_from_a_sequence():
+def test_no_hot_table_has_a_sequence_as_primary_key():
     known = {model._meta.db_table for model in apps.get_models()}
     assert known >= HOT
     assert not HOT & numbered()
 
 
-def test_the_document_names_every_table_that_does():
+def test_the_scaling_page_names_every_table_with_a_sequence():
     scaling = page("design/scaling.md")
     named = {table for table in numbered() if f"`{table}`" in scaling}
     assert numbered() == named
@@ -62,7 +62,7 @@ def test_the_document_names_every_table_that_does():
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("needs_postgresql")
-def test_check_that_an_interrupted_migration_left_behind_is_added_again_and_validated():
+def test_check_left_by_an_interrupted_migration_is_added_again_and_validated():
     operation = AddCheckWithoutLock(
         model_name="decisionanchor",
         constraint=models.CheckConstraint(condition=models.Q(attempts__lt=9), name="of_this_test"),

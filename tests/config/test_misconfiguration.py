@@ -1,4 +1,4 @@
-"""Settings that are wrong: one sentence names the variable. `tests/system/config` has what a process prints of it."""
+"""Wrong settings: one sentence names the variable. `tests/system/config` has the output of the processes."""
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -8,7 +8,7 @@ from tests.payments.wallet_support import ADDRESS, MISTYPED_ADDRESS
 
 
 def refusal_of(environment, variable, value):
-    """Return the sentence with which the settings of an environment refuse a variable."""
+    """Return the error of an environment's settings for a variable."""
     with pytest.raises(ImproperlyConfigured) as refused:
         read(environment, **{variable: value})
     return str(refused.value)
@@ -118,7 +118,7 @@ def test_wrong_variable_is_named_in_development(variable, value, sentence):
         ("WEBHOOK_ALLOW_PRIVATE", "1", "WEBHOOK_ALLOW_PRIVATE"),
     ],
 )
-def test_wrong_variable_is_named_without_its_secret_where_people_are_served(environment, variable, value, sentence):
+def test_error_for_a_wrong_variable_in_production_omits_its_secret(environment, variable, value, sentence):
     said = refusal_of(environment, variable, value)
     assert "\n" not in said
     assert sentence in said
@@ -130,7 +130,7 @@ def test_address_of_a_token_is_accepted_in_every_spelling(address):
     assert read("development", SETTLEMENT_TOKEN_ADDRESS=address)["SETTLEMENT_TOKEN_ADDRESS"]
 
 
-def test_staff_settings_are_read_whole():
+def test_staff_settings_are_parsed_completely():
     found = read(
         "production",
         STAFF_OIDC="https://client%3A1:s%2Fecret@issuer.example:8443/realms/staff/",

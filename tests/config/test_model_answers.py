@@ -1,4 +1,4 @@
-"""Answers that show a model take their members from its columns."""
+"""Serializers of models derive their fields from the columns."""
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -27,8 +27,8 @@ def shown(of, *names, **options):
         (Delivery, "status", serializers.OneOfField, False),
         (Delivery, "due_at", fields.DateTimeField, True),
         (Delivery, "attempts", serializers.FreeField, False),
-        (Delivery, "endpoint_id", fields.UUIDField, False),  # a foreign key is shown as the key it names,
-        (Delivery, "account_id", serializers.TextField, False),  # and an account's as text
+        (Delivery, "endpoint_id", fields.UUIDField, False),  # a foreign key is the key of its record,
+        (Delivery, "account_id", serializers.TextField, False),  # and an account id is a string
         (Offer, "id", serializers.Int64Field, False),
         (Offer, "provider_id", serializers.TextField, False),
         (Offer, "apr_min_percent", serializers.NumberField, True),
@@ -37,16 +37,16 @@ def shown(of, *names, **options):
         (Wallet, "custody_account_id", fields.UUIDField, True),
     ],
 )
-def test_a_column_is_a_member_of_its_type_that_is_null_where_the_column_can_be(model, name, kind, is_null):
+def test_a_column_becomes_a_field_of_its_type_and_nullability(model, name, kind, is_null):
     field = shown(model, name)().fields[name]
     assert (type(field), field.allow_null, field.required, field.read_only) == (kind, is_null, True, False)
 
 
-def test_a_column_with_choices_names_them():
+def test_a_column_with_choices_becomes_a_field_with_choices():
     assert list(shown(Wallet, "status")().fields["status"].choices) == ["connected", "disconnected"]
 
 
-def test_a_member_is_described_by_its_extra_arguments():
+def test_extra_arguments_set_the_description_of_a_field():
     assert shown(Wallet, "label", label={"help_text": "A label."})().fields["label"].help_text == "A label."
 
 

@@ -41,7 +41,7 @@ def test_look_alike_names_have_the_same_key(name, look_alike):
 @pytest.mark.parametrize(
     ("name", "other"), [("Nova", "Vova"), ("Bank A", "Bank B"), ("Новый", "Новая"), ("銀行", "銀杏")]
 )
-def test_names_that_people_tell_apart_have_different_keys(name, other):
+def test_distinguishable_names_have_different_keys(name, other):
     assert name_key(name) != name_key(other)
 
 

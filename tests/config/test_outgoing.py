@@ -1,4 +1,4 @@
-"""Every request to somebody else's server ends within one deadline, whoever it is and however slowly they answer."""
+"""Every request to an external server ends within its deadline, however slowly the server responds."""
 
 import threading
 from datetime import timedelta
@@ -44,7 +44,7 @@ def slow(request):
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_an_answer_that_drips_ends_with_the_deadline(slow, method):
+def test_a_slow_response_ends_at_the_deadline(slow, method):
     with pytest.raises(NoAnswer, match="timeout") as caught:
         exchange(method, slow, seconds=SECONDS, max_bytes=1_000)
     assert caught.value.was_sent
@@ -101,7 +101,7 @@ def ask_the_ledger_for_its_key(settings, address):
     "ask",
     [ask_plaid, ask_stripe, ask_circle, ask_the_chain, ask_service_a, ask_a_foreign_log, ask_the_ledger_for_its_key],
 )
-def test_no_server_is_waited_for_beyond_the_deadline(slow, settings, monkeypatch, ask):
+def test_every_client_stops_waiting_at_its_deadline(slow, settings, monkeypatch, ask):
     for module, name in (
         (provider, "READ_TIMEOUT_SECONDS"), (plaid, "READ_TIMEOUT_SECONDS"), (stripe, "READ_TIMEOUT_SECONDS"),
         (rpc, "READ_TIMEOUT_SECONDS"), (service_a, "_SECONDS"), (following, "FETCH_SECONDS"),
@@ -128,14 +128,14 @@ def test_an_unsent_request_differs_from_one_that_may_have_arrived():
 
 
 @pytest.mark.parametrize("url", ["file:///etc/hostname", "dict://127.0.0.1:1/d:word", "gopher://127.0.0.1:1/_x", "x"])
-def test_nothing_but_http_is_spoken(url):
+def test_url_schemes_other_than_http_are_rejected(url):
     with pytest.raises(NoAnswer) as caught:
         fetch(url)
     assert not caught.value.was_sent
     assert caught.value.word == "unreadable"
 
 
-def test_an_answer_that_is_too_large_is_none():
+def test_a_response_above_the_size_limit_raises_no_answer():
     with Answers(Reply(raw=b"x" * 1_001)) as double, pytest.raises(NoAnswer, match="too_large"):
         fetch(double.url)
     with Answers(Reply(raw=b"x" * 1_000, headers={"X-One": "1"})) as double:
@@ -143,7 +143,7 @@ def test_an_answer_that_is_too_large_is_none():
     assert (answer.status, len(answer.body), answer.headers["x-one"]) == (200, 1_000, "1")
 
 
-def test_a_header_that_would_begin_another_is_not_sent():
+def test_a_header_with_a_line_break_is_not_sent():
     with Answers(Reply()) as double, pytest.raises(NoAnswer) as caught:
         fetch(double.url, headers={"X-Name": "a\r\nX-Other: b"})
     assert not caught.value.was_sent
@@ -159,7 +159,7 @@ def test_a_writing_request_is_never_sent_twice():
     assert [request.method for request in double.received] == ["GET", "POST"]
 
 
-def test_the_environment_names_no_proxy(monkeypatch):
+def test_http_proxy_of_the_environment_is_ignored(monkeypatch):
     monkeypatch.setenv("http_proxy", unused_address())
     with Answers(Reply(content={})) as double:
         assert call("GET", double.url, params={"q": "a b&c"}).json() == {}

@@ -1,4 +1,4 @@
-"""Lists: an answer has 8 MiB at most, a page fewer rows rather than more bytes, and says so."""
+"""Lists: a response has at most 8 MiB; a page that would exceed it has fewer rows, and says so."""
 
 import gc
 
@@ -24,7 +24,7 @@ def applications_of(user, number, **members):
 
 
 def pages_of(api, path, rows_in, cut):
-    """Read a list to its end, a hundred at a time; return the ids, and check each page's size and what it says."""
+    """Read a list to its end, 100 rows at a time; check the size and truncation mark of each page; return the ids."""
     ids, sizes = [], []
     while True:
         response = api.read(f"{path}limit=100&offset={len(ids)}")
@@ -44,14 +44,14 @@ def by_header(response):
     return response.headers.get("X-Truncated") == "true"
 
 
-def test_applications_are_cut_to_what_an_answer_holds(api, user):
+def test_a_list_of_applications_is_truncated_at_8_mib(api, user):
     applications_of(user, 100)
     ids = pages_of(api, "/applications?", lambda body: body, by_header)
     assert len(set(ids)) == len(ids) == 100
     assert ids == sorted(ids, reverse=True)
 
 
-def test_the_inbox_says_that_there_is_more(api, user):
+def test_a_truncated_inbox_has_has_more(api, user):
     provider = ProviderFactory(owner=user)
     applications_of(
         UserFactory(), 100, provider_id=int(provider.pk), status="submitted", submitted_at=timezone.now(),
@@ -62,7 +62,7 @@ def test_the_inbox_says_that_there_is_more(api, user):
     assert len(set(ids)) == len(ids) == 100
 
 
-def test_claims_are_cut_to_what_an_answer_holds(api, user):
+def test_a_list_of_claims_is_truncated_at_8_mib(api, user):
     members = {"publication_id": "10.1000/1", "claim_type": "author", "evidence": ["ü" * 2_048] * 50}
     Claim.objects.bulk_create(Claim.draft(user_id=user.pk, members=members, now=timezone.now()) for _ in range(60))
     assert len(set(pages_of(api, "/claims?", lambda body: body, by_header))) == 60
@@ -76,34 +76,34 @@ def large_items_of(user):
     )
 
 
-def test_staged_items_say_that_there_is_more(api, user):
+def test_a_truncated_list_of_staged_items_has_has_more(api, user):
     items = large_items_of(user)
     ids = pages_of(api, "/staging/items?", lambda body: body["items"], lambda response: response.json()["has_more"])
     assert ids == sorted((str(item.pk) for item in items), reverse=True)
     assert api.read("/staging/items").json()["total"] == 20
 
 
-def test_everything_staged_is_decided_in_rounds_that_fit(api, user):
+def test_approve_all_approves_items_beyond_8_mib(api, user):
     items = large_items_of(user)
     answer = api.send("/staging/approve-all", {"user_id": str(user.pk)})
     assert answer.json() == {"approved": 20, "item_ids": [str(item.pk) for item in items]}
 
 
-def test_rows_are_weighed_by_their_size_in_json(api, user):
+def test_truncation_counts_the_size_in_json(api, user):
     applications_of(user, 100, application_data=None, notes="\x01" * 10_000)  # six bytes each in JSON
     applications_of(user, 100, application_data=None, notes="\x01" * 10_000)
     ids = pages_of(api, "/applications?", lambda body: body, lambda response: len(response.json()) > 0)
     assert len(set(ids)) == 200
 
 
-def test_a_list_that_fits_says_nothing(api, user):
+def test_a_complete_list_has_no_truncation_header(api, user):
     applications_of(user, 3)
     response = api.read("/applications?limit=100")
     assert len(response.json()) == 3
     assert "X-Truncated" not in response.headers
 
 
-def test_a_provider_has_a_thousand_active_offers(api, user):
+def test_a_lender_can_have_a_thousand_active_offers(api, user):
     provider = ProviderFactory(owner=user)
     Offer.objects.bulk_create(OfferFactory.build(provider=provider, owner=user) for _ in range(999))
     body = {"provider_id": provider.pk, "name": "One more", "product_type": "personal_loan"}
@@ -118,7 +118,7 @@ def test_a_provider_has_a_thousand_active_offers(api, user):
     assert api.send("/provider-offers", body).status_code == 201
 
 
-def test_a_thousand_is_the_limit_also_for_offers_that_race(committed, needs_postgresql, user):
+def test_concurrent_requests_do_not_exceed_a_thousand_offers(committed, needs_postgresql, user):
     provider = ProviderFactory(owner=user)
     Offer.objects.bulk_create(OfferFactory.build(provider=provider, owner=user) for _ in range(997))
     body = {"provider_id": provider.pk, "product_type": "personal_loan"}
@@ -128,7 +128,7 @@ def test_a_thousand_is_the_limit_also_for_offers_that_race(committed, needs_post
     assert Offer.objects.filter(provider=provider, is_active=True).count() == 1_000
 
 
-def test_offers_with_those_that_were_deactivated_are_cut_to_what_an_answer_holds(api, user):
+def test_a_list_with_inactive_offers_is_truncated_at_8_mib(api, user):
     provider = ProviderFactory(owner=user)
     members = {"provider": provider, "owner": user, "description": "ü" * 2_000, "is_active": False}
     Offer.objects.bulk_create(OfferFactory.build(**members) for _ in range(3_000))
@@ -138,7 +138,7 @@ def test_offers_with_those_that_were_deactivated_are_cut_to_what_an_answer_holds
 
 
 @pytest.mark.parametrize(("length", "status"), [(262_144, 200), (262_145, 413)])
-def test_application_data_has_256_kib(api, user, length, status):
+def test_application_data_has_at_most_256_kib(api, user, length, status):
     frame = len('{"text":""}')
     data = {"text": "x" * (length - frame)}
     body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1, "application_data": {}}
@@ -151,7 +151,7 @@ def test_application_data_has_256_kib(api, user, length, status):
         assert api.read(f"/applications/{made}").json()["application_data"] == {}
 
 
-def test_a_history_is_cut_to_what_an_answer_holds(api, user):
+def test_a_history_is_truncated_at_8_mib(api, user):
     application = ApplicationFactory(consumer=user)
     ApplicationHistory.objects.bulk_create(
         ApplicationHistory(
@@ -165,7 +165,7 @@ def test_a_history_is_cut_to_what_an_answer_holds(api, user):
     assert by_header(response)
 
 
-def test_an_answer_is_let_go_of_without_the_collector(api, user):
+def test_a_response_is_freed_without_the_garbage_collector(api, user):
     applications_of(user, 1)
     gc.collect()
     gc.disable()

@@ -1,4 +1,4 @@
-"""The quick way to the database gives what Django's way gives, and loses nothing that Django watches over."""
+"""Prepared execution returns the same as Django's, and supports its wrappers, query log and transactions."""
 
 from datetime import UTC, datetime
 from uuid import uuid4
@@ -20,13 +20,13 @@ from tests.factories import ApplicationFactory, UserFactory
 DOCUMENT = {"text": "Zoë \U0001f600", "number": 1e300, "nested": [None, True, {"empty": {}}]}
 MOMENT = datetime(2026, 2, 3, 4, 5, 6, 700, tzinfo=UTC)
 FIELDS = tuple(field.attname for field in Application._meta.concrete_fields)
-# More often than it takes the server to prepare a statement.
+# More often than the server needs to prepare a statement.
 OFTEN = range(5)
 
 
 @pytest.fixture(params=["direct", "watched"])
 def way(request, db):
-    """Both ways to the database: the driver's cursor, and Django's while somebody watches."""
+    """Both ways to the database: the driver's cursor, and Django's cursor while queries are captured."""
     if request.param == "direct":
         yield request.param
         return
@@ -36,7 +36,7 @@ def way(request, db):
 
 @pytest.fixture
 def connection(db):
-    """The connection itself, not the proxy."""
+    """The connection itself, without Django's proxy."""
     return connections["default"]
 
 
@@ -62,7 +62,7 @@ def test_a_column_of_json_is_read_as_the_orm_reads_it(way):
         assert (found.scopes, found.secret, found.revoked_at) == (["offers:read"], "secret", None)
 
 
-def test_limit_and_offset_are_arguments(way):
+def test_limit_and_offset_are_passed_as_arguments(way):
     owner = UserFactory()
     made = sorted((ApplicationFactory(consumer=owner).pk for _ in range(5)), reverse=True)
 
@@ -92,7 +92,7 @@ def test_an_inserted_record_reads_back_as_it_was(way):
 class TestCompiledUpdate:
     """An UPDATE of constant shape."""
 
-    def test_an_update_changes_the_rows_of_its_conditions_alone(self, way):
+    def test_an_update_changes_only_rows_that_match_its_conditions(self, way):
         changed, other = ApplicationFactory(), ApplicationFactory()
         values = {"status": "approved", "moves": 7, "application_data": DOCUMENT, "reviewed_at": MOMENT}
         assert update(Application, where={"pk": changed.pk, "status": "draft", "moves": 0}, values=values) == 1
@@ -130,7 +130,7 @@ def test_the_drivers_errors_become_djangos(way, connection):
         execute(connection, "UPDATE credit_application SET status = %s", [None])
 
 
-def test_a_statement_that_is_watched_is_seen(connection):
+def test_a_statement_is_captured_while_queries_are_logged(connection):
     with CaptureQueriesContext(connection) as seen:
         execute(connection, "SELECT 41 + %s", [1])
         execute(connection, "DELETE FROM webhooks_event WHERE type = %s", ["none"])
@@ -145,13 +145,13 @@ def test_an_execute_wrapper_is_called(connection):
         execute(connection, "SELECT 1", [])
 
 
-def test_rows_outlive_the_next_statement(way, connection):
+def test_rows_stay_readable_after_the_next_statement(way, connection):
     first, _ = execute(connection, "SELECT 'x' || %s", ["y"])
     assert execute(connection, "SELECT 1", [])[0] == [(1,)]
     assert first == [("xy",)]
 
 
-def test_a_rollback_undoes_it(way, connection):
+def test_a_rollback_undoes_a_prepared_update(way, connection):
     made = ApplicationFactory(notes="as it was")
     with transaction.atomic():
         assert execute(connection, "UPDATE credit_application SET notes = %s", ["changed"])[1] == 1
@@ -198,7 +198,7 @@ class TestPreparing:
 
     @staticmethod
     def prepared(driver):
-        """What the server has prepared for this connection."""
+        """Return the statements that the server has prepared for this connection."""
         return [row[0] for row in driver.execute("SELECT statement FROM pg_prepared_statements")]
 
     def test_a_statement_is_prepared_by_its_third_execution(self, connection, driver):
@@ -212,7 +212,7 @@ class TestPreparing:
             User.objects.filter(username="somebody's name").first()
         assert not [text for text in self.prepared(driver) if "somebody" in text]
 
-    def test_behind_some_poolers_nothing_is(self, connection, driver):
+    def test_no_statement_is_prepared_with_a_high_prepare_threshold(self, connection, driver):
         entry = database_of("postgres://u@h/d?prepare_threshold=1000000000", statement_timeout_seconds=0)
         driver.prepare_threshold = entry["OPTIONS"]["prepare_threshold"]
         for _ in OFTEN:
@@ -240,7 +240,7 @@ def test_a_prepared_select_finds_what_the_queryset_finds(user):
     assert select.first(consumer_id=user.pk + 1_000_000, status="draft") is None
 
 
-def test_documents_go_through_to_the_answer_as_they_are(user):
+def test_stored_documents_are_returned_unchanged(user):
     ApplicationFactory(consumer=user, application_data={"b": 2.5e-7, "a": [1.0, -0.0]})
     select = PreparedSelect(
         lambda consumer_id: Application.objects.filter(consumer_id=consumer_id), ("application_data",)

@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 has them, for those who ask."""
+"""Errors in the format of RFC 9457, if the caller accepts it."""
 
 from uuid import uuid4
 
@@ -13,7 +13,7 @@ MEMBERS = {"type", "title", "status", "detail", "code", "error", "request_id"}
 
 
 def problem(response, status, code):
-    """Check that a response is a problem of this status and code; return its body."""
+    """Assert that a response is a problem with this status and code; return its body."""
     assert (response.status_code, response.headers["Content-Type"]) == (status, "application/problem+json")
     assert int(response.headers["Content-Length"]) == len(response.content)
     body = response.json()
@@ -23,13 +23,13 @@ def problem(response, status, code):
     return body
 
 
-def test_an_error_is_a_problem_with_all_that_it_said_before(api):
+def test_a_problem_has_every_field_of_the_default_format(api):
     body = problem(api.read("/applications/none", Accept=BOTH), 404, "E4002")
     assert set(body) == MEMBERS
     assert body["detail"] == api.read("/applications/none").json()["message"]
 
 
-def test_details_stay(api):
+def test_a_problem_has_the_details_of_its_error(api):
     body = problem(api.send("/applications", {}, Accept=BOTH), 400, "E1001")
     assert {one["field"] for one in body["details"]} >= {"offer_id", "provider_id"}
 
@@ -50,7 +50,7 @@ def test_a_stored_error_follows_the_accept_header(api, user):
     assert api.replace(path, body, key=key).content == first.content
 
 
-def test_callers_that_do_not_accept_problems_get_none(api):
+def test_callers_that_do_not_accept_problems_get_the_default_format(api):
     for accept in (
         "application/json, application/problem+json;q=0", "application/json, application/problem+json; q=0.000",
         "application/json, application/problem+jsonx", "*/*",
@@ -59,15 +59,15 @@ def test_callers_that_do_not_accept_problems_get_none(api):
         assert (answer.status_code, answer.headers["Content-Type"]) == (404, "application/json"), accept
 
 
-def test_callers_that_accept_problems_get_them_in_any_spelling(api):
+def test_any_spelling_of_the_media_type_selects_problems(api):
     for accept in ("application/json, Application/Problem+JSON; q=0.1", "*/*, application/problem+json;q=1"):
         problem(api.read("/applications/none", Accept=accept), 404, "E4002")
 
 
-def test_callers_that_accept_problems_only_get_a_problem(api):
+def test_callers_that_accept_only_problems_get_a_problem(api):
     problem(api.read("/applications", Accept="application/problem+json"), 406, "E1014")
 
 
-def test_successful_answers_stay_the_same(api):
+def test_successful_responses_are_the_same_for_callers_of_problems(api):
     answer = api.read(f"/provider-offers/{OfferFactory().pk}", Accept=BOTH)
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json")

@@ -1,4 +1,4 @@
-"""`manage.py prune`: forgets what is over and nothing else."""
+"""`manage.py prune`: deletes expired records and nothing else."""
 
 import uuid
 from datetime import timedelta
@@ -23,14 +23,14 @@ def remember(user, *, hours_ago):
     )  # fmt: skip
 
 
-def test_stored_answers_are_kept_for_72_hours(user):
+def test_prune_keeps_stored_responses_for_72_hours(user):
     remember(user, hours_ago=73)
     kept = remember(user, hours_ago=71)
     assert run_json("prune")["idempotency_records"] == 1
     assert list(IdempotencyRecord.objects.all()) == [kept]
 
 
-def test_more_than_one_batch_is_forgotten(user, monkeypatch):
+def test_prune_deletes_more_than_one_batch(user, monkeypatch):
     monkeypatch.setattr(pruning, "BATCH", 2)
     for _ in range(5):
         remember(user, hours_ago=80)
@@ -38,15 +38,15 @@ def test_more_than_one_batch_is_forgotten(user, monkeypatch):
     assert run_json("prune")["idempotency_records"] == 0
 
 
-def test_counters_of_this_minute_are_kept(db):
-    window = int(timezone.now().timestamp() // 60) + 1  # a minute may end while the test runs
+def test_prune_keeps_rate_counters_of_the_current_minute(db):
+    window = int(timezone.now().timestamp() // 60) + 1  # the minute can end while the test runs
     RateCounter.objects.create(bucket="read:a", window=window, used=3)
     RateCounter.objects.create(bucket="read:a", window=window - 5, used=3)
     assert run_json("prune")["rate_counters"] == 1
     assert RateCounter.objects.get().window == window
 
 
-def test_a_family_is_kept_as_long_as_it_has_a_token(user):
+def test_prune_keeps_a_token_family_that_has_a_token(user):
     now = timezone.now()
     tokens.start_family(user=user, now=now)
     tokens.start_family(user=user, now=now - timedelta(days=60))
@@ -55,7 +55,7 @@ def test_a_family_is_kept_as_long_as_it_has_a_token(user):
     assert RefreshToken.objects.count() == TokenFamily.objects.count() == 1
 
 
-def test_a_signature_is_kept_while_it_could_be_replayed(db):
+def test_prune_keeps_a_used_signature_until_it_expires(db):
     now = timezone.now()
     UsedSignature.objects.create(digest="a" * 64, expires_at=now - timedelta(seconds=1))
     UsedSignature.objects.create(digest="b" * 64, expires_at=now + timedelta(seconds=60))
@@ -63,7 +63,7 @@ def test_a_signature_is_kept_while_it_could_be_replayed(db):
     assert UsedSignature.objects.get().digest == "b" * 64
 
 
-def test_a_key_that_ends_soon_is_announced_once(user):
+def test_prune_emits_one_event_for_a_key_that_expires_soon(user):
     now = timezone.now()
     soon = create_api_key(owner=user, name="soon", scopes=None, now=now, expires_at=now + timedelta(days=13)).record
     create_api_key(owner=user, name="later", scopes=None, now=now, expires_at=now + timedelta(days=15))
@@ -73,7 +73,7 @@ def test_a_key_that_ends_soon_is_announced_once(user):
     assert (event.account_id, event.object["api_key_id"]) == (user.pk, soon.pk)
 
 
-def test_log_ins_end_with_their_time(user):
+def test_prune_deletes_expired_sessions_and_authorization_codes(user):
     now = timezone.now()
     client = OAuthClient.objects.create(
         name="shop", client_type="public", authorization_grant_type="authorization-code"

@@ -1,4 +1,4 @@
-"""Rate limits: a bound that is never passed, by however many workers, and what the refused are told."""
+"""Rate limits: no number of workers exceeds a limit, and rejected callers learn when to retry."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +24,7 @@ NOON = 1_800_000_000.0
 
 
 def spent(limit, whom, *, now=NOON):
-    """Say whether a permit was there."""
+    """Return whether a permit was available."""
     try:
         rate_limits.consume(limit, whom, now=now)
     except RateLimited:
@@ -33,7 +33,7 @@ def spent(limit, whom, *, now=NOON):
 
 
 class Worker:
-    """One worker process, as far as rate limits are concerned: its own lots, the shared counter."""
+    """The rate limits of one worker process: its own lots, the shared counter."""
 
     def __init__(self):
         self.lots = {}
@@ -52,31 +52,31 @@ class TestBound:
         assert sum(spent("read", "a") for _ in range(limit + 20)) == limit
 
     @pytest.mark.parametrize(("limit", "workers"), [(1, 3), (10, 4), (200, 3), (1000, 8)])
-    def test_workers_together_never_give_out_more(self, settings, monkeypatch, limit, workers):
+    def test_several_workers_together_grant_exactly_the_limit(self, settings, monkeypatch, limit, workers):
         settings.RATE_LIMITS = {"read": limit}
         crowd = [Worker() for _ in range(workers)]
         given = sum(crowd[turn % workers].spend(monkeypatch, "a") for turn in range(limit + 50 * workers))
         assert given == limit
 
-    def test_a_worker_that_stops_asking_costs_the_others_little(self, settings, monkeypatch):
+    def test_an_idle_worker_wastes_at_most_one_lot(self, settings, monkeypatch):
         settings.RATE_LIMITS = {"read": 1000}
         lazy, busy = Worker(), Worker()
         given = sum(lazy.spend(monkeypatch, "a") for _ in range(100))
         given += sum(busy.spend(monkeypatch, "a") for _ in range(1500))
         assert 1000 - rate_limits.LOT_MAX <= given <= 1000
 
-    def test_lots_save_writes(self, settings, django_assert_max_num_queries):
+    def test_a_thousand_permits_need_few_statements(self, settings, django_assert_max_num_queries):
         settings.RATE_LIMITS = {"read": 100_000}
         with django_assert_max_num_queries(25):
             assert all(spent("read", "a") for _ in range(1000))
 
-    def test_callers_and_limits_are_counted_apart(self, settings):
+    def test_callers_and_limits_have_separate_counters(self, settings):
         settings.RATE_LIMITS = {"read": 2, "write": 2}
         assert [spent(limit, whom) for limit in ("read", "write") for whom in ("a", "b") for _ in range(3)] == [
             True, True, False,
         ] * 4  # fmt: skip
 
-    def test_every_minute_starts_anew(self, settings):
+    def test_every_minute_has_a_new_counter(self, settings):
         settings.RATE_LIMITS = {"read": 3}
         for minute in range(3):
             now = NOON + 60 * minute
@@ -94,12 +94,12 @@ class TestBound:
 
         assert [took(60), took(50), took(40), took(1)] == [True, False, True, False]
 
-    def test_none_is_no_limit(self, settings, django_assert_num_queries):
+    def test_a_limit_of_none_permits_every_request(self, settings, django_assert_num_queries):
         settings.RATE_LIMITS = {"read": None}
         with django_assert_num_queries(0):
             assert all(spent("read", "a") for _ in range(100))
 
-    def test_the_memory_of_lots_is_bounded(self, settings, monkeypatch):
+    def test_the_cache_of_lots_is_bounded(self, settings, monkeypatch):
         settings.RATE_LIMITS = {"read": 2}
         monkeypatch.setattr(rate_limits, "_KEPT_BUCKETS", 3)
         for number in range(10):
@@ -113,7 +113,7 @@ class TestBound:
         assert max(len(counter.bucket) for counter in RateCounter.objects.all()) <= 160
 
 
-def test_threads_together_never_take_more(committed, settings):
+def test_concurrent_threads_do_not_exceed_the_limit(committed, settings):
     settings.RATE_LIMITS = {"read": 50}
     gate = threading.Barrier(8)
 
@@ -137,7 +137,7 @@ class TestAnswers:
     def _clock(self, monkeypatch):
         stop_clock(monkeypatch, "config.api.rate_limits", NOON + 12.5)
 
-    def test_the_refused_are_told_when_to_come_back(self, api, settings):
+    def test_a_rate_limited_response_has_retry_after(self, api, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": 2}
         assert [api.read("/applications").status_code for _ in range(2)] == [200, 200]
         response = api.read("/applications")
@@ -146,7 +146,7 @@ class TestAnswers:
         assert response.headers["RateLimit-Policy"] == '"read";q=2;w=60'
         assert response.headers["RateLimit"] == '"read";r=0;t=48'
 
-    def test_reading_and_writing_are_counted_apart(self, api, user, settings):
+    def test_reads_and_writes_have_separate_limits(self, api, user, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": 1, "write": 1}
         body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1}
         assert api.read("/applications").status_code == 200
@@ -168,7 +168,7 @@ class TestAnswers:
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
         assert_error(api.send("/applications", raw=b"not json", content_type="text/plain"), 429, "E6001")
 
-    def test_the_scope_comes_before_it(self, user, settings):
+    def test_the_scope_is_checked_before_the_rate_limit(self, user, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": 0}
         client = ApiClient(api_key=issue(user, scopes=["webhooks"]).key)
         assert_error(client.read("/applications"), 403, "E2005")
@@ -186,17 +186,17 @@ class TestAnswers:
             ("::ffff:192.0.2.1", "192.0.2.1", True), ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
         ],
     )  # fmt: skip
-    def test_an_address_of_ipv6_counts_as_the_site_that_it_is_of(self, settings, first, second, together):
+    def test_ipv6_addresses_of_one_site_share_a_limit(self, settings, first, second, together):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous": 1}
         answers = [ApiClient(REMOTE_ADDR=address).read("/openapi.json").status_code for address in (first, second)]
         assert answers == [200, 429 if together else 200]
 
-    def test_guessed_credentials_count_for_that_site_too(self, settings):
+    def test_guessed_credentials_count_toward_the_limit_of_the_ipv6_site(self, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous": 2}
         guesses = [ApiClient(bearer="guess", REMOTE_ADDR=f"2001:db8:1:{number}::1") for number in range(3)]
         assert [client.read("/applications").status_code for client in guesses] == [401, 401, 429]
 
-    def test_a_trusted_proxy_says_who_the_caller_is(self, settings):
+    def test_the_callers_address_comes_from_a_trusted_proxy(self, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous": 1}
         settings.TRUSTED_PROXIES = frozenset({"10.0.0.1"})
         proxy, stranger = ApiClient(REMOTE_ADDR="10.0.0.1"), ApiClient(REMOTE_ADDR="192.0.2.9")
@@ -205,7 +205,7 @@ class TestAnswers:
             return client.read("/openapi.json", X_Forwarded_For=hops).status_code
 
         assert [status(proxy, "192.0.2.1"), status(proxy, "192.0.2.1"), status(proxy, "192.0.2.2")] == [200, 429, 200]
-        # Hops before the one that our proxy saw are the caller's own invention.
+        # The caller can forge all hops before the address that our proxy saw.
         assert [status(proxy, "1.1.1.1, 192.0.2.3"), status(proxy, "2.2.2.2, 192.0.2.3, 10.0.0.1")] == [200, 429]
         assert [status(stranger, "3.3.3.3"), status(stranger, "4.4.4.4")] == [200, 429]
 
@@ -219,7 +219,7 @@ class TestAnswers:
             ("[2001:db8::1]:443, 10.2.3.4:80", "2001:db8::1"), ("198.51.100.9 , 203.0.113.7 ", "203.0.113.7"),
             ("203.0.113.7:99999", "203.0.113.7"), ("203.0.113.7,fd00::5", "203.0.113.7"),
             ("203.0.113.7, [fd12:3456::1]:9", "203.0.113.7"), ("_hidden, 203.0.113.7", "203.0.113.7"),
-            # Spellings of RFC 4291 and RFC 5952, and addresses of public resolvers and root servers
+            # Address forms of RFC 4291 and RFC 5952, and addresses of public resolvers and root servers
             ("2001:4860:4860::8888, FD00::5", "2001:4860:4860::8888"), ("[2620:fe::fe]:65535", "2620:fe::fe"),
             ("2001:500:2::c, fd00:0000:0000:0000:0000:0000:0000:0005", "2001:500:2::c"),
             ("2606:4700:4700::1111, fd00:0:0:0:0:0:192.0.2.1", "2606:4700:4700::1111"),
@@ -229,13 +229,13 @@ class TestAnswers:
             ("[2a03:2880:f12f:83:face:b00c:0:25de]", "2a03:2880:f12f:83:face:b00c:0:25de"),
         ],
     )  # fmt: skip
-    def test_the_caller_behind_proxies_is_the_last_address_of_no_proxy(self, settings, monkeypatch, hops, caller):
+    def test_the_caller_is_the_last_forwarded_address_outside_of_the_proxies(self, settings, monkeypatch, hops, caller):
         monkeypatch.setenv("TRUSTED_PROXIES", "10.0.0.0/8, fd00::/8")
         settings.TRUSTED_PROXIES = ip_networks("TRUSTED_PROXIES")
         meta = {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": hops}
         assert client_address(SimpleNamespace(META=meta)) == caller
 
-    # RFC 4632 and RFC 4291, and networks that load balancers and meshes of cloud providers have
+    # RFC 4632 and RFC 4291, and typical networks of cloud load balancers and meshes
     @pytest.mark.parametrize(
         ("network", "inside", "outside"),
         [
@@ -250,18 +250,18 @@ class TestAnswers:
             ("64:ff9b::/96", "64:ff9b::10.1.2.3", "64:ff9c::1"),
         ],
     )  # fmt: skip
-    def test_a_listed_network_has_its_addresses_in_every_spelling(self, monkeypatch, network, inside, outside):
+    def test_a_trusted_network_contains_its_addresses_in_every_spelling(self, monkeypatch, network, inside, outside):
         monkeypatch.setenv("TRUSTED_PROXIES", network)
         assert (inside in ip_networks("TRUSTED_PROXIES"), outside in ip_networks("TRUSTED_PROXIES")) == (True, False)
 
-    def test_a_limit_counts_tries_that_failed_too(self, api, settings):
+    def test_failed_requests_count_toward_the_limit(self, api, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 2}
         assert [api.send("/applications", {}).status_code for _ in range(3)] == [400, 400, 429]
 
 
 @pytest.fixture
 def at(settings, monkeypatch):
-    """Count in the Redis at an address."""
+    """Use the Redis at an address for the counters."""
 
     def use(address):
         settings.REDIS_URL = address
@@ -274,7 +274,7 @@ def at(settings, monkeypatch):
 
 @pytest.mark.django_db
 class TestRedisThatIsAway:
-    def test_the_database_keeps_the_counters(self, at, settings, monkeypatch):
+    def test_counters_move_to_the_database_while_redis_is_away(self, at, settings, monkeypatch):
         at(f"redis://127.0.0.1:{free_port()}/0")
         settings.RATE_LIMITS = {"read": 10}
         crowd = [Worker() for _ in range(3)]
@@ -289,11 +289,11 @@ class TestRedisThatIsAway:
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL cannot be given a disk of its own here")
-def test_a_full_disk_answers_reads_and_refuses_writes(api, user):
+def test_reads_succeed_and_writes_are_503_on_a_full_disk(api, user):
     with connection.cursor() as cursor:
-        cursor.execute("PRAGMA max_page_count = 1")  # SQLite keeps the pages that there are
+        cursor.execute("PRAGMA max_page_count = 1")  # SQLite keeps its present size
         try:
-            # Until no row fits into any page; one insert of many rows that has no room stores none of them.
+            # Until no row fits into any page; an insert of many rows without room stores none of them.
             for length, rows in ((100, 500), (100, 1), (20, 1), (1, 1)):
                 with suppress(OperationalError):
                     for first in count(step=rows):

@@ -1,4 +1,4 @@
-"""What the apps read in the database for `/metrics`: their queues, how long they are, and how old."""
+"""The database readings for `/metrics`: the length and age of each queue."""
 
 from datetime import timedelta
 
@@ -17,7 +17,7 @@ from tests.ledger.conftest import seal_reports
 
 @pytest.fixture
 def read(committed, tmp_path):
-    """Take the readings of every app; the values by name."""
+    """Take the readings of every app; return the values by name."""
 
     def take():
         lines = [line for line in Scrape(tmp_path).text().decode().splitlines() if not line.startswith("#")]
@@ -76,7 +76,7 @@ class TestReadings:
         (tmp_path / "guard").write_text("damaged")
         assert read()["platform_ledger_may_sign"] == 0
 
-    def test_a_long_queue_is_counted_to_an_end(self, read, monkeypatch):
+    def test_the_count_of_a_long_queue_stops_at_the_maximum(self, read, monkeypatch):
         monkeypatch.setattr("config.ops.readings.COUNT_MAX", 3)
         user, now = UserFactory(), timezone.now()
         Event.objects.bulk_create(

@@ -1,4 +1,4 @@
-"""What an app owns it declares: no code names another app, or what belongs to one, in a string."""
+"""Apps declare what they own: no code contains the name of another app, or of its objects, in a string."""
 
 import ast
 import re
@@ -13,9 +13,9 @@ from tests.product import sources
 APPS = ("identity", "credit", "claims", "payments", "staging", "ledger")
 SHARED = ("api", "backoffice", "clients", "core", "ops", "webhooks")
 MAY = {
-    # `make run` starts the second service by the name of its WSGI module.
+    # `make run` starts the ledger by the name of its WSGI module.
     ("config/ops/supervisor.py", "ledger.wsgi"),
-    # Facts about a person's identity, as scorecards name them.
+    # Facts about an applicant's identity, as named in scorecards.
     ("credit/scoring/known_facts.py", "identity.name_match"),
     ("credit/scoring/known_facts.py", "identity.verified"),
     ("credit/scoring/known_facts.py", "identity.verified_days_ago"),
@@ -26,7 +26,7 @@ ASKED = registration.Declarations.__annotations__
 
 
 def strings_of(tree):
-    """Yield the strings of a module that are no docstrings."""
+    """Yield the strings of a module except for docstrings."""
     prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
@@ -34,7 +34,7 @@ def strings_of(tree):
 
 
 def named(folder, others):
-    """Return (file, string) for every string in a folder that names a module or model of other apps."""
+    """Return (file, string) for every string in a folder that names a module or model of another app."""
     pattern = re.compile(rf"({'|'.join(others)})\.[A-Za-z_.]+")
     modules = [one for one in sources().values() if one[0].startswith(f"{folder}/") and "/migrations/" not in one[0]]
     assert modules
@@ -56,7 +56,7 @@ def test_declared_objects_exist(what):
     assert registration.declared(what)
 
 
-def test_a_status_looks_the_same_in_every_app(monkeypatch):
+def test_a_status_has_the_same_color_in_every_app(monkeypatch):
     assert "chip-good" in html.chip("Approved")
     assert "chip-quiet" in html.chip("never heard of")
     declared = [*registration.declared("tones"), ("bad", ["approved"])]

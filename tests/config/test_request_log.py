@@ -1,4 +1,4 @@
-"""The log of requests: `GET /v1/requests`, what is in a line and what never is, and a log that costs no request."""
+"""The request log: `GET /v1/requests`, the content of a line, and that the log fails no request."""
 
 import json
 import logging
@@ -41,7 +41,7 @@ def line_of(user, **columns):
 
 
 class TestLine:
-    def test_a_line_has_route_credential_and_outcome(self, user):
+    def test_a_request_line_has_route_credential_and_status(self, user):
         issued = issue(user)
         answer = ApiClient(api_key=issued.key).read(f"{NOWHERE}?secret=geheim")
         (line,) = shown(client_of(user))
@@ -52,31 +52,31 @@ class TestLine:
         }  # fmt: skip
         assert line["duration_ms"] >= 0
 
-    def test_the_fields_that_failed_are_named_without_values_and_without_the_callers_names(self, api):
+    def test_failed_fields_are_listed_without_values_and_unknown_names(self, api):
         body = {"url": "", "event_types": ["geheim"]}
         assert_error(api.send("/webhooks/endpoints", body), 400, "E1001")
         assert_error(api.send("/webhooks/endpoints", {**body, "geheim": 1}), 400, "E1001")
         assert [line["failed_fields"] for line in shown(api)] == [[], ["url", "event_types"]]
 
-    def test_a_success_has_no_code(self, api):
+    def test_a_line_of_a_success_has_no_error_code(self, api):
         api.read("/applications")
         (line,) = shown(api)
         assert (line["status"], line["code"]) == (200, None)
 
     @pytest.mark.parametrize("headers", [{"accept": "application/problem+json, */*"}, {"ucp_agent": "x"}])
-    def test_an_error_has_its_code_in_whatever_form_it_is_told(self, api, headers):
+    def test_a_line_has_the_error_code_for_every_error_format(self, api, headers):
         path = "/ucp/catalog/lookup" if "ucp_agent" in headers else NOWHERE
         api.call("POST" if "ucp_agent" in headers else "GET", path, {}, **headers)
         (line,) = shown(api)
         assert line["code"] == {"accept": "E4002", "ucp_agent": "E1001"}[next(iter(headers))]
 
-    def test_an_answer_of_before_has_its_code_again(self, api, user, key):
+    def test_a_line_of_a_replayed_error_has_its_code(self, api, user, key):
         path = f"/applications/{ApplicationFactory(consumer=user).pk}/status"
         for _ in range(2):
             assert api.replace(path, {"status": "approved", "updated_by": "x"}, key=key).status_code == 400
         assert [line["code"] for line in shown(api, "?status=400")] == ["E3001", "E3001"]
 
-    def test_a_failure_of_ours_is_there(self, api, monkeypatch):
+    def test_an_internal_error_is_recorded_with_its_code(self, api, monkeypatch):
         def broken(*_arguments, **_options):
             raise RuntimeError
 
@@ -108,7 +108,7 @@ class TestList:
         line_of(user)
         assert shown(stranger_api) == []
 
-    def test_requests_on_behalf_of_a_customer_are_the_partners(self, user):
+    def test_requests_on_behalf_of_a_customer_are_listed_for_the_partner(self, user):
         user.groups.add(Group.objects.get(name="Partner"))
         partner = client_of(user)
         person = {"external_id": "c", "email": "jane@example.org", "name": "Jane"}
@@ -121,7 +121,7 @@ class TestList:
         assert [line["credential"].rpartition(" ")[2] for line in lines] == [f"act:{user.pk}"]
         assert not RequestLine.objects.filter(account_id=int(account)).exists()
 
-    def test_the_list_ends_after_a_number_of_lines(self, api, user, monkeypatch):
+    def test_the_list_of_requests_ends_at_its_maximum(self, api, user, monkeypatch):
         monkeypatch.setattr(request_log, "SHOWN_MAX", 2)
         monkeypatch.setattr(request_log, "GROUPED_MAX", 1)
         lines = [line_of(user) for _ in range(4)]
@@ -131,7 +131,7 @@ class TestList:
 
 
 class TestEnd:
-    def test_a_line_goes_after_seven_days(self, user, monkeypatch):
+    def test_a_request_line_is_deleted_after_seven_days(self, user, monkeypatch):
         old = timezone.now() - timedelta(days=7, minutes=1)
         monkeypatch.setattr(request_log, "time", SimpleNamespace(time=old.timestamp))
         client_of(user).read("/applications")
@@ -149,8 +149,8 @@ class TestEnd:
 MARK = "MaRkEr"
 
 
-def test_nothing_that_was_sent_is_in_it(user):
-    """Every operation, with marks wherever a caller can put one."""
+def test_no_value_sent_by_a_caller_is_in_the_request_log(user):
+    """Every operation, with marks in every place that a caller controls."""
     user.groups.add(*Group.objects.all())
     client, number = ApiClient(bearer=bearer_of(user)), 0
     for path, methods in json.loads(COMMITTED.read_text())["paths"].items():
@@ -178,7 +178,7 @@ class TestCost:
         assert RequestLine.objects.count() == 2
         assert [one.getMessage() for one in caplog.records] == ["3 request lines were dropped"]
 
-    def test_while_the_database_is_away_lines_wait(self, api, monkeypatch, caplog):
+    def test_request_lines_wait_while_the_database_is_away(self, api, monkeypatch, caplog):
         def away(_lines):
             raise OperationalError
 
@@ -191,7 +191,7 @@ class TestCost:
         assert RequestLine.objects.count() == 1
         assert caplog.records == []
 
-    def test_lines_that_cannot_be_written_are_dropped(self, api, monkeypatch, caplog):
+    def test_request_lines_that_cannot_be_written_are_dropped(self, api, monkeypatch, caplog):
         def refused(_lines):
             raise DataError
 
@@ -203,14 +203,14 @@ class TestCost:
         assert not RequestLine.objects.exists()
         assert [one.levelno for one in caplog.records] == [logging.WARNING] * 2
 
-    def test_more_than_a_batch_is_written(self, api, user, monkeypatch):
+    def test_request_lines_beyond_one_batch_are_written(self, api, user, monkeypatch):
         monkeypatch.setattr(request_log, "BATCH", 2)
         for _ in range(5):
             api.read("/applications")
         LOG.flush()
         assert RequestLine.objects.filter(account_id=user.pk).count() == 5
 
-    def test_a_thread_writes_them_soon(self, committed, monkeypatch):
+    def test_a_thread_writes_request_lines(self, committed, monkeypatch):
         written = threading.Event()
         monkeypatch.setattr(request_log, "FLUSH_SECONDS", 0.01)
         monkeypatch.setattr(request_log, "_write", lambda _lines: written.set())

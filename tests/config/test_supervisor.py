@@ -1,4 +1,4 @@
-"""`make run` starts a process that ended again, later each time, and leaves the others alone."""
+"""`make run` restarts an ended process, each time after a longer wait, and does not affect the others."""
 
 import pytest
 
@@ -12,7 +12,7 @@ ENDING = (["-c", "raise SystemExit(3)"], {})
 
 @pytest.fixture
 def running(monkeypatch):
-    """Run a process that stays and one that ends at once; end them after the test."""
+    """Run a process that stays and one that ends immediately; end both after the test."""
     monkeypatch.setattr(supervisor, "FIRST_WAIT", 0.1)
     monkeypatch.setattr(supervisor, "LONGEST_WAIT", 0.4)
     running = {name: start(*command) for name, command in COMMANDS.items()}
@@ -28,12 +28,12 @@ def ended(running):
 
 
 def restarted(restarts, running):
-    """Look until the process that ended is another one."""
+    """Poll until the ended process has been replaced."""
     before = running["ending"]
     wait_until(lambda: restarts.look() or running["ending"] is not before)
 
 
-def test_a_process_that_ended_is_started_again_later_each_time(running, capsys):
+def test_an_ended_process_is_restarted_after_longer_waits(running, capsys):
     steady, restarts = running["steady"], Restarts(running, COMMANDS)
     for _ in range(4):
         ended(running)
@@ -47,7 +47,7 @@ def test_a_process_that_ended_is_started_again_later_each_time(running, capsys):
     assert steady.poll() is None
 
 
-def test_a_process_that_ran_for_long_waits_shortly_again(running, capsys, monkeypatch):
+def test_a_process_that_ran_long_is_restarted_after_the_shortest_wait(running, capsys, monkeypatch):
     restarts = Restarts(running, COMMANDS)
     for _ in range(2):
         ended(running)
@@ -62,6 +62,6 @@ def test_a_process_that_ran_for_long_waits_shortly_again(running, capsys, monkey
 @pytest.mark.parametrize(("has_data", "name"), [(False, "127.0.0.1:9001"), (True, "127.0.0.1:8001")])
 def test_make_run_keeps_the_name_of_the_log_on_another_port(monkeypatch, tmp_path, has_data, name):
     monkeypatch.setattr(supervisor, "var_dir", lambda: tmp_path)
-    if has_data:  # of a version that always named the log by the default port
+    if has_data:  # by a version that always named the log by the default port
         (tmp_path / "platform.sqlite3").touch()
     assert [supervisor._origin_of_log("127.0.0.1", port) for port in (9001, 9005)] == [name, name]

@@ -1,4 +1,4 @@
-"""Stored secrets: none is in the clear, and one that no key opens is named in the log while everything else goes on."""
+"""Stored secrets are encrypted; a secret that no key decrypts is logged, and everything else works."""
 
 import json
 from io import StringIO
@@ -42,7 +42,7 @@ def _pk(record):
 
 
 def lose_the_key(record, column="secret"):
-    """Store a value that was encrypted with a key that nobody has; return the key."""
+    """Store a value encrypted with a lost key; return that key."""
     key = Fernet.generate_key()
     closed = Fernet(key).encrypt(b"lost").decode()
     with connection.cursor() as cursor:
@@ -55,7 +55,7 @@ def lose_the_key(record, column="secret"):
 
 @pytest.fixture
 def named(caplog):
-    """Return what the log has named so far: the kind and the id of each."""
+    """Return a function that returns the logged (kind, id) pairs."""
     sentence = "no key of FIELD_ENCRYPTION_KEYS opens "
 
     def read():
@@ -65,7 +65,7 @@ def named(caplog):
     return read
 
 
-def test_a_row_is_read_without_its_secret(user):
+def test_a_row_with_an_unreadable_secret_can_be_read(user):
     issue(user)
     lose_the_key(ApiKey.objects.get())
     key = ApiKey.objects.get()
@@ -77,7 +77,7 @@ def test_a_row_is_read_without_its_secret(user):
     assert isinstance(ApiKey.objects.values_list("secret", flat=True).get(), Sealed)
 
 
-def test_the_webhooks_of_others_are_delivered(receiver, make_endpoint, happen, work, stranger, named):  # noqa: F811
+def test_an_unreadable_secret_does_not_block_other_webhooks(receiver, make_endpoint, happen, work, stranger, named):  # noqa: F811
     broken = make_endpoint(receiver.url)
     make_endpoint(receiver.url, owner=stranger)
     lose_the_key(broken)
@@ -101,7 +101,7 @@ def test_held_events_are_delivered_under_a_rotated_secret(api, receiver, make_en
     assert work()["delivered"] == 2
 
 
-def test_a_lost_earlier_secret_does_not_stop_the_newer(api, receiver, make_endpoint, happen, work):  # noqa: F811
+def test_an_unreadable_previous_secret_does_not_block_the_new_secret(api, receiver, make_endpoint, happen, work):  # noqa: F811
     endpoint = make_endpoint(receiver.url)
     api.send(f"/webhooks/endpoints/{endpoint.pk}/rotate-secret", {})
     lose_the_key(endpoint, "previous_secret")
@@ -119,7 +119,7 @@ def test_a_key_works_without_its_signing_secret(user, stranger, named):
     assert named() == {("identity.ApiKey.secret", broken.record.pk)}
 
 
-def test_a_lost_bank_token_is_linked_again(api, user, named):
+def test_an_unreadable_bank_token_requires_a_new_link(api, user, named):
     exchange(api, user)
     item = BankItem.objects.get()
     lose_the_key(item, "access_token")
@@ -129,7 +129,7 @@ def test_a_lost_bank_token_is_linked_again(api, user, named):
     assert named() == {("identity.BankItem.access_token", str(item.pk))}
 
 
-def test_an_older_signing_key_signs(user):
+def test_an_older_key_signs_if_the_newest_is_unreadable(user):
     for _ in range(2):
         signing_keys.create_signing_key(now=timezone.now(), signs_from=timezone.now())
     newest = SigningKey.objects.first()
@@ -143,12 +143,12 @@ def test_an_older_signing_key_signs(user):
         signing_keys.key_ring.forget()
 
 
-def test_a_payment_that_cannot_be_sent_ends_without_a_charge(api, user):
+def test_a_payment_with_an_unreadable_token_fails_without_a_charge(api, user):
     answer = api.send("/payments/process", {
         "amount_cents": 100, "payment_method_id": "pm_sandbox_timeout", "user_id": user.pk,
     })  # fmt: skip
     assert answer.status_code == 502, answer.content
-    SandboxCharge.objects.all().delete()  # it never arrived
+    SandboxCharge.objects.all().delete()  # the charge never arrived
     payment = Payment.objects.get()
     lose_the_key(payment, "method_token")
     Payment.objects.update(due_at=timezone.now())
@@ -158,12 +158,12 @@ def test_a_payment_that_cannot_be_sent_ends_without_a_charge(api, user):
     assert not SandboxCharge.objects.exists()
 
 
-def test_prune_goes_on(user):
+def test_prune_succeeds_with_an_unreadable_secret(user):
     lose_the_key(issue(user).record)
     call_command("prune", stdout=StringIO())
 
 
-def test_rotation_finishes_and_reports(user, stranger, settings):
+def test_rotation_finishes_and_reports_unreadable_values(user, stranger, settings):
     lost, kept = issue(user), issue(stranger)
     key = lose_the_key(lost.record)
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
@@ -187,7 +187,7 @@ def test_rotation_finishes_and_reports(user, stranger, settings):
     assert ApiKey.objects.get(pk=lost.record.pk).secret == "lost"
 
 
-def test_the_back_office_shows_it(make_endpoint):  # noqa: F811
+def test_the_back_office_shows_an_unreadable_secret(make_endpoint):  # noqa: F811
     endpoint = make_endpoint()
     lose_the_key(endpoint)
     backoffice = backoffice_client(staff_of("Operations"))

@@ -1,4 +1,4 @@
-"""What is kept in VAR_DIR is its owner's alone."""
+"""Files in VAR_DIR are readable only by their owner."""
 
 import os
 from types import SimpleNamespace
@@ -9,7 +9,7 @@ from config import env as environment
 from config.ops import request_counts
 
 
-def test_our_own_folder_is_closed_also_when_it_is_there(tmp_path, monkeypatch):
+def test_an_existing_default_var_dir_becomes_private(tmp_path, monkeypatch):
     ours = tmp_path / "var"
     ours.mkdir()
     ours.chmod(0o755)
@@ -18,7 +18,7 @@ def test_our_own_folder_is_closed_also_when_it_is_there(tmp_path, monkeypatch):
     assert ours.stat().st_mode & 0o777 == 0o700
 
 
-def test_the_counts_of_requests_make_the_folder_for_their_owner_alone(tmp_path, monkeypatch):
+def test_request_counters_create_a_private_var_dir(tmp_path, monkeypatch):
     monkeypatch.setenv("VAR_DIR", str(tmp_path / "var"))
     monkeypatch.setenv(request_counts.FOLDER_VARIABLE, "")
     request_counts.open_folder()
@@ -37,7 +37,7 @@ def test_a_process_that_starts_on_a_full_disk_counts_no_requests(tmp_path, monke
 
 
 @pytest.mark.parametrize("mode", [0o444, 0o600])
-def test_folder_permissions_are_only_ever_reduced(tmp_path, mode):
+def test_permissions_are_only_reduced(tmp_path, mode):
     file = tmp_path / "file"
     file.touch()
     file.chmod(mode)
