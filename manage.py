@@ -14,13 +14,12 @@ def main() -> None:
     try:
         execute_from_command_line(sys.argv)
     except ImproperlyConfigured as error:
-        # A message for the operator who sets the environment, and the exit status that means that a restart does not
-        # help.
+        # The operator gets the message. The status EX_CONFIG means that a restart can't fix the error.
         sys.stderr.write(f"{error}\n")
         sys.exit(os.EX_CONFIG)
     except OperationalError as error:
         if any(connection.connection for connection in connections.all(initialized_only=True)):
-            raise  # it responded, so the traceback has the request
+            raise  # the database had responded, so the traceback has the failing statement
         sys.stderr.write(f"The database does not answer: {str(error).partition(chr(10))[0]}\n")
         sys.exit(os.EX_UNAVAILABLE)
 

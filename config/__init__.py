@@ -1,5 +1,5 @@
-"""The project: settings, URL roots, and the shared code that every app uses.
+"""Settings, URL roots, and the code that every app shares.
 
-`settings`, `urls`, `wsgi` and `gunicorn` put the apps together. The folders are shared code: they depend on no app, and
-every app depends on them. An app declares its parts on its AppConfig (`core/registration.py`).
+`settings`, `urls`, `wsgi` and `gunicorn` combine the apps. The folders are shared code: they import no app, and every
+app imports them. An app declares its parts on its AppConfig (`core/registration.py`).
 """

@@ -1,7 +1,7 @@
-"""Start-up check: every endpoint declares its access. `manage.py check` runs it, and so does every server at its start.
+"""Start-up check: every endpoint declares its access. `manage.py check` and every server's start run it.
 
-E001: a method without a declaration, which would answer every caller. E002: an access word that no credential can have.
-E003: a rate limit that the settings do not name. E004: an operation of the sandbox in production.
+E001: a method without a declaration, which every caller could use. E002: an unknown scope or access constant. E003: a
+rate limit that is not in RATE_LIMITS. E004: a sandbox operation in production.
 """
 
 from collections.abc import Iterator

@@ -17,12 +17,12 @@ from django.core.exceptions import ImproperlyConfigured
 _TRUE = {"1", "true", "yes", "on"}
 _FALSE = {"0", "false", "no", "off"}
 _DEFAULT_VAR_DIR = Path(__file__).resolve().parent.parent / "var"
-# Seconds are the largest unit that variables have, and PostgreSQL takes no longer timeout.
+# PostgreSQL's longest timeout in seconds, the largest unit of a variable.
 INTEGER_MAX = 2_147_483
 SECRET_KEY_MINIMUM_LENGTH = 50  # required by Django's deployment check
 
 
-_read: set[str] = set()  # every setting that this process has asked for
+_read: set[str] = set()  # every setting that this process has read
 _SPELLING_LENGTH_MIN = 8  # shorter names, such as HOME and HOST, are similar by chance
 
 
@@ -32,7 +32,7 @@ def text(name: str, default: str = "") -> str:
 
 
 def misspelt() -> list[str]:
-    """Return a sentence for each variable of the environment that is within two edits of a setting, and is none."""
+    """Return a message for the first unknown variable whose name is within two edits of a setting's name."""
     return [
         f"{name} is not a setting. Did you mean {near}?"
         for name in sorted(os.environ.keys() - _read)
@@ -43,7 +43,7 @@ def misspelt() -> list[str]:
 
 
 def _is_near(name: str, other: str) -> bool:
-    """Return whether two edits or fewer (Levenshtein) lead from one name to the other."""
+    """Return whether the Levenshtein distance of two names is at most 2."""
     if abs(len(name) - len(other)) > 2:
         return False
     above = list(range(len(other) + 1))
@@ -60,8 +60,10 @@ def var_dir() -> Path:
 
 
 def make_var_dir(folder: Path) -> None:
-    """Create VAR_DIR with access only for its owner. An existing folder's mode is unchanged, unless it is the default
-    folder."""
+    """Create VAR_DIR with access only for its owner.
+
+    The mode of an existing folder is changed only if it is the default folder.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if folder == _DEFAULT_VAR_DIR:
         close_to_others(folder)
@@ -76,7 +78,7 @@ def close_to_others(path: Path) -> None:
 
 
 def keep_once(path: Path, content: str) -> None:
-    """Write a file that only its owner can read, unless it exists: if two processes start together, one wins."""
+    """Write a file with access only for its owner, unless it exists; if two processes run, the first wins."""
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     draft.touch(mode=0o600)
     draft.write_text(content)
@@ -118,7 +120,7 @@ def flag(name: str, *, default: bool = False) -> bool:
 
 
 def file(name: str, expected: str) -> str:
-    """Read the path of a file that is there; empty when unset."""
+    """Return the path of an existing file; an empty string if unset."""
     path = text(name)
     if path and not Path(path).is_file():
         raise ImproperlyConfigured(f"{name}={path!r} must be a file: set it to {expected}.")
@@ -126,7 +128,7 @@ def file(name: str, expected: str) -> str:
 
 
 def folder(name: str) -> str:
-    """Read the path of a folder that is there; empty when unset."""
+    """Return the path of an existing folder; an empty string if unset."""
     path = text(name)
     if path and not Path(path).is_dir():
         raise ImproperlyConfigured(f"{name}={path!r} must be a folder.")
@@ -169,7 +171,7 @@ def _split(value: str, schemes: Collection[str]) -> SplitResult | None:
 
 
 def secret_address(name: str, example: str, schemes: Collection[str]) -> str:
-    """Return an address with any path, or the empty text when unset. It is not repeated: it may hold a password."""
+    """Return an address with any path, or "" if unset. Errors do not quote it, because it may contain a password."""
     value = text(name)
     if value and _split(value, schemes) is None:
         raise ImproperlyConfigured(f"{name} is not an address such as {example}.")
@@ -195,7 +197,7 @@ class Networks:
 
 
 def ip_networks(name: str) -> Networks:
-    """Return the members of a comma-separated variable: IP addresses, and networks such as 10.0.0.0/8."""
+    """Return the IP addresses and networks (such as 10.0.0.0/8) of a comma-separated variable."""
     networks = []
     for member in listing(name):
         try:
@@ -209,7 +211,7 @@ def ip_networks(name: str) -> Networks:
 
 
 def check(name: str, values: Iterable[str], pattern: str, expected: str) -> None:
-    """Raise ImproperlyConfigured unless each value fits a regular expression. None is repeated: it may be a secret."""
+    """Raise ImproperlyConfigured unless each value matches a pattern. The error omits values: they may be secret."""
     if not all(re.fullmatch(pattern, value) for value in values):
         raise ImproperlyConfigured(f"{name} must be {expected}.")
 
@@ -221,7 +223,7 @@ def require(names: Iterable[str], *, because: str) -> None:
             raise ImproperlyConfigured(f"{name} is missing: {because} needs it.")
 
 
-# A sandbox must not have these: they would reach real money, banks, and identities.
+# A sandbox must not have these vendors, which handle real money, banks, and identities.
 _CHOSEN_PROVIDERS = ("CARD_PROCESSOR", "CUSTODY", "OPEN_BANKING", "REPORTS")
 _PROVIDER_CREDENTIALS = (
     "STRIPE_SECRET_KEY",
@@ -236,7 +238,7 @@ _PROVIDER_CREDENTIALS = (
 
 
 def refuse_providers() -> None:
-    """Raise ImproperlyConfigured where a provider outside is chosen, or one of its credentials set."""
+    """Raise ImproperlyConfigured if an external vendor is selected, or if one of a vendor's credentials is set."""
     named = [name for name in _CHOSEN_PROVIDERS if text(name, "sandbox") != "sandbox"]
     named += [name for name in _PROVIDER_CREDENTIALS if text(name)]
     if named:
@@ -245,10 +247,12 @@ def refuse_providers() -> None:
 
 
 def application_secrets(var_dir: Path, *, production: bool, service: str) -> tuple[str, list[str]]:
-    """Return (SECRET_KEY, FIELD_ENCRYPTION_KEYS). Production reads both from the environment, and rejects weak ones.
-    Development creates them once, in `development-secrets.json` in `var_dir`, readable only by its owner.
+    """Return (SECRET_KEY, FIELD_ENCRYPTION_KEYS).
 
-    The ledger has neither sessions nor encrypted columns. In production it needs no key of the platform's.
+    Production reads both from the environment, and rejects weak values. Development creates them once, in
+    `development-secrets.json` in `var_dir`, readable only by its owner.
+
+    The ledger has neither sessions nor encrypted columns. In production it needs neither of the platform's keys.
     """
     secret_key, field_keys = text("SECRET_KEY"), listing("FIELD_ENCRYPTION_KEYS")
     if production and service == "ledger" and not secret_key:

@@ -1,4 +1,4 @@
-"""How gunicorn serves both services behind a buffering proxy; options on its command line win over these."""
+"""gunicorn's settings for both services behind a buffering proxy; command-line options override them."""
 
 import os
 import select
@@ -15,13 +15,13 @@ from config.ops.request_counts import FOLDER_VARIABLE, close_folder, open_folder
 class Worker(ThreadWorker):  # type: ignore[misc]
     """gunicorn's `gthread`, without lost connections when it stops.
 
-    gunicorn's own worker keeps listening until its last response is sent, and accepts no connection meanwhile. The
-    kernel then resets the connections in its queue. This one accepts them, then stops listening, so that later ones are
-    rejected immediately and reach another server.
+    gunicorn's own worker listens until its last response is sent, but accepts no new connection. The kernel then resets
+    the connections in its queue. This worker accepts the queued connections, then stops listening. Later connections
+    are rejected immediately, so that they reach another server.
 
-    A response that is sent before its request's body was read closes the connection and announces it. gunicorn's own
-    worker announces `keep-alive`. It reads 64 KiB of the rest, and then closes the connection to a client that has sent
-    its next request.
+    If a response is sent before the request's body was read, this worker sends `Connection: close` and closes the
+    connection. gunicorn's own worker sends `keep-alive`, reads 64 KiB of the rest, and then closes the connection,
+    although the client may have sent its next request.
     """
 
     def load_wsgi(self) -> None:
@@ -53,27 +53,28 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
 
 def _is_unread(body: Any) -> bool:
-    """Return whether a body, with a length or in chunks, was not read to its end."""
+    """Return whether a part of the body, with a length or in chunks, is unread."""
     return bool(getattr(body.reader, "length", 0) or getattr(body.reader, "parser", None))
 
 
 worker_class = Worker
 workers, threads = 2, 8
 timeout, graceful_timeout = 60, 30
-keepalive = 75  # longer than the proxy's, so that the server never hangs up first
-max_requests, max_requests_jitter = 50_000, 10_000  # keeps memory level
-control_socket_disable = True  # two services on one machine would share its path
-limit_request_line, limit_request_field_size = 8190, 16380  # longer ones get an answer in HTML
-http_parser = "python"  # the one in C takes folded fields and bare line feeds, which a proxy may read otherwise
+keepalive = 75  # longer than the proxy's, so that the proxy closes idle connections
+max_requests, max_requests_jitter = 50_000, 10_000  # limits the growth of memory
+control_socket_disable = True  # two services on one machine would use the same path
+limit_request_line, limit_request_field_size = 8190, 16380  # for longer ones, gunicorn responds in HTML
+http_parser = "python"  # the C parser accepts folded fields and bare line feeds, which a proxy may parse differently
 forwarded_allow_ips = os.environ.get("TRUSTED_PROXIES", "").replace(" ", "")
-forwarder_headers = ""  # no header names the path where the service is mounted
-accesslog = None  # the application writes it, without paths and addresses
-errorlog, loglevel = "-", "error"  # warnings would quote callers
+forwarder_headers = ""  # no header sets the path where the service is mounted
+accesslog = None  # the application logs requests, without paths and IP addresses
+errorlog, loglevel = "-", "error"  # warnings would quote callers' data
 
 
 def on_starting(server: Any) -> None:
-    """End with status 78 where the service must not start. The check runs in a child: the master would never load the
-    program again.
+    """Exit with status 78 if the service must not start.
+
+    The check runs in a child process: if the master imported the program, a reload would not load it again.
     """
     service = "ledger" if server.app.app_uri.startswith("ledger") else "platform"
     command = [sys.executable, str(Path(__file__).parent.parent / "manage.py"), "doctor", "--at-start", "--json"]

@@ -1,9 +1,9 @@
 """Django settings of both services, read from the environment once.
 
-`ENVIRONMENT` chooses: `development` needs no variable, and stores its state in `VAR_DIR`. `production` reads every
-secret from the environment, and does not start if one is missing or weak. `sandbox` is production's profile for people
-who try the API, with the built-in vendors and `/v1/sandbox/…`. docs/operate/settings.md lists each variable with its
-default.
+`ENVIRONMENT` selects the profile. `development` needs no variable, and stores its state in `VAR_DIR`. `production`
+reads every secret from the environment, and does not start if one is missing or weak. `sandbox` is production's profile
+for a trial of the API, with the built-in vendors and `/v1/sandbox/…`. docs/operate/settings.md lists each variable with
+its default.
 """
 
 import warnings
@@ -24,9 +24,9 @@ from payments.chain import environment as chain_environment
 VAR_DIR = environment.var_dir()
 
 ENVIRONMENT = environment.choice("ENVIRONMENT", "development", ("development", "sandbox", "production"))
-PRODUCTION = ENVIRONMENT != "development"  # its profile: settings that protect users
+PRODUCTION = ENVIRONMENT != "development"  # production's profile, which a sandbox also has
 SANDBOX = ENVIRONMENT == "sandbox"
-# Which of the two services this process is; ledger/wsgi.py sets "ledger".
+# The service of this process; ledger/wsgi.py sets "ledger".
 SERVICE = environment.choice("SERVICE", "platform", ("platform", "ledger"))
 
 if PRODUCTION and environment.text("FAULT_POINT"):
@@ -34,7 +34,7 @@ if PRODUCTION and environment.text("FAULT_POINT"):
 
 SECRET_KEY, FIELD_ENCRYPTION_KEYS = environment.application_secrets(VAR_DIR, production=PRODUCTION, service=SERVICE)
 
-# Off in both profiles: an error page with settings and local variables is a leak. Errors are JSON.
+# Off in all environments: Django's error page would expose settings and local variables. Errors are JSON.
 DEBUG = False
 
 # --- Addresses -------------------------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ ALLOWED_HOSTS = environment.listing("ALLOWED_HOSTS") or (
 )
 if PRODUCTION and not ALLOWED_HOSTS:
     raise ImproperlyConfigured("ALLOWED_HOSTS is missing: set it to the host names served, joined by commas.")
-# Addresses of the proxies whose X-Forwarded-Proto is believed.
+# Addresses of the proxies whose X-Forwarded-Proto is trusted.
 TRUSTED_PROXIES = environment.ip_networks("TRUSTED_PROXIES")
 ROOT_URLCONF = "ledger.urls" if SERVICE == "ledger" else "config.urls"
 WSGI_APPLICATION = "ledger.wsgi.application" if SERVICE == "ledger" else "config.wsgi.application"
@@ -59,26 +59,26 @@ APPEND_SLASH = False
 REVIEW_POLICY = environment.choice(
     "REVIEW_POLICY", "four_eyes" if PRODUCTION else "open", ("open", "reviewed", "four_eyes")
 )
-# The account that owns a provider id: the first account to use it, or only an account that staff granted it to.
+# The owner of a provider id: the first account that uses it ("open"), or an account to which staff granted it.
 PROVIDERS = environment.choice("PROVIDERS", "granted" if PRODUCTION else "open", ("open", "granted"))
 # The effect of scores: none, a proposal to the reviewer, or a decision.
 DECISIONING = environment.choice("DECISIONING", "assist", ("off", "assist", "automatic"))
 REQUIRE_LISTED_OFFERS = environment.flag("REQUIRE_LISTED_OFFERS")
 DOCUMENT_STORAGE = environment.text("DOCUMENT_STORAGE", str(VAR_DIR.absolute() / "documents"))
-# The address of clamd, which scans uploads; unset: uploads are not scanned.
+# The address of clamd, which scans uploads. If unset, uploads are not scanned.
 DOCUMENT_SCANNER = documents_environment.scanner_address("DOCUMENT_SCANNER")
-# Notices to applicants: their delivery, the agency that they name, and replacements of their texts.
+# Notices to applicants: their delivery channels, the agency that they name, and replacements for their texts.
 NOTICE_CHANNELS = environment.listing("NOTICE_CHANNELS") or ["portal", "post", "provider"]
 environment.check("NOTICE_CHANNELS", NOTICE_CHANNELS, "portal|email|post|provider", "portal, email, post, provider")
 # A code of `credit/core/agencies.py`, or the agency's name and address. A lender's own agency comes first.
 NOTICE_AGENCY = environment.text("NOTICE_AGENCY", "ftc")
 NOTICE_TEMPLATES = environment.folder("NOTICE_TEMPLATES")
-# Marks a trial. Only with it, production starts with simulated vendors, and production or a sandbox on SQLite.
+# Marks a trial. Production needs it to start with simulated vendors; production and a sandbox need it on SQLite.
 ALLOW_SANDBOX = environment.flag("ALLOW_SANDBOX")
 PROVIDER_NAME = environment.text("PROVIDER_NAME", "Credit Platform")
 PROVIDER_ID = environment.text("PROVIDER_ID", "credit-platform")
 ANCHOR_DECISIONS = environment.flag("ANCHOR_DECISIONS", default=not PRODUCTION)
-# In development, both services of a machine share a default.
+# In development, both services on a machine share this default.
 LEDGER_CLIENT_KEY = environment.text("LEDGER_CLIENT_KEY") or (
     "" if PRODUCTION else sha256(f"LEDGER_CLIENT_KEY {SECRET_KEY}".encode()).hexdigest()
 )
@@ -96,17 +96,17 @@ LEDGER_SIGNING_KEY = environment.text("LEDGER_SIGNING_KEY")
 LEDGER_GUARD_FILE = Path(environment.text("LEDGER_GUARD_FILE", str(VAR_DIR / "ledger-guard.json")))
 LEDGER_API_KEYS = frozenset(digest.lower() for digest in environment.listing("LEDGER_API_KEYS"))
 environment.check("LEDGER_API_KEYS", LEDGER_API_KEYS, "[0-9a-f]{64}", "SHA-256 digests of keys, 64 hex digits each")
-# The addresses of the previous log and the next log, if one of them had to be ended.
+# The addresses of the previous and the next log, if a log had to be closed and replaced.
 LEDGER_PREVIOUS_URL = environment.text("LEDGER_PREVIOUS_URL") and environment.base_address("LEDGER_PREVIOUS_URL", "")
 LEDGER_NEXT_URL = environment.text("LEDGER_NEXT_URL") and environment.base_address("LEDGER_NEXT_URL", "")
-# The witnesses of this log, and the size of a quorum: a file in C2SP's tlog-policy format.
+# A file in C2SP's tlog-policy format with this log's witnesses and the size of their quorum.
 WITNESS_POLICY = environment.text("WITNESS_POLICY")
 
-# Allows webhooks to any address and port: for a receiver on the same machine, in development.
+# Allows webhooks to any address and port, for a receiver on the same machine in development.
 WEBHOOK_ALLOW_PRIVATE = environment.flag("WEBHOOK_ALLOW_PRIVATE")
 if PRODUCTION and WEBHOOK_ALLOW_PRIVATE:
     raise ImproperlyConfigured("WEBHOOK_ALLOW_PRIVATE allows strangers to reach the internal network: unset it.")
-# How long the items of a dead worker remain reserved.
+# Seconds for which the deliveries of a dead worker remain reserved.
 WEBHOOK_LEASE_SECONDS = environment.integer("WEBHOOK_LEASE_SECONDS", 60, minimum=1)
 
 METRICS = environment.flag("METRICS", default=True)
@@ -127,7 +127,7 @@ STRIPE_WEBHOOK_SECRET = environment.text("STRIPE_WEBHOOK_SECRET")
 if CARD_PROCESSOR == "stripe":
     environment.require(("STRIPE_SECRET_KEY", "STRIPE_WEBHOOK_SECRET"), because="CARD_PROCESSOR=stripe")
 PAYMENT_METHODS = environment.choice("PAYMENT_METHODS", "documented", ("documented", "persistent"))
-# How long a request may work on a payment before another takes it over; longer than the processor's deadline.
+# Seconds after which another request may process a payment; longer than the card processor's deadline.
 PAYMENT_LEASE_SECONDS = environment.integer("PAYMENT_LEASE_SECONDS", 90, minimum=1)
 
 # --- Wallets and the settlement chain ----------------------------------------------------------------------------
@@ -135,14 +135,14 @@ PAYMENT_LEASE_SECONDS = environment.integer("PAYMENT_LEASE_SECONDS", 90, minimum
 CUSTODY = environment.choice("CUSTODY", "sandbox", ("sandbox", "circle"))
 CIRCLE_BASE_URL = environment.base_address("CIRCLE_BASE_URL", "https://api.circle.com", https_only=PRODUCTION)
 CIRCLE_API_KEY = environment.text("CIRCLE_API_KEY")
-# Circle requires the encrypted entity secret in every request that creates a wallet. Wallets are created in the wallet
-# set; if unset, in one of our own.
+# Circle requires the encrypted entity secret in every request that creates a wallet. Wallets are created in
+# CIRCLE_WALLET_SET_ID; if it is unset, in a wallet set that the platform creates.
 CIRCLE_ENTITY_SECRET = environment.text("CIRCLE_ENTITY_SECRET")
 environment.check("CIRCLE_ENTITY_SECRET", [CIRCLE_ENTITY_SECRET], "([0-9a-fA-F]{64})?", "64 hex digits")
 CIRCLE_WALLET_SET_ID = environment.text("CIRCLE_WALLET_SET_ID")
 if CUSTODY == "circle":
     environment.require(("CIRCLE_API_KEY",), because="CUSTODY=circle")
-# Unset: crypto payments are simulated and marked as such.
+# If unset, crypto payments are simulated and marked as simulated.
 SETTLEMENT_RPC_URL = environment.secret_address("SETTLEMENT_RPC_URL", "https://node.example/key", ("http", "https"))
 SETTLEMENT_NETWORK = chain_environment.network("SETTLEMENT_NETWORK", "base")
 SETTLEMENT_TOKEN_ADDRESS = chain_environment.contract_address("SETTLEMENT_TOKEN_ADDRESS")
@@ -150,10 +150,10 @@ SETTLEMENT_CONFIRMATIONS = environment.integer("SETTLEMENT_CONFIRMATIONS", 12, m
 if SETTLEMENT_RPC_URL:
     environment.require(("SETTLEMENT_TOKEN_ADDRESS",), because="SETTLEMENT_RPC_URL")
 
-# Reports of vendors: an adapter of the installation, or the sandbox's vendor.
+# Vendors' reports: the installation's own adapter, or the sandbox's vendor.
 REPORTS = environment.adapter("REPORTS", "off" if PRODUCTION else "sandbox", ("off", "sandbox"))
 OPEN_BANKING = environment.adapter("OPEN_BANKING", "sandbox", ("sandbox", "plaid"))
-environment.check("OPEN_BANKING", [OPEN_BANKING], ".{1,32}", "at most 32 characters")  # of the vendor's column
+environment.check("OPEN_BANKING", [OPEN_BANKING], ".{1,32}", "at most 32 characters")  # its column's length
 if OPEN_BANKING == "plaid":
     environment.require(("PLAID_BASE_URL", "PLAID_CLIENT_ID", "PLAID_SECRET"), because="OPEN_BANKING=plaid")
 PLAID_BASE_URL = environment.base_address("PLAID_BASE_URL", "https://sandbox.plaid.com", https_only=PRODUCTION)
@@ -167,7 +167,7 @@ environment.check("PLAID_COUNTRY_CODES", PLAID_COUNTRY_CODES, "[A-Z]{2}", "codes
 
 INSTALLED_APPS = [
     "config.backoffice.apps.BackOfficeConfig",  # before the admin, whose templates it replaces
-    # Service B has no back office, so it doesn't need what every app's `admin.py` imports.
+    # Service B has no back office, so it does not import every app's `admin.py`.
     "config.backoffice.apps.BackOfficeAdminConfig"
     if SERVICE == "platform"
     else "django.contrib.admin.apps.SimpleAdminConfig",
@@ -194,7 +194,7 @@ INSTALLED_APPS = [
     "ledger",
 ]
 if SERVICE == "platform":
-    # After identity, whose templates replace theirs. Service B has no accounts.
+    # After identity, whose templates override allauth's. Service B has no accounts.
     INSTALLED_APPS += ["allauth", "allauth.account", "allauth.mfa", "allauth.usersessions"]
 
 MIDDLEWARE = [
@@ -238,7 +238,7 @@ TEMPLATES = [
 
 # --- Database ----------------------------------------------------------------------------------------------------
 
-# Zero means no limit, which is right for commands and migrations; config/wsgi.py sets one for requests.
+# Zero means no limit, for commands and migrations; config/wsgi.py sets a limit for requests.
 STATEMENT_TIMEOUT_SECONDS = environment.integer("STATEMENT_TIMEOUT_SECONDS", 0)
 _database_url = environment.text("DATABASE_URL")
 if PRODUCTION and not _database_url:
@@ -257,7 +257,7 @@ if REDIS_URL:
         "default": {
             "BACKEND": "django.core.cache.backends.redis.RedisCache",
             "LOCATION": REDIS_URL,
-            # Redis that hangs must not hang requests.
+            # If Redis hangs, requests must not hang.
             "OPTIONS": {"socket_connect_timeout": 1, "socket_timeout": 1},
         }
     }
@@ -273,12 +273,12 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
     {"NAME": "identity.access.passwords.OwnNameValidator"},
 ]
-# The prefix of API keys: production rejects a sandbox key.
+# The prefix of API keys, by which production rejects sandbox keys.
 API_KEY_PREFIXES = {"development": "ck_test_", "sandbox": "ck_test_", "production": "ck_live_"}
 API_KEY_PREFIX = API_KEY_PREFIXES[ENVIRONMENT]
 LOGIN_URL = "/account/login"
 LOGIN_REDIRECT_URL = "/account/"
-# The people who can sign up: all, only invited ones, or none.
+# Who can sign up: all people, only invited people, or none.
 SIGN_UP = environment.choice("SIGN_UP", "invited" if PRODUCTION else "open", ("open", "invited", "closed"))
 ACCOUNT_ADAPTER = "identity.accounts.adapter.AccountAdapter"
 ACCOUNT_FORMS = {
@@ -294,9 +294,9 @@ ACCOUNT_CHANGE_EMAIL = True
 ACCOUNT_EMAIL_NOTIFICATIONS = True
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_LOGOUT_REDIRECT_URL = "/account/login"
-ACCOUNT_PASSWORD_MIN_LENGTH = None  # the validators above say it
+ACCOUNT_PASSWORD_MIN_LENGTH = None  # the validators above check it
 ACCOUNT_SESSION_REMEMBER = True
-ACCOUNT_RATE_LIMITS = False  # ours count: RATE_LIMITS
+ACCOUNT_RATE_LIMITS = False  # replaced by RATE_LIMITS
 PASSWORD_RESET_TIMEOUT = 3600
 MFA_ADAPTER = "identity.accounts.adapter.SecondFactorAdapter"
 MFA_FORMS = {
@@ -305,12 +305,13 @@ MFA_FORMS = {
     "activate_totp": "identity.accounts.forms.AddAppForm",
     "add_webauthn": "identity.accounts.forms.AddPasskeyForm",
 }
-MFA_SUPPORTED_TYPES = ["totp", "webauthn"]  # recovery codes are ours: allauth stores their seed
+MFA_SUPPORTED_TYPES = ["totp", "webauthn"]  # without allauth's recovery codes, because it stores their seed
 MFA_TOTP_ISSUER = PROVIDER_NAME
-MFA_TOTP_TOLERANCE = 1  # steps of thirty seconds, before and after
-# no one logs in before an address is confirmed; without this no address could be changed
+MFA_TOTP_TOLERANCE = 1  # accepted steps of 30 s before and after the current one
+# users log in only after they confirmed an address; without this setting, they couldn't change the address
 MFA_ALLOW_UNVERIFIED_EMAIL = True
-# The issuer and the groups of staff log-ins, whether staff also have passwords, and the account that always has one.
+# The issuer and the groups of staff log-ins, whether staff also have passwords, and the account that always has a
+# password.
 STAFF_OIDC = staff_environment.issuer_at("STAFF_OIDC", https_only=PRODUCTION)
 STAFF_OIDC_GROUPS = staff_environment.mapped_groups("STAFF_OIDC_GROUPS")
 STAFF_PASSWORDS = environment.flag("STAFF_PASSWORDS", default=STAFF_OIDC is None)
@@ -320,13 +321,13 @@ staff_environment.check(STAFF_OIDC, STAFF_OIDC_GROUPS, passwords=STAFF_PASSWORDS
 BACKOFFICE_SECOND_FACTOR = environment.flag("BACKOFFICE_SECOND_FACTOR", default=PRODUCTION or STAFF_OIDC is not None)
 SESSION_SERIALIZER = "config.core.log_in.SealedSessions"
 SESSION_COOKIE_AGE = 1800
-SESSION_SAVE_EVERY_REQUEST = True  # thirty minutes without a click, not thirty minutes after the log-in
+SESSION_SAVE_EVERY_REQUEST = True  # a session ends 30 minutes after the last request, not after the log-in
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_HTTPONLY = True
 
 # --- Mail --------------------------------------------------------------------------------------------------------
 
-# Without an address production sends no mail; `doctor` reports it.
+# If EMAIL_URL is unset, production sends no mail, and `doctor` reports it.
 EMAIL_BACKEND, EMAIL_OPTIONS = mail_environment.email_backend("EMAIL_URL", default="" if PRODUCTION else "console:")
 DEFAULT_FROM_EMAIL = environment.text("EMAIL_FROM", f"no-reply@{urlsplit(APP_URL).hostname}")
 
@@ -357,8 +358,7 @@ OAUTH2_PROVIDER = {
 
 # --- Transport ---------------------------------------------------------------------------------------------------
 
-# Service B has no back office, so it needs none of the parts for pages.
-# These checks require middleware that PAGE_MIDDLEWARE has, if the service has pages.
+# These checks require middleware in MIDDLEWARE. Service A has it in PAGE_MIDDLEWARE; service B has no back office.
 SILENCED_SYSTEM_CHECKS = ["admin.E408", "admin.E409", "admin.E410", "security.W002", "security.W003"]
 if PRODUCTION:
     SESSION_COOKIE_SECURE = True
@@ -388,7 +388,7 @@ _BY_MANIFEST = "whitenoise.storage.CompressedManifestStaticFilesStorage"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": _BY_MANIFEST if PRODUCTION else "django.contrib.staticfiles.storage.StaticFilesStorage"},
-    # Uploads, encrypted: see credit/documents/storage.py.
+    # Encrypted uploads: see credit/documents/storage.py.
     "documents": documents_environment.document_storage("DOCUMENT_STORAGE", DOCUMENT_STORAGE),
 }
 
@@ -396,10 +396,10 @@ STORAGES = {
 
 STATIC_URL = "/static/"
 STATIC_ROOT = VAR_DIR / "static"
-STATICFILES_DIRS = [Path(__file__).parent / "static"]  # what every surface has: `brand.css`
+STATICFILES_DIRS = [Path(__file__).parent / "static"]  # `brand.css`, which all pages use
 WHITENOISE_USE_FINDERS = not PRODUCTION
 if not PRODUCTION:
-    STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # WhiteNoise warns of a folder that is not there
+    STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # WhiteNoise warns if the folder is missing
 
 # --- API ---------------------------------------------------------------------------------------------------------
 
@@ -420,7 +420,7 @@ REST_FRAMEWORK = {
 API_VERSION = "1.0.0"
 # The output of `make docs`: the static files at /docs.
 DOCS_ROOT = Path(__file__).resolve().parent.parent / "var" / "docs"
-# Per minute; docs/guides/rate-limits.md names each. `None` switches a limit off.
+# Per minute; docs/guides/rate-limits.md lists each limit. `None` disables a limit.
 RATE_LIMITS: dict[str, int | None] = {
     "read": 6_000,
     "write": 1_800,
@@ -428,14 +428,14 @@ RATE_LIMITS: dict[str, int | None] = {
     "token": 60,
     "upload": 60,
     "login_failure": 10,  # per 15 minutes
-    "login_name": 100,  # in an hour
+    "login_name": 100,  # per hour
     "mail_recipient": 10,  # per hour, over all accounts
-    "mail_address": 30,  # in an hour: mails that one client's address asks for
-    "mail_account": 100,  # in an hour: mails to addresses that one account names, such as of invitations
-    "new_account": 20,  # in an hour, of one client's address
+    "mail_address": 30,  # per hour: mails requested from one IP address
+    "mail_account": 100,  # per hour: mails to addresses that one account enters, such as for invitations
+    "new_account": 20,  # per hour and IP address
     "anonymous": 600,
-    "health": None,  # counting needs the database, and health must respond without one
-    "ledger_write": 6_000,  # entries, of a key in LEDGER_API_KEYS, or of an address in development
+    "health": None,  # counting needs the database, and health must respond without it
+    "ledger_write": 6_000,  # entries per key in LEDGER_API_KEYS, or per IP address in development
     "ledger_token": 60,  # entries per account of service A
 }
 SPECTACULAR_SETTINGS = {
@@ -463,7 +463,7 @@ USE_I18N = True  # for mails, notices, `/my`, and `/account/`; other pages are i
 LANGUAGES = [("en", "English"), ("es", "Español"), ("de", "Deutsch")]
 FORMAT_MODULE_PATH = ["config.backoffice.formats"]
 
-# A line for each request: who called which operation, how it ended, how long it took. `make run` switches it on.
+# Whether each request is logged: caller, operation, status, and duration. `make run` turns it on.
 ACCESS_LOG = environment.flag("ACCESS_LOG", default=PRODUCTION)
 LOGGING = {
     "version": 1,
@@ -485,7 +485,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
         "django": {"handlers": [], "level": "WARNING", "propagate": True},
-        # A 4xx response matters to the caller, not to the operator; 5xx are logged where they are raised.
+        # 4xx responses matter only to the caller; 5xx are logged where they occur.
         "django.request": {"level": "CRITICAL"},
         "django.security.DisallowedHost": {"level": "CRITICAL"},
         "platform": {"level": "INFO"},

@@ -1,4 +1,4 @@
-"""Addresses of service A."""
+"""URLs of service A."""
 
 from django.conf import settings
 from django.contrib import admin
@@ -25,7 +25,7 @@ handler404 = "config.api.errors.not_found"
 handler500 = "config.api.errors.server_error"
 
 v1: list[URLPattern | URLResolver] = [
-    path("", include("credit.api.urls")),  # first, because Django tries one after the other
+    path("", include("credit.api.urls")),  # first, because Django tries URL patterns in order
     path("health", HealthViewSet.as_view({"get": "check"})),
     path("requests", RequestViewSet.as_view({"get": "list"})),
     path("openapi.json", OpenapiViewSet.as_view({"get": "document"}), name="openapi"),
@@ -37,7 +37,7 @@ v1: list[URLPattern | URLResolver] = [
     path("", include("staging.urls")),
     path("", include("config.webhooks.urls")),
 ]
-if settings.ENVIRONMENT != "production":  # where `config.checks` refuses them
+if settings.ENVIRONMENT != "production":  # `config.checks` rejects them in production
     v1 += [
         path("sandbox/clock", SandboxAccountViewSet.as_view({"post": "advance"})),
         path("sandbox/events", SandboxEventViewSet.as_view({"post": "send"})),

@@ -3,7 +3,7 @@
 import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-# A request's statement may not outlive the request: its deadline is 30 s.
+# Seconds. A statement must end before its request's deadline of 30 s.
 os.environ.setdefault("STATEMENT_TIMEOUT_SECONDS", "25")
 
 from django.conf import settings

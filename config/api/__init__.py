@@ -1,6 +1,6 @@
-"""How every endpoint behaves: errors, strict JSON, field types, pagination, idempotency, rate limits, OpenAPI.
+"""Shared behavior of every endpoint: errors, strict JSON, field types, pagination, idempotency, rate limits, OpenAPI.
 
-An app declares an endpoint with `views.endpoint` on a method of a `views.ApiViewSet`. The declaration (scope, body,
-query, response, errors, idempotency) is enforced, and the OpenAPI document is generated from it. Nothing in here knows
-an app.
+An app declares an endpoint with `views.endpoint` on a method of a `views.ApiViewSet`. This package enforces the
+declaration (scope, body, query, response, errors, idempotency) and generates the OpenAPI document from it. It imports
+no app.
 """

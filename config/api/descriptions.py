@@ -1,7 +1,7 @@
-"""Default descriptions of fields and parameters by name: used where the field has no `help_text`.
+"""Default descriptions of fields and parameters by name, for fields without a `help_text`.
 
-A field with another meaning has its own description. The texts are in `openapi.json`; a parameter is prefixed with the
-piece of the path before it if the name alone is ambiguous.
+A field with another meaning has its own description. The texts are in `openapi.json`. If a parameter's name alone is
+ambiguous, its key begins with the preceding part of the path.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""The OpenAPI document over HTTP, and the pages that show it to people; both services have them."""
+"""The OpenAPI document over HTTP, and its HTML pages. Both services serve them."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -23,7 +23,7 @@ _written: dict[str, bytes] = {}
 
 
 def document_bytes(urlconf: str) -> bytes:
-    """Return the OpenAPI document of the service whose addresses `urlconf` lists; it is written once per process."""
+    """Return the OpenAPI document of the service with this `urlconf`; it is generated once per process."""
     from drf_spectacular.generators import SchemaGenerator
 
     with _writing:
@@ -48,7 +48,7 @@ class OpenapiViewSet(ApiViewSet):
 
 
 def reading(view: View) -> View:
-    """Refuse methods that would change something."""
+    """Reject all methods except GET, HEAD and OPTIONS."""
 
     @wraps(view)
     def guarded(request: HttpRequest, **kwargs: str) -> HttpResponse:
@@ -60,14 +60,14 @@ def reading(view: View) -> View:
 
 
 def reference_page(**frame: Any) -> HttpResponse:
-    """Show every operation with Redoc, which searches in a worker; see `viewer_page` for what stands around it."""
+    """Render every operation with Redoc, whose search needs a web worker; `viewer_page` documents `frame`."""
     return viewer_page("api/reference.html", also_allowed="; worker-src blob:", **frame)
 
 
 def viewer_page(template: str, *, also_allowed: str = "", **frame: Any) -> HttpResponse:
-    """Show the OpenAPI document at the address `document`, under a policy that lets viewers set styles.
+    """Render a viewer of the OpenAPI document at the URL `document`, under a policy that allows inline styles.
 
-    `name` is the service's and leads to `home`, `icon` is a static file, `links` are (label, address).
+    `name` is the service's name, which links to `home`. `icon` is a static file, `links` are (label, URL).
     """
     response = HttpResponse(render_to_string(template, frame))
     policy = settings.CONTENT_SECURITY_POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")

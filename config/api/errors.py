@@ -1,4 +1,4 @@
-"""The one place that turns exceptions into the caller's errors, and Django's and REST framework's handlers for them."""
+"""Conversion of every exception into an API error, and the handlers for Django and REST framework."""
 
 import logging
 import sys
@@ -24,7 +24,7 @@ _BY_STATUS: dict[int, type[errors.ApiError]] = {
 
 
 def as_api_error(error: Exception) -> errors.ApiError:
-    """Return the error response for any exception; the server's own errors are logged."""
+    """Return the API error for any exception; unexpected exceptions are logged."""
     if isinstance(error, errors.ApiError):
         return error
     if isinstance(error, drf.APIException):
@@ -41,7 +41,7 @@ def as_api_error(error: Exception) -> errors.ApiError:
 
 
 def log_unhandled(**_signal: Any) -> None:
-    """Log the exception that a page, or anything around a view, is failing with."""
+    """Log the current exception of a page or of code outside a view."""
     error = sys.exc_info()[1]
     logger.error("unhandled %s", type(error).__name__, exc_info=error)
 
@@ -51,10 +51,10 @@ def render_exception(error: Exception, context: dict[str, Any]) -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:  # noqa: ARG001
-    """Answer for a path that no route matches (`handler404`).
+    """Respond to a path that no route matches (`handler404`).
 
-    A browser is sent to the page that differs by the slash at the end. The message for a program hints at a surplus
-    slash and never repeats the path.
+    A browser is redirected if the path with or without its final slash exists. An API client gets a message that
+    mentions a superfluous slash. The message never repeats the path.
     """
     path = request.path_info
     other = path.removesuffix("/") if path.endswith("/") else f"{path}/"
@@ -79,5 +79,5 @@ def permission_denied(_request: HttpRequest, exception: Exception | None = None)
 
 
 def server_error(_request: HttpRequest) -> HttpResponse:
-    """Answer for an exception outside every view, or of a page (`handler500`); `log_unhandled` has logged it."""
+    """Respond to an exception of a page or outside a view (`handler500`); `log_unhandled` has logged it."""
     return (errors.Unavailable() if is_away(sys.exception()) else errors.InternalError()).response()

@@ -47,7 +47,7 @@ def _answers(operation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _share(result: dict[str, Any]) -> None:
-    """Give an answer that no run sees the example of another operation with the same schema."""
+    """Copy the example of another operation with the same schema to each response without a recorded example."""
     operations = [one for path in result["paths"].values() for one in path.values()]
     answers = [content for operation in operations for _, content in _answers(operation)]
     known = {

@@ -1,14 +1,14 @@
 """Heavy operations: those that cost more than 50 ms of CPU at their largest input.
 
-An account has one slot, in all processes together, and a process has two. An operation takes its slot around the work,
-after authorization and loading: `with slot(request):`. If the work is to read a large body, `@operation(when=…)` takes
-the slot. So does `@operation()` for an idempotent operation: its method runs in a transaction, whose rollback would
-undo the count. Others wait up to WAIT_SECONDS; a waiting request occupies a thread, so few wait: WAITERS, one per
-account.
+An account has one slot across all processes, and a process has two slots. An operation acquires its slot around the
+work, after authorization and loading: `with slot(request):`. If the work is to read a large body, `@operation(when=…)`
+acquires the slot. An idempotent operation also needs `@operation()`: its method runs in a transaction, whose rollback
+would undo the count. Other requests wait up to WAIT_SECONDS. A waiting request occupies a thread, so at most WAITERS
+wait per process, one per account.
 
-The account's slot is a count in the shared counter of the rate limits. It belongs to the minute in which the work
-began; the minute before counts, too, because no request lasts longer. The slot of a killed process ends after two
-minutes at most.
+The account's slot is a count in the shared counter of the rate limits, in the minute in which the work began. The
+previous minute counts, too, because no request lasts longer than a minute. A killed process holds its slot for at most
+2 minutes.
 """
 
 import threading
@@ -38,8 +38,10 @@ _waiting_lock = threading.Lock()
 
 
 def operation(when: Callable[[Any], bool] = lambda _request: True) -> Callable[[Method], Method]:
-    """Take a slot for requests of which `when` is true. It is placed above `@endpoint`, because the work includes the
-    body."""
+    """Acquire a slot for each request for which `when` returns True.
+
+    Place it above `@endpoint`, because the work includes reading the body.
+    """
 
     def decorate(handle: Method) -> Method:
         @wraps(handle)
@@ -54,7 +56,7 @@ def operation(when: Callable[[Any], bool] = lambda _request: True) -> Callable[[
 
 @contextmanager
 def slot(request: Any) -> Iterator[None]:
-    """Hold a slot while the block works; raises RateLimited or Unavailable where none gets free in time."""
+    """Hold a slot while the block runs; raises RateLimited or Unavailable if none is free within WAIT_SECONDS."""
     whom = _account_of(request)
     with _slot_of_account(whom):
         if not _wait_for(lambda: _slots.acquire(blocking=False), whom):
@@ -66,7 +68,7 @@ def slot(request: Any) -> Iterator[None]:
 
 
 def _wait_for(take_slot: Callable[[], bool], whom: str) -> bool:
-    """Return whether a slot was taken, immediately or after a wait."""
+    """Acquire a slot, immediately or after a wait; return False if the wait ends without a slot."""
     if take_slot():
         return True
     with _waiting_lock:
@@ -96,7 +98,7 @@ def _slot_of_account(whom: str) -> Iterator[None]:
 
     try:
         is_taken = _wait_for(take_slot, whom)
-    except DatabaseError:  # a log that cannot write still verifies proofs
+    except DatabaseError:  # a ledger whose database is read-only still verifies proofs
         yield
         return
     if not is_taken:
@@ -112,7 +114,8 @@ def _give_back(bucket: str, window: int) -> None:
     try:
         take(bucket, window, -1)
     except DatabaseError:
-        # The deadline of a request closes its connection (`config.core.deadline`): a new connection releases the slot.
+        # `config.core.deadline` closes the connection of a request that is too slow, so a new connection releases the
+        # slot.
         if not connection.in_atomic_block:
             connection.close()
             with suppress(DatabaseError):
@@ -120,7 +123,7 @@ def _give_back(bucket: str, window: int) -> None:
 
 
 def _account_of(request: Any) -> str:
-    """Name whose slot it is: the account with all its credentials, a key of the ledger, or an address."""
+    """Return the owner of the slot: the account with all its credentials, a key of the ledger, or an IP address."""
     if request.auth is None:
         return network_of(client_address(request))
     return str(request.auth.user_id or request.auth.label)

@@ -1,22 +1,23 @@
-"""Idempotency-Key: one execution per key, and the same bytes to every retry.
+"""Idempotency-Key: one execution per key, and the same response bytes for every retry.
 
-Work that is local to the database runs in one transaction with the stored answer:
+Work that only uses the database runs in one transaction with the stored response:
 
-1. `pg_try_advisory_xact_lock` on (owner, key) makes a second request with the key answer 409 while the first runs. It
-   is only a courtesy: the unique constraint on (owner, key) is what makes two executions impossible.
-2. The stored answer is looked up. Found: it is replayed, or refused when it belongs to another request.
-3. The work runs, and its answer is inserted. A conflict here means that another execution was first: this one is rolled
-back, and the other's response is replayed.
+1. `pg_try_advisory_xact_lock` on (owner, key) is tried. While the first request runs, a second one with the key gets
+   409. The lock only saves work: the unique constraint on (owner, key) prevents two executions.
+2. The stored response is looked up. It is replayed; if the key belongs to another request, IdempotencyMismatch is
+   raised.
+3. The work runs, and its response is inserted. A conflict means that another execution committed first: this one is
+rolled back, and the other's response is replayed.
 
-A process that dies in between leaves nothing behind. A paused process holds the key until the server ends the idle
+The transaction of a process that dies is rolled back. A paused process locks the key until PostgreSQL ends the idle
 transaction (`config.core.databases.IDLE_TRANSACTION_SECONDS`), and fails when it resumes. SQLite has one writer at a
 time, so a second request waits and then replays.
 
-Work that calls a vendor manages its own transactions. `run_leased` commits the claim to the key first; a holder that
-died is replaced after LEASE.
+Work that calls a vendor manages its own transactions. `run_leased` first commits the claim to the key. If the process
+dies, another request can claim the key after LEASE.
 
-An answer with a secret is stored encrypted. A response of the domain (a forbidden transition, a missing object) is
-stored too. Errors that a retry may lift (`ApiError.stored` is False) and faults are not.
+A response with a secret is stored encrypted. Domain errors (a forbidden transition, a missing object) are stored, too.
+Errors that a retry may resolve (`ApiError.stored` is False) and unexpected exceptions are not stored.
 """
 
 import hashlib
@@ -39,12 +40,12 @@ from config.core.errors import ApiError
 from config.core.idempotency_keys import RequestInProgress, read_key
 from config.core.prepared import PreparedSelect, execute, insert
 
-KEEP_HOURS = 72  # long enough for a client to retry after an outage of a weekend
+KEEP_HOURS = 72  # a client can retry after an outage that lasts a weekend
 LEASE = timedelta(seconds=90)  # longer than any request may take
 
 Seal = Callable[[bytes, str], bytes]
 
-NOBODY = 0  # the owner of a key while no account is known
+NOBODY = 0  # the owner of a key of a request without an account
 RESERVED = 0  # the status of a key whose request has no response yet
 
 
@@ -60,7 +61,7 @@ _find_record = PreparedSelect(
 
 
 class _CameSecond(IntegrityError):
-    """Another execution with the key committed first."""
+    """Another execution with the same key committed first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +79,11 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class ReservableKey:
-    """Work that calls a vendor cannot run in the transaction of its response. It reserves the key together with its
-    record (`reserve`), calls the vendor, and commits the outcome and the response together (`complete`). A concurrent
-    request with the same key finds the record (`find`), and with it whether to wait or to resume.
+    """The key of a request that can be reserved before its response exists.
+
+    Work that calls a vendor cannot run in the transaction of its response. It reserves the key together with its record
+    (`reserve`), calls the vendor, and commits the outcome and the response together (`complete`). A concurrent request
+    with the same key loads the record (`find`), whose state decides whether it waits or resumes.
     """
 
     owner_id: int
@@ -93,9 +96,9 @@ class ReservableKey:
 
     @classmethod
     def of(cls, request: Any, document: object) -> "ReservableKey | None":
-        """Return the key of an API request with this body, None without one; raises InvalidIdempotencyKey.
+        """Return the key of an API request with this body, or None without the header; raises InvalidIdempotencyKey.
 
-        Where no credential names the account, the method does (`dataclasses.replace`).
+        If the request has no credential, the endpoint's method sets `owner_id` (`dataclasses.replace`).
         """
         key = read_key(request)
         if key is None:
@@ -105,7 +108,7 @@ class ReservableKey:
         return cls(NOBODY if request.auth is None else request.auth.user_id, key, digest.hexdigest())
 
     def claim(self) -> Outcome | None:
-        """Take the key for this transaction, or return the answer that is stored under it."""
+        """Lock the key for this transaction, and return its stored response or None; raises as `stored`."""
         if connection.vendor == "postgresql":
             name = hashlib.sha256(b"%d:%b" % (self.owner_id, self.key.bytes)).digest()
             lock = int.from_bytes(name[:8], "big", signed=True)
@@ -115,23 +118,23 @@ class ReservableKey:
         return self.stored()
 
     def stored(self) -> Outcome | None:
-        """Return the stored answer; raises IdempotencyMismatch as `find`, RequestInProgress for a reserved key."""
+        """Return the stored response or None; raises as `find`, and RequestInProgress for a reserved key."""
         found = self.find()
         if isinstance(found, str):
             raise RequestInProgress
         return found
 
     def find(self) -> Outcome | str | None:
-        """Return the answer, or the subject of a reserved key, or None when the key is free.
+        """Return the stored response, the subject of a reserved key, or None if the key is free.
 
-        Raises IdempotencyMismatch when the key was used for another request.
+        Raises IdempotencyMismatch if the key was used for another request.
         """
         row = _find_record(owner_id=self.owner_id, key=self.key)
         if row is None:
             return None
         fingerprint, status, body, created_at, permanent, subject = row
         if not permanent and timezone.now() - created_at > timedelta(hours=KEEP_HOURS):
-            # Past the documented lifetime, and not pruned yet: the key is free again.
+            # The documented lifetime is over, and the row is not pruned yet: the key is free again.
             IdempotencyRecord.objects.filter(owner_id=self.owner_id, key=self.key, created_at=created_at).delete()
             return None
         if fingerprint != self.fingerprint:
@@ -139,7 +142,7 @@ class ReservableKey:
         return str(subject) if status == RESERVED else Outcome(status, bytes(body), replayed=True)
 
     def store(self, outcome: Outcome, **columns: Any) -> IdempotencyRecord:
-        """Keep an answer; raises an IntegrityError when another execution has."""
+        """Store a response; raises an IntegrityError if another execution stored one first."""
         record = IdempotencyRecord(
             owner_id=self.owner_id,
             key=self.key,
@@ -156,12 +159,12 @@ class ReservableKey:
         return record
 
     def reserve(self, subject: str) -> None:
-        """Reserve the key for good, in the transaction that makes the subject; raises IntegrityError as `store`."""
+        """Reserve the key permanently, in the subject's transaction; raises IntegrityError as `store`."""
         self.store(Outcome(RESERVED, b""), subject=subject, permanent=True)
 
 
 def place_of(owner_id: int, key: UUID) -> str:
-    """Return what the body of an encrypted answer is bound to. The primary key would not bind it to its owner."""
+    """Return the place to which an encrypted body is bound. The primary key alone would not bind it to its owner."""
     return f"{IdempotencyRecord._meta.db_table}|body|{owner_id}|{key}"
 
 
@@ -170,7 +173,7 @@ def _stored_body(outcome: Outcome, owner_id: int, key: UUID) -> bytes:
 
 
 def _fingerprint_of(value: Any) -> list[str]:
-    """Return the part of a request's fingerprint for a file: its name and the SHA-256 of its content."""
+    """Return the values that represent a file in a fingerprint: its name and the SHA-256 of its content."""
     if not isinstance(value, UploadedFile):
         raise TypeError(f"{type(value)} is not a file.")
     value.seek(0)
@@ -180,10 +183,10 @@ def _fingerprint_of(value: Any) -> list[str]:
 
 
 def run_once(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
-    """Run `work` in a transaction, at most once for a key; answer every retry with the stored bytes.
+    """Run `work` in a transaction, at most once per key; return the stored bytes for every retry.
 
-    `work` runs again if the database chose it as a deadlock's victim. Raises IdempotencyMismatch, RequestInProgress, or
-    what `work` raises and is not stored.
+    `work` runs again if the database aborted it in a deadlock. Raises IdempotencyMismatch, RequestInProgress, or an
+    error of `work` that is not stored.
     """
     try:
         return retry_deadlocks(partial(_run, key, work))
@@ -212,9 +215,9 @@ def _run(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
 
 
 def run_leased(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcome:
-    """Run `work`, which makes its own transactions, for one request with a key at a time; replay its stored answer.
+    """Run `work`, which manages its own transactions, for one request per key at a time; replay its stored response.
 
-    Raises IdempotencyMismatch, RequestInProgress, or what `work` raises and is not stored.
+    Raises IdempotencyMismatch, RequestInProgress, or an error of `work` that is not stored.
     """
     if key is None:
         return work()
@@ -238,14 +241,14 @@ def run_leased(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcom
         raise
     body = _stored_body(outcome, key.owner_id, key.key)
     answer = {"status": outcome.status, "body": body, "created_at": timezone.now()}
-    if not own.update(**answer):  # the work itself has deleted the account's records, or another holder has the lease
+    if not own.update(**answer):  # `work` deleted the account's records, or another request has the lease
         return run_once(key, lambda: outcome)
     return outcome
 
 
 @transaction.atomic
 def _take_lease(key: ReservableKey) -> IdempotencyRecord | Outcome:
-    """Return a new lease of the key, or the stored answer; raises as `stored`, _CameSecond."""
+    """Return a new lease of the key, or the stored response; raises as `stored`, and _CameSecond."""
     try:
         stored = key.claim()
     except RequestInProgress:
@@ -257,13 +260,13 @@ def _take_lease(key: ReservableKey) -> IdempotencyRecord | Outcome:
 
 
 def complete(*, owner_id: int, key: UUID, outcome: Outcome) -> None:
-    """Store the answer of a reserved key, in the transaction of the outcome; an answer that is there already stays."""
+    """Store the response of a reserved key, in the transaction of the outcome; an existing response is unchanged."""
     IdempotencyRecord.objects.filter(owner_id=owner_id, key=key, status=RESERVED).update(
         status=outcome.status, body=_stored_body(outcome, owner_id, key)
     )
 
 
 def stored_outcome(owner_id: int, key: UUID) -> Outcome | None:
-    """Return the stored response of a key whose request is known to be the same, or None."""
+    """Return the stored response of a key or None, without a comparison of the request's fingerprint."""
     record = IdempotencyRecord.objects.filter(owner_id=owner_id, key=key).exclude(status=RESERVED).first()
     return None if record is None else Outcome(record.status, bytes(record.body), replayed=True)

@@ -1,4 +1,4 @@
-"""Steps before and after the view of every request: HTTPS, the host, the form of errors, refused bodies."""
+"""Steps before and after the view of every request: HTTPS, the host, the format of errors, unread bodies."""
 
 import re
 from collections.abc import Callable
@@ -24,7 +24,7 @@ _HEALTH_PATHS = {"/health", "/v1/health"}
 
 
 class TransportMiddleware:
-    """Refuses plain HTTP in production and foreign hosts, never redirects; adds the Content-Security-Policy."""
+    """Rejects plain HTTP in production and unknown hosts without a redirect; adds the Content-Security-Policy."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self._get_response = get_response
@@ -33,7 +33,7 @@ class TransportMiddleware:
         try:
             check_transport(request)
             response = self._get_response(request)
-            # A browser would apply the policy of a 304 to its stored page.
+            # A browser would apply the policy of a 304 response to its cached page.
             if response.status_code != HTTPStatus.NOT_MODIFIED:
                 response.headers.setdefault("Content-Security-Policy", settings.CONTENT_SECURITY_POLICY)
         except ApiError as refusal:
@@ -44,7 +44,7 @@ class TransportMiddleware:
             for write in declared("error_forms"):
                 write(request, response)
         if "ETag" in response.headers and "HTTP_IF_NONE_MATCH" in request.META:
-            any_response: Any = response  # Django accepts the FileResponse of a static file, too; its stubs do not
+            any_response: Any = response  # Django also accepts the FileResponse of a static file; its type stubs do not
             etag = response.headers["ETag"]
             response = get_conditional_response(request, etag=etag, response=any_response) or response
         if isinstance(response, HttpResponse):
@@ -55,13 +55,13 @@ class TransportMiddleware:
 
 
 def _asks_for_problems(request: HttpRequest) -> bool:
-    """Return whether `Accept` names the media type itself: `*/*` is satisfied with JSON, and `q=0` refuses it."""
+    """Return whether `Accept` names the media type itself: `*/*` gets JSON, and `q=0` excludes the type."""
     named = request.META.get("HTTP_ACCEPT", "").lower()
     return PROBLEM in named and any(str(one).partition(";")[0].lower() == PROBLEM for one in request.accepted_types)
 
 
 def _write_as_problem(response: HttpResponse) -> None:
-    """Write an error in the form that the caller accepts (RFC 9457); here, because stored responses pass here, too."""
+    """Convert an error to RFC 9457, which the caller accepts; done here because it also applies to stored responses."""
     if response.headers.get("Content-Type") == "application/json":
         body = orjson.loads(response.content)
         if isinstance(body, dict) and "code" in body and "message" in body:
@@ -71,7 +71,7 @@ def _write_as_problem(response: HttpResponse) -> None:
 
 
 def _drain(request: HttpRequest) -> None:
-    """Read the rest of a refused body: a connection that is closed before makes the proxy answer 502.
+    """Read the rest of a rejected body: if the connection closed earlier, the proxy would return 502.
 
     Our proxy has already buffered the whole request, within its own size limit, so this does not wait for the client.
     """
@@ -91,12 +91,12 @@ def check_transport(request: HttpRequest) -> None:
     except ValueError as error:
         raise InvalidHost from error
     if own_host not in {"", host}:
-        # A target in absolute form contains the host, which has precedence over the header (RFC 9112, 3.2.2).
+        # The host of a target in absolute form has precedence over the `Host` header (RFC 9112, 3.2.2).
         raise InvalidHost
     if not _LENGTH.fullmatch(meta.get("CONTENT_LENGTH") or "0"):
         raise MalformedJSON("`Content-Length` must be a number of bytes.")
     if host is None and request.path_info in _HEALTH_PATHS and meta.get("SERVER_PROTOCOL") == "HTTP/1.0":
-        meta["HTTP_HOST"] = urlsplit(settings.HOST_ROOT).netloc  # load balancers send none
+        meta["HTTP_HOST"] = urlsplit(settings.HOST_ROOT).netloc  # load balancers send no `Host`
         return
     # HTTP/1.1 requires the header; gunicorn accepts requests without it.
     if host is None and "gunicorn.socket" in meta and meta.get("SERVER_PROTOCOL") == "HTTP/1.1":

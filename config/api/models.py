@@ -5,10 +5,10 @@ from config.core.ids import uuid7
 
 
 class IdempotencyRecord(models.Model):
-    """One request under an Idempotency-Key, and its answer byte for byte.
+    """A request with an Idempotency-Key, and the exact bytes of its response.
 
-    A request that calls a vendor reserves its key first. Until it has a response, `status` is 0 and `subject` names the
-    record with which the work can be resumed.
+    A request that calls a vendor reserves its key first. Until it has a response, `status` is 0 and `subject` is the id
+    of the record with which the work can resume.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)

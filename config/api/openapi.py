@@ -1,7 +1,7 @@
-"""The OpenAPI 3.1 document, written from the declarations that also do the work.
+"""The OpenAPI 3.1 document, generated from the declarations that the endpoints enforce.
 
-drf-spectacular calls this class for each endpoint; every value comes from the `Endpoint` declaration, so the document
-matches the code. Each operation lists every status it answers, with the error codes of each.
+drf-spectacular calls `EndpointSchema` for each endpoint. Every value comes from the `Endpoint` declaration, so the
+document matches the code. Each operation lists every status that it returns, with the error codes of each status.
 """
 
 import json
@@ -84,7 +84,7 @@ class EndpointSchema(AutoSchema):
         return cast("Endpoint", self.method_handler.endpoint)
 
     def get_operation_id(self) -> str:
-        """Return a name such as `applications_create`: the view's records, and the action."""
+        """Return an id such as `applications_create`: the view's resource in the plural, and the action."""
         words = _WORD_ENDS.sub("_", type(self.view).__name__.removesuffix("ViewSet")).lower()
         plural = words if words.rpartition("_")[2] in _UNCOUNTED else f"{words}s"
         name = self.method_handler.__name__
@@ -122,13 +122,15 @@ class EndpointSchema(AutoSchema):
         return [{"bearer": []}, {"apiKey": []}]
 
     def get_extensions(self) -> dict[str, Any]:
-        """Name the scope for the document's security: this package does not know OAuth."""
+        """Return the required scope as `x-scope`; the OAuth part of the document is added by another package."""
         access = self.declared.access
         return {} if access in {PUBLIC, ANY_CALLER, FIRST_PARTY, LOG_IN} else {"x-scope": access}
 
     def map_parsers(self) -> list[str]:
-        """Return the media types of the body: only forms if they are accepted, so that a generated client does not send
-        both."""
+        """Return the media types of the body.
+
+        If the endpoint accepts forms, only forms are returned, so that a generated client sends one media type.
+        """
         known: list[str] = super().map_parsers()
         return [_FORM] if _FORM in known else known
 
@@ -141,7 +143,7 @@ class EndpointSchema(AutoSchema):
             parameters.append(self.declared.parameters)
         if self.declared.idempotent:
             meaning = "A UUID. A retry with the same key and request returns the first response."
-            # Not of the format `uuid`: generated Python would pass an object to a header, which requires a string.
+            # Without the format `uuid`: generated Python would pass a UUID object to a header, which requires a string.
             schema = {"type": "string", "pattern": "^[0-9A-Fa-f-]{36}$"}
             parameters.append(OpenApiParameter("Idempotency-Key", schema, OpenApiParameter.HEADER, description=meaning))
         return parameters
@@ -199,7 +201,7 @@ def _error_codes(urlconf: str) -> dict[str, Any]:
     return {"type": "string", "enum": sorted(found), "description": text + "\n".join(lines)}
 
 
-# An integration uses them in this order; the pages of the reference show the groups in it. Others follow by name.
+# The order in which an integration uses the tags, and in which the reference shows them. Other tags follow by name.
 _ORDER = (
     "identity", "accounts", "api-keys", "oauth", "providers", "provider-offers", "credit", "applications", "documents",
     "kyc", "bankdata", "scoring", "payments", "wallet", "claims", "staging", "webhooks", "requests", "ucp", "sandbox",
@@ -208,7 +210,7 @@ _ORDER = (
 
 
 def _tags(urlconf: str) -> list[dict[str, str]]:
-    """Return the tags with their texts: the docstring of the first view that has one."""
+    """Return the tags with their descriptions: for each, the first docstring of its views."""
     texts: dict[str, str] = {}
     for view, _ in viewsets(urlconf):
         tag = getattr(view, "tag", view.__module__.split(".")[0])
@@ -218,7 +220,7 @@ def _tags(urlconf: str) -> list[dict[str, str]]:
 
 
 def _say_default(member: dict[str, Any]) -> None:
-    """Move a default into the description: generators treat a field with a default as always present."""
+    """Move a default into the description, because client generators treat a field with a default as always present."""
     default = member.pop("default", None)
     if default is not None:
         text = f"Default: {json.dumps(default)}."
@@ -226,7 +228,7 @@ def _say_default(member: dict[str, Any]) -> None:
 
 
 def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -> dict[str, Any]:
-    """Add what drf-spectacular does not know: errors, tags, credentials, the server."""
+    """Add the parts that drf-spectacular can't generate: errors, tags, credentials, samples, and the server."""
     urlconf = generator.urlconf or settings.ROOT_URLCONF
     components = result["components"]
     schemas = components["schemas"]
@@ -234,7 +236,7 @@ def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -
     schemas |= ours["schemas"] | {"ErrorCode": _error_codes(urlconf)}
     components["securitySchemes"] = ours["securitySchemes"]
     result["tags"] = _tags(urlconf)
-    # The introduction for newcomers follows the service's addresses.
+    # `description.md` and `examples.json` are in the folder of the service's URLconf.
     beside = Path(str(import_module(urlconf).__file__))
     result["info"]["description"] = beside.with_name("description.md").read_text().strip()
     for path, operations in result["paths"].items():
@@ -246,7 +248,7 @@ def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -
     for schema in components["schemas"].values():
         describe_members(schema)
         for member in schema.get("properties", {}).values():
-            member.pop("x-spec-enum-id", None)  # drf-spectacular's note to itself
+            member.pop("x-spec-enum-id", None)  # internal to drf-spectacular
             _say_default(member)
             if {} in member.get("oneOf", ()):
                 del member["oneOf"]  # "anything, or null" equals "anything"; both would match twice

@@ -1,11 +1,11 @@
-"""Lists: pages by `limit` and `offset`, and no answer beyond ANSWER_MAX_BYTES (`config.core.sizes`).
+"""Lists: pages by `limit` and `offset`, and no response above ANSWER_MAX_BYTES (`config.core.sizes`).
 
-A page has fewer rows rather than more bytes. A page reports it by `has_more`; the plain arrays of the specification,
-which lack that field, by the header `X-Truncated: true`. In both cases the next page begins at `offset` plus the number
-of returned rows.
+If the rows exceed the size limit, the response has fewer rows. A page then has `has_more: true`. The plain arrays of
+the specification lack that field, so the response has the header `X-Truncated: true`. In both cases, the next page
+begins at `offset` plus the number of returned rows.
 
-Rows beyond the limit are not loaded: where rows may be long, the database is queried for their sizes first. Loaded rows
-are counted again while they are rendered (`fitting`), because a string in JSON may be longer than in its column.
+Rows above the limit are not loaded: if rows may be long, the database returns their sizes first. `fitting` measures
+loaded rows again while it renders them, because a string in JSON may be longer than in its column.
 """
 
 from collections.abc import Iterable
@@ -21,18 +21,18 @@ from config.core.json_text import render_json
 from config.core.sizes import ROWS_MAX_BYTES, number_that_fits, weight_of
 
 TRUNCATED = "X-Truncated"
-_CHUNK_ROWS = 10  # rows with weights in memory at a time: parsed documents need 10 times their size
+_CHUNK_ROWS = 10  # rows in memory at a time: parsed documents need 10 times their size
 
 
 class Shown(NamedTuple):
-    """Rows of an answer, each rendered already; `is_cut` if the size limit excluded others."""
+    """Rendered rows of a response; `is_cut` is True if the size limit excluded others."""
 
     rows: list[orjson.Fragment]
     is_cut: bool
 
 
 def fitting(answers: Iterable[dict[str, Any]]) -> Shown:
-    """Render answers one by one until the size limit."""
+    """Render rows until the size limit; always at least the first."""
     rendered: list[orjson.Fragment] = []
     room = ROWS_MAX_BYTES
     for answer in answers:
@@ -49,17 +49,17 @@ def truncated_header(*, is_cut: bool) -> dict[str, str]:
 
 
 class FittingPagination(BasePagination):
-    """The rows of an ordered queryset for `limit` and `offset`, or all without a `limit`, up to the size limit."""
+    """Pagination of an ordered queryset by `limit` and `offset`, up to the size limit; without `limit`, all rows."""
 
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> Any:  # noqa: ARG002
-        """Return the rows, each rendered as the answer that the endpoint declares shows it."""
+        """Return the rows, rendered with the endpoint's declared response serializer."""
         self.answer: Any = view.declared.answer
         row: type[ResponseSerializer] = self.answer.rows()[1] if self.is_object else type(self.answer.child)
         limit, self.offset = view.query.get("limit"), view.query.get("offset", 0)
         asked = slice(self.offset, None if limit is None else self.offset + limit)
         page: Any = queryset[asked]
         if self.offset:
-            # The page's ids come from an index alone, so that an offset costs index entries and not rows.
+            # The subquery reads ids from an index only, so an offset skips index entries instead of rows.
             page = queryset.filter(pk__in=queryset.values("pk")[asked])
         sizes: list[int] = []
         if limit is not None and limit > row.unweighed:
@@ -68,7 +68,7 @@ class FittingPagination(BasePagination):
         if limit is None or sizes:
             page = page.iterator(chunk_size=_CHUNK_ROWS)
         rows, is_full = fitting(map(row.represent, page))
-        number = len(sizes) or len(rows)  # for this page's rows, as far as they are known
+        number = len(sizes) or len(rows)  # of this page's rows, as far as known
         self.is_cut = is_full or len(rows) < number
         if self.is_object:
             is_last = (limit is None or number < limit) and (number or not self.offset) and (sizes or not is_full)
@@ -77,7 +77,7 @@ class FittingPagination(BasePagination):
 
     @property
     def is_object(self) -> bool:
-        """Return whether the answer is an object with a field for the rows, not the array of them."""
+        """Return whether the response is an object with a field for the rows, instead of a plain array."""
         return isinstance(self.answer, type)
 
     def get_paginated_response(self, data: Any) -> Response:

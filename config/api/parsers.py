@@ -19,7 +19,7 @@ def check_media_type(meta: Any) -> None:
 
 
 class StrictJSONParser(BaseParser):
-    """The parser of an endpoint with a higher limit is a subclass."""
+    """A strict JSON parser; an endpoint with other limits uses a subclass."""
 
     media_type = "application/json"
     max_bytes = BODY_MAX_BYTES

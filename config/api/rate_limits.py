@@ -1,11 +1,11 @@
 """Rate limits, counted across all workers without a database write per request.
 
-A worker takes permits from the shared counter in batches. The first lot is one permit. Each later one is twice as
-large, up to LOT_MAX and at most a thirty-second of the window's remainder. The sum of all batches never exceeds the
-limit, so the limit holds for any number of workers. A worker loses the permits that it has left at the end of the
-minute, so lots shrink near the end.
+A worker reserves permits from the shared counter in lots. The first lot is one permit. Each later lot is twice as
+large, up to LOT_MAX and at most 1/32 of the permits that remain in the window. The sum of all lots never exceeds the
+limit, so the limit is exact for any number of workers. Unused permits of a worker expire at the end of the minute, so
+lots shrink when few permits remain.
 
-Limits with a window longer than a minute are counted one by one: `consume_singly`.
+Limits with a window longer than a minute reserve each permit singly: `consume_singly`.
 """
 
 import hashlib
@@ -30,14 +30,15 @@ from config.core.proxies import client_address
 logger = logging.getLogger("platform.rate_limits")
 
 WINDOW_SECONDS = 60
-# The first is so long that one address alone never reaches the second, which would lock out the account.
+# In seconds. `login_failure` limits an IP address so that it can't reach `login_name`, which would lock out the
+# account.
 _LONG_WINDOWS_SECONDS = {
     "login_failure": 900, "login_name": 3600, "mail_recipient": 3600, "mail_address": 3600, "mail_account": 3600,
     "new_account": 3600,
 }  # fmt: skip
 LOT_MAX = 64
 _LOT_SHARE = 32
-# In IPv6, one customer has many addresses: a home has a /64, a site a /48.
+# In IPv6, one subscriber has many addresses: a home has a /64, a company site a /48.
 _NETWORK_BITS, _ANONYMOUS_NETWORK_BITS = 64, 48
 REDIS_AVOIDED_SECONDS = 5.0
 _KEPT_BUCKETS = 10_000  # per worker; older windows are dropped first
@@ -69,7 +70,7 @@ def forget_lots() -> None:
 
 
 def consume(limit_name: str, whom: str, *, permits: int = 1, now: float | None = None) -> None:
-    """Take permits of a minute's limit (a key of `settings.RATE_LIMITS`), all or none; raises RateLimited."""
+    """Consume permits of a limit per minute (a key of `settings.RATE_LIMITS`), all or none; raises RateLimited."""
     limit = settings.RATE_LIMITS[limit_name]
     if limit is None:
         return
@@ -85,7 +86,7 @@ def consume(limit_name: str, whom: str, *, permits: int = 1, now: float | None =
             return
         size = max(lot.size, permits - lot.left)
         exhausted = lot.exhausted
-    # Outside the lock: other callers of this worker must not wait for one caller's round trip.
+    # Outside the lock, so that this worker's other requests do not wait for the round trip.
     if not exhausted:
         used = take(_bucket(limit_name, whom), window, size)
         granted = max(0, min(size, limit - (used - size)))
@@ -100,19 +101,19 @@ def consume(limit_name: str, whom: str, *, permits: int = 1, now: float | None =
 
 
 def network_of(address: str, bits: int = _NETWORK_BITS) -> str:
-    """Return what an address counts as: of IPv6 its network of so many bits; any other text stays as it is."""
+    """Return the network of `bits` bits of an IPv6 address; other texts, such as IPv4 addresses, are unchanged."""
     try:
         found = ip_address(address.partition("%")[0])
     except ValueError:
         return address
     if isinstance(found, IPv4Address):
         return address
-    # A socket of both kinds shows all of IPv4 in one /96.
+    # A dual-stack socket maps all of IPv4 into one /96.
     return str(found.ipv4_mapped or IPv6Network((int(found), bits), strict=False))
 
 
 def consume_by_address(limit_name: str, request: Any, *, permits: int = 1) -> None:
-    """Take permits for the caller's address; raises RateLimited when none is left."""
+    """Consume permits for the caller's IP address; raises RateLimited if too few are left."""
     bits = _NETWORK_BITS if limit_name == "token" else _ANONYMOUS_NETWORK_BITS
     whom = network_of(client_address(request), bits)
     if limit_name in _LONG_WINDOWS_SECONDS:
@@ -122,16 +123,16 @@ def consume_by_address(limit_name: str, request: Any, *, permits: int = 1) -> No
 
 
 def consume_singly(limit_name: str, whom: str) -> None:
-    """Take one permit of a limit with a window longer than a minute; raises RateLimited. Each costs a write."""
+    """Consume one permit of a limit with a window longer than a minute, by one write; raises RateLimited."""
     _, refusal = try_once(limit_name, whom)
     if refusal is not None:
         raise refusal
 
 
 def try_once(limit_name: str, whom: str) -> tuple[tuple[str, int] | None, RateLimited | None]:
-    """Count a try in a window longer than a minute; return its counter, and the refusal of one too many.
+    """Count an attempt in a window longer than a minute; return its counter, and RateLimited above the limit.
 
-    Such a window is named by its last minute, so that no store drops its counter before the window ends.
+    The counter belongs to the window's last minute, so that it is not deleted before the window ends.
     """
     limit: int | None = settings.RATE_LIMITS[limit_name]
     if limit is None:
@@ -144,8 +145,10 @@ def try_once(limit_name: str, whom: str) -> tuple[tuple[str, int] | None, RateLi
 
 
 class RateLimit(BaseThrottle):
-    """One permit of the endpoint's limit per request: of the account, whichever credential of its own it calls with, or
-    of the address where there is none. Where a partner acts for an account, one of the partner's, too.
+    """Consumes one permit of the endpoint's limit per request.
+
+    The permit is the account's, across all of its credentials; without a credential, the IP address's. If a partner
+    acts on behalf of the account, the partner consumes a permit, too.
     """
 
     def allow_request(self, request: Any, view: Any) -> bool:
@@ -153,7 +156,7 @@ class RateLimit(BaseThrottle):
         try:
             if request.auth is None:
                 consume_by_address(declared.limit or "anonymous", request)
-            elif request.method.lower() in view.action_map:  # otherwise REST framework responds with 405 next
+            elif request.method.lower() in view.action_map:  # for other methods, REST framework returns 405 next
                 limit = declared.limit or ("read" if is_safe else view.write_limit)
                 consume(limit, str(request.auth.user_id))
                 if request.auth.actor_id is not None:
@@ -183,9 +186,10 @@ def _refusal(limit_name: str, limit: int, length: int, seconds_left: int) -> Rat
 def take(bucket: str, window: int, count: int) -> int:
     """Add `count` to the shared counter and return its new value.
 
-    The counter lives in Redis when `REDIS_URL` is set, else, and while Redis is away, in the database. The statement
-    commits by itself: a limit counts tries, also those that are rolled back. The write does not wait for a standby
-    (`UNAWAITED`), so that readers do not queue at the counter of an account whose writers wait for one.
+    The counter is in Redis if `REDIS_URL` is set, and otherwise, or while Redis is unavailable, in the database. The
+    limit also counts requests that are rolled back, because the statement commits on its own. It does not wait for a
+    standby (`UNAWAITED`): otherwise an account's reads would queue at the counter while its writes wait for the
+    standby.
     """
     if settings.REDIS_URL:
         used = _take_from_redis(bucket, window, count)
@@ -215,7 +219,7 @@ def _take_from_redis(bucket: str, window: int, count: int) -> int | None:
         cache.add(name, 0, timeout=max(2 * WINDOW_SECONDS, int((window + 2) * WINDOW_SECONDS - time.time())))
         return int(cache.incr(name, count))
     except ValueError:
-        return None  # evicted between the two because the cache was full
+        return None  # evicted between `add` and `incr` because the cache was full
     except (RedisError, OSError) as error:
         # Each attempt can last as long as its timeout, and requests wait for it.
         _redis_avoided_until = time.monotonic() + REDIS_AVOIDED_SECONDS

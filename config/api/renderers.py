@@ -21,7 +21,7 @@ class OrjsonRenderer(BaseRenderer):
 
 @cache
 def renderer_for(media_type: str) -> type[BaseRenderer]:
-    """Return the renderer class for a media type in which an endpoint writes its response itself."""
+    """Return the renderer class for a media type whose content the endpoint writes itself."""
     return type("OtherRenderer", (OrjsonRenderer,), {"media_type": media_type, "format": media_type})
 
 
@@ -30,7 +30,7 @@ _QUALITY = re.compile(r";\s*q\s*=\s*([0-9]*\.?[0-9]*)\s*(?:;|$)", re.ASCII)
 
 
 def quality_of(media_type: str, accept: str) -> float:
-    """Return how much an `Accept` header wants a media type, 0 to 1 (RFC 9110, section 12.5.1).
+    """Return the quality of a media type in an `Accept` header, from 0 to 1 (RFC 9110, section 12.5.1).
 
     The most specific range decides. A parameter other than `q` is ignored, and so is a `q` that is not a number.
     """
@@ -47,7 +47,7 @@ def quality_of(media_type: str, accept: str) -> float:
 
 
 class AnyAnswer(DefaultContentNegotiation):
-    """Negotiation by RFC 9110. For types with equal weight, the first one is chosen."""
+    """Content negotiation by RFC 9110. Among types of equal quality, the first is chosen."""
 
     def select_renderer(
         self,

@@ -1,8 +1,8 @@
-"""Code samples of the OpenAPI document: how each operation is called with curl, Python and TypeScript.
+"""Code samples of the OpenAPI document: a call of each operation with curl, Python and TypeScript.
 
-They are in `x-codeSamples`, which Redoc shows next to an operation; each language has a template in
-`templates/api/samples`. Everything in them is the document's own (paths, security, examples) but for the optional
-parameters of a query, which come from the recorded examples.
+They are in `x-codeSamples`, which Redoc shows next to an operation. Each language has a template in
+`templates/api/samples`. All values (paths, security, examples) come from the document, except for optional query
+parameters, which come from the recorded examples.
 """
 
 import json
@@ -14,8 +14,9 @@ from urllib.parse import quote, urlencode
 from django.template.loader import render_to_string
 
 JSON, FORM, FILES = "application/json", "application/x-www-form-urlencoded", "multipart/form-data"
-_LINE_MAX = 80  # letters of a body on one line; a longer one has a line for each of its members
-# How each language writes the value of a header. Not every machine has uuidgen; the guides make UUIDs with Python, too.
+_LINE_MAX = 80  # characters of a body on one line; a longer body has a line for each field
+# The value of a header in each language. The shell creates a UUID with Python, as the guides do, because some machines
+# lack uuidgen.
 _KEY = {"name": "X-API-Key", "shell": "$KEY", "python": 'os.environ["KEY"]', "typescript": 'process.env.KEY ?? ""'}
 _ONCE = {
     "name": "Idempotency-Key",
@@ -33,7 +34,7 @@ def add_samples(result: dict[str, Any], examples: dict[str, Any]) -> None:
 
 
 def samples(result: dict[str, Any], path: str, method: str, recorded: dict[str, Any]) -> list[dict[str, str]]:
-    """Return the samples of one operation; `recorded` has the values of its query."""
+    """Return the samples of an operation; `recorded` contains the values of its query parameters."""
     call = _call(result, path, method, recorded)
     return [
         {"lang": lang, "label": label, "source": render_to_string(f"api/samples/{label.lower()}.txt", call).strip()}
@@ -42,8 +43,10 @@ def samples(result: dict[str, Any], path: str, method: str, recorded: dict[str, 
 
 
 def _call(result: dict[str, Any], path: str, method: str, recorded: dict[str, Any]) -> dict[str, Any]:
-    """Return the variables of the templates: `sends` is json, form, files, or nothing; `gets` is json, text, file, or
-    none."""
+    """Return the variables of the templates.
+
+    `sends` is json, form, files, or empty; `gets` is json, text, file, or none.
+    """
     operation: dict[str, Any] = result["paths"][path][method]
     parameters = operation.get("parameters", ())
     for one in parameters:
@@ -92,7 +95,7 @@ def _answer(method: str, operation: dict[str, Any]) -> str:
 
 
 def _object(members: list[str], media_type: str) -> str:
-    """Return headers as TypeScript writes an object, on a line if they are short."""
+    """Return headers as a TypeScript object literal, on one line if they are short."""
     members += ['"Content-Type": "application/json"'] if media_type == JSON else []
     short = f"{{ {', '.join(members)} }}"
     lines = "".join(f"    {member},\n" for member in members)
@@ -100,12 +103,12 @@ def _object(members: list[str], media_type: str) -> str:
 
 
 def _json(value: Any) -> str:
-    """Return a value as JSON, which is how TypeScript writes it, and Python a text."""
+    """Return a value as JSON, which is also a TypeScript literal and, for a string, a Python literal."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def _literal(value: Any) -> str:
-    """Return a value of JSON as Python writes it, texts in double quotes."""
+    """Return a JSON value as a Python literal, with strings in double quotes."""
     if isinstance(value, dict):
         return f"{{{', '.join(f'{_json(name)}: {_literal(member)}' for name, member in value.items())}}}"
     if isinstance(value, list):
@@ -114,7 +117,7 @@ def _literal(value: Any) -> str:
 
 
 def _written(body: Any, write: Callable[[Any], str], indent: str) -> str:
-    """Return a body on one line, or on one for each of its members where it is long."""
+    """Return a body on one line, or with a line for each field if it is long."""
     short = write(body)
     if len(short) <= _LINE_MAX or not isinstance(body, dict):
         return short

@@ -1,4 +1,4 @@
-"""Responses that are stored encrypted under an Idempotency-Key. Service B, which encrypts nothing, has none."""
+"""Responses that are stored encrypted under an Idempotency-Key. Only service A has them."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from config.core.encryption import is_sealed, opened, seal
 
 
 class SecretAnswer:
-    """The first base of a response that contains a secret or personal data."""
+    """Mixin for a response with a secret or personal data; it must be the first base class."""
 
     @classmethod
     def seal_of(cls, thing: Any) -> Seal | None:
@@ -15,7 +15,7 @@ class SecretAnswer:
 
     @classmethod
     def is_secret(cls, thing: Any) -> bool:  # noqa: ARG003
-        """Return whether the response for `thing` has to be encrypted."""
+        """Return whether the response for `thing` must be encrypted."""
         return True
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Requests, queries and answers: REST framework's fields and serializers, strict and quick.
+"""Serializers of requests, queries and responses: REST framework's, but strict and fast.
 
 A field accepts exactly its JSON type. A serializer is built once per class instead of once per request.
 """
@@ -106,7 +106,7 @@ class TextField(serializers.CharField):
         super().__init__(trim_whitespace=False, allow_blank=min_length == 0, **options)
 
     def run_validation(self, data: Any = empty) -> Any:
-        """Validate an empty text like any other, which REST framework's own field does not."""
+        """Validate an empty string like any other; REST framework's field skips the validators."""
         return serializers.Field.run_validation(self, data)
 
     def to_internal_value(self, data: Any) -> str:
@@ -121,7 +121,7 @@ class IdField(TextField):
 
 
 class PrintableIdField(IdField):
-    """An id that others read in lists, links and files: no control characters, line breaks or invisible marks."""
+    """An id in lists, links and files: without control characters, line breaks or invisible characters."""
 
     default_error_messages = {"unprintable": "Must contain only printable characters."}
 
@@ -133,7 +133,7 @@ class PrintableIdField(IdField):
 
 
 class NameField(IdField):
-    """A name that others read, in NFC with single spaces: no control or invisible characters, and never blank."""
+    """A displayed name, in NFC with single spaces: not blank, without control or invisible characters."""
 
     clean = staticmethod(clean_name)
 
@@ -163,7 +163,7 @@ class DayField(TextField):
 
 
 class OneOfField(serializers.ChoiceField):
-    """A text out of a fixed set; `refusal` is the error class that another text raises."""
+    """A string from a fixed set; any other string raises `refusal`."""
 
     refusal: ClassVar[type[ApiError]] = ValidationFailed
     default_error_messages = {"invalid": "Must be a string.", "invalid_choice": "Must be one of: {allowed}."}
@@ -215,7 +215,7 @@ class QueryTimeField(serializers.DateTimeField):
 
 
 class UuidTextField(UUIDField):
-    """A UUID in a query string, in its one spelling."""
+    """A UUID in a query string, in its canonical spelling."""
 
     default_error_messages = {"invalid": "Must be a UUID in lower case with hyphens."}
 
@@ -234,7 +234,7 @@ class RequestSerializer(serializers.Serializer[Any]):
     """Validates a JSON object. Rules over several fields belong in `validate`."""
 
     default_error_messages = {"invalid": "Must be a JSON object."}
-    refuses_unknown: ClassVar[bool] = False  # whether an unknown member is an error; elsewhere it is ignored
+    refuses_unknown: ClassVar[bool] = False  # whether an unknown field is an error; by default it is ignored
     is_optional: ClassVar[bool] = False  # whether a request without a body stands for `{}`
 
     @classmethod
@@ -245,7 +245,7 @@ class RequestSerializer(serializers.Serializer[Any]):
 
     @classmethod
     def read(cls, data: Any) -> dict[str, Any]:
-        """Return the members present or defaulted; raises ValidationFailed, or the first failed field's `refusal`."""
+        """Return the present and defaulted fields; raises ValidationFailed, or an invalid field's `refusal`."""
         if not isinstance(data, dict):
             raise ValidationFailed("The body must be a JSON object.")
         try:
@@ -268,8 +268,8 @@ class RequestSerializer(serializers.Serializer[Any]):
 class QuerySerializer(RequestSerializer):
     """Validates a query string: each known parameter at most once.
 
-    `filterset_class` is what a list can be filtered by, each a `QueryFilter`: its parameters are read with the others,
-    and the view's `filter_queryset` narrows the queryset that the method returns.
+    `filterset_class` declares the filters of a list, each a `QueryFilter`. Their parameters are validated with the
+    others, and the view's `filter_queryset` applies them to the queryset that the method returns.
     """
 
     filterset_class: ClassVar[type[django_filters.FilterSet] | None] = None
@@ -283,7 +283,7 @@ class QuerySerializer(RequestSerializer):
 
     @classmethod
     def read(cls, data: QueryDict) -> dict[str, Any]:
-        """Return the parameters; raises MissingParameter for an absent one, else as a body does."""
+        """Return the parameters; raises as `RequestSerializer.read`, and MissingParameter."""
         fields = cls.shared().fields
         given: dict[str, Any] = {}
         for name, field in fields.items():
@@ -308,16 +308,14 @@ class PageQuery(QuerySerializer):
 
 
 class QueryFilter(django_filters.Filter):
-    """A filter of a list: `parameter` reads and describes its value, the rest is as for every filter.
+    """A filter of a list, whose value is validated and described by the serializer field `parameter`.
 
-    A form would trim a string, read an empty string as null, and accept `+1` or Arabic digits; this class uses the
-    parsed values.
+    django-filter's form fields would trim a string, convert an empty string to null, and accept `+1` or Arabic digits.
     """
 
     def __init__(self, parameter: Any, *lookup: str, **options: Any) -> None:
         super().__init__(*lookup, **options)
-        # A function, because a filter set copies its filters for each request, and copying a serializer's field is
-        # slow.
+        # A function, because a filter set copies its filters for each request, and a serializer field is slow to copy.
         self.parameter = lambda: parameter
 
 
@@ -334,12 +332,12 @@ def _flatten(detail: Any, prefix: str = "") -> Iterable[tuple[str, str]]:
         yield prefix, str(detail)
 
 
-@extend_schema_serializer(many=False)  # the response has the declared schema, also that of a method called `list`
+@extend_schema_serializer(many=False)  # the declared schema is the whole response, also of a method called `list`
 class ResponseSerializer(serializers.Serializer[Any]):
-    """Describes and renders a response; a field's `source` is the name of its attribute.
+    """Describes and renders a response; a field's `source` is the name of an attribute.
 
-    Asking each field in turn is the dearest part of a list: the members are compiled to one attribute getter and the
-    few conversions that their fields need. An optional field is omitted if its attribute is missing or None.
+    Rendering each field separately would be the slowest part of a list. So the fields are compiled to one attribute
+    getter and the necessary conversions. An optional field is omitted if its attribute is missing or None.
     """
 
     # This many rows are loaded without a check of their sizes: the user's part of a row has at most about 100 KiB.
@@ -348,7 +346,7 @@ class ResponseSerializer(serializers.Serializer[Any]):
     @classmethod
     @cache
     def _plan(cls) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[int, Callable[[Any], Any]], ...]]:
-        """Return (member names, attribute names, conversions by position)."""
+        """Return (field names, attribute names, conversions by position)."""
         fields = cls().fields
         conversions = ((position, _conversion_of(field)) for position, field in enumerate(fields.values()))
         return (
@@ -359,12 +357,12 @@ class ResponseSerializer(serializers.Serializer[Any]):
 
     @classmethod
     def seal_of(cls, thing: Any) -> Callable[[bytes, str], bytes] | None:  # noqa: ARG003
-        """Return the function that encrypts the stored body of an Idempotency-Key, or None."""
+        """Return the function that encrypts the body stored under an Idempotency-Key, or None."""
         return None
 
     @classmethod
     def opened(cls, kept: bytes, place: str) -> bytes:  # noqa: ARG003
-        """Return the body of a value that was stored under an Idempotency-Key."""
+        """Return the response body from the bytes stored under an Idempotency-Key."""
         return kept
 
     @classmethod
@@ -393,7 +391,7 @@ class ResponseSerializer(serializers.Serializer[Any]):
 
     @classmethod
     def represent(cls, thing: Any) -> dict[str, Any]:
-        """Return the answer made from an object's attributes, or from a dictionary's members."""
+        """Return the response for an object's attributes, or for a dictionary's values."""
         names, sources, _ = cls._plan()
         optional = cls._optional()
         if isinstance(thing, dict):
@@ -418,9 +416,9 @@ class ResponseSerializer(serializers.Serializer[Any]):
 
 
 class ModelResponseSerializer(ResponseSerializer, serializers.ModelSerializer[Any]):
-    """Describes an answer that shows a model: each of `Meta.fields` that is not declared is a column of `Meta.model`.
+    """Describes a response for a model: each of `Meta.fields` without a declaration is a column of `Meta.model`.
 
-    A foreign key is shown by its column (`wallet_id`). A field without a `help_text` has its column's.
+    A foreign key is represented by its column (`wallet_id`). A field without a `help_text` inherits its column's.
     """
 
     serializer_choice_field = OneOfField
@@ -448,7 +446,7 @@ class ModelResponseSerializer(ResponseSerializer, serializers.ModelSerializer[An
         return fields
 
     def build_standard_field(self, field_name: str, model_field: Any) -> tuple[type[Any], dict[str, Any]]:
-        """Return the field of a column: its type and whether it can be null, without the checks of request bodies."""
+        """Return the field of a column: its type and whether it can be null, without the validation for requests."""
         kind, _ = super().build_standard_field(field_name, model_field)
         options = {"allowed": [value for value, _ in model_field.flatchoices]} if model_field.choices else {}
         return kind, options | ({"allow_null": True} if model_field.null else {})
@@ -456,17 +454,17 @@ class ModelResponseSerializer(ResponseSerializer, serializers.ModelSerializer[An
     def build_property_field(
         self, field_name: str, model_class: type[models.Model]
     ) -> tuple[type[Any], dict[str, Any]]:
-        """Return the field of a foreign key's column: as the key it names, an account's as text."""
+        """Return the field of a foreign key's column: of the referenced key's type, but a string for an account."""
         keys = (field for field in model_class._meta.concrete_fields if isinstance(field, models.ForeignKey))
         key = next((key for key in keys if key.attname == field_name), None)
         if key is None:
-            return self.build_unknown_field(field_name, model_class)  # a property's type has to be declared
+            return self.build_unknown_field(field_name, model_class)  # a property needs a declared field
         kind, _ = self.build_standard_field(field_name, key.target_field)
         return TextField if key.related_model is get_user_model() else kind, {"allow_null": True} if key.null else {}
 
 
 class CollectionSerializer(ResponseSerializer):
-    """All of something: what the subclass names, and how many there are. A view returns the queryset."""
+    """A complete list: the subclass's field of rows, and `total`. A view returns the queryset."""
 
     def get_fields(self) -> dict[str, Any]:
         return {**super().get_fields(), "total": Int64Field()}
@@ -480,14 +478,14 @@ class CollectionSerializer(ResponseSerializer):
 
 
 class PageSerializer(CollectionSerializer):
-    """A page of the subclass's rows."""
+    """A page of the subclass's rows, with `has_more`."""
 
     def get_fields(self) -> dict[str, Any]:
         return {**super().get_fields(), "has_more": FlagField()}
 
 
 class JsonPartSerializer(ResponseSerializer):
-    """Describes a part of stored JSON, which is shown as it is."""
+    """Describes a part of stored JSON, which is returned unchanged."""
 
     @classmethod
     def represent(cls, thing: Any) -> Any:
@@ -495,7 +493,10 @@ class JsonPartSerializer(ResponseSerializer):
 
 
 def _conversion_of(field: Any) -> Callable[[Any], Any] | None:
-    """Return what makes JSON of an attribute that is neither null nor a text, None where nothing has to."""
+    """Return the function that converts an attribute to JSON, or None if its values need no conversion.
+
+    It is called only for values that are neither None nor strings.
+    """
     if isinstance(field, ResponseSerializer):
         return type(field).represent
     if isinstance(field, serializers.ListSerializer) and isinstance(field.child, ResponseSerializer):

@@ -1,4 +1,4 @@
-"""Names in a request that nothing reads: refused with a suggestion, or listed in the response's `X-Ignored`."""
+"""Unknown names in a request: rejected with a suggestion, or listed in the response's `X-Ignored`."""
 
 import difflib
 from collections.abc import Collection, Iterable, Iterator
@@ -10,7 +10,8 @@ from config.core.errors import ValidationFailed
 HEADER = "X-Ignored"
 LISTED_MAX = 20
 HEADER_MAX_LENGTH = 1_000  # proxies reject responses with more than 4 KiB of headers
-# Longer names get no suggestion, and are cut in the header: the cost of a comparison is the product of both lengths.
+# Longer names get no suggestion and are truncated in the header: the cost of a comparison is the product of both
+# lengths.
 NAME_MAX_LENGTH = 64
 
 
@@ -21,7 +22,7 @@ class UnknownNames(ValidationFailed):
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names for the header: percent-encoded, separated by commas, within `HEADER_MAX_LENGTH`."""
+    """Return the header's value: percent-encoded names, separated by commas, at most `HEADER_MAX_LENGTH` characters."""
     text = ""
     for name in list(names)[:LISTED_MAX]:
         encoded = quote(name[:NAME_MAX_LENGTH], safe="[]:.$")
@@ -33,7 +34,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def refuse(names: Collection[str], known: Collection[str]) -> None:
-    """Raise UnknownNames, with each name and the known name that is most like it, if there are names."""
+    """Raise UnknownNames if there are names, with the most similar known name for each."""
     if names:
         details = [{"field": name, "message": _message(name, known)} for name in list(names)[:LISTED_MAX]]
         first = details[0]
@@ -46,9 +47,9 @@ def _message(name: str, known: Collection[str]) -> str:
 
 
 def unread_members(document: Any, body: Any, answer: Any) -> Iterator[str]:
-    """Yield the members of a JSON object that `body` does not read.
+    """Yield the fields of a JSON object that the serializer `body` does not declare.
 
-    Raises UnknownNames if `body` rejects them, except for fields of the response: a client may send a response back.
+    Raises UnknownNames if `body` rejects them. Fields of the response are allowed: a client may send a response back.
     """
     if not isinstance(document, dict):
         return

@@ -1,13 +1,13 @@
-"""The base of every endpoint: REST framework's viewset, with what the method's `@endpoint` declares.
+"""The base class of every endpoint: REST framework's viewset, which enforces the `@endpoint` declaration of a method.
 
     class OfferViewSet(ApiViewSet):
         @endpoint(access="offers:write", body=OfferRequest, answer=Offer, status=201, idempotent=True)
         def create(self, request: ApiRequest, body: dict[str, Any]) -> models.Offer:
             return services.create_offer(owner=request.user, **body)
 
-The order of a request is REST framework's: negotiation, authentication, permission (the scope), throttle. Media type,
-size, parsing, and validation follow, then the Idempotency-Key. The method runs last, in a transaction if the endpoint
-changes something.
+A request is processed in REST framework's order: negotiation, authentication, permission (the scope), throttle. Media
+type, size, parsing, and validation follow, then the Idempotency-Key. The method runs last, in a transaction if the
+endpoint is idempotent.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,19 +45,19 @@ class ApiRequest(Request):
 class Endpoint:
     """The arguments of `@endpoint`.
 
-    `access` is a scope or a word of `credentials`. `body` and `query` are validated and handed to the method under
-    those names; `page` is validated and applied to the queryset that the method returns. `answer` serializes what the
-    method returns (`OfferSerializer(many=True)`: a list of it). Without it the method returns what the renderer
-    accepts, None for an empty body, or a response. `errors` are those that the method may raise beyond what follows
-    from the declaration. `limit` names a rate limit other than the one of the method's kind.
+    `access` is a scope or a constant of `config.core.credentials`. `body` and `query` are validated and passed to the
+    method under those names; `page` is validated and applied to the queryset that the method returns. `answer`
+    serializes the method's result (`OfferSerializer(many=True)`: a list). Without it, the method returns data for the
+    renderer, None for an empty body, or a response. `errors` lists the method's own errors, in addition to those that
+    follow from the declaration. `limit` names a rate limit in place of the default one for reads or writes.
 
-    `idempotent` endpoints honour an Idempotency-Key and run in one transaction with the stored answer. No transaction
-    waits for a vendor, a file, or a scanner: a `leased` method manages its own transactions, and reserves the key with
-    a lease meanwhile. With `reserves_key` the method does both itself: it gets the request's
+    `idempotent` endpoints accept an Idempotency-Key and run in one transaction with the stored response. A transaction
+    must not wait for a vendor, a file, or a scanner. So a `leased` method manages its own transactions, while a lease
+    reserves the key. With `reserves_key`, the method also reserves the key itself: it receives the request's
     `idempotency.ReservableKey` (or None) as `key`, and returns an `idempotency.Outcome`.
 
-    Decorators above `@endpoint` hold what few views need: REST framework's `parser_classes` and `renderer_classes` (or
-    on the view), `heavy.operation` (a large body), `also_answers`.
+    Options that few views need are decorators above `@endpoint`: REST framework's `parser_classes` and
+    `renderer_classes` (or on the view), `heavy.operation` (a large body), `also_answers`.
     """
 
     access: str
@@ -79,7 +79,7 @@ class Endpoint:
 
 
 def also_answers(status: int, answer: type[ResponseSerializer] | None, description: str) -> Callable[[Method], Method]:
-    """Describe a further success status of a method."""
+    """Document another success status of a method."""
 
     def describe(method: Method) -> Method:
         method.also_answers = {status: OpenApiResponse(answer, description=description)}  # type: ignore[attr-defined]
@@ -137,7 +137,7 @@ def _unread_names(request: ApiRequest, document: Any, declared: Endpoint) -> lis
 def _call(
     declared: Endpoint, method: Method, view: "ApiViewSet", request: ApiRequest, arguments: dict[str, Any]
 ) -> Any:
-    # New at each call, because a method may modify them and be called again.
+    # A new dictionary at each call, because a method may modify it and be called again.
     if declared.body is not None:
         arguments = {**arguments, "body": dict(arguments["body"])}
     result = method(view, request, **arguments)
@@ -156,14 +156,14 @@ def _call(
 
 
 def _outcome(declared: Endpoint, status: int, thing: Any, shown: Any) -> idempotency.Outcome:
-    """Return the response, which is stored under the request's key: `thing`, rendered as `shown`."""
+    """Return the outcome to store under the request's key: `thing`, rendered as `shown`."""
     body = b"" if shown is None else render_json(shown)
     seal = declared.answer.seal_of(thing) if isinstance(declared.answer, type) else None
     return idempotency.Outcome(status, body, seal=seal)
 
 
 def _read_document(request: ApiRequest, body: type[RequestSerializer]) -> Any:
-    """Return the parsed body; raises MalformedJSON where there is none and one is needed."""
+    """Return the parsed body; raises MalformedJSON if a required body is missing."""
     if request.META.get("CONTENT_LENGTH") not in {None, "", "0"}:
         return request.data
     if body.is_optional:
@@ -175,15 +175,15 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
     pagination_class = FittingPagination
     # The default rate limit of methods that change data.
     write_limit = "write"
-    query: dict[str, Any]  # the parsed query of the endpoint, except for
+    query: dict[str, Any]  # the parsed query of the endpoint, without `filter_values`
     declared: Endpoint  # of the called method
-    filter_values: dict[str, Any]  # the filters' parameters by name, as far as the request has them
+    filter_values: dict[str, Any]  # the values of the filters in the request, by name
     ignored: Sequence[str] = ()  # the names in the query and the body that no code reads
 
     def initialize_request(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """Apply what the called method declares; one that does not exist is public where one of its siblings is.
+        """Apply the declaration of the called method; a missing method is public if another one at the path is.
 
-        The method's `@renderer_classes`, or the view's, come after the one of errors, which are JSON.
+        The method's `@renderer_classes`, or the view's, come after the JSON renderer, which errors need.
         """
         method: Any = getattr(self, self.action_map.get(str(request.method).lower(), ""), None)
         if hasattr(method, "endpoint"):
@@ -203,7 +203,7 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
             super().initial(request, *args, **kwargs)
         except ApiError as refusal:
             if refusal.status == 401:
-                # An invalid credential costs a lookup, so it counts as an anonymous call.
+                # An invalid credential needs a database query, so it counts as an anonymous call.
                 rate_limits.consume_by_address("anonymous", request)
             raise
 
@@ -213,10 +213,10 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
         return filters(self.filter_values, queryset).qs if filters and self.filter_values else queryset
 
     def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """Respond to a request, with a header for a key that expires soon, and release the request.
+        """Respond to a request, add the headers for an expiring key and for ignored names, and release the request.
 
-        REST framework's request, view and response refer to each other. With these cycles, a large body would stay
-        until the garbage collector runs, which counts objects, not bytes.
+        REST framework's request, view and response reference each other. With these cycles, a large body would stay in
+        memory until the garbage collector runs, which counts objects, not bytes.
         """
         response = super().dispatch(request, *args, **kwargs)
         expires_at = getattr(getattr(request, "auth", None), "expires_at", None)
@@ -236,11 +236,11 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
 
 
 def _let_go(response: Any) -> None:
-    """Discard the rendered data, which is not needed: rendering creates a reference cycle in the response."""
+    """Discard the rendered data, because rendering creates a reference cycle in the response."""
     response.renderer_context, response.data = {}, None
 
 
 def require_self(request: ApiRequest, user_id: str | int, *, member: str = "user_id") -> None:
-    """Raise UserMismatch, naming the member, unless `user_id` (text in its one spelling, or a number) is the caller."""
+    """Raise UserMismatch with the field's name unless `user_id`, a number or its canonical string, is the caller."""
     if str(user_id) != str(request.user.pk):
         raise UserMismatch(member)
