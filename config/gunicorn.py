@@ -20,8 +20,8 @@ class Worker(ThreadWorker):  # type: ignore[misc]
     are rejected immediately, so that they reach another server.
 
     If a response is sent before the request's body was read, this worker sends `Connection: close` and closes the
-    connection. gunicorn's own worker sends `keep-alive`, reads 64 KiB of the rest, and then closes the connection,
-    although the client may have sent its next request.
+    connection. The worker of gunicorn sends `keep-alive`, reads 64 KiB of the rest, and then closes the connection. The
+    client may already have sent its next request.
     """
 
     def load_wsgi(self) -> None:

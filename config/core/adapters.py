@@ -1,4 +1,4 @@
-"""Adapters of vendors that an installation adds, selected by a setting such as `package.module:Class`."""
+"""Vendor adapters that an installation adds, selected by a setting such as `package.module:Class`."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def load_adapter(place: str) -> Any:
 
 
 def attempt(method: Any, *arguments: Any, **options: Any) -> tuple[Any, str]:
-    """Call a method of an adapter that is checked; return its result and "", or None and the exception as a text."""
+    """Call a method of an adapter during its check; return its result and "", or None and the error message."""
     try:
         return method(*arguments, **options), ""
     except Exception as error:  # noqa: BLE001  the adapter's fault is the finding

@@ -1,9 +1,9 @@
-"""Migration operations that make a table append-only, or some of its columns, in the database itself.
+"""Migration operations that make a table, or some of its columns, append-only by database triggers.
 
-Code can be wrong, and staff can have a shell. The rows of a history must survive both. On PostgreSQL the
-triggers are `ENABLE ALWAYS`, so that `session_replication_role` does not switch them off.
+The rows of a history must survive faulty code and staff with a shell. On PostgreSQL, the triggers are `ENABLE ALWAYS`,
+so that `session_replication_role` does not disable them.
 
-`AllowErasure` allows an erasure to blank all personal columns of a row when their ground ends.
+`AllowErasure` permits an erasure to blank all personal columns of a row after the ground for their retention ends.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from django.db.migrations.operations.base import Operation
 
 
 def _differs(connection: Any) -> str:
-    """Return a comparison in which two NULLs are equal."""
+    """Return the SQL operator for inequality in which two NULLs are equal."""
     return "IS DISTINCT FROM" if connection.vendor == "postgresql" else "IS NOT"
 
 
@@ -26,10 +26,10 @@ def _sqlite_trigger(table: str, verb: str, condition: str, rule: str) -> str:
 
 
 class AppendOnly(Operation):
-    """Refuse every UPDATE and DELETE (and TRUNCATE, where that exists) on `table`, which must exist by then."""
+    """Reject every UPDATE, DELETE and (on PostgreSQL) TRUNCATE on `table`, which must already exist."""
 
     rule = "is append-only"
-    columns: Sequence[str] = ()  # rejects an UPDATE that changes one of these; rejects every UPDATE if empty
+    columns: Sequence[str] = ()  # rejects an UPDATE of these columns; if empty, rejects every UPDATE
 
     def __init__(self, table: str) -> None:
         self.table = table
@@ -65,7 +65,7 @@ class AppendOnly(Operation):
             schema_editor.execute(_sqlite_trigger(table, verb, when, self.rule), params=None)
 
     def changes(self, differs: str) -> str:
-        """Return the condition under which an UPDATE is refused, empty for always."""
+        """Return the condition under which an UPDATE is rejected; an empty string means always."""
         return " OR ".join(f"OLD.{name} {differs} NEW.{name}" for name in self.columns)
 
     def database_backwards(self, app_label: str, schema_editor: Any, _from_state: Any, _to_state: Any) -> None:
@@ -79,9 +79,9 @@ class AppendOnly(Operation):
 
 
 class KeepTriggers(Operation):
-    """Restore the triggers of `rule` on SQLite, which copies a table to change a column and loses them.
+    """Restore the triggers of `rule` on SQLite, where Django copies a table to alter a column and loses the triggers.
 
-    Place one before the operations that copy the table, for the reverse migration, and one after them.
+    Place one after the operations that copy the table, and one before them for the reverse migration.
     """
 
     def __init__(self, rule: AppendOnly) -> None:
@@ -103,7 +103,7 @@ class KeepTriggers(Operation):
 
 
 class NeverChanges(AppendOnly):
-    """Refuse every UPDATE of `columns` to other values, and every DELETE, on `table`, which must exist by then."""
+    """Reject every UPDATE that changes `columns`, and every DELETE, on `table`, which must already exist."""
 
     rule = "never changes"
 
@@ -113,7 +113,7 @@ class NeverChanges(AppendOnly):
 
 
 class KeepsLast(NeverChanges):
-    """Refuse every UPDATE of `column` once it has the value `last`, and every DELETE, on `table`."""
+    """Reject every UPDATE that changes `column` from its final value `last`, and every DELETE, on `table`."""
 
     rule = "keeps its last value"
 
@@ -126,9 +126,9 @@ class KeepsLast(NeverChanges):
 
 
 class AllowErasure(Operation):
-    """Let one UPDATE blank all personal `columns` of a row, and change nothing else, on a table that is append-only.
+    """Permit one UPDATE of an append-only row that blanks all personal `columns` and changes nothing else.
 
-    `never_change` are the columns of a table that `NeverChanges` guards; its other columns still change.
+    `never_change` lists the columns of a table with `NeverChanges`; its other columns remain changeable.
     """
 
     _BLANK = """('', '{}', '[]', '""', 'false', '0', '0.0000')"""
@@ -164,7 +164,7 @@ class AllowErasure(Operation):
         self._guard(schema_editor, f"WHEN ({changes})" if changes else "")
 
     def _guard(self, schema_editor: Any, condition: str) -> None:
-        """Replace the trigger that refuses an UPDATE."""
+        """Replace the trigger that rejects an UPDATE."""
         table = self.table
         if schema_editor.connection.vendor == "postgresql":
             schema_editor.execute(

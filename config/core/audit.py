@@ -1,8 +1,8 @@
 """The audit stream: one JSON line per security event, in the classes of OCSF 1.5, for a SIEM.
 
-Each process numbers its lines, and each line has the SHA-256 of the line before it (`prev`), so that a lost or changed
-line shows. There is no key: who can write the whole log can rewrite it. A line has ids, never a name, an address, a
-reason or a search. docs/operate/audit.md lists the kinds.
+Each process numbers its lines, and each line contains the SHA-256 of the previous line (`prev`), so that lost or
+changed lines are detectable. The hashes have no key: an attacker who can write the whole log can replace it. A line
+contains ids, never a name, an address, a reason or a search term. docs/operate/audit.md lists the kinds.
 """
 
 import logging
@@ -37,7 +37,7 @@ logger = logging.getLogger(AUDIT_LOGGER)
 
 
 class Kind(NamedTuple):
-    """A class and an activity of OCSF, and whether the event is a failure."""
+    """The OCSF class and activity of an event, and whether the event is a failure."""
 
     class_uid: int
     activity_id: int
@@ -62,7 +62,7 @@ KINDS: dict[str, Kind] = {
     "back_office.added": Kind(ENTITY, CREATE),
     "back_office.changed": Kind(ENTITY, UPDATE),
     "back_office.deleted": Kind(ENTITY, DELETE),
-    # The actions of the history of accounts.
+    # The actions in the history of accounts.
     "api_key.created": Kind(ENTITY, CREATE),
     "api_key.rotated": Kind(ENTITY, UPDATE),
     "api_key.revoked": Kind(ENTITY, DISABLE),
@@ -100,17 +100,17 @@ def entity(kind: str, record_id: Any = "") -> dict[str, str]:
 
 
 def emit(kind: str, **members: Any) -> None:
-    """Write the line of an event when the transaction commits; a rollback discards it. KeyError for an unknown kind."""
+    """Write the line of an event when the transaction commits; raises KeyError for an unknown kind."""
     transaction.on_commit(partial(CHAIN.write, _event(kind, members)), robust=True)
 
 
 def emit_now(kind: str, **members: Any) -> None:
-    """Write the line of an event whose transaction doesn't matter, such as a failed log-in."""
+    """Write the line of an event immediately, even if the transaction rolls back, such as of a failed log-in."""
     CHAIN.write(_event(kind, members))
 
 
 def emit_start() -> None:
-    """Write which settings this server process started with: those that decide who may do what, no secrets."""
+    """Write the settings of this server process that affect permissions; none of them is secret."""
     names = (
         "SERVICE", "ENVIRONMENT", "REVIEW_POLICY", "PROVIDERS", "DECISIONING", "SIGN_UP", "BACKOFFICE_SECOND_FACTOR",
         "ANCHOR_DECISIONS", "ALLOW_SANDBOX", "STAFF_PASSWORDS", "STAFF_OIDC_GROUPS",
@@ -153,7 +153,7 @@ class Chain:
         self.process, self.sequence, self._prev = str(uuid4()), 0, NO_LINE
 
     def write(self, event: dict[str, Any]) -> None:
-        """Write one line. A log that can't be written loses the line, not its number."""
+        """Write one line. If the log can't be written, the line is lost, and its number remains used."""
         with self._lock:
             self.sequence += 1
             place = {"logger": AUDIT_LOGGER, "process": self.process, "sequence": self.sequence, "prev": self._prev}
@@ -166,7 +166,7 @@ CHAIN = Chain()
 
 
 class Checked(NamedTuple):
-    """How far the chain of a process is whole: its last good line with its time (ms since 1970), and the fault."""
+    """The result of a check of a process's chain: the last valid line, its time (ms since 1970), and the fault."""
 
     process: str
     last: int
@@ -175,18 +175,18 @@ class Checked(NamedTuple):
 
 
 class _Reader:
-    """Follows the chain of one process, line by line."""
+    """Verifies the chain of one process, line by line."""
 
     def __init__(self) -> None:
         self.sequence, self.time, self.before = 0, 0, (0, 0)
-        self.digests, self.fault = [bytes.fromhex(NO_LINE)], ""  # by the sequence of a line, from 0
+        self.digests, self.fault = [bytes.fromhex(NO_LINE)], ""  # indexed by a line's sequence number; 0 is `NO_LINE`
 
     def read(self, line: bytes, event: dict[str, Any]) -> None:
-        """Take the next line. Raises ValueError, KeyError or TypeError for a line that has no place or no time."""
+        """Verify the next line; raises ValueError, KeyError or TypeError if it lacks a valid sequence or time."""
         sequence, milliseconds, digest = int(event["sequence"]), int(event["time"]), sha256(line).digest()
         if not (sequence > 0 and 0 <= milliseconds < _TIME_END):
             raise ValueError
-        # A collector may deliver lines twice, also groups of lines.
+        # A collector may deliver single lines or groups of lines twice.
         if self.fault or (sequence <= self.sequence and self.digests[sequence] == digest):
             return
         expected = self.sequence + 1
@@ -195,7 +195,7 @@ class _Reader:
         elif sequence < expected:
             self.fault = f"line {sequence} follows line {self.sequence}"
         elif event["prev"] != self.digests[-1].hex():
-            # One of the two was changed, so the previous line may be wrong, too.
+            # This line or the previous one was changed, so neither counts as valid.
             self.fault = f"line {sequence} doesn't follow from line {self.sequence}"
             self.sequence, self.time = self.before
         else:
@@ -205,8 +205,9 @@ class _Reader:
 
 
 def check(lines: Iterable[bytes], *, report: Callable[[str], None] = lambda _fault: None) -> list[Checked]:
-    """Follow the chain of each process through a log; other lines, and what a collector puts before a line, are left
-    out. `report` receives a sentence for each line that isn't readable.
+    """Verify the chain of each process in a log; `report` receives a message for each unreadable line.
+
+    Lines of other loggers, and text that a collector inserts before a line, are ignored.
     """
     readers: dict[str, _Reader] = {}
     for number, whole in enumerate(lines, 1):

@@ -1,7 +1,7 @@
 """Work on records: the access log of personal data, assignments, notes, reply templates and saved lists.
 
-Records of every app are named by kind (`credit.application`) and id, as text. Services write some of these models, so
-they are below the back office, which shows them: their tables belong to its app, `backoffice`.
+Records of every app are referenced by kind (`credit.application`) and id, as text. Services write some of these models,
+so they are here, below the back office that displays them. Their tables belong to the app `backoffice`.
 """
 
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 from config.core.registration import declared
 
-PRESENT_FOR = timedelta(minutes=5)  # a person counts as present for this long after opening a page
+PRESENT_FOR = timedelta(minutes=5)  # after opening a page, a person counts as present for this time
 
 
 def named(record: models.Model) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def _side() -> Any:
 
 
 def _person(**options: Any) -> Any:
-    """Return a column that names an account, which can then no longer be deleted. Indexes are said with each model."""
+    """Return a foreign key to an account, which prevents its deletion. Each model declares its own indexes."""
     return models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False, **options
     )
@@ -51,8 +51,9 @@ class RecordNamed(models.Model):
 
 
 class DataAccess(RecordNamed):
-    """An access to personal data: viewer, subject, time, and reason; or a list's use of a parameter that it does not
-    offer. Append-only.
+    """An access to personal data: viewer, subject, time, and reason. Append-only.
+
+    The action `refused` is a request for a list with a parameter that the list does not offer.
     """
 
     PAGE, LIST, UNMASKED, EXPORT, REFUSED = "page", "list", "unmasked", "export", "refused"
@@ -99,12 +100,12 @@ class DataAccess(RecordNamed):
 
     @classmethod
     def recent_readings(cls, *, kind: str, record_id: str, now: datetime) -> models.QuerySet["DataAccess"]:
-        """Select the readings of a record's page within the last PRESENT_FOR."""
+        """Select the accesses to a record's page within the last PRESENT_FOR."""
         return cls.objects.filter(kind=kind, record_id=record_id, action=cls.PAGE, at__gte=now - PRESENT_FOR)
 
 
 class Assignment(RecordNamed):
-    """The assignee of a record. At most one person's of the platform, and one's of the lender."""
+    """The assignee of a record: at most one person of the platform, and one of the lender."""
 
     provider = _side()
     assignee = _person()
@@ -123,9 +124,9 @@ class Assignment(RecordNamed):
 
     @classmethod
     def in_force(cls, permission: str, **about: Any) -> models.QuerySet["Assignment"]:
-        """Select the work of people who may still do it: those with the permission, and deciding members of lenders.
+        """Select the assignments of people with the permission, and of lenders' members who may still decide.
 
-        The work of a colleague who is disabled, removed or demoted is free again.
+        Records of a colleague who is disabled, removed or demoted can be assigned again.
         """
         accounts: Any = get_user_model()._default_manager
         reviewers = accounts.with_perm(permission).filter(pk=OuterRef("assignee"))
@@ -136,7 +137,7 @@ class Assignment(RecordNamed):
 
 
 class Note(RecordNamed):
-    """A note about a record for colleagues, the platform's or the lender's. Append-only."""
+    """A note about a record for colleagues on the same side, the platform's or the lender's. Append-only."""
 
     provider = _side()
     author = _person()
@@ -157,7 +158,7 @@ class Note(RecordNamed):
 
     @classmethod
     def unread_by(cls, user: Any) -> models.QuerySet["Note"]:
-        """Select the notes that mention a user who has not opened the record's page since."""
+        """Select the notes that mention the user and are newer than the user's last visit of the record's page."""
         looked = DataAccess.objects.filter(
             kind=OuterRef("kind"), record_id=OuterRef("record_id"), viewer=user, action=DataAccess.PAGE
         ).filter(at__gte=OuterRef("at"))
@@ -165,7 +166,7 @@ class Note(RecordNamed):
 
 
 class ReplyTemplate(models.Model):
-    """A text that reviewers use again: the names of documents, one in each line, or a reason."""
+    """A reusable text of reviewers: a reason, or document names, one per line."""
 
     DOCUMENTS, REASON = "documents", "reason"
 
@@ -184,7 +185,7 @@ class ReplyTemplate(models.Model):
 
 
 class SavedView(models.Model):
-    """The search and the filters of a list, which a member of staff saved under a name."""
+    """The search and the filters of a list, saved by a user of the back office under a name."""
 
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+", db_index=False)
     kind = models.CharField(max_length=100)

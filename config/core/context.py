@@ -1,9 +1,9 @@
-"""The context of this thread's current request, for log lines and for rows that store their request."""
+"""The context of this thread's current request, for log lines and for rows that store a request id."""
 
 import logging
 from contextvars import ContextVar
 
-# The identifier shown to the caller in X-Request-Id; empty outside a request.
+# The id that the response returns in X-Request-Id; empty outside a request.
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 
 

@@ -1,4 +1,4 @@
-"""A request's credential, in the form in which every app sees it."""
+"""The credential of a request, as every app uses it."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -9,12 +9,12 @@ from config.core.errors import ApiError
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 # Access rules that an endpoint can declare in place of a scope.
-PUBLIC = "public"  # no identity is required
-ANY_CALLER = "any"  # any credential will do
+PUBLIC = "public"  # no credential is required
+ANY_CALLER = "any"  # any valid credential is sufficient
 FIRST_PARTY = "first-party"  # the account itself, never a delegated credential (decision 9)
 LOG_IN = "log-in"  # the account itself, logged in: no key is accepted
 
-# During a key's last days every response has a header with the key's end.
+# In this time before a key expires, every response has a header with the expiry.
 KEY_EXPIRY_NOTICE = timedelta(days=14)
 SIGNATURE_TOLERANCE_SECONDS = 300
 
@@ -94,9 +94,11 @@ CALLER_ERRORS: tuple[type[ApiError], ...] = (
 
 @dataclass(frozen=True)
 class Credential:
-    """`scopes` is None for an unrestricted credential: a token of the account's own log-in, or an API key without a
-    list of scopes. `client_id` is the app whose token acts on behalf of the account. `actor_id` is the partner whose
-    token acts on behalf of a customer.
+    """The authenticated credential of a request.
+
+    `scopes` is None for an unrestricted credential: a token of the account's own log-in, or an API key without a list
+    of scopes. `client_id` is the app whose token acts on behalf of the account. `actor_id` is the partner whose token
+    acts on behalf of a customer.
     """
 
     kind: str
@@ -117,7 +119,7 @@ class Credential:
         return self.scopes is None and not self.delegated
 
     def carries(self, access: str) -> bool:
-        """Return whether it satisfies `access`: a scope, or one of the words above."""
+        """Return whether the credential satisfies `access`: a scope, or one of the constants above."""
         if access == FIRST_PARTY:
             return self.is_first_party
         if access == LOG_IN:
@@ -126,6 +128,6 @@ class Credential:
 
     @cached_property
     def label(self) -> str:
-        """Name the credential for history rows and logs: its kind and public id, no secret, and who acts with it."""
+        """Return the name of the credential for history rows and logs: kind, public id, and acting partner."""
         named = f"{self.kind}:{self.id}"
         return named if self.actor_id is None else f"{named} act:{self.actor_id}"

@@ -1,4 +1,4 @@
-"""The databases of a process, made from the addresses in its environment."""
+"""Database settings from the URLs in the environment, and handling of database errors, locks, and deadlocks."""
 
 import fcntl
 import logging
@@ -21,22 +21,24 @@ logger = logging.getLogger("platform.database")
 _AWAY_LOG_SECONDS = 60.0
 _logged_away_at: dict[str, float] = {}  # by reason
 
-# A transaction that is idle for this long belongs to a paused or lost process. The server ends it, which releases its
-# Idempotency-Key, and fences the process off if it resumes.
+# A transaction that is idle for this long belongs to a paused or lost process. PostgreSQL ends the transaction, which
+# releases its Idempotency-Key. If the process resumes, its transaction fails.
 IDLE_TRANSACTION_SECONDS = 90
 _LOOK_SECONDS = 0.25
 _READ_ONLY_SQLSTATE = "25006"
 TRANSACTION_TRIES = 3
 _RETRIABLE_SQLSTATES = {"40001", "40P01"}  # serialization failure, deadlock
-# SQL of PostgreSQL: the transaction that evaluates it commits at once, and may be lost with the server.
+# PostgreSQL: a transaction that evaluates it commits without waiting, and is lost if the server crashes immediately.
 UNAWAITED = "set_config('synchronous_commit', 'off', true)"
 
 Result = TypeVar("Result")
 
 
 def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DATABASE_URL") -> dict[str, Any]:
-    """Return Django's entry for a `postgres://` or `sqlite:///` URL; for another raises ImproperlyConfigured with the
-    name of the `variable`. `statement_timeout_seconds` of zero means no limit.
+    """Return Django's DATABASES entry for a `postgres://` or `sqlite:///` URL.
+
+    For any other URL, raises ImproperlyConfigured with the name of the `variable`. If `statement_timeout_seconds` is
+    zero, statements have no time limit.
     """
     scheme = url.partition(":")[0]
     if scheme not in {"postgres", "postgresql", "sqlite"}:
@@ -45,24 +47,25 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
         entry = parse_address(url)
     except ValueError as error:
         raise ImproperlyConfigured(f"{variable} is not a postgres:// or sqlite:/// address.") from error
-    # A connection lives as long as the worker thread that uses it: opening one costs more than most requests.
+    # A connection stays open as long as its worker thread: opening a connection costs more than most requests.
     entry["CONN_MAX_AGE"] = None
-    # A connection that the server has closed meanwhile is replaced at the next request, which therefore succeeds.
+    # If the server closed a connection, the next request opens a new one instead of failing.
     entry["CONN_HEALTH_CHECKS"] = True
     if scheme == "sqlite":
         _keep_private(str(entry["NAME"]))
         entry["OPTIONS"] = {
-            # IMMEDIATE takes the write lock at BEGIN: two read-modify-write transactions wait instead of failing.
+            # IMMEDIATE acquires the write lock at BEGIN: concurrent read-modify-write transactions wait instead of
+            # failing.
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
-            # Deleted values are overwritten with zeros: an erasure leaves no bytes of them in the file.
+            # SQLite overwrites deleted values with zeros, so that an erasure removes them from the file.
             "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON; "
             "PRAGMA secure_delete=ON;",
         }
         return entry
     if not entry["NAME"]:
         raise ImproperlyConfigured(f"{variable} names no database: postgres://user:password@host:5432/name.")
-    # A session that begins in UTC needs no statement of Django's that sets its time zone.
+    # If the session begins in UTC, Django sends no statement to set the time zone.
     settings_of_session = ["-c TimeZone=UTC", f"-c idle_in_transaction_session_timeout={IDLE_TRANSACTION_SECONDS}s"]
     if statement_timeout_seconds:
         settings_of_session += [f"-c statement_timeout={statement_timeout_seconds}s", "-c lock_timeout=5s"]
@@ -70,10 +73,10 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
     options = entry["OPTIONS"]
     options["connect_timeout"] = _whole_number(options, "connect_timeout", 3, variable=variable)
     # Executions until the server prepares a statement of `config.core.prepared`; Django's own are never prepared.
-    # Behind a pooler that cannot carry prepared statements, put `?prepare_threshold=1000000000` on the address.
+    # Behind a pooler without support for prepared statements, add `?prepare_threshold=1000000000` to the URL.
     options["prepare_threshold"] = _whole_number(options, "prepare_threshold", 2, variable=variable)
-    # A proxy that refuses `options`, or ties the session to the client for it, needs `?startup_options=0`: the role has
-    # these settings then (deploy/roles.sql).
+    # A proxy that rejects `options`, or pins the session to a client because of it, needs `?startup_options=0`. The
+    # role then has these settings (deploy/roles.sql).
     if _whole_number({"startup_options": options.pop("startup_options", 1)}, "startup_options", 1, variable=variable):
         options["options"] = " ".join([str(options.get("options", "")), *settings_of_session]).strip()
     return entry
@@ -91,7 +94,7 @@ def parse_address(url: str) -> dict[str, Any]:
     from psycopg.conninfo import conninfo_to_dict
 
     try:
-        # libpq reads the address: percent-encoding, IPv6, several hosts. It rejects options that are not its own.
+        # libpq parses the URL: percent-encoding, IPv6, several hosts. It rejects unknown options.
         parts = conninfo_to_dict(address)
     except ProgrammingError:
         raise ValueError("not a PostgreSQL address") from None  # libpq's message contains the password
@@ -110,10 +113,10 @@ def parse_address(url: str) -> dict[str, Any]:
 
 
 def _keep_private(name: str) -> None:
-    """Create SQLite's file before SQLite does, because every account of the machine could read SQLite's."""
+    """Create the database file with access only for its owner; SQLite would create it readable for every local user."""
     if name == ":memory:":
         return
-    with suppress(OSError):  # SQLite's message names the problem with the path
+    with suppress(OSError):  # SQLite's own error describes a problem with the path
         os.close(os.open(name, os.O_CREAT | os.O_RDONLY, 0o600))
     for suffix in ("", "-wal", "-shm"):
         close_to_others(Path(name + suffix))
@@ -127,20 +130,20 @@ def _whole_number(options: dict[str, Any], name: str, default: int, *, variable:
 
 
 def is_away(error: BaseException | None) -> bool:
-    """Return whether an error means that the database is away, so that a retry may succeed.
+    """Return whether an error means that the database is unavailable, so that a retry may succeed.
 
-    A primary that was demoted answers, and refuses what writes: to us it is away, too, until we are led to the new one.
+    A demoted primary responds, but rejects writes. It counts as unavailable until connections reach the new primary.
     """
     if isinstance(error, InternalError) or type(error) is DatabaseError:
-        # None: the driver's own error for a connection that breaks during a statement, such as two responses to a
+        # None is the driver's own error for a connection that breaks during a statement, such as two responses to a
         # BEGIN.
         return getattr(error.__cause__, "sqlstate", "") in {None, _READ_ONLY_SQLSTATE}
     return isinstance(error, OperationalError | InterfaceError)
 
 
 def log_away(error: BaseException) -> None:
-    """Log host and reason of a database that is away: each reason at most once a minute in a process."""
-    from django.conf import settings  # which are made from this module
+    """Log host and reason of an unavailable database: each reason at most once per minute and process."""
+    from django.conf import settings  # imported here, because the settings import this module
 
     cause = error.__cause__ or error
     reason = getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorname", None) or type(cause).__name__
@@ -159,9 +162,11 @@ def is_disk_full(error: BaseException) -> bool:
 
 @contextmanager
 def unawaited() -> Iterator[None]:
-    """Commit the block without waiting for the disk or a standby: for what may be lost, such as when a key was used.
+    """Commit the block without waiting for the disk or a standby.
 
-    A reader writes such rows by the way, and does not wait with the writers when no standby answers.
+    Rows that the block writes may be lost, such as the time of a key's last use.
+
+    Read requests write such rows, so they must not wait with the writers if no standby responds.
     """
     from django.db import connection, transaction
 
@@ -174,24 +179,24 @@ def unawaited() -> Iterator[None]:
 
 @contextmanager
 def alone(alias: str, *, purpose: str) -> Iterator[None]:
-    """Run a block under a lock on a database, over all machines: others wait until the block ends.
+    """Run a block under an exclusive lock on a database, across all machines; other callers wait until the block ends.
 
-    PostgreSQL: an advisory lock, held by a connection of its own, which ends with its process. SQLite: a lock on a file
-    next to the database, which is on one machine anyway; a database in memory belongs to one process.
+    On PostgreSQL, a separate connection holds an advisory lock, which ends with the process. On SQLite, which runs on
+    one machine, a file next to the database is locked. An in-memory database needs no lock.
     """
-    from django.db import connections  # needs the settings, which are made from this module
+    from django.db import connections  # imported here, because it needs the settings
 
     connection = connections[alias]
     if connection.vendor == "postgresql":
         holder = connections.create_connection(alias)
         try:
-            # In a transaction, so that it holds behind a pooler too. The limits of a request do not apply to a wait.
+            # The lock belongs to a transaction, so that it also works behind a pooler. The wait has no time limit.
             holder.set_autocommit(False)
             with holder.cursor() as cursor:
                 for limit in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
                     cursor.execute(f"SET LOCAL {limit} = 0")
-                # Polled, because a waiting statement holds a snapshot, for which a CREATE INDEX CONCURRENTLY
-                # of the lock's holder would wait.
+                # Polled: a waiting statement would hold a snapshot, and a CREATE INDEX CONCURRENTLY of the lock's
+                # holder would wait for that snapshot.
                 while True:
                     cursor.execute("SELECT pg_try_advisory_xact_lock(hashtext(%s))", [f"credit-platform {purpose}"])
                     if cursor.fetchone()[0]:
@@ -208,7 +213,7 @@ def alone(alias: str, *, purpose: str) -> Iterator[None]:
     lock = Path(f"{name}.{purpose}-lock")
     try:
         lock.touch()
-    except OSError as error:  # the second database cannot be opened either
+    except OSError as error:  # the database file can't be opened either
         raise OperationalError(f"unable to open {name}: {error.strerror}") from error
     with lock.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -216,9 +221,9 @@ def alone(alias: str, *, purpose: str) -> Iterator[None]:
 
 
 def retry_deadlocks(work: Callable[[], Result], *, tries: int = TRANSACTION_TRIES) -> Result:
-    """Call `work`, which makes its own transactions; again when the database chose it as a deadlock's victim.
+    """Call `work`, which manages its own transactions; call it again if the database aborted it in a deadlock.
 
-    It is called `tries` times at most.
+    It is called at most `tries` times.
     """
     for attempt in range(1, tries + 1):
         try:

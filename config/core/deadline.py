@@ -1,9 +1,9 @@
-"""How long a request waits for PostgreSQL: then its connection is cut, and it answers 503.
+"""The time limit of a request's wait for PostgreSQL: its connection is then closed, and the API returns 503.
 
-`statement_timeout` and `lock_timeout` are the server's. They end neither a COMMIT that waits for a synchronous standby
-nor the wait for a server that has fallen silent. Such a COMMIT must not be canceled: the server would report success,
-although only one machine has it. So the connection is cut at this end. The outcome of the transaction is then unknown,
-as after any lost connection. The same request can be sent again with its key.
+The server's `statement_timeout` and `lock_timeout` end neither a COMMIT that waits for a synchronous standby nor the
+wait for a silent server. Such a COMMIT must not be canceled: the server would report success, although only one machine
+has stored it. So the client closes the connection. The outcome of the transaction is then unknown, as after any lost
+connection. The caller can retry the request with its Idempotency-Key.
 """
 
 import logging
@@ -23,17 +23,17 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 logger = logging.getLogger("platform.errors")
 
-# A request has 30 s. Any further work, such as waiting for one more lock, must end by then as well.
+# A request has 30 s in total, which include the work after this time, such as a wait for another lock.
 REQUEST_SECONDS = 24.0
 _LOOK_SECONDS = 0.5
 
-# For each serving thread: its start time, and the databases that it uses.
+# By the id of a serving thread: the start time of its request, and its database connections.
 _serving: dict[int, tuple[float, Sequence[BaseDatabaseWrapper]]] = {}
 _lock = threading.Lock()
 
 
 class DeadlineMiddleware:
-    """Records the requests in progress; a separate thread finds those that wait too long."""
+    """Records the requests in progress; a separate thread interrupts those that wait too long."""
 
     def __init__(self, get_response: Callable[[Any], Any]) -> None:
         if not any(connection.vendor == "postgresql" for connection in connections.all()):
@@ -48,13 +48,13 @@ class DeadlineMiddleware:
         try:
             return self._get_response(request)
         finally:
-            with _lock:  # an interrupted thread starts its next request only after the interruption
+            with _lock:  # the interruption must end before the thread starts its next request
                 _serving.pop(thread, None)
 
 
 @cache
 def _start_watching() -> None:
-    """Start this process's only watching thread, because tests build a handler for each client."""
+    """Start the watching thread once per process, although tests build a handler for each client."""
     threading.Thread(target=_watch, name="deadline", daemon=True).start()
 
 
@@ -65,7 +65,7 @@ def _watch() -> None:
 
 
 def cut_off(*, began_before: float) -> int:
-    """Cut the connections on which requests wait that began before this moment (monotonic); return how many.
+    """Close the connections on which requests wait that began before this monotonic time; return their number.
 
     A request that waits for something else, such as a vendor's response, continues.
     """
@@ -77,7 +77,7 @@ def cut_off(*, began_before: float) -> int:
             with suppress(OSError, psycopg.Error):
                 waits = psycopg.pq.TransactionStatus.ACTIVE
                 if isinstance(session, psycopg.Connection) and session.info.transaction_status == waits:
-                    # Its thread sees the end of the connection, and closes it.
+                    # The request's thread gets an error and closes the connection.
                     with socket.socket(fileno=os.dup(session.fileno())) as line:
                         line.shutdown(socket.SHUT_RDWR)
                     cut += 1

@@ -1,20 +1,20 @@
 """Encryption of single values in the database, with the keys of `FIELD_ENCRYPTION_KEYS`.
 
-The first key encrypts, every key decrypts. docs/operate/keys.md describes how to replace a key while several processes
+The first key encrypts, all keys decrypt. docs/operate/keys.md describes how to replace a key while several processes
 run.
 
 A value has one of two forms:
 
-- Bound: AES-256-GCM. The associated data is the value's place: table, column, and primary key. A value that SQL has
-  copied to another place can't be decrypted.
-- Unbound: Fernet, as version 1.0 writes it. It opens at any place.
+- Bound: AES-256-GCM. The associated data is the value's place: table, column, and primary key. A value that SQL copied
+  to another place can't be decrypted.
+- Unbound: Fernet, as version 1.0 writes it. It can be decrypted at any place.
 
-The database stores the mode, which only moves forward: `unbound` writes unbound values and reads both forms, `binding`
-writes bound values and reads both, `bound` refuses unbound values. `rotate_encryption_key` moves it. A process reads
-the mode again after REREAD_SECONDS.
+The database stores the mode, which only moves forward. `unbound` writes unbound values and reads both forms. `binding`
+writes bound values and reads both forms. `bound` rejects unbound values. `rotate_encryption_key` changes the mode. A
+process reads the mode again after REREAD_SECONDS.
 
-An unreadable value does not block its row. The row is loaded, and reading the value raises UnreadableSecret. The log
-names the value, so a caller that continues without it need not.
+An unreadable value does not block its row. The row is loaded, and reading the value raises UnreadableSecret. This
+module logs the kind and record of the value, so callers that continue without it need not log it.
 """
 
 import hmac
@@ -47,7 +47,7 @@ REREAD_SECONDS = 5.0
 
 FERNET = b"gAAAA"  # the first characters of every Fernet token, and never of JSON
 SEALED = b"b1."
-_WRAPPED = b"w1."  # a value that no key decrypted when the values were bound to their rows
+_WRAPPED = b"w1."  # an unbound value that no key could decrypt when it was bound to its row
 _NONCE_BYTES = 12
 _DIGEST_BYTES = 8
 
@@ -105,7 +105,7 @@ def _index_keys_of(keys: tuple[str, ...]) -> tuple[bytes, ...]:
 
 
 def blind_digests(text: str) -> list[str]:
-    """Return a keyed digest of a text for each key, in hex. A blind index stores the first, and is searched for all."""
+    """Return a keyed digest of a text for each key, in hex. A blind index stores the first; searches use all."""
     keys = _index_keys_of(tuple(settings.FIELD_ENCRYPTION_KEYS))
     return [hmac.digest(key, text.encode(), "sha256")[:_DIGEST_BYTES].hex() for key in keys]
 
@@ -152,7 +152,7 @@ def _open(content: bytes, place: str) -> bytes:
 
 
 def seal(content: bytes, place: str) -> bytes:
-    """Encrypt a value for one place: `table|column|primary key`, or what else identifies it."""
+    """Encrypt a value for one place: `table|column|primary key`, or another unique name."""
     return key_ring().encrypt(content) if mode.read() == UNBOUND else _bind(content, place)
 
 
@@ -190,7 +190,7 @@ def sealed_again(content: bytes, place: str) -> tuple[bytes | None, bool]:
 
 
 def _wrapped(content: bytes, place: str) -> bytes | None:
-    """Bind an unbound value that no key decrypts; None for other values."""
+    """Bind an unbound value that no key decrypts; return None for other values."""
     if content.startswith(_WRAPPED):
         try:
             return _bind(_unbind(content, place, _ciphers()), place, _WRAPPED)
@@ -201,7 +201,7 @@ def _wrapped(content: bytes, place: str) -> bytes | None:
 
 @dataclass(slots=True)
 class Sealed:
-    """An encrypted value as the database stores it. It is not a string: nothing can be signed with it."""
+    """An encrypted value as the database stores it; not a string, so that it can't be used in place of the value."""
 
     ciphertext: str
 
@@ -211,7 +211,7 @@ PLACELESS = Sealed("")
 
 
 class _Opened(DeferredAttribute):
-    """The attribute of an encrypted column: decrypts the value at its first use."""
+    """The attribute of an encrypted column, which decrypts the value at its first use."""
 
     def __get__(self, instance: Any, cls: Any = None) -> Any:
         value = super().__get__(instance, cls)
@@ -221,7 +221,8 @@ class _Opened(DeferredAttribute):
         return value
 
     def __set__(self, instance: Any, value: Any) -> None:
-        # Without this the attribute would be looked up in the instance first, and `__get__` never called.
+        # With `__set__`, this is a data descriptor. Otherwise Python would read the instance's dictionary without
+        # calling `__get__`.
         instance.__dict__[self.field.attname] = value
 
 
@@ -233,7 +234,7 @@ class EncryptedTextField(models.TextField):  # type: ignore[type-arg]
     """
 
     descriptor_class = _Opened
-    is_bound = True  # for `config.core.prepared`, which the service without encryption uses too
+    is_bound = True  # checked by `config.core.prepared`, which doesn't import this module
 
     def place(self, pk: Any) -> str:
         meta = self.model._meta
@@ -247,11 +248,11 @@ class EncryptedTextField(models.TextField):  # type: ignore[type-arg]
         return Sealed(seal(self.to_text(value).encode(), self.place(pk)).decode())
 
     def open(self, value: Sealed | None, pk: Any) -> Any:
-        """Return the value; raises UnreadableSecret, which the log names."""
+        """Return the decrypted value; raises and logs UnreadableSecret."""
         if value is None:
             return None
         content = value.ciphertext.encode()
-        place = "" if content.startswith(FERNET) else self.place(pk)  # "": no reader needs the place
+        place = "" if content.startswith(FERNET) else self.place(pk)  # unbound: the place is not used
         return self.from_text(opened(content, place, kind=kind_of(self.model, self), record_id=str(pk)).decode())
 
     def to_text(self, value: Any) -> str:

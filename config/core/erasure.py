@@ -1,6 +1,6 @@
-"""Erasure of an account's rows by the register of personal data.
+"""Erasure of an account's rows according to the register of personal data.
 
-Each row has its own statement, and skips rows that are already erased, so an interrupted erasure can resume.
+Each row has its own statement, and erased rows are skipped, so an interrupted erasure can resume.
 """
 
 from collections import defaultdict
@@ -20,13 +20,15 @@ ERASED = "erased-"
 _BLANK_JSON: tuple[Any, ...] = ({}, [], "", 0, False)
 _NUMBERS = (models.IntegerField, models.DecimalField, models.FloatField)
 
-# When each record's ground ends, by the record's key; the key None is the whole account, the end None is unknown.
+# The end of a ground for retention by the record's key. The key None is the whole account; the end None is unknown.
 Ends = dict[Any, datetime | None]
 
 
 class Kept(NamedTuple):
-    """The rows that one ground retains, and when the last and the first of them are erased; None without a known
-    day."""
+    """The rows that one ground retains, and the days on which the last (`until`) and the first (`next_end`) end.
+
+    A day is None if it is unknown.
+    """
 
     ground: str
     rows: int
@@ -43,8 +45,7 @@ class Kept(NamedTuple):
 
 
 def erase_rows(user_id: int, *, now: datetime) -> list[Kept]:
-    """Erase every personal field of an account's rows without a ground for retention; return the retained rows, by
-    ground."""
+    """Erase the personal fields of an account's rows that no ground retains; return the retained rows, by ground."""
     parts = list(_parts(user_id, now=now))
     for part in parts:
         _erase(part.rest, part.fields)
@@ -52,12 +53,12 @@ def erase_rows(user_id: int, *, now: datetime) -> list[Kept]:
 
 
 def kept_rows(user_id: int, *, now: datetime) -> list[Kept]:
-    """Return the rows that an erasure would retain now, by ground."""
+    """Return the rows that an erasure at `now` would retain, by ground."""
     return _summarize(_parts(user_id, now=now))
 
 
 class _Part(NamedTuple):
-    """The rows of a table that a ground retains, and the others, with the ground's fields."""
+    """The rows of a table that a ground retains (`kept`), the other rows (`rest`), and the fields of the ground."""
 
     keep: Keep | None
     fields: dict[str, Treatment]
@@ -93,14 +94,14 @@ def _summarize(parts: Iterable[_Part]) -> list[Kept]:
 
 
 def forget_old_pages() -> None:
-    """Truncate SQLite's write-ahead log, which has the pages from before an erasure. Open readers delay it."""
+    """Truncate SQLite's write-ahead log, which contains the pages before an erasure. Open readers delay it."""
     if connection.vendor == "sqlite" and not connection.in_atomic_block:
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def unkept_rows(user_id: int, *, now: datetime) -> Iterator[tuple[str, Any]]:
-    """Yield label and rows of each table of an account, without the rows that a ground retains for some time."""
+    """Yield label and rows of each table of an account, without the rows that a ground retains temporarily."""
     grounds = _grounds(user_id, now=now)
     for label, declaration, rows in tables_of(user_id):
         unkept = rows
@@ -123,7 +124,7 @@ def _by_ground(declaration: Table) -> dict[Any, dict[str, Treatment]]:
 
 
 def _split(every: Any, declaration: Table, ends: Ends) -> tuple[Any, Any]:
-    """Return the retained rows, and the others."""
+    """Return the retained rows and the other rows."""
     if not ends:
         return every.none(), every
     if None in ends:
@@ -133,7 +134,7 @@ def _split(every: Any, declaration: Table, ends: Ends) -> tuple[Any, Any]:
 
 
 def _known(choose: Callable[[list[datetime]], datetime], days: list[datetime | None]) -> datetime | None:
-    """Return the last or the first of some days; None if one of them is not known."""
+    """Return the last or the first of some days; None if one of them is unknown."""
     known = [day for day in days if day is not None]
     return choose(known) if known and len(known) == len(days) else None
 
@@ -150,7 +151,7 @@ def _erase(rows: Any, fields: dict[str, Treatment]) -> None:
 
 
 def _unerased(rows: Any, fields: dict[str, Treatment]) -> Any:
-    """Leave out the rows whose fields are all blank: an append-only row can be erased once."""
+    """Exclude the rows whose fields are all blank: an append-only row can be erased only once."""
     filled = models.Q()
     for name, treatment in fields.items():
         field = rows.model._meta.get_field(name)
@@ -158,7 +159,7 @@ def _unerased(rows: Any, fields: dict[str, Treatment]) -> Any:
         if treatment.erase == NULL:
             pass
         elif hasattr(field, "is_bound") or name in _unique_columns(rows.model):
-            return rows  # encrypted, or a random value
+            return rows  # a blank value would be encrypted or random
         elif isinstance(field, JsonTextField | models.JSONField):
             is_blank |= models.Q(**{f"{name}__in": _BLANK_JSON})
         else:
@@ -168,7 +169,7 @@ def _unerased(rows: Any, fields: dict[str, Treatment]) -> Any:
 
 
 def blank(row: models.Model, name: str, erase: str) -> Any:
-    """Return the replacement of an erased value: null, an empty value, or a random one if values are unique."""
+    """Return the replacement of an erased value: null, an empty value, or a random value for a unique column."""
     field: Any = row._meta.get_field(name)
     if erase == NULL:
         return None

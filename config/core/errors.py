@@ -1,8 +1,8 @@
-"""Errors as the caller sees them (specification section 7).
+"""Errors of the API (specification section 7).
 
 An error is a small exception class next to the code that raises it, with its status, `error` slug and `code`. This
-module has those that belong to no app. `ApiError.registry` knows all of them, so that the tests can hold the list
-against the OpenAPI document. `config.api.errors` renders them.
+module contains the errors that belong to no app. `ApiError.registry` contains all errors, so that the tests can compare
+them with the OpenAPI document. `config.api.errors` renders them.
 """
 
 import re
@@ -22,8 +22,10 @@ PROBLEM = "application/problem+json"
 
 
 class ApiError(Exception):
-    """`status` is the HTTP status, `error` the slug, `code` the `E` number. With `stored` the answer is stored under
-    the request's Idempotency-Key: domain errors are, errors that a retry may resolve are not.
+    """An error that the API returns.
+
+    `status` is the HTTP status, `error` the slug, `code` the `E` number. If `stored` is True, the response is stored
+    under the request's Idempotency-Key. Domain errors are stored; errors that a retry may resolve are not.
     """
 
     status: ClassVar[int] = 400
@@ -31,7 +33,7 @@ class ApiError(Exception):
     code: ClassVar[str] = ""
     message: ClassVar[str] = ""
     stored: ClassVar[bool] = False
-    names_are_ours: ClassVar[bool] = True  # whether no name in `details` was sent by the caller
+    names_are_ours: ClassVar[bool] = True  # whether all names in `details` are the API's own, not the caller's
     registry: ClassVar[dict[str, type["ApiError"]]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -46,7 +48,7 @@ class ApiError(Exception):
     def __init__(
         self, message: str = "", *, details: Details | None = None, headers: dict[str, str] | None = None
     ) -> None:
-        """Set the message; `details` is shown as is, `headers` are added to the answer."""
+        """Set the message; `details` is returned unchanged, `headers` are added to the response."""
         super().__init__(message or self.message)
         self.details = details
         self.headers = headers or {}
@@ -62,20 +64,20 @@ class ApiError(Exception):
         return members if self.details is None else {**members, "details": self.details}
 
     def _failed_fields(self) -> list[str] | None:
-        """Return the top-level names of the fields in `details`: what follows may be the caller's own."""
+        """Return the top-level names of the fields in `details`; nested names may be the caller's own."""
         if not (self.names_are_ours and isinstance(self.details, list)):
             return None
         paths = [str(entry["field"]).lstrip("/") for entry in self.details if "field" in entry]
         return list(dict.fromkeys(_PATH_END.split(path)[0] for path in paths))[:_FIELDS_MAX]
 
     def response(self) -> HttpResponse:
-        """Render the error as JSON; every 401 names the scheme that would do (RFC 9110, 11.6.1)."""
+        """Render the error as JSON; every 401 has `WWW-Authenticate` with an accepted scheme (RFC 9110, 11.6.1)."""
         headers = {"WWW-Authenticate": 'Bearer realm="api"', **self.headers} if self.status == 401 else self.headers
         content = orjson.dumps(self.body())
-        # Set here, too: errors before Django's own middleware would otherwise be sent in chunks.
+        # Set here, because errors before Django's own middleware would otherwise be sent in chunks.
         headers = {**headers, "Content-Length": str(len(content))}
         response = HttpResponse(content, content_type="application/json", status=self.status, headers=headers)
-        # The log of requests reads these; the body may be rendered again.
+        # For the log of requests, because another format may replace the body.
         response.error_code, response.failed_fields = self.code, self._failed_fields()  # type: ignore[attr-defined]
         return response
 
@@ -116,7 +118,7 @@ class HttpsRequired(ApiError):
 
 
 class UnsupportedMediaType(ApiError):
-    """Not the media type that the endpoint accepts: application/json in UTF-8 by default."""
+    """The endpoint does not accept the media type of the body; by default it accepts application/json in UTF-8."""
 
     status, error, code = 415, "unsupported_media_type", "E1013"
     message = "Send application/json in UTF-8 (a file: multipart/form-data), without Content-Encoding."
@@ -132,7 +134,7 @@ class InvalidHost(ApiError):
 
 
 class UserMismatch(ApiError):
-    """A user id in the path, query or body that is not the caller's own (specification section 5, item 4)."""
+    """A user id in the path, query or body differs from the caller's id (specification section 5, item 4)."""
 
     status, error, code = 401, "user_mismatch", "E2004"
     message = "`user_id` must be the id of the authenticated account."
@@ -157,7 +159,7 @@ class InternalError(ApiError):
 
 
 class Unavailable(ApiError):
-    """The database cannot be reached or is too busy: the same request may be sent again."""
+    """The database is unreachable or too busy; the caller may retry the request."""
 
     status, error, code = 503, "unavailable", "E5030"
     message = "The service is temporarily unavailable. Retry after the time in Retry-After."
@@ -172,7 +174,7 @@ def doc_url(code: str) -> str:
 
 
 def as_problem(status: int, body: dict[str, Any]) -> dict[str, Any]:
-    """Return an error's body as RFC 9457 has it. `type` is the page about the error."""
+    """Return an error's body in the format of RFC 9457. `type` is the URL of the page about the error."""
     code = body["code"]
     known = ApiError.registry.get(code)
     return {

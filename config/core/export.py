@@ -1,7 +1,7 @@
-"""The copy of a person's data (GDPR Articles 15 and 20): a zip with a JSON file for each table of the register.
+"""The copy of a person's data (GDPR Articles 15 and 20): a ZIP file with a JSON file per table of the register.
 
-Tables are read row by row, so that the memory does not grow with the export. Passwords, tokens and the fields about
-staff are left out.
+Tables are read row by row, so that memory use does not grow with the export. Passwords, tokens and the fields about
+staff are excluded.
 """
 
 from base64 import b64encode
@@ -24,9 +24,9 @@ UNREADABLE = "unreadable: no key opens this value"
 
 
 def write_export(user_id: int, file: Any, *, now: datetime, is_for_partner: bool = False) -> dict[str, int]:
-    """Write the zip with everything about an account to a file; return the number of tables, rows and other files.
+    """Write the ZIP file of an account to `file`; return the number of tables, rows and other files.
 
-    A partner gets no credit reports, and no notes of reviewers.
+    A partner's copy excludes credit reports and reviewers' notes.
     """
     counts = {"tables": 0, "rows": 0, "files": 0}
     contents = []
@@ -56,7 +56,7 @@ def write_export(user_id: int, file: Any, *, now: datetime, is_for_partner: bool
 
 
 def _exported(declaration: Table) -> list[str]:
-    """Return the names of the fields to copy; none for a table whose personal fields are all secret."""
+    """Return the names of the exported fields; an empty list for a table whose personal fields are all secret."""
     fields = declaration.fields.items()
     if not any(treatment.kind == "personal" and treatment.is_exported for _name, treatment in fields):
         return []
@@ -115,7 +115,7 @@ def _described(declaration: Table) -> dict[str, Any]:
 
 
 def _index(user_id: int, contents: list[dict[str, Any]], *, now: datetime) -> dict[str, Any]:
-    """Return what the zip contains, and the information of Article 15(1) of the GDPR."""
+    """Return the list of the ZIP file's contents, and the information of Article 15(1) of the GDPR."""
     return {
         "controller": settings.PROVIDER_NAME,
         "user_id": str(user_id),

@@ -1,8 +1,8 @@
 """Places at which a test may kill or stop the process: `fault_point("name")`.
 
-Nothing happens unless the environment names the point: `FAULT_POINT=name` ends the process there with SIGKILL,
-`FAULT_POINT=name:stop` stops it with SIGSTOP, as a machine does that runs out of memory or is paused. Several are
-separated by commas. The chance to reach a fault's end is `FAULT_CHANCE`, from 0 to 1, default 1.
+Nothing happens unless the environment names the point. `FAULT_POINT=name` ends the process there with SIGKILL, as a
+machine without memory does. `FAULT_POINT=name:stop` stops it with SIGSTOP, as a paused machine does. Commas separate
+several points. `FAULT_CHANCE` is the probability of the fault, from 0 to 1, default 1.
 """
 
 import os
@@ -19,6 +19,6 @@ _SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 
 
 def fault_point(name: str) -> None:
-    """End the process here, if the environment variable requests it."""
+    """End or stop the process here if `FAULT_POINT` requests it."""
     if _POINTS and name in _POINTS and random.random() < _CHANCE:  # noqa: S311  nothing here is secret
         os.kill(os.getpid(), _SIGNALS[_POINTS[name]])

@@ -1,4 +1,4 @@
-"""Fields of forms for numbers."""
+"""Form fields for numbers."""
 
 import re
 import unicodedata
@@ -14,22 +14,24 @@ _BLANKS = " '\u2019"
 
 
 def as_typed(value: Decimal | float, currency: str | None) -> str:
-    """Return a number as a `FigureField` of the currency reads it."""
+    """Return a number in the format that a `FigureField` of the currency accepts."""
     return f"{Decimal(str(value)):f}".replace(".", separators(currency)[1])
 
 
 class FigureField(forms.DecimalField):
-    """A number as people type it: `8,000`, `$8,000.50`, `7.25 %`, `8 000`, and on a German page `8.000,50 EUR`.
+    """A typed number such as `8,000`, `$8,000.50`, `7.25 %`, `8 000`, and on a German page `8.000,50 EUR`.
 
-    A separator in the wrong place is refused in words, because `8,5` and `8.000` are different numbers to some people.
+    A misplaced separator is rejected with an explanation, because `8,5` and `8.000` mean different numbers in different
+    countries.
     """
 
     widget = forms.TextInput(attrs={"inputmode": "decimal"})
 
     def __init__(self, *, sign: str = "", currency: str | None = None, **options: Any) -> None:
-        """`sign` is what people may type with the number: `$` before it, `%` behind it, `EUR` on either side.
+        """Accept `sign` with the number: `$` before it, `%` after it, `EUR` on either side.
 
-        With a currency, the separators are those of the page's language; without one, those of the United States.
+        With a currency, the separators are those of the page's language; without a currency, those of the United
+        States.
         """
         super().__init__(**options)
         self.sign, self.currency = sign, currency
@@ -56,7 +58,7 @@ class FigureField(forms.DecimalField):
 
 
 class AmountField(FigureField):
-    """An amount in units of a currency; None is the dollar with its sign. `to_minor_units` converts the input."""
+    """An amount in units of a currency; None is the US dollar with `$`. `to_minor_units` converts the input."""
 
     def __init__(self, currency: str | None, **options: Any) -> None:
         options = {"decimal_places": exponent_of(currency), "sign": currency or "$", **options}

@@ -1,8 +1,8 @@
 """The groups, filled by each app for its own models.
 
-At the back office, `Reviewer` decides records, `Support` reads them, and `Operations` manages keys and webhooks.
-`Lender` and `Partner` are not staff: a lender may make a provider over the API, a partner accounts for its customers.
-An app's migration grants each group's permissions there with `GrantToGroups`; no module has to know every app.
+In the back office, `Reviewer` decides records, `Support` reads them, and `Operations` manages keys and webhooks.
+`Lender` and `Partner` are not staff: by the API, a lender may create a provider, and a partner may create accounts for
+its customers. Each app's migrations grant the permissions for its models with `GrantToGroups`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,9 +15,9 @@ LENDER, PARTNER = "Lender", "Partner"
 
 
 class GrantToGroups(migrations.RunPython):
-    """Give groups permissions on models: `GrantToGroups("credit", {"offer": {SUPPORT: ["view"]}})`.
+    """Grant permissions on models to groups: `GrantToGroups("credit", {"offer": {SUPPORT: ["view"]}})`.
 
-    A verb is the part before the model's name in a permission's code name: `view`, `change`, `review`.
+    The verbs are the first part of a permission's code name, before the model's name: `view`, `change`, `review`.
     """
 
     def __init__(self, app_label: str, grants: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
@@ -25,7 +25,7 @@ class GrantToGroups(migrations.RunPython):
 
 
 def _grant(apps: Any, app_label: str, grants: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
-    """Make the permissions, which Django itself would only make after the last migration, and hand them out."""
+    """Create the permissions, which Django would only create after the last migration, and grant them."""
     content_types = apps.get_model("contenttypes", "ContentType").objects
     groups = apps.get_model("auth", "Group").objects
     permissions = apps.get_model("auth", "Permission").objects

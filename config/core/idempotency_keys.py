@@ -25,7 +25,7 @@ class RequestInProgress(ApiError):
 
 
 def read_key(request: HttpRequest) -> UUID | None:
-    """Return the key, bare or quoted, in any case, None where there is none; raises InvalidIdempotencyKey."""
+    """Return the key of the header, bare or quoted, in any case, or None without one; raises InvalidIdempotencyKey."""
     raw = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if raw is None:
         return None

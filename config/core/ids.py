@@ -1,4 +1,4 @@
-"""Identifiers: UUIDv7 (RFC 9562), and the one spelling in which each kind is accepted."""
+"""Identifiers: UUIDv7 (RFC 9562), and the canonical spelling of UUIDs and numbers, which is the only accepted one."""
 
 import re
 from collections.abc import Callable
@@ -24,18 +24,18 @@ uuid7: Callable[[], UUID] = uuid_utils.compat.uuid7
 
 
 def parse_uuid(text: str) -> UUID | None:
-    """Return the UUID that `text` spells canonically (lower case, hyphens), else None."""
+    """Return the UUID of a canonical spelling (lower case, hyphens), otherwise None."""
     return UUID(text) if _CANONICAL_UUID.fullmatch(text) else None
 
 
 def get_by_uuid(rows: QuerySet[Row], text: str, missing: Exception | type[Exception]) -> Row:
-    """Return the row whose key `text` spells canonically; raises `missing` when there is none."""
+    """Return the row whose primary key is the UUID `text` in canonical spelling; raises `missing` if there is none."""
     identifier = parse_uuid(text)
     return first_or(rows.filter(pk=identifier) if identifier else rows.none(), missing)
 
 
 def first_or(rows: QuerySet[Row], missing: Exception | type[Exception]) -> Row:
-    """Return the first row; raises `missing` where there is none."""
+    """Return the first row; raises `missing` if there is none."""
     row = rows.first()
     if row is None:
         raise missing
@@ -48,7 +48,7 @@ def queryable(text: str) -> str:
 
 
 def parse_positive_int64(text: str) -> int | None:
-    """Return the number that `text` spells canonically (no sign, no leading zero), else None."""
+    """Return the number of a canonical spelling (no sign, no leading zero), otherwise None."""
     if not _CANONICAL_POSITIVE.fullmatch(text):
         return None
     number = int(text)

@@ -1,7 +1,8 @@
-"""Indexes and checks that migrations add while PostgreSQL accepts writes. Such a migration can be interrupted and
-rerun.
+"""Migration operations that add indexes and checks while PostgreSQL accepts writes.
 
-The migration needs `atomic = False`. SQLite has one writer anyway.
+Such a migration can be interrupted and rerun.
+
+The migration needs `atomic = False`. SQLite has only one writer, so it needs no such operation.
 """
 
 from typing import Any
@@ -45,11 +46,11 @@ def drop(schema_editor: Any, name: str) -> None:
 
 
 def add_for_postgresql(name: str, definition: str) -> migrations.RunPython:
-    """Return the operation that makes an index of PostgreSQL, such as `table USING gin (column)`."""
+    """Return the operation that creates an index only on PostgreSQL, such as `table USING gin (column)`."""
 
     def forwards(apps: Any, schema_editor: Any) -> None:  # noqa: ARG001
         if schema_editor.connection.vendor == "postgresql":
-            if schema_editor.atomic_migration:  # a new database, which nobody uses yet
+            if schema_editor.atomic_migration:  # a new database without users
                 schema_editor.execute(f"CREATE INDEX {name} ON {definition}", params=None)
             else:
                 drop(schema_editor, name)

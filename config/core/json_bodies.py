@@ -1,8 +1,8 @@
-"""JSON in: one strict reader, for every body of both services.
+"""The strict JSON parser for all request bodies of both services.
 
-Python's own decoder accepts duplicate keys, NaN, documents nested until the stack ends, NUL characters and lone
-surrogates. Each of those crashes some parser or reads differently in another language, so a body with any of them is
-rejected before it reaches a serializer.
+Python's own decoder accepts duplicate keys, NaN, unlimited nesting, NUL characters and lone surrogates. Each of these
+crashes some parsers or has another meaning in other languages. So a body with any of them is rejected before it reaches
+a serializer.
 """
 
 import json
@@ -25,8 +25,10 @@ _LONGEST_INT64 = 20  # characters of -9223372036854775808
 
 
 def read_body(request: Any, *, limit: int = BODY_MAX_BYTES) -> bytes:
-    """Return the raw body, which Django reads once and caches; raises PayloadTooLarge when it is longer than `limit`
-    bytes, MalformedJSON when it ends before its announced length.
+    """Return the raw body, which Django caches.
+
+    Raises PayloadTooLarge if the body is longer than `limit` bytes, and MalformedJSON if it is shorter than its
+    `Content-Length`.
     """
     length = int(request.META.get("CONTENT_LENGTH") or 0)
     if length > limit:
@@ -68,7 +70,7 @@ def _constant(text: str) -> NoReturn:
     raise MalformedJSON(f"{text} is not valid JSON.")
 
 
-# Parsing takes up to eight times the size of a body in memory, and parallel threads parse no faster.
+# Parsing needs up to 8 times the size of a body in memory, and parallel threads do not parse faster.
 _one_large_body = threading.Lock()
 _decoder = json.JSONDecoder(object_pairs_hook=_pairs, parse_int=_integer, parse_float=_number, parse_constant=_constant)
 
@@ -78,15 +80,17 @@ def _too_many(members_max: int) -> MalformedJSON:
 
 
 def _check_extent(body: bytes, members_max: int) -> None:
-    """Refuse nesting beyond DEPTH_MAX, and bodies whose members are certainly more than `members_max`: what passes
-    makes at most a few times as many objects. See Note [Looking before decoding] in `config.core.json_text`.
+    """Reject nesting above DEPTH_MAX, and bodies that certainly have more than `members_max` members.
+
+    An accepted body creates at most a few times `members_max` objects. See Note [Looking before decoding] in
+    `config.core.json_text`.
     """
     marks = marks_of(body)
     # A member has at most two strings, its name and its value. A document can be one string without a member.
     if marks.count(b'"') > 2 * (2 * members_max + 1):
         raise _too_many(members_max)
     marks = without_texts(marks)
-    # Each comma stands between two members; each container but the first is one.
+    # Each comma separates two members. Each container except the outermost one is a member.
     if marks.count(b",") >= members_max or marks.count(b"[") + marks.count(b"{") > members_max + 1:
         raise _too_many(members_max)
     if depth(marks) > DEPTH_MAX:
@@ -115,8 +119,10 @@ def _check_content(document: Any, members_max: int) -> None:
 
 
 def parse_json(body: bytes, *, members_max: int = MEMBERS_MAX) -> Any:
-    """Return the document in `body`, one UTF-8 JSON document. Raises MalformedJSON for duplicate keys, NaN, infinities,
-    NUL, lone surrogates, integers beyond 64 bits, more than 32 levels, or more than `members_max` members.
+    """Return the JSON document in `body`, which must be UTF-8.
+
+    Raises MalformedJSON for duplicate keys, NaN, infinities, NUL, lone surrogates, integers above 64 bits, more than
+    DEPTH_MAX levels, or more than `members_max` members.
     """
     if not body:
         raise MalformedJSON("The body is empty.")
@@ -126,7 +132,7 @@ def parse_json(body: bytes, *, members_max: int = MEMBERS_MAX) -> Any:
         except UnicodeDecodeError as error:
             raise MalformedJSON("The body must be UTF-8.") from error
         containers = body.count(b"[") + body.count(b"{")
-        # A container that is not empty has one member more than commas.
+        # A container with members has one more member than commas.
         may_be_large = containers + body.count(b",") > members_max
         if may_be_large or containers > DEPTH_MAX:
             _check_extent(body, members_max)
@@ -134,6 +140,6 @@ def parse_json(body: bytes, *, members_max: int = MEMBERS_MAX) -> Any:
             document = _decoder.decode(text)
         except ValueError as error:
             raise MalformedJSON(f"The body is not valid JSON: {error}.") from error
-        if may_be_large or b"\\u" in body:  # NUL and half of a surrogate pair can only be encoded as escapes
+        if may_be_large or b"\\u" in body:  # NUL and half of a surrogate pair can occur only as escapes
             _check_content(document, members_max)
         return document

@@ -15,14 +15,14 @@ _STEPS = {ord("["): 1, ord("{"): 1, ord("]"): -1, ord("}"): -1, ord(","): 0}
 
 
 # Note [Looking before decoding] A document is checked before it is decoded, because the decoder recurses to its full
-# depth and creates an object for each member. The check must cost time linear in the size for any input, so it uses
-# passes over the bytes without backtracking. A regular expression for strings backtracks to each quote if the last one
-# is missing: 40 kB of escaped quotes blocked the interpreter for 3 seconds.
+# depth and creates an object for each member. The check must run in linear time for any input, so it scans the bytes
+# without backtracking. A regular expression for strings backtracks to each quote if the last quote is missing: 40 kB of
+# escaped quotes blocked the interpreter for 3 s.
 
 
 def marks_of(body: bytes) -> bytes:
-    """Return the brackets, braces and commas of a document, and the quotes around its texts, in order."""
-    # Outside a string a backslash is invalid JSON, and the decoder stops at the first.
+    """Return the brackets, braces and commas of a document, and the quotes around its strings, in order."""
+    # Outside of a string, a backslash is invalid JSON, at which the decoder stops.
     return body.replace(rb"\\", b"").replace(rb"\"", b"").translate(None, _NO_MARKS)
 
 
@@ -31,25 +31,25 @@ def without_texts(marks: bytes) -> bytes:
 
 
 def depth(marks: bytes) -> int:
-    """Return how deep the document is nested at most; `marks` are those outside texts."""
+    """Return the nesting depth of a document; `marks` excludes the marks inside strings."""
     return max(accumulate(map(_STEPS.__getitem__, marks)), default=0)
 
 
 def is_deeper(body: bytes, levels: int) -> bool:
-    """Return whether a document is nested deeper than this many levels; see Note [Looking before decoding]."""
+    """Return whether a document has more than `levels` levels of nesting; see Note [Looking before decoding]."""
     return body.count(b"[") + body.count(b"{") > levels and depth(without_texts(marks_of(body))) > levels
 
 
 def escaped(part: Any) -> str:
-    """Return a member's name as a JSON pointer has it (RFC 6901)."""
+    """Return a field's name escaped for a JSON pointer (RFC 6901)."""
     return str(part).replace("~", "~0").replace("/", "~1")
 
 
 def rfc3339(moment: datetime) -> str:
-    """Return an aware moment as `2026-01-31T12:00:00.000000Z`: always six digits, always UTC."""
+    """Return an aware datetime as `2026-01-31T12:00:00.000000Z`: always with six decimals, always in UTC."""
     if moment.tzinfo is not UTC:
         moment = moment.astimezone(UTC)
-    # Without the offset that it ends with, and several times quicker than a format string.
+    # Removes the offset `+00:00`; several times faster than a format string.
     return moment.isoformat(timespec="microseconds")[:-6] + "Z"
 
 
@@ -61,9 +61,9 @@ _LEAP_SECOND = "60"
 
 
 def parse_rfc3339(text: str) -> datetime | None:
-    """Return the moment that RFC 3339 `text` spells, in UTC, or None. Digits beyond microseconds are cut off.
+    """Return the UTC datetime of an RFC 3339 `text`, or None. Digits below microseconds are truncated.
 
-    A leap second is read as the second before it, because Python has none.
+    A leap second is converted to the previous second, because Python does not support leap seconds.
     """
     match = _MOMENT.fullmatch(text)
     if match is None:
@@ -73,18 +73,18 @@ def parse_rfc3339(text: str) -> datetime | None:
     text = f"{day}T{time}:{'59' if is_leap else second}{fraction[:7]}{offset.upper()}"
     try:
         moment = datetime.fromisoformat(text).astimezone(UTC)
-    except (ValueError, OverflowError):  # February 30, or a year before the first
+    except (ValueError, OverflowError):  # February 30, or a time before the year 1
         return None
     return None if is_leap and (moment.hour, moment.minute) != (23, 59) else moment
 
 
 def day_of(text: Any) -> date | None:
-    """Return the day of a string such as 2026-01-31, None for any other value."""
+    """Return the date of a string such as 2026-01-31, or None for any other value."""
     try:
         day = date.fromisoformat(text)
     except (TypeError, ValueError):
         return None
-    return day if day.isoformat() == text else None  # ISO 8601 has other days, too: 2026-W05-6
+    return day if day.isoformat() == text else None  # `fromisoformat` also accepts 2026-W05-6
 
 
 def _fallback(value: Any) -> Any:
@@ -94,7 +94,7 @@ def _fallback(value: Any) -> Any:
 
 
 def render_json(content: Any) -> bytes:
-    """Return `content` as JSON bytes; UUIDs are texts, datetimes are RFC 3339."""
+    """Return `content` as JSON bytes; UUIDs become strings, datetimes RFC 3339."""
     return orjson.dumps(content, default=_fallback, option=orjson.OPT_PASSTHROUGH_DATETIME)
 
 
@@ -103,9 +103,9 @@ SAFE_INTEGER_MAX = 2**53 - 1
 
 
 def canonical_json(document: Any) -> bytes:
-    """Return the one spelling of a document that hashes are made of: the JSON Canonicalization Scheme, RFC 8785.
+    """Return the canonical JSON of a document, from which hashes are computed (RFC 8785).
 
-    An integer beyond SAFE_INTEGER_MAX is spelled as the nearest double. Raises ValueError for NaN and infinities.
+    An integer above SAFE_INTEGER_MAX is written as the nearest double. Raises ValueError for NaN and infinities.
     """
     return orjson.dumps(_in_order(document))
 
@@ -115,7 +115,7 @@ def is_safe(number: int) -> bool:
 
 
 def _in_order(value: Any) -> Any:
-    """Return a value with sorted members, and each number that orjson spells otherwise as the text that it gets."""
+    """Return a value with sorted fields; numbers that orjson would write differently are RFC 8785's text."""
     if isinstance(value, dict):
         # RFC 8785 compares UTF-16 code units, in which U+1F600 comes before U+FF21.
         return {name: _in_order(value[name]) for name in sorted(value, key=lambda name: name.encode("utf-16-be"))}
@@ -137,9 +137,10 @@ def _number_text(number: float) -> str:
 
 
 class JsonTextField(models.TextField):  # type: ignore[type-arg]
-    """PostgreSQL's `jsonb` reorders keys and rewrites numbers (`1e300` comes back with 301 digits), which for a
-    document that people sign or hash is a change. Nothing here is searched by content, so text loses nothing. None is
-    NULL.
+    """A JSON document that is stored as text; None is NULL.
+
+    PostgreSQL's `jsonb` reorders keys and rewrites numbers (`1e300` is returned with 301 digits), which would
+    invalidate signatures and hashes. No query searches these documents, so text has no disadvantage.
     """
 
     def get_prep_value(self, value: Any) -> Any:

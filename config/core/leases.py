@@ -1,6 +1,6 @@
-"""Claim due rows of a queue, store many outcomes in one statement, and contain the error of one item.
+"""Functions for queues: claim due rows, update many rows in one statement, and isolate the error of one item.
 
-`due_at` is the moment at which a row may be claimed next: the end of a lease, or of a wait.
+`due_at` is the earliest time of a row's next claim: the end of a lease or of a wait.
 """
 
 import logging
@@ -23,10 +23,10 @@ _TOOK_TOO_LONG = frozenset({"55P03", "57014"})  # lock_not_available, query_canc
 
 
 def claim_due(queue: QuerySet[Row], *, limit: int, now: datetime, lease: timedelta) -> QuerySet[Row]:
-    """Take up to `limit` due rows of a queue, the longest waiting first; return the taken rows.
+    """Claim up to `limit` due rows of a queue, the longest waiting first; return the claimed rows.
 
-    The rows have `due_at`, which moves to the end of the lease, and `claim`, which is required to store a result. A
-    worker that was paused for longer than the lease finds another claim.
+    `due_at` is set to the end of the lease, and `claim` to a new id, which is required to store a result. So a worker
+    that was paused for longer than its lease can't store one.
     """
     claim, due_rows = uuid7(), queue.filter(due_at__lte=now)
     with transaction.atomic():
@@ -41,18 +41,18 @@ def claim_due(queue: QuerySet[Row], *, limit: int, now: datetime, lease: timedel
 def update_each(
     model: type[Model], *, match: Sequence[str], change: Sequence[str], rows: Sequence[Sequence[Any]]
 ) -> int:
-    """Update many rows of `model`; return how many were found.
+    """Update many rows of `model`; return the number of updated rows.
 
-    Each of `rows` has the values of the fields in `match`, which select the row, then those of the fields in `change`.
-    The ORM's `bulk_update` writes a CASE with a branch per row for every column, which the server evaluates once per
-    row. A join with a list of values costs a seventh of it at 500 rows.
+    Each of `rows` contains the values of the fields in `match`, which select the row, then the values of the fields in
+    `change`. This is a join with a list of values. The ORM's `bulk_update` generates a CASE with a branch per row for
+    every column, which is 7 times slower at 500 rows.
     """
     if not rows:
         return 0
     connection = connections[router.db_for_write(model)]
     quote = connection.ops.quote_name
     fields = [model._meta.get_field(name) for name in (*match, *change)]
-    # PostgreSQL reads a bare literal in a list of values as text; SQLite would convert a time to a number.
+    # PostgreSQL treats an untyped literal in VALUES as text; on SQLite, a CAST would convert a time to a number.
     typed = connection.vendor == "postgresql"
     marks = ", ".join(f"CAST(%s AS {field.db_type(connection)})" if typed else "%s" for field in fields)
     table = quote(model._meta.db_table)
@@ -68,17 +68,17 @@ def update_each(
         for field, value in zip(fields, row, strict=True)
     ]
     with connection.cursor() as cursor:
-        # Only our own names and placeholders; the values are parameters.
+        # The SQL contains only names of columns and placeholders; the values are parameters.
         cursor.execute(f"UPDATE {table} SET {changes} FROM (VALUES {values}) AS given WHERE {found}", parameters)  # noqa: S608
         return int(cursor.rowcount)
 
 
 def contain(error: Exception, kind: str, key: object) -> str:
-    """Log the fault of one item of a queue; return its type's name. Raises the error if it is the database's.
+    """Log the exception of one item of a queue; return its type's name. Raises the exception if the database caused it.
 
-    A database that reports a slow lock or statement is available: other items may succeed.
+    A timeout of a lock or statement is not raised: the database is available, and other items may succeed.
 
-    The log has the type and the frames. It lacks the message, which may quote personal data.
+    The log contains the type and the stack frames, but not the message, which may quote personal data.
     """
     took_too_long = getattr(error.__cause__, "sqlstate", "") in _TOOK_TOO_LONG
     if (is_away(error) and not took_too_long) or isinstance(error, ProgrammingError):

@@ -1,8 +1,8 @@
-"""State machines: declared transitions, a history row for each one made, and the one function that writes a status.
+"""State machines: declared transitions, a history row for each transition, and the only function that writes a status.
 
-An app declares a `Machine` and an append-only history, and derives its model from `StatefulModel`. `transition_to` does
-the rest in one transaction: compare-and-set on what was read, derived columns, history row, followers, event. If two
-transitions race, one finds the row as it read it, and the other fails.
+An app declares a `Machine` and an append-only history, and derives its model from `StatefulModel`. In one transaction,
+`transition_to` compares and sets the status, sets derived columns, writes the history row, calls the followers, and
+records the event. If two transitions race, one succeeds, and the other fails because the row has changed.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -23,20 +23,20 @@ from config.core.json_text import JsonTextField
 
 class Role(StrEnum):
     OWNER = "owner"  # the owner of the record
-    REVIEWER = "reviewer"  # a reviewer with the right to decide
+    REVIEWER = "reviewer"  # a reviewer with permission to decide
     EITHER = "either"
     SYSTEM = "system"  # a management command, never a request
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """The actor, as the platform knows it: no client chooses any of it."""
+    """The actor of a transition, from authenticated data only."""
 
-    user: Any  # the user, or None for the system and for a scoring model
+    user: Any  # the account; None for the system and for a scoring model
     credential: str  # for example `api_key:4fT…`, `admin`, `command:expire_applications`
-    second_factor: bool = False  # whether the log-in was made with one
-    limited: bool = False  # the credential is limited to scopes, and scopes decide nothing
-    is_model: bool = False  # a scoring model, which decides where a machine's record lets it
+    second_factor: bool = False  # whether the log-in used a second factor
+    limited: bool = False  # a scoped credential, which can't make decisions
+    is_model: bool = False  # a scoring model, which can make the transitions that the record's rules allow
 
     @property
     def is_system(self) -> bool:
@@ -44,9 +44,9 @@ class Actor:
 
     @property
     def lacks_second_factor(self) -> bool:
-        """Return whether this log-in lacks the second factor that staff and lenders' members need.
+        """Return whether the log-in lacks the second factor that staff and lenders' members need.
 
-        With `BACKOFFICE_SECOND_FACTOR=0` only accounts that have an authenticator need it.
+        With `BACKOFFICE_SECOND_FACTOR=0`, only accounts with an authenticator need it.
         """
         if self.second_factor or self.user is None:
             return False
@@ -64,12 +64,12 @@ class Actor:
 
     @classmethod
     def model(cls, version: str) -> "Actor":
-        """Return the actor of decisions by a version of a scoring model, `7@2`."""
+        """Return the actor for a version of a scoring model, such as `7@2`."""
         return cls(user=None, credential=f"model:{version}", is_model=True)
 
 
 def audit_actor(actor: Actor) -> dict[str, Any]:
-    """Return an actor in the form of the audit stream: an account with its credential, a command, or a model."""
+    """Return an actor in the format of the audit stream: an account with its credential, a command, or a model."""
     if actor.user is None:
         return {"app_name": actor.credential}
     return {"user": person(actor.user.pk, actor.credential)}
@@ -93,7 +93,7 @@ class Machine:
         return tuple(self.transitions)
 
     def moves_from(self, status: str) -> Mapping[str, Role]:
-        return self.transitions.get(status, {})  # none from a status of another version
+        return self.transitions.get(status, {})  # empty for a status of another version
 
 
 class ReviewerRequired(ApiError):
@@ -116,7 +116,7 @@ class RecordNotEditable(ApiError):
 
 
 class InvalidTransition(ApiError):
-    """A transition that the record's status does not allow now; each machine has its own, with a code."""
+    """The record's status does not allow the transition; each machine has a subclass with its own code."""
 
     @classmethod
     def between(cls, record: "StatefulModel", to: str) -> Self:
@@ -129,7 +129,7 @@ class InvalidTransition(ApiError):
 
 
 class StatusHistory(models.Model):
-    """One move. `changed_by` is the name that the caller gave; `principal` and `credential` were authenticated."""
+    """One status change. `changed_by` is the caller's own text; `principal` and `credential` were authenticated."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     position = models.PositiveIntegerField(help_text="The number of the status change, from 1.")
@@ -150,7 +150,7 @@ class StatusHistory(models.Model):
     credential = models.CharField(
         max_length=80, help_text="The credential that was used, such as `api_key:…` or `jwt:…`."
     )
-    # A code that follows from the transition; a history with such codes overrides this.
+    # A code for the reason; a history that stores codes overrides this.
     reason_code: Any = None
 
     class Meta:
@@ -169,24 +169,24 @@ class Transition:
     now: datetime
     reason: str | None = None
     metadata: Any = None
-    # The record that the transition completes, such as a counteroffer. The decision was made with that record.
+    # The record that the transition completes, such as a counteroffer. Its creation was the decision.
     completes: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """An action that follows from the transitions of a model's records, in the transaction of each transition.
+    """An action of another package in the transaction of a transition.
 
-    The model's `followers` are a list above it: so the model imports nothing of what follows from its transitions.
+    An app's configuration sets a model's `followers`, so that the model does not import those packages.
     """
 
-    # The statuses whose entry the action follows, also by a creation; None for every status.
+    # The statuses that trigger the action, by a transition or a creation; None for every status.
     to: Collection[str] | None = None
-    # Returns further columns to set. Raises ApiError to refuse the transition. Nothing is written yet.
+    # Called before anything is written. Returns further columns to set; raises ApiError to reject the transition.
     before: Callable[[Any, Transition], Mapping[str, Any]] | None = None
-    # Receives the record as written, the row of its history, and the transition.
+    # Called with the written record, its history row, and the transition.
     after: Callable[[Any, Any, Transition], None] | None = None
-    # Receives a record that was created, and when. The service that creates records calls `follow_creation`.
+    # Called by `follow_creation` with the created record and the time.
     created: Callable[[Any, datetime], None] | None = None
 
 
@@ -207,16 +207,16 @@ def _insert(row: models.Model) -> None:
 class StatefulModel(models.Model):
     """A record whose status only `transition_to` changes.
 
-    A model gives its `machine`; a `StatusHistory` whose foreign key to it has the related name `history`; the error
-    `invalid_transition`; `check_transition`; what has to be said for a transition, `require_reasons`; and what
-    follows in the model itself: `derived_columns` and `record_transition`. The app's configuration sets `followers`
-    once, in `ready` (`set_followers`): what follows in other packages, in order.
+    A model defines `machine`, the error `invalid_transition`, and a `StatusHistory` whose foreign key to the model has
+    the related name `history`. It implements `check_transition`, `require_reasons` (the required reasons),
+    `derived_columns`, and `record_transition` (the model's own event). The `ready` of its app calls `set_followers`
+    once, with the actions of other packages in order.
     """
 
     machine: ClassVar[Machine]
     invalid_transition: ClassVar[type[InvalidTransition]]
     followers: ClassVar[tuple[Follower, ...]] = ()
-    # Write a transition and its history.
+    # Functions that write a transition and its history row.
     update_row: ClassVar[Callable[..., int]] = _update
     insert_row: ClassVar[Callable[[Any], None]] = _insert
     status: Any
@@ -228,21 +228,21 @@ class StatefulModel(models.Model):
         abstract = True
 
     def requestable(self) -> list[str]:
-        """Return where people can move the record from where it is."""
+        """Return the statuses to which people can change the record now."""
         return [to for to, role in self.machine.moves_from(self.status).items() if role is not Role.SYSTEM]
 
     def check_transition(self, to: str, actor: Actor) -> ApiError | None:
         raise NotImplementedError
 
     def require_reasons(self, to: str, *, reason: str | None, metadata: Any) -> None:
-        """Raise ApiError for a transition without its required reasons; this also checks a proposal."""
+        """Raise ApiError if a required reason of a transition is missing; also called for proposals."""
 
     def derived_columns(self, transition: Transition) -> dict[str, Any]:
-        """Return the further columns that a transition sets; raises ApiError when it lacks something."""
+        """Return further columns that a transition sets; raises ApiError if required data is missing."""
         raise NotImplementedError
 
     def record_transition(self, row: Any) -> None:
-        """Write what the model itself adds to a transition, of which `row` is the history: its event."""
+        """Record the model's own event of a transition; `row` is the history row."""
 
     @classmethod
     def set_followers(
@@ -252,24 +252,24 @@ class StatefulModel(models.Model):
         update_row: Callable[..., int] = _update,
         insert_row: Callable[[Any], None] = _insert,
     ) -> None:
-        """Set what follows from the transitions of this model's records. An app's `ready` calls it once.
+        """Set the actions that follow this model's transitions. An app's `ready` calls it once.
 
-        A model that changes often is written by prepared statements (`config.core.prepared`).
+        A model that changes often passes functions with prepared statements (`config.core.prepared`).
         """
         cls.followers, cls.update_row, cls.insert_row = followers, update_row, insert_row
 
     def follow_creation(self, now: datetime) -> None:
-        """Call what follows from the creation of this record. Call it in the transaction that stores the record."""
+        """Call the followers of this record's creation. Call this in the transaction that creates the record."""
         for follower in self.followers:
             if follower.created is not None and (follower.to is None or self.status in follower.to):
                 follower.created(self, now)
 
     def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
-        """Set the columns where the stored record is `as_read`; return the number of records, 0 for a lost race."""
+        """Set the columns if the stored record equals `as_read`; return 1, or 0 if another transition was first."""
         return type(self).update_row(type(self), where=as_read, values=columns)
 
     def lost_race(self, to: str) -> Exception:
-        """Return the error of a transition that lost a race; the record is reloaded."""
+        """Reload the record; return the error for a transition that lost a race."""
         self.refresh_from_db(fields=["status", "moves"])
         return self.invalid_transition.between(self, to)
 
@@ -285,19 +285,19 @@ class StatefulModel(models.Model):
         changes: Mapping[str, Any] | None = None,
         completes: Any = None,
     ) -> Any:
-        """Change the status, with its history row and its event; return the row. The record in memory follows.
+        """Change the status, write the history row and the event, and update this instance; return the history row.
 
-        `changed_by` is the name that the caller gave, by default the actor's id. `changes` are columns that belong to
-        this transition. The creator of the record `completes` passed `check_transition` then, so it is not called
-        again. Call this in a transaction, with what belongs to it. Raises what `check_transition` returns, and what
-        `lost_race` returns when the stored record is no longer as it was read; the transaction stays usable.
+        `changed_by` is the caller's own text, by default the actor's id. `changes` are further columns to set. With
+        `completes`, `check_transition` is not called: it was called when that record was created. Call this in a
+        transaction, together with related writes. Raises the error of `check_transition`, or of `lost_race` if the
+        stored record has changed; the transaction remains usable.
         """
         if completes is None and (refusal := self.check_transition(to, actor)):
             raise refusal
         self.require_reasons(to, reason=reason, metadata=metadata)
         if not transaction.get_connection().in_atomic_block:
             raise transaction.TransactionManagementError("A status changes inside a transaction.")
-        # A clock that was set back must not reverse the order of the history.
+        # If the clock was set back, the history must still be in order.
         now, changed_by = max(now, self.updated_at), actor.name if changed_by is None else changed_by
         transition = Transition(to, actor, changed_by, now, reason, metadata, completes)
         columns = {"status": to, "moves": self.moves + 1, "updated_at": now, **self.derived_columns(transition)}
@@ -306,7 +306,7 @@ class StatefulModel(models.Model):
             if follower.before is not None:
                 columns |= follower.before(self, transition)
         columns |= changes or {}
-        # The counter, too: a record that meanwhile left its status and returned to it has changed.
+        # Also compares `moves`, because the record may have left its status and returned to it.
         if not self.write_transition({"pk": self.pk, "status": self.status, "moves": self.moves}, columns):
             raise self.lost_race(to)
         history, parent = _history_of(type(self))

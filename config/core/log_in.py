@@ -1,4 +1,4 @@
-"""The encrypted data of a page session, and its second factor."""
+"""The second factor and the encryption of page sessions."""
 
 import json
 from typing import Any
@@ -7,18 +7,18 @@ from django.http import HttpRequest
 
 from config.core.encryption import opened, seal
 
-# In a session: the id of the authenticator or passkey that the session used, see `identity.accounts.codes`.
+# Session key: the id of the authenticator or passkey of this log-in, see `identity.accounts.codes`.
 SECOND_FACTOR = "second_factor"
-BY_ISSUER = "issuer"  # in its place, for staff whose second factor the issuer of `STAFF_OIDC` has checked
-# In a session that began at that issuer: the id of its `IssuerSession`. The session ends with that row.
+BY_ISSUER = "issuer"  # its value for staff whose second factor the issuer of `STAFF_OIDC` checked
+# Session key: the id of the `IssuerSession` of a log-in at that issuer. The session ends with that row.
 ISSUER_SESSION = "issuer_session"
-# The session's key cannot be part of it: Django's serializers do not know it. A reader of the table can read the keys
-# anyway.
+# The place lacks the session's key, because Django does not pass it to a serializer. Readers of the table can read the
+# keys anyway.
 PLACE = "django_session|session_data"
 
 
 def gave_second_factor(request: HttpRequest) -> bool:
-    """Return whether this session has the second factor, and the account still has that factor."""
+    """Return whether the session used a second factor that the account still has."""
     given = request.session.get(SECOND_FACTOR)
     user: Any = request.user
     if not given or not user.is_authenticated:
@@ -27,7 +27,7 @@ def gave_second_factor(request: HttpRequest) -> bool:
 
 
 class SealedSessions:
-    """Encrypt a session's data: allauth stores the secret of an authenticator that is being added in it."""
+    """Encrypts session data, in which allauth stores the secret of an authenticator that is being added."""
 
     def dumps(self, held: dict[str, Any]) -> bytes:
         return seal(json.dumps(held, separators=(",", ":")).encode(), PLACE)

@@ -1,6 +1,6 @@
-"""Names that other people read (lenders, offers, apps, keys, documents): cleaned, and compared by their appearance.
+"""Displayed names (of lenders, offers, apps, keys, documents): validation, and comparison by appearance.
 
-Names and addresses of people are accepted as their scripts are written: `clean_words`.
+Personal names and addresses have looser rules, which accept all scripts: `clean_words`.
 """
 
 import unicodedata
@@ -15,7 +15,7 @@ from django.db import IntegrityError, transaction
 
 from config.core.digest import digest_of
 
-# Unicode's Default_Ignorable_Code_Point outside of the category Cf, and the Braille blank: drawn as nothing.
+# Characters without a glyph: Unicode's Default_Ignorable_Code_Point outside of category Cf, and the Braille blank.
 _UNSEEN_RANGES = (range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
 _UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0").union(
     *(map(chr, codes) for codes in _UNSEEN_RANGES)
@@ -25,14 +25,13 @@ LISTED_MAX = 20
 
 
 class NameTaken(Exception):
-    """Another record has this name, or one that looks like it."""
+    """Another record has this name, or a name that looks like it."""
 
 
 def clean_name(text: str) -> str:
     """Return a name in NFC with each run of white space as one space.
 
-    Raises ValueError, with the reason, for control, bidirectional and invisible characters, and for a name that shows
-    nothing.
+    Raises ValueError, with the reason, for control, bidirectional and invisible characters, and for a blank name.
     """
     name = " ".join(unicodedata.normalize("NFC", text).split())
     unseen = next((character for character in name if _is_unseen(character)), None)
@@ -44,21 +43,20 @@ def clean_name(text: str) -> str:
 
 
 _JOINERS = "\u200c\u200d"  # ZERO WIDTH NON-JOINER and JOINER
-# Keyboards of these scripts also insert joiners without a visible effect.
+# Keyboards for these scripts also insert joiners without a visible effect.
 _SCRIPTS_WITH_JOINERS = {
     "ARABIC", "BENGALI", "DEVANAGARI", "GUJARATI", "GURMUKHI", "KANNADA", "KHMER", "MALAYALAM", "MONGOLIAN", "MYANMAR",
     "ORIYA", "SINHALA", "SYRIAC", "TAMIL", "TELUGU", "TIBETAN",
 }  # fmt: skip
-_RA_YAPHALA = "\u09b0\u200d\u09cd\u09af"  # Bengali RA, JOINER, VIRAMA, YA: Unicode, chapter 12, spells it so
+_RA_YAPHALA = "\u09b0\u200d\u09cd\u09af"  # Bengali RA, JOINER, VIRAMA, YA: the spelling of Unicode, chapter 12
 
 
 def clean_words(text: str) -> str:
-    """Return what people write about themselves, on one line, with each run of white space as one space.
+    """Return a personal name, address line or title, with each run of white space as one space.
 
     Letters of every script are accepted, and joiners where RFC 5892 (CONTEXTJ) allows them, as in Persian and Sinhala
-    names. A joiner without an effect is left out after a letter of a script that has joiners. Raises ValueError, with
-    the reason, for line breaks, control, bidirectional and other invisible characters, and for a text that shows
-    nothing.
+    names. A joiner without an effect is removed if it follows a letter of a script with joiners. Raises ValueError,
+    with the reason, for line breaks, control, bidirectional and other invisible characters, and for a blank text.
     """
     kept: list[str] = []
     for position, character in enumerate(text):
@@ -78,7 +76,7 @@ def _joins(text: str, position: int) -> bool:
         return True
     try:
         return idna.valid_contextj(text, position)
-    except ValueError:  # next to a character that idna's version of Unicode doesn't know
+    except ValueError:  # next to a character that is not in idna's version of Unicode
         return False
 
 
@@ -87,9 +85,9 @@ def _has_joiners(character: str) -> bool:
 
 
 def skeleton(text: str) -> str:
-    """Return the appearance of a name: NFKC, without invisible characters, case, and look-alikes (Unicode TR 39).
+    """Return a name's appearance: NFKC without invisible characters and case, look-alikes merged (Unicode TR 39).
 
-    Two names with one skeleton deceive people. The text is for comparison only; store `name_key`.
+    People can confuse two names with the same skeleton. Use it only for comparison; store `name_key`.
     """
     seen = "".join(
         character
@@ -108,7 +106,7 @@ def name_key(text: str, scope: object = "") -> str:
 
 
 def save_named(record: Any, *, scope: object = "", **options: Any) -> None:
-    """Save a record with the key of its name. Raises NameTaken, also for the later of two concurrent names."""
+    """Save a record with the key of its name; raises NameTaken, also if a concurrent request used the name first."""
     record.name_key = name_key(record.name, scope)
     with unique_name(type(record)._default_manager.exclude(pk=record.pk), record.name_key):
         record.save(**options)
@@ -116,7 +114,7 @@ def save_named(record: Any, *, scope: object = "", **options: Any) -> None:
 
 @contextmanager
 def unique_name(others: Any, key: str | None) -> Iterator[None]:
-    """Raise NameTaken if a unique column rejects what the block writes, and one of these records has the key."""
+    """Raise NameTaken if the block violates a unique constraint and one of the records `others` has the key."""
     try:
         with transaction.atomic():
             yield
@@ -127,7 +125,7 @@ def unique_name(others: Any, key: str | None) -> Iterator[None]:
 
 
 def check_keys(records: Any) -> list[checks.CheckMessage]:
-    """Return a warning of `doctor` that lists records whose names look like an older record's, of a query set."""
+    """Return a warning for `doctor` with the records whose names look like the name of an older record."""
     names = [
         f"{record.name} ({record.pk})"
         for record in records.filter(name_key__isnull=True).exclude(name="").order_by("pk")
@@ -138,13 +136,13 @@ def check_keys(records: Any) -> list[checks.CheckMessage]:
 
 
 def listed(names: list[str]) -> str:
-    """Return at most LISTED_MAX of some names, and the number of the others."""
+    """Return names as text: at most LISTED_MAX of them, and the number of the others."""
     more = f"; and {len(names) - LISTED_MAX} more" if len(names) > LISTED_MAX else ""
     return "; ".join(names[:LISTED_MAX]) + more
 
 
 def shows_nothing(text: str) -> bool:
-    """Return True for a text without a visible character: empty, white space, controls, or zero-width characters."""
+    """Return whether a text has no visible character: only white space, control or zero-width characters."""
     return all(unicodedata.category(character).startswith(_MARKS) or _is_unseen(character) for character in text)
 
 
@@ -153,10 +151,11 @@ def _is_unseen(character: str) -> bool:
 
 
 def _skeleton_of_word(word: str) -> str:
-    """Capitals of other scripts look like Latin ones whose small letters they do not resemble, as Cyrillic VE does.
+    """Return the skeleton of one word.
 
-    So a word with Latin letters, or with only look-alikes of them, is compared before its case is folded. The small
-    letter `i` is compared as its capital, which looks like `l`.
+    A capital of another script can look like a Latin capital although their small letters differ, such as Cyrillic VE.
+    So in a word with Latin letters, or only with look-alikes of them, look-alikes are replaced before the case is
+    folded. The small letter `i` is compared as its capital, which looks like `l`.
     """
     looks = _replaced(word)
     if any(character.isascii() and character.isalpha() for character in word) or looks.isascii():
@@ -172,17 +171,18 @@ def _replaced(word: str) -> str:
 
 @cache
 def _prototypes() -> dict[str, str]:
-    """Return the character or text that each confusable character is compared as."""
-    from confusable_homoglyphs.confusables import confusables_data  # 1 MB, which a server needs only for a new name
+    """Return the replacement for each confusable character."""
+    from confusable_homoglyphs.confusables import confusables_data  # 1 MB, needed only for new names
 
-    # The package surrounds right-to-left texts with left-to-right marks.
+    # The package encloses right-to-left characters in left-to-right marks.
     similar = {
         source.strip("\u200e"): [entry["c"].strip("\u200e") for entry in entries]
         for source, entries in confusables_data.items()
     }
     prototypes = {}
     for source, others in similar.items():
-        # A prototype lists all of its sources, a source its prototype. In a pair, the longer text is the prototype.
+        # A prototype's entry lists all of its sources; a source's entry lists its prototype. In a pair, the longer text
+        # is the prototype.
         if len(source) == 1 and len(others) == 1:
             is_pair = len(similar.get(others[0], ())) <= 1
             prototypes[source] = max(source, others[0], key=lambda text: (len(text), text)) if is_pair else others[0]

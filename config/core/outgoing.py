@@ -1,8 +1,8 @@
-"""HTTP to other servers by `requests`: one request, one response, and one deadline for both.
+"""HTTP requests to other servers with `requests`, each with one deadline for the request and its response.
 
-`requests` bounds each wait and not their sum, so a server that sends a byte now and then would hold a thread forever.
-Here the sockets of the connection pool read the limits of the running exchange before each operation. No redirect is
-followed. No proxy, cookie or log-in is read from the process environment.
+`requests` limits each wait, but not their sum, so a server that sends single bytes could block a thread forever. Here,
+the sockets of the connection pool check the limits of the current exchange before each operation. Redirects are not
+followed. Proxies, cookies and log-ins from the process environment are not used.
 """
 
 import re
@@ -38,9 +38,9 @@ _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 
 
 class NoAnswer(Exception):
-    """No complete response arrived. `word` is one of connect, tls, timeout, reset, stopped, too_large and unreadable.
+    """No complete response arrived. `word` is connect, tls, timeout, reset, stopped, too_large or unreadable.
 
-    `was_sent` is False if no byte of the request has left. `status` is that of the final status line, 0 without one.
+    `was_sent` is False if no byte of the request was sent. `status` is the final status line's, or 0 without one.
     """
 
     def __init__(self, word: str, *, was_sent: bool, status: int = 0) -> None:
@@ -50,7 +50,7 @@ class NoAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`headers` are by their names in lower case."""
+    """A complete response; the names of `headers` are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -59,11 +59,11 @@ class Answer:
 
 @dataclass(slots=True)
 class Exchange:
-    """The limits of one request and its response, and how far it got. Its sockets read and write it."""
+    """The limits and the progress of one request and its response. Its sockets read and update this object."""
 
     ends_at: float
     connect_seconds: float
-    max_bytes: int  # limit of the response as received, with its headers
+    max_bytes: int  # limit of the received bytes, including headers
     resolve: Resolve
     ca_file: str = ""
     is_stopped: Callable[[], bool] | None = None
@@ -74,12 +74,12 @@ class Exchange:
     word: str = ""
 
     def end(self, word: str) -> OSError:
-        """Record why the exchange ends; return the error to raise."""
+        """Record the reason for the exchange's end; return the error to raise."""
         self.word = self.word or word
         return TimeoutError(word) if word == "timeout" else OSError(word)
 
     def seconds_left(self) -> float:
-        """Return how long the next operation may wait; raises OSError at the deadline and after a stop."""
+        """Return the seconds for which the next operation may wait; raises OSError after the deadline or a stop."""
         if self.is_stopped is not None and self.is_stopped():
             raise self.end("stopped")
         left = self.ends_at - time.monotonic()
@@ -94,7 +94,7 @@ class Exchange:
 
     @property
     def status(self) -> int:
-        """Return the status of the final status line received, 0 without one. Interim responses (1xx) are skipped."""
+        """Return the status of the final status line, or 0 if none has arrived. Interim responses (1xx) are skipped."""
         line = _STATUS_LINE.match(self.head)
         while line and line[1].startswith(b"1"):
             end = _END_OF_HEAD.search(self.head, line.end(1))
@@ -106,7 +106,7 @@ _current: ContextVar[Exchange] = ContextVar("exchange")
 
 
 class _LimitedSocket(socket.socket):
-    """A socket whose every wait is bounded by the rest of the deadline of this thread's exchange."""
+    """A socket that waits no longer than the deadline of this thread's current exchange."""
 
     def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
         exchange = _current.get()
@@ -132,7 +132,7 @@ class _LimitedSocket(socket.socket):
 
 
 class _LimitedTlsSocket(_LimitedSocket, ssl.SSLSocket):  # type: ignore[misc]
-    """The same over TLS."""
+    """A `_LimitedSocket` with TLS."""
 
 
 @lru_cache(maxsize=8)
@@ -143,7 +143,7 @@ def _tls_context(ca_file: str, _system_paths: ssl.DefaultVerifyPaths) -> ssl.SSL
 
 
 def _connect(host: str, port: int) -> _LimitedSocket:
-    """Connect to an address of `host` within the limits of the running exchange; raises OSError."""
+    """Connect to an address of `host` within the limits of the current exchange; raises OSError."""
     exchange = _current.get()
     exchange.is_new_connection = True
     ends_at = min(exchange.ends_at, time.monotonic() + exchange.connect_seconds)
@@ -176,7 +176,7 @@ class _TlsConnection(HTTPSConnection):
             self.sock = context.wrap_socket(connected, server_hostname=self.host)
         except TimeoutError as error:
             raise exchange.end("timeout") from error
-        except (OSError, ValueError) as error:  # ValueError: a name that no certificate can have
+        except (OSError, ValueError) as error:  # ValueError: a host name that is invalid in certificates
             raise exchange.end("tls") from error
         self.is_verified = True
 
@@ -190,14 +190,14 @@ class _TlsPool(HTTPSConnectionPool):
 
 
 class Adapter(HTTPAdapter):
-    """Sends requests over connections with the limits of the running exchange, and reuses them for the next request."""
+    """Sends requests over reusable connections with the limits of the current exchange."""
 
     def init_poolmanager(self, *args: Any, **options: Any) -> None:
         super().init_poolmanager(*args, **options)
         self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _TlsPool}
 
 
-_adapters = threading.local()  # one for each thread, so that a connection serves one exchange at a time
+_adapters = threading.local()  # one adapter per thread, so that a connection serves one exchange at a time
 
 
 def exchange(
@@ -213,8 +213,9 @@ def exchange(
 ) -> Answer:
     """Send a GET or a POST and read its response, all within `seconds`; raises NoAnswer.
 
-    The body may have `max_bytes`. If `is_stopped` is given, it is called about once a second and ends the exchange.
-    A POST is sent once, over a new connection. A GET is repeated if its reused connection had been closed.
+    The response body may have up to `max_bytes`. `is_stopped` is called about once per second; if it returns True, the
+    exchange ends. A POST is sent once, over a new connection. A GET is repeated if its reused connection had been
+    closed.
     """
     limits = Exchange(
         ends_at=time.monotonic() + seconds,
@@ -255,13 +256,13 @@ def send(
     token = _current.set(limits)
     try:
         request = requests.Request(method, url, headers=dict(headers or {}), data=body or None).prepare()
-        request.url = url  # as given: preparing removes dot segments
+        request.url = url  # unchanged: `prepare` removes dot segments
         with adapter.send(request, stream=True) as response:
             while piece := response.raw.read(min(_TLS_RECORD_BYTES, max_body_bytes + 1), decode_content=False):
                 content += piece
                 if len(content) > max_body_bytes:
                     raise limits.end("too_large")
-            if response.status_code < 200:  # http.client skips 100 alone
+            if response.status_code < 200:  # http.client skips only 100
                 raise limits.end("unreadable")
             by_name = {name.lower(): value for name, value in response.headers.items()}
             return Answer(response.status_code, by_name, bytes(content))
@@ -275,23 +276,25 @@ def _word_of(error: BaseException, limits: Exchange) -> str:
     if limits.word or not limits.was_sent:
         return limits.word or "unreadable"
     causes: list[BaseException] = [error]
-    for cause in causes:  # the cause that requests and urllib3 wrapped
+    for cause in causes:  # the causes that requests and urllib3 wrapped
         inner = (*cause.args, cause.__cause__, cause.__context__)
         causes += [each for each in inner if isinstance(each, BaseException) and each not in causes]
     return "reset" if any(isinstance(cause, ConnectionError | IncompleteRead) for cause in causes) else "unreadable"
 
 
 def resolve_by_system(host: str) -> list[Address]:
-    """Return the addresses of a name, each once; raises OSError when it has none."""
+    """Return the distinct addresses of a name; raises OSError if it has none."""
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    # A scope such as %eth0 belongs to link-local addresses, which the list blocks by their number.
+    # Only link-local addresses have a scope such as %eth0. `config.clients.addresses` blocks them by number.
     return list(dict.fromkeys(ip_address(str(entry[4][0]).partition("%")[0]) for entry in found))
 
 
 def resolve_within(resolve: Resolve, host: str, seconds: float) -> Sequence[Address]:
-    """Return the addresses of a name if `resolve` finds any within `seconds`, otherwise none; of an address itself.
+    """Return the addresses that `resolve` finds for a name within `seconds`, or [].
 
-    The system's resolver cannot be interrupted, so it runs in a thread, which is abandoned when it is too slow.
+    An IP address is returned without a call of `resolve`.
+
+    The system's resolver can't be interrupted, so it runs in a thread, which is abandoned if it is too slow.
     """
     with suppress(ValueError):
         return [ip_address(host)]

@@ -1,12 +1,12 @@
-"""Statements that the ORM writes once, for the few reads and writes that run all day.
+"""SQL that the ORM generates once, for the few most frequent reads and writes.
 
-For a query of constant shape, the ORM spends most of its time on generating the same SQL again. Here a queryset is
-built once with slots in place of its arguments, compiled by Django for the database at hand, and from then on only
-executed. The ORM stays the only source of SQL; nothing here knows a table. Everywhere else the ORM is used plainly.
+For a query of constant shape, the ORM spends most of its time on generating the same SQL again. Here, a queryset with
+slots in place of its arguments is built and compiled once per database, and then only executed. Django still generates
+the SQL. All other code uses the ORM directly.
 
-On PostgreSQL the driver's own cursor executes them. It sends arguments separately from the SQL and has the server
-prepare frequent statements. Django's cursor writes every argument into the text. On other databases, and while a test
-or an execute wrapper records the statements, Django's cursor executes them.
+On PostgreSQL, the driver's own cursor executes the SQL: it sends arguments separately, and the server prepares frequent
+statements. Django's cursor writes the arguments into the SQL. It is used on other databases, and while a test or an
+execute wrapper records the statements.
 """
 
 import inspect
@@ -28,18 +28,18 @@ from config.core.json_text import JsonTextField
 
 Row = tuple[Any, ...]
 Record = TypeVar("Record", bound=models.Model)
-# Stand for `limit` and `offset` while Django writes the statement: it puts both into the SQL as digits.
+# Placeholders for `limit` and `offset` during compilation, because Django writes both into the SQL as digits.
 _DIGITS = {"limit": 730_001_173, "offset": 730_002_173}
-# Django's converters expect the string that its own cursor returns.
+# Django's converters for these fields expect text, as its own cursor returns it.
 _READ_AS_TEXT = (models.JSONField, models.GenericIPAddressField)
 
 
 def execute(
     connection: BaseDatabaseWrapper, sql: str, parameters: Sequence[Any], *, binary: bool = True
 ) -> tuple[list[Row], int]:
-    """Execute a statement; return its rows, if any, and the number of returned or changed rows.
+    """Execute a statement; return its rows, and the number of returned or changed rows.
 
-    `binary` is to be False where a column is of a kind that Django reads from text only.
+    `binary` must be False if a column is of a type in `_READ_AS_TEXT`.
     """
     if connection.vendor != "postgresql" or connection.queries_logged or connection.execute_wrappers:
         with connection.cursor() as watched:
@@ -52,12 +52,13 @@ def execute(
         try:
             cursor.execute(cast("Any", sql), parameters, binary=binary)
         except psycopg.errors.FeatureNotSupported:
-            # A migration has changed a column's type under a prepared statement. A rollback discards prepared
-            # statements. Without a transaction to roll back, the statement can be prepared again.
+            # A migration changed a column's type after the statement was prepared. In a transaction, the error is
+            # raised, and the rollback discards prepared statements. Otherwise the statement is executed again without
+            # preparation.
             if connection.in_atomic_block:
                 raise
             cursor.execute(cast("Any", sql), parameters, binary=binary, prepare=False)
-        # Not `description`: it would describe every column only to say that there are some.
+        # `rownumber` is None without a result set; `description` would describe every column.
         return cursor.fetchall() if cursor.rownumber is not None else [], cursor.rowcount
 
 
@@ -75,15 +76,15 @@ class _Slot(Value):
         self.name = name
 
     def resolve_expression(self, *_args: Any, **_options: Any) -> "_Slot":
-        return self  # it refers to no column
+        return self  # it references no column
 
     def as_sql(self, *_args: Any) -> tuple[str, list[Any]]:  # type: ignore[override]
-        return "%s", [self]  # to be found among the parameters
+        return "%s", [self]  # `_compile` finds the slot among the parameters
 
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """SQL for one database; `parameters` are slots' names or constants, `converters` make values of columns."""
+    """SQL for one database; `parameters` are names of slots or constants, `converters` convert columns to values."""
 
     sql: str
     parameters: tuple[tuple[str | None, Any], ...]
@@ -93,17 +94,17 @@ class _Statement:
 
 
 def _fragment(value: Any, _expression: Any, _connection: Any) -> Any:
-    """Hand a stored document through to the answer as text, unparsed."""
+    """Return a stored document as a fragment for the response, without parsing it."""
     return value if value is None else orjson.Fragment(value)
 
 
 class PreparedSelect:
     """A SELECT of constant shape, compiled at its first use.
 
-    `build` takes named arguments and returns a queryset; `arguments` names them where its signature does not. It is
-    called once, so an argument may be used as a filter value only, `limit` and `offset` as the bounds of a slice only.
-    Documents are fragments for `render_json`, or Python values with `parsed`. An encrypted
-    column is opened with the primary key, which must be among the columns; `PreparedGet` leaves that to the instance.
+    `build` accepts named arguments and returns a queryset; `arguments` lists the names if the signature does not.
+    `build` is called once, so an argument may only be a filter value, and `limit` and `offset` only the bounds of a
+    slice. Documents are fragments for `render_json`, or Python values if `parsed` is True. An encrypted column is
+    decrypted with the primary key, which must be among the columns; with `PreparedGet`, the instance decrypts it.
     """
 
     def __init__(
@@ -175,9 +176,9 @@ class PreparedSelect:
 
 
 class PreparedGet(Generic[Record]):
-    """The records of a model that a queryset of constant shape finds, as instances. A call returns the first, or None.
+    """A SELECT of constant shape that returns instances of a model; a call returns the first instance, or None.
 
-    `annotations` names those of the queryset's that become attributes, too; `defer` columns that are not read.
+    `annotations` lists annotations of the queryset that become attributes; `defer` lists columns to omit.
     """
 
     def __init__(
@@ -209,12 +210,12 @@ class PreparedGet(Generic[Record]):
 
 
 def insert(record: models.Model) -> None:
-    """Insert a record that was made in memory: `save()` without its questions and signals."""
+    """Insert a new instance, like `save()`, but without its queries and signals."""
     alias = router.db_for_write(type(record))
     connection = connections[alias]
     sql, fields = _insertion(type(record), alias)
     values = [(field, field.pre_save(record, add=True)) for field in fields]
-    # NULL is the same for every kind of column.
+    # NULL needs no conversion.
     parameters = [None if value is None else field.get_db_prep_save(value, connection) for field, value in values]
     execute(connection, sql, parameters)
     record._state.adding = False
@@ -231,9 +232,9 @@ def _insertion(model: type[models.Model], alias: str) -> tuple[str, list[Any]]:
 
 
 def update(model: type[models.Model], *, where: Mapping[str, Any], values: Mapping[str, Any]) -> int:
-    """Set columns in the rows whose fields equal `where`; return how many. Signals are not sent.
+    """Set columns in the rows whose fields equal `where`; return their number. No signals are sent.
 
-    A foreign key accepts a record, as in `QuerySet.update`.
+    The value of a foreign key can be an instance, as in `QuerySet.update`.
     """
     alias = router.db_for_write(model)
     connection = connections[alias]
@@ -253,7 +254,7 @@ def update(model: type[models.Model], *, where: Mapping[str, Any], values: Mappi
 def _updating(
     model: type[models.Model], alias: str, conditions: tuple[str, ...], columns: tuple[str, ...]
 ) -> tuple[str, list[tuple[bool, str, Any]]]:
-    """Generate the UPDATE with Django; distinguish the parameters of values, those of conditions, and constants."""
+    """Generate the UPDATE with Django; return its SQL, and for each parameter (is new value, slot's name, constant)."""
     wanted = {name: _Slot(name) for name in conditions}
     query = cast("UpdateQuery", model._default_manager.using(alias).filter(**wanted).query.chain(UpdateQuery))
     query.add_update_values({name: _Slot(name) for name in columns})

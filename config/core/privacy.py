@@ -1,7 +1,7 @@
-"""The register of personal data: for every field of every table, whose it is and when it is erased.
+"""The register of personal data: the subject and the erasure of every field of every table.
 
-An app declares the tables of its models in `privacy.py` next to them (`personal_data` of its AppConfig), and the tables
-of the packages that it uses. Masking, erasure and `manage.py personal_data` read this register alone.
+An app declares its own tables, and the tables of the packages that it uses, in `privacy.py` (`personal_data` of its
+AppConfig). Masking, erasure and `manage.py personal_data` use only this register.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,17 +15,17 @@ from django.db.models import Q
 
 from config.core.registration import declared
 
-# How a field is erased: it becomes null, gets an empty or random value, or its row is deleted.
+# Kinds of erasure: set the field to null, replace it with an empty or random value, or delete the row.
 NULL, REPLACE, DELETE_ROW = "null", "replace", "delete_row"
 
-# Grounds of GDPR Article 6(1).
+# Legal grounds of GDPR Article 6(1).
 CONTRACT = "contract: Article 6(1)(b)"
 CONSENT = "consent: Article 6(1)(a)"
 LEGAL_OBLIGATION = "legal obligation: Article 6(1)(c)"
 LEGITIMATE_INTEREST = "legitimate interest: Article 6(1)(f)"
 
 UNTIL_ERASURE = "until the account is erased"
-# Where data come from, and who receives them, unless a table says otherwise.
+# Default source and recipients of data.
 THE_PERSON = "the person, and their use of the account"
 NO_ONE = "none outside of the operator"
 EVERY_ROW = Q()
@@ -33,11 +33,11 @@ EVERY_ROW = Q()
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """A ground to retain personal data after an erasure: its name, and its rule in words."""
+    """A ground to retain personal data after an erasure: its name, and a description of its rule."""
 
     ground: str
     rule: str
-    is_permanent: bool = False  # no end: proofs of the values were issued
+    is_permanent: bool = False  # retained forever, because proofs of the values were issued
 
 
 AUDIT_LOG = Keep("audit_log", "5 years from the erasure, for legal claims: 15 U.S.C. 1691e(f); GDPR Article 17(3)(e)")
@@ -45,14 +45,14 @@ AUDIT_LOG = Keep("audit_log", "5 years from the erasure, for legal claims: 15 U.
 
 @dataclass(frozen=True, slots=True)
 class Treatment:
-    """The kind of a field, `personal`, `about_staff` or `none`, and the treatment of personal data."""
+    """The kind of a field (`personal`, `about_staff` or `none`), and the treatment of personal data."""
 
     kind: str
     erase: str = ""
     keep: Keep | None = None
-    is_masked: bool = False  # in the back office, for viewers without permission for personal data
-    is_secret: bool = False  # a password, a token or its hash: not in a copy of the data
-    is_exported: bool = True  # in a copy of the data
+    is_masked: bool = False  # masked in the back office for viewers without permission for personal data
+    is_secret: bool = False  # a password, a token or its hash, excluded from a copy of the data
+    is_exported: bool = True  # included in a copy of the data
 
 
 Fields = dict[str, Treatment]
@@ -60,12 +60,12 @@ Fields = dict[str, Treatment]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The declaration of a table: `subject` is the lookup that leads from a row to the id of its data subject.
+    """The declaration of a table; `subject` is the lookup from a row to the id of its data subject.
 
-    `exported` are the conditions of the rows in a copy of the data: other rows are about another applicant. A
-    table for the `only_subject` is in no copy for a partner.
-    `kept_by` is the lookup to the record on which a `Keep` depends; empty where it depends on the account. The rows of
-    a table that is `by_value` have no such lookup: a step of its app erases them.
+    `exported` selects the rows for a copy of the data; other rows are about another applicant. If `only_subject` is
+    True, a partner's copy excludes the table. `kept_by` is the lookup to the record on which a `Keep` depends; it is
+    empty if the `Keep` depends on the account. If `by_value` is True, rows have no lookup to their subject: a step of
+    the app erases them.
     """
 
     subject: str
@@ -89,7 +89,7 @@ def personal(
     secret: bool = False,
     exported: bool = True,
 ) -> Fields:
-    """Declare fields that hold data of the table's subject, and how they are erased."""
+    """Declare fields with personal data of the table's subject, and the kind of their erasure."""
     return dict.fromkeys(
         names, Treatment("personal", erase, keep, masked and not secret, secret, exported and not secret)
     )
@@ -118,7 +118,7 @@ def table(
     exported: Q = EVERY_ROW,
     only_subject: bool = False,
 ) -> Table:
-    """Declare a table by groups of its fields. Raises ValueError for a field that two groups name."""
+    """Declare a table by groups of its fields; raises ValueError if two groups contain the same field."""
     fields: Fields = {}
     for group in groups:
         if twice := fields.keys() & group.keys():
@@ -135,14 +135,14 @@ def register() -> Mapping[str, Table]:
 
 
 def tables_of(user_id: int) -> Iterator[tuple[str, Table, Any]]:
-    """Yield label, declaration and the rows of an account for each table that has a subject."""
+    """Yield label, declaration and the account's rows for each table with a lookup to its subject."""
     for label, declaration in register().items():
         if declaration.subject and not declaration.by_value:
             yield label, declaration, all_rows(apps.get_model(label)).filter(**{declaration.subject: user_id})
 
 
 def personal_fields(model: type[models.Model]) -> Fields:
-    """Return the fields of a model that hold personal data; none for a model without a declaration."""
+    """Return the fields of a model with personal data; an empty dictionary for a model without a declaration."""
     declaration = register().get(model._meta.label)
     fields = {} if declaration is None else declaration.fields
     return {name: treatment for name, treatment in fields.items() if treatment.kind == "personal"}
@@ -153,12 +153,12 @@ def masked_fields(model: type[models.Model]) -> tuple[str, ...]:
 
 
 def all_rows(model: Any) -> Any:
-    """Select every row of a table, also those that the model's own manager leaves out."""
+    """Select every row of a table, including rows that the model's own manager excludes."""
     return models.QuerySet(model)
 
 
 def of_erased_accounts(rows: Any) -> Any:
-    """Select the rows of erased accounts that a law requires."""
+    """Select the rows of erased accounts, which exist because a law requires them."""
     declaration = register().get(rows.model._meta.label)
     if declaration is None or not declaration.subject or declaration.by_value:
         return rows.none()
@@ -167,7 +167,7 @@ def of_erased_accounts(rows: Any) -> Any:
 
 
 def erased_among(rows: Sequence[Any]) -> set[Any]:
-    """Return the keys of the rows whose account is erased: without a statement where the accounts are loaded."""
+    """Return the keys of the rows whose account is erased; without a query if the accounts are loaded."""
     accounts = [_loaded_account(row) for row in rows]
     if all(account is not None for account in accounts):
         return {row.pk for row, account in zip(rows, accounts, strict=True) if account.erased_at is not None}
@@ -187,7 +187,7 @@ def _loaded_account(row: Any) -> Any:
 
 
 def undeclared() -> list[str]:
-    """Return `app.Model.field` for every field that is declared nowhere, and every declaration without a field."""
+    """Return `app.Model.field` for every field without a declaration, and for every declaration without a field."""
     tables, faults = register(), []
     found = {model._meta.label: model for model in apps.get_models(include_auto_created=True)}
     for label in sorted(found.keys() | tables.keys()):

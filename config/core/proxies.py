@@ -3,7 +3,7 @@ from django.http import HttpRequest
 
 
 def client_address(request: HttpRequest) -> str:
-    """Return the address of the caller: the nearest one that is not a trusted proxy's."""
+    """Return the caller's IP address: the nearest address that does not belong to a trusted proxy."""
     meta = request.META
     peer = str(meta.get("REMOTE_ADDR", ""))
     if peer in settings.TRUSTED_PROXIES:

@@ -1,4 +1,4 @@
-"""An app's declarations for the shared code: attributes of its AppConfig, which the shared code reads.
+"""The declarations of an app for the shared code, as attributes of its AppConfig.
 
 class ClaimsConfig(Declarations, AppConfig):
     name = "claims"
@@ -13,78 +13,78 @@ from typing import Any, ClassVar
 from django.apps import apps
 from django.utils.module_loading import import_string
 
-# The place of a collection or a mapping, from the app on; or a tuple with the place of each member. It is imported at
-# its first use.
+# The dotted path of a collection or a mapping within the app, or a tuple with the path of each member. It is imported
+# at its first use.
 Places = str | tuple[str, ...]
 
 
 class Declarations:
-    """The possible declarations; an AppConfig sets those that it has.
+    """All possible declarations; an AppConfig sets those that it needs.
 
-    Apps that others build on read their own declarations with `declared` (`staged_kinds`, `facts`).
+    An app that other apps extend defines its own declarations and reads them with `declared` (`staged_kinds`, `facts`).
     """
 
     event_types: ClassVar[Places] = ()  # each an `EventFamily`
-    # Names in the discovery document, each with the setting that switches it on; "" for none.
+    # Names in the discovery document, each with the setting that enables it; "" for no setting.
     capabilities: ClassVar[Mapping[str, str]] = {}
-    # Makes demo data: `seed(consumer=…, staff=…, now=…)` makes the app's records for these two accounts unless they are
-    # there, under the ids of `config.ops.demo_ids`: what has such an id may belong to another account by now. The
-    # function reads no records of the others, so the order does not matter.
+    # Functions `seed(consumer=…, staff=…, now=…)` that create the app's demo records for these two accounts, unless
+    # they exist, under the ids of `config.ops.demo_ids`. A record with such an id may now belong to another account. A
+    # function must not read other apps' demo records, so that the order does not matter.
     demo: ClassVar[Places] = ()
-    personal_data: ClassVar[Places] = ()  # by the label of a model its `privacy.Table`, for every table
-    # Steps of an erasure, each called with the account's id and `now`, and safe to run twice. First those that end
-    # tokens at vendors. Then those that erase what the register of personal data can't find.
+    personal_data: ClassVar[Places] = ()  # a `privacy.Table` for every table, by the model's label
+    # Steps of an erasure, each called with the account's id and `now`; idempotent. First the steps that end tokens at
+    # vendors, then the steps for data that the register of personal data can't find.
     vendor_tokens: ClassVar[Places] = ()
     erasure_steps: ClassVar[Places] = ()
-    # by the name of a ground: a function of the account's id and `now`. It returns when each record's ground ends, by
-    # the record's key (None for the whole account); a ground without a known end has None.
+    # By the name of a ground: a function of the account's id and `now`. It returns the end of the ground by the
+    # record's key (None for the whole account); an unknown end is None.
     erasure_grounds: ClassVar[Places] = ()
-    account_not_erased: ClassVar[Places] = ()  # each a function of the account's id: a sentence, or "" if none applies
-    mail_addresses: ClassVar[Places] = ()  # each returns the mail addresses that are an account's own
-    # each a kind of consent, and what ends it: called with the consent, `actor` and `now`
+    account_not_erased: ClassVar[Places] = ()  # functions of the account's id: return the reason, or ""
+    mail_addresses: ClassVar[Places] = ()  # functions that return an account's own mail addresses
+    # by the kind of a consent: the function that ends it, called with the consent, `actor` and `now`
     consent_endings: ClassVar[Places] = ()
-    # By a kind of consent: the expression of the name that a person knows its bank or lender by, and what returns the
-    # reference of its application from the consent's `reference`.
+    # By the kind of a consent: the SQL expression for the name of its bank or lender, and the function that converts
+    # the consent's `reference` to the reference of its application.
     consent_names: ClassVar[Places] = ()
     consent_references: ClassVar[Places] = ()
-    erase_subject: ClassVar[Places] = ()  # each erases a `user_id` for the command, and returns counts
-    # each yields what a person's copy of their data has next to the rows: name, content, and the label of its table
+    erase_subject: ClassVar[Places] = ()  # functions that erase a `user_id` for the command, and return counts
+    # functions that yield further files of a person's copy of their data: name, content, and the label of the table
     export_parts: ClassVar[Places] = ()
-    # by a table's label what returns the values of a row that differ in the copy
+    # by a table's label: the function that returns the values of a row that differ in the copy
     export_values: ClassVar[Places] = ()
-    prune_rules: ClassVar[Places] = ()  # each a `Rule` of which rows have an end; those of a table without one are kept
-    # further work that falls due with time: called with `now`, returns its counts by name
+    prune_rules: ClassVar[Places] = ()  # each a `Rule` that selects expired rows; a table without a rule is not pruned
+    # functions for other work that becomes due: called with `now`, return counts by name
     prune_tasks: ClassVar[Places] = ()
-    readings: ClassVar[Places] = ()  # (model, `Measure`): numbers of `/metrics`, from the model's database
-    # a `Part` by its name: data that a backup must hold in addition to databases and secrets
+    readings: ClassVar[Places] = ()  # (model, `Measure`): numbers for `/metrics` from the model's database
+    # a `Part` by its name: data that a backup must include in addition to databases and secrets
     backup_parts: ClassVar[Places] = ()
-    sandbox: ClassVar[Places] = ()  # each a `SandboxRecords`; columns that none names stand still
-    # How statuses look at the back office: `good`, `bad`, `wait` (for us), and `ask` (for another party).
+    sandbox: ClassVar[Places] = ()  # each a `SandboxRecords`; other columns do not move with the clock
+    # The look of statuses in the back office: `good`, `bad`, `wait` (for staff), and `ask` (for another party).
     tones: ClassVar[Places] = ()
-    console_pages: ClassVar[Places] = ()  # each a `ConsolePage`: a main link of the console
+    console_pages: ClassVar[Places] = ()  # each a `ConsolePage`, a main link of the console
     queues: ClassVar[Places] = ()  # each a `Queue`
-    consoles: ClassVar[Places] = ()  # each returns an account's seats in the consoles of lenders: `consoles.Seat`
-    console_rules: ClassVar[Places] = ()  # by a model's label what a lender's people see of it: a `consoles.Rule`
-    console_permissions: ClassVar[Places] = ()  # actions on records that members who decide for a lender may see
-    console_deciders: ClassVar[Places] = ()  # each returns the condition that one column's account decides for a lender
-    charts: ClassVar[Places] = ()  # each has a `permission`, and `drawn()`: what `admin/index.html` shows
+    consoles: ClassVar[Places] = ()  # functions that return an account's rights in lender consoles: `consoles.Seat`
+    console_rules: ClassVar[Places] = ()  # by a model's label: the `consoles.Rule` of its rows for lenders
+    console_permissions: ClassVar[Places] = ()  # permissions of the members who decide for a lender
+    console_deciders: ClassVar[Places] = ()  # functions that return whether an account decides for a lender
+    charts: ClassVar[Places] = ()  # each has a `permission`, and `drawn()`, the content for `admin/index.html`
     encrypted: ClassVar[Places] = ()  # each a `Column` of encrypted values without an EncryptedTextField
-    blind_indexes: ClassVar[Places] = ()  # each is computed again with the first key when called
-    error_forms: ClassVar[Places] = ()  # each `write(request, response)`: gives an error the form that its caller reads
-    session_ends: ClassVar[Places] = ()  # each `ended(request, user)`: whether a logged-in page session must end
-    # By a mail's template: returns the template and context for a recipient when the mail is sent. The request that
-    # queues it does the same for known and unknown addresses.
+    blind_indexes: ClassVar[Places] = ()  # functions that recompute an index with the first key
+    error_forms: ClassVar[Places] = ()  # functions `write(request, response)` that convert an error's format
+    session_ends: ClassVar[Places] = ()  # functions `ended(request, user)` that return whether a page session must end
+    # By a mail's template: a function that returns the final template and context when the mail is sent. So the request
+    # that queues the mail does the same work for known and unknown addresses.
     mail_makers: ClassVar[Places] = ()
-    # each `find(typed, viewer)` returns the ids of people with this name, e-mail address or phone number, as far as the
-    # viewer may see their records
+    # functions `find(typed, viewer)` that return the ids of people with this name, e-mail address or phone number,
+    # among the records that the viewer may see
     person_finders: ClassVar[Places] = ()
-    person_lines: ClassVar[Places] = ()  # each a `Lines`: what tells of a person on their page
-    timeline_sources: ClassVar[Places] = ()  # each a `Source`: what other apps' timelines show of a record's person
+    person_lines: ClassVar[Places] = ()  # each a `Lines`: lines about a person on their page
+    timeline_sources: ClassVar[Places] = ()  # each a `Source`: entries about a person for other apps' timelines
 
 
 @cache
 def declared(what: str) -> list[Any]:
-    """Return what the apps declare under a name, together, in the order of INSTALLED_APPS; mappings as their items."""
+    """Return the declarations of all apps under a name, in the order of INSTALLED_APPS; mappings as their items."""
     members: list[Any] = []
     for app in apps.get_app_configs():
         declaration: Any = getattr(app, what, ()) if isinstance(app, Declarations) else ()

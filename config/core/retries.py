@@ -1,21 +1,21 @@
-"""When something that failed is tried again. Pure."""
+"""The schedule of retries, as pure functions."""
 
 import random
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
-# Seconds before each attempt, counted from the one before it: short at first for a restart of the receiver, and 75.5
-# hours in total for an outage of a weekend. The recommendation of Standard Webhooks.
+# Seconds between attempts, as Standard Webhooks recommends. The first waits are short, for a restart of the receiver.
+# The total of 75.5 hours covers an outage during a weekend.
 _SECONDS = (0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 DELAYS = tuple(timedelta(seconds=seconds) for seconds in _SECONDS)
-JITTER = 0.10  # receivers that failed at the same time must not all be retried in the same second
+JITTER = 0.10  # receivers that failed at the same time must not be retried in the same second
 RETRY_AFTER_MAX = timedelta(hours=24)
 
 
 def next_delay(attempts: int, *, retry_after: timedelta | None = None) -> timedelta | None:
-    """Return how long to wait after so many attempts have failed; None when that was the last.
+    """Return the wait after this number of failed attempts; None after the last attempt.
 
-    A receiver's `Retry-After` can make the wait longer, not shorter: it is the earliest time of a retry.
+    A receiver's `Retry-After` can only make the wait longer.
     """
     if attempts >= len(DELAYS):
         return None
@@ -27,7 +27,7 @@ def read_retry_after(text: str, *, now: datetime) -> timedelta | None:
     """Return the delay that a `Retry-After` header requests (RFC 9110, 10.2.3: seconds or a date), if any."""
     text = text.strip()
     if text.isascii() and text.isdigit():
-        # Only so many digits: anything longer is beyond the cap.
+        # A number with more than 9 digits exceeds RETRY_AFTER_MAX.
         return timedelta(seconds=int(text)) if len(text) <= 9 else RETRY_AFTER_MAX
     try:
         moment = parsedate_to_datetime(text)

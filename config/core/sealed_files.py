@@ -1,4 +1,4 @@
-"""Files that are encrypted while they are written, and decrypted while they are read, chunk by chunk.
+"""Encrypted files, written and read chunk by chunk.
 
 Each chunk is AES-256-GCM with the number of the chunk as the nonce. The nonce also marks the last chunk, so a truncated
 file can't be decrypted. A key encrypts one file.
@@ -22,7 +22,7 @@ def _nonce(number: int, *, is_last: bool) -> bytes:
 
 
 class SealedWriter:
-    """Encrypts its input, and writes it to a file. Close it: the last chunk is written then."""
+    """Encrypts its input and writes it to a file. `close` writes the last chunk."""
 
     def __init__(self, file: Any, key: bytes) -> None:
         self._file, self._cipher, self._buffer, self._number = file, AESGCM(key), bytearray(), 0
@@ -34,7 +34,7 @@ class SealedWriter:
         return len(content)
 
     def flush(self) -> None:
-        """Do nothing: a chunk is written when it is full."""
+        """Do nothing: only full chunks are written."""
 
     def close(self) -> None:
         self._seal(is_last=True)
@@ -47,7 +47,7 @@ class SealedWriter:
 
 
 def opened_chunks(file: Any, key: bytes) -> Iterator[bytes]:
-    """Yield the content of a sealed file. Raises InvalidTag for one that was changed or cut short."""
+    """Yield the content of an encrypted file; raises InvalidTag if it was changed or truncated."""
     cipher, number, size = AESGCM(key), 0, CHUNK_BYTES + _TAG_BYTES
     chunk = file.read(size)
     while True:

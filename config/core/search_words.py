@@ -1,13 +1,13 @@
-"""Words for searches. Stored text and typed text become words by the same rules, so that people find what they type.
+"""Words for searches. Stored and typed text are split by the same rules.
 
-Case, accents, and the kind of hyphen and apostrophe don't count. A compound is found by its parts and as one word.
+Case, accents, and the kind of hyphen and apostrophe are ignored. A compound matches by its parts and as one word.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterable
 
-# Letters that Unicode does not decompose, with the usual replacement on other keyboards.
+# Letters that Unicode does not decompose, with their usual replacement.
 _PLAIN = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "\u0131": "i", "æ": "ae", "œ": "oe", "þ": "th"}
 )
@@ -29,12 +29,12 @@ def folded(text: str) -> str:
 
 
 def compounds_of(text: str) -> list[list[str]]:
-    """Return the words of a text in order, each as a list of the parts that hyphens and apostrophes separate."""
+    """Return the words of a text in order, each as a list of its parts between hyphens and apostrophes."""
     return [_PART.findall(compound) for compound in _COMPOUND.findall(folded(text))]
 
 
 def words_of(text: str) -> list[str]:
-    """Return the different words of a text: the parts of each compound, neighboring parts and the whole as one word."""
+    """Return the distinct words of a text; for a compound, its parts, joined neighboring parts, and the whole."""
     return list(dict.fromkeys(word for parts in compounds_of(text) for word in _joined(parts)))
 
 
@@ -45,14 +45,14 @@ def _joined(parts: list[str]) -> Iterable[str]:
 
 
 def as_column(words: Iterable[str]) -> str:
-    """Return words as a column stores them, each between spaces, so that a search can match a whole word."""
+    """Return words as a column stores them: each between spaces, so that a search can match a whole word."""
     return f" {' '.join(words)} "
 
 
 def has_words(text: str, compounds: list[list[str]]) -> bool:
-    """Return whether a text contains each of the typed compounds, as their parts or as the whole, in any order.
+    """Return whether a text contains each typed compound, by its parts or as one word, in any order.
 
-    A typed word may be a part of a word of the text.
+    A typed word can match a part of a word.
     """
     plain = folded(text)
     whole = _JOINING.sub("", plain)

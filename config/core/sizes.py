@@ -1,4 +1,4 @@
-"""Sizes of rows in bytes, measured in the database, and how many rows fit into one response."""
+"""Sizes of rows in bytes, measured by the database, and the number of rows that fit into a response."""
 
 from collections.abc import Iterable
 from functools import reduce
@@ -10,11 +10,11 @@ from django.db.models.functions import Coalesce
 
 ANSWER_MAX_BYTES = 8 * 1_048_576
 ROWS_MAX_BYTES = ANSWER_MAX_BYTES - 4_096  # without the envelope around the rows
-_ROW_BYTES = 512  # a row's names and short columns, about
+_ROW_BYTES = 512  # estimate for a row's field names and short columns
 
 
 class ByteLength(Func):
-    """How many bytes a text has in UTF-8. A long one is not read for it."""
+    """The number of bytes of a text in UTF-8, computed without reading a long text."""
 
     function = "OCTET_LENGTH"
     output_field = BigIntegerField()
@@ -24,14 +24,14 @@ class ByteLength(Func):
 
 
 def weight_of(model: type[Model], columns: Iterable[str]) -> Any:
-    """Return the expression of how many bytes a row with these columns has, about; the long ones are measured."""
+    """Return the SQL expression for the approximate bytes of a row; it measures the text columns of `columns`."""
     names = [field.attname for field in model._meta.concrete_fields if isinstance(field, TextField)]
     lengths = [Coalesce(ByteLength(F(name)), 0) for name in names if name in columns]
     return reduce(add, lengths, Value(_ROW_BYTES, output_field=BigIntegerField()))
 
 
 def number_that_fits(sizes: Iterable[int]) -> int:
-    """Return how many rows of these sizes, in their order, an answer has room for: one at least."""
+    """Return the number of rows of these sizes, in order, that fit into a response; at least 1."""
     room, number = ROWS_MAX_BYTES, 0
     for size in sizes:
         room -= size

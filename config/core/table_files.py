@@ -1,4 +1,4 @@
-"""Tables as files: CSV that no spreadsheet executes, or JSON Lines.
+"""Tables as files: JSON Lines, or CSV without formulas that a spreadsheet would execute.
 
 A file is written row by row to a temporary file, so that its SHA-256 is known before the first byte is sent.
 """
@@ -23,18 +23,18 @@ from config.core.json_text import rfc3339
 ROWS_MAX = 100_000
 CHUNK_ROWS = 2_000
 _MEMORY_BYTES = 8 * 1024 * 1024
-# A spreadsheet reads a cell with this beginning as a formula, also in full-width and small forms, and after trimmed
-# characters.
+# A spreadsheet treats a cell that begins with one of these as a formula, also after characters that it trims, and in
+# full-width and small forms.
 _SIGNS = "[=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]"
 _TRIMMED = "(?:[\"'\u200b\ufeff]|[^\\S\t\r\n])*"
 _FORMULA = re.compile(f"[\t\r\n]|{_TRIMMED}{_SIGNS}")
-# Where a spreadsheet separates cells by semicolons or tabs, the rest of a text is a cell of its own.
+# A spreadsheet that separates cells by semicolons or tabs treats the rest of a text as another cell.
 _FORMULA_WITHIN = re.compile(f"([;\t\r\n]{_TRIMMED})({_SIGNS})")
-_BYTE_ORDER_MARK = "\ufeff".encode()  # without it, Excel reads another encoding than UTF-8
+_BYTE_ORDER_MARK = "\ufeff".encode()  # without it, Excel does not use UTF-8
 
 
 def plain_cell(value: Any) -> Any:
-    """Return a value for a CSV cell: text that a spreadsheet would run gets an apostrophe before it."""
+    """Return a value for a CSV cell; a text that a spreadsheet would treat as a formula gets an apostrophe."""
     if isinstance(value, datetime):
         return rfc3339(value)
     if isinstance(value, dict | list):
@@ -63,8 +63,8 @@ def json_lines(names: list[str], rows: Iterable[Iterable[Any]]) -> Iterator[byte
 
 
 def spooled(lines: Iterable[bytes]) -> tuple[Any, bytes]:
-    """Return a temporary file of these lines, beyond _MEMORY_BYTES on the disk, and its SHA-256."""
-    # Closed by FileResponse when it has been sent.
+    """Return a temporary file of these lines, and its SHA-256; above _MEMORY_BYTES, the file is on disk."""
+    # FileResponse closes the file after it was sent.
     file = tempfile.SpooledTemporaryFile(max_size=_MEMORY_BYTES)  # noqa: SIM115
     digest = hashlib.sha256()
     for line in lines:
@@ -75,7 +75,7 @@ def spooled(lines: Iterable[bytes]) -> tuple[Any, bytes]:
 
 
 def file_answer(file: Any, digest: bytes, name: str, kind: str, content_type: str) -> FileResponse:
-    """Answer with a spooled file of a kind, under a name with its time and content."""
+    """Return a response with a file; its name has the time, a part of the digest, and the extension `kind`."""
     name = f"{name}-{timezone.now():%Y%m%dT%H%M%SZ}-{digest.hex()[:12]}.{kind}"
     response = FileResponse(file, as_attachment=True, filename=name, content_type=content_type)
     response.headers["Repr-Digest"] = f"sha-256=:{base64.b64encode(digest).decode()}:"

@@ -1,7 +1,7 @@
-"""The one check of an access token: its signature and every claim, by value and by type.
+"""Validation of access tokens: the signature, and the value and type of every claim.
 
-Service A issues these tokens and both services take them. The checks here use only the token; only service A knows
-whether its log-in has ended since.
+Service A issues these tokens, and both services accept them. This module validates only the token itself; service A
+also checks whether the token's log-in has ended.
 """
 
 import time
@@ -14,19 +14,19 @@ from config.core.credentials import ExpiredToken, InvalidToken
 from config.core.ids import parse_positive_int64, parse_uuid
 
 ALGORITHM = "ES256"
-CLOCK_SKEW_SECONDS = 60  # how far ahead another machine's clock may issue a token
+CLOCK_SKEW_SECONDS = 60  # how far ahead the clock of the issuing machine may be
 _HEADER_MEMBERS = {"alg", "typ", "kid"}
 _TOKEN_MAX_LENGTH = 4096
-_LATEST_MOMENT = 253_402_300_800  # the year 10000, which exceeds datetime
-# Callers check claims themselves, types included: the library accepts the string "9999999999" as a time.
+_LATEST_MOMENT = 253_402_300_800  # the year 10000, above the range of datetime
+# This module checks the claims itself, because the library accepts the string "9999999999" as a time.
 SIGNATURE_ONLY: Any = {f"verify_{claim}": False for claim in ("exp", "iat", "nbf", "aud", "iss", "sub", "jti")}
 
 
 def verify_access_token(text: str, *, issuer: str, find_key: Callable[[str], Any]) -> dict[str, Any]:
-    """Return the claims of an access token that `issuer` signed for itself (`iss` and `aud`, `BASE_URL`).
+    """Return the claims of an access token whose `iss` and `aud` are `issuer` (`BASE_URL`).
 
-    `find_key` returns the public key of a key id (`kid`), or None if there is none; its exceptions pass through.
-    Raises InvalidToken for everything but such a token, ExpiredToken when its time is over (specification section 5).
+    `find_key` returns the public key of a key id (`kid`), or None; its exceptions are not caught. Raises ExpiredToken
+    for an expired token, and InvalidToken for any other invalid token (specification section 5).
     """
     if len(text) > _TOKEN_MAX_LENGTH:
         raise InvalidToken
