@@ -1,8 +1,8 @@
-"""The back office: Django admin as the place where the platform's people work.
+"""The back office: Django admin for the platform's staff and the members of lenders.
 
-It is shared code and knows no app. An app's `admin.py` builds on `config.backoffice.bases`, and its AppConfig declares
-what it adds: `queues` of waiting records, `charts`, `person_lines` for a person's page, and `timeline_sources` of a
-person's events.
+It is shared code and imports no app. An app's `admin.py` derives from `config.backoffice.bases`, and its AppConfig
+declares `queues` of waiting records, `charts`, `person_lines` for a person's page, and `timeline_sources` of a person's
+events.
 
-All changes use the model methods that the API uses. A status is never a field of a form.
+All changes use the model methods that the API uses. A form never has a field for a status.
 """

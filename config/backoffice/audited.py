@@ -1,4 +1,4 @@
-"""Audit lines of the actions at the back office."""
+"""Audit lines of actions in the back office."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _KINDS = {ADDITION: "back_office.added", CHANGE: "back_office.changed", DELETION
 
 
 def audit_entry(instance: Any, **_signal: Any) -> None:
-    """Write the line of an entry of Django's log; its texts may name people, so they stay in the database."""
+    """Write the line of an entry of Django's log, without its texts, because they may contain names of people."""
     model = ContentType.objects.get_for_id(instance.content_type_id)
     audit.emit(
         _KINDS[instance.action_flag],

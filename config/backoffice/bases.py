@@ -1,11 +1,10 @@
-"""The bases of every app's admin.
+"""Base classes of every app's admin.
 
-`ReadOnlyAdmin` is for append-only rows and rows that are written elsewhere: staff can read them, never add, change, or
-delete. `RecordAction` adds buttons that do one thing each (see `config.backoffice.records`). `OwnedRecords` is the same
-for records of a person.
+`ReadOnlyAdmin` is for rows that the back office must not add, change, or delete. Each `RecordAction` adds a button with
+one action (see `config.backoffice.records`). `OwnedRecords` is a `ReadOnlyAdmin` for records of a person.
 
-`ReviewAdmin` is for a model with a lifecycle (`config.core.lifecycle`). Its page shows facts on one side and, on the
-other, the transitions that are possible now and a timeline. A whole admin:
+`ReviewAdmin` is for a model with a lifecycle (`config.core.lifecycle`). Its page has the fields on one side, and the
+possible transitions and a timeline on the other. A complete example:
 
     @admin.register(Claim)
     class ClaimAdmin(ReviewAdmin):
@@ -17,9 +16,9 @@ other, the transitions that are possible now and a timeline. A whole admin:
         list_filter = ("status",)
         fieldsets = ((None, {"fields": ("identifier", "status_chip", "person", …)}),)
 
-Override `make_transition` for what belongs to a transition, `notices_of` for remarks above the facts, `own_entries` for
-more of the timeline, `consequences_of` for what the confirmation says, `transition_form` for more fields, `seen_state`
-for what a decision is bound to.
+Methods to override: `make_transition` executes a transition. `notices_of` returns remarks above the fields.
+`own_entries` returns entries of the timeline. `consequences_of` returns sentences for the confirmation.
+`transition_form` is the form. `seen_state` returns the state to which a decision is bound.
 """
 
 import re
@@ -48,7 +47,7 @@ __all__ = [
     "show_secret",
 ]  # fmt: skip
 
-ROWS_MAX = 500  # decided about at once
+ROWS_MAX = 500  # maximum number of rows in a bulk transition
 NOTES_MAX = 200
 NOTE_MAX_LENGTH = 4_000
 VIEWS_MAX, VIEW_NAME_MAX_LENGTH, QUERY_MAX_LENGTH = 20, 40, 1_000
@@ -56,7 +55,7 @@ _COLLEAGUES_MAX = 200
 
 
 class HistoryAdmin(ReadOnlyAdmin):
-    """A record about a person's record: personal like that record, whose column is `about`."""
+    """Admin for rows about a person's record, with the same personal data; `about` is the foreign key to the record."""
 
     about: ClassVar[str]
     is_about_people = True
@@ -81,11 +80,11 @@ class HistoryAdmin(ReadOnlyAdmin):
 
 
 class ReviewAdmin(Transitions):
-    """An admin for records with a lifecycle: transitions of one or many records, and assignments.
+    """Admin for records with a lifecycle: transitions of single and of many records, and assignments.
 
-    Each of `bulk_transitions` is an action of the list: choose, preview the effect on each record, confirm, and read
-    each result. Every row has its own transaction. A row that changed since the preview, or that the rules reject, is
-    reported and not changed.
+    Each of `bulk_transitions` is an action of the list with a preview, a confirmation, and a result for each record.
+    Every row has its own transaction. If a row changed after the preview, or the rules reject its transition, the
+    result reports it, and the row is unchanged.
     """
 
     bulk_transitions: ClassVar[tuple[str, ...]] = ()
@@ -117,11 +116,11 @@ class ReviewAdmin(Transitions):
         }
 
     def side_of(self, request: HttpRequest, record: Any) -> str:
-        """Return for which provider the viewer works on a record, "" for staff."""
+        """Return the lender for which the viewer works on a record; "" for staff."""
         return next(iter(sides_of(request.user, self.provider_of(record))))
 
     def lenders_colleagues(self, provider_id: str) -> QuerySet[Any]:  # noqa: ARG002
-        """Return the people who decide about a provider's records."""
+        """Return the accounts that decide about a lender's records."""
         return get_user_model()._default_manager.none()
 
     def colleagues_of(self, request: HttpRequest, record: Any) -> list[Any]:
@@ -133,7 +132,7 @@ class ReviewAdmin(Transitions):
         return list(others.only("pk", "username")[:_COLLEAGUES_MAX])
 
     def note_view(self, request: HttpRequest, record: Any) -> HttpResponse:
-        """Store a note for colleagues; each mentioned user name (`@`) is notified (POST: `text`)."""
+        """Store a note for colleagues (POST: `text`); a mentioned colleague (`@name`) is notified."""
         back = HttpResponseRedirect(self.record_address(record, request))
         text = request.POST.get("text", "").strip()
         if request.method != "POST":
@@ -155,7 +154,7 @@ class ReviewAdmin(Transitions):
         return super().changelist_view(request, {**views, **(extra_context or {})})
 
     def views_view(self, request: HttpRequest) -> HttpResponse:
-        """Keep the list's search and filters under a name, or forget a name (POST: `name`, `query`, `forget`)."""
+        """Save the list's search and filters (POST: `name`, `query`), or delete a saved view (POST: `forget`)."""
         if not self.has_view_permission(request):
             raise PermissionDenied
         name, query = request.POST.get("name", "").strip(), request.POST.get("query", "").removeprefix("?")
@@ -256,7 +255,7 @@ class ReviewAdmin(Transitions):
         )
 
     def bulk_view(self, request: HttpRequest, to: str) -> HttpResponse:
-        """Decide about the confirmed rows, each for itself, and show what happened to each (POST)."""
+        """Execute the transition for each confirmed row separately, and display the results (POST)."""
         if to not in self.bulk_transitions or not may(request.user, self.review_permission):
             raise PermissionDenied
         back = HttpResponseRedirect(self.address_of("changelist"))

@@ -1,7 +1,7 @@
-"""What each viewer sees in the back office: staff by their permissions, a lender's members by their console.
+"""Access to the back office: staff have permissions, members of lenders have a console.
 
-A person who is not staff has a `Console` (`Declarations.consoles`), and sees the rows of a model that its rule selects
-(`Declarations.console_rules`). A model without a rule shows a lender nothing, and every address of it is refused.
+A person who is not staff has a `Console` (`Declarations.consoles`), and can view the rows that the model's rule selects
+(`Declarations.console_rules`). Members of lenders get 403 on all pages of a model without a rule.
 """
 
 from collections.abc import Callable, Collection
@@ -23,14 +23,14 @@ EXPORT = "backoffice.export_records"
 
 @dataclass(frozen=True, slots=True)
 class Seat:
-    """A person's rights for one provider, and the time from which records belong to it."""
+    """A person's rights for one lender, and the time from which records belong to the lender."""
 
     provider_id: str
     since: datetime
     decides: bool = False
     owns: bool = False
     name: str = ""
-    logo: str = ""  # its path
+    logo: str = ""  # the path of the logo
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +49,12 @@ class Console:
 
 
 Rule = Callable[[Console], Q]
-# The console of the current user, for links that are rendered without a request.
+# The current user's console, for links that are rendered without a request.
 viewing: ContextVar[Console | None] = ContextVar("viewing", default=None)
 
 
 def console_of(user: Any) -> Console | None:
-    """Return the console of a person who is not staff, looked up once a request; None for staff."""
+    """Return the console of a person who is not staff, queried once per user instance; None for staff."""
     if user.is_staff:
         return None
     console: Console | None = getattr(user, "backoffice_console", None)
@@ -65,25 +65,25 @@ def console_of(user: Any) -> Console | None:
 
 
 def enters(user: Any) -> bool:
-    """Return whether `user` may use the back office, after the required second factor."""
+    """Return whether `user` may use the back office, apart from the second factor."""
     console = console_of(user)
     return console is None or bool(console.seats)
 
 
 def needs_second_factor(user: Any) -> bool:
-    """Return whether the back office requires the second factor of `user`: always of a lender's members."""
+    """Return whether the back office requires a second factor from `user`: always from members of lenders."""
     return enters(user) and (console_of(user) is not None or settings.BACKOFFICE_SECOND_FACTOR)
 
 
 @cache
 def deciding() -> frozenset[str]:
-    """Return the permissions on a provider's records of those who decide for it."""
+    """Return the permissions of members who decide for a lender."""
     return frozenset(declared("console_permissions"))
 
 
 @cache
 def rules() -> dict[str, Rule]:
-    """Return the rule of each model that has one, by its label."""
+    """Return the rules by the label of their model."""
     return dict(declared("console_rules"))
 
 
@@ -92,7 +92,7 @@ def has_rule(model: type[Model]) -> bool:
 
 
 def narrowed(rows: QuerySet[Any], user: Any) -> QuerySet[Any]:
-    """Leave what `user` may see: for staff everything, for a lender's people what the model's rule selects."""
+    """Filter `rows` to those that `user` may view: all for staff; for members of lenders, by the model's rule."""
     return shown_at(console_of(user), rows)
 
 
@@ -104,8 +104,9 @@ def shown_at(console: Console | None, rows: QuerySet[Any]) -> QuerySet[Any]:
 
 
 def may(user: Any, permission: str) -> bool:
-    """Return whether `user` has a permission at the back office: staff by Django's permissions, others only by their
-    console.
+    """Return whether `user` has a permission in the back office.
+
+    Staff have Django's permissions; other people only have those of their console.
     """
     console = console_of(user)
     if console is None:
@@ -120,7 +121,7 @@ def may(user: Any, permission: str) -> bool:
 
 
 def sides_of(user: Any, provider_id: Any = None) -> Collection[str]:
-    """Return for which providers `user` writes something down: "" for staff; for a record of a provider that one."""
+    """Return the lenders for which `user` writes a row: "" for staff; for a lender's record, only that lender."""
     console = console_of(user)
     if console is None:
         return ("",)
@@ -128,11 +129,11 @@ def sides_of(user: Any, provider_id: Any = None) -> Collection[str]:
 
 
 def of_provider(name: str) -> Rule:
-    """Return the rule of rows that name their provider in a column, or in one of a related row."""
+    """Return a rule for rows whose lender's id is in the column `name`, which can be a lookup to a related row."""
     return lambda console: Q(**{f"{name}__in": console.providers})
 
 
-# The console's own records: a lender's reviewers write its reply templates.
+# Permissions on the console's own records: reviewers of a lender write its reply templates.
 PERMISSIONS = tuple(f"backoffice.{verb}_replytemplate" for verb in ("add", "change", "delete"))
 RULES = {
     f"backoffice.{model}": of_provider("provider") for model in ("note", "assignment", "dataaccess", "replytemplate")

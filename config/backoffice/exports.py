@@ -27,7 +27,8 @@ _FORMATS = {"csv": ("text/csv; charset=utf-8", csv_lines), "jsonl": ("applicatio
 class Exports(PersonalData):
     """A list that viewers with permission can export.
 
-    `export_columns` names its columns; by default they are the key and those columns that lists and pages show as such.
+    `export_columns` lists the columns; the default is the primary key and the model's columns in the list or on the
+    page.
     """
 
     export_columns: ClassVar[tuple[str, ...]] = ()
@@ -50,7 +51,7 @@ class Exports(PersonalData):
         ]
 
     def export_view(self, request: HttpRequest, kind: str) -> HttpResponse | FileResponse:
-        """Answer with the list under this address's filters as a file (POST)."""
+        """Return the list with the filters of the query string as a file (POST)."""
         if not (self.has_view_permission(request) and may(request.user, EXPORT)) or kind not in _FORMATS:
             raise PermissionDenied
         query = request.META.get("QUERY_STRING", "")
@@ -69,7 +70,7 @@ class Exports(PersonalData):
         return self._file(request, kind, listed)
 
     def export_rows(self, request: HttpRequest, rows: QuerySet[Any], hidden: set[str]) -> Iterator[Iterable[Any]]:  # noqa: ARG002
-        """Yield the cells of each row, one for each of `columns_to_export`; those of `hidden` columns are masked."""
+        """Yield the cells of each row in the order of `columns_to_export`; cells of `hidden` columns are masked."""
         names = self.columns_to_export()
         for row in rows.values_list(*names).iterator(chunk_size=CHUNK_ROWS):
             yield [mask(cell) if name in hidden else cell for name, cell in zip(names, row, strict=True)]

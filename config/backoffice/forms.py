@@ -16,20 +16,20 @@ class ReasonField(forms.CharField):
 
 
 class SeenForm(forms.Form):
-    """A confirmation, bound to what the record was when the page was drawn."""
+    """A confirmation that is bound to the record's state when the page was rendered."""
 
     seen = forms.CharField(widget=forms.HiddenInput)
     fieldset: ClassVar[Any] = ("", ())  # the title and the fields of a group at the end of the page
 
     def focus(self) -> None:
-        """Let the page begin in its first field, or in the first that was filled in wrongly."""
+        """Set the focus to the first invalid field, otherwise to the first field."""
         fields = self.visible_fields()
         for field in [field for field in fields if field.errors][:1] or fields[:1]:
             field.field.widget.attrs["autofocus"] = True
 
 
 class TransitionForm(SeenForm):
-    """Why a record changes its status. An app may add fields in a subclass and return them from `metadata`."""
+    """The reason for a status change. A subclass can add fields and return their values from `metadata`."""
 
     reason = ReasonField(
         max_length=10_000,
@@ -42,7 +42,7 @@ class TransitionForm(SeenForm):
         self, *args: Any, to: str, reason_required: Collection[str] = (), sides: Collection[str] = (), **options: Any
     ) -> None:
         super().__init__(*args, **options)
-        self.sides = sides  # sides whose texts may be chosen, see `consoles.sides_of`
+        self.sides = sides  # sides whose reply templates are offered, see `consoles.sides_of`
         self.to = to
         self.fields["reason"].required = to in reason_required
 

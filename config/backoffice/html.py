@@ -1,4 +1,4 @@
-"""Small pieces of HTML that lists and pages of the back office share. Everything is escaped here, once."""
+"""Small pieces of HTML for lists and pages of the back office. These functions escape all values."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -17,19 +17,19 @@ from django.utils.safestring import SafeString
 from config.backoffice.consoles import rules, viewing
 from config.core.registration import declared
 
-_LATE_SHARE = 0.7  # for a deadline: displayed as late from then on
+_LATE_SHARE = 0.7  # share of a deadline after which the age is displayed as late
 NOTHING = "—"
 TONES = {"good": ("confirmed",), "bad": ("void",), "wait": ("open",)}
 
 
 def words(status: str) -> str:
-    """Return a status as people read it: `under_review` is "under review"."""
+    """Return a status in words: `under_review` is "under review"."""
     return status.replace("_", " ")
 
 
 @cache
 def _tones() -> dict[str, str]:
-    """Return the look of each status. A word has the same color on every page: ValueError if apps disagree."""
+    """Return the look of each status, the same on every page; raises ValueError if two apps differ."""
     looks: dict[str, str] = {}
     for tone, statuses in declared("tones"):
         for status in statuses:
@@ -39,15 +39,15 @@ def _tones() -> dict[str, str]:
 
 
 def chip(status: str) -> SafeString:
-    """Return a status as a coloured label; the word is always there, colour only helps."""
+    """Return a status as a colored label with its word."""
     return format_html('<span class="chip chip-{}">{}</span>', _tones().get(status.lower(), "quiet"), words(status))
 
 
 def moment(at: datetime | None) -> SafeString | str:
-    """Return a moment in UTC, to the minute; its tooltip and its machine-readable form have all of it."""
+    """Return a UTC time to the minute; the tooltip and the `datetime` attribute are more precise."""
     if at is None:
         return NOTHING
-    short = at.isoformat(timespec="milliseconds")  # HTML allows no more digits
+    short = at.isoformat(timespec="milliseconds")  # HTML allows at most 3 decimals
     return format_html('<time datetime="{}" title="{}">{}</time>', short, at.isoformat(), format_date(at, "Y-m-d H:i"))
 
 
@@ -61,7 +61,7 @@ def duration(span: timedelta) -> str:
 
 
 def clock(span: timedelta, *, days: int) -> SafeString:
-    """Return an age against a limit as a bar and words: "26 days of 30", "3 h of 30 days", or "8 days late"."""
+    """Return an age relative to a limit as a bar and text: "26 days of 30", "3 h of 30 days", or "8 days late"."""
     limit = timedelta(days=days)
     used = span / limit
     bound = f"{days}" if span >= timedelta(days=1) else f"{days} days"
@@ -113,7 +113,7 @@ def grid(rows: Iterable[Iterable[Any]], head: Iterable[str] = ()) -> SafeString 
 
 
 def code(text: str | None) -> SafeString | str:
-    """Return an identifier or a digest in a font with distinct characters."""
+    """Return an identifier or a digest in a monospaced font."""
     return format_html("<code>{}</code>", text) if text else NOTHING
 
 
@@ -122,14 +122,14 @@ def link(address: str, text: object) -> SafeString:
 
 
 def change_address(kind: str, pk: Any) -> str:
-    """Return the address of a record's page for any kind of key; `kind` is `app_model`."""
+    """Return the URL of a record's page for any type of key; `kind` is `app_model`."""
     return reverse(f"admin:{kind}_change", args=[quote(str(pk))])
 
 
 def record_link(kind: str, pk: Any, text: object = None) -> SafeString | str:
-    """Return a link to the page of a record, with its key if `text` is missing; `kind` is `app_model`.
+    """Return a link to a record's page; the default of `text` is the key; `kind` is `app_model`.
 
-    A lender's members get only the text if they can't open the page.
+    Members of lenders get only the text if they may not open the page.
     """
     if pk is None:
         return NOTHING
@@ -140,7 +140,7 @@ def record_link(kind: str, pk: Any, text: object = None) -> SafeString | str:
 
 @cache
 def without_link(opts: Any, name: str) -> Any:
-    """Return the column of a field in a lender's console: a related record whose page is refused there has no link."""
+    """Return the column of a field for a lender console, without a link to a page that members may not open."""
     field = next((one for one in opts.concrete_fields if one.name == name and one.is_relation), None)
     if field is None or field.related_model._meta.label_lower in rules():
         return name
@@ -155,9 +155,9 @@ def without_link(opts: Any, name: str) -> Any:
 def column(
     show: Callable[[Any], SafeString | str], field: str, description: str, *, ordering: str | None = None
 ) -> Callable[[Any, Any], SafeString | str]:
-    """Return a column of an admin that shows a field so: `created = column(moment, "created_at", "created")`.
+    """Return an admin column that formats a field: `created = column(moment, "created_at", "created")`.
 
-    A field of a related record is named with a dot, `model.provider_id`.
+    The path of a related record's field has a dot: `model.provider_id`.
     """
 
     @admin.display(description=description, ordering=ordering)

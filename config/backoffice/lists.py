@@ -1,4 +1,4 @@
-"""Lists over tables of any size."""
+"""Lists for tables of any size."""
 
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
@@ -20,11 +20,11 @@ from config.backoffice.consoles import console_of, has_rule, narrowed
 
 
 class CappedPaginator(Paginator):  # type: ignore[type-arg]
-    """A paginator that stops counting at COUNT_MAX: a whole table is never counted."""
+    """A paginator that counts at most COUNT_MAX rows, so that a whole table is never counted."""
 
     COUNT_MAX = 5_000
 
-    is_capped = False  # whether there are more, once they have been counted
+    is_capped = False  # whether there are more rows; set by `count`
 
     @cached_property
     def count(self) -> int:
@@ -35,10 +35,10 @@ class CappedPaginator(Paginator):  # type: ignore[type-arg]
 
 
 def among(values: Iterable[str] | Callable[[], Iterable[str]]) -> type[admin.FieldListFilter]:
-    """Return a filter that offers these values of a column without choices: `("status", among(MACHINE.statuses))`.
+    """Return a filter with fixed values for a column without choices: `("status", among(MACHINE.statuses))`.
 
-    Django would offer the existing values, with a `SELECT DISTINCT` over the whole table for every page of the list.
-    `values` may be a function, for values that are complete only after all apps are ready.
+    Django would offer the stored values, with a `SELECT DISTINCT` over the whole table for every page. `values` may be
+    a function for values that are complete only after all apps are ready.
     """
 
     class Among(admin.ChoicesFieldListFilter):
@@ -51,7 +51,7 @@ def among(values: Iterable[str] | Callable[[], Iterable[str]]) -> type[admin.Fie
 
 
 class ConditionFilter(admin.SimpleListFilter):
-    """A filter by conditions: `conditions` has for each value its label and a Q, or a function of the request."""
+    """A filter by conditions: `conditions` maps each value to its label and to a Q, or a function of the request."""
 
     conditions: ClassVar[Mapping[str, tuple[str, Q | Callable[[HttpRequest], Q]]]] = {}
 
@@ -64,26 +64,26 @@ class ConditionFilter(admin.SimpleListFilter):
 
 
 class PageList(ChangeList):
-    """A list that loads only its displayed columns, and allows its admin to complete a page with one query."""
+    """A list that omits the columns of `list_defer`, and calls its admin's `rows_shown` for each page."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        # Django would resolve the address of each row to add the filters, which costs as much as to read the rows.
+        # Django would resolve the URL of each row to add the filters, which takes as long as reading the rows.
         self.filters_of_rows, self.preserved_filters = self.preserved_filters, ""
 
     def url_for_result(self, result: Any) -> str:
-        """Return the page of a row, which leads back to this list under its filters."""
+        """Return the URL of a row's page, with the filters of this list."""
         address = super().url_for_result(result)
         return f"{address}?{self.filters_of_rows}" if self.filters_of_rows else address
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> Any:
         asked = self.get_filters_params(self.filter_params).values()
         if any("\0" in value for values in asked for value in values):
-            raise IncorrectLookupParameters  # PostgreSQL can't sort by it
+            raise IncorrectLookupParameters  # PostgreSQL rejects NUL characters
         return super().get_queryset(request, exclude_parameters).defer(*self.model_admin.list_defer)  # type: ignore[attr-defined]
 
     def get_ordering_field(self, field_name: Any) -> Any:
-        """Sort by what may be sorted by: Django leaves out the link in the header and obeys the address."""
+        """Reject other columns than `sortable_by`: Django only omits their links, but accepts them in the URL."""
         return super().get_ordering_field(field_name) if field_name in (self.sortable_by or ()) else None
 
     def get_results(self, request: HttpRequest) -> None:
@@ -103,10 +103,10 @@ _FILTER_LOOKUPS = ("", "__exact", "__isnull", "__isempty", "__id__exact")
 
 
 class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """Settings of every list of the back office: no counting of whole tables, no facets, pages of fifty.
+    """Settings of every list of the back office: capped counts, no facets, and pages of 50 rows.
 
-    `list_defer` names columns that a list need not read. `rows_shown` may add to a page's rows what would cost a query
-    per row.
+    `list_defer` lists columns that the list does not load. `rows_shown` can load related data for all rows of a page,
+    instead of one query per row.
     """
 
     paginator: ClassVar[Any] = CappedPaginator
@@ -119,7 +119,7 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     @property
     def urls(self) -> list[Any]:
-        """Deny a lender's members every address of a model without a rule."""
+        """Deny members of lenders all pages of a model without a rule."""
         pages = self.get_urls()
         if not has_rule(self.model):
             for page in pages:
@@ -136,11 +136,10 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return shown
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Any]:
-        """Narrow every queryset here (lists, searches, exports, pages, bulk actions) to the rows that the viewer may
-        see.
+        """Return the rows that the viewer may view, for lists, searches, exports, pages, and bulk actions.
 
-        An override filters the rows further, or loads more columns. The rows have an order, because Django's look-up of
-        names pages them, and two pages without one could share rows.
+        Overrides can filter the rows further or load more columns. The rows are ordered, because Django's autocomplete
+        paginates them, and unordered pages could repeat rows.
         """
         rows = narrowed(super().get_queryset(request), request.user)
         return rows if rows.ordered else rows.order_by("-pk")
@@ -152,7 +151,7 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         )
 
     def history_view(self, request: HttpRequest, object_id: str, extra_context: Any = None) -> HttpResponse:
-        """Show staff who did what here. It names the platform's people and their work, which lenders must not see."""
+        """Display Django's log to staff only: it contains names of the platform's staff, which lenders must not see."""
         if console_of(request.user) is not None:
             raise PermissionDenied
         return super().history_view(request, object_id, extra_context)
@@ -165,9 +164,10 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return PageList
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest | None = None) -> bool:  # noqa: ARG002
-        """Allow only the list's own filters.
+        """Allow only the declared filters of the list.
 
-        Django allows any look-up on the model's own columns, and `?email__startswith=j` would reveal masked data.
+        Django allows any lookup on the model's own columns, such as `?email__startswith=j`, which would reveal masked
+        data.
         """
         names = set()
         for entry in self.list_filter if request is None else self.get_list_filter(request):
@@ -183,7 +183,7 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return super().changelist_view(request, context)
 
     def filtered_rows(self, request: HttpRequest, filters: str) -> tuple[Any, list[Any]]:
-        """Return the list's rows under a query string, and their order; raises IncorrectLookupParameters."""
+        """Return the list's rows for a query string, and their order; raises IncorrectLookupParameters."""
         asked = copy(request)
         asked.GET = QueryDict(filters)
         asked.wants_rows_only = True  # type: ignore[attr-defined]
@@ -191,14 +191,14 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return listed.queryset, list(listed.get_ordering(asked, listed.queryset))
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
-        """Do what belongs to a page of the list that is about to be shown."""
+        """Process the rows of a page before the list displays them."""
 
 
 def neighbours_of(record: Any, rows: QuerySet[Any], ordering: list[Any]) -> tuple[Any, Any]:
-    """Return the primary keys of the rows before and after `record` in `rows`, None where there is none.
+    """Return the primary keys of the previous and the next row of `record` in `rows`, None for a missing row.
 
-    `ordering` is a list of column names, a leading minus turning one round; it must end in a unique column. `record`
-    itself need not be among the rows: a record that was just decided still has a next one.
+    `ordering` is a list of column names, descending with a leading minus; the last column must be unique. `rows` may
+    lack `record` itself: after a decision, the record may no longer match the filters.
     """
     if not all(isinstance(name, str) for name in ordering):
         return None, None
@@ -213,7 +213,7 @@ def neighbours_of(record: Any, rows: QuerySet[Any], ordering: list[Any]) -> tupl
 
 
 def _beyond(places: Mapping[str, Any]) -> Q:
-    """Return the condition for rows that come after these values: greater in one column, equal in those before it."""
+    """Return the condition for rows after these values: greater in one column, and equal in the columns before it."""
     condition, equal = Q(), Q()
     for name, place in places.items():
         column = name.lstrip("-")

@@ -1,4 +1,4 @@
-"""The console's main links: apps declare them (`Declarations.console_pages`), every page shows them."""
+"""The main links on every page of the back office, which apps declare (`Declarations.console_pages`)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,12 +13,12 @@ from config.core.registration import declared
 class ConsolePage:
     """A main link to the list of a model (`app.model`).
 
-    Its titles are for staff and for a lender's members; "" hides it.
+    `title` is for staff, `for_lenders` for members of lenders; an empty title hides the link.
     """
 
     model: str
     title: str
-    rank: int  # the lower, the further left
+    rank: int  # lower ranks are further left
     for_lenders: str = ""
 
 

@@ -1,4 +1,4 @@
-"""Notes about records of people, in the copy of their data and at an erasure: a note refers to a record by its id."""
+"""Export and erasure of notes, which reference their record by its id."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -14,7 +14,7 @@ from config.core.privacy import tables_of
 
 
 def notes_about(user_id: int) -> Iterator[tuple[str, bytes, str]]:
-    """Yield the notes about an account's records, as parts of the copy."""
+    """Yield the notes about an account's records as files for the copy of the data."""
     for label, _declaration, rows in tables_of(user_id):
         notes = Note.objects.filter(kind=label.lower())
         if not notes.exists():
@@ -26,8 +26,7 @@ def notes_about(user_id: int) -> Iterator[tuple[str, bytes, str]]:
 
 
 def erase_texts(user_id: int, *, now: datetime) -> None:
-    """Erase the notes of reviewers and the log of changes by staff, about the records without a ground for
-    retention."""
+    """Erase reviewers' notes and Django's log entries about records that no ground retains."""
     for label, rows in unkept_rows(user_id, now=now):
         notes = Note.objects.filter(kind=label.lower()).exclude(text="")
         kind = ContentType.objects.get_for_model(rows.model, for_concrete_model=False)
@@ -39,7 +38,7 @@ def erase_texts(user_id: int, *, now: datetime) -> None:
 
 
 def _keys_of(rows: Any) -> Iterator[list[str]]:
-    """Yield the primary keys of rows in chunks, as text."""
+    """Yield the primary keys of rows as strings, in chunks of CHUNK_ROWS."""
     keys = [str(key) for key in rows.order_by("pk").values_list("pk", flat=True)]
     for start in range(0, len(keys), CHUNK_ROWS):
         yield keys[start : start + CHUNK_ROWS]

@@ -1,4 +1,4 @@
-"""Lines about a person for their page (`Declarations.person_lines`)."""
+"""Lines about a person for the person's page (`Declarations.person_lines`)."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ Line = tuple[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """`source(person_id, viewer)` returns what this viewer may see, with one query at most.
+    """`source(person_id, viewer)` returns the lines that the viewer may see, with at most one query.
 
-    With `for_other_apps` it is also shown next to a record of another app.
+    With `for_other_apps`, they are also displayed next to records of other apps.
     """
 
     source: Callable[[int, Any], Iterable[Line]]
@@ -29,27 +29,27 @@ class Lines:
 
 
 def lines_about(person_id: int, *, viewer: Any, beside: bool = False) -> list[Line]:
-    """Return every line about a person, or those that are shown `beside` another app's record."""
+    """Return all lines about a person; with `beside`, only those for a page of another app's record."""
     asked = [lines for lines in declared("person_lines") if lines.for_other_apps or not beside]
     return [line for lines in asked for line in lines.source(person_id, viewer)]
 
 
 def found_people(typed: str, viewer: Any) -> set[int]:
-    """Return the ids of people with this name, address, or phone number in records that the viewer may see.
+    """Return the ids of people with this name, e-mail address or phone number in records that the viewer may see.
 
-    Staff of the operator also find accounts by their e-mail address.
+    Only staff also find accounts by e-mail address.
     """
     people = {person_id for find in declared("person_finders") for person_id in find(typed, viewer)}
-    if "@" in typed and console_of(viewer) is None:  # a member could test whether any address has an account
+    if "@" in typed and console_of(viewer) is None:  # members of lenders could test whether an address has an account
         accounts = get_user_model()._default_manager.filter(email=comparable(typed))
         people.update(accounts.values_list("pk", flat=True))
     return people
 
 
 def by_status(name: str, model: type[Model], *, owner: str = "user", for_other_apps: bool = False) -> Lines:
-    """Return the number of a person's records by status, linked to their list.
+    """Return a line with the number of a person's records by status, linked to the list of the records.
 
-    It is empty for viewers without the permission to view them.
+    Viewers without permission to view the records get no line.
     """
     options = model._meta
 

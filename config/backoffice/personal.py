@@ -1,10 +1,10 @@
-"""Personal data at the back office: masked for viewers who don't need it, with a log of every access.
+"""Personal data in the back office: masked for viewers without permission, with a log of every access.
 
-An admin declares that its records are about people (`is_about_people`), and the data subject of a record
-(`subject_of`). The register of personal data (`config.core.privacy`) has the personal columns. Viewers without
-`backoffice.view_personal_data` see them masked, and with `backoffice.unmask_personal_data` can unmask one record for
-UNMASKED_SECONDS with a stored reason. Masking changes the record in memory only; these admins never save what they
-show.
+An admin sets `is_about_people` for records of people, and returns the data subject of a record from `subject_of`. The
+register of personal data (`config.core.privacy`) lists the personal columns. For viewers without
+`backoffice.view_personal_data`, these columns are masked. With `backoffice.unmask_personal_data`, a viewer can unmask
+one record for UNMASKED_SECONDS with a stored reason. Masking changes only the instance in memory, which these admins
+never save.
 """
 
 import re
@@ -32,7 +32,7 @@ _SESSION_KEY = "backoffice.unmasked"
 
 
 def mask(value: Any) -> Any:
-    """Return `value` with everything hidden but its shape: keys stay, of texts the first character."""
+    """Mask a value, except for the keys of objects, the length of arrays, and the first character of strings."""
     if value is None or value == "":
         return value
     if isinstance(value, dict):
@@ -43,7 +43,7 @@ def mask(value: Any) -> Any:
 
 
 def logged_query(request: HttpRequest) -> str:
-    """Return the query string for the access log, with a digest in place of a search's text.
+    """Return the query string for the access log, with a digest in place of the search text.
 
     The text can be a person's name or phone number, and the log is append-only.
     """
@@ -54,7 +54,7 @@ def logged_query(request: HttpRequest) -> str:
 
 
 def present_beside(viewer: Any, *, kind: str, record_id: str, now: datetime) -> list[str]:
-    """Return the names of the other people who opened a record's page lately, as far as the viewer may see them."""
+    """Return the user names of other people who recently opened a record's page, if the viewer may see them."""
     recent = narrowed(DataAccess.recent_readings(kind=kind, record_id=record_id, now=now), viewer)
     return sorted(set(recent.exclude(viewer=viewer).values_list("viewer__username", flat=True)[:50]))
 
@@ -68,27 +68,27 @@ class UnmaskForm(SeenForm):
 
 
 class PersonalData(LargeListAdmin):
-    is_about_people: ClassVar[bool] = False  # an admin with such records overrides `subject_of`
+    is_about_people: ClassVar[bool] = False  # if True, the admin overrides `subject_of`
 
     @property
     def hidden_fields(self) -> tuple[str, ...]:
         return masked_fields(self.model) if self.is_about_people else ()
 
     def is_record_page(self, request: HttpRequest) -> bool:
-        """Return whether the request is for the page of one of this admin's records, not for a list or an action."""
+        """Return whether the request is for a record's page of this admin, instead of a list or an action."""
         match = request.resolver_match
         return match is not None and match.url_name == f"{self.opts.app_label}_{self.opts.model_name}_change"
 
     def subject_of(self, record: Any) -> int | None:  # noqa: ARG002
-        """Return the id of the user whose data the record is; None if it has no subject."""
+        """Return the id of the record's data subject, or None."""
         return None
 
     def knows_person(self, request: HttpRequest, record: Any) -> bool:  # noqa: ARG002
-        """Return whether the record is assigned to this viewer, which unmasks it."""
+        """Return whether the viewer works on the record, which unmasks it."""
         return False
 
     def is_masked_for(self, request: HttpRequest, record: Any) -> bool:
-        """Return whether a record is masked: for viewers without VIEW, and for all once its account is erased."""
+        """Return whether a record is masked: for viewers without VIEW; for all viewers after its account is erased."""
         if not self.is_about_people:
             return False
         until = request.session.get(_SESSION_KEY, {}).get(f"{self.opts.label_lower}:{record.pk}", 0)
@@ -99,7 +99,7 @@ class PersonalData(LargeListAdmin):
         return not may(request.user, VIEW) and not self.knows_person(request, record)
 
     def is_erased(self, request: HttpRequest, record: Any) -> bool:
-        """Return whether the account of a record is erased: from a loaded account, or by one statement a request."""
+        """Return whether the account of a record is erased, with at most one query per record and request."""
         known: dict[str, bool] = request.__dict__.setdefault("erased_records", {})
         key = f"{self.opts.label_lower}:{record.pk}"
         if key not in known:
@@ -108,7 +108,7 @@ class PersonalData(LargeListAdmin):
 
     def mask_record(self, record: Any) -> None:
         for name in self.hidden_fields:
-            if name in record.__dict__:  # a hidden column must not be loaded
+            if name in record.__dict__:  # deferred columns must not be loaded
                 setattr(record, name, mask(getattr(record, name)))
         record.is_masked = True
 
@@ -119,7 +119,7 @@ class PersonalData(LargeListAdmin):
         return self.title_of(record)
 
     def title_of(self, record: Any) -> str:
-        """Return what names a record in the title of its pages. It may be personal data: mask the record first."""
+        """Return a record's name for page titles; it may be personal data, so mask the record first."""
         return str(record)
 
     def unmask(self, request: HttpRequest, record: Any, form: UnmaskForm) -> str:
@@ -142,7 +142,7 @@ class PersonalData(LargeListAdmin):
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Any:
         drawn = getattr(request, "drawn", {})
-        if object_id in drawn:  # Django repeats the queries of the page
+        if object_id in drawn:  # Django would load the record again
             return drawn[object_id]
         record = super().get_object(request, queryable(object_id), from_field)
         if self.is_record_page(request):
@@ -156,7 +156,7 @@ class PersonalData(LargeListAdmin):
             self.note(request, DataAccess.PAGE, record, was_masked=getattr(record, "is_masked", False))
 
     def get_sortable_by(self, request: HttpRequest) -> Any:
-        """Forbid sorting by masked columns: the order would reveal the hidden values."""
+        """Exclude masked columns from sorting, because the order would reveal their values."""
         names = super().get_sortable_by(request)
         if may(request.user, VIEW):
             return names
@@ -173,7 +173,10 @@ class PersonalData(LargeListAdmin):
         return allowed
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
-        """Mask rows, and log the access to the list: an empty list is also information about a person."""
+        """Mask the rows, and log the access to the list.
+
+        An access to an empty list is logged, too: it is also information about a person.
+        """
         if not self.is_about_people:
             return
         masked = not may(request.user, VIEW)

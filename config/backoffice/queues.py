@@ -1,7 +1,7 @@
-"""Queues of waiting records: apps declare them (`Declarations.queues`), the landing page shows them.
+"""Queues of waiting records on the landing page, which apps declare (`Declarations.queues`).
 
-One statement counts all queues of a page. Each is counted up to COUNT_MAX from its oldest row, so `rows` ordered by
-`waiting_since` should use an index.
+One statement counts all queues of a page. Each queue is counted up to COUNT_MAX from its oldest row, so an index should
+support the order of `rows` by `waiting_since`.
 """
 
 from collections.abc import Callable
@@ -25,19 +25,19 @@ COUNT_MAX = 999
 
 @dataclass(frozen=True)
 class Queue:
-    """A list of work; `rows(user)` returns it, and `waiting_since` is the column of its age."""
+    """A queue: `rows(user)` returns its rows, and `waiting_since` is the column from which their age is computed."""
 
     name: str
     title: str
     permission: str
     rows: Callable[[Any], QuerySet[Any]]
-    waiting_since: str  # with `ends`, when a row ends
+    waiting_since: str  # with `ends`, the column of a row's deadline
     address: str | Callable[[Any], str]
     calm: str
     urgent_days: int | None = None
-    rank: int = 50  # the lower, the earlier on the page
+    rank: int = 50  # lower ranks are higher on the page
     ends: bool = False
-    take: str = ""  # a POST returns the oldest row
+    take: str = ""  # the URL whose POST opens the oldest row
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class QueueState:
 
 
 def states_of(user: Any) -> list[QueueState]:
-    """Return how long each queue of `user` is and since when its oldest row waits, in one statement."""
+    """Return the length of each queue of `user`, and the time of its oldest row, by one statement."""
     queues: list[Queue] = declared("queues")
     mine = sorted((queue for queue in queues if may(user, queue.permission)), key=lambda queue: queue.rank)
     if not mine:
@@ -80,7 +80,7 @@ def states_of(user: Any) -> list[QueueState]:
         rows = narrowed(queue.rows(user), user).order_by(queue.waiting_since).values(waiting=F(queue.waiting_since))
         try:
             statement, given = rows[: COUNT_MAX + 1].query.sql_with_params()
-        except EmptyResultSet:  # this viewer can see none of it
+        except EmptyResultSet:  # this viewer may see no rows
             parts.append(f"SELECT {number:d} AS number, 0, NULL")
             continue
         parts.append(f"SELECT {number:d} AS number, COUNT(*), MIN(waiting) FROM ({statement}) AS queue_{number:d}")  # noqa: S608
@@ -96,6 +96,6 @@ def states_of(user: Any) -> list[QueueState]:
 
 
 def _moment(value: Any) -> datetime | None:
-    """Return a time from a database value: SQLite has only text."""
+    """Return a datetime from a database value, which is text on SQLite."""
     moment = parse_datetime(value) if isinstance(value, str) else value
     return make_aware(moment) if moment is not None and is_naive(moment) else moment

@@ -1,10 +1,10 @@
-"""Pages of records: facts that are shown and never edited, and buttons that do one thing each.
+"""Pages of records: read-only fields, and buttons with one action each.
 
-A button is a `RecordAction`. It leads to a page that repeats what will happen. The POST of that page calls `run` with
-the request, the record and the form; `run` returns a sentence or a response.
+A button is a `RecordAction`. It opens a confirmation page with the consequences. The POST of that page calls `run` with
+the request, the record and the form; `run` returns a message or a response.
 
-`run` may raise ApiError or ValidationError: its text is shown on the record's page. `show_secret` answers with a page
-that shows something once.
+`run` may raise ApiError or ValidationError, whose text is displayed on the record's page. `show_secret` returns a page
+that displays a secret once.
 """
 
 import re
@@ -36,9 +36,9 @@ from config.core.errors import ApiError
 from config.core.ids import parse_positive_int64, parse_uuid
 from config.core.search_words import compounds_of, has_words
 
-# The query parameter in which Django's lists hand their filters to a record's page.
+# The query parameter with which Django's lists pass their filters to a record's page.
 LIST_FILTERS = "_changelist_filters"
-NEWEST_MAX = 100_000  # how many of the newest rows a search without an index reads
+NEWEST_MAX = 100_000  # number of the newest rows that a search without an index reads
 FOUND_MAX = 100
 _NAMED_MAX = 1_000
 _PART_OF_ID = re.compile(r"…?([0-9a-f-]{10,36})", re.ASCII)
@@ -47,8 +47,10 @@ AN_ID = f"An id, or 10 characters of an id (searches the newest {NEWEST_MAX:,})"
 
 @dataclass(frozen=True)
 class RecordAction:
-    """The button requires `permission`; `refusal` returns the reason why the button is disabled, or "". A
-    confirmation is bound to what `seen` returns: when that differs at the POST, nothing is done.
+    """A button on a record's page.
+
+    The button requires `permission`; `refusal` returns the reason why the button is disabled, or "". A confirmation is
+    bound to the result of `seen`: if the result differs at the POST, the action is not executed.
     """
 
     name: str
@@ -60,8 +62,8 @@ class RecordAction:
     seen: Callable[[Any], str] = lambda record: str(record.pk)
     form: type[SeenForm] = SeenForm
     initial: Callable[[Any], Mapping[str, Any]] = lambda _record: {}
-    beside: Callable[[Any, Any], Mapping[str, Any]] = lambda _record, _form: {}  # with the form: see `confirmed`
-    logged: Callable[[Any], str] = lambda _form: ""  # what the log has in addition to the label
+    beside: Callable[[Any, Any], Mapping[str, Any]] = lambda _record, _form: {}  # see `confirmed`
+    logged: Callable[[Any], str] = lambda _form: ""  # text for Django's log after the label
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +94,16 @@ class ReadOnlyAdmin(Exports):
     has_delete_permission = has_change_permission
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Require `view`; a permission to change does not replace it.
+        """Require the permission to view; the permission to change is not sufficient.
 
-        The page of a record of an erased account also opens, masked, with UNMASK_ERASED.
+        With UNMASK_ERASED, viewers can also open the masked page of a record of an erased account.
         """
         if may(request.user, f"{self.opts.app_label}.view_{self.opts.model_name}"):
             return True
         return obj is not None and may(request.user, UNMASK_ERASED) and self.is_erased(request, obj)
 
     def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
-        """Leave out the help texts of fields that are only read: they describe fields of the API."""
+        """Omit the help texts of read-only fields, because they describe fields of the API."""
         named = {*map(str, self.get_readonly_fields(request, obj))}
         is_edited = self.has_change_permission(request, obj)
         read = [field.name for field in self.opts.fields if field.name in named or not is_edited]
@@ -130,7 +132,7 @@ class ReadOnlyAdmin(Exports):
         return str(self.opts.verbose_name)
 
     def address_of(self, page: str, pk: Any = None, *arguments: Any) -> str:
-        """Return the address of one of this admin's pages: "changelist", or of a record "change", "move", "do"."""
+        """Return the URL of a page of this admin: "changelist", or a record's "change", "move" or "do"."""
         name = f"{self.admin_site.name}:{self.opts.app_label}_{self.opts.model_name}_{page}"
         return reverse(name, args=arguments if pk is None else (quote(str(pk)), *arguments))
 
@@ -138,7 +140,7 @@ class ReadOnlyAdmin(Exports):
         return within_list(self.address_of("change", record.pk), request)
 
     def way_through(self, request: HttpRequest, record: Any) -> dict[str, Any]:
-        """Return the next and the previous record, if the page was opened from a filtered list."""
+        """Return the links to the previous and the next record, if the page was opened from a list."""
         filters = request.GET.get(LIST_FILTERS)
         if filters is None:
             return {}
@@ -174,7 +176,7 @@ class ReadOnlyAdmin(Exports):
         return super().change_view(request, object_id, form_url, context)
 
     def record_path(self, suffix: str, view: Callable[..., HttpResponse], name: str) -> Any:
-        """Return the address of a further page of a record, whose view receives the record instead of its id."""
+        """Return the URL pattern of a record's additional page, whose view receives the record instead of its id."""
 
         def with_record(request: HttpRequest, object_id: str, **options: Any) -> HttpResponse:
             record = self.get_object(request, unquote(object_id))
@@ -218,7 +220,7 @@ class ReadOnlyAdmin(Exports):
         ]
 
     def action_view(self, request: HttpRequest, record: Any, name: str) -> HttpResponse:
-        """Repeat what an action does (GET); do it, unless the record changed meanwhile (POST)."""
+        """Display an action's consequences (GET); execute the action unless the record has changed (POST)."""
         action = next((action for action in self.actions_of(request, record) if action.name == name), None)
         if action is None:
             raise PermissionDenied
@@ -242,7 +244,7 @@ class ReadOnlyAdmin(Exports):
         return self.confirmed(request, record, form, run, label=action.label, **page)
 
     def draw(self, request: HttpRequest, template: str, record: Any = None, **page: Any) -> TemplateResponse:
-        """Answer with a further page of `record`, or of the list."""
+        """Return an additional page of `record`, or of the list."""
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,
@@ -257,11 +259,10 @@ class ReadOnlyAdmin(Exports):
     def confirmed(
         self, request: HttpRequest, record: Any, form: SeenForm, run: Callable[[], str | HttpResponse], **page: Any
     ) -> HttpResponse:
-        """Execute a confirmed action, and display the outcome on the record's page; before the confirmation, display
-        `page`.
+        """Display `page`; after its confirmation, execute the action, and display the outcome on the record's page.
 
-        A button named `preview` displays the page again, with the consequences of the form. So does `unseen` of the
-        page: the form leads to figures that were not shown yet.
+        A button named `preview` displays the page again, with the consequences of the form. `unseen` in `page` has the
+        same effect: the form leads to figures that the page has not displayed yet.
         """
         if not form.is_valid() or "preview" in request.POST or page.get("unseen"):
             form.focus()
@@ -280,10 +281,11 @@ class ReadOnlyAdmin(Exports):
 
 
 class OwnedRecords(ReadOnlyAdmin):
-    """A record is found by its id or its person, through an index. `user:42` names a person too, as the API does. A
-    part of an id, as in lists, is searched in the newest rows.
+    """Admin for records of a person, with a search by the record's id or the person, which uses an index.
 
-    Override `search_by_name` for what else names a record. `owner` is the column of the record's owner.
+    `user:42` searches by a person's id, as in the API. A part of an id, as in lists, is searched in the newest rows.
+
+    Override `search_by_name` to find a record by another name. `owner` is the foreign key to the record's owner.
     """
 
     owner: ClassVar[str] = "user"
@@ -298,7 +300,7 @@ class OwnedRecords(ReadOnlyAdmin):
         return owner
 
     def search_by_name(self, term: str) -> Q | None:
-        """Return the filter for a term that names a record itself; None for any other term."""
+        """Return the filter for a term that identifies a record; None for any other term."""
         identifier = parse_uuid(term.lower())
         return Q(pk=identifier) if identifier else None
 
@@ -315,7 +317,7 @@ class OwnedRecords(ReadOnlyAdmin):
         people = {user_id} if user_id else set()
         if not (user_id and term.startswith("user:")):
             users = get_user_model()._default_manager.all()
-            if console_of(request.user) is not None:  # people of this console only
+            if console_of(request.user) is not None:  # only people with records in this console
                 users = users.filter(pk__in=queryset.order_by().values(f"{self.owner}_id"))
             people.update(users.filter(username__startswith=term).values_list("pk", flat=True)[:FOUND_MAX])
             people |= found_people(term, request.user)
@@ -347,9 +349,9 @@ class OwnedRecords(ReadOnlyAdmin):
 
 
 class NamedRecords(ReadOnlyAdmin):
-    """Records are found by words of a name, or parts of them, in any order; case, accents, and hyphens do not count.
+    """Admin with a search by words of a name, or parts of words, in any order; ignores case, accents, and hyphens.
 
-    `name_field` has the name. The search reads the names of the newest rows. `search_fields` are for ids.
+    `name_field` is the column of the name. The search reads the names of the newest rows. `search_fields` are for ids.
     """
 
     name_field: ClassVar[str] = "name"
@@ -368,7 +370,7 @@ class NamedRecords(ReadOnlyAdmin):
 def show_secret(
     request: HttpRequest, record: Any, *, title: str, secrets: Mapping[str, str], note: str
 ) -> HttpResponse:
-    """Answer with a page that shows `secrets` by name, this once: they are in no session and no log."""
+    """Return a page that displays `secrets` by name, only once: they are stored in no session and no log."""
     model_admin = cast("ReadOnlyAdmin", admin.site.get_model_admin(type(record)))
     page = {"title": title, "secrets": secrets.items(), "note": note}
     return model_admin.draw(request, "backoffice/secret.html", record, **page)

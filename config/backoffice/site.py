@@ -19,14 +19,14 @@ from config.backoffice.queues import states_of
 from config.core.log_in import gave_second_factor
 from config.core.registration import declared
 
-# Their own admins show access tokens, the secrets of second factors and people's addresses as plain fields.
+# The admins of these packages display access tokens, secrets of second factors and mail addresses as plain fields.
 PACKAGES_KEPT_OUT = frozenset({"oauth2_provider", "allauth"})
 
 
 class BackOfficeSite(AdminSite):
     site_title = "Back office"
     index_title = "Needs your attention"
-    site_url = None  # the site has only an API, no public pages
+    site_url = None  # records have no public pages
     enable_nav_sidebar = False  # the main links replace it
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
@@ -43,13 +43,13 @@ class BackOfficeSite(AdminSite):
         }
 
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
-        """Register as Django does, but for pages of packages that would show or edit secrets."""
+        """Register as Django does, except for admins of packages that would display or edit secrets."""
         if admin_class is not None and admin_class.__module__.partition(".")[0] in PACKAGES_KEPT_OUT:
             return
         super().register(model_or_iterable, admin_class, **options)
 
     def admin_view(self, view: Any, cacheable: bool = False) -> Any:
-        """Wrap a view as Django does; a refusal, or an address that leads nowhere, gets a page with a way back."""
+        """Wrap a view as Django does; errors 400, 403 and 404 get a page of the back office with links."""
         inner: Callable[..., HttpResponse] = super().admin_view(view, cacheable)
 
         @wraps(view)
@@ -73,7 +73,7 @@ class BackOfficeSite(AdminSite):
         return answer
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Admit active staff, with their second factor where one is required, and lenders' members with theirs."""
+        """Allow active staff, with a second factor if it is required, and members of lenders with a second factor."""
         if self.has_console(request.user):
             return gave_second_factor(request)
         is_given = not settings.BACKOFFICE_SECOND_FACTOR or gave_second_factor(request)
@@ -84,18 +84,18 @@ class BackOfficeSite(AdminSite):
         return console is not None and bool(console.seats)
 
     def get_urls(self) -> list[Any]:
-        """Leave out the way to a record's page on a website, which there is not."""
+        """Omit Django's "view on site" page, because records have no public pages."""
         pages = [page for page in super().get_urls() if getattr(page, "name", None) != "view_on_site"]
         return [path("records/", self.admin_view(self.all_records), name="all_records"), *pages]
 
     def all_records(self, request: HttpRequest) -> TemplateResponse:
-        """List every kind of record that this viewer can open."""
+        """List every model whose records the viewer can open."""
         return TemplateResponse(
             request, "backoffice/all_records.html", {**self.each_context(request), "title": "All records"}
         )
 
     def login(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        """Redirect to the log-in page; a logged-in person submits or adds their second factor there."""
+        """Redirect to the log-in page, or a logged-in person to the page of the second factor."""
         wanted = request.GET.get(REDIRECT_FIELD_NAME, "")
         if not request.user.is_authenticated:
             return redirect_to_login(wanted or reverse(f"{self.name}:index"))

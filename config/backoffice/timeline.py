@@ -1,8 +1,8 @@
-"""One timeline per record: what happened to it, from every app that knows something.
+"""The timeline of a record, with entries from all apps.
 
-A record's own admin adds its history. Apps that do not know each other declare what they know of the record's person
-(`Declarations.timeline_sources`). A source takes the person's id and a time, and returns the later entries. It
-runs on every view of a page with such entries (`about_person`), so it makes one query at most.
+A record's own admin adds the record's history. Other apps declare sources of entries about the record's person
+(`Declarations.timeline_sources`). A source accepts the person's id and a time, and returns the later entries. It runs
+on every view of a page with such entries (`about_person`), so it may make at most one query.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,14 +13,15 @@ from typing import Any
 from config.core.lifecycle import StatusHistory
 from config.core.registration import declared
 
-ENTRIES_MAX = 200  # per source: of a longer history, the newest part
+ENTRIES_MAX = 200  # per source; the newest entries of a longer history
 
 
 @dataclass(frozen=True, slots=True)
 class TimelineEntry:
-    """`claimed` is the name that a client gave, `actor` and `credential` are who was authenticated; no client can
-    choose those. `status` is shown as a chip, `details` as a JSON document that unfolds. `position` (of a transition)
-    and `id` order what happened at one instant.
+    """An entry of a timeline.
+
+    `claimed` is the client's own text; `actor` and `credential` were authenticated. `status` is displayed as a chip,
+    `details` as an expandable JSON document. `position` (of a transition) and `id` order entries with the same time.
     """
 
     at: datetime

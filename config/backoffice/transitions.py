@@ -1,7 +1,6 @@
-"""Changes of a record's status: a button for each possible one, and a page with its consequences and a field for the
-reason.
+"""Status changes: a button for each possible transition, and a page with its consequences and a reason.
 
-Every decision calls the model's own `transition_to`, so that the rules are those of the API.
+Every decision calls the model's `transition_to`, so that the rules of the API apply.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -26,7 +25,7 @@ from config.core.errors import ApiError
 from config.core.lifecycle import Actor, Machine, Role
 from config.core.log_in import gave_second_factor
 
-CREDENTIAL = "admin"  # the credential in history rows of transitions made here
+CREDENTIAL = "admin"  # the credential in history rows of transitions in the back office
 
 
 class ChangedMeanwhile(ApiError):
@@ -34,18 +33,18 @@ class ChangedMeanwhile(ApiError):
 
 
 class Transitions(OwnedRecords):
-    """Transitions of one record; `config.backoffice.bases.ReviewAdmin` is what apps use."""
+    """Transitions of one record; apps use the subclass `config.backoffice.bases.ReviewAdmin`."""
 
     machine: ClassVar[Machine]
     review_permission: ClassVar[str] = ""
     transition_labels: ClassVar[Mapping[str, str]] = {}
     transition_form: ClassVar[type[TransitionForm]] = TransitionForm
     reason_required: ClassVar[frozenset[str]] = frozenset()
-    # Statuses that end the work on a record: the assignment ends.
+    # Statuses that end the work on a record, and so its assignment.
     ends_work: ClassVar[frozenset[str]] = frozenset()
 
     def may_review(self, request: HttpRequest, record: Any) -> bool:  # noqa: ARG002
-        """Return whether this person may decide about this record at all; if not, the page has no buttons."""
+        """Return whether the viewer may decide about the record; if not, the page has no buttons."""
         return may(request.user, self.review_permission)
 
     def make_transition(self, record: Any, to: str, *, actor: Actor, reason: str | None, metadata: Any) -> None:
@@ -62,7 +61,7 @@ class Transitions(OwnedRecords):
         ]
 
     def seen_state(self, record: Any) -> str:
-        """Return what a confirmation is bound to: when it differs at the POST, nothing changes."""
+        """Return the state to which a confirmation is bound: if it differs at the POST, nothing changes."""
         return f"{record.status}:{record.moves}"
 
     def label_of(self, to: str, record: Any = None) -> str:  # noqa: ARG002  an app may name it by where it begins
@@ -158,11 +157,11 @@ class Transitions(OwnedRecords):
         )
 
     def case_of(self, request: HttpRequest, record: Any) -> list[dict[str, Any]]:  # noqa: ARG002
-        """Return the record's rows on a decision's page: `name`, `value`, and its error `wrong`."""
+        """Return the rows about the record on a decision's page: `name`, `value`, and the error `wrong`."""
         return []
 
     def form_of(self, request: HttpRequest, to: str, data: Any = None, **options: Any) -> TransitionForm:
-        """Return the form of a transition, with the viewer's own texts to choose from."""
+        """Return the form of a transition, with the reply templates of the viewer's side."""
         sides = sides_of(request.user)
         return self.transition_form(data, to=to, reason_required=self.reason_required, sides=sides, **options)
 
@@ -170,15 +169,17 @@ class Transitions(OwnedRecords):
         return {}
 
     def beside_form(self, record: Any, form: TransitionForm) -> dict[str, Any]:  # noqa: ARG002
-        """Return the content of the confirmation next to its form: `figures`, and `preview`, the button that computes
-        them again; `next_label`, a second button that opens the next record.
+        """Return the content of the confirmation next to its form.
+
+        `figures` are values, `preview` is the button that recomputes them, and `next_label` a second button that also
+        opens the next record.
         """
         return {}
 
     def decide(self, request: HttpRequest, pk: Any, form: TransitionForm, seen: str) -> str:
-        """Decide one record, if it is unchanged since it was displayed; return the outcome. Raises ApiError."""
+        """Execute a transition if the displayed record is unchanged; return the outcome. Raises ApiError."""
         with transaction.atomic():
-            # The row is locked, so that the decision is about the displayed version.
+            # The lock ensures that the decision applies to the displayed version.
             record = self.model._default_manager.select_for_update().get(pk=pk)
             if seen != self.seen_state(record):
                 raise ChangedMeanwhile
@@ -192,6 +193,6 @@ class Transitions(OwnedRecords):
         return f"{capfirst(self.kind)} {self.name_of(request, record)} is now {words(form.to)}."
 
     def end_work(self, record: Any) -> None:
-        """End the record's assignment if its status means that the work is done."""
+        """Delete the record's assignment if its status ends the work."""
         if record.status in self.ends_work:
             Assignment.objects.filter(**named(record)).delete()

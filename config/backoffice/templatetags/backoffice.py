@@ -15,9 +15,9 @@ register.filter(consoles.needs_second_factor)
 
 @register.simple_tag
 def chosen_filters(cl: Any) -> list[dict[str, str]]:
-    """Return a list's active filters: each filter's title, its value, and the address of the list without it.
+    """Return a list's active filters: each filter's title, its value, and the query string without the filter.
 
-    A filter's first choice is all there is.
+    The first choice of a filter is "All".
     """
     chosen = []
     for spec in cl.filter_specs:

@@ -1,4 +1,4 @@
-"""Formats of English pages; Django reads the names."""
+"""Formats for English pages, under the names that Django defines."""
 
 DATE_FORMAT = "Y-m-d"
 TIME_FORMAT = "H:i"
