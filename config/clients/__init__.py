@@ -1,1 +1,1 @@
-"""The only way out: calls of providers and of webhook receivers, with deadlines and size limits."""
+"""Outgoing HTTP requests to vendors and webhook receivers, with deadlines and size limits."""

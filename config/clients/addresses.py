@@ -1,12 +1,12 @@
-"""Where a webhook may be sent: the one reading of a URL, our own list of addresses that are never connected to.
+"""Validation of webhook receivers: strict parsing of URLs, and a list of blocked IP addresses.
 
-A stranger chooses a receiver's address, and this process runs inside our network. The request must not reach anything
-that the stranger could not reach directly. So this module alone parses a URL, strictly and once. Its name is resolved
-once per connection, and every address is checked. The connection is made to a checked address (`pinned.py`), never to
-the name again.
+A receiver's URL comes from a customer, and this process runs inside the operator's network. A request must not reach a
+host that the customer could not reach directly. So only this module parses a URL, strictly and once. The host name is
+resolved once per connection, and every address is checked. The connection is made to a checked address (`pinned.py`),
+without another resolution.
 
-The list is ours because the standard library's answers a different question: on Python 3.11
-`ipaddress.ip_address("64:ff9b::a9fe:a9fe").is_global` is true, and that is the metadata service behind a NAT64.
+The standard library's `is_global` is not sufficient. On Python 3.11,
+`ipaddress.ip_address("64:ff9b::a9fe:a9fe").is_global` is true, although this is the metadata service behind a NAT64.
 """
 
 import re
@@ -24,10 +24,10 @@ _DEFAULT_PORTS = {"https": 443, "http": 80}
 _PRODUCTION_PORTS = frozenset({443, 8443})
 _DEVELOPMENT_PORTS = _PRODUCTION_PORTS | {80, 8080}
 
-_URL_CHARACTERS = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+", re.ASCII)  # RFC 3986, and nothing else
+_URL_CHARACTERS = re.compile(r"[A-Za-z0-9._~:/?#\[\]@!$&'()*+,;=%-]+", re.ASCII)  # the characters of RFC 3986
 _LABEL = r"(?!-)[a-z0-9_-]{1,63}(?<!-)"
 _NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*", re.ASCII)
-# Every reader of "0x7f.1" or "2130706433" parses it differently; only four decimal numbers are an address.
+# Parsers interpret "0x7f.1" or "2130706433" differently, so only four decimal numbers are accepted as an address.
 _LOOKS_NUMERIC = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)", re.ASCII)
 _PORT = re.compile(r"[1-9][0-9]{0,4}", re.ASCII)
 # Names that never belong to a receiver on the Internet (RFC 6761, 6762, 7686, 8375 and ICANN's `internal`).
@@ -65,18 +65,18 @@ _BLOCKED_IPV6 = tuple(
     for text in (
         "2001::/23",  # IETF protocol assignments: Teredo, benchmarks, ORCHID, AMT
         "2001:db8::/32",  # documentation
-        "2002::/16",  # 6to4: an IPv4 address in disguise
+        "2002::/16",  # 6to4: contains an IPv4 address
         "2620:4f:8000::/48",  # AS112
-        "3ffe::/16",  # 6bone, given back
+        "3ffe::/16",  # 6bone, returned
         "3fff::/20",  # documentation
     )
 )
-# ISATAP (RFC 5214) hides an IPv4 address behind these 32 bits of any prefix.
+# An ISATAP address (RFC 5214) contains an IPv4 address after these 32 bits, with any prefix.
 _ISATAP_MARKS = frozenset({0x00005EFE, 0x02005EFE})
 
 
 class AddressRefused(Exception):
-    """A URL that nothing is sent to. `word` names the kind of refusal in logs; the message is for the URL's owner."""
+    """The URL is not an allowed receiver. `word` is the kind of error in logs; the message is for the URL's owner."""
 
     def __init__(self, word: str, message: str) -> None:
         super().__init__(message)
@@ -85,7 +85,7 @@ class AddressRefused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A URL, read: `host` is a name in lower case or an address without brackets, `path` includes the query."""
+    """A parsed URL: `host` is a name in lower case or an IP address without brackets, `path` includes the query."""
 
     scheme: str
     host: str
@@ -101,10 +101,10 @@ class Target:
 
 
 def read_url(url: str, *, allow_private: bool | None = None) -> Target:
-    """Return the one reading of a receiver's URL; raises AddressRefused for anything that could be read otherwise.
+    """Parse a receiver's URL; raises AddressRefused for a blocked or ambiguous URL.
 
-    Nothing is resolved. The settings allow or deny by scheme, port, and literal addresses; `allow_private` replaces
-    WEBHOOK_ALLOW_PRIVATE for a URL from the operator.
+    Host names are not resolved. The settings restrict the scheme, the port, and literal IP addresses. For a URL from
+    the operator, `allow_private` replaces WEBHOOK_ALLOW_PRIVATE.
     """
     if allow_private is None:
         allow_private = settings.WEBHOOK_ALLOW_PRIVATE
@@ -186,7 +186,7 @@ def is_blocked(address: Address) -> bool:
 
 
 def check_addresses(addresses: Sequence[Address], *, allow_private: bool) -> None:
-    """Raise AddressRefused when any of the addresses is blocked: one bad address among good ones is an attack."""
+    """Raise AddressRefused if one of the addresses is blocked, even if others are allowed: it is an attack."""
     if not allow_private and any(map(is_blocked, addresses)):
         raise AddressRefused("blocked_address", "Must not resolve to a private, local, or reserved address.")
 

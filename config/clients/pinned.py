@@ -1,6 +1,6 @@
-"""Sends one POST after another to a receiver, at an address that was checked, each within one deadline.
+"""Consecutive POST requests to a receiver at a checked address, each with a deadline.
 
-A name is resolved once, and every connection is made to the addresses that were checked then.
+The host name is resolved and checked once, and all connections are made to those addresses.
 """
 
 import time
@@ -14,7 +14,7 @@ ANSWER_MAX_BYTES = 20_000  # the whole response with its headers
 
 
 class AttemptFailed(Exception):
-    """No response, or an incomplete one, arrived. `word` names the kind for the delivery's log.
+    """No complete response arrived. `word` is the kind of failure in the log of deliveries.
 
     One of: invalid_url, blocked_address, blocked_port, unresolvable, connect, tls, timeout, reset, bad_answer.
     """
@@ -26,7 +26,7 @@ class AttemptFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """A receiver's response. `headers` are by their names in lower case, `size` is in bytes, head included."""
+    """A receiver's response. The names of `headers` are in lower case; `size` is in bytes, including the head."""
 
     status: int
     headers: Mapping[str, str]
@@ -34,11 +34,12 @@ class Reply:
 
 
 class Channel:
-    """A connection to one receiver for consecutive requests; it stays open as long as the receiver allows."""
+    """A connection to one receiver for consecutive requests, open as long as the receiver allows."""
 
     def __init__(self, url: str, *, resolve: Resolve = resolve_by_system, allow_private: bool | None = None) -> None:
-        """Connect to nothing yet. `resolve` replaces the system's resolver, and `allow_private` the setting, as in
-        `read_url`.
+        """Store the receiver's URL; `post` connects.
+
+        `resolve` replaces the system's resolver, and `allow_private` the setting, as in `read_url`.
         """
         self._url, self._resolve, self._allow_private = url, resolve, allow_private
         self._adapter = Adapter()
@@ -48,7 +49,7 @@ class Channel:
     def post(self, body: bytes, headers: Mapping[str, str], *, seconds: float) -> Reply:
         """Send one POST and read its response, all within `seconds`; raises AttemptFailed.
 
-        The final status line is the response, even if more data follow; `headers` are empty if the head is incomplete.
+        A final status line is sufficient, even if the rest is incomplete; `headers` are then empty.
         """
         ends_at = time.monotonic() + seconds
         try:

@@ -1,4 +1,4 @@
-"""The one way out: HTTP to providers, with a deadline, a size cap, no redirects and no secrets in errors."""
+"""HTTP requests to vendors, with a deadline, a size limit, no redirects and no secrets in errors."""
 
 from collections.abc import Mapping
 from json import dumps, loads
@@ -20,8 +20,10 @@ class ProviderUnavailable(ApiError):
 
 
 class ProviderError(Exception):
-    """`outcome_unknown` is False when the request certainly had no effect (it never left); True when it may have had
-    one. `word` names the kind of failure for logs: connect, tls, timeout, reset, redirect, too_large, unreadable.
+    """A request to a vendor failed.
+
+    `outcome_unknown` is False if the request was never sent, and True if it may have had an effect. `word` is the kind
+    of failure in logs: connect, tls, timeout, reset, redirect, too_large, unreadable.
     """
 
     def __init__(self, word: str, *, outcome_unknown: bool) -> None:
@@ -32,17 +34,19 @@ class ProviderError(Exception):
 
 class ProviderAnswer(Answer):
     def json(self, **options: Any) -> Any:
-        """Return the body as JSON; raises ProviderError `unreadable` when it is not JSON. `options` are those of
-        `json.loads`. Nesting is checked first, so that a vendor's response can't exhaust the decoder's recursion.
+        """Parse the body as JSON; raises ProviderError `unreadable` if it is not JSON.
+
+        `options` are those of `json.loads`. The nesting is checked first, so that a response can't exceed the decoder's
+        recursion limit.
         """
         if is_deeper(self.body, _DEPTH_MAX):
             raise ProviderError("unreadable", outcome_unknown=True)
         try:
-            # As UTF-8, which was checked: without it, the decoder also accepts UTF-16 and UTF-32.
+            # Decoded explicitly, because `loads` would also accept UTF-16 and UTF-32 bytes.
             document = loads(self.body.decode("utf-8-sig"), **options)
-            # Only an escape can encode half of a surrogate pair, which no column accepts.
+            # Only an escape can encode half of a surrogate pair, which the database rejects.
             return _repaired(document) if rb"\u" in self.body else document
-        except (ValueError, ArithmeticError) as error:  # a decimal with an exponent beyond all decimals
+        except (ValueError, ArithmeticError) as error:  # a decimal whose exponent is too large
             raise ProviderError("unreadable", outcome_unknown=True) from error
 
 
@@ -68,9 +72,9 @@ def call(
     seconds: float | None = None,
     ca_file: str = "",
 ) -> ProviderAnswer:
-    """Send one request and read its whole answer within `seconds` (READ_TIMEOUT_SECONDS), connecting included.
+    """Send one request and read the whole response within `seconds` (READ_TIMEOUT_SECONDS), including the connection.
 
-    Raises ProviderError for everything that is not a complete answer; a redirect is one of those and is never followed.
+    Raises ProviderError for an incomplete response, and for a redirect, which is never followed.
     """
     body, kind = b"", {}
     if json is not None:

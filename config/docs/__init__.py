@@ -1,4 +1,5 @@
-"""The documentation at `/docs`: static files that Sphinx makes of `docs/`, served to all.
+"""The public documentation at `/docs`: static files that Sphinx builds from `docs/`.
 
-`source` writes what Sphinx reads: the pages, and one for each error code. `make docs` builds, `views` and `urls` serve.
+`source` writes the input of Sphinx: the pages, and a page for each error code. `make docs` builds the files, which
+`views` and `urls` serve.
 """

@@ -1,8 +1,8 @@
-"""The source of the documentation: `docs/`, the pages next to it, and pages generated from the code.
+"""The input for Sphinx: `docs/`, the pages in the root of the repository, and pages generated from the code.
 
-A page is generated for each error code, the tables of the event catalog, and the table of scopes.
+Pages for error codes, the tables of the event catalog, and the table of scopes are generated.
 
-`python -m config.docs.source FOLDER` writes it into a new FOLDER; `make docs` then calls Sphinx.
+`python -m config.docs.source FOLDER` writes all of it into a new FOLDER; `make docs` then calls Sphinx.
 """
 
 import json
@@ -28,7 +28,7 @@ _LINK = re.compile(r"\[((?:`[^`]*`|[^\[\]`])*)\]\(([^)\s]+)\)")
 _ROW = re.compile(r"^\| `(E\d{4})` \| \d+ \| (.+) \|$", re.MULTILINE)
 _SAME_KEY = "Send the same request again, with the same `Idempotency-Key`."
 _LATER = "Send the same request again after the number of seconds in `Retry-After`."
-# By code, otherwise by status.
+# Advice by error code, otherwise by HTTP status.
 _ADVICE: dict[str | int, str] = {
     "E2006": "Sign the request again. The API rejects the same signature again.",
     "E2007": "Sign the request again, or repeat it with its `Idempotency-Key`.",
@@ -47,7 +47,7 @@ _CHANGE_IT = "Change the request before you send it again. The API rejects the s
 
 
 def write_source(folder: Path) -> None:
-    """Write the source of the documentation into a folder that does not exist yet."""
+    """Write the input for Sphinx into a folder that does not exist yet."""
     docs = ROOT / "docs"
     shutil.copytree(docs, folder)
     shutil.copy(_ICON, folder)
@@ -58,7 +58,7 @@ def write_source(folder: Path) -> None:
         name = file.relative_to(ROOT).as_posix()
         (folder / file.relative_to(docs)).write_text(_relink(name, file.read_text()))
     for urls in ("config.urls", "ledger.urls"):
-        import_module(urls)  # registers the errors of the views
+        import_module(urls)  # the import registers the views' errors
     _write_error_pages(folder)
     for name, lines in (("events.md", _event_tables()), ("scopes.md", _scope_table())):
         with (folder / "reference" / name).open("a") as page:
@@ -66,7 +66,7 @@ def write_source(folder: Path) -> None:
 
 
 def _event_tables() -> Iterator[str]:
-    """Yield a section for each family of events: its types, and the fields of its object."""
+    """Yield the lines of a section for each family of events: its types, and the fields of its object."""
     from config.core.registration import declared
 
     for family in sorted(declared("event_types"), key=lambda family: family.rank):
@@ -82,7 +82,7 @@ def _event_tables() -> Iterator[str]:
 
 
 def _scope_table() -> Iterator[str]:
-    """Yield the table of scopes, each with its operations."""
+    """Yield the lines of the table of scopes with their operations."""
     from config.api.docs import document_bytes
 
     operations: dict[str, list[str]] = {}
@@ -98,7 +98,7 @@ def _scope_table() -> Iterator[str]:
 
 
 def _relink(name: str, text: str) -> str:
-    """Return a page without comments, whose links lead to pages; a link to another file of the repository is text.
+    """Remove comments from a page, and convert its links: to other pages, or to text for files without a page.
 
     `name` is the page's path from the root of the repository.
     """
@@ -123,7 +123,7 @@ def _relink(name: str, text: str) -> str:
 
 
 def _write_error_pages(folder: Path) -> None:
-    """Write a page for each code of the registry, and lead to it from the table of all codes."""
+    """Write a page for each code of the registry, and link to it from the table of all codes."""
     from config.core.errors import ApiError
 
     table = (folder / _ERRORS).read_text()

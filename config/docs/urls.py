@@ -1,4 +1,4 @@
-"""Addresses of the documentation. A path consists of plain names, so none leads out of the folder."""
+"""URLs of the documentation. A path consists of plain names, so that it can't leave the folder."""
 
 from django.urls import path, re_path, register_converter
 from django.urls.converters import StringConverter
@@ -7,7 +7,7 @@ from config.docs import views
 
 
 class Names(StringConverter):
-    """Up to six names of letters, digits, and inner points, with slashes between."""
+    """Up to six names of letters, digits, and inner dots, separated by slashes."""
 
     regex = r"(?:[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}/){0,5}[A-Za-z0-9_-][A-Za-z0-9_.-]{0,99}"
 

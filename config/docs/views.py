@@ -1,4 +1,4 @@
-"""The built documentation, as HTML and as Markdown, and the page at `/`. They are read-only and public."""
+"""Views of the built documentation, as HTML and as Markdown, and of the page at `/`; read-only and public."""
 
 import json
 import mimetypes
@@ -24,9 +24,9 @@ from config.core.errors import NotFound
 from config.core.proxies import client_address
 
 MAX_AGE_SECONDS = 300
-BUILD_SECONDS = 10  # the time to a retry while the documentation is being built
+BUILD_SECONDS = 10  # `Retry-After` while the documentation is being built
 MARKDOWN = "text/markdown; charset=utf-8"
-# Pages that had another address.
+# Former paths of pages.
 MOVED = {
     "backoffice": "backoffice/access",
     "errors": "reference/errors",
@@ -37,13 +37,13 @@ _THIS_MACHINE = frozenset({"127.0.0.1", "::1", "localhost"})
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n\s*", re.DOTALL)
 _INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
 
-# A request with the ETag of the current version gets 304.
+# Returns 304 to a request with the ETag of the current version.
 conditional = decorator_from_middleware(ConditionalGetMiddleware)
 
 
 @reading
 def front(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    """Redirect to the first page, whose links are relative to the slash at the end."""
+    """Redirect to the first page, whose relative links need the final slash."""
     return HttpResponseRedirect(f"{reverse('docs:front')}/")
 
 
@@ -51,7 +51,7 @@ def front(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
 @conditional
 @reading
 def page(request: HttpRequest, path: str = "index.html") -> HttpResponse:
-    """Return a file of the built documentation; redirect an address without `.html` to its page."""
+    """Return a file of the built documentation; redirect a path without `.html` to its page."""
     root = Path(settings.DOCS_ROOT)
     if not (root / "index.html").is_file():
         return _not_built()
@@ -70,7 +70,7 @@ def page(request: HttpRequest, path: str = "index.html") -> HttpResponse:
 @conditional
 @reading
 def markdown(request: HttpRequest, name: str) -> HttpResponse:
-    """Return a page as Markdown, under its address and `.md`."""
+    """Return a page as Markdown, at the page's path with `.md`."""
     file = Path(settings.DOCS_ROOT) / "_sources" / f"{MOVED.get(name, name)}.md"
     if not file.is_file():
         return nothing(request)
@@ -80,7 +80,7 @@ def markdown(request: HttpRequest, name: str) -> HttpResponse:
 @conditional
 @reading
 def llms(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    """Return the list of all pages and instructions for agents (llmstxt.org)."""
+    """Return the list of all pages, and instructions for AI agents (llmstxt.org)."""
     pages = Path(settings.DOCS_ROOT) / "pages.md"
     docs = f"{settings.HOST_ROOT}{reverse('docs:front')}"
     context = {
@@ -98,14 +98,14 @@ def llms(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
 
 @reading
 def picture(request: HttpRequest, name: str) -> HttpResponse:
-    """Return a picture under the address that the pages as Markdown link to."""
+    """Return a picture at the path to which the Markdown pages link."""
     file = Path(settings.DOCS_ROOT) / "_images" / name
     return _file(file) if file.is_file() else nothing(request)
 
 
 @reading
 def nothing(request: HttpRequest) -> HttpResponse:
-    """Answer a person with a page that leads on, and a program as everywhere."""
+    """Return 404: to a browser as a page with links, to an API client as the usual error."""
     if _is_a_person(request):
         text = render_to_string("docs/nothing.html", {"provider_name": settings.PROVIDER_NAME})
         response = HttpResponse(text, status=404)
@@ -122,7 +122,7 @@ def reference(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
 
 @reading
 def try_page(request: HttpRequest) -> HttpResponse:
-    """Let a person call the operations, in development with the demo's key."""
+    """Return a page from which a person can call the operations, in development with the demo's key."""
     frame = _frame(("Reference", reverse("docs"))) | {"demo": _demo(request)}
     response = viewer_page("docs/try.html", **frame)
     response.headers["Cache-Control"] = "no-store"
@@ -130,7 +130,7 @@ def try_page(request: HttpRequest) -> HttpResponse:
 
 
 def root(request: HttpRequest) -> HttpResponse:
-    """Lead a person at `/` to the pages, in the browser's language; to a program nothing is here."""
+    """Return the start page in the browser's language; API clients get 404."""
     addresses = {"docs": reverse("docs:front"), "reference": reverse("docs"), "back_office": reverse("admin:index")}
     if request.method in SAFE_METHODS and _is_a_person(request):
         pages = {"apply": reverse("my_apply"), "my": reverse("my"), "provider_name": settings.PROVIDER_NAME}
@@ -144,7 +144,7 @@ def root(request: HttpRequest) -> HttpResponse:
 
 
 def _frame(link: tuple[str, str]) -> dict[str, Any]:
-    """Return the page around a viewer of the OpenAPI document, with a link to the other document."""
+    """Return the context for a viewer of the OpenAPI document; `link` is the link to the other viewer."""
     home = reverse("docs:front")
     return {
         "name": settings.PROVIDER_NAME,
@@ -156,9 +156,9 @@ def _frame(link: tuple[str, str]) -> dict[str, Any]:
 
 
 def _demo(request: HttpRequest) -> dict[str, Any]:
-    """Return the values of `seed_demo`, only to requests from the same machine as a development server.
+    """Return the output of `seed_demo` to requests from the same machine in development, otherwise an empty dictionary.
 
-    People who reach such a server from another machine must get the key from a person who sees the terminal.
+    Users on other machines need the key from the person at the server's terminal.
     """
     names = {client_address(request), urlsplit(f"//{request.get_host()}").hostname}
     if settings.PRODUCTION or not names <= _THIS_MACHINE:
@@ -171,7 +171,7 @@ def _demo(request: HttpRequest) -> dict[str, Any]:
 
 
 def _file(file: Path) -> HttpResponse:
-    """Return a built file; a page may run the scripts that the theme wrote into it, and set styles."""
+    """Return a built file; the policy of a page allows the theme's inline scripts and inline styles."""
     content = file.read_bytes()
     kind = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
     is_text = kind.startswith("text/")
@@ -190,7 +190,7 @@ def _text(text: str) -> HttpResponse:
 
 
 def _not_built() -> HttpResponse:
-    """Return the placeholder page until `make docs` is done."""
+    """Return the placeholder page that is served until `make docs` has finished."""
     text = render_to_string("docs/not_built.html", {"provider_name": settings.PROVIDER_NAME})
     return HttpResponse(text, status=503, headers={"Retry-After": str(BUILD_SECONDS), "Cache-Control": "no-store"})
 

@@ -7,9 +7,9 @@ LOCAL_PART_MAX = 64  # RFC 5321, section 4.5.3.1.1
 
 
 def normalize(email: str) -> str:
-    """Return an address in lower case with its domain in the ASCII form of IDNA 2008, as it is compared and mailed.
+    """Return a mail address in lower case, with its domain in the ASCII form of IDNA 2008.
 
-    Raises Django's ValidationError for anything else than an address whose domain has a dot.
+    Raises Django's ValidationError for an invalid address, and for a domain without a dot.
     """
     local, _, domain = email.strip().lower().rpartition("@")
     try:
@@ -24,7 +24,7 @@ def normalize(email: str) -> str:
 
 
 def comparable(email: str) -> str:
-    """Return an address as `normalize` does, or in lower case if it is none: equal texts are one address."""
+    """Return an address for comparison: the result of `normalize`, or an invalid address in lower case."""
     try:
         return normalize(email)
     except ValidationError:
@@ -32,7 +32,7 @@ def comparable(email: str) -> str:
 
 
 def mailable(email: str) -> str:
-    """Return an address with its domain as mail servers look it up; an invalid address is unchanged."""
+    """Return an address with its domain in ASCII, as mail servers resolve it; an invalid address is unchanged."""
     local, _, domain = email.rpartition("@")
     try:
         return f"{local}@{idna.encode(domain, uts46=True).decode()}"

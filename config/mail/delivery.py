@@ -1,6 +1,7 @@
-"""Takes mails that are due, hands them to the mail server, stores what became of them.
+"""Claim due mails, send them to the mail server, and store the outcomes.
 
-At least once: who dies between the server's answer and the commit sends it again when the lease is over.
+Delivery is at least once: if a worker dies between the server's response and the commit, the mail is sent again after
+the lease.
 """
 
 import json
@@ -30,24 +31,24 @@ from config.ops.failed_items import FailedItems, read_each
 from config.ops.pruning import Rule
 
 BATCH = 20
-# with EMAIL_TIMEOUT on each response of a slow server; mails not begun at half of it go back to the queue
+# Long enough for EMAIL_TIMEOUT on each response of a slow server. After half of it, unsent mails return to the queue.
 LEASE = timedelta(minutes=4)
 FAILURES_MAX = 10  # attempts for a mail that is unreadable, or whose outcome could not be stored
-KEEP = timedelta(days=30)  # for a month, support can check whether a mail was sent
+KEEP = timedelta(days=30)  # support can check for this time whether a mail was sent
 
 logger = logging.getLogger("platform.mail")
 
 
 def deliver_some(*, now: datetime) -> dict[str, int]:
-    """Send due mails, at most BATCH; return their outcomes. Without a mail server everything waits."""
+    """Send at most BATCH due mails; return the number of each outcome. Without a mail server, mails stay pending."""
     counts: Counter[str] = Counter(sent=0, retried=0, failed=0)
     if not settings.EMAIL_BACKEND:
         return dict(counts)
-    # A mark ends before the lease of its mails: the next review turns them into suspects before they are due again.
+    # A mark ends before the lease of its mails, so that a review marks them as suspects before they are due again.
     pending = OutgoingMail.objects.filter(status=PENDING)
     items = FailedItems("mail", pending, lease=LEASE * 7 / 8, failures_max=FAILURES_MAX)
     items.review(now=now)
-    # Send one suspect in the rest of the lease.
+    # After the batch, at most one suspect is sent.
     for rows, limit in ((items.takeable(now=now), BATCH), (pending.filter(pk__in=items.suspects(now=now)), 1)):
         held = claim_due(rows, limit=limit, now=now, lease=LEASE)
         if mails := read_each(held.order_by("pk"), partial(items.fail, now=now)):
@@ -57,7 +58,7 @@ def deliver_some(*, now: datetime) -> dict[str, int]:
 
 
 def _send(mails: Sequence[OutgoingMail], items: FailedItems[OutgoingMail], counts: Counter[str]) -> None:
-    """Send over one connection, a new one after an error; return unsent mails to the queue when time runs out."""
+    """Send mails over one connection, or a new one after an error; after half of LEASE, requeue unsent mails."""
     connection: Any = None
     ends_at = time.monotonic() + LEASE.total_seconds() / 2
     for at, mail in enumerate(mails):
@@ -91,14 +92,14 @@ def _content_of(mail: OutgoingMail) -> tuple[str, dict[str, Any]]:
 def message_of(
     *, to: str, template: str, context: dict[str, Any], language: str, connection: Any = None
 ) -> EmailMultiAlternatives:
-    """Return the mail in `language`, as far as there is a translation; raises TemplateDoesNotExist.
+    """Return the mail in `language`, with English for untranslated texts; raises TemplateDoesNotExist.
 
-    The first line of `mail/NAME.txt` is the subject, the rest is the text. The HTML is created from it: an address on
-    its own line becomes a link.
+    The first line of `mail/NAME.txt` is the subject, the rest is the text. The HTML is generated from the text: a URL
+    on its own line becomes a link.
     """
     with translation.override(language):
         facts = {"provider_name": settings.PROVIDER_NAME, **context}
-        # The text is not escaped; the HTML that is created from it is.
+        # The text is not escaped; the HTML that is generated from it is escaped.
         said = Engine.get_default().get_template(f"mail/{template}.txt").render(Context(facts, autoescape=False))
         subject, _, text = said.strip().partition("\n")
         text = text.strip() + "\n"
@@ -108,7 +109,7 @@ def message_of(
         text,
         to=[to],
         connection=connection,
-        # Prevents automatic replies (RFC 3834) and tracking.
+        # These headers prevent automatic replies (RFC 3834) and read receipts.
         headers={"Auto-Submitted": "auto-generated", "X-Auto-Response-Suppress": "All"},
     )
     message.attach_alternative(html, "text/html")
@@ -126,24 +127,24 @@ def _close(connection: Any) -> None:
         if connection is not None:
             connection.close()
     except OSError:
-        pass  # it hung up first
+        pass  # the server closed the connection first
     except Exception as error:  # noqa: BLE001  adapters raise kinds of their own
         contain(error, "mail connection", "close")
 
 
 def _store(mail: OutgoingMail, error: Exception | None) -> str:
-    """Store an attempt, unless another worker has claimed the mail meanwhile; return the outcome."""
+    """Store an attempt, unless another worker has claimed the mail; return the outcome."""
     attempts, now = mail.attempts + 1, timezone.now()
     if error is None:
         status, due_at = SENT, None
     else:
         delay = None if _is_final(error) else next_delay(attempts)
         status, due_at = (FAILED, None) if delay is None else (PENDING, now + delay)
-        # Only the kind, because a server's text repeats the address.
+        # Without the server's text, because it repeats the address.
         logger.warning("mail %s (%s) was not sent: %s", mail.pk, mail.template, type(error).__name__)
     changes = {"attempts": attempts, "status": status, "due_at": due_at, "claim": None}
     if status != PENDING:
-        changes |= sealed_values(mail, context="")  # the links in it
+        changes |= sealed_values(mail, context="")  # deletes the links in the mail
     held = OutgoingMail.objects.filter(pk=mail.pk, claim=mail.claim)
     held.update(**changes, last_error="" if error is None else type(error).__name__[:64])
     return {SENT: "sent", FAILED: "failed", PENDING: "retried"}[status]

@@ -1,4 +1,4 @@
-"""Mail in development: printed, and stored in `VAR_DIR/mail`, which `/dev/mail` displays."""
+"""Mail in development: printed, and stored in `VAR_DIR/mail` for the page `/dev/mail`."""
 
 import sys
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ class EmailBackend(BaseEmailBackend):
             draft = folder / f"{uuid7()}.draft"
             draft.write_bytes(content)
             draft.rename(draft.with_suffix(".eml"))
-            # For the person at the terminal, as `make run` shows what its workers say.
+            # `make run` displays the workers' output in the terminal.
             print(f"Mail to {', '.join(message.to)}: {message.subject}\n{message.body}", file=sys.stderr)  # noqa: T201
         for old in sorted(folder.glob("*.eml"))[:-KEPT]:
             old.unlink(missing_ok=True)

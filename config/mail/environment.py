@@ -17,8 +17,8 @@ _LOCAL = {"localhost", "127.0.0.1", "::1"}
 def email_backend(name: str, *, default: str) -> tuple[str, dict[str, Any]]:
     """Return Django's e-mail backend and its options; an empty string if mail is off.
 
-    `smtps://` is TLS from the first byte. `smtp://` starts TLS with STARTTLS. Only connections to this machine may omit
-    TLS, because mail contains log-in links. `backend:` names any other backend for Django, and its options.
+    `smtps://` uses TLS from the first byte. `smtp://` uses STARTTLS. Only connections to this machine omit TLS, because
+    mail contains log-in links. `backend:` selects any other Django backend and its options.
     """
     value = text(name, default)
     try:
@@ -51,7 +51,7 @@ def email_backend(name: str, *, default: str) -> tuple[str, dict[str, Any]]:
 
 
 def _unreadable(name: str) -> ImproperlyConfigured:
-    """Return the error that does not repeat the value: it may hold a password."""
+    """Return an error without the value, which may contain a password."""
     return ImproperlyConfigured(
         f"{name} must be an address such as smtps://user:password@mail.example, smtp://mail.example:587 or console:."
     )

@@ -8,8 +8,11 @@ PENDING, SENT, FAILED = "pending", "sent", "failed"
 
 
 class OutgoingMail(models.Model):
-    """A mail on its way. While `pending`, a worker can claim it from `due_at` on. Then `claim` identifies the worker's
-    lease."""
+    """An outgoing mail, pending, sent or failed.
+
+    While `status` is `pending`, a worker can claim the mail from `due_at` on. Then `claim` identifies the worker's
+    lease.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     recipient = EncryptedTextField()

@@ -1,4 +1,7 @@
-"""Code that causes a mail calls `queue_mail` in its own transaction: both happen, or neither."""
+"""The queue of outgoing mails.
+
+Call `queue_mail` in the transaction of the mail's cause, so that both are committed or neither.
+"""
 
 import json
 from datetime import datetime
@@ -22,15 +25,15 @@ def queue_mail(
     named_by: int | None = None,
     now: datetime,
 ) -> OutgoingMail | None:
-    """Write a mail to be sent; None when this recipient has been written to too often in this hour.
+    """Queue a mail; return None if the recipient has reached the limit of mails per hour.
 
-    The response is the same in both cases, so that it does not reveal known addresses. Mails that another person
-    requested lock no one out: they are in the recipient's mailbox, and their links work.
+    The API's response must be the same in both cases, so that it does not reveal known addresses. If another person
+    causes the limit, the recipient is not locked out: the links in the delivered mails work.
 
-    Without `language`, the mail is in the language of the page that caused it, and in English for the API.
+    The default of `language` is the language of the page that caused the mail, and English for the API.
 
-    `named_by` is the id of the account whose call names the address. Raises RateLimited, which that caller gets, if
-    the account has named too many addresses in this hour. `context` is JSON: links and names of ours.
+    `named_by` is the id of the account that entered the address. Raises RateLimited if that account has entered too
+    many addresses in this hour. `context` must be serializable as JSON: the platform's own links and names.
     """
     if named_by is not None:
         consume_singly("mail_account", str(named_by))
@@ -50,10 +53,10 @@ def queue_mail(
 
 
 def index_of(recipient: str) -> list[str]:
-    """Return the blind index of an address: stored with the first key, and searched for all."""
+    """Return the blind index of an address for each key: the first is stored, all are searched."""
     return blind_digests(f"mail:{comparable(recipient)}")
 
 
 def _name_of(recipient: str) -> str:
-    """Return a name for the counter that does not reveal the address."""
+    """Return a counter's name that does not reveal the address."""
     return salted_hmac("config.mail.recipient", comparable(recipient), algorithm="sha256").hexdigest()

@@ -1,9 +1,9 @@
-"""Moving an account's clock: the columns that wait for a moment, and the workers that act once it has come.
+"""The sandbox clock of an account: it moves the account's times into the past, and runs the workers for due items.
 
 The app that owns a table declares which columns move with the clock (`Declarations.sandbox`); the others do not change.
 
-Every moment that the code compares with the present moves, and so does what one row compares with it. Evidence does not
-move: histories, the inputs of hashes, and sent notices.
+Every time that the code compares with the current time moves, and so do the times of the same row with which it is
+compared. Evidence does not move: histories, the inputs of hashes, and sent notices.
 """
 
 from collections import Counter
@@ -27,15 +27,15 @@ from config.core.registration import declared
 from config.ops import pruning
 
 ADVANCE_MAX = timedelta(days=400)
-# The clock advances in steps: a key is announced 14 days before it ends, and a worker has to run in between.
+# The clock advances in steps, because a key's expiry is announced 14 days before, and a worker must run in that time.
 STEP_MAX = timedelta(days=7)
-# An account's clock can't be moved forever: databases have no time before the year 1.
+# The limit for an account's creation time, because databases have no time before the year 1.
 BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Timer:
-    """Columns of a table that move together, and the look-ups from a row to its account."""
+    """Columns of a table that move together, and the lookups from a row to its account."""
 
     model: type[Model]
     columns: tuple[str, ...]
@@ -49,7 +49,7 @@ class Timer:
 class SandboxRecords:
     """An app's declaration (`Declarations.sandbox`).
 
-    `workers` are called with `now` after each step of a clock; each processes due items, and returns its counts by
+    After each step of a clock, `workers` are called with `now`. Each worker processes due items, and returns counts by
     name.
     """
 
@@ -65,11 +65,11 @@ def timers() -> list[Timer]:
 def advance(account_id: int, *, seconds: int) -> Counter[str]:
     """Advance an account's clock by `seconds`: its times move, and the workers process due items.
 
-    Return what they did, by name. Raises ValidationFailed when the clock was moved too often already.
+    Return the workers' counts by name. Raises ValidationFailed if the account's creation would be before BEGINNING.
     """
     left = timedelta(seconds=seconds)
     _check_room(account_id, left)
-    # A key that ends in less than a step has to be announced as well.
+    # A key that expires within the first step must be announced, too.
     done = run_workers(now=timezone.now(), deletes=False)
     while left:
         step = min(left, STEP_MAX)
@@ -89,7 +89,7 @@ def _check_room(account_id: int, by: timedelta) -> None:
 
 @transaction.atomic
 def move(account_id: int, by: timedelta) -> None:
-    """Move everything of an account that waits into the past. One move of an account at a time."""
+    """Move all timers of an account into the past; a lock serializes the moves of an account."""
     get_user_model().objects.select_for_update(no_key=True).only("pk").get(pk=account_id)
     for timer in timers():
         moved: dict[str, Any] = {column: F(column) - by for column in timer.columns}
@@ -97,14 +97,14 @@ def move(account_id: int, by: timedelta) -> None:
 
 
 def run_workers(*, now: datetime, deletes: bool = True) -> Counter[str]:
-    """Process due items for all accounts; return the counts by name. `deletes`: whether expired rows are deleted.
+    """Process due items for all accounts; return counts by name. `deletes` also deletes expired rows.
 
-    Each worker tolerates a concurrent run of itself. Where two of them wait for each other the database ends one, which
-    begins again.
+    Each worker tolerates a concurrent run of itself. In a deadlock of two workers, the database aborts one, which is
+    retried.
     """
     done: Counter[str] = Counter()
     workers = [worker for records in declared("sandbox") for worker in records.workers]
-    # Deletions take 5 times as long as the rest, and only those of the last step are visible.
+    # Deletions take 5 times as long as all other work, and only deletions of the last step are visible.
     for worker in (*workers, pruning.prune if deletes else pruning.run_tasks):
         try:
             done.update(retry_deadlocks(partial(worker, now=now)))

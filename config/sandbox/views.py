@@ -20,7 +20,7 @@ class ClockRequestSerializer(serializers.RequestSerializer):
 
 
 def is_shared(_request: Any) -> bool:
-    """Return whether other people use this server: a development server has one user."""
+    """Return whether other people use this server; a development server has only one user."""
     return bool(settings.SANDBOX)
 
 
