@@ -90,16 +90,12 @@ FAMILIES = (
     ),
     EventFamily(
         "report",
-        object_of(
-            report_id=said(UUID, "The report's id."),
-            application_id=said(UUID, "The application's id."),
-            status=said(TEXT, "`received`, `no_file`, `frozen`, or `failed`."),
-        ),
+        object_of(report_id=said(UUID, "The report's id."), application_id=said(UUID, "The application's id.")),
         {
-            "ended": "A report request ended, with or without a report.",
+            "received": "The vendor returned a report, or that it has no file, or that the file is frozen.",
+            "failed": "A report request failed, or the vendor returned nothing within 24 hours.",
         },
         {"report_id": "01900000-0000-7000-8000-000000000551", "application_id": str(demo_ids.UNDER_REVIEW)},
-        statuses={"ended": "received"},
         rank=13,
     ),
     EventFamily(

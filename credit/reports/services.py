@@ -260,5 +260,6 @@ def _columns(answer: VendorReport, now: datetime) -> dict[str, Any]:
 def _record_event(report: Report, now: datetime) -> None:
     application: Application = report.application
     if (owner_id := application.provider_owner_id) is not None:
-        ids = {"report_id": str(report.pk), "application_id": str(application.pk), "status": report.status}
-        record_event("report.ended", account_id=owner_id, now=now, **ids)
+        word = "failed" if report.status == FAILED else "received"
+        ids = {"report_id": str(report.pk), "application_id": str(application.pk)}
+        record_event(f"report.{word}", account_id=owner_id, now=now, **ids)

@@ -21,6 +21,7 @@ from config.core.erasure import erase_rows
 from config.core.export import write_export
 from config.core.lifecycle import Actor
 from config.ops.request_log import LOG
+from config.webhooks.models import Event
 from credit.applications.services import follow_sharing
 from credit.models import Application, ProviderMember, Report
 from credit.reports.sandbox import SandboxVendor
@@ -139,6 +140,18 @@ class TestRequest:
         assert facts(ritas, application)["report.status"] == status
         if http == 502:
             assert_error(response, 502, "E5005")
+
+    @pytest.mark.parametrize(("name", "word"), [
+        ("Thickfile", "received"), ("Nofile", "received"), ("Frozen", "received"), ("Broken", "failed"),
+    ])  # fmt: skip
+    def test_lenders_owner_gets_an_event_with_ids_alone(self, ritas, user, name, word):
+        now = timezone.now()
+        lender = ProviderFactory(pk="700", created_at=now)
+        application = under_review(user, name, created_at=now)
+        ask(ritas, application)
+        ids = {"report_id": str(Report.objects.get().pk), "application_id": str(application.pk)}
+        events = Event.objects.filter(account=lender.owner, type__startswith="report.")
+        assert [(event.type, event.object) for event in events] == [(f"report.{word}", ids)]
 
     def test_slow_report_is_collected_later_once(self, ritas, user):
         application = under_review(user, "Slow")
