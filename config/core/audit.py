@@ -56,6 +56,7 @@ KINDS: dict[str, Kind] = {
     "decision.made": Kind(ENTITY, UPDATE),
     "decision.proposed": Kind(ENTITY, UPDATE),
     "decision.confirmed": Kind(ENTITY, UPDATE),
+    "report.requested": Kind(ENTITY, CREATE),
     "erasure": Kind(ENTITY, DELETE),
     "account.deletion_requested": Kind(ENTITY, UPDATE),
     "account.deletion_canceled": Kind(ENTITY, UPDATE),

@@ -15,9 +15,10 @@ from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 
 from config.clients.provider import ProviderError
+from config.core import audit
 from config.core.encryption import blind_digests
 from config.core.json_text import canonical_json
-from config.core.lifecycle import Actor
+from config.core.lifecycle import Actor, audit_actor
 from config.ops.failed_items import FailedItems
 from config.webhooks.events import record_event
 from credit.core.applicants import FIRST
@@ -88,6 +89,7 @@ def request_report(
                 )  # fmt: skip
         except IntegrityError as error:
             raise ReportPending from error
+        _audit(report, audit_actor(actor))
     try:
         _ask(vendor, report, now=now, is_first=True)
     except ProviderError as error:
@@ -98,6 +100,12 @@ def request_report(
     except Exception as error:  # noqa: BLE001  an adapter's fault; its text may contain personal data
         logger.error("report %s: the adapter raised %s", report.pk, type(error).__name__)  # noqa: TRY400
     return report, False
+
+
+def _audit(report: Report, actor: dict[str, Any]) -> None:
+    about = {"subject": report.application.consumer_id, "provider": str(report.application.provider_id)}
+    entity = audit.entity(report._meta.label_lower, report.pk)
+    audit.emit("report.requested", actor=actor, entity=entity, unmapped=about)
 
 
 def _store_instructions(application: Application, kind: str, now: datetime) -> None:
@@ -132,7 +140,8 @@ def request_for_score(application: Application, kinds: Sequence[str], *, now: da
             "vendor": vendor.name,
         }
         if _current(about, digests, now) is None:
-            Report.objects.create(**about, person=digests[0], requested_at=now, look_at=now, score_waits=True)
+            columns = {"person": digests[0], "requested_at": now, "look_at": now, "score_waits": True}
+            _audit(Report.objects.create(**about, **columns), {"app_name": "score_submission"})
             waits = True
     return waits
 

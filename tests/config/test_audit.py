@@ -22,6 +22,7 @@ from django.urls import reverse
 from config.core import audit
 from config.core.groups import SUPPORT
 from config.ops.logs import AuditLines, ReadableLines
+from credit.core.applicants import Applicants
 from credit.core.machine import APPROVED, UNDER_REVIEW
 from tests.api import ApiClient, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
@@ -189,6 +190,23 @@ def test_decision_of_two_reviewers_is_proposed_confirmed_and_made(db, lines, com
     made = lines.events()[-1]
     assert (made["entity"]["uid"], made["unmapped"]["status"]) == (str(application.pk), APPROVED)
     assert "Ms. Reviewer" not in "".join(lines.texts)
+
+
+def test_requested_report_is_written_once_with_ids_alone(db, lines, committing):
+    reviewer = staff_of("Reviewer", username="rita")
+    person = {"legal_name": "Rosa Thickfile", "date_of_birth": "1990-04-05", "address": None}
+    application = ApplicationFactory(status=UNDER_REVIEW, applicants=Applicants.of([person]))
+    with committing():
+        for status in (201, 200):  # the second request uses the report again
+            body = {"kind": "credit", "purpose": "credit_transaction"}
+            response = client_of(reviewer).send(f"/applications/{application.pk}/reports", body)
+            assert response.status_code == status, response.content
+    assert checked(lines).count("report.requested") == 1
+    line = next(event for event in lines.events() if event["metadata"]["event_code"] == "report.requested")
+    assert line["entity"] == {"type": "credit.report", "uid": response.json()["id"]}
+    assert line["actor"]["user"]["uid"] == str(reviewer.pk)
+    assert line["unmapped"] == {"subject": application.consumer_id, "provider": str(application.provider_id)}
+    assert "Thickfile" not in "".join(lines.texts)
 
 
 def test_request_to_delete_an_account_is_written(db, lines, committing, client):

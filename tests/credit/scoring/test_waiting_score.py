@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from config.clients.provider import ProviderError
+from config.core import audit
 from credit.models import Application, LastScore, Report, Score
 from credit.reports.sandbox import SandboxVendor
 from credit.reports.services import collect
@@ -124,6 +125,13 @@ def test_score_waits_for_the_report_and_is_computed_once(api, user, ritas):
     assert work(hours=30) == (0, 0)
     assert Score.objects.count() == LastScore.objects.count() == 1
     assert {report["requested_by"] for report in ritas.read(f"/applications/{application.pk}/reports").json()} == {None}
+
+
+def test_reports_of_a_submission_are_in_the_audit_stream(user, monkeypatch):
+    emitted = []
+    monkeypatch.setattr(audit, "emit", lambda kind, **members: emitted.append((kind, members.get("actor"))))
+    submitted(user, offer_with("credit", "income"), "Thickfile")
+    assert emitted.count(("report.requested", {"app_name": "score_submission"})) == 2
 
 
 def test_one_of_two_reports_leaves_the_score_waiting(api, user):
