@@ -11,6 +11,10 @@ from collections.abc import Iterable
 _PLAIN = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "\u0131": "i", "æ": "ae", "œ": "oe", "þ": "th"}
 )
+# How these letters are spelled in passports, airline tickets, and on keyboards without them.
+_SPELLED_OUT = str.maketrans(
+    {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "Å": "Aa", "Ø": "Oe"}
+)
 _APOSTROPHES = dict.fromkeys(map(ord, "\u00b4`\u2018\u2019\u201b\u02b9\u02bb\u02bc\u02bd\u2032"), "'")
 _DROPPED = {"Mn", "Mc", "Me", "Cf"}
 _PART = re.compile(r"[^\W_]+")
@@ -26,6 +30,12 @@ def folded(text: str) -> str:
     letters = unicodedata.normalize("NFKD", text.translate(_APOSTROPHES))
     seen = (letter for letter in letters if unicodedata.category(letter) not in _DROPPED)
     return "".join(seen).casefold().translate(_PLAIN)
+
+
+def spellings_of(name: str) -> list[str]:
+    """Return a name and, if it has umlauts or their like, its spelling without them: `Mueller` for `Müller`."""
+    spelled_out = unicodedata.normalize("NFC", name).translate(_SPELLED_OUT)
+    return list(dict.fromkeys([name, spelled_out]))
 
 
 def compounds_of(text: str) -> list[list[str]]:

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import BooleanField, F, Func, Q, QuerySet, Value
 
 from config.core.encryption import UnreadableSecret, blind_digests
-from config.core.search_words import as_column, compounds_of, words_of
+from config.core.search_words import as_column, compounds_of, spellings_of, words_of
 from config.mail.addresses import comparable
 from credit.core.applicants import Person
 
@@ -47,8 +47,8 @@ def out_of_date(rows: QuerySet[Any]) -> QuerySet[Any]:
 def applicant_filter(typed: str) -> Q | None:
     """Return the condition that an application has a typed name, e-mail address, or phone number.
 
-    Each typed word must be a whole word of a legal name, in any order. Case, accents, and hyphens do not count. Returns
-    None if the text contains none of the three.
+    Each typed word must be a whole word of a legal name, in any order. Case, accents, and hyphens do not count.
+    `Müller` and `Mueller` find each other. Returns None if the text contains none of the three.
     """
     typed = typed.strip()
     if "@" in typed:
@@ -58,11 +58,9 @@ def applicant_filter(typed: str) -> Q | None:
         if not typed.startswith("+") and (prefix := _DIALED_FIRST.match(digits)):
             digits = digits[prefix.end() :]
         return _has(f"phone:{digits}") if len(digits) >= _PHONE_DIGITS_MIN else None
-    compounds = compounds_of(typed)[:_WORDS_MAX]
-    if not compounds:
+    if not compounds_of(typed):
         return None
-    parts_max = _PARTS_MAX // len(compounds)
-    return reduce(and_, (_has_compound(parts, parts_max) for parts in compounds))
+    return reduce(or_, map(_has_words, spellings_of(typed)))
 
 
 def index_rows(rows: QuerySet[Any], follow: Callable[[Any], None]) -> int:
@@ -99,12 +97,19 @@ def _index_row(application: Any, follow: Callable[[Any], None]) -> int:
 
 
 def _terms_of(person: Person) -> Iterable[str]:
-    yield from (f"name:{word}" for word in words_of(person["legal_name"]))
+    for spelling in spellings_of(person["legal_name"]):
+        yield from (f"name:{word}" for word in words_of(spelling))
     if email := person.get("email"):
         yield f"email:{comparable(email)}"
     if phone := person.get("phone"):
         digits = phone.removeprefix("+")
         yield from (f"phone:{digits[start:]}" for start in range(_COUNTRY_CODE_DIGITS_MAX + 1))
+
+
+def _has_words(name: str) -> Q:
+    compounds = compounds_of(name)[:_WORDS_MAX]
+    parts_max = _PARTS_MAX // len(compounds)
+    return reduce(and_, (_has_compound(parts, parts_max) for parts in compounds))
 
 
 def _has_compound(parts: list[str], parts_max: int) -> Q:

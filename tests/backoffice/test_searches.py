@@ -74,7 +74,8 @@ NAMES = [
     ("Łukasz Żółć", "lukasz zolc"), ("Nguyễn Thị Ánh", "anh nguyen"), ("李伟", "李伟"), ("Иван Ёлкин", "елкин"),
     ("X Æ A-12", "x ae a12"), ("Øyvind Strauß", "strauss oyvind"), ("D'Arcy-Smith", "darcy"),
     ("\u0639\u0644\u06cc\u200c\u0631\u0636\u0627", "\u0639\u0644\u06cc\u0631\u0636\u0627"),
-    ("Müller Jürgen", "Ju\u0308rgen"),
+    ("Müller Jürgen", "Ju\u0308rgen"), ("Müller Jürgen", "mueller jurgen"), ("Mueller Juergen", "MÜLLER"),
+    ("Mu\u0308ller Jürgen", "JUERGEN Müller"), ("Håkon Sørås", "haakon"), ("Haakon Soeraas", "Håkon Sørås"),
 ]  # fmt: skip
 EMAILS = [
     ("rosa@example.test", "Rosa@Example.Test"), ("rosa@straße.de", " rosa@xn--strae-oqa.de "),
