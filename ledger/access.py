@@ -1,5 +1,6 @@
-"""Access to service B: open in development; in production a credential is required for writing, and for reading a
-user's entries.
+"""Access to service B: unrestricted in development.
+
+In production, writing and reading a user's entries require a credential.
 """
 
 from typing import Any
@@ -15,24 +16,24 @@ from config.api.views import ApiViewSet
 from config.core.credentials import PUBLIC, AuthenticationRequired, InsufficientScope
 from ledger.credentials import ANCHOR_SCOPE, ANYBODY, Caller, identify, listed
 
-# Keys of RATE_LIMITS: entries that a listed key writes in a minute, or an address in development; and a token's holder.
+# Keys of RATE_LIMITS, in entries per minute: of a listed key, or an address in development; and of a token's account.
 WRITE_LIMIT, TOKEN_LIMIT = "ledger_write", "ledger_token"
 
 
 class LedgerAuthentication(BaseAuthentication):
     def authenticate(self, request: Any) -> tuple[None, Caller] | None:
-        """Return the caller; None without a credential, and in development for every key that is not listed.
+        """Return the caller. Returns None without a credential, and in development for any key that is not listed.
 
-        Raises InvalidToken and its kin.
+        Raises InvalidToken and related errors.
         """
-        # In development every caller may write; the platform's key also opens its own report types.
+        # In development, all callers may write. The platform's key additionally permits the platform's report types.
         meta = request.META
         caller = identify(meta) if settings.PRODUCTION else listed(meta.get("HTTP_X_API_KEY", ""))
         return None if caller is None else (None, caller)
 
 
 class MayUseLedger(BasePermission):
-    """Asks for a credential in production, and for the right to anchor where something is written."""
+    """Requires a credential in production, and the scope to anchor for writes."""
 
     def has_permission(self, request: Any, view: Any) -> bool:
         if view.declared.access == PUBLIC or not settings.PRODUCTION:
@@ -45,7 +46,7 @@ class MayUseLedger(BasePermission):
 
 
 class HasListedKey(BasePermission):
-    """Restricts writes that could flood the log to the keys in `LEDGER_API_KEYS`; development requires none."""
+    """Restricts writes that could flood the log to the keys in `LEDGER_API_KEYS`. Development requires none."""
 
     def has_permission(self, request: Any, view: Any) -> bool:  # noqa: ARG002
         if request.auth is not None and request.auth.user_id is not None:
@@ -54,7 +55,7 @@ class HasListedKey(BasePermission):
 
 
 class LedgerLimit(BaseThrottle):
-    """One permit for a request. A batch takes the permits of its further entries once it is read: `take_permits`."""
+    """Counts one permit for a request. A batch later counts its other entries with `take_permits`."""
 
     def allow_request(self, request: Any, view: Any) -> bool:
         view.take_permits(request, 1)
@@ -62,7 +63,7 @@ class LedgerLimit(BaseThrottle):
 
 
 class LedgerViewSet(ApiViewSet):
-    """An endpoint with service B's callers instead of service A's."""
+    """The base of endpoints that authenticate callers of service B."""
 
     tag = "ledger"
     authentication_classes = [LedgerAuthentication]
@@ -75,10 +76,9 @@ class LedgerViewSet(ApiViewSet):
         return credential or ANYBODY
 
     def take_permits(self, request: Any, permits: int) -> None:
-        """Count a read, or entries to write: of an address, a token's account or a listed key. Raises RateLimited.
+        """Count a read, or written entries, for an address, a token's account, or a listed key. Raises RateLimited.
 
-        A caller with a listed key may read without a limit. A log that cannot write goes on answering readers,
-        uncounted.
+        Reads with a listed key have no limit. If the database is read-only, reads are not counted.
         """
         caller, writes = request.auth, self.declared.access == ANCHOR_SCOPE
         if not writes and listed(request.META.get("HTTP_X_API_KEY", "")):

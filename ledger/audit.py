@@ -1,8 +1,8 @@
-"""Recomputing the whole log from its entries: what `verify_ledger` does.
+"""Recompute the whole log from its entries, for `verify_ledger`.
 
-Everything is read in order and in pieces, and compared with what follows from the entries alone. This covers leaf
-hashes, commitments, tiles of every level, the guard file, and root, hash, chain, signature and cosignatures of every
-block. Memory does not grow with the log. Stored values are compared, never trusted to have the right type: on SQLite a
+All rows are read in order, in chunks, and compared with values computed only from the entries. This covers leaf hashes,
+commitments, tiles of every level, and the guard file. It also covers the root, hash, chain, signature, and cosignatures
+of every block. Memory use does not grow with the log. The types of stored values are also compared: on SQLite, a
 changed byte can turn a number into a text.
 """
 
@@ -18,37 +18,37 @@ from ledger.entries import commitment_of
 from ledger.errors import LogUnavailableError
 from ledger.models import Block, Cosignature, Entry, Tile, database
 
-# Entries read at once: whole tiles, and few enough that memory stays small.
+# Entries per read: whole tiles, and few enough to limit memory use.
 _ENTRIES_PER_READ = 16 * tiles.TILE_WIDTH
 _BLOCKS_PER_READ = 1_000
 _ENTRY_COLUMNS = ("index", "leaf_hash", "hash", "commitment", "nonce", "user_id", "report_type", "block_id")
 
 
 class FaultError(Exception):
-    """The first thing found wrong: `where` names table, row and column."""
+    """The first fault. `where` has the table, row, and column."""
 
     def __init__(self, where: str, what: str) -> None:
         super().__init__(f"{where}: {what}")
 
 
 def verify_log(verifier: Verifier, progress: Callable[[int], object] = lambda _entries: None) -> tuple[int, int]:
-    """Recompute the log; return how many entries and blocks it has.
+    """Recompute the log. Return the numbers of entries and blocks.
 
-    `progress` gets the number of entries since the last call. Raises FaultError.
+    `progress` gets the number of entries since its last call. Raises FaultError.
     """
     audit = _Audit(verifier)
     try:
         with _snapshot():
             audit.run(progress)
     except DatabaseError as error:
-        # A value that is no longer UTF-8, or a page that cannot be read: the database's message names it.
+        # For invalid UTF-8 or an unreadable page, the message of the database describes the fault.
         raise FaultError(f"behind ledger_entry {audit.frontier.size}", str(error)) from error
     return audit.frontier.size, audit.block.number
 
 
 @contextmanager
 def _snapshot() -> Iterator[None]:
-    """One unchanging view of the database, while others go on writing."""
+    """Read one snapshot of the database during concurrent writes."""
     connection = database()
     if connection.in_atomic_block:
         yield
@@ -57,7 +57,7 @@ def _snapshot() -> Iterator[None]:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield
     else:
-        # Django begins IMMEDIATE here, which would keep every writer out until the end.
+        # Django's BEGIN IMMEDIATE would block all writers during the audit.
         with connection.cursor() as cursor:
             cursor.execute("BEGIN DEFERRED")
             try:
@@ -67,13 +67,13 @@ def _snapshot() -> Iterator[None]:
 
 
 def _expect(actual: Any, expected: Any, where: str, what: str = "is not what follows from the entries") -> None:
-    """Raise FaultError unless the stored value is the computed one, type and all."""
+    """Raise FaultError unless the stored value equals the computed one, including its type."""
     if type(actual) is not type(expected) or actual != expected:
         raise FaultError(where, what)
 
 
 class _Audit:
-    """One pass over the log; the state is the tree so far and the block that is filling up."""
+    """One pass over the log. Its state is the tree so far, and the block whose entries are being read."""
 
     def __init__(self, verifier: Verifier) -> None:
         self.verifier = verifier
@@ -81,7 +81,7 @@ class _Audit:
         self.block = log.Head()
         self.blocks: Any = Block.objects.order_by("number").values().iterator(chunk_size=_BLOCKS_PER_READ)
         self.pending: dict[str, Any] = {}
-        # Hashes of the last, still growing tile of each level.
+        # Hashes of the last, incomplete tile of each level.
         self.filling: dict[int, list[bytes]] = {}
         try:
             self.guarded = guard.read()
@@ -90,7 +90,7 @@ class _Audit:
 
     def run(self, progress: Callable[[int], object]) -> None:
         entries: Any = Entry.objects.order_by("index").values_list(*_ENTRY_COLUMNS).iterator(_ENTRIES_PER_READ)
-        with closing(entries), closing(self.blocks):  # no cursor stays behind a fault
+        with closing(entries), closing(self.blocks):  # close the cursors after a fault
             self._next_block()
             for row in entries:
                 self._add(row)
@@ -182,10 +182,10 @@ class _Audit:
             raise FaultError("guard file", f"remembers another root for {size} entries")
 
     def _verify_cosignatures(self) -> None:
-        """Check that each is what the witness in its row signed over the block in its row."""
+        """Verify each cosignature with the witness and the block of its row."""
         rows = Cosignature.objects.order_by("block_id", "timestamp", "witness").select_related("block")
         cosignatures: Any = rows.iterator(_BLOCKS_PER_READ)
-        with closing(cosignatures):  # no cursor stays behind a fault
+        with closing(cosignatures):  # close the cursor after a fault
             for cosignature in cosignatures:
                 try:
                     note = cosignature.block.checkpoint + cosignature.line()

@@ -1,11 +1,10 @@
-"""C2SP signed-note, tlog-checkpoint and tlog-cosignature: what is signed, in the one spelling that is allowed.
+"""C2SP signed-note, tlog-checkpoint, and tlog-cosignature, in their canonical form.
 
-Parsers here accept the canonical form only. A string of the same meaning in another spelling is rejected, so that two
-parties never disagree about the signed bytes.
+Parsers in this module accept only the canonical form, so that two parties never disagree about the signed bytes.
 
-A witness adds a tlog-cosignature, of the type with Ed25519. It states that at this time the checkpoint was the largest
-tree of this log that the witness had seen. It also states that the tree extends everything that the witness saw of it
-before.
+A witness adds a tlog-cosignature of the Ed25519 type. It states that the checkpoint was the largest tree of this log
+that the witness had seen by that time. It also states that the tree extends all earlier trees that the witness had
+seen.
 """
 
 import base64
@@ -23,13 +22,13 @@ from ledger.merkle import HASH_BYTES
 
 ED25519_TYPE = b"\x01"
 KEY_ID_BYTES = 4
-# signed-note asks verifiers to take 16 signatures at least; 64 leaves room for many witnesses
-# and still bounds the work for a hostile file.
+# signed-note requires verifiers to accept at least 16 signatures. 64 permits many witnesses and still limits the work
+# for a malicious file.
 MAX_SIGNATURES = 64
 MAX_NOTE_BYTES = 64 * 1024
 COSIGNATURE_TYPE = b"\x04"
 _TIMESTAMP_BYTES = 8
-_YEAR_10000 = 253_402_300_800  # in seconds since 1970; later times are allowed, and have no date in Python
+_YEAR_10000 = 253_402_300_800  # in seconds since 1970; later times are valid, but Python can't represent them
 ED25519_BYTES = 64
 
 _DECIMAL = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
@@ -38,11 +37,11 @@ _BAD_NAME = re.compile(r"[\s+]")
 
 
 class NoteError(ValueError):
-    """A note, checkpoint or key is not in canonical form, or no trusted signature verifies."""
+    """A note, checkpoint, or key is not in canonical form, or no trusted signature is valid."""
 
 
 def decode_base64(text: str) -> bytes:
-    """Standard base64 with padding, canonical (no stray bits, no line breaks); else NoteError."""
+    """Decode canonical standard base64 with padding, without stray bits or line breaks. Raises NoteError."""
     try:
         raw = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError) as error:
@@ -57,14 +56,14 @@ def encode_base64(raw: bytes) -> str:
 
 
 def parse_decimal(text: str) -> int:
-    """A non-negative int64 in ASCII digits without leading zeros; else NoteError."""
+    """Parse a non-negative int64 in ASCII digits without leading zeros. Raises NoteError."""
     if not _DECIMAL.fullmatch(text) or (value := int(text)) >= 1 << 63:
         raise NoteError("not a canonical decimal number")
     return value
 
 
 def decode_hash(text: str) -> bytes:
-    """A SHA-256 hash in canonical base64; else NoteError."""
+    """Decode a SHA-256 hash from canonical base64. Raises NoteError."""
     raw = decode_base64(text)
     if len(raw) != HASH_BYTES:
         raise NoteError("not a SHA-256 hash")
@@ -72,7 +71,7 @@ def decode_hash(text: str) -> bytes:
 
 
 def check_name(name: str) -> str:
-    """The name itself when a signed note may carry it as a key name; else NoteError."""
+    """Return the name if it is valid as a key name in a signed note. Raises NoteError."""
     if not name or _BAD_NAME.search(name) or _CONTROL.search(name):
         raise NoteError("a key name must be non-empty, without spaces, plus signs or control characters")
     return name
@@ -80,7 +79,7 @@ def check_name(name: str) -> str:
 
 @dataclass(frozen=True)
 class Verifier:
-    """A name and an Ed25519 public key (32 bytes) that is trusted to sign notes."""
+    """A name and an Ed25519 public key (32 bytes), trusted to sign notes."""
 
     name: str
     public_key: bytes
@@ -88,17 +87,17 @@ class Verifier:
 
     @property
     def key_id(self) -> bytes:
-        """First four bytes of SHA-256(name, newline, signature type, public key)."""
+        """The first four bytes of SHA-256(name, newline, signature type, public key)."""
         return sha256(self.name.encode() + b"\n" + self.signature_type + self.public_key).digest()[:KEY_ID_BYTES]
 
     @property
     def vkey(self) -> str:
-        """The key in the one-line form `name+id+base64` that verifiers are configured with."""
+        """The key in the form `name+id+base64`, for the configuration of verifiers."""
         return f"{self.name}+{self.key_id.hex()}+{encode_base64(self.signature_type + self.public_key)}"
 
     @classmethod
     def from_vkey(cls, vkey: str) -> Self:
-        """Parse `vkey`; NoteError when it is malformed, of another type of signature, or its id is wrong."""
+        """Parse `vkey`. Raises NoteError if it is malformed, has a different signature type, or a wrong id."""
         parts = vkey.split("+", 2)
         if len(parts) != 3:
             raise NoteError("a verifier key has the form name+id+base64")
@@ -120,7 +119,7 @@ class Verifier:
 
 @dataclass(frozen=True)
 class Signer:
-    """A name and the Ed25519 private key that signs notes under it."""
+    """A name and its Ed25519 private key, which signs notes."""
 
     name: str
     private_key: Ed25519PrivateKey
@@ -130,7 +129,7 @@ class Signer:
         return Verifier(self.name, self.private_key.public_key().public_bytes_raw())
 
     def sign(self, text: str) -> str:
-        """The signed note of `text`, which ends in a newline."""
+        """Return the signed note of `text`, which must end with a newline."""
         signature = Signature(self.name, self.verifier.key_id, self.private_key.sign(text.encode()))
         return f"{text}\n{signature.line()}"
 
@@ -146,7 +145,7 @@ class Signature:
 
 
 def parse_note(note: str) -> tuple[str, list[Signature]]:
-    """Text and signatures of a signed note, unverified; NoteError unless it is canonical."""
+    """Return the text and the unverified signatures of a signed note. Raises NoteError unless it is canonical."""
     try:
         length = len(note.encode())
     except UnicodeEncodeError as error:
@@ -175,10 +174,10 @@ def _parse_signature(line: str) -> Signature:
 
 
 def open_note(note: str, verifier: Verifier) -> str:
-    """Text of a note that the verifier's key signed; NoteError when it did not.
+    """Return the text of a note with a valid signature of the verifier's key. Raises NoteError otherwise.
 
-    Lines of other keys are ignored (signed-note: witnesses may add theirs); every line of the
-    known key must verify.
+    Signatures of other keys are ignored, because witnesses may add theirs (signed-note). Every signature of the
+    verifier's key must be valid.
     """
     text, signatures = parse_note(note)
     if not signatures_of(verifier, text, signatures):
@@ -187,7 +186,7 @@ def open_note(note: str, verifier: Verifier) -> str:
 
 
 def signatures_of(verifier: Verifier, text: str, signatures: list[Signature]) -> list[Signature]:
-    """Those of the signatures that are this key's; NoteError when one of them does not verify."""
+    """Return the signatures of this key. Raises NoteError if any of them is invalid."""
     own = [line for line in signatures if (line.name, line.key_id) == (verifier.name, verifier.key_id)]
     if not all(verifier.accepts(text, line.signature) for line in own):
         raise NoteError(f"the signature of {verifier.name} does not verify")
@@ -196,7 +195,7 @@ def signatures_of(verifier: Verifier, text: str, signatures: list[Signature]) ->
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A tree head: which log, how many entries, which root (32 bytes)."""
+    """A tree head: the log's origin, the number of entries, and the root (32 bytes)."""
 
     origin: str
     size: int
@@ -207,9 +206,9 @@ class Checkpoint:
 
     @classmethod
     def from_text(cls, text: str) -> "Checkpoint":
-        """Parse a checkpoint's text; NoteError unless canonical.
+        """Parse a checkpoint's text. Raises NoteError unless it is canonical.
 
-        Extension lines are allowed by the format and are not ours to understand: they are dropped.
+        The format allows extension lines. They are ignored.
         """
         lines = text.split("\n")
         if len(lines) < 4 or lines.pop() or not all(lines):
@@ -218,7 +217,7 @@ class Checkpoint:
 
 
 def open_checkpoint(note: str, verifier: Verifier) -> Checkpoint:
-    """The checkpoint in a note that the log's key signed; NoteError otherwise, or for another log."""
+    """Return the checkpoint in a note that the log's key signed. Raises NoteError, also for a different log."""
     checkpoint = Checkpoint.from_text(open_note(note, verifier))
     if checkpoint.origin != verifier.name:
         raise NoteError(f"the checkpoint is of another log, {checkpoint.origin}")
@@ -226,12 +225,12 @@ def open_checkpoint(note: str, verifier: Verifier) -> Checkpoint:
 
 
 def cosigned_message(text: str, timestamp: int) -> str:
-    """Return what a witness signs for a checkpoint's text, seen at `timestamp`, in seconds since 1970."""
+    """Return the message that a witness signs for a checkpoint's text, at `timestamp` in seconds since 1970."""
     return f"cosignature/v1\ntime {timestamp}\n{text}"
 
 
 def timestamp_of(signature: Signature) -> int:
-    """When a witness cosigned, in seconds since 1970."""
+    """Return the time of a cosignature, in seconds since 1970."""
     return int.from_bytes(signature.signature[:_TIMESTAMP_BYTES], "big")
 
 
@@ -246,12 +245,12 @@ def utc_text(seconds: int) -> str:
 
 
 class WitnessVerifier(Verifier):
-    """A name and an Ed25519 public key that is trusted to cosign checkpoints."""
+    """A name and an Ed25519 public key, trusted to cosign checkpoints."""
 
     signature_type: ClassVar[bytes] = COSIGNATURE_TYPE
 
     def accepts(self, text: str, signature: bytes) -> bool:
-        """Whether these 72 bytes, a time and a signature, are this witness's cosignature of the checkpoint's text."""
+        """Return whether these 72 bytes, a time and a signature, are this witness's cosignature of the text."""
         timestamp = int.from_bytes(signature[:_TIMESTAMP_BYTES], "big")
         if len(signature) != _TIMESTAMP_BYTES + ED25519_BYTES or timestamp >= 1 << 63:
             return False

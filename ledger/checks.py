@@ -1,4 +1,4 @@
-"""Whether the ledger may sign here, for `manage.py doctor`, and whether it may start."""
+"""Checks of the ledger's signing, for `manage.py doctor` and at startup."""
 
 from typing import Any
 
@@ -10,26 +10,26 @@ from ledger.models import database
 
 
 def check_ledger_signing_key(**_options: Any) -> list[checks.CheckMessage]:
-    """Load the signing key, rather than fail at the first request; raises ImproperlyConfigured."""
+    """Load the signing key at startup instead of at the first request. Raises ImproperlyConfigured."""
     return [checks.Info(f"signs as {keys.signer().name}")]
 
 
 def check_ledger_witnesses(**_options: Any) -> list[checks.CheckMessage]:
-    """Read the policy file; raises ImproperlyConfigured."""
+    """Read the policy file. Raises ImproperlyConfigured."""
     policy = witnessing.policy()
     number = "nobody" if policy is None else f"{sum(witness.url is not None for witness in policy.witnesses)} witnesses"
     return [checks.Info(f"asks {number}")]
 
 
 def check_ledger(**_options: Any) -> list[checks.CheckMessage]:
-    """Look whether this machine may sign, which is an error only where it has the key to."""
+    """Check whether this machine can sign. A failure is an error only if the machine has the key."""
     using = database().alias
     head = log.read_head(using)
     try:
         mark = guard.read()
         if mark is None and not keys.is_here():
             return [checks.Info("signed by another service")]
-        if mark is None:  # a closer check would create the file, owned by the user who runs this
+        if mark is None:  # a full check would create the file, owned by this command's user
             if head.number:
                 raise GuardMissingError
             return [checks.Info("empty, and its guard file is made with the first block")]

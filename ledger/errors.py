@@ -9,30 +9,30 @@ class _TryAgainError(ApiError):
 
 
 class InvalidHashError(ApiError):
-    """The hash in the path is not one (specification section 8: exactly 64 hex characters)."""
+    """The hash in the path is not valid (specification section 8: exactly 64 hex characters)."""
 
     error, code, message = "invalid_hash", "E7001", "A hash must have exactly 64 hexadecimal characters."
 
 
 class LogUnavailableError(_TryAgainError):
-    """The log does not sign now: nothing of this request was acknowledged, nothing new was signed."""
+    """The log can't sign now. No part of this request was acknowledged or signed."""
 
     error, code = "log_unavailable", "E7002"
     message = "The log can't sign now. The ledger anchored nothing. Retry later."
 
 
 class GuardOutOfReachError(LogUnavailableError):
-    """The guard file cannot be read or written now."""
+    """The guard file can't be read or written now."""
 
 
 class GuardDamagedError(LogUnavailableError):
-    """The guard file cannot be understood; an operator has to look before anything is signed."""
+    """The guard file is damaged. An operator must inspect it before the log signs again."""
 
     message = "The log's guard file is damaged: put it back, or see `manage.py adopt_ledger_head`."
 
 
 class GuardMissingError(LogUnavailableError):
-    """A log that has blocks has no guard file, or an empty one: it is unknown whether blocks are missing."""
+    """The log has blocks, but the guard file is missing or empty. So it is unknown whether blocks are missing."""
 
     message = (
         "The log has no guard file with its last signed size. It refuses to sign until its operator restores the "
@@ -41,7 +41,7 @@ class GuardMissingError(LogUnavailableError):
 
 
 class LogBehindError(LogUnavailableError):
-    """The database lacks entries that were signed on this machine: a backup was put back."""
+    """The database lacks entries that this machine has signed, because a backup was restored."""
 
     message = (
         "The log's database is older than its last signature. It refuses to sign, so that there is never a "
@@ -57,17 +57,17 @@ class ForeignHeadError(LogUnavailableError):
 
 
 class LogDamagedError(LogUnavailableError):
-    """The stored tree contradicts itself; `verify_ledger` finds the place."""
+    """The stored tree is inconsistent. `verify_ledger` finds the fault."""
 
     message = "The stored log is damaged. The ledger returns no proofs until its operator has repaired it."
 
 
 class LogMovedError(LogUnavailableError):
-    """The head changed under the lock: something that is not this code writes to the log."""
+    """The head changed despite the lock, so another program writes to the log."""
 
 
 class NotWitnessedYetError(_TryAgainError):
-    """No checkpoint over this entry has its witnesses' quorum yet: it is anchored, and may be asked for again."""
+    """No checkpoint over this entry has the quorum of witnesses yet. The entry is anchored. Retry later."""
 
     error, code = "not_witnessed_yet", "E7003"
     message = "The entry is anchored, but the witnesses have not cosigned it yet. Retry later, or omit `witnessed`."

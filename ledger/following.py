@@ -1,7 +1,7 @@
-"""Following any log with C2SP tiles (tlog-tiles): each head must continue the one before.
+"""Follow any log with C2SP tiles (tlog-tiles), and verify that each head extends the previous one.
 
-Only tiles are read that a consistency proof needs, a handful for a log of any size. They are not trusted: they must
-lead from the stored head to the new one, both signed by the log.
+Only the few tiles that a consistency proof requires are read. They are not trusted: they must lead from the stored head
+to the new one, and the log must have signed both.
 """
 
 import os
@@ -14,15 +14,15 @@ from config.core.outgoing import NoAnswer, exchange
 from ledger import merkle, tiles
 from ledger.checkpoint import MAX_NOTE_BYTES, Checkpoint, NoteError, Verifier, open_checkpoint
 
-FETCH_SECONDS = 10.0  # for a checkpoint or a tile, first byte to last
+FETCH_SECONDS = 10.0  # for a checkpoint or a tile, from first to last byte
 
 
 class FollowError(Exception):
-    """The log could not be followed now: what it serves is out of reach, or not what its format says."""
+    """The log can't be followed now: its server is not available, or its data is invalid."""
 
 
 class ForkError(Exception):
-    """The log signed two heads of which neither continues the other; `evidence` is the text that shows it."""
+    """The log signed two inconsistent heads. `evidence` is a text with both."""
 
     def __init__(self, kept: str, served: str, reason: str) -> None:
         super().__init__(f"The log does not continue the stored head: {reason}.")
@@ -34,17 +34,18 @@ class ForkError(Exception):
 
 @dataclass
 class Follower:
-    """One log at `url` (its prefix), and the file in which its newest verified checkpoint is kept."""
+    """A log at `url` (its prefix), and the file with its newest verified checkpoint."""
 
     url: str
     verifier: Verifier
     state: Path
-    is_stopped: Callable[[], bool] | None = None  # asked while an answer is waited for
+    is_stopped: Callable[[], bool] | None = None  # called while waiting for a response
 
     def follow(self) -> Checkpoint:
-        """Verify the newest checkpoint against the kept one, keep the larger of both and return it.
+        """Verify the newest checkpoint against the stored one, store the larger one, and return it.
 
-        The first one is believed when its tiles have its root. Raises FollowError, or ForkError with nothing kept.
+        The first checkpoint is trusted if the tiles have its root. Raises FollowError. Raises ForkError without
+        storing.
         """
         note = self._fetch("checkpoint", MAX_NOTE_BYTES, "the checkpoint")
         try:
@@ -59,13 +60,13 @@ class Follower:
         else:
             kept_text, head = kept
             self._compare(head, served, kept_text, text)
-            if served.size <= head.size:  # an older one of the same tree: a cache may serve it for a while
+            if served.size <= head.size:  # an older head of the same tree, for example from a cache
                 return head
         self._write_state(text)
         return served
 
     def _compare(self, kept: Checkpoint, served: Checkpoint, kept_text: str, served_text: str) -> None:
-        """Raise ForkError unless one of the two heads continues the other."""
+        """Raise ForkError unless one of the heads extends the other."""
         old, new = sorted((kept, served), key=lambda head: head.size)
         if old.size == new.size:
             if old.root != new.root:
@@ -73,7 +74,7 @@ class Follower:
             return
         proof = self._roots(merkle.consistency_ranges(old.size, new.size), new.size)
         if self._roots([(0, new.size)], new.size) != [new.root]:
-            # Tiles that belong to neither head say nothing about the heads.
+            # Tiles of neither head prove nothing about the heads.
             reason = f"the log's tiles do not have the root of the checkpoint over {new.size} entries"
             if new is kept:
                 raise ForkError(kept_text, served_text, reason)
@@ -93,7 +94,7 @@ class Follower:
         width = tiles.width_of(level, index, size)
         names = [tiles.TileName(level, index, width)]
         if width < tiles.TILE_WIDTH:
-            names.append(tiles.TileName(level, index))  # a log may drop partial tiles once the full one is there
+            names.append(tiles.TileName(level, index))  # a log may delete partial tiles once the full one exists
         for name in names:
             content = self._fetch(f"tile/{name.path()}", tiles.FULL_TILE_BYTES, f"tile {name.path()}")
             if content is not None:
@@ -103,7 +104,7 @@ class Follower:
         raise FollowError(f"The log does not serve tile {names[0].path()}.")
 
     def _fetch(self, path: str, max_bytes: int, what: str) -> bytes | None:
-        """The log's resource there, None when it is missing; FollowError when the request fails."""
+        """Return the log's resource at this path, or None if it is missing. Raises FollowError for a failed request."""
         try:
             answer = exchange(
                 "GET",
@@ -121,7 +122,7 @@ class Follower:
         return answer.body
 
     def _read_state(self) -> tuple[str, Checkpoint] | None:
-        """The kept checkpoint, verified again; FollowError when the file holds another log's, or no checkpoint."""
+        """Return the stored checkpoint, verified again. Raises FollowError for a different log or an invalid file."""
         try:
             text = self.state.read_text()
             return text, open_checkpoint(text, self.verifier)
@@ -138,6 +139,6 @@ class Follower:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
-            draft.replace(self.state)  # whole or not at all
+            draft.replace(self.state)  # atomic
         except OSError as error:
             raise FollowError(f"{self.state} cannot be written ({error.strerror}).") from error

@@ -1,9 +1,9 @@
-"""Group commit: the requests that wait at the same time are sealed together, in one block.
+"""Group commit: concurrent requests are sealed together in one block.
 
-The first request to come leads: it locks the log, takes everything that is queued by then, seals it in one transaction
-and wakes the others with their receipts. Requests that came meanwhile are the next block, led by the first of them, so
-no request leads for longer than one block or waits for more than two. It has no thread of its own and no delay: a
-single request is sealed at once; under load, blocks grow by themselves.
+The first request becomes the leader. It locks the log, takes all queued requests, seals them in one transaction, and
+notifies the others with their receipts. Requests that arrive meanwhile form the next block, led by the first of them.
+So no request leads more than one block, or waits for more than two. There is no extra thread and no delay: a single
+request is sealed immediately. Under load, blocks become larger.
 """
 
 import threading
@@ -16,28 +16,28 @@ from ledger.sealing import Take, seal
 
 Seal = Callable[[Take], list[Receipt]]
 
-# A block is computed and sent under the log's lock; this bounds how long that takes.
+# Limits the time for which a block locks the log.
 MAX_BLOCK_ENTRIES = 5_000
-# Within the 30 s that a request has. An abandoned request may still be sealed. It was not acknowledged, and its retry
-# returns the receipt.
+# Within the 30 s of a request. An abandoned request may still be sealed. It was not acknowledged, and its retry returns
+# the receipt.
 WAIT_SECONDS = 25.0
 
 
 class _Waiting:
-    """One request in the queue: what it brings, and what became of it."""
+    """A request in the queue, with its submissions and its result."""
 
     def __init__(self, submissions: Sequence[Submission]) -> None:
         self.submissions = submissions
         self.receipts: list[Receipt] = []
-        # The result unless the block is sealed: it remains if an unforeseen error ends the leader.
+        # The default result: it remains if an unexpected error stops the leader.
         self.error: Exception | None = LogUnavailableError()
         self.leads = False
-        # Held until there is news; a bare lock wakes a waiter for a fraction of what an Event costs.
+        # Locked until a notification. A plain lock wakes a waiter much faster than an Event.
         self._news = threading.Lock()
         self._news.acquire()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for news: the receipts, an error, or the order to lead. False when none came in time."""
+        """Wait for the receipts, an error, or the lead. Returns False after the timeout."""
         return self._news.acquire(timeout=seconds)
 
     def notify(self) -> None:
@@ -56,9 +56,9 @@ class GroupCommit:
         return self._led
 
     def anchor(self, submissions: Sequence[Submission]) -> list[Receipt]:
-        """Seal the submissions with all other waiting ones; receipts in order, once the block is committed.
+        """Seal the submissions in one block with all other queued ones. Return receipts in order after the commit.
 
-        All of them are in one block. All requests of the block get an exception of `sealing.seal`.
+        All requests of the block get an exception of `sealing.seal`.
         """
         request = _Waiting(submissions)
         with self._lock:
@@ -75,7 +75,7 @@ class GroupCommit:
         return request.receipts
 
     def _give_up(self, request: _Waiting) -> bool:
-        """Leave the queue after waiting in vain; True when news came at the last moment after all."""
+        """Leave the queue after the timeout. Returns True if a notification has just arrived."""
         with self._lock:
             if request in self._queue and not request.leads:
                 self._queue.remove(request)
@@ -83,7 +83,7 @@ class GroupCommit:
         return request.wait(0)
 
     def _lead(self, leader: _Waiting) -> None:
-        """Seal one block of the waiting submissions, pass the result to each, and hand over the lead."""
+        """Seal one block of queued submissions, notify its requests, and pass the lead to the next request."""
         block: list[_Waiting] = []
 
         def take() -> list[Submission]:
@@ -97,8 +97,8 @@ class GroupCommit:
                 request.receipts = [next(receipts) for _ in request.submissions]
                 request.error = None
         except Exception as error:  # noqa: BLE001
-            # An error of the block is an error of each of its requests, and each must get it. Without the database no
-            # block can be made: waiting requests fail now, instead of trying one after the other.
+            # An error of the block applies to all of its requests. If the database failed first, the queued requests
+            # also fail now, instead of one after the other.
             if not block:
                 take()
             for request in block:

@@ -1,10 +1,10 @@
-"""The guard file: the last signed tree head, kept outside the database.
+"""The guard file: the last signed tree head, stored outside of the database.
 
-A database that was restored from a backup is a tree that forgot entries; signing from there on would give one log two
-histories. The guard remembers how far this machine has signed, and sealing refuses to go on from anything behind it. It
-is created before the first block (size 0), so a log without one has lost it. From then on it is written after the
-commit and before the response, and never backwards. One machine writes a log, so a file is enough; any number of
-machines may read it.
+A database that was restored from a backup lacks entries. Signing on top of it would give the log two histories. The
+guard file has the last head that this machine has signed, and sealing refuses to continue from an earlier one. The file
+is created before the first block (size 0), so a log with blocks and no guard file has lost it. From then on, it is
+written after the commit and before the response, and never with an earlier head. Only one machine writes a log, so a
+file is enough. Any number of machines can read the log.
 """
 
 import fcntl
@@ -20,23 +20,24 @@ from django.conf import settings
 from ledger.errors import GuardDamagedError, GuardOutOfReachError
 from ledger.merkle import HASH_BYTES
 
-# One write of one small sector: after a crash it is there or it is not. It is flushed to the disk when it is made, and
-# not at every block: a guard that is some blocks late after a power cut still refuses every older backup.
+# The record is one write within a disk sector, so a crash leaves it complete or unchanged. Only its creation is synced
+# to disk, not every block: after a power failure, the guard may be some blocks late, but it still rejects any older
+# backup.
 _RECORD_BYTES = 128
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A tree head that was signed: its size in entries and its root."""
+    """A signed tree head: its size in entries and its root."""
 
     size: int
     root: bytes
 
 
 def read() -> Mark | None:
-    """The last head signed on this machine; None when the file is missing or empty.
+    """Return the last head that this machine has signed, or None if the file is missing or empty.
 
-    Raises GuardOutOfReachError or GuardDamagedError.
+    Raises GuardOutOfReachError and GuardDamagedError.
     """
     try:
         descriptor = os.open(settings.LEDGER_GUARD_FILE, os.O_RDONLY | os.O_CLOEXEC)
@@ -52,9 +53,9 @@ def read() -> Mark | None:
 
 
 def probe() -> Mark | None:
-    """Read like `read`, and see that the file can be written: its bytes are put back where they are.
+    """Read like `read`, and check that the file is writable by rewriting its bytes.
 
-    Makes an empty file where there is none. Raises GuardOutOfReachError or GuardDamagedError.
+    Creates an empty file if there is none. Raises GuardOutOfReachError and GuardDamagedError.
     """
     with _locked() as descriptor:
         record = os.pread(descriptor, _RECORD_BYTES, 0)
@@ -64,9 +65,9 @@ def probe() -> Mark | None:
 
 
 def advance(mark: Mark) -> None:
-    """Remember that this head was signed, unless a larger one is remembered already.
+    """Store that this head was signed, unless the stored head is larger.
 
-    Raises GuardOutOfReachError or GuardDamagedError.
+    Raises GuardOutOfReachError and GuardDamagedError.
     """
     with _locked() as descriptor:
         known = _parse(os.pread(descriptor, _RECORD_BYTES, 0))
@@ -91,7 +92,7 @@ def _write(descriptor: int, mark: Mark) -> None:
 
 @contextmanager
 def _locked() -> Iterator[int]:
-    """The file's descriptor, with the other processes of this machine kept out; OSError as GuardOutOfReachError."""
+    """Open the file, locked against other processes of this machine. Raises OSError as GuardOutOfReachError."""
     try:
         Path(settings.LEDGER_GUARD_FILE).parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(settings.LEDGER_GUARD_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

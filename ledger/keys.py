@@ -1,4 +1,4 @@
-"""The signing key of the log: made once in development, taken from the environment in production."""
+"""The log's signing key: created once in development, read from the environment in production."""
 
 from functools import lru_cache
 from pathlib import Path
@@ -14,13 +14,13 @@ KEY_FILE_NAME = "ledger-signing-key"
 
 
 def signer() -> Signer:
-    """The log's name and key; ImproperlyConfigured, with what to set, when there is none to use."""
+    """Return the log's name and key. Raises ImproperlyConfigured, with the setting to change, without a usable key."""
     place = Path(settings.VAR_DIR), settings.PRODUCTION
     return _load(settings.LEDGER_SIGNING_KEY, settings.LEDGER_ORIGIN, *place)
 
 
 def is_here() -> bool:
-    """Return whether this machine has a key to sign with; unlike `signer` this makes none."""
+    """Return whether this machine has a signing key. Unlike `signer`, this creates none."""
     return bool(settings.LEDGER_SIGNING_KEY) or (
         not settings.PRODUCTION and (Path(settings.VAR_DIR) / KEY_FILE_NAME).exists()
     )

@@ -1,7 +1,7 @@
-"""Reading the log: its head, its records, and proofs computed from tiles.
+"""Read the log: its head, its records, and proofs computed from tiles.
 
-A proof costs one query for at most one tile per tile level, five for any tree that fits on this planet. The right edge
-of the tree, which would need as many again, is stored with the block as its frontier.
+A proof needs one query for at most one tile per tile level, so at most five for any realistic tree. The right edge of
+the tree would require as many again, so each block stores it as its frontier.
 """
 
 import logging
@@ -29,7 +29,7 @@ NO_BLOCK = bytes(merkle.HASH_BYTES)
 
 @dataclass(frozen=True)
 class Head:
-    """A block as the next one needs to see it; number 0 is the empty log."""
+    """A block, with the data that the next block requires. Number 0 is the empty log."""
 
     number: int = 0
     tree_size: int = 0
@@ -44,23 +44,23 @@ HEAD_COLUMNS = ("number", "tree_size", "root", "block_hash", "timestamp", "front
 
 
 def block_hash(*, number: int, previous: bytes, root: bytes, timestamp: str, tree_size: int) -> bytes:
-    """SHA-256 over the canonical JSON of what a block says; the chain of blocks is made of these."""
+    """Return SHA-256 over the canonical JSON of a block. Each block has the hash of the previous one."""
     document = {"number": number, "previous": previous.hex(), "root": root.hex()}
     return sha256(canonical_json({**document, "timestamp": timestamp, "tree_size": tree_size})).digest()
 
 
 def read_head(using: str | None = None) -> Head:
-    """The last block; `using` names the database when it must be the one that is written."""
+    """Return the last block. `using` selects the database, for example the one that is written."""
     row = Block.objects.using(using).order_by("-number").values_list(*HEAD_COLUMNS).first()
     return Head(*(row or ()))
 
 
 def cosigned_checkpoint(head: Head) -> str:
-    """The head's checkpoint with the newest cosignature of each witness. One that is damaged is left out."""
+    """Return the head's checkpoint with the newest valid cosignature of each witness."""
     lines: dict[str, str] = {}
     columns = ("witness", "timestamp", "signature")
     newest = Cosignature.objects.filter(block_id=head.number).order_by("-timestamp").values_list(*columns)
-    # Twice as many as fit into a note: of some there are an older and a newer one.
+    # Twice the maximum of a note, because a witness may have an older and a newer cosignature.
     for witness, timestamp, signature in newest[: 2 * MAX_SIGNATURES]:
         if witness in lines or len(lines) == MAX_SIGNATURES - 1:
             continue
@@ -71,7 +71,7 @@ def cosigned_checkpoint(head: Head) -> str:
 
 @lru_cache(maxsize=1_000)
 def _verified_line(checkpoint: str, witness: str, timestamp: int, signature: bytes) -> str:
-    """The line of a note for a stored cosignature, empty if it is damaged: one must not make every proof untrusted."""
+    """Return a cosignature's line in a note. Returns "" for a damaged one, which would invalidate every proof."""
     try:
         verifier = WitnessVerifier.from_vkey(witness)
         line = verifier.signature(timestamp, signature).line()
@@ -84,7 +84,7 @@ def _verified_line(checkpoint: str, witness: str, timestamp: int, signature: byt
 
 @dataclass(frozen=True)
 class Record:
-    """An entry with its block's time, as the API shows it."""
+    """An entry with its block's time, in the form of the API."""
 
     index: int
     leaf_hash: bytes
@@ -111,7 +111,7 @@ def _make_record(row: Any) -> Record:
 
 
 def find_record(report_hash: bytes, index: int | None = None) -> Record | None:
-    """The earliest entry of this hash, or the one at `index` if it is of this hash; None when absent."""
+    """Return the earliest entry of this hash, or the one at `index` if it has this hash. Returns None if absent."""
     entries = Entry.objects.filter(hash=report_hash)
     if index is not None:
         entries = entries.filter(index=index)
@@ -120,7 +120,7 @@ def find_record(report_hash: bytes, index: int | None = None) -> Record | None:
 
 
 def user_records(user_id: str, *, limit: int, offset: int) -> tuple[list[Record], int]:
-    """A page of a user's entries, the oldest first, and the number of all of them."""
+    """Return a page of a user's entries, oldest first, and their total number."""
     entries = Entry.objects.filter(user_id=user_id)
     rows = entries.order_by("index").values_list(*_RECORD_COLUMNS)[offset : offset + limit]
     return [_make_record(row) for row in rows], entries.count()
@@ -130,7 +130,7 @@ _SELECT_TILES = 'SELECT level, "index", hashes FROM ledger_tile WHERE (level, "i
 
 
 def read_tile(name: tiles.TileName) -> bytes | None:
-    """The bytes of a tile (hashes) or an entry bundle as named, None when the log is not that wide."""
+    """Return the bytes of a tile (hashes) or an entry bundle. Returns None if the log is too small."""
     if name.level is None:
         first = name.index * tiles.TILE_WIDTH
         entries = Entry.objects.filter(index__gte=first, index__lt=first + name.width).order_by("index")
@@ -139,25 +139,25 @@ def read_tile(name: tiles.TileName) -> bytes | None:
             return None
         return tiles.pack_bundle(report_hash + commitment for report_hash, commitment in rows)
     packed = read_tiles([(name.level, name.index)]).get((name.level, name.index), b"")
-    # A partial tile is the beginning of what has grown since.
+    # A partial tile is a prefix of the current tile.
     wanted = name.width * merkle.HASH_BYTES
     return packed[:wanted] if len(packed) >= wanted else None
 
 
 def read_tiles(keys: Collection[tiles.TileKey]) -> dict[tiles.TileKey, bytes]:
-    """The stored bytes of these tiles, in one query; tiles that do not exist are left out."""
+    """Return the stored bytes of these tiles, with one query. Omits tiles that don't exist."""
     if not keys:
         return {}
     connection = connections[router.db_for_read(Tile)]
     marks = ", ".join(["(%s, %s)"] * len(keys))
     with connection.cursor() as cursor:
-        # Every proof runs this, and the ORM would take longer to write it than the database to answer.
+        # Every proof runs this query, and the ORM would be slower than the database.
         cursor.execute(_SELECT_TILES.format(marks=marks), [number for key in keys for number in key])
         return {(level, index): hashes for level, index, hashes in cursor.fetchall()}
 
 
 def range_roots(ranges: list[merkle.Range], head: Head) -> list[bytes]:
-    """Roots of these ranges of the head's entries; LogDamagedError when a tile lacks a hash that should be there."""
+    """Return the roots of these ranges of the head's entries. Raises LogDamagedError if a tile lacks a hash."""
     plan = tiles.Plan(ranges, known=frontier_of(head).nodes())
     try:
         return plan.roots(read_tiles(plan.tiles))
@@ -166,7 +166,7 @@ def range_roots(ranges: list[merkle.Range], head: Head) -> list[bytes]:
 
 
 def frontier_of(head: Head) -> merkle.Frontier:
-    """The right edge of the head's tree; LogDamagedError when what is stored does not fit its size."""
+    """Return the right edge of the head's tree. Raises LogDamagedError if it doesn't match the tree's size."""
     try:
         return merkle.Frontier(head.tree_size, head.frontier)
     except ValueError as error:
@@ -174,23 +174,23 @@ def frontier_of(head: Head) -> merkle.Frontier:
 
 
 def audit_path(index: int, head: Head) -> list[bytes]:
-    """Inclusion proof of an entry in the head's tree, from the leaf's sibling upwards."""
+    """Return the inclusion proof of an entry in the head's tree, from the leaf's sibling to the root."""
     return range_roots(merkle.inclusion_ranges(index, head.tree_size), head)
 
 
 def consistency_proof(old_size: int, new_size: int, head: Head) -> list[bytes]:
-    """Proof that the tree of `new_size` extends that of `old_size`; both within the head's tree."""
+    """Return the proof that the tree of `new_size` extends that of `old_size`. Both are within the head's tree."""
     return range_roots(merkle.consistency_ranges(old_size, new_size), head)
 
 
 def root_at(size: int, head: Head) -> bytes:
-    """Root of the tree as it was with `size` entries, at most the head's."""
+    """Return the root of the tree when it had `size` entries, at most the head's size."""
     return range_roots([(0, size)], head)[0]
 
 
 @dataclass(frozen=True)
 class Proof:
-    """An entry, a head over it, the path from one to the other, and the head's checkpoint with its cosignatures."""
+    """An entry, a head over it, the audit path between them, and the head's cosigned checkpoint."""
 
     record: Record
     head: Head
@@ -206,27 +206,27 @@ class Proof:
 
 
 def prove(report_hash: bytes, index: int | None = None) -> Proof | None:
-    """Inclusion proof of the earliest entry of this hash, or of the one at `index`; None when absent."""
+    """Return the inclusion proof of the earliest entry of this hash, or of the one at `index`. None if absent."""
     record = find_record(report_hash, index)
     return None if record is None else prove_record(record, read_head())
 
 
 def prove_record(record: Record, head: Head) -> Proof:
-    """Inclusion proof of an entry under any head that covers it."""
+    """Return the inclusion proof of an entry under a head that covers it."""
     return Proof(record, head, audit_path(record.index, head), cosigned_checkpoint(head))
 
 
 def list_blocks(*, limit: int, offset: int) -> tuple[list[Block], int]:
-    """A page of blocks, the newest first, and the number of all of them."""
+    """Return a page of blocks, newest first, and their total number."""
     total = read_head().number
-    # Numbers have no gaps, so a page deep in the list is found as fast as the first one.
+    # Block numbers have no gaps, so the offset becomes a condition and deep pages are fast.
     return list(Block.objects.filter(number__lte=total - offset).order_by("-number")[:limit]), total
 
 
 def verify_proof(text: str, report_hash: bytes) -> list[proofs.Step]:
-    """Check a proof file: the offline steps, and one that only the log can take.
+    """Verify a proof file: the offline steps, and the consistency with this log.
 
-    Stops at the first step that fails; the report is proven when the last step is ok.
+    Stops at the first step that fails. The report is proven if the last step is ok.
     """
     verifier = signer().verifier
     steps = proofs.check_proof(text, report_hash, verifier)
@@ -236,7 +236,7 @@ def verify_proof(text: str, report_hash: bytes) -> list[proofs.Step]:
 
 
 def _consistency_step(checkpoint: Checkpoint) -> proofs.Step:
-    """Whether the log still contains the tree that the checkpoint signed."""
+    """Return whether the log still contains the tree of the checkpoint."""
     head = read_head()
     if checkpoint.size > head.tree_size:
         detail = f"This log has only {head.tree_size} entries: it forgot some, or its database is old."

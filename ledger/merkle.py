@@ -1,11 +1,11 @@
 """The Merkle tree of RFC 6962 section 2.1 (the same as RFC 9162 section 2.1), over SHA-256.
 
-Pure arithmetic and hashing: nothing here knows of a database, of Django or of HTTP. A proof is first planned as
-half-open ranges of entries (`inclusion_ranges`, `consistency_ranges`). Each range is then cut into complete subtrees
-(`complete_nodes`), whose hashes a caller fetches from its storage. `fold` combines them.
+Pure arithmetic and hashing, without a database, Django, or HTTP. A proof is first planned as half-open ranges of
+entries (`inclusion_ranges`, `consistency_ranges`). Each range is then split into complete subtrees (`complete_nodes`),
+whose hashes the caller reads from its storage. `fold` combines them.
 
-Names: an *index* counts entries from 0; a *level* counts from the leaves (0) upwards; a *node* is
-`(level, index within the level)` and covers entries `index << level` to `(index + 1) << level`.
+Names: an *index* counts entries from 0; a *level* counts from the leaves (0) upwards; a *node* is `(level, index within
+the level)` and covers entries `index << level` to `(index + 1) << level`.
 """
 
 from collections.abc import Sequence
@@ -19,21 +19,21 @@ Range = tuple[int, int]
 
 
 class InvalidProofError(ValueError):
-    """A proof does not lead where it claims to lead; the message says at which point it fails."""
+    """A proof is invalid. The message describes the failed check."""
 
 
 def leaf_hash(entry: bytes) -> bytes:
-    """Hash of one entry. The prefix 0x00 keeps leaves apart from inner nodes (second preimages)."""
+    """Return the hash of an entry. The prefix 0x00 separates leaves from inner nodes (second preimages)."""
     return sha256(b"\x00" + entry).digest()
 
 
 def node_hash(left: bytes, right: bytes) -> bytes:
-    """Hash of an inner node from its two children, 32 bytes each."""
+    """Return the hash of an inner node from its two children, 32 bytes each."""
     return sha256(b"\x01" + left + right).digest()
 
 
 def fold(hashes: Sequence[bytes]) -> bytes:
-    """Root of neighbouring complete subtrees given from left (largest) to right (smallest)."""
+    """Return the root of adjacent complete subtrees, from left (largest) to right (smallest)."""
     if not hashes:
         return EMPTY_ROOT
     digest = hashes[-1]
@@ -43,9 +43,9 @@ def fold(hashes: Sequence[bytes]) -> bytes:
 
 
 def complete_nodes(start: int, end: int) -> list[Node]:
-    """Cut entries `start`..`end` of one subtree into complete subtrees, largest first.
+    """Split entries `start`..`end` of one subtree into complete subtrees, largest first.
 
-    `start` must be aligned to the subtree, which holds for every range that this module plans.
+    `start` must be aligned to the subtree. All ranges that this module plans are aligned.
     """
     nodes = []
     while start < end:
@@ -56,14 +56,14 @@ def complete_nodes(start: int, end: int) -> list[Node]:
 
 
 def _split(width: int) -> int:
-    """Largest power of two smaller than `width` (RFC 6962 calls it k); `width` is at least 2."""
+    """Return the largest power of two below `width` (k in RFC 6962). `width` is at least 2."""
     return 1 << ((width - 1).bit_length() - 1)
 
 
 def inclusion_ranges(index: int, size: int) -> list[Range]:
-    """Ranges whose roots are the audit path of entry `index` in a tree of `size`, leaf upwards.
+    """Return the ranges whose roots are the audit path of entry `index` in a tree of `size`, from the leaf upward.
 
-    Raises ValueError when the tree has no such entry.
+    Raises ValueError if the tree has no such entry.
     """
     if not 0 <= index < size:
         raise ValueError(f"a tree of {size} entries has no entry {index}")
@@ -81,10 +81,9 @@ def inclusion_ranges(index: int, size: int) -> list[Range]:
 
 
 def consistency_ranges(old_size: int, new_size: int) -> list[Range]:
-    """Ranges whose roots prove that the tree of `old_size` is a prefix of that of `new_size`.
+    """Return the ranges whose roots prove that the tree of `old_size` is a prefix of that of `new_size`.
 
-    Empty for equal sizes and for `old_size` 0, which every tree extends. Raises ValueError when
-    the sizes are the wrong way round.
+    Empty for equal sizes, and for `old_size` 0, which every tree extends. Raises ValueError if `old_size` is larger.
     """
     if not 0 <= old_size <= new_size:
         raise ValueError(f"a tree of {old_size} entries is no prefix of one of {new_size}")
@@ -100,7 +99,7 @@ def consistency_ranges(old_size: int, new_size: int) -> list[Range]:
             ranges.append((start, middle))
             start = middle
     if start > 0:
-        # Only when the old tree is itself one complete subtree does the verifier know this hash.
+        # If the old tree is one complete subtree (`start` is 0), the verifier has its hash.
         ranges.append((start, end))
     ranges.reverse()
     return ranges
@@ -130,8 +129,7 @@ def verify_inclusion(digest: bytes, index: int, size: int, path: Sequence[bytes]
 def verify_consistency(old_size: int, new_size: int, proof: Sequence[bytes], old_root: bytes, new_root: bytes) -> None:
     """Raise InvalidProofError unless `proof` shows that the new tree only appended to the old one.
 
-    RFC 9162 section 2.1.4.2; two trees of one size must be the same tree, and every tree extends
-    the empty one.
+    RFC 9162 section 2.1.4.2. Two trees of the same size must be identical. Every tree extends the empty one.
     """
     if not 0 <= old_size <= new_size:
         raise InvalidProofError("the older tree is the larger one")
@@ -140,7 +138,7 @@ def verify_consistency(old_size: int, new_size: int, proof: Sequence[bytes], old
         if proof or old_root != expected:
             raise InvalidProofError("the proof or the older root is not the one for these sizes")
         return
-    # A complete old tree is itself the first hash, and the verifier has it already.
+    # If the old tree is a complete subtree, its root is the first hash, and the proof omits it.
     hashes = [old_root, *proof] if old_size & (old_size - 1) == 0 else list(proof)
     old, new = _roots_of_consistency(old_size - 1, new_size - 1, hashes)
     if old != old_root:
@@ -150,7 +148,7 @@ def verify_consistency(old_size: int, new_size: int, proof: Sequence[bytes], old
 
 
 def _roots_of_consistency(position: int, last: int, hashes: Sequence[bytes]) -> tuple[bytes, bytes]:
-    """Old and new root that the hashes lead to; `position` and `last` are the trees' last indexes."""
+    """Return the old and new root from the hashes. `position` and `last` are the last indexes of the trees."""
     if not hashes:
         raise InvalidProofError("the consistency proof is too short")
     while position & 1:
@@ -174,19 +172,19 @@ def _roots_of_consistency(position: int, last: int, hashes: Sequence[bytes]) -> 
 class Frontier:
     """The right edge of a growing tree: one hash per complete subtree, largest first.
 
-    It is all that appending needs, and it has at most one hash per bit of the size. Its packed form is stored with
-    every block, so that sealing and proving never walk down the right edge.
+    Appending needs nothing else. It has at most one hash per bit of the size. Every block stores it in packed form, so
+    that sealing and proving never compute it from tiles.
     """
 
     def __init__(self, size: int = 0, packed: bytes = b"") -> None:
-        """`packed` is the concatenation of the hashes; ValueError when it does not fit `size`."""
+        """Parse `packed`, the concatenation of the hashes. Raises ValueError if it doesn't match `size`."""
         if size < 0 or len(packed) != HASH_BYTES * size.bit_count():
             raise ValueError(f"a frontier of {len(packed)} bytes does not fit a tree of {size} entries")
         self.size = size
         self.hashes = [packed[at : at + HASH_BYTES] for at in range(0, len(packed), HASH_BYTES)]
 
     def push(self, digest: bytes) -> list[tuple[int, bytes]]:
-        """Append a leaf hash and return every `(level, hash)` that it completed, itself first."""
+        """Append a leaf hash. Return every `(level, hash)` that it completes, starting with itself."""
         level, formed = 0, [(0, digest)]
         while self.size >> level & 1:
             digest = node_hash(self.hashes.pop(), digest)

@@ -16,7 +16,7 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
     sealed_at = datetime.fromisoformat(head.timestamp).replace(tzinfo=UTC) if head.timestamp else now
     age = max(0.0, (now - sealed_at).total_seconds())
     yield Reading("platform_ledger_last_block_seconds", "Age of the last block.", age)
-    # A machine that only reads metrics need not have the signing key; where it is, it is looked at too.
+    # A machine that only reads metrics doesn't need the signing key. With the key, it is also checked.
     has_key = bool(settings.LEDGER_SIGNING_KEY) or not settings.PRODUCTION
     yield Reading(
         "platform_ledger_may_sign",

@@ -1,7 +1,7 @@
-"""The log's tables. All that is signed only grows; the database itself refuses everything else (`ledger.triggers`).
+"""The log's tables. All signed data is append-only: database triggers reject any other change (`ledger.triggers`).
 
-Two exceptions, which the triggers know: an entry may lose nonce and metadata (erasure), and the last tile of a level
-grows at its end. How asking the witnesses went does not belong to the log, and may change.
+The triggers permit two exceptions: erasure removes the nonce and metadata of an entry, and the last tile of a level
+grows at its end. The outcomes of requests to witnesses don't belong to the log, and may change.
 """
 
 from typing import ClassVar
@@ -16,7 +16,7 @@ from ledger.entries import NONCE_BYTES, REPORT_TYPE_MAX, USER_ID_MAX
 from ledger.merkle import HASH_BYTES
 
 TIMESTAMP_LENGTH = 27
-# A verifier key: name, 8 digits of id, and 33 bytes in base64.
+# A verifier key: name, id of 8 digits, and 33 bytes in base64.
 VKEY_MAX = 320
 OUTCOME_MAX = 32
 
@@ -26,16 +26,16 @@ def _is_long(column: str, length: int, name: str) -> models.CheckConstraint:
 
 
 class Block(models.Model):
-    """One sealed batch of entries: a signed checkpoint, chained to the block before it."""
+    """One sealed batch of entries: a signed checkpoint, chained to the previous block."""
 
     number = models.BigIntegerField(primary_key=True)
     tree_size = models.BigIntegerField(unique=True)
     root = models.BinaryField()
     previous = models.BinaryField()
-    # The exact text that block hash and commitments cover; a date type would leave room for two spellings.
+    # The exact string that block hash and commitments cover. A date type would permit two representations.
     timestamp = models.CharField(max_length=TIMESTAMP_LENGTH)
     block_hash = models.BinaryField()
-    # Packed `merkle.Frontier` of the tree: sealing goes on from it, proofs take the right edge from it.
+    # Packed `merkle.Frontier` of the tree, from which sealing continues and proofs read the right edge.
     frontier = models.BinaryField()
     checkpoint = models.TextField()
 
@@ -56,18 +56,18 @@ class Block(models.Model):
 
 
 class Entry(models.Model):
-    """One anchored report: the two halves of the 64 bytes in the tree, and the metadata they commit to."""
+    """An anchored report: the two halves of the tree's 64 bytes, and the metadata that the commitment covers."""
 
     index = models.BigIntegerField(primary_key=True)
     leaf_hash = models.BinaryField()
     hash = models.BinaryField()
     commitment = models.BinaryField()
     nonce = models.BinaryField(null=True)
-    # Null is not an empty text here: it says that the person asked to be forgotten.
+    # Null means that the person's metadata was erased.
     user_id = models.CharField(max_length=USER_ID_MAX, null=True)  # noqa: DJ001
     report_type = models.CharField(max_length=REPORT_TYPE_MAX, null=True)  # noqa: DJ001
-    # No foreign key in the database: its check would lock the block's row once per entry, to guard
-    # against deletions that the triggers refuse anyway. `verify_ledger` checks it.
+    # No foreign key constraint: its check would lock the block's row for each entry, although the triggers already
+    # prevent deletions. `verify_ledger` checks the reference.
     block = models.ForeignKey(
         Block, on_delete=models.PROTECT, db_column="block_number", db_constraint=False, db_index=False, related_name="+"
     )
@@ -79,7 +79,7 @@ class Entry(models.Model):
             models.Index(fields=["user_id", "index"], name="ledger_entry_by_user"),
         ]
         constraints: ClassVar[list[models.BaseConstraint]] = [
-            # The same report of the same person is anchored once; erased entries (null) no longer count.
+            # A person's report of a type is anchored once. Erased entries (null) don't count.
             models.UniqueConstraint(fields=["hash", "user_id", "report_type"], name="ledger_entry_once"),
             models.CheckConstraint(condition=models.Q(index__gte=0), name="ledger_entry_index"),
             _is_long("leaf_hash", HASH_BYTES, "ledger_entry_leaf_hash"),
@@ -98,7 +98,7 @@ class Entry(models.Model):
 
 
 class Tile(models.Model):
-    """Up to 256 neighbouring hashes of tree level `8 * level`, packed (C2SP tlog-tiles)."""
+    """Up to 256 adjacent hashes of tree level `8 * level`, packed (C2SP tlog-tiles)."""
 
     pk = models.CompositePrimaryKey("level", "index")
     level = models.SmallIntegerField()
@@ -117,14 +117,14 @@ class Tile(models.Model):
 
 
 class Cosignature(models.Model):
-    """A witness's word about a block's checkpoint; the same witness may give it again, later."""
+    """A witness's cosignature of a block's checkpoint. The same witness may cosign it again later."""
 
     pk = models.CompositePrimaryKey("block_id", "timestamp", "witness")
-    # Without a foreign key in the database, as for entries; `verify_ledger` checks it.
+    # No foreign key constraint, as for entries. `verify_ledger` checks the reference.
     block = models.ForeignKey(
         Block, on_delete=models.PROTECT, db_column="block_number", db_constraint=False, db_index=False, related_name="+"
     )
-    # The verifier key, so that a reader of the row can verify it.
+    # The verifier key, which verifies the row.
     witness = models.CharField(max_length=VKEY_MAX)
     # In seconds since 1970, as the witness signed it.
     timestamp = models.BigIntegerField()
@@ -147,7 +147,7 @@ class Cosignature(models.Model):
 
 
 class WitnessOutcome(models.Model):
-    """How asking a witness went the last time, for metrics; one row for each witness, written when it changes."""
+    """The last outcome of requests to a witness, for metrics. One row per witness, written when it changes."""
 
     witness = models.CharField(max_length=VKEY_MAX, primary_key=True)
     outcome = models.CharField(max_length=OUTCOME_MAX)
@@ -158,5 +158,5 @@ class WitnessOutcome(models.Model):
 
 
 def database() -> BaseDatabaseWrapper:
-    """The connection of this thread to the database that holds the log."""
+    """Return this thread's connection to the log's database."""
     return connections[router.db_for_write(Entry)]

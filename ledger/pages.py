@@ -1,4 +1,4 @@
-"""The pages for people: the explorer, which works without JavaScript for look-ups, and the reference."""
+"""The HTML pages: the explorer, whose look-ups work without JavaScript, and the API reference."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -22,7 +22,7 @@ from ledger.status import node_status
 RECENT_BLOCKS = 8
 ENTRIES_SHOWN = 50
 GROWTH_POINTS = 60
-GROWTH_WIDTH, GROWTH_HEIGHT = 600, 120  # units of the picture
+GROWTH_WIDTH, GROWTH_HEIGHT = 600, 120  # units of the SVG
 _HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -34,7 +34,7 @@ _HEADERS = {
 
 
 def rungs(proof: log.Proof) -> list[dict[str, Any]]:
-    """Return the audit path from leaf to root: our node, its sibling and on which side that is, their parent."""
+    """Return the audit path from leaf to root: each node, its sibling, the sibling's side, and their parent."""
     node = proof.record.leaf_hash
     steps = []
     ranges = merkle.inclusion_ranges(proof.record.index, proof.head.tree_size)
@@ -48,7 +48,7 @@ def rungs(proof: log.Proof) -> list[dict[str, Any]]:
 
 
 def growth(head: log.Head) -> dict[str, Any]:
-    """Return the outline of the log's size over time: as many blocks as the picture has room for, evenly apart."""
+    """Return the outline of the log's size over time, from at most GROWTH_POINTS evenly spaced blocks."""
     steps = min(head.number, GROWTH_POINTS)
     numbers = {1 + (head.number - 1) * step // max(1, steps - 1) for step in range(steps)}
     blocks = list(Block.objects.filter(number__in=numbers).order_by("number").values_list("timestamp", "tree_size"))
@@ -144,7 +144,7 @@ class ExplorerViewSet(LedgerViewSet):
             "hash": report_hash.hex(),
             "proof": proof,
             "rungs": rungs(proof),
-            # The file to keep stands under a checkpoint with a quorum, where there is one.
+            # If a checkpoint has a quorum, the downloadable proof uses it.
             "is_witnessed": asks is not None and witnessing.witnessed_head(asks, proof.record.index) is not None,
         }
 

@@ -1,11 +1,11 @@
-"""C2SP tlog-policy: which logs are known, which witnesses, and how many of them must have cosigned.
+"""C2SP tlog-policy: the trusted logs, the witnesses, and the required quorum.
 
     log <vkey> [<url>]
     witness <name> <vkey> [<url>]
     group <name> all|any|<k> <name>…
     quorum <name>|none
 
-Names are octets to the format; bytes other than UTF-8 are surrogates in strings here.
+The format defines names as octets. This module represents bytes other than UTF-8 as surrogates.
 """
 
 import re
@@ -16,7 +16,7 @@ from pathlib import Path
 from ledger.checkpoint import NoteError, Verifier, WitnessVerifier, parse_note, signatures_of, timestamp_of, utc_text
 
 MAX_POLICY_BYTES = 64 * 1024
-# The minimum that the format requires of every program; a higher limit would let a file cause any amount of work.
+# The format requires at least 32. A higher limit would let a file cause unlimited work.
 MAX_OF_A_KIND = 32
 NONE = "none"
 
@@ -26,7 +26,7 @@ _SPACE = re.compile(r"[ \t]+")
 
 
 class PolicyError(ValueError):
-    """A policy file is not in the format; the message names the line."""
+    """A policy file has an invalid format. The message has the line."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class PolicyLog:
 
 @dataclass(frozen=True)
 class Witness:
-    """A witness under the name that groups and quorum use; `url` is where it takes checkpoints."""
+    """A witness, by its name in groups and quorum. `url` is the prefix to which checkpoints are sent."""
 
     name: str
     verifier: WitnessVerifier
@@ -46,7 +46,7 @@ class Witness:
 
 @dataclass(frozen=True)
 class Group:
-    """Witnesses a checkpoint when at least `threshold` of its members do."""
+    """A checkpoint satisfies the group if at least `threshold` of the members cosigned it."""
 
     threshold: int
     members: tuple[str, ...]
@@ -54,7 +54,7 @@ class Group:
 
 @dataclass
 class Policy:
-    """Made by `Policy.from_bytes`; groups stand after their members."""
+    """A parsed policy (`Policy.from_bytes`). Groups come after their members."""
 
     logs: list[PolicyLog] = field(default_factory=list)
     witnesses: list[Witness] = field(default_factory=list)
@@ -63,13 +63,13 @@ class Policy:
 
     @classmethod
     def read(cls, path: Path) -> "Policy":
-        """Parse a policy file; OSError, or PolicyError as of `from_bytes`."""
+        """Parse a policy file. Raises OSError, and PolicyError as `from_bytes`."""
         with path.open("rb") as file:
             return cls.from_bytes(file.read(MAX_POLICY_BYTES + 1))
 
     @classmethod
     def from_bytes(cls, content: bytes) -> "Policy":
-        """Parse a policy; PolicyError, in one sentence, for everything that the format does not allow."""
+        """Parse a policy. Raises PolicyError, with a sentence, for any invalid line."""
         if len(content) > MAX_POLICY_BYTES:
             raise PolicyError(f"it has more than {MAX_POLICY_BYTES} bytes")
         if content and not content.endswith(b"\n"):
@@ -152,7 +152,7 @@ class Policy:
             raise PolicyError(f"the name {name!r} is defined already")
 
     def text(self) -> str:
-        """The policy in its own format, without comments and addresses, for others to keep."""
+        """Return the policy in its own format, without comments and addresses, for publication."""
         lines = [f"log {log.verifier.vkey}" for log in self.logs]
         lines += [f"witness {witness.name} {witness.verifier.vkey}" for witness in self.witnesses]
         lines += [f"group {name} {group.threshold} {' '.join(group.members)}" for name, group in self.groups.items()]
@@ -160,10 +160,10 @@ class Policy:
         return text.encode(errors="surrogateescape").decode(errors="replace")
 
     def cosigned(self, note: str) -> dict[str, int]:
-        """Which of the witnesses cosigned the note, by their names here, and when (seconds since 1970).
+        """Return the witnesses that cosigned the note, by name, with the time in seconds since 1970.
 
-        The log's own signature is not looked at. Raises NoteError when the note is not canonical, or a signature that
-        names one of the witnesses does not verify.
+        Does not verify the log's own signature. Raises NoteError if the note is not canonical, or a witness's signature
+        is invalid.
         """
         text, signatures = parse_note(note)
         times = {}
@@ -174,7 +174,7 @@ class Policy:
 
     def is_met_by(self, names: set[str]) -> bool:
         met = set(names)
-        for name, group in self.groups.items():  # members stand before their group
+        for name, group in self.groups.items():  # members come before their group
             if len(met.intersection(group.members)) >= group.threshold:
                 met.add(name)
         return self.quorum == NONE or self.quorum in met

@@ -1,7 +1,7 @@
-"""C2SP tlog-proof: the file that a person keeps and checks, offline, years later.
+"""C2SP tlog-proof: a proof file that can be verified offline, years later.
 
-Our `extra` line is the commitment (32 bytes). Together with the report it rebuilds the 64-byte
-entry, so report, file and the log's public key are all that a check needs.
+Its `extra` line is the commitment (32 bytes). The commitment and the report give the 64-byte entry. So a verifier needs
+only the report, the file, and the log's public key.
 """
 
 import re
@@ -22,7 +22,7 @@ _HEX = re.compile(r"[0-9a-fA-F]{64}", re.ASCII)
 
 @dataclass(frozen=True)
 class ProofFile:
-    """A tlog-proof: where the entry stands, the way up, and the signed checkpoint it leads to."""
+    """A tlog-proof: the entry's index, the audit path, and the signed checkpoint."""
 
     index: int
     path: tuple[bytes, ...]
@@ -39,7 +39,7 @@ class ProofFile:
 
     @classmethod
     def from_text(cls, text: str) -> "ProofFile":
-        """Parse a proof file; NoteError unless it is canonical. Nothing is verified yet."""
+        """Parse a proof file without verifying it. Raises NoteError unless it is canonical."""
         head, separator, note = text.partition("\n\n")
         lines = head.split("\n")
         if not separator or lines.pop(0) != HEADER:
@@ -59,7 +59,7 @@ class ProofFile:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a check: what was looked at, whether it held, and what was seen."""
+    """One step of a check: its name, whether it passed, and the detail."""
 
     name: str
     ok: bool
@@ -67,10 +67,10 @@ class Step:
 
 
 def check_proof(text: str, report_hash: bytes, verifier: notes.Verifier, policy: Policy | None = None) -> list[Step]:
-    """Check a proof file against a report's SHA-256 and the log's key, offline, step by step.
+    """Verify a proof file offline, with a report's SHA-256 and the log's key.
 
-    With a policy the checkpoint must have its quorum of witnesses. Stops at the first step that fails; the report is
-    proven when the last step is ok.
+    With a policy, the checkpoint must have its quorum of witnesses. Stops at the first step that fails. The report is
+    proven if the last step is ok.
     """
     try:
         proof = ProofFile.from_text(text)
@@ -103,10 +103,10 @@ def check_proof(text: str, report_hash: bytes, verifier: notes.Verifier, policy:
 def check_with_any(
     text: str, report_hash: bytes, verifiers: Iterable[notes.Verifier], policy: Policy | None = None
 ) -> tuple[list[Step], notes.Verifier]:
-    """Check a proof file with the first of the keys that signed its checkpoint; the last one if none did."""
+    """Verify a proof file with the first key that signed its checkpoint, or with the last key if none did."""
     for verifier in verifiers:
         steps = check_proof(text, report_hash, verifier, policy)
-        if steps[-1].name != "checkpoint":  # the step that fails for another log's key
+        if steps[-1].name != "checkpoint":  # this step fails for the key of a different log
             break
     return steps, verifier
 
@@ -126,5 +126,5 @@ def report_digest(report_data: str) -> bytes:
 
 
 def parse_report_hash(text: str) -> bytes | None:
-    """The hash that 64 hex characters of any case spell, else None."""
+    """Parse 64 hex characters in any case. Returns None for any other string."""
     return bytes.fromhex(text) if _HEX.fullmatch(text) else None

@@ -1,4 +1,4 @@
-"""Where the log's tables are when `LEDGER_DATABASE_URL` names a database of their own."""
+"""Routing of the log's tables to the separate database in `LEDGER_DATABASE_URL`."""
 
 from typing import Any
 
@@ -6,9 +6,9 @@ from django.db.models import Model
 
 
 class LedgerRouter:
-    """Sends the log's records to the database `ledger`; of other records it says nothing.
+    """Routes the log's records to the database `ledger`. It doesn't route other records.
 
-    Which kind of installation a database belongs to (`ops`), each says for itself.
+    Each database has its own `ops` tables, which store the kind of its installation.
     """
 
     def db_for_read(self, model: type[Model], **_hints: Any) -> str | None:

@@ -1,11 +1,11 @@
 """One transaction, one block: the only code that appends to the log.
 
-The transaction takes the log's lock, reads the head, writes entries, tiles and the signed block, and commits. It
-compares the head it read with the head it replaces, and each tile with the width it expects. Even without the lock, two
-processes could never sign two histories.
+The transaction locks the log, reads the head, writes entries, tiles, and the signed block, and commits. Its statements
+require the head that it read, and the expected width of each tile. So two processes could not sign two histories, even
+without the lock.
 
-While the lock is held all other blocks wait, so it is held for two round trips and the commit. Therefore duplicates are
-not looked up at first: the database rejects them, and only then the block is sealed a second time, after a lookup.
+The lock blocks all other blocks, so the transaction takes only two round trips and the commit. For this reason, it
+doesn't look up duplicates first. If the database rejects one, the block is sealed again after a look-up.
 """
 
 import logging
@@ -26,13 +26,13 @@ from ledger.models import database
 
 logger = logging.getLogger("platform.ledger")
 
-# The lock of the log among the advisory locks of its PostgreSQL database: "ledger" in ASCII.
+# The log's advisory lock in its PostgreSQL database: "ledger" in ASCII.
 _ADVISORY_LOCK = int.from_bytes(b"ledger", "big")
-# Rows in one INSERT: eight values each, within SQLite's 32,766.
+# Rows per INSERT: with eight values each, below SQLite's limit of 32,766 parameters.
 _ROWS_PER_STATEMENT = 1_000
 
 _LOCK = "SELECT pg_advisory_xact_lock(%s)"
-# The last block, and the one before: the guard file may not have heard of the last one yet.
+# The last two blocks, because the guard file may still have the head before the last one.
 _SELECT_HEADS = f"SELECT {', '.join(log.HEAD_COLUMNS)} FROM ledger_block ORDER BY number DESC LIMIT 2"  # noqa: S608
 _INSERT_BLOCK = """
     INSERT INTO ledger_block
@@ -50,8 +50,8 @@ _SELECT_KNOWN = """
     SELECT hash, user_id, report_type, "index", leaf_hash, commitment, nonce, block_number FROM ledger_entry
     WHERE (hash, user_id, report_type) IN ({rows})
 """
-# PostgreSQL takes all rows as one JSON text: the statement is the same for any number of them, and the driver
-# has one parameter to quote instead of eight per row.
+# On PostgreSQL, one JSON parameter has all rows. So the statement is independent of their number, and the driver quotes
+# one parameter instead of eight per row.
 _ENTRIES_OF_JSON = """
     SELECT "index", decode(leaf_hash, 'hex'), decode(hash, 'hex'), decode(commitment, 'hex'),
         decode(nonce, 'hex'), user_id, report_type, block_number
@@ -68,25 +68,25 @@ _ENTRY_COLUMNS = (
 _IDENTITY_COLUMNS = ("hash", "user_id", "report_type")
 _INSERT_TILE = 'INSERT INTO ledger_tile (level, "index", hashes) VALUES (%s, %s, %s)'
 _GROW_TILE = 'UPDATE ledger_tile SET hashes = {joined} WHERE level = %s AND "index" = %s AND length(hashes) = %s'
-# SQLite joins two blobs to a text unless told otherwise.
+# Without the CAST, SQLite concatenates two blobs to a text.
 _JOINED = {"postgresql": "hashes || %s", "sqlite": "CAST(hashes || %s AS BLOB)"}
 
 Statement = tuple[str, list[Any]]
 Identity = tuple[bytes, str, str]
-# Called once the log is locked: what came until then still gets into the block.
+# Called after the log is locked, so that the block includes all submissions up to then.
 Take = Callable[[], Sequence[Submission]]
 
 
 class _AnchoredAlreadyError(Exception):
-    """The log has one of the submissions: the block has to be made without it."""
+    """The log already has one of the submissions, so the block must be sealed without it."""
 
 
 def seal(take: Take) -> list[Receipt]:
-    """Append what `take` gives, in order, in one signed block; receipts in the same order.
+    """Append the submissions that `take` returns in one signed block. Return their receipts in the same order.
 
-    A submission that is anchored already (same hash, user and type) gets the first receipt, and if all are, no new
-    block is made. Returns only after the commit. Raises LogUnavailableError, with nothing appended, when the database
-    cannot be used or `signing.check_guard` or `signing.check_key` refuses.
+    A submission that is already anchored (same hash, user, and type) gets the earlier receipt. If all are, no block is
+    created. Returns only after the commit. Raises LogUnavailableError, with nothing appended, if the database fails, or
+    if `signing.check_guard` or `signing.check_key` fails.
     """
     taken: list[Submission] = []
 
@@ -101,19 +101,19 @@ def seal(take: Take) -> list[Receipt]:
         except _AnchoredAlreadyError:
             receipts, head = _seal_block(take_once, looks_first=True)
     except DatabaseError as error:
-        logger.warning("sealing failed: %s", type(error.__cause__ or error).__name__)  # its text may quote a row
+        logger.warning("sealing failed: %s", type(error.__cause__ or error).__name__)  # the message may contain a row
         raise LogUnavailableError from error
-    # The point of no return: the block is committed, and from here on this machine knows that it is. Also of a block
-    # that was committed before: the guard may have been out of reach then, and nothing is acknowledged without it.
+    # The block is committed, so update the guard file before acknowledging it. Do so for duplicates, too: the guard
+    # file may not have been writable when their block was committed.
     if head.tree_size:
         guard.advance(guard.Mark(head.tree_size, head.root))
     return receipts
 
 
 def _seal_block(take: Take, *, looks_first: bool) -> tuple[list[Receipt], log.Head]:
-    """Receipts of one transaction, and the head that they stand under.
+    """Seal one transaction. Return the receipts and the resulting head.
 
-    Raises _AnchoredAlreadyError, with nothing appended, unless it `looks_first` at what the log has.
+    Without `looks_first`, raises _AnchoredAlreadyError for a duplicate, with nothing appended.
     """
     with transaction.atomic(using=database().alias, durable=True), database().cursor() as cursor:
         vendor = database().vendor
@@ -139,7 +139,7 @@ def _seal_block(take: Take, *, looks_first: bool) -> tuple[list[Receipt], log.He
         if not fresh:
             return answers, head
         if head.number == 0:
-            # Before the first block, so that a log that lost its guard differs from one that never had any.
+            # Create the guard file before the first block, so that a later loss of the file can be detected.
             guard.advance(guard.Mark(0, head.root))
         try:
             return answers, _append(cursor, vendor, head, timestamp, list(fresh.values()))
@@ -148,10 +148,10 @@ def _seal_block(take: Take, *, looks_first: bool) -> tuple[list[Receipt], log.He
 
 
 def lock_and_read_heads(cursor: CursorWrapper, vendor: str) -> tuple[log.Head, log.Head]:
-    """Lock the log; return its head and the one before. If there are fewer blocks, it is an empty `Head`."""
+    """Lock the log. Return its last two heads. A missing one is an empty `Head`."""
     statements: list[Statement] = [(_SELECT_HEADS, [])]
     if vendor == "postgresql":
-        # On SQLite the transaction itself, begun IMMEDIATE, is the lock.
+        # On SQLite, BEGIN IMMEDIATE is the lock.
         statements.insert(0, (_LOCK, [_ADVISORY_LOCK]))
     heads = [log.Head(*row) for row in _run(cursor, vendor, statements)[-1]]
     head, before, *_ = [*heads, log.Head(), log.Head()]
@@ -172,7 +172,7 @@ def _read_known(cursor: CursorWrapper, vendor: str, submissions: Sequence[Submis
 def _append(
     cursor: CursorWrapper, vendor: str, head: log.Head, timestamp: str, fresh: Sequence[tuple[Submission, Receipt]]
 ) -> log.Head:
-    """Write the block, its entries and tiles; return it as the new head. IntegrityError for an entry that is there."""
+    """Write the block, its entries, and tiles. Return the new head. Raises IntegrityError for a duplicate entry."""
     frontier = log.frontier_of(head)
     grown = tiles.grow(frontier, (new.leaf_hash for _, new in fresh))
     new_head = signing.sign_block(head, frontier, timestamp)
@@ -190,7 +190,7 @@ def _append(
     ]
     statements += _with_rows(_INSERT_ENTRIES, _ENTRIES_OF_JSON, vendor, _ENTRY_COLUMNS, rows)
     written = _run(cursor, vendor, statements)
-    # Block and tiles each match the head and the width they were computed from, or nothing does.
+    # Block and tiles must match the head and the widths from which they were computed.
     if any(count != 1 for count in written[: 1 + len(grown)]):
         raise LogMovedError
     return new_head
@@ -199,7 +199,7 @@ def _append(
 def _with_rows(
     template: str, of_json: str, vendor: str, columns: Sequence[str], rows: Sequence[tuple[Any, ...]]
 ) -> list[Statement]:
-    """Statements that bring these rows along: as JSON on PostgreSQL, as VALUES on SQLite."""
+    """Return the statements with these rows: as JSON on PostgreSQL, as VALUES on SQLite."""
     if vendor == "postgresql":
         documents = [
             {name: value.hex() if isinstance(value, bytes) else value for name, value in zip(columns, row, strict=True)}
@@ -215,9 +215,9 @@ def _with_rows(
 
 
 def _run(cursor: CursorWrapper, vendor: str, statements: Sequence[Statement]) -> list[Any]:
-    """Execute the statements and return what each gave: rows of a SELECT, else how many rows it wrote.
+    """Run the statements. Return the rows of each SELECT, and the number of written rows of others.
 
-    On PostgreSQL they travel together: the log is locked meanwhile, and a round trip is what it waits for.
+    PostgreSQL gets them in one round trip, because the log is locked meanwhile.
     """
     together = vendor == "postgresql"
     if together:
@@ -235,7 +235,7 @@ def _run(cursor: CursorWrapper, vendor: str, statements: Sequence[Statement]) ->
 
 
 def _block_statement(head: log.Head, new: log.Head) -> Statement:
-    """Write the block, but only on top of the very head that it was computed from."""
+    """Return the statement that inserts the block only on top of the head from which it was computed."""
     values = [new.number, new.tree_size, new.root, head.block_hash]
     values += [new.timestamp, new.block_hash, new.frontier, new.checkpoint]
     expected = [head.number, head.number, head.number, head.tree_size, head.root]

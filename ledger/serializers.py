@@ -1,4 +1,4 @@
-"""The shapes of the ledger's interface: what is read and what is shown. Hex here, base64 in C2SP files."""
+"""The request and response bodies of the ledger's API. Values are hex here, and base64 in C2SP files."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,10 +10,10 @@ from config.core.errors import PayloadTooLarge
 from ledger.entries import REPORT_DATA_MAX_BYTES, REPORT_TYPE_MAX, USER_ID_MAX, has_dot_segment
 
 BATCH_MAX_ITEMS = 1_000
-# A report of 10 MiB in which every character is escaped takes six times as much.
+# Six times a report of 10 MiB, for a report in which every character is escaped.
 BODY_MAX_BYTES = 64 * 1024 * 1024
-# Any caller may request a check, and parsing a body takes several times its size. Three times a report is enough. A
-# report that is larger only because of its escapes can be checked by its hash.
+# Anyone can request a check, and parsing a body takes several times its size. Three times a report is sufficient. A
+# larger body, due to escapes, can be avoided by sending the report's hash.
 VERIFY_BODY_MAX_BYTES = 32 * 1024 * 1024
 PROOF_FILE_MAX_CHARACTERS = 65_536
 _SMALLER_SIZE = "The smaller size of the tree, in entries."
@@ -24,7 +24,7 @@ class ReportDataField(serializers.TextField):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**{"min_length": 1, "max_length": REPORT_DATA_MAX_BYTES, **options})
-        # It looks at ten million characters one by one, for half a second, for what the parser has refused already.
+        # No validators: they would take half a second for ten million characters, which the parser has already checked.
         self.validators = [
             validator
             for validator in self.validators
@@ -32,7 +32,7 @@ class ReportDataField(serializers.TextField):
         ]
 
     def to_internal_value(self, data: Any) -> str:
-        """Return the text; PayloadTooLarge when it is longer than 10 MiB."""
+        """Return the string. Raises PayloadTooLarge if it is longer than 10 MiB."""
         if isinstance(data, str) and len(data.encode()) > REPORT_DATA_MAX_BYTES:
             raise PayloadTooLarge(f"report_data may have at most {REPORT_DATA_MAX_BYTES} bytes in UTF-8.")
         return super().to_internal_value(data)
@@ -99,7 +99,7 @@ class UserHashesQuery(serializers.QuerySerializer):
 
 
 class ProofQuery(serializers.QuerySerializer):
-    """Which of several entries with one hash, and whether to wait for the witnesses (`1`)."""
+    """Selects one of several entries with the same hash, and whether to wait for the witnesses (`1`)."""
 
     index = serializers.QueryInt64Field(
         min_value=0,
@@ -121,7 +121,7 @@ class ConsistencyQuery(serializers.QuerySerializer):
 
 
 class LogSerializer(serializers.ResponseSerializer):
-    """Made from an object of the log; its bytes are shown as hex."""
+    """Serializes an object of the log, with bytes as hex."""
 
     @classmethod
     def represent_values(cls, values: Sequence[Any]) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """Requests of the ledger to service A: its public keys, and whether a token is still valid.
 
-A token lasts 15 minutes and is ended within five seconds: so A is queried about each one, with the token itself, every
-few seconds. While A cannot be reached no token is accepted (503 `E5030`): no other service knows whether it was ended.
-Listed keys need nothing of A, and go on.
+A token lasts 15 minutes, and a revocation takes effect within 5 s. So the ledger queries A about each token, with the
+token itself, every few seconds. While A can't be reached, no token is accepted (503 `E5030`), because only A knows the
+revocations. Listed keys don't require A, and still work.
 """
 
 import threading
@@ -24,18 +24,19 @@ from config.core.tokens import ALGORITHM
 _SECONDS = 3.0
 _ANSWER_MAX_BYTES = 65_536
 _JWKS_FRESH_SECONDS = 300.0
-# A key id that is not known is worth a new look, but strangers must not make us ask A at every request.
+# An unknown key id causes a new fetch, but invented ids must not cause a request to A each time.
 _JWKS_RETRY_SECONDS = 10.0
-# With the three seconds for which A remembers a check, five in all (decisions, section 9).
+# With the 3 s for which A caches a check, a revocation takes effect within 5 s (decisions, section 9).
 VERDICT_SECONDS = 2.0
 _VERDICTS_MAX = 20_000
-# A request that waits for A holds a thread, which listed keys need. After a failure none waits that long.
+# A request that waits for A occupies a thread, which listed keys need. After a failure, requests fail immediately for
+# this long.
 OUTAGE_SECONDS = 1.0
-ACCESS_ENDED = "E2013"  # service A's code for a partner whom the person no longer lets act
+ACCESS_ENDED = "E2013"  # service A's code for a partner whose access the customer has ended
 
 
 def _ask(address: str, token: str = "") -> Answer:
-    """GET, with the token of the caller if there is one; raises NoAnswer."""
+    """Send a GET request, with the caller's token if given. Raises NoAnswer."""
     return exchange(
         "GET",
         address,
@@ -47,7 +48,7 @@ def _ask(address: str, token: str = "") -> Answer:
 
 
 class PublishedKeys:
-    """Service A's public keys, fetched when first needed and remembered."""
+    """Service A's public keys, fetched at the first use and cached."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -56,7 +57,7 @@ class PublishedKeys:
         self._tried_at = float("-inf")
 
     def find(self, kid: str) -> Any:
-        """The key with this id, or None. Raises Unavailable when A has never answered."""
+        """Return the key with this id, or None. Raises Unavailable if no keys have been fetched yet."""
         with self._lock:
             now = time.monotonic()
             stale = now - self._fetched_at > _JWKS_FRESH_SECONDS or kid not in self._keys
@@ -68,7 +69,7 @@ class PublishedKeys:
             return self._keys.get(kid)
 
     def _refresh(self, now: float) -> None:
-        """Fetch; when A does not answer, or not with keys, what is known stays."""
+        """Fetch the keys. If A fails, the cached keys stay."""
         try:
             answer = _ask(f"{settings.BASE_URL.removesuffix('/v1')}/.well-known/jwks.json")
             if answer.status != HTTPStatus.OK:
@@ -88,16 +89,16 @@ class _Verdict:
 
 
 class Introspection:
-    """Whether tokens still count, as service A said within the last VERDICT_SECONDS."""
+    """The validity of tokens, as service A returned it within the last VERDICT_SECONDS."""
 
     def __init__(self) -> None:
         self._verdicts: dict[str, _Verdict] = {}
         self._out_until = float("-inf")
 
     def check(self, token: str, user_id: str) -> bool:
-        """Whether the token's user is staff now. Raises InvalidToken when it was ended, Unavailable when A is silent.
+        """Return whether the token's user is staff. Raises InvalidToken for a revoked one, Unavailable if A fails.
 
-        The token's signature and claims have been checked already: what strangers make up never reaches A.
+        The caller has verified the token's signature and claims, so A gets no forged tokens.
         """
         verdict = self._verdicts.get(token)
         if verdict is None or verdict.until <= time.monotonic():
@@ -110,7 +111,7 @@ class Introspection:
         return verdict.is_staff
 
     def _ask(self, token: str, user_id: str) -> _Verdict:
-        """Present the token to A as its holder would."""
+        """Send the token to A, as its holder would."""
         began = time.monotonic()
         if began < self._out_until:
             raise _unavailable()
@@ -129,7 +130,7 @@ class Introspection:
                 raise _unavailable()
             return _Verdict(
                 began + VERDICT_SECONDS, is_live=True, is_staff=me.get("is_staff") is True
-            )  # an app does not get it
+            )  # apps don't get `is_staff`
         except (ValueError, KeyError, TypeError) as error:
             raise _unavailable() from error
 

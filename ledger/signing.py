@@ -1,7 +1,7 @@
-"""Signing blocks: whether this process may, and the block it signs.
+"""Sign blocks, after checking that this process may sign.
 
-A log has one history as long as its signer knows the newest head. So nothing is signed on top of a head that the guard
-file contradicts or has lost, nor on one that another key signed, until a person has looked (`adopt_ledger_head`).
+A log has one history only if its signer has the newest head. So nothing is signed if the guard file is missing or
+contradicts the head, or if another key signed the head. An operator must then intervene (`adopt_ledger_head`).
 """
 
 from ledger import guard, log, merkle
@@ -10,13 +10,13 @@ from ledger.errors import ForeignHeadError, GuardMissingError, LogBehindError, L
 from ledger.keys import signer
 from ledger.models import Block
 
-# The newest head that this process has signed or verified, and the key: verifying costs more than signing, and who
-# seals block after block finds its own.
+# The newest head that this process has signed or verified, with the key. Verifying is slower than signing, and a
+# process that seals consecutive blocks can skip it.
 _known: tuple[log.Head, Signer] | None = None
 
 
 def may_sign(head: log.Head, *, using: str | None = None, with_key: bool = True) -> bool:
-    """Whether `check_guard` passes, and `check_key` where this machine has the key."""
+    """Return whether `check_guard` passes, and also `check_key` if this machine has the key."""
     try:
         check_guard(head, using=using)
         if with_key:
@@ -27,10 +27,10 @@ def may_sign(head: log.Head, *, using: str | None = None, with_key: bool = True)
 
 
 def check_guard(head: log.Head, before: log.Head | None = None, *, using: str | None = None) -> None:
-    """Raise unless the guard file is there, can be written, and knows no other history. An empty log needs none yet.
+    """Raise unless the guard file exists, is writable, and matches the log's history. An empty log needs none yet.
 
-    `before` is the head before this one, if the caller has it: it often saves a query. Raises GuardMissingError,
-    GuardDamagedError, GuardOutOfReachError or LogBehindError.
+    `before` is the previous head, if available, and often saves a query. Raises GuardMissingError, GuardDamagedError,
+    GuardOutOfReachError, and LogBehindError.
     """
     mark = guard.probe()
     if mark is None:
@@ -41,7 +41,7 @@ def check_guard(head: log.Head, before: log.Head | None = None, *, using: str | 
 
 
 def check_key(head: log.Head) -> None:
-    """Raise ForeignHeadError unless the configured key and origin signed this head, or it is empty."""
+    """Raise ForeignHeadError unless the configured key and origin signed this head. An empty head passes."""
     global _known  # noqa: PLW0603  a cache of one item that any thread may replace
     key = signer()
     if head.number == 0 or _known == (head, key):
@@ -60,13 +60,13 @@ def _contains(mark: guard.Mark, head: log.Head, before: log.Head | None, using: 
         return True
     if mark.size >= head.tree_size:
         return False
-    # Another process of this machine may have committed and not yet told the guard; then the head that
-    # the guard remembers is one of this log's own.
+    # Another process of this machine may have committed without updating the guard file yet. Then the guard file has an
+    # earlier head of this log.
     return Block.objects.using(using).filter(tree_size=mark.size, root=mark.root).exists()
 
 
 def sign_block(head: log.Head, frontier: merkle.Frontier, timestamp: str) -> log.Head:
-    """The block that follows `head` over the tree whose right edge is `frontier`."""
+    """Return the signed block that follows `head`, over the tree with this `frontier`."""
     global _known  # noqa: PLW0603
     number, size, root, key = head.number + 1, frontier.size, frontier.root(), signer()
     block_hash = log.block_hash(number=number, previous=head.block_hash, root=root, timestamp=timestamp, tree_size=size)

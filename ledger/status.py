@@ -1,4 +1,4 @@
-"""How this node is: what `/health` and `/stats` say."""
+"""The node's status, for `/health` and `/stats`."""
 
 import logging
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ class NodeStatus:
     block_height: int
     tree_size: int
     is_syncing: bool
-    peers: int  # witnesses that cosigned within the hour
+    peers: int  # witnesses that cosigned within the last hour
 
     @property
     def status(self) -> str:
@@ -27,14 +27,14 @@ class NodeStatus:
 
 
 def node_status() -> NodeStatus:
-    """Look at the log, and at what signing it needs. Raises DatabaseError when the log cannot be read."""
+    """Check the log and its signing. Raises DatabaseError if the log can't be read."""
     head = log.read_head()
     peers = witnessing.count_peers(timezone.now())
     return NodeStatus(signing.may_sign(head), head.number, head.tree_size, group_commit.is_busy, peers)
 
 
 def _examined_status() -> NodeStatus | None:
-    """Look at the database and then at the log; None when its tables are not migrated. A standby reads, no more."""
+    """Check the database and the log. Returns None if migrations are pending. A read-only standby is degraded."""
     vitals = examine(database().alias)
     if not vitals.is_migrated:
         logger.warning("unhealthy: migrations are pending on %s", database().alias)

@@ -1,8 +1,7 @@
 """C2SP tlog-tiles: the hashes in each tile, the names of tiles, and derived values.
 
-A tile of level L holds up to 256 consecutive tree hashes of tree level 8 * L. Full tiles never
-change; the last tile of a level only ever grows at its end, so a narrower (partial) tile is always
-the beginning of a wider one.
+A tile of level L has up to 256 consecutive hashes of tree level 8 * L. Full tiles never change. The last tile of a
+level only grows at its end, so a partial tile is always a prefix of the full one.
 """
 
 import re
@@ -17,7 +16,7 @@ TILE_HEIGHT = 8
 TILE_WIDTH = 1 << TILE_HEIGHT
 FULL_TILE_BYTES = TILE_WIDTH * HASH_BYTES
 MAX_LEVEL = 63
-# Indexes are kept as signed 64-bit integers; no tree that we can hold has a larger one.
+# Indexes are signed 64-bit integers, which is enough for any possible tree.
 MAX_INDEX = (1 << 63) - 1
 
 TileKey = tuple[int, int]
@@ -29,7 +28,7 @@ _PATH = re.compile(
 
 @dataclass(frozen=True)
 class TileName:
-    """One tile as a client names it: `level` None stands for an entry bundle, `width` is 1 to 256."""
+    """A tile as a client requests it. `level` None is an entry bundle. `width` is 1 to 256."""
 
     level: int | None
     index: int
@@ -47,7 +46,7 @@ class TileName:
 
 
 def parse_tile_path(path: str) -> TileName:
-    """The tile that a path names; ValueError for every spelling but the canonical one."""
+    """Parse a tile's path. Raises ValueError for any form but the canonical one."""
     match = _PATH.fullmatch(path)
     if match is None:
         raise ValueError("not a tile path")
@@ -55,15 +54,15 @@ def parse_tile_path(path: str) -> TileName:
     index = int(match["index"].replace("x", "").replace("/", ""))
     width = int(match["width"] or TILE_WIDTH)
     name = TileName(level, index, width)
-    # Writing the name again and comparing refuses what the pattern lets through: needless x000
-    # groups and `.p/256`, which is a full tile under a partial name.
+    # The comparison with the generated path rejects forms that the pattern accepts: extra x000 groups, and `.p/256`,
+    # which is a full tile with the name of a partial one.
     if name.path() != path or (level or 0) > MAX_LEVEL or index > MAX_INDEX or width > TILE_WIDTH:
         raise ValueError("not a canonical tile path")
     return name
 
 
 def width_of(level: int, index: int, size: int) -> int:
-    """How many hashes (0 to 256) this tile has in a tree of `size` entries."""
+    """Return the number of hashes (0 to 256) of this tile in a tree of `size` entries."""
     hashes_in_level = size >> (TILE_HEIGHT * level)
     return max(0, min(TILE_WIDTH, hashes_in_level - index * TILE_WIDTH))
 
@@ -74,7 +73,7 @@ def tile_of(node: Node) -> TileKey:
 
 
 def tiles_of(size: int) -> list[tuple[int, int]]:
-    """`(level, number of tiles)` for every level that a tree of `size` entries has."""
+    """Return `(level, number of tiles)` for each level of a tree of `size` entries."""
     counts = []
     level = 0
     while hashes_in_level := size >> (TILE_HEIGHT * level):
@@ -84,7 +83,7 @@ def tiles_of(size: int) -> list[tuple[int, int]]:
 
 
 def push(frontier: Frontier, leaf: bytes) -> list[tuple[TileKey, bytes]]:
-    """Append a leaf hash to the frontier; return the hashes that are kept in tiles, each with its tile."""
+    """Append a leaf hash to the frontier. Return the completed hashes that tiles store, each with its tile."""
     index = frontier.size
     return [
         ((level // TILE_HEIGHT, index >> level >> TILE_HEIGHT), digest)
@@ -94,7 +93,7 @@ def push(frontier: Frontier, leaf: bytes) -> list[tuple[TileKey, bytes]]:
 
 
 def grow(frontier: Frontier, leaves: Iterable[bytes]) -> dict[TileKey, bytes]:
-    """Append leaf hashes to the frontier; the bytes to add at the end of each tile that they touch."""
+    """Append leaf hashes to the frontier. Return the bytes to append to each affected tile."""
     added: dict[TileKey, list[bytes]] = {}
     for leaf in leaves:
         for key, digest in push(frontier, leaf):
@@ -103,24 +102,24 @@ def grow(frontier: Frontier, leaves: Iterable[bytes]) -> dict[TileKey, bytes]:
 
 
 def build_pyramid(hashes: bytes) -> tuple[bytes, ...]:
-    """Every complete node inside a tile: row r holds, packed, the nodes r levels above the tile's hashes."""
+    """Return all complete nodes inside a tile: row r has, packed, the nodes r levels above the tile's hashes."""
     rows = [hashes]
     while len(row := rows[-1]) > HASH_BYTES:
-        # Two neighbours stand side by side already: this is `node_hash` without taking them apart.
+        # Adjacent hashes are already concatenated, so `node_hash` would only split them.
         pairs = range(0, len(row) - HASH_BYTES, 2 * HASH_BYTES)
         rows.append(b"".join([sha256(b"\x01" + row[at : at + 2 * HASH_BYTES]).digest() for at in pairs]))
     return tuple(rows)
 
 
-# Tiles above level 0 are few and every proof reads some; those of level 0 are many and would only pass
-# through. By content, so it can never be stale; at most 24 KiB each.
+# Tiles above level 0 are few, and every proof reads some of them. Tiles of level 0 are many and rarely reused. The key
+# is the content, so entries are never stale. An entry has at most 24 KiB.
 _cached_pyramid = lru_cache(maxsize=256)(build_pyramid)
 
 
 def nodes_in_tile(level: int, hashes: bytes) -> Callable[[Node], bytes]:
-    """A function from complete nodes to their hashes, out of the bytes of their tile of this tile level.
+    """Return a function from complete nodes to their hashes, from the bytes of a tile of this level.
 
-    It raises IndexError for a node that the tile is too narrow for.
+    It raises IndexError for a node beyond the tile's width.
     """
     rows = _cached_pyramid(hashes) if level else build_pyramid(hashes)
 
@@ -136,7 +135,7 @@ def nodes_in_tile(level: int, hashes: bytes) -> Callable[[Node], bytes]:
 
 
 class Plan:
-    """Which tiles the roots of these ranges of entries are computed from; hashes that are `known` need none."""
+    """The tiles required to compute the roots of these ranges of entries. `known` hashes require no tile."""
 
     def __init__(self, ranges: Sequence[Range], known: Mapping[Node, bytes]) -> None:
         self._known = known
@@ -145,12 +144,12 @@ class Plan:
         self.tiles = set(self._unknown.values())
 
     def roots(self, stored: Mapping[TileKey, bytes]) -> list[bytes]:
-        """The roots, out of the bytes of the tiles; KeyError or IndexError when a tile lacks a hash."""
+        """Compute the roots from the bytes of the tiles. Raises KeyError or IndexError if a hash is missing."""
         finders = {key: nodes_in_tile(key[0], hashes) for key, hashes in stored.items()}
         nodes = {node: finders[key](node) for node, key in self._unknown.items()}
         return [fold([nodes[node] if node in nodes else self._known[node] for node in part]) for part in self._parts]
 
 
 def pack_bundle(entries: Iterable[bytes]) -> bytes:
-    """An entry bundle: each entry behind its length as a big-endian uint16."""
+    """Return an entry bundle: each entry after its length as a big-endian uint16."""
     return b"".join(len(entry).to_bytes(2, "big") + entry for entry in entries)

@@ -1,7 +1,7 @@
-"""Append-only, enforced by the database: the SQL that refuses every change but the two allowed ones.
+"""Append-only tables, enforced by the database: SQL triggers that reject all but two kinds of changes.
 
-Allowed are erasure (an entry loses nonce, user and type, all three and nothing else) and growth (a tile keeps all its
-bytes and gets more). Rewriting history requires dropping these triggers first, and `verify_ledger` still finds it.
+Erasure removes an entry's nonce, user, and type, all three and nothing else. Growth appends bytes to a tile. To rewrite
+history, an attacker must first drop these triggers, and `verify_ledger` still detects it.
 """
 
 TABLES = ("ledger_block", "ledger_entry", "ledger_tile", "ledger_cosignature")
@@ -29,14 +29,14 @@ _KEYS = {
 
 
 def _postgresql_create() -> list[str]:
-    """Refusing functions, the triggers that call them, `ENABLE ALWAYS` so that no session role skips them."""
+    """Return the SQL for functions, triggers, and `ENABLE ALWAYS`, so that no session role skips the triggers."""
     statements = [
         """CREATE FUNCTION ledger_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
             RAISE EXCEPTION '% is append-only: % refused', TG_TABLE_NAME, TG_OP
                 USING ERRCODE = 'integrity_constraint_violation';
         END $$""",
-        # TRUNCATE of a table that is empty loses nothing.
+        # TRUNCATE of an empty table is harmless.
         """CREATE FUNCTION ledger_refuse_truncate() RETURNS trigger LANGUAGE plpgsql AS $$
         DECLARE filled boolean;
         BEGIN
@@ -59,7 +59,7 @@ def _postgresql_create() -> list[str]:
         for event, action in events.items():
             statements.append(f"CREATE TRIGGER {table}_no_{event} {action}")
             statements.append(f"ALTER TABLE {table} ENABLE ALWAYS TRIGGER {table}_no_{event}")
-    # Hashes do not compress; and a tile that is rewritten at every block is best kept out of its row.
+    # Hashes don't compress, and each block rewrites a tile, so store tiles outside of the row.
     statements.append("ALTER TABLE ledger_tile ALTER COLUMN hashes SET STORAGE EXTERNAL")
     return statements
 
@@ -74,7 +74,7 @@ def _postgresql_drop() -> list[str]:
 
 
 def _sqlite_create() -> list[str]:
-    """Triggers for SQLite, where `INSERT OR REPLACE` deletes without firing delete triggers."""
+    """Return triggers for SQLite, where `INSERT OR REPLACE` deletes rows without firing delete triggers."""
     statements = []
     for table in TABLES:
         refuse = f"BEGIN SELECT RAISE(ABORT, '{table} is append-only'); END"
@@ -95,10 +95,10 @@ def _sqlite_drop() -> list[str]:
 
 
 def create_statements(vendor: str) -> list[str]:
-    """Statements that put the triggers in place; `vendor` is Django's name of the database."""
+    """Return the statements that create the triggers. `vendor` is Django's name of the database."""
     return {"postgresql": _postgresql_create, "sqlite": _sqlite_create}[vendor]()
 
 
 def drop_statements(vendor: str) -> list[str]:
-    """Statements that take the triggers away again: for undoing the migration, and nothing else."""
+    """Return the statements that drop the triggers, only for reversing the migration."""
     return {"postgresql": _postgresql_drop, "sqlite": _sqlite_drop}[vendor]()

@@ -8,7 +8,7 @@ handler404 = "config.api.errors.not_found"
 handler500 = "config.api.errors.server_error"
 
 urlpatterns = [
-    # Addresses are tried in order: the busiest come first.
+    # Routes are tried in order, so the most frequent ones come first.
     path("anchor", RecordViewSet.as_view({"post": "anchor"})),
     path("", ExplorerViewSet.as_view({"get": "list"})),
     path("health", NodeViewSet.as_view({"get": "health"})),

@@ -1,6 +1,6 @@
-"""The HTTP interface of service B (specification section 4.3, and what proves it).
+"""The HTTP API of service B (specification section 4.3, and proofs).
 
-Each method translates one request into one call and its result into an answer; rules stand elsewhere.
+Each method converts one request to one call, and its result to a response. Other modules have the rules.
 """
 
 from functools import partial
@@ -34,12 +34,12 @@ from ledger.status import NodeStatus, node_status, status_in_time, unreachable
 
 TEXT = "text/plain; charset=utf-8"
 BYTES = "application/octet-stream"
-# Tiles and bundles never change: tlog-tiles asks for long-lived caching.
+# Tiles and bundles never change, and tlog-tiles recommends long caching.
 FOR_EVER = {"Cache-Control": "public, max-age=31536000, immutable"}
 FIVE_MINUTES = {"Cache-Control": "public, max-age=300"}
 
 _SHOWN_OF_A_RECORD = ("hash", "user_id", "report_type", "block_number", "timestamp")
-# Declarations that both operations of anchoring and both forms of a proof share.
+# Shared declarations of both anchoring operations, and of both proof formats.
 _anchors = partial(endpoint, access=ANCHOR_SCOPE, errors=(LogUnavailableError,))
 _proves = partial(
     endpoint,
@@ -50,7 +50,7 @@ _proves = partial(
 
 
 def read_hash(text: str) -> bytes:
-    """The hash in a path or body; InvalidHashError unless it is 64 hex characters."""
+    """Parse the hash in a path or body. Raises InvalidHashError unless it is 64 hex characters."""
     report_hash = parse_report_hash(text)
     if report_hash is None:
         raise InvalidHashError
@@ -58,7 +58,7 @@ def read_hash(text: str) -> bytes:
 
 
 def read_user_id(text: str) -> str:
-    """Return the user id in a path; `.` and `..` are segments that clients resolve."""
+    """Return the user id in a path. Rejects `.` and `..`, which clients resolve."""
     if has_dot_segment(text):
         raise NotFound
     if "\0" in text or len(text) > USER_ID_MAX:
@@ -252,7 +252,7 @@ class RecordViewSet(LedgerViewSet):
         for item in body["items"]:
             self.caller.check_anchoring(item)
         receipts = group_commit.anchor([submission_of(item) for item in body["items"]])
-        # Entries that were anchored before are in earlier blocks.
+        # Entries that were already anchored are in earlier blocks.
         return {"block_number": max(receipt.block_number for receipt in receipts), "results": receipts}
 
 
@@ -307,7 +307,7 @@ class ProofViewSet(LedgerViewSet):
 
 
 def submission_of(item: dict[str, Any]) -> Submission:
-    """A validated item to anchor; its data is hashed here and not stored."""
+    """Return the submission of a validated item. Its data is hashed here and not stored."""
     return Submission(report_digest(item["report_data"]), item["user_id"], item["report_type"])
 
 

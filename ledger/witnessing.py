@@ -1,7 +1,7 @@
-"""The log and its witnesses: asking them to cosign, keeping what they say, and waiting until enough have.
+"""The log and its witnesses: request cosignatures, store them, and wait for a quorum.
 
-A process of its own (`manage.py ask_witnesses`) asks witnesses about the newest checkpoint at most once a second: an
-anchor never waits for them, and the log's lock is not taken.
+A separate process (`manage.py ask_witnesses`) sends the newest checkpoint to the witnesses at most once per second.
+Anchoring never waits for them, and the log is not locked.
 """
 
 import logging
@@ -38,17 +38,17 @@ from ledger.policy import NONE, Policy, PolicyError, PolicyLog, Witness
 
 logger = logging.getLogger("platform.ledger")
 
-WAIT_SECONDS = 20.0  # within the 30 s that a request has
+WAIT_SECONDS = 20.0  # within the 30 s of a request
 _LOOK_SECONDS = 0.5
-# A waiting request holds a thread, which anchors need: a quarter of the 32 threads may wait.
+# A waiting request occupies a thread, which anchoring needs. At most 8 of the 32 threads may wait.
 WAITING_MAX = 8
 PEER_SECONDS = 3_600
-# A log that does not grow is cosigned again so often: a cosignature says that nothing newer was seen until then.
+# How often an unchanged log is cosigned again: a cosignature only proves that its head was the newest at that time.
 _AGAIN_SECONDS = 1_800
-ASK_SECONDS = 5.0  # for one witness, first byte to last; a round asks at most twice
+ASK_SECONDS = 5.0  # for one witness, from first to last byte; a round has at most two requests
 _RETRY_SECONDS_MAX = 60.0
-_CLOCK_SECONDS = 300  # that a witness's clock may be ahead of ours
-# Blocks that are looked at for a quorum, at each end of those that cover an entry.
+_CLOCK_SECONDS = 300  # how far a witness's clock may be ahead
+# The number of candidate blocks for a quorum, at each end of the blocks that cover an entry.
 _CANDIDATES = 3
 
 COSIGNED = "cosigned"
@@ -87,12 +87,12 @@ def _check_address(witness: Witness) -> None:
 
 
 def policy() -> Policy | None:
-    """This log's policy, None when it asks no witnesses; ImproperlyConfigured when the file does not hold one."""
+    """Return this log's policy, or None without witnesses. Raises ImproperlyConfigured for an invalid file."""
     return _read_policy(settings.WITNESS_POLICY) if settings.WITNESS_POLICY else None
 
 
 def published_policy() -> str:
-    """The requirements for a verifier of this log's proofs: this log's key, its witnesses and the quorum."""
+    """Return the policy for verifiers of this log's proofs: its key, its witnesses, and the quorum."""
     own = policy() or Policy(quorum=NONE)
     return Policy([PolicyLog(signer().verifier, None)], own.witnesses, own.groups, own.quorum).text()
 
@@ -111,9 +111,9 @@ _waiting = threading.BoundedSemaphore(WAITING_MAX)
 
 
 def wait_for_head(index: int) -> log.Head:
-    """The newest head over this entry that has a quorum; waits for one, and holds no transaction meanwhile.
+    """Return the newest head over this entry with a quorum. Waits for one, without an open transaction.
 
-    Raises NotWitnessedYetError when there is none in time, when too many wait already, or when witnesses are off.
+    Raises NotWitnessedYetError after the timeout, if too many requests wait, or if the log has no witnesses.
     """
     own = policy()
     if own is None:
@@ -133,12 +133,12 @@ def wait_for_head(index: int) -> log.Head:
 
 
 def witnessed_head(own: Policy, index: int) -> log.Head | None:
-    """The newest head over this entry that has a quorum, None while there is none."""
+    """Return the newest head over this entry with a quorum, or None if there is none."""
     if own.quorum == NONE:
         return log.read_head()
     first = Block.objects.filter(tree_size__gt=index).order_by("tree_size")[:1].values("number")
     cosigned = Cosignature.objects.filter(block_id__gte=first).values_list("block_id", flat=True).distinct()
-    # Not only the newest: while a witness is away no new block has a quorum, and those before have theirs.
+    # Also check the oldest blocks: during a witness's outage, new blocks have no quorum, but earlier blocks do.
     numbers = {*cosigned.order_by("-block_id")[:_CANDIDATES], *cosigned.order_by("block_id")[:_CANDIDATES]}
     for row in Block.objects.filter(number__in=numbers).order_by("-number").values_list(*log.HEAD_COLUMNS):
         head = log.Head(*row)
@@ -166,14 +166,14 @@ class _WitnessState:
 
 
 class Asker:
-    """Asks every witness of a policy that has an address; one per process, because it remembers who failed."""
+    """Sends requests to each witness with an address. It remembers failures, so use one per process."""
 
     def __init__(self, own: Policy) -> None:
         self._witnesses = [_WitnessState(witness) for witness in own.witnesses if witness.url]
         self._threads = ThreadPoolExecutor(max_workers=len(self._witnesses) or 1, thread_name_prefix="witness")
 
     def ask(self, *, now: datetime) -> dict[str, int]:
-        """Ask who has not cosigned the newest checkpoint; how many cosigned, and how many could not be made to."""
+        """Request missing cosignatures of the newest checkpoint. Return the numbers of cosignatures and of failures."""
         counts = {COSIGNED: 0, "failed": 0}
         head = log.read_head(database().alias)
         if head.number == 0:
@@ -196,7 +196,7 @@ class Asker:
         return newest is None or newest.block_id != head.number or now.timestamp() - newest.timestamp > _AGAIN_SECONDS
 
     def _send(self, targets: list[tuple[_WitnessState, int]], head: log.Head) -> None:
-        """Begin to ask each of them, from the size that it knows."""
+        """Start a request to each witness, from the tree size that it knows."""
         request_from = lru_cache(partial(_request, head=head))
         for state, old_size in targets:
             address = f"{str(state.witness.url).rstrip('/')}/add-checkpoint"
@@ -213,7 +213,7 @@ class Asker:
     def _receive(
         self, sent: list[_WitnessState], head: log.Head, now: datetime, *, again: bool = False
     ) -> list[tuple[_WitnessState, int]]:
-        """Keep what the witnesses answer; return those that know another size, and the size, unless it is `again`."""
+        """Store the cosignatures. Return the witnesses that know a different size, with the size, unless `again`."""
         behind = []
         for state in sent:
             try:
@@ -228,7 +228,7 @@ class Asker:
         return behind
 
     def _judge(self, state: _WitnessState, head: log.Head, now: datetime) -> tuple[str, str, int | None]:
-        """The outcome of one request, what it means, and the size that the witness knows when it names another."""
+        """Return the outcome of one request, its meaning, and the size that the witness knows, if it differs."""
         try:
             answer = state.call.result()
             if answer.status == HTTPStatus.OK:
@@ -244,7 +244,7 @@ class Asker:
         return *_REFUSALS.get(answer.status, (f"status_{answer.status}", f"answered {answer.status}")), None
 
     def _keep(self, state: _WitnessState, head: log.Head, lines: str, now: datetime) -> None:
-        """Verify and keep this witness's cosignature; NoteError when the answer has none. Others' are ignored."""
+        """Verify and store this witness's cosignature. Raises NoteError without one. Ignores other cosignatures."""
         text, signatures = parse_note(head.checkpoint + lines)
         own = signatures_of(state.witness.verifier, text, signatures)
         if not own:
@@ -260,7 +260,7 @@ class Asker:
         )
 
     def _note(self, state: _WitnessState, outcome: str, meaning: str, now: datetime) -> None:
-        """Store the outcome, and when it changed, report it to the log and the metrics."""
+        """Store the outcome. If it changed, write it to the log and the metrics."""
         state.failures = 0 if outcome == COSIGNED else state.failures + 1
         state.not_before = time.monotonic() + min(2.0**state.failures, _RETRY_SECONDS_MAX) if state.failures else 0.0
         if outcome == state.outcome:
@@ -276,14 +276,14 @@ class Asker:
 
 
 def _request(old_size: int, head: log.Head) -> bytes:
-    """The body of `add-checkpoint`: what leads from the old size to this head."""
+    """Return the body of `add-checkpoint`: the consistency proof from the old size, and this head."""
     proof = log.consistency_proof(old_size, head.tree_size, head)
     lines = [f"old {old_size}", *(encode_base64(digest) for digest in proof)]
     return ("\n".join(lines) + f"\n\n{head.checkpoint}").encode()
 
 
 def _meaning_of(size: int, head: log.Head) -> tuple[str, str]:
-    """The outcome when a witness knows this size with another root."""
+    """Return the outcome if a witness knows a different size."""
     if size > log.read_head(database().alias).tree_size:
         return _AHEAD
     if size > head.tree_size:
@@ -292,7 +292,7 @@ def _meaning_of(size: int, head: log.Head) -> tuple[str, str]:
 
 
 def _named_size(answer: Answer) -> int | None:
-    """The size that a conflict names, in entries; NoteError when it is not a number."""
+    """Return the size in a conflict response, in entries. Raises NoteError if it is not a number."""
     kind = answer.headers.get("content-type", "")
     if answer.status != HTTPStatus.CONFLICT or not kind.startswith("text/x.tlog.size"):
         return None

@@ -1,10 +1,10 @@
-"""Service B behind a WSGI server: `gunicorn --config config/gunicorn.py ledger.wsgi`."""
+"""The WSGI application of service B: `gunicorn --config config/gunicorn.py ledger.wsgi`."""
 
 import os
 
 os.environ.setdefault("SERVICE", "ledger")
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-# A request's statement may not outlive the request: its deadline is 30 s.
+# The timeout of SQL statements, shorter than the 30 s of a request.
 os.environ.setdefault("STATEMENT_TIMEOUT_SECONDS", "25")
 
 from django.conf import settings

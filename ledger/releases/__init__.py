@@ -1,1 +1,1 @@
-"""Releases: what one consists of (`contents`), and whether the files of one belong together (`checking`)."""
+"""Releases: their contents (`contents`), and their verification (`checking`)."""

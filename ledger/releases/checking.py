@@ -1,9 +1,9 @@
-"""Whether the files of a release belong together, and a ledger has what they say, offline, from the files alone.
+"""Verify offline, from the files alone, that a release is consistent and that a ledger anchored its statement.
 
-Nothing is unpacked before the proof: a stranger's archive could fill the memory.
+Nothing is unpacked before the proof is verified, because an untrusted archive could exhaust the memory.
 
-An account with write access to the ledger can have a proof of any text. So what the entry's commitment says is opened:
-only the platform's own key anchors under the report type `release`.
+Any account with write access to the ledger can anchor any text. So the check also opens the entry's commitment: only
+the platform's own key can anchor under the report type `release`.
 """
 
 import json
@@ -22,7 +22,7 @@ from ledger.proofs import ProofFile, Step, check_with_any
 from ledger.releases import contents
 
 SUFFIX = ".tar.gz"
-# Far beyond what a release has; a stranger's files may not fill the memory. The archive is only hashed.
+# Far above the size of a release, to limit memory for untrusted files. The archive is only hashed.
 MAX_BYTES = 16 * 1024 * 1024
 ARCHIVE_MAX_BYTES = 512 * 1024 * 1024
 LOCK_MAX_BYTES = 4 * 1024 * 1024
@@ -30,22 +30,22 @@ _UNREADABLE = (ValueError, TypeError, LookupError, AttributeError, OSError, EOFE
 
 
 class Fault(Exception):
-    """Something differs from a release; the message names it."""
+    """A file differs from a valid release. The message has the name of the file."""
 
 
 @dataclass
 class Release:
-    """The files next to an archive. Each step raises Fault, or returns what it saw."""
+    """The files next to an archive. Each step returns a detail, or raises Fault."""
 
     archive: Path
     verifiers: Sequence[Verifier]
     policy: Policy | None
     files: dict[str, bytes] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
-    verifier: Verifier | None = None  # the one with whose key the proof was checked
+    verifier: Verifier | None = None  # the key that verified the proof
 
     def check(self) -> Iterator[Step]:
-        """Yield one step after the other until one fails; the release is verified when the last one is ok."""
+        """Yield each step until one fails. The release is verified if the last one is ok."""
         steps: tuple[Callable[[], str], ...] = (
             self._found, self._summed, self._stated, self._proven, self._opened, self._committed, self._listed,
         )  # fmt: skip

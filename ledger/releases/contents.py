@@ -1,9 +1,9 @@
-"""The content of a release, made from a commit alone: every build of it has the same bytes.
+"""The contents of a release, created from a commit only: every build has the same bytes.
 
-An archive, an SBOM of what its lock names, a statement with the hashes of both, the proof that a ledger has the
+They are an archive, an SBOM of the lock file's packages, a statement with the hashes of both, the ledger's proof of the
 statement, and SHA256SUMS of these four. SHA256SUMS also opens the commitment of the ledger's entry, in a line that
-`sha256sum --check` treats as a comment. Without it a proof would show that the statement was anchored, not by which
-client.
+`sha256sum --check` treats as a comment. Without this line, a proof would show that the statement was anchored, but not
+by which client.
 """
 
 import gzip
@@ -33,12 +33,12 @@ _PINNED = re.compile(r"^([\w.-]+)(?:\[[^]]*\])?==([^\s;]+)", re.MULTILINE)
 
 
 class CannotRelease(Exception):
-    """Nothing is made; the message has the reason."""
+    """No release was created. The message has the reason."""
 
 
 @dataclass(frozen=True)
 class Names:
-    """The names of a version's files."""
+    """The file names of a version."""
 
     version: str
 
@@ -70,7 +70,7 @@ class Names:
 
 @dataclass(frozen=True)
 class Source:
-    """The commit that a clean working tree is of; `epoch` is its time, SOURCE_DATE_EPOCH."""
+    """The commit of a clean working tree. `epoch` is its time, for SOURCE_DATE_EPOCH."""
 
     root: Path
     commit: str
@@ -78,7 +78,7 @@ class Source:
 
     @classmethod
     def of(cls, root: Path) -> "Source":
-        """Raises CannotRelease without a commit, or with uncommitted changes."""
+        """Read the commit. Raises CannotRelease without a commit, or with uncommitted changes."""
         if changed := _git(root, "status", "--porcelain").decode().splitlines():
             raise CannotRelease(
                 f"The working tree differs from the commit: {changed[0][3:]} and {len(changed) - 1} more."
@@ -91,8 +91,10 @@ class Source:
         return str(project["version"])
 
     def archive(self, names: Names) -> bytes:
-        """Everything that is committed. git sorts, gives every file to root and the commit's time, and names the commit
-        at the head. The settings that could change this are fixed here, as are the header and level of gzip.
+        """Return the archive of all committed files.
+
+        git sorts the files, sets the owner root and the commit's time, and writes the commit into the header. Fixed
+        settings, gzip header, and gzip level make the bytes reproducible.
         """
         fixed = ("-c", "tar.umask=0022", "-c", "core.autocrlf=false")
         tar = _git(self.root, *fixed, "archive", "--format=tar", f"--prefix={names.stem}/", self.commit)
@@ -102,7 +104,7 @@ class Source:
         return packed.getvalue()
 
     def sbom(self) -> bytes:
-        """Every package of the lock with its hashes, in CycloneDX. Raises CannotRelease without `cyclonedx-bom`."""
+        """Return a CycloneDX SBOM of the lock file, with hashes. Raises CannotRelease without `cyclonedx-bom`."""
         with tempfile.TemporaryDirectory() as folder:
             for name in ("pyproject.toml", LOCK):
                 Path(folder, name).write_bytes(_git(self.root, "show", f"{self.commit}:{name}"))
@@ -110,7 +112,7 @@ class Source:
                 sys.executable, "-m", "cyclonedx_py", "requirements", LOCK, "--pyproject", "pyproject.toml",
                 "--output-reproducible", "--spec-version", "1.6", "--output-format", "JSON",
             ]  # fmt: skip
-            # Without the environment: package sources on this machine are private.
+            # An empty environment hides the package sources of this machine.
             done = subprocess.run(command, cwd=folder, env={}, capture_output=True, check=False)  # noqa: S603
         if done.returncode:
             reason = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
@@ -118,7 +120,7 @@ class Source:
         return canonical_json(json.loads(done.stdout)) + b"\n"
 
     def statement(self, names: Names, digests: Mapping[str, str]) -> bytes:
-        """The statement in in-toto's form that version and commit are these two files."""
+        """Return the in-toto statement that these files are this version, built from this commit."""
         return canonical_json(
             {
                 "_type": _STATEMENT,
@@ -137,23 +139,23 @@ class Source:
 
 
 def digests_of(files: Mapping[str, bytes]) -> dict[str, str]:
-    """The SHA-256 of each file in hex, as statement and sums have it."""
+    """Return the SHA-256 of each file in hex, for the statement and SHA256SUMS."""
     return {name: sha256(content).hexdigest() for name, content in files.items()}
 
 
 def sums(names: Names, digests: Mapping[str, str], opening: Mapping[str, str]) -> bytes:
-    """SHA256SUMS, and in it what opens the commitment of the ledger's entry."""
+    """Return SHA256SUMS, with the values that open the commitment of the ledger's entry."""
     lines = [f"{digests[name]}  {name}" for name in names.summed]
     return "\n".join([*lines, OPENING + canonical_json(dict(opening)).decode(), ""]).encode()
 
 
 def locked(requirements: str) -> set[tuple[str, str]]:
-    """The packages of a lock, with their versions."""
+    """Return the packages of a lock file, with their versions."""
     return {(name.lower(), version) for name, version in _PINNED.findall(requirements)}
 
 
 def listed(sbom: Mapping[str, Any]) -> set[tuple[str, str]]:
-    """The packages of an SBOM, with their versions."""
+    """Return the packages of an SBOM, with their versions."""
     return {(component["name"].lower(), component["version"]) for component in sbom["components"]}
 
 

@@ -1,4 +1,4 @@
-"""How the explorer writes hashes and times."""
+"""Template filters for hashes and times of the explorer."""
 
 from django import template
 
@@ -12,11 +12,11 @@ def in_hex(digest: bytes) -> str:
 
 @register.filter
 def brief(text: str) -> str:
-    """The two ends of a long hex string; the page also has the whole one."""
+    """Return the start and end of a long hex string. The page also shows the whole string."""
     return f"{text[:8]}\u2026{text[-6:]}"
 
 
 @register.filter
 def readable(timestamp: str) -> str:
-    """A timestamp of the log to the second, for people: `2026-01-31 12:00:00 UTC`."""
+    """Return a timestamp of the log, to the second: `2026-01-31 12:00:00 UTC`."""
     return f"{timestamp[:10]} {timestamp[11:19]} UTC"

@@ -24,7 +24,7 @@ class Command(JsonCommand):
         parser.add_argument("--root", required=True, help="The root hash of the tree: 64 hex characters.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Write the guard file; safe to run twice. CommandError when the log has another head: nothing is changed."""
+        """Write the guard file. Idempotent. Raises CommandError, without a change, if the log has a different head."""
         size, root = options["size"], parse_report_hash(options["root"])
         if root is None:
             raise CommandError("A root hash must have exactly 64 hexadecimal characters.")
@@ -41,7 +41,7 @@ class Command(JsonCommand):
 
 
 def _adopt(head: log.Head) -> None:
-    """Replace a missing, an empty or a damaged guard: what a readable one says is not for a person to overrule."""
+    """Replace a missing, empty, or damaged guard file. An operator must not override a readable one."""
     signing.check_key(head)
     mark = guard.Mark(head.tree_size, head.root)
     try:

@@ -8,14 +8,14 @@ from ledger import witnessing
 
 
 class Command(WorkerCommand):
-    """One process is enough; several only ask twice."""
+    """One process is enough. Several processes only send repeated requests."""
 
     help = (
         "Request cosignatures of the newest checkpoint from the witnesses of WITNESS_POLICY, until SIGTERM or with "
         "--once."
     )
     fault = "{failed} witnesses did not cosign. The log has the reasons."
-    # A round a second at most, however fast the log grows: a later checkpoint covers the earlier ones.
+    # At most one round per second, even if the log grows faster: a later checkpoint covers earlier ones.
     no_progress = frozenset({witnessing.COSIGNED, "failed"})
 
     @cached_property

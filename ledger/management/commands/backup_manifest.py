@@ -20,7 +20,7 @@ from ledger.models import database
 
 
 class Command(JsonCommand):
-    """Name databases, guard file and secrets as they are now. No secret is shown: only the start of its SHA-256."""
+    """Describe the current databases, guard file, and secrets. Of a secret, only the start of its SHA-256 is shown."""
 
     help = (
         "Print a manifest of the parts that a backup must contain, as JSON. --check compares a restored machine with "
@@ -31,7 +31,7 @@ class Command(JsonCommand):
         parser.add_argument("--check", type=Path, metavar="FILE", help="The manifest from the time of the backup.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Describe this machine; CommandError when it lacks something that the manifest to check against names."""
+        """Describe this machine. Raises CommandError if it lacks something that the given manifest has."""
         manifest = _manifest()
         if options["check"] is None:
             return manifest
@@ -81,12 +81,12 @@ def _database(alias: str) -> dict[str, Any]:
 
 
 def _fingerprint(secret: str) -> str:
-    """Return enough of the SHA-256 to tell keys apart; they are random and long, so that it leads nowhere."""
+    """Return enough of the SHA-256 to distinguish keys. They are long and random, so it reveals nothing."""
     return hashlib.sha256(secret.encode()).hexdigest()[:16]
 
 
 def _compare(expected: dict[str, Any], manifest: dict[str, Any]) -> list[str]:
-    """Return a sentence for each thing that a restored machine lacks."""
+    """Return a sentence for each item that a restored machine lacks."""
     faults = []
     for alias, known in expected["databases"].items():
         here = manifest["databases"].get(alias)

@@ -15,11 +15,11 @@ from ledger.following import Follower, FollowError, ForkError
 
 logger = logging.getLogger("platform.worker")
 
-FORKED = 3  # the exit status that nothing else has
+FORKED = 3  # the exit status of a fork only
 
 
 class Command(JsonCommand):
-    """Exit 0 when every head continued the one before; 3 on a fork, with both checkpoints; 1 when out of reach."""
+    """Exit 0 if every head extends the previous one, 3 on a fork, with both checkpoints, and 1 if unavailable."""
 
     help = "Follow a log with C2SP tiles, until SIGTERM. Each head of the log must continue the previous one."
     requires_system_checks: list[str] = []
@@ -71,7 +71,7 @@ class Command(JsonCommand):
 
 
 def _look(follower: Follower) -> Checkpoint:
-    """Follow; on a fork keep both checkpoints in a file, show them, and end with FORKED."""
+    """Follow the log once. On a fork, store and show both checkpoints, and exit with FORKED."""
     try:
         return follower.follow()
     except ForkError as fork:

@@ -19,15 +19,15 @@ from config.ops.supervisor import BASE_DIR, LOCAL, CannotStart, Processes, bind,
 from ledger.releases import contents
 from ledger.releases.contents import CannotRelease, Names, Source
 
-SECONDS = 60.0  # that a ledger may take; for its witnesses it waits 20 of them
+SECONDS = 60.0  # deadline of the ledger; waiting for its witnesses takes 20 of them
 MAX_BYTES = 1024 * 1024
 THROW_AWAY_ORIGIN = "throw-away.invalid"
-START_SECONDS = 120.0  # also while other work runs
+START_SECONDS = 120.0  # sufficient on a busy machine
 NO_PROOF = "CHAIN_URL is not set, so the command used a temporary ledger. Its proof has no value for others."
 
 
 class Command(JsonCommand):
-    """Refuses a tree with changes. Made again from the same commit, archive, SBOM and statement have the same bytes."""
+    """Refuses uncommitted changes. The archive, SBOM, and statement of a commit always have the same bytes."""
 
     help = (
         "Create the files of a release from the checked-out commit, and anchor their statement in the ledger at "
@@ -73,16 +73,16 @@ class Command(JsonCommand):
 
 
 class Ledger(NamedTuple):
-    """Where the statement goes; `counts` is False of one that is thrown away."""
+    """The ledger that anchors the statement. `counts` is False for a temporary ledger."""
 
     url: str
     client_key: str
     counts: bool
 
     def anchor(self, statement: bytes) -> tuple[bytes, dict[str, str]]:
-        """Anchor the statement once; return its proof, and what opens the commitment of its entry.
+        """Anchor the statement once. Return its proof, and the values that open its commitment.
 
-        The proof is cosigned if the log's policy names witnesses.
+        If the log's policy has witnesses, the proof is cosigned.
         """
         metadata = {"user_id": settings.PROVIDER_ID, "report_type": contents.REPORT_TYPE}
         body = json.dumps({**metadata, "report_data": statement.decode()}).encode()
@@ -111,7 +111,7 @@ class Ledger(NamedTuple):
 
 @contextmanager
 def _ledger() -> Iterator[Ledger]:
-    """Yield the ledger at CHAIN_URL, or one for the length of the block, whose database and keys are gone at the end.
+    """Yield the ledger at CHAIN_URL, or a temporary one whose database and keys are deleted after the block.
 
     Raises CannotStart.
     """

@@ -21,7 +21,7 @@ from ledger.checkpoint import MAX_NOTE_BYTES, NoteError, Verifier
 from ledger.policy import Policy, PolicyError
 from ledger.releases.checking import Release
 
-KEY_SECONDS = 5.0  # the deadline of the configured ledger's key
+KEY_SECONDS = 5.0  # timeout of the request for the ledger's key
 PROOF, DECISION, RELEASE, AUDIT = "proof", "decision", "release", "audit"
 _OPTIONS = {
     PROOF: {"report", "ledger_key", "policy"},
@@ -34,7 +34,7 @@ _GZIP = b"\x1f\x8b"
 
 @dataclass(frozen=True)
 class _Verification:
-    """The steps of a check as (state, name, detail) up to the first that failed, and the key of the ledger."""
+    """The steps of a check as (state, name, detail), up to the first failure, and the ledger's key."""
 
     kind: str
     steps: Sequence[tuple[str, str, str]]
@@ -44,7 +44,7 @@ class _Verification:
 
 
 class Command(JsonCommand):
-    """Exit 0 if the file is verified; 1 if a step fails; 3 if a key is missing; 4 if a decision is unsigned."""
+    """Exit 0 if the file is verified, 1 if a step fails, 3 if a key is missing, 4 if a decision is unsigned."""
 
     help = (
         "Verify a proof file with its report, a decision bundle, a log with lines of the audit stream, or the "
@@ -95,9 +95,9 @@ class Command(JsonCommand):
 
 
 def _verify(*, file: Path, **options: Any) -> _Verification:
-    """Recognize the file by its first bytes, a log by any of its lines, and check it.
+    """Detect the kind of a file by its first bytes, or by an audit line within it, and verify it.
 
-    Raises CommandError, OSError, NoteError, PolicyError.
+    Raises CommandError, OSError, NoteError, and PolicyError.
     """
     with file.open("rb") as opened:
         content = opened.read(len(_GZIP))
@@ -136,7 +136,7 @@ def _verify(*, file: Path, **options: Any) -> _Verification:
 
 
 def _refuse_others(file: Path, kind: str, options: dict[str, Any]) -> None:
-    """Raise CommandError for an option that a file of this kind doesn't have."""
+    """Raise CommandError for an option that doesn't apply to this kind of file."""
     for name in {"report", "ledger_key", "policy", "platform_key"} - _OPTIONS[kind]:
         if options[name]:
             raise CommandError(f"{file} is a {kind}: --{name.replace('_', '-')} does not apply.")
@@ -153,7 +153,7 @@ def _kind(content: bytes) -> str | None:
 
 
 def _has_audit_lines(file: Path) -> bool:
-    """Look for an audit line in the whole file: a log may have much else before the first, and long lines."""
+    """Search the whole file for an audit line: a log may have long lines, and other lines before it."""
     end = b""
     with file.open("rb") as opened:
         while block := opened.read(FILE_MAX_BYTES):
@@ -164,7 +164,7 @@ def _has_audit_lines(file: Path) -> bool:
 
 
 def _verify_audit(file: Path) -> _Verification:
-    """Check the chain of each process whose lines are in a log. A cut end doesn't show here."""
+    """Verify the chain of each process with lines in a log. Missing lines at the end can't be detected."""
     rows: list[tuple[str, str, str]] = []
     with file.open("rb") as lines:
         chains = audit.check(lines, report=lambda fault: rows.append((FAIL, "line", fault)))
@@ -196,15 +196,15 @@ def _of_ledger(kind: str, steps: Iterable[proofs.Step], verifier: Verifier | Non
 
 
 def _printable(detail: str) -> str:
-    """Escape possible terminal commands: the file may come from a stranger."""
+    """Escape possible terminal commands, because the file is not trusted."""
     return ascii(detail)[1:-1]
 
 
 def _configured() -> Iterator[Verifier]:
-    """Yield the key of the configured ledger, under each name that it may have signed with.
+    """Yield the key of the configured ledger, under each name with which it may have signed.
 
-    On the ledger's machine the second name is the one in its newest checkpoint. With other ports than the default ones,
-    `make run` gives its log another name than the one in this command's environment.
+    On the ledger's machine, the second name is from its newest checkpoint: with non-default ports, `make run` gives the
+    log a different name than this command's environment.
     """
     if not keys.is_here():
         yield _fetch()
@@ -220,7 +220,7 @@ def _configured() -> Iterator[Verifier]:
 
 
 def _fetch() -> Verifier:
-    """Ask the ledger at CHAIN_URL for its key; CommandError when it does not give one."""
+    """Get the key of the ledger at CHAIN_URL. Raises CommandError for an invalid response."""
     address = f"{settings.CHAIN_URL}/key"
     try:
         answer = exchange(
