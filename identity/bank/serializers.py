@@ -5,7 +5,7 @@ TOKEN_MAX_LENGTH = 512
 
 
 class BankAccountPayload(serializers.RequestSerializer):
-    """A bank account; amounts are cents."""
+    """A bank account. Amounts are in cents."""
 
     account_id = serializers.IdField()
     name = serializers.IdField()
@@ -24,7 +24,7 @@ class BankAccountPayload(serializers.RequestSerializer):
 
 
 class BankTransactionPayload(serializers.RequestSerializer):
-    """A booking; `amount_cents` is positive when money left the account."""
+    """A booking. `amount_cents` is positive for outgoing money."""
 
     transaction_id = serializers.IdField()
     account_id = serializers.IdField()
