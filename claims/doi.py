@@ -1,12 +1,13 @@
-"""The one key under which all spellings of a publication's identifier are found: a DOI, an arXiv id, an ISBN, and the
-numbers of PubMed, PubMed Central, and OpenAlex.
+"""Compute one key for all forms of a publication's identifier.
 
-The same article is `10.1000/ABC`, `doi:10.1000/abc` and `https://doi.org/10.1000%2Fabc`. Only ASCII letters compare
-without regard to case (DOI Handbook, 3.4; ISO 26324, 4.2). One layer of percent-encoding is read in bare names too:
-names cut out of an address are common, names with `%` and two hexadecimal digits of their own are not.
+Supported are DOIs, arXiv ids, ISBNs, and the numbers of PubMed, PubMed Central, and OpenAlex.
+
+`10.1000/ABC`, `doi:10.1000/abc` and `https://doi.org/10.1000%2Fabc` are the same article. Only ASCII letters are
+case-insensitive (DOI Handbook, 3.4; ISO 26324, 4.2). One layer of percent-encoding is also decoded in names without an
+address: names copied from an address are common, but names that contain `%` and two hexadecimal digits are not.
 
 The key of an arXiv id is the DOI that arXiv registers for it, without a version. The key of an ISBN is `isbn:` and its
-13 digits (ISO 2108). Numbers of PubMed have a prefix, so that no other number is taken for one.
+13 digits (ISO 2108). PubMed numbers get a prefix, to distinguish them from other numbers.
 """
 
 import re
@@ -15,12 +16,12 @@ from string import ascii_lowercase, ascii_uppercase
 from urllib.parse import unquote
 
 KEY_MAX_LENGTH = 512
-# Prefix: directory indicator 10 and a registrant's code, which may have parts. Suffix: anything that is visible.
+# Prefix: the directory indicator 10 and a registrant's code, optionally with parts. Suffix: any visible characters.
 _DOI = re.compile(r"10(?:\.[0-9]{1,12})+/[^\x00-\x20\x7f]+")
 _RESOLVER = re.compile(r"(?:(?:https?:)?//)?(?:(?:dx\.|www\.)?doi\.org|hdl\.handle\.net)/+", re.IGNORECASE)
 _SCHEME = re.compile(r"(?:info:doi/|urn:doi:|doi[ ]*[:=][ ]*|doi[ ]+)", re.IGNORECASE)
 _FOLD = str.maketrans(ascii_uppercase, ascii_lowercase)
-# The four digits of a date are YYMM. An id without a prefix begins with the month.
+# The first four digits are YYMM. An id without a prefix must have a valid month.
 _ARXIV = re.compile(
     r"(?:(?:oai:)?arxiv(?:\.org)?[ ]*:[ ]*|(?:https?://)?(?:www\.|export\.)?arxiv\.org/(?:abs|pdf|html|format|e-print)/"
     r"|10\.48550/arxiv\.|(?=(?:[a-z-]+(?:\.[a-z]{2})?/)?[0-9]{2}(?:0[1-9]|1[0-2])))"
@@ -29,7 +30,7 @@ _ARXIV = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _ARXIV_CLASS = re.compile(r"\.[a-z]{2}/")
-# Each way to write a number of a registry, and the prefix of its key. OpenAlex writes its W as a capital.
+# Each form of a registry's number, and the prefix of its key. The W of OpenAlex is a capital letter.
 _NIH = r"(?:https?://)?(?:www\.)?(?:{0}\.ncbi\.nlm\.nih\.gov|ncbi\.nlm\.nih\.gov/{0})"
 _REGISTRIES = [
     (re.compile(rf"(?i:{before}){letters}0*([0-9]{{1,12}})/?(?:[?#].*)?", re.ASCII), prefix)
@@ -40,7 +41,7 @@ _REGISTRIES = [
     )
 ]
 _SAYS_ISBN = re.compile(r"urn:isbn:|(?:[ep][\s-]?)?isbn(?:[\s-]?1[03](?=[\s:]))?[\s:=#]*", re.ASCII | re.IGNORECASE)
-_BINDING = re.compile(r"\s*\([^()]*\)\Z")  # catalogs write "(hardback)" behind an ISBN
+_BINDING = re.compile(r"\s*\([^()]*\)\Z")  # catalogs append "(hardback)" to an ISBN
 _PUBMED = re.compile(r"\s*\[doi\]\Z", re.IGNORECASE)
 _ISBN = re.compile(r"[0-9]{9}[0-9X]|97[89][0-9]{10}", re.ASCII)
 _SPACES = re.compile(r"[^\S\r\n\u2028\u2029]")  # word processors insert a no-break space after "DOI"
@@ -50,8 +51,7 @@ _BEHIND = ".,;:!'\"\u2018\u2019\u201c\u201d\u2026"
 
 
 def publication_key(identifier: str) -> str:
-    """Return the search key of a publication: its DOI name, its ISBN, or the identifier without invisible
-    characters."""
+    """Return the search key of a publication: its DOI, its ISBN, or the identifier without invisible characters."""
     text = _cleaned(identifier)
     doi = normalise_doi(text)
     if match := _ARXIV.fullmatch(doi or _without_end(text)):
@@ -65,7 +65,7 @@ def publication_key(identifier: str) -> str:
 
 
 def fault_of(identifier: str) -> str:
-    """Return the error of an identifier: it has no visible character, or it is an ISBN with a wrong check digit."""
+    """Return the error of an identifier without visible characters, or of an ISBN with a wrong check digit."""
     text = _cleaned(identifier)
     if not text:
         return "Must have visible characters."
@@ -76,7 +76,7 @@ def fault_of(identifier: str) -> str:
 
 
 def normalise_doi(identifier: str) -> str | None:
-    """Return the DOI name that `identifier` spells, in lower case, without what surrounds it; None for no DOI."""
+    """Return the DOI in `identifier`, in lower case, without its surroundings. Returns None without a DOI."""
     name = re.sub(r"[ ]*[\r\n\u2028\u2029]+[ ]*", "", _cleaned(identifier).strip("\"'<([{\u201c\u2018 "))
     name = _PUBMED.sub("", name)
     while prefix := _RESOLVER.match(name) or _SCHEME.match(name):
@@ -102,21 +102,21 @@ def _cleaned(identifier: str) -> str:
 
 
 def _without_end(name: str) -> str:
-    """Return a name without the punctuation of the sentence that it was copied from."""
+    """Remove the punctuation of the sentence from which a name was copied."""
     while name and (name[-1] in _BEHIND or name.count(name[-1]) > name.count(_CLOSING.get(name[-1], name[-1]))):
         name = name[:-1]
     return name
 
 
 def _isbn_digits(text: str) -> str:
-    """Return the digits of an ISBN, with or without a prefix; nothing for another identifier."""
+    """Return the digits of an ISBN, with or without a prefix. Returns an empty string for other identifiers."""
     text = _BINDING.sub("", _without_end(_DASHES.sub("-", text).lstrip("([")))
     digits = re.sub(r"[\s-]", "", text[says_so.end() :] if (says_so := _SAYS_ISBN.match(text)) else text).upper()
     return digits if _ISBN.fullmatch(digits) else ""
 
 
 def _isbn_of(digits: str) -> str:
-    """Return the 13 digits of an ISBN whose check digit is right, else nothing."""
+    """Return the 13 digits of an ISBN with a correct check digit. Otherwise, returns an empty string."""
     if len(digits) == 10:
         values = [10 if digit == "X" else int(digit) for digit in digits]
         is_right = sum(value * weight for value, weight in zip(values, range(10, 0, -1), strict=True)) % 11 == 0

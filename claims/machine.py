@@ -1,4 +1,4 @@
-"""The statuses of a claim and who may move it between them (specification section 3.2, completed)."""
+"""The statuses of a claim, and the role that each transition requires (specification section 3.2, completed)."""
 
 from config.core.lifecycle import Machine, Role
 
@@ -10,7 +10,7 @@ MACHINE = Machine(
         PENDING: {APPROVED: Role.REVIEWER, DRAFT: Role.OWNER, DISPUTED: Role.EITHER, REVOKED: Role.EITHER},
         APPROVED: {DISPUTED: Role.EITHER, REVOKED: Role.EITHER},
         REVOKED: {},
-        # The claimant never decides a dispute about the claim.
+        # The claimant can't resolve a dispute about the claim.
         DISPUTED: {APPROVED: Role.REVIEWER, PENDING: Role.REVIEWER, REVOKED: Role.REVIEWER},
     }
 )
@@ -24,5 +24,5 @@ VISIBILITIES = (PRIVATE, CONDITIONAL, SHARED)
 SELF_ASSERTED, EVIDENCE_PROVIDED = "self_asserted", "evidence_provided"
 SOURCE_VERIFIED, INSTITUTION_VERIFIED = "source_verified", "institution_verified"
 LEVELS = (SELF_ASSERTED, EVIDENCE_PROVIDED, SOURCE_VERIFIED, INSTITUTION_VERIFIED)
-# The owner may set these on their own claim; the other statuses record another person's review.
+# The owner can set these on their own claim. The other levels record a review by another person.
 OWN_LEVELS = frozenset({SELF_ASSERTED, EVIDENCE_PROVIDED})

@@ -34,7 +34,7 @@ from config.webhooks.events import record_event
 
 
 class LiveClaims(models.Manager["Claim"]):
-    """Claims that were not deleted: what every request and every transition works on."""
+    """Claims that are not deleted. All requests and transitions use only these."""
 
     def get_queryset(self) -> models.QuerySet["Claim"]:
         return super().get_queryset().filter(deleted_at__isnull=True)
@@ -99,7 +99,7 @@ class Claim(StatefulModel):
             models.Index(
                 fields=["user", "status", "-id"], condition=Q(deleted_at__isnull=True), name="claims_claim_user_status"
             ),
-            # The index has visibility and owner, so that a query skips private claims without reading their rows.
+            # The index includes visibility and owner, so that a query skips private claims without reading their rows.
             models.Index(
                 fields=["publication_key", "-id", "visibility", "user"],
                 condition=Q(deleted_at__isnull=True),
@@ -125,7 +125,7 @@ class Claim(StatefulModel):
 
     @classmethod
     def draft(cls, *, user_id: int, members: dict[str, Any], now: datetime) -> "Claim":
-        """Return a new claim, not yet saved, with the members of a validated body; absent ones get their default."""
+        """Return a new, unsaved claim with the fields of a validated body. Absent fields get their defaults."""
         evidence: Any = members.get("evidence") or []
         return cls(
             user_id=user_id,
@@ -149,10 +149,10 @@ class Claim(StatefulModel):
         }
 
     def check_transition(self, to: str, actor: Actor) -> ApiError | None:  # noqa: PLR0911  one per rule
-        """Return the error that this transition meets for `actor` now, None when it may be made.
+        """Return the error that prevents this transition for `actor` now. Returns None if it is allowed.
 
-        `REVIEW_POLICY`: `open` allows every transition of the table. `reviewed` allows approvals and the end of
-        disputes only for holders of `claims.review_claim`. `four_eyes` also requires that they are not the owner.
+        With `REVIEW_POLICY` `open`, every transition of the table is allowed. With `reviewed`, approving and resolving
+        disputes require `claims.review_claim`. With `four_eyes`, the reviewer also must not be the owner.
         """
         if self.deleted_at is not None:
             return ClaimNotFound()

@@ -13,15 +13,15 @@ PUBLICATION_MAX_LENGTH = 512
 EVIDENCE_MAX = 50
 EVIDENCE_MAX_LENGTH = 2_048
 
-# Browsers drop control characters before an address, and tabs and line ends within it, so `java\tscript:` is a scheme.
+# Browsers ignore control characters before an address, and tabs and line ends within it: `java\tscript:` is a scheme.
 _IGNORED_BY_BROWSERS = re.compile(r"^[\x00-\x20]+|[\t\n\r]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(?P<gap>\s?)")
-# Schemes that execute or embed content, also with a space after the colon.
+# Schemes that execute or embed content. A space after the colon makes no difference.
 _ACTIVE_SCHEMES = frozenset({"javascript", "vbscript", "data", "blob", "file", "filesystem", "about", "view-source"})
 
 
 class EvidenceField(serializers.TextField):
-    """One piece of evidence: an http(s) address, or the name or text of a document. Nothing is ever fetched."""
+    """A piece of evidence: an http(s) address, or the name or text of a document. Addresses are never fetched."""
 
     default_error_messages = {
         "scheme": "A web address must begin with http:// or https://.",
@@ -55,7 +55,7 @@ def _evidence(**options: Any) -> Any:
 
 
 class PublicationField(serializers.TextField):
-    """A publication's identifier, whose key distinguishes publications."""
+    """A publication's identifier. Its key identifies the publication."""
 
     def to_internal_value(self, data: Any) -> str:
         identifier = super().to_internal_value(data)
@@ -85,7 +85,7 @@ class ClaimRequestSerializer(serializers.RequestSerializer):
 
 
 class ClaimPayload(ClaimRequestSerializer):
-    """CreateClaim without `user_id`, as it waits in staging; levels beyond one's own are set on the claim itself."""
+    """The fields of `ClaimRequestSerializer` without `user_id`, for staging. Only the owner's levels are valid."""
 
     user_id = None  # type: ignore[assignment]  # how REST framework leaves out an inherited field
     verification_level = serializers.OneOfField(

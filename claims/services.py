@@ -18,22 +18,22 @@ from config.webhooks.events import record_events
 
 
 def show_claim(claim_id: str, user: Any) -> Claim:
-    """Return a claim, in one statement; raises ClaimNotFound unless `user` may see it."""
+    """Return a claim, with one statement. Raises ClaimNotFound unless `user` can read it."""
     conditional = Q(visibility=CONDITIONAL) & holds(user.pk, REVIEW_PERMISSION)
     visible = Claim.objects.filter(Q(user=user) | Q(visibility=SHARED) | conditional)
     return get_by_uuid(visible, claim_id, ClaimNotFound)
 
 
 def load_movable(claim_id: str, user: Any) -> Claim:
-    """Return the claim if `user` is its owner, or a reviewer who may see it; raises ClaimNotFound otherwise."""
+    """Return a claim if `user` is its owner, or a reviewer who can read it. Raises ClaimNotFound otherwise."""
     reviewed = Q(visibility__in=(SHARED, CONDITIONAL)) & holds(user.pk, REVIEW_PERMISSION)
     return get_by_uuid(Claim.objects.filter(Q(user=user) | reviewed), claim_id, ClaimNotFound)
 
 
 def list_claims(*, viewer: Any, user_id: str, publication_id: str) -> QuerySet[Claim]:
-    """Return the viewer's own claims, or those to a publication that they may see, newest first.
+    """Return the viewer's own claims, or the visible claims to a publication, newest first.
 
-    Raises UserMismatch when another user's claims are requested without naming a publication.
+    Raises UserMismatch if the claims of another user are requested without a publication.
     """
     claims = Claim.objects.order_by("-id")
     if publication_id:
@@ -51,7 +51,7 @@ def list_claims(*, viewer: Any, user_id: str, publication_id: str) -> QuerySet[C
 
 
 def create_claim(*, actor: Actor, members: dict[str, Any], now: datetime) -> Claim:
-    """Make a claim in `draft`; raises ValidationFailed for a verification level that is not the actor's to set."""
+    """Create a claim in `draft`. Raises ValidationFailed for a verification level that the actor can't set."""
     claim = Claim.draft(user_id=actor.user.pk, members=members, now=now)
     _check_level(claim.verification_level, actor.user)
     with transaction.atomic(savepoint=False):
@@ -68,10 +68,10 @@ def store_claims(payloads: Sequence[dict[str, Any]], *, actor: Actor, now: datet
 
 
 def change_claim(claim_id: str, *, actor: Actor, changes: dict[str, Any], now: datetime) -> Claim:
-    """Replace evidence, notes, verification level or visibility of the actor's own claim; null changes nothing.
+    """Change evidence, notes, verification level, or visibility of the actor's own claim. Null changes nothing.
 
-    Raises ClaimNotFound, or ValidationFailed as `create_claim`. Setting the current visibility again changes nothing
-    and emits no event.
+    Raises ClaimNotFound. Raises ValidationFailed as `create_claim`. Setting the current visibility again changes
+    nothing and emits no event.
     """
     with transaction.atomic(savepoint=False):
         claim = get_by_uuid(Claim.objects.filter(user=actor.user), claim_id, ClaimNotFound)
@@ -84,13 +84,13 @@ def change_claim(claim_id: str, *, actor: Actor, changes: dict[str, Any], now: d
 
 
 def set_verification_level(claim: Claim, level: str, *, now: datetime) -> None:
-    """Record how far a reviewer has verified a claim; raises ClaimNotFound for one that was deleted."""
+    """Set the verification level that a reviewer has confirmed. Raises ClaimNotFound for a deleted claim."""
     with transaction.atomic():
         _update(claim, now=now, verification_level=level)
 
 
 def _update(claim: Claim, *, now: datetime, **columns: Any) -> None:
-    # Never before the last transition, even if the clock was set back.
+    # If the clock was set back, it must still not be before the last transition.
     updated_at = max(now, claim.updated_at)
     if not Claim.objects.filter(pk=claim.pk).update(updated_at=updated_at, **columns):
         raise ClaimNotFound
@@ -99,7 +99,7 @@ def _update(claim: Claim, *, now: datetime, **columns: Any) -> None:
 
 
 def delete_claim(claim_id: str, *, actor: Actor, now: datetime) -> None:
-    """Make a tombstone of the actor's own claim; raises ClaimNotFound, also for one that is a tombstone already."""
+    """Replace the actor's own claim with a tombstone. Raises ClaimNotFound, also for a tombstone."""
     with transaction.atomic(savepoint=False):
         claim = get_by_uuid(Claim.objects.filter(user=actor.user), claim_id, ClaimNotFound)
         gone = {"deleted_at": now, "deleted_by": actor.user, "deleted_with": actor.credential}
