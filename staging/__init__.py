@@ -1,9 +1,10 @@
-"""Staging: data that waits for its user's yes or no before it becomes permanent.
+"""Staging: data that requires its user's approval before permanent storage.
 
-An item is `staged` and then, once and for good, `approved`, `rejected` or, after thirty days, `expired`. Approving
-hands the payload to the app that owns its kind (`registry`), which stores the permanent row in the same transaction.
+An item starts as `staged`. Then it becomes, permanently, `approved`, `rejected`, or `expired` after 30 days. An
+approval passes the payload to the app that owns its kind (`registry`), which stores the permanent row in the same
+transaction.
 
 Events: `staging.item.staged`, `staging.item.approved`, `staging.item.rejected`, `staging.item.expired`.
 
-Everything here belongs to the account itself: first-party tokens, and API keys made without a scope list.
+The endpoints accept only first-party tokens and unrestricted API keys.
 """

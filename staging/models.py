@@ -12,10 +12,10 @@ from staging.machine import MACHINE, STAGED
 
 
 class StagedItem(models.Model):
-    """A payload that waits for its user's decision, or has had it.
+    """A payload that waits for its user's decision, or was decided.
 
-    It is not a `StatefulModel`: it is decided once, its row has the time and the actor, and one statement decides
-    hundreds.
+    It is not a `StatefulModel`: an item is decided once, its row has the time and the actor, and one statement decides
+    hundreds of items.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The item's id.")
@@ -42,13 +42,13 @@ class StagedItem(models.Model):
     )
     staged_at = models.DateTimeField(help_text="When the item was staged (UTC).")
     decided_at = models.DateTimeField(null=True, help_text="When the item was decided or expired (UTC); null before.")
-    # The authenticated account that decided; null for an item that expired.
+    # The account that decided. Null for an expired item.
     decided_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
     credential = models.CharField(max_length=80, blank=True, default="")
 
-    stored_id = ""  # the id of the permanent row, on an item that was just approved; an `Approval` stores it
+    stored_id = ""  # the id of the permanent row after an approval; stored in `Approval`
 
     class Meta:
         indexes = [
@@ -68,7 +68,7 @@ class StagedItem(models.Model):
 
     @classmethod
     def of(cls, *, user_id: int, kind: str, payload: dict[str, Any], source: str | None, now: datetime) -> Self:
-        """Return a new item, not yet saved, with a payload that its kind has validated."""
+        """Return a new, unsaved item with a payload that its kind has validated."""
         return cls(
             user_id=user_id,
             kind=kind,
@@ -84,7 +84,7 @@ class StagedItem(models.Model):
 
 
 class Approval(models.Model):
-    """That an approved item became a permanent row. The item is the key, so it becomes one at most once."""
+    """Records that an approved item became a permanent row. The item is the key, so this happens at most once."""
 
     item = models.OneToOneField(StagedItem, primary_key=True, on_delete=models.PROTECT, related_name="approval")
     stored_id = models.CharField(

@@ -1,7 +1,7 @@
-"""What staging offers to other apps: they declare the kinds they own, and stage items.
+"""The API of staging for other apps: they declare the kinds that they own, and stage items.
 
 The app that owns a permanent table declares its kind (`staged_kinds` of its AppConfig) and stages items with
-`stage_items`. Staging itself knows no other app.
+`stage_items`. Staging itself imports no other app.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -21,7 +21,7 @@ from staging.models import StagedItem
 if TYPE_CHECKING:
     from config.api.serializers import RequestSerializer
 
-# How many items one statement reads or writes, and how many payloads a store function is given at most.
+# Maximum items per statement, and maximum payloads per call of a store function.
 ITEMS_PER_STATEMENT = 1_000
 
 Payload = dict[str, Any]
@@ -29,20 +29,22 @@ Payload = dict[str, Any]
 
 class Store(Protocol):
     def __call__(self, payloads: Sequence[Payload], *, actor: Actor, now: datetime) -> Sequence[Any]:
-        """Store payloads of `actor.user`'s own items; return the permanent rows' ids, one per payload, in their order.
+        """Store payloads of `actor.user`'s own items. Return the ids of the permanent rows in the payloads' order.
 
         It runs in the transaction that approves the items, with at most ITEMS_PER_STATEMENT payloads, oldest item
-        first. The number of its statements must not depend on how many there are. An exception undoes the whole
-        decision. It writes the events of the rows it makes.
+        first. Its number of statements must not depend on the number of payloads. An exception rolls the whole decision
+        back. It emits the events of the new rows.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """`payload` validates what is staged; what its fields return is kept, so they must return JSON values. `attest`
-    marks a validated payload that an app stages itself for an account's id, so that `store` can tell it from a
-    client's. The mark is not a field of `payload`, so that no client can send one.
+    """A kind of staged items.
+
+    `payload` validates what is staged. Its validated values are stored, so they must be JSON values. `attest` marks a
+    validated payload that an app itself stages for an account's id, so that `store` can distinguish it from a client's.
+    The mark is not a field of `payload`, so clients can't send it.
     """
 
     name: str
@@ -57,11 +59,11 @@ def kinds() -> dict[str, Kind]:
 
 
 def stage_items(*, user_id: int, items: Iterable[tuple[str, Payload]], source: str | None, now: datetime) -> list[UUID]:
-    """Stage items for an account to approve or reject; return their ids in the order given.
+    """Stage items for an account to approve or reject. Return their ids in the same order.
 
-    Each of `items` is (kind, payload); `source` is their origin (1 to 255 characters, or None). Payloads are validated
-    by their kind. All or none, with three statements per ITEMS_PER_STATEMENT items at most. Raises ValidationFailed for
-    a payload that its kind refuses, KeyError for an unknown kind.
+    Each of `items` is (kind, payload). `source` is their origin (1 to 255 characters, or None). Each kind validates its
+    payloads. Stages all items or none, with three statements per ITEMS_PER_STATEMENT items at most. Raises
+    ValidationFailed for an invalid payload, KeyError for an unknown kind.
     """
     rows = []
     for name, payload in items:

@@ -24,7 +24,7 @@ class ItemRequestSerializer(serializers.RequestSerializer):
     source = serializers.IdField(allow_null=True, default=None, help_text="The source of the payload.")  # type: ignore[assignment]
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Hold the payload against its kind; what the kind does not know is dropped."""
+        """Validate the payload with its kind. Unknown fields are removed."""
         try:
             attrs["payload"] = kinds()[attrs["kind"]].payload.shared().run_validation(attrs["payload"])
         except serializers.ValidationError as error:
@@ -65,7 +65,7 @@ class ItemQuery(serializers.PageQuery):
 class ItemSerializer(serializers.ModelResponseSerializer):
     """An item."""
 
-    unweighed = 0  # one may have as much as a body
+    unweighed = 0  # a payload may be as large as a request body
 
     class Meta:
         model = StagedItem

@@ -18,7 +18,7 @@ from staging.machine import APPROVED, EXPIRED, REJECTED, STAGED
 from staging.models import Approval, Note, StagedItem
 from staging.registry import ITEMS_PER_STATEMENT, kinds
 
-STAGED_DAYS = 30  # how long an item waits for its decision
+STAGED_DAYS = 30  # how long an item can be decided
 
 
 def stage_item(*, user_id: int, kind: str, payload: dict[str, Any], source: str | None, now: datetime) -> StagedItem:
@@ -30,9 +30,9 @@ def stage_item(*, user_id: int, kind: str, payload: dict[str, Any], source: str 
 
 
 def approve_item(item_id: str, *, actor: Actor, now: datetime) -> StagedItem:
-    """Make one of the actor's own staged items permanent; return it, with `stored_id`.
+    """Approve one of the actor's own staged items. Return it with `stored_id`.
 
-    Raises StagedItemNotFound; RecordNotEditable if no app knows the item's kind any more.
+    Raises StagedItemNotFound. Raises RecordNotEditable if no app owns the item's kind any more.
     """
     with transaction.atomic(savepoint=False):
         item = _take_one(item_id, actor)
@@ -42,15 +42,15 @@ def approve_item(item_id: str, *, actor: Actor, now: datetime) -> StagedItem:
 
 
 def reject_item(item_id: str, *, actor: Actor, now: datetime) -> StagedItem:
-    """Keep one of the actor's own staged items from becoming permanent; raises StagedItemNotFound as `approve_item`."""
+    """Reject one of the actor's own staged items. Raises StagedItemNotFound."""
     with transaction.atomic(savepoint=False):
         return _decide([_take_one(item_id, actor)], REJECTED, actor=actor, now=now)[0]
 
 
 def approve_all(*, actor: Actor, now: datetime) -> list[UUID]:
-    """Approve all of the actor's staged items, all or nothing, except for kinds that no app knows any more.
+    """Approve all of the actor's staged items or none, except for kinds that no app owns any more.
 
-    Return the items' ids, the oldest first.
+    Return the items' ids, oldest first.
     """
     with transaction.atomic(savepoint=False):
         known = tuple(kinds())
@@ -58,13 +58,13 @@ def approve_all(*, actor: Actor, now: datetime) -> list[UUID]:
 
 
 def reject_all(*, actor: Actor, now: datetime) -> list[UUID]:
-    """Reject all items that the actor has in staging now, all or nothing. Return their ids, the oldest first."""
+    """Reject all of the actor's staged items or none. Return their ids, oldest first."""
     with transaction.atomic(savepoint=False):
         return [item.pk for items in _take_all(actor) for item in _decide(items, REJECTED, actor=actor, now=now)]
 
 
 def expire_staged(*, now: datetime) -> dict[str, int]:
-    """Expire what has waited for STAGED_DAYS; return the count by name. Each round of items is its own transaction."""
+    """Expire items older than STAGED_DAYS, in one transaction per round. Return the count."""
     actor = Actor.system("prune")
     old = StagedItem.objects.filter(status=STAGED, staged_at__lte=now - timedelta(days=STAGED_DAYS))
     items = FailedItems("staged_item", old.order_by("staged_at"), lease=timedelta(minutes=1))
@@ -88,7 +88,7 @@ def expire_staged(*, now: datetime) -> dict[str, int]:
 
 def _expire(items: "QuerySet[StagedItem]", actor: Actor, now: datetime) -> int:
     with transaction.atomic():
-        locked = list(items.select_for_update(skip_locked=True))  # a concurrent decision about an item wins
+        locked = list(items.select_for_update(skip_locked=True))  # a concurrent decision has priority
         return len(_decide(locked, EXPIRED, actor=actor, now=now)) if locked else 0
 
 
@@ -98,9 +98,9 @@ def _take_one(item_id: str, actor: Actor) -> StagedItem:
 
 
 def _take_all(actor: Actor, **conditions: Any) -> Iterator[list[StagedItem]]:
-    """Yield what is staged now in rounds, locked in the order of ids, so that no two deciders wait for ever.
+    """Yield the staged items in rounds, locked in the order of ids to prevent deadlocks.
 
-    A round has ITEMS_PER_STATEMENT at most, and fewer of large ones: what is in a round is in memory.
+    A round has at most ITEMS_PER_STATEMENT items, and fewer if they are large, because a round is in memory.
     """
     own = StagedItem.objects.filter(user_id=actor.user.pk, status=STAGED, **conditions).order_by("id")
     waiting = list(own.values_list("id", ByteLength("payload")))
@@ -112,7 +112,7 @@ def _take_all(actor: Actor, **conditions: Any) -> Iterator[list[StagedItem]]:
 
 
 def _approve(items: Sequence[StagedItem], *, actor: Actor, now: datetime) -> Sequence[StagedItem]:
-    """Store the payloads of locked items and mark the items; return them, each with its row's `stored_id`."""
+    """Store the payloads of locked items and mark the items as approved. Return them with each row's `stored_id`."""
     by_kind: dict[str, list[StagedItem]] = {}
     for item in items:
         by_kind.setdefault(item.kind, []).append(item)
@@ -125,7 +125,7 @@ def _approve(items: Sequence[StagedItem], *, actor: Actor, now: datetime) -> Seq
 
 
 def _decide(items: Sequence[StagedItem], status: str, *, actor: Actor, now: datetime) -> Sequence[StagedItem]:
-    """Give locked items their last status, and tell; return them. The only place that changes one."""
+    """Set the final status of locked items and emit events. Return them. No other code changes the status."""
     columns = {"status": status, "decided_at": now, "decided_by": actor.user, "credential": actor.credential}
     undecided = StagedItem.objects.filter(pk__in=[item.pk for item in items], status=STAGED)
     if undecided.update(**columns) != len(items):
