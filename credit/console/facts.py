@@ -6,11 +6,12 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils import timezone
 
 from config.backoffice.bases import ReviewAdmin
 from config.backoffice.forms import SeenForm
-from config.backoffice.html import NOTHING
+from config.backoffice.html import NOTHING, link
 from config.backoffice.records import RecordAction
 from config.backoffice.transitions import CREDENTIAL
 from config.core.currencies import exponent_of, to_minor_units
@@ -21,7 +22,7 @@ from credit.console.corrections import open_corrections
 from credit.console.names import readable_applicants
 from credit.core.facts import Known, name_of, path_of, pointer_of
 from credit.core.figures import money
-from credit.core.machine import DRAFT, FROZEN
+from credit.core.machine import DRAFT, FROZEN, JUDGEMENTS
 from credit.core.profile import title_of
 from credit.models import Application, DocumentFile, Report
 from credit.models.applications import REVIEW_PERMISSION
@@ -29,6 +30,7 @@ from credit.models.reports import RECEIVED
 from credit.reports.services import request_report
 from credit.requirements.services import requirements_of
 from credit.review.confirmations import confirm
+from credit.review.report_ids import ended_reports, read_by_score
 from credit.scoring.facts_of import comparisons, score_again
 
 _CLOSED = "Facts can be added only after submission and before the decision."
@@ -93,6 +95,14 @@ class FactsConsole(ReviewAdmin):
             "corrections": open_corrections(record) if record.has_open_correction else [],
         }
 
+    def initial_of(self, record: Any, to: str) -> dict[str, Any]:
+        """Offer the stored reports that a decision can name, with those selected that the score read."""
+        initial = super().initial_of(record, to)
+        if to not in JUDGEMENTS:
+            return initial
+        reports = [(str(report.pk), _report_title(report)) for report in ended_reports(record)]
+        return {**initial, "reports": reports, "report_ids": read_by_score(record)}
+
     def actions_of(self, request: HttpRequest, record: Any) -> list[RecordAction]:
         actions = super().actions_of(request, record)
         is_masked = getattr(record, "is_masked", False)
@@ -108,8 +118,12 @@ class FactsConsole(ReviewAdmin):
             actions.append(RecordAction("confirm-figure", "Confirm a figure", *about, form))
         if persons := readable_applicants(record):
             about = (REVIEW_PERMISSION, _request_report, _effects_of_report, _refusal, _seen)
-            actions.append(RecordAction("request-report", "Request a report", *about, _report_form(persons)))
+            actions.append(RecordAction("request-report", "Request report", *about, _report_form(persons)))
         return actions
+
+
+def _report_title(report: Report) -> str:
+    return f"{report.kind.capitalize()} report about applicant {report.applicant}, {report.as_of}"
 
 
 def _report_form(persons: list[Any]) -> type[ReportForm]:
@@ -130,12 +144,6 @@ def _form_of(application: Application) -> type[ConfirmForm] | None:
     if not figures:
         return None
 
-    def uploaded() -> list[tuple[str, str]]:
-        files = DocumentFile.objects.filter(
-            document__application=application, stored__isnull=False, stored__deleted_at__isnull=True
-        )
-        return [(str(pk), name) for pk, name in files.values_list("pk", "name")]
-
     currency = application.shown_currency
     limits: dict[str, Any] = {"max_digits": 15, "decimal_places": max(2, exponent_of(currency))}
     fields = {
@@ -146,10 +154,19 @@ def _form_of(application: Application) -> type[ConfirmForm] | None:
             help_text=f"An amount in {currency or 'dollars'}, or another number.",
         ),
         "figure": forms.ChoiceField(choices=figures, label="Figure"),
-        "file_id": forms.ChoiceField(choices=uploaded, label="File", help_text="A file that the applicant uploaded."),
+        "file_id": forms.ChoiceField(
+            choices=lambda: _uploaded(application), label="File", help_text="A file that the applicant uploaded."
+        ),
     }
     made: type[ConfirmForm] = type("ConfirmForm", (ConfirmForm,), fields)
     return made
+
+
+def _uploaded(application: Application) -> list[tuple[str, str]]:
+    files = DocumentFile.objects.filter(
+        document__application=application, stored__isnull=False, stored__deleted_at__isnull=True
+    )
+    return [(str(pk), name) for pk, name in files.values_list("pk", "name")]
 
 
 def _actor(request: HttpRequest) -> Actor:
@@ -189,7 +206,7 @@ def _effects_of_report(application: Application) -> list[str]:
     return [
         "The vendor receives the applicant's name, birth date, and address. The applicant can read the report.",
         "The platform reuses a current report at no cost.",
-        *(f"Current: {report.kind} report about applicant {report.applicant}, {report.as_of}." for report in current),
+        *(f"Current: {_report_title(report)}." for report in current),
     ]
 
 
@@ -208,8 +225,13 @@ def _effects_of_score(_application: Application) -> list[str]:
     ]
 
 
-def _effects_of_confirmation(_application: Application) -> list[str]:
+def _effects_of_confirmation(application: Application) -> list[str]:
+    files = (
+        link(reverse("admin:credit_application_file", args=(application.pk, pk)), f"Open {name}")
+        for pk, name in _uploaded(application)
+    )
     return [
+        *files,
         "The platform stores the figure with your name and the file. The applicant can read it.",
         "The newest confirmation of a figure counts. Earlier ones stay visible.",
     ]

@@ -154,6 +154,13 @@ class ApplicationTransitionForm(TransitionForm):
             self.order_fields([*LOAN_FIELDS, "expires_on", *_CODES, "other", "reason", "seen"])
         if to == APPROVED:
             self.order_fields([*LOAN_FIELDS, "reason", "seen"])
+        if reports := self.initial.get("reports"):
+            self.fields["report_ids"] = forms.MultipleChoiceField(
+                choices=reports, required=False, widget=forms.CheckboxSelectMultiple,
+                label="Reports that the decision uses",
+                help_text="The notice contains the agency, score, and factors of each. If you select none, it contains "
+                "those that the score read.",
+            )  # fmt: skip
 
     def offer_templates(self, use: str, field: str, label: str) -> None:
         choices = [(pk, template.name) for pk, template in self.templates.items() if template.use == use]
@@ -189,7 +196,7 @@ class ApplicationTransitionForm(TransitionForm):
             raise forms.ValidationError("Enter the other reason, and select it as a principal reason.")
         if len(texts := [text_of(reason) for reason in self.reasons()]) != len(set(texts)):
             raise forms.ValidationError("Select each principal reason only once.")
-        if faults := faults_of(self.reasons(), has_report=False):
+        if faults := faults_of(self.reasons(), has_report=bool(cleaned.get("report_ids"))):
             raise forms.ValidationError(faults)
         return cleaned
 
@@ -203,14 +210,19 @@ class ApplicationTransitionForm(TransitionForm):
         return super().reason_given() or in_words(self.reasons())
 
     def metadata(self) -> Any:
+        reports = self.cleaned_data.get("report_ids")
+        members = {**self._members(), **({"report_ids": reports} if reports else {})}
+        return members or None
+
+    def _members(self) -> dict[str, Any]:
         if self.to in {APPROVED, COUNTEROFFER}:
             terms = terms_of(self.cleaned_data, self.currency)
             if self.to == APPROVED:
-                return {"terms": terms} if terms else None
+                return {"terms": terms} if terms else {}
             until = datetime.combine(self.cleaned_data["expires_on"], time.max, UTC)
             return {"terms": terms, "reasons": self.reasons(), "expires_at": until.isoformat()}
         if reasons := self.reasons():
             return {"reasons": reasons}
         if documents := self.cleaned_data.get("documents"):
             return {"documents": documents}
-        return None
+        return {}

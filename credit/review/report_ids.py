@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.conf import settings
+from django.db.models import QuerySet
 
 from config.core.errors import ValidationFailed
 from config.core.ids import get_by_uuid
@@ -45,8 +46,7 @@ def with_reports(application: Application, to: str, metadata: Any) -> Any:
 def _reports(application: Application, ids: Any) -> list[dict[str, Any]]:
     if not isinstance(ids, list) or not 1 <= len(ids) <= _IDS_MAX or not all(isinstance(item, str) for item in ids):
         raise ValidationFailed.of_member(_MEMBER, f"Must be a list of 1 to {_IDS_MAX} ids of reports.")
-    stored = Report.objects.filter(application=application, status__in=(RECEIVED, NO_FILE, FROZEN))
-    reports = []
+    stored, reports = ended_reports(application), []
     for position, identifier in enumerate(ids):
         wrong = ValidationFailed.of_member(f"{_MEMBER}[{position}]", "Must be a report of this application that ended.")
         report = get_by_uuid(stored, identifier, wrong)
@@ -56,6 +56,11 @@ def _reports(application: Application, ids: Any) -> list[dict[str, Any]]:
     # Of two reports of one agency about an applicant, the notice contains the first.
     first = {(report["applicant"], report["agency"].casefold()): report for report in reversed(reports)}
     return [report for report in reports if any(report is other for other in first.values())]
+
+
+def ended_reports(application: Application) -> QuerySet[Report]:
+    """Select the reports that a decision can name, the oldest first."""
+    return Report.objects.filter(application=application, status__in=(RECEIVED, NO_FILE, FROZEN))
 
 
 def read_by_score(application: Application) -> list[str]:

@@ -107,7 +107,49 @@ def test_reviewer_requests_a_report(reviewers_client, sent):
     assert "Status of the report: received." in text_of(do(reviewers_client, sent, "request-report", **fields))
     assert Report.objects.get().requested_by.has_perm("credit.review_application")
     again = page_of(sent).replace("/change/", "/do/request-report/")
-    assert "Current: credit report about applicant 1" in text_of(reviewers_client.get(again))
+    assert "Current: Credit report about applicant 1" in text_of(reviewers_client.get(again))
     assert "so the platform reuses it." in text_of(do(reviewers_client, sent, "request-report", **fields))
     assert do(reviewers_client, sent, "request-report", **{**fields, "purpose": "x"}).status_code == 200
     assert Report.objects.count() == 1
+
+
+def reported(client, sent):
+    """Request a credit report about the applicant at the back office, and start the review."""
+    applicants = sealed_values(sent, applicants=Applicants.of([PERSON]))
+    Application.objects.filter(pk=sent.pk).update(**applicants, status="under_review")
+    do(client, sent, "request-report", kind="credit", purpose="credit_transaction", applicant="1")
+    return Report.objects.get()
+
+
+def decide(client, application, to, **fields):
+    address = page_of(application).replace("/change/", f"/move/{to}/")
+    page = client.get(address).content.decode()
+    seen = re.search(r'name="seen" value="([^"]+)"', page)[1]
+    return page, client.post(address, {"seen": seen, **fields}, follow=True)
+
+
+def test_rejection_names_the_stored_reports_that_the_reviewer_selects(reviewers_client, sent, settings):
+    settings.REVIEW_POLICY = "reviewed"
+    report = reported(reviewers_client, sent)
+    reasons = {"code_1": "inquiries_recent", "reason": "Too many inquiries."}
+    _, refused = decide(reviewers_client, sent, "rejected", **reasons)
+    assert "names a consumer report" in text_of(refused)
+    page, _ = decide(reviewers_client, sent, "rejected", **reasons, report_ids=[str(report.pk)])
+    assert f"Credit report about applicant 1, {report.as_of}" in page
+    decision = sent.history.get(status="rejected").metadata
+    assert (decision["report_ids"], decision["consumer_report"][0]["score"]) == ([str(report.pk)], 724)
+
+
+def test_report_of_another_application_is_no_choice(reviewers_client, sent, settings):
+    settings.REVIEW_POLICY = "reviewed"
+    reported(reviewers_client, sent)
+    fields = {"code_1": "income_insufficient", "reason": "x", "report_ids": [str(sent.pk)]}
+    _, refused = decide(reviewers_client, sent, "rejected", **fields)
+    assert "is not one of the available choices" in text_of(refused)
+    assert not sent.history.filter(status="rejected").exists()
+
+
+def test_page_that_confirms_a_figure_opens_the_files(reviewers_client, sent):
+    page = reviewers_client.get(page_of(sent).replace("/change/", "/do/confirm-figure/")).content.decode()
+    address = re.search(r'href="([^"]+)">Open payslip.pdf<', page)[1]
+    assert b"".join(reviewers_client.get(address)).startswith(b"%PDF")
