@@ -86,6 +86,13 @@ def _is_first(report: Any) -> bool:
     return not isinstance(report, dict) or report.get("applicant", FIRST) == FIRST
 
 
+def _application(row: Application, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  as every rule
+    try:
+        return {"applicants": row.applicants and row.applicants.persons[:FIRST]}
+    except UnreadableSecret:
+        return {}
+
+
 def _decision(row: ApplicationHistory | Proposal, *, is_for_partner: bool) -> dict[str, Any]:
     if not isinstance(row.metadata, dict) or "consumer_report" not in row.metadata:
         return {}
@@ -121,6 +128,7 @@ def _record(row: DecisionAnchor, *, is_for_partner: bool) -> dict[str, Any]:  # 
 
 
 COPIED_VALUES = {
+    "credit.Application": _application,
     "credit.ApplicationHistory": _decision,
     "credit.Proposal": _decision,
     "credit.Counteroffer": _counteroffer,

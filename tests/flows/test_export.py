@@ -90,6 +90,20 @@ def test_export_has_nothing_of_another_person(person):
     assert all(MINE.encode() not in content for content in exported(other).values())
 
 
+@pytest.mark.parametrize("is_for_partner", [False, True])
+def test_export_has_the_first_applicant_alone(person, is_for_partner):
+    first, second = (changed("legal_name", f"qqapplicant{number}") for number in (1, 2))
+    application = ApplicationFactory(consumer=person, applicants=Applicants.of([first, second]))
+    ApplicationFactory(consumer=person)
+    copies = exported(person, is_for_partner=is_for_partner)
+    rows = json.loads(copies["records/credit.Application.json"])
+    assert [row["applicants"] for row in rows] == [[first], None]
+    assert "applicant_index" not in rows[0]
+    assert all(b"qqapplicant2" not in content for content in copies.values())
+    application.refresh_from_db()
+    assert application.applicants.persons == [first, second]
+
+
 def test_export_has_no_report_and_no_notice_of_the_second_applicant(person):
     application = planted(person, MINE)
     rows = {"application": application, "requested_at": NOW, "look_at": NOW, "requested_by": UserFactory()}
