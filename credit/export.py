@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
+from cryptography.exceptions import InvalidTag
+
 from config.core.encryption import UnreadableSecret
 from config.core.errors import NotFound, Unavailable
 from config.core.export import UNREADABLE
@@ -30,6 +32,7 @@ from credit.models import (
 )
 from credit.terms.agreement import agreement_of
 
+LOST = "unreadable: the stored file is missing or damaged"
 Part = tuple[str, bytes | str, str]  # its name in the zip, its content, and the table that it belongs to
 
 
@@ -38,10 +41,20 @@ def uploaded_files(user_id: int) -> Iterator[Part]:
     for file in files.exclude(stored=None).select_related("stored", "document").order_by("pk").iterator():
         try:
             content = _or_unreadable(partial(storage.read, file))
-        except (NotFound, Unavailable):
-            continue  # the log names it
+        except NotFound:
+            continue  # deleted meanwhile
+        except Unavailable as error:
+            if not _is_lost(str(file.stored), error):
+                raise
+            content = LOST
         folder = f"files/{file.document.application_id}"
         yield f"{folder}/{file.pk}.{file.content_type.rpartition('/')[2]}", content, DocumentFile._meta.label
+
+
+def _is_lost(name: str, error: Unavailable) -> bool:
+    """Return whether the storage works, but has no such file, or a damaged one. The log has the file's id."""
+    cause = error.__cause__
+    return cause is None or isinstance(cause, InvalidTag) or not storage.storage().exists(name)
 
 
 def rendered_notices(user_id: int) -> Iterator[Part]:

@@ -6,6 +6,7 @@ from zipfile import ZipFile
 
 import pytest
 from allauth.account.models import EmailAddress
+from django.core.files.base import ContentFile
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
@@ -17,6 +18,7 @@ from config.mail.models import OutgoingMail
 from config.mail.outbox import queue_mail
 from credit.core.applicants import Applicants
 from credit.documents import storage
+from credit.export import LOST
 from credit.models import (
     ApplicationHistory,
     Counteroffer,
@@ -199,14 +201,15 @@ def test_export_has_files_notices_and_mails(person):
     queue_mail("me@example.test", "notice", {"link": "https://x.test/secret"}, now=timezone.now())
     queue_mail("you@example.test", "notice", {}, now=timezone.now())
     stored = storage.keep(b"%PDF-1.4", now=timezone.now())
-    DocumentFile.objects.create(
+    file = DocumentFile.objects.create(
         document=RequestedDocument.objects.get(application=application), stored=stored, name="x", size_bytes=1,
         content_type="application/pdf", sha256=storage.sha256(b"%PDF-1.4").hexdigest(), received_at=timezone.now(),
         principal=person,
     )  # fmt: skip
     copies = exported(person)
-    (file,) = [content for name, content in copies.items() if name.startswith(f"files/{application.pk}/")]
-    assert file == b"%PDF-1.4"
+    files = {content: name for name, content in copies.items() if name.startswith(f"files/{application.pk}/")}
+    assert files.keys() == {b"%PDF-1.4", LOST.encode()}  # the storage has no file of the marker's row
+    assert files[b"%PDF-1.4"] == f"files/{application.pk}/{file.pk}.pdf"
     assert MINE in copies[f"notices/{Notice.objects.get().pk}.html"].decode()
     (mail,) = [content for name, content in copies.items() if name.startswith("mails/")]
     assert json.loads(mail)["recipient"] == "me@example.test"
@@ -258,6 +261,48 @@ def test_undecryptable_notice_and_file_do_not_stop_the_export(person):
     copies = exported(person)
     assert copies[f"notices/{Notice.objects.get().pk}.html"].decode() == UNREADABLE
     assert copies[f"files/{application.pk}/{file.pk}.pdf"].decode() == UNREADABLE
+
+
+@pytest.fixture
+def uploaded(person):
+    """Return a file that the person uploaded."""
+    stored = storage.keep(b"%PDF-1.4", now=timezone.now())
+    document = RequestedDocument.objects.create(
+        application=ApplicationFactory(consumer=person), name="Pay slip", requested_at=NOW, changed_by=person
+    )
+    return DocumentFile.objects.create(
+        document=document, stored=stored, name="Зарплата 給与 راتب.pdf", size_bytes=8, content_type="application/pdf",
+        sha256=storage.sha256(b"%PDF-1.4").hexdigest(), received_at=NOW, principal=person,
+    )  # fmt: skip
+
+
+def missing(file):
+    storage.storage().delete(file.stored.name)
+
+
+def damaged(file):
+    missing(file)
+    storage.storage().save(file.stored.name, ContentFile(b"damaged, and longer than a tag"))
+
+
+@pytest.mark.parametrize("lose", [missing, damaged])
+def test_export_names_a_file_that_the_storage_lost(person, uploaded, lose):
+    lose(uploaded)
+    copies = exported(person)
+    name = f"files/{uploaded.document.application_id}/{uploaded.pk}.pdf"
+    assert copies[name].decode() == LOST
+    assert name in {each["file"] for each in json.loads(copies["index.json"])["contents"]}
+    assert json.loads(copies["records/credit.DocumentFile.json"])[0]["name"] == "Зарплата 給与 راتب.pdf"
+
+
+def test_export_fails_while_the_storage_is_away(person, uploaded, monkeypatch):
+    class Away:
+        def __getattr__(self, _name):
+            raise OSError("away")
+
+    monkeypatch.setattr(storage, "storage", Away)
+    with pytest.raises(OSError, match="away"):
+        exported(person)
 
 
 def test_export_index_lists_each_file_with_purpose_source_recipients_and_retention(person):
