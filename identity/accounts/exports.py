@@ -65,7 +65,7 @@ def request_export(actor: Actor, account_id: int, *, now: datetime) -> Export:
 
 def read_export(actor: Actor, export: Export, *, now: datetime) -> Iterator[bytes]:
     """Return the content of a zip in chunks. Raises NotFound for an export without a file."""
-    if export.status != Export.READY or not export.name or export.expires_at is None or export.expires_at <= now:
+    if export.as_of(now).status != Export.READY or not export.name:
         raise NotFound(f"The export has no file. Its status is {export.status}.")
     try:
         file = _storage().open(export.name)

@@ -1,5 +1,5 @@
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
@@ -199,6 +199,12 @@ class Export(models.Model):
 
     def __str__(self) -> str:
         return str(self.pk)
+
+    def as_of(self, now: datetime) -> Self:
+        """Display an export as expired as soon as its days are over: the worker deletes the file later."""
+        if self.status == self.READY and self.expires_at is not None and self.expires_at <= now:
+            self.status = self.EXPIRED
+        return self
 
     @property
     def download_url(self) -> str | None:

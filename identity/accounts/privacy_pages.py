@@ -104,10 +104,11 @@ class PrivacyPage(_PrivacyView, TemplateView):
     def get_context_data(self, **options: Any) -> dict[str, Any]:
         user: Any = self.request.user
         requested = erasure.show_erasure(User.objects.get(pk=user.pk))
+        now = timezone.now()
         active = consents.consents_of(user).active()[:_SHOWN]
         return super().get_context_data(**options) | {
             "consents": [(consent, KINDS[consent.kind], displayed_scope(consent)) for consent in active],
-            "exports": exports.exports_of(self.actor, user.pk)[:5],
+            "exports": [export.as_of(now) for export in exports.exports_of(self.actor, user.pk)[:5]],
             "erasure": None if requested.status == Erasure.NONE else requested,
             "obstacles": requested.obstacles,
             "kept": kept_records(user.pk),

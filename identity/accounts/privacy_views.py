@@ -196,7 +196,7 @@ class AccountExportViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, export_id: str, **account: str) -> Export:
         """Get an export."""
         actor, user = self.account_of(request, **account)
-        return exports.load_export(actor, user.pk, export_id)
+        return exports.load_export(actor, user.pk, export_id).as_of(timezone.now())
 
     @renderer_classes([renderer_for(ZIP)])
     @endpoint(access=LOG_IN, errors=(NotFound, SecondFactorRequired, LogInTooOld))

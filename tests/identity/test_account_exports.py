@@ -12,6 +12,7 @@ from django.contrib.auth.models import Group
 from django.core.files.base import ContentFile
 from django.core.files.storage import storages
 from django.core.management import call_command
+from django.test import Client
 from django.utils import timezone
 from django.utils.translation import override
 
@@ -132,13 +133,19 @@ def test_second_request_within_24_hours_returns_the_first_export(api):
     assert api.send(PATH).json()["status"] == "preparing"
 
 
-def test_export_is_deleted_after_7_days(api):
+def test_export_is_deleted_after_7_days(api, user):
     api.send(PATH)
     work()
     Export.objects.update(expires_at=timezone.now())
     export = Export.objects.get()
     assert is_stored(export)
-    assert_error(api.read(f"{PATH}/{export.pk}/file"), 404, "E4001")
+    refusal = assert_error(api.read(f"{PATH}/{export.pk}/file"), 404, "E4001")
+    assert refusal["message"] == "The export has no file. Its status is expired."
+    displayed = api.read(f"{PATH}/{export.pk}").json()
+    assert (displayed["status"], displayed["download_url"]) == ("expired", None)
+    browser = Client()
+    browser.force_login(user)
+    assert "It was deleted after 7 days." in browser.get("/account/privacy").content.decode()
     assert work()["expired"] == 1
     export.refresh_from_db()
     assert (export.status, export.key, is_stored(export)) == ("expired", "", False)
