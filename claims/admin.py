@@ -131,7 +131,7 @@ class ClaimAdmin(ReviewAdmin):
         return named
 
     def seen_state(self, record: Claim) -> str:
-        """Include the claim's content in the state that a decision requires to be unchanged."""
+        """Include the claim's last update, so that a decision requires the displayed content."""
         return f"{super().seen_state(record)}:{record.updated_at.isoformat()}"
 
     def notices_of(self, record: Claim) -> list[str]:

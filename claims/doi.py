@@ -4,7 +4,7 @@ Supported are DOIs, arXiv ids, ISBNs, and the numbers of PubMed, PubMed Central,
 
 `10.1000/ABC`, `doi:10.1000/abc` and `https://doi.org/10.1000%2Fabc` are the same article. Only ASCII letters are
 case-insensitive (DOI Handbook, 3.4; ISO 26324, 4.2). One layer of percent-encoding is also decoded in names without an
-address: names copied from an address are common, but names that contain `%` and two hexadecimal digits are not.
+address. Names that were copied from an address are common. Names that contain `%` and two hexadecimal digits are not.
 
 The key of an arXiv id is the DOI that arXiv registers for it, without a version. The key of an ISBN is `isbn:` and its
 13 digits (ISO 2108). PubMed numbers get a prefix, to distinguish them from other numbers.

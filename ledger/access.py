@@ -16,7 +16,8 @@ from config.api.views import ApiViewSet
 from config.core.credentials import PUBLIC, AuthenticationRequired, InsufficientScope
 from ledger.credentials import ANCHOR_SCOPE, ANYBODY, Caller, identify, listed
 
-# Keys of RATE_LIMITS, in entries per minute: of a listed key, or an address in development; and of a token's account.
+# Keys of RATE_LIMITS. The first limits entries per minute of a listed key, or of an address in development. The second
+# limits those of a token's account.
 WRITE_LIMIT, TOKEN_LIMIT = "ledger_write", "ledger_token"
 
 
@@ -78,7 +79,7 @@ class LedgerViewSet(ApiViewSet):
     def take_permits(self, request: Any, permits: int) -> None:
         """Count a read, or written entries, for an address, a token's account, or a listed key. Raises RateLimited.
 
-        Reads with a listed key have no limit. If the database is read-only, reads are not counted.
+        Reads with a listed key have no limit. If the database can't be written, reads are not counted.
         """
         caller, writes = request.auth, self.declared.access == ANCHOR_SCOPE
         if not writes and listed(request.META.get("HTTP_X_API_KEY", "")):

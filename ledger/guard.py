@@ -21,7 +21,7 @@ from ledger.errors import GuardDamagedError, GuardOutOfReachError
 from ledger.merkle import HASH_BYTES
 
 # The record is one write within a disk sector, so a crash leaves it complete or unchanged. Only its creation is synced
-# to disk, not every block: after a power failure, the guard may be some blocks late, but it still rejects any older
+# to disk, not every block. After a power failure, the guard may be some blocks late, but it still rejects any older
 # backup.
 _RECORD_BYTES = 128
 

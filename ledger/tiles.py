@@ -54,8 +54,8 @@ def parse_tile_path(path: str) -> TileName:
     index = int(match["index"].replace("x", "").replace("/", ""))
     width = int(match["width"] or TILE_WIDTH)
     name = TileName(level, index, width)
-    # The comparison with the generated path rejects forms that the pattern accepts: extra x000 groups, and `.p/256`,
-    # which is a full tile with the name of a partial one.
+    # The comparison with the generated path rejects some forms that the pattern accepts. These are extra x000 groups,
+    # and `.p/256`, which is a full tile with the name of a partial one.
     if name.path() != path or (level or 0) > MAX_LEVEL or index > MAX_INDEX or width > TILE_WIDTH:
         raise ValueError("not a canonical tile path")
     return name

@@ -30,7 +30,7 @@ _DOTS_AND_SIGNS = frozenset(".\u00b7\u2022\u2027\u2219\u22c5\u3002\u30fb\u2212")
 # Gaps between the groups of a card number. Between other numbers, they belong to dates, times, and amounts.
 _PUNCTUATION = frozenset("_/,+:*'`|\u00b4\u2018\u2019\u2032\u02bc")
 _MARK_CATEGORIES = frozenset({"Mn", "Mc", "Me"})  # combining marks: accents, variation selectors, keycaps
-# The limit for a number that is longer than any card's.
+# A character reference has at most 7 decimal or 6 hexadecimal digits. Further digits are ordinary text.
 _ENTITY = re.compile(r"&(?:#0*([0-9]{1,7})|#[xX]0*([0-9a-fA-F]{1,6})|[A-Za-z][A-Za-z0-9]{1,31});?", re.ASCII)
 _RUN = re.compile(rb"[0-9 ]{12,}")
 # As printed on cards. Adjacent digits can belong to something else: a date, or the three digits on the back.

@@ -35,7 +35,7 @@ ACTING_SCOPES = (
     "applications:write", "bankdata:write",
 )  # fmt: skip
 
-# What an app can't do without any scope of an area.
+# By area: the actions that an app without any of its scopes can't perform.
 _AREAS = {
     "identity": "see or start checks of your identity",
     "bankdata": "see your bank accounts or their transactions",

@@ -48,7 +48,7 @@ class InvitationForm(forms.ModelForm):  # type: ignore[type-arg]
         return self.sent
 
     def save_m2m(self) -> None:
-        """There is nothing to save."""
+        """Do nothing: `clean` has stored the invitation."""
 
 
 def _revoke(request: HttpRequest, invitation: Invitation, _form: SeenForm) -> str:

@@ -1,4 +1,4 @@
-"""Codes of second factors: validation, single use, and the session's second factor.
+"""Validate codes of second factors, enforce their single use, and store the session's second factor.
 
 allauth stores authenticators that show a code for 30 s (TOTP, RFC 6238), and passkeys. It prevents the reuse of a code
 with a cache, which processes don't share and which expires before the code. So this module checks the codes of pages

@@ -16,7 +16,7 @@ AUDIT_LOG_LASTS = timedelta(days=5 * 365 + 2)  # 5 years, with the leap days
 
 
 def kept_audit_log(user_id: int, *, now: datetime) -> Ends:
-    """Return the end of the retention of the audit log of access to an erased account's data."""
+    """Return when the audit log of accesses to an erased account's data is erased."""
     erased_at = User.objects.values_list("erased_at", flat=True).get(pk=user_id) or now
     return {None: erased_at + AUDIT_LOG_LASTS} if erased_at + AUDIT_LOG_LASTS > now else {}
 

@@ -274,7 +274,7 @@ Stage = Callable[[BankItem, OpenBanking, datetime], list[UUID]]
 
 
 def _try(stage: Stage, item: BankItem, provider: OpenBanking, now: datetime) -> list[UUID]:
-    """Return the ids of the staged items. Returns none if the vendor fails or its response is invalid."""
+    """Return the ids of the staged items. Returns an empty list if the vendor fails or its response is invalid."""
     try:
         return stage(item, provider, now)
     except UnreadableSecret:

@@ -106,7 +106,7 @@ class KycVerification(StatefulModel):
         return self.hosted_url if self.is_open else None
 
     def check_transition(self, to: str, actor: Actor) -> InvalidVerificationTransition | None:
-        """Return the error that prevents this transition for `actor`. Returns None if it is allowed, given a reason."""
+        """Return the error that prevents this transition for `actor` now, or None. Does not check the reason."""
         role = MACHINE.moves_from(self.status).get(to)
         if role is None or (role is Role.SYSTEM and not actor.is_system):
             return InvalidVerificationTransition.between(self, to)

@@ -35,7 +35,7 @@ class Persona:
     """A kind of person: ranges in cents, from which each item gets its own amounts."""
 
     pay_cents: tuple[int, int] | None  # every two weeks
-    gig_cents: tuple[int, int] | None  # for a day's work, on three days of seven
+    gig_cents: tuple[int, int] | None  # per day of work, on 3 of 7 days
     rent_cents: tuple[int, int]
     rest_cents: tuple[int, int]  # the balance of the checking account before a payday
     savings_cents: tuple[int, int]

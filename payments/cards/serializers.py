@@ -5,7 +5,7 @@ from payments.errors import InvalidAmount
 
 
 class AmountField(serializers.QueryInt64Field):
-    """Cents in a query string, from 1; anything else is `invalid_amount`."""
+    """Cents in a query string, at least 1. Raises `invalid_amount` for any other value."""
 
     refusal = InvalidAmount
 
