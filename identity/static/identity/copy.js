@@ -1,6 +1,6 @@
 "use strict";
 
-// A button that copies each secret and command. Without a clipboard there is none: select the text.
+// Adds a copy button to each secret and command, if the browser permits access to the clipboard.
 for (const code of document.querySelectorAll(".secrets code, pre code")) {
   if (!navigator.clipboard) break;
   const button = document.createElement("button");

@@ -1,8 +1,8 @@
-// The page checks itself: it hashes chosen files here, recomputes the path that it shows, verifies signature and
-// cosignatures, and checks proofs that somebody kept. No file leaves the browser. Without JavaScript look-ups still work.
+// The page verifies itself: it hashes selected files locally, recomputes the displayed path, verifies signature and
+// cosignatures, and checks saved proofs. No file leaves the browser. Without JavaScript, look-ups still work.
 "use strict";
 
-// The largest report that can be anchored; a larger file cannot be one.
+// The largest report that can be anchored.
 const MAX_BYTES = 10 * 1024 * 1024;
 const PROOF_MAX_BYTES = 64 * 1024;
 const PROOF_BEGINS = "c2sp.org/tlog-proof@v1\n";
@@ -46,7 +46,7 @@ async function lookUp([file]) {
   }
 }
 
-// --- A proof that somebody kept -----------------------------------------------------------------------------------
+// --- A saved proof ------------------------------------------------------------------------------------------------
 
 const kept = { proof: null, report: null };
 
@@ -90,7 +90,7 @@ function stepItem(step) {
   return item;
 }
 
-// --- What the page shows ------------------------------------------------------------------------------------------
+// --- The displayed path --------------------------------------------------------------------------------------------
 
 async function climb(path) {
   const asked = find("hash").value.trim().toLowerCase();
@@ -104,7 +104,7 @@ async function climb(path) {
     holds = holds && right;
   }
   const signed = await Tlog.checkNote(find("proof-note").textContent, find("policy").value);
-  // The root that was signed, not the one that the page names.
+  // Compare with the signed root, not only with the root in the page.
   holds = holds && Tlog.toHex(node) === path.dataset.root && signed.ok !== false && (signed.ok === null || signed.root === path.dataset.root);
   const verdict = find("checked");
   verdict.textContent = holds

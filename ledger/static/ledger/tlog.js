@@ -1,6 +1,6 @@
-// Checks proofs of a transparency log in this browser, with nothing but its own cryptography: C2SP signed-note,
+// Verifies proofs of a transparency log with the browser's own cryptography: C2SP signed-note,
 // tlog-checkpoint, tlog-cosignature, tlog-policy and tlog-proof, and the Merkle tree of RFC 6962.
-// Like the log's own programs it accepts the one canonical spelling only.
+// Like the log's own programs, it accepts only the canonical form.
 "use strict";
 
 const Tlog = (() => {
@@ -99,7 +99,7 @@ const Tlog = (() => {
     return policy.quorum === "none" || met.has(policy.quorum);
   }
 
-  // Whether this browser knows Ed25519: Chrome since 137, Firefox since 129, Safari since 17.
+  // Whether this browser supports Ed25519: Chrome since 137, Firefox since 129, Safari since 17.
   const canVerify = crypto.subtle
     ? crypto.subtle.generateKey({ name: "Ed25519" }, false, ["sign", "verify"]).then(() => true, () => false)
     : Promise.resolve(false);
@@ -109,7 +109,7 @@ const Tlog = (() => {
     return crypto.subtle.verify({ name: "Ed25519" }, imported, signature, utf8.encode(message));
   }
 
-  // Every signature that names the key must be its own; null when there is none.
+  // Return the newest signature's value, or null without a signature. Every signature of the key must be valid.
   async function signedBy(key, note, read) {
     const own = note.signatures.filter((one) => one.name === key.name && one.id === key.id);
     let found = null;
@@ -181,7 +181,7 @@ const Tlog = (() => {
     return { index, path: lines.map(fromBase64Hash), extra, note: parseNote(text.slice(at + 2)) };
   }
 
-  // The five steps, up to the first that fails. `ok` is null where this browser cannot tell.
+  // Return the five steps, up to the first failure. `ok` is null if this browser can't verify Ed25519.
   async function checkProof(text, reportHash, policyText) {
     const steps = [];
     const take = async (name, work) => {
@@ -217,7 +217,7 @@ const Tlog = (() => {
     return steps;
   }
 
-  // What the checkpoint on a page is worth, in a sentence; `ok` as above.
+  // Verify the checkpoint on a page. Return a sentence, and `ok` as above.
   async function checkNote(text, policyText) {
     if (!(await canVerify)) return { ok: null, detail: "This browser cannot check Ed25519 signatures, so nobody has checked them here." };
     try {
