@@ -1,1 +1,1 @@
-"""Running the platform: health, metrics, logs, checks around it, commands that operators call."""
+"""Operation of the platform: health, metrics, logs, checks of the environment, and operators' commands."""

@@ -1,8 +1,9 @@
-"""The outermost middleware: each request's id, and one record of it: a log line, the counts that `/metrics` shows, and
-a line for its caller (`config.ops.request_log`).
+"""The outermost middleware, which assigns the request id and records each request.
 
-A record contains ids and the template of the path, never the path: paths and query strings contain personal data and
-secrets.
+It writes a log line, the counts for `/metrics`, and a line for the caller (`config.ops.request_log`).
+
+A record contains ids and the template of the path, never the path itself, because paths and query strings contain
+personal data and secrets.
 """
 
 import logging
@@ -27,7 +28,7 @@ logger = logging.getLogger(ACCESS_LOGGER)
 
 # Replaces the path of requests without a matching route, and of requests that were rejected before the routing.
 UNMATCHED = "unmatched"
-# All others are counted as one method, because a caller can send any word.
+# All other methods are counted as one, because a caller can send any word.
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
 OTHER_METHOD = "OTHER"
 _INTERFACE = "/v1/"
@@ -62,7 +63,7 @@ class RequestIdMiddleware:
         response.headers["X-Request-Id"] = identifier
         response.headers.setdefault("Cache-Control", "no-store")
         if request.method == "HEAD" and isinstance(response, HttpResponse):
-            response.content = b""  # its length is in the header already
+            response.content = b""  # `Content-Length` already has its length
         return response
 
     def _record(self, request: HttpRequest, response: HttpResponseBase | None, seconds: float) -> None:
@@ -91,7 +92,8 @@ class RequestIdMiddleware:
         caller, user_id = _caller_of(request)
         duration_ms = round(seconds * 1000, 3)
         text = f"{method} {route} {status} in {duration_ms:.1f} ms by {_who(caller, user_id)}"
-        # Created by hand: finding the calling line costs as much as all the rest.
+        # Created directly, because `logger.info` would search for the calling line, which takes as long as all other
+        # work.
         line = LogRecord(logger.name, logging.INFO, "", 0, text, None, None)
         line.__dict__.update(
             service=settings.SERVICE,
@@ -107,13 +109,13 @@ class RequestIdMiddleware:
 
 @cache
 def template_of(route: str) -> str:
-    """Return a route of the URLconf as people write it: `/v1/applications/{application_id}`."""
+    """Return a route of the URLconf as a template: `/v1/applications/{application_id}`."""
     template = _ARGUMENT.sub(r"{\1}", _NAMED_GROUP.sub(r"{\1}", route))
     return "/" + _ANCHORS.sub("", template).lstrip("/")
 
 
 def _code_of(response: HttpResponseBase | None) -> str:
-    """Return the code of an error; one that is an answer of before is read from its bytes."""
+    """Return the code of an error, read from the body if the response was stored; "" for no error."""
     code: str | None = getattr(response, "error_code", None)
     if code is None and isinstance(response, HttpResponse) and (found := _CODE.search(response.content)):
         code = found[1].decode()
@@ -127,7 +129,7 @@ def _who(caller: str | None, user_id: Any) -> str:
 
 
 def _caller_of(request: HttpRequest) -> tuple[str | None, Any]:
-    """Return the credential's kind, public id, and owner, without a query."""
+    """Return the caller's credential (kind and public id) and account id, without a query."""
     credential = getattr(request, "auth", None)
     if credential is not None:
         return credential.label, credential.user_id

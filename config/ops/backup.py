@@ -5,9 +5,9 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of a backup in addition to databases, guard file and secrets (`Declarations.backup_parts`).
+    """A part of a backup besides databases, guard file and secrets (`Declarations.backup_parts`).
 
-    `describe` returns the part as it is now; `faults` a sentence for each thing that is missing on this machine.
+    `describe` returns the current state of the part; `faults` returns a message for each missing file on this machine.
     """
 
     describe: Callable[[], dict[str, Any]]

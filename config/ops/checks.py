@@ -1,8 +1,10 @@
-"""Requirements on the environment of the program, as Django's checks: `manage.py doctor` runs those tagged DOCTOR, and
-each server and worker those tagged START when it starts.
+"""Django checks of the program's environment.
+
+`manage.py doctor` runs the checks with the tag DOCTOR. Each server and worker runs the checks with the tag START when
+it starts.
 
 A check only reads. It returns an Error with the problem and the remedy, a Warning for a recommended change, or an Info
-with a finding. Apps register their own in their `ready()`.
+with a finding. Apps register their own checks in `ready()`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,14 +26,15 @@ from config.ops.disk import check_disk_space
 from config.ops.models import Installation
 
 DOCTOR, START = "doctor", "start"
-CLOCK_SECONDS_MAX = 2.0  # a lease or a signature's time window must not depend on the clock that was read
+CLOCK_SECONDS_MAX = 2.0  # a larger difference would affect leases and the time windows of signatures
 
 Check = Callable[..., list[checks.CheckMessage]]
 
 
 def register(check: Check, *tags: str) -> None:
-    """Register a check with Django, to be run where databases are named: `check --deploy --database default` runs it,
-    `migrate` and the other commands, which check as well, do not.
+    """Register a check with Django that only runs if databases are named.
+
+    `check --deploy --database default` runs it. `migrate` and other commands, which also run checks, do not.
     """
 
     def run(*, databases: Sequence[str] | None = None, **_options: Any) -> list[checks.CheckMessage]:
@@ -42,7 +45,7 @@ def register(check: Check, *tags: str) -> None:
 
 
 def examine() -> list[dict[str, Any]]:
-    """Run every check of DOCTOR: `name`, `ok`, and `why`. A check that cannot run counts as an error."""
+    """Run every check of DOCTOR; return `name`, `ok`, and `why` of each. A check that can't run counts as an error."""
     return [{"name": check.__name__.removeprefix("check_"), **_outcome(check)} for check in _tagged(DOCTOR)]
 
 
@@ -67,9 +70,9 @@ def _outcome(check: Any) -> dict[str, Any]:
 
 
 def require_at_start() -> None:
-    """Raise ImproperlyConfigured when a check of START finds an error.
+    """Raise ImproperlyConfigured if a check of START finds an error.
 
-    An unreachable database does not count: a server starts without it, and reports it at `/health`.
+    An unreachable database is no error: a server starts without it, and reports it at `/health`.
     """
     for check in _tagged(START):
         try:
@@ -81,10 +84,10 @@ def require_at_start() -> None:
 
 
 def check_installation(databases: Sequence[str]) -> list[checks.CheckMessage]:
-    """Look for a database of another kind of installation than this process is of.
+    """Check that each database belongs to the ENVIRONMENT of this process.
 
-    A sandbox's clocks were moved and its decisions simulated; production's people did not consent to that; and in
-    development every caller may decide. So no environment uses another's database, not even to migrate it.
+    A sandbox moves clocks and simulates decisions, and in development every caller may decide. So no environment may
+    use the database of another, not even to migrate it.
     """
     kinds = {alias: _kind_of(alias) for alias in databases}
     found: list[checks.CheckMessage] = [
@@ -110,7 +113,7 @@ _UTF8 = "Create it with `createdb --encoding=UTF8 --locale=C.UTF-8 --template=te
 
 
 def check_tables(databases: Sequence[str]) -> list[checks.CheckMessage]:
-    """Look for a database in which nothing was ever migrated: every request would fail there."""
+    """Check that each database has been migrated, because every request to an empty database would fail."""
     return [
         checks.Error(f"The database {alias!r} is empty: run `manage.py migrate --database {alias}` first.")
         for alias in databases
@@ -119,13 +122,15 @@ def check_tables(databases: Sequence[str]) -> list[checks.CheckMessage]:
 
 
 def check_spelling(**_options: Any) -> list[checks.CheckMessage]:
-    """Check for environment variables that are almost named like a setting."""
+    """Check for environment variables with misspelled names of settings."""
     return [checks.Warning(text) for text in misspelt()] or [checks.Info("no name is misspelled")]
 
 
 def check_encoding(databases: Sequence[str]) -> list[checks.CheckMessage]:
-    """Check that each database stores every character and knows the case of letters: users are looked up
-    case-insensitively."""
+    """Check that each database stores every character, and can convert the case of letters.
+
+    Users are looked up case-insensitively.
+    """
     found: list[checks.CheckMessage] = []
     for alias in databases:
         encoding = _asked("SELECT current_setting('server_encoding')", alias)
@@ -153,7 +158,7 @@ def check_migrations(databases: Sequence[str]) -> list[checks.CheckMessage]:
 
 
 def _asked(statement: str, alias: str = "default") -> str | None:
-    """Return the first column of PostgreSQL's result; None on another engine, or without a row."""
+    """Return the first column of a query's first row on PostgreSQL; None on another engine, or without a row."""
     connection = connections[alias]
     if connection.vendor != "postgresql":
         return None
@@ -234,7 +239,7 @@ def check_redis(**_options: Any) -> list[checks.CheckMessage]:
 
 
 def check_production(**_options: Any) -> list[checks.CheckMessage]:
-    """Look for settings that are right while developing and wrong where people are served."""
+    """Check for settings that are acceptable in development only."""
     if not settings.PRODUCTION:
         return [checks.Info("development")]
     wrong = [*_wrong_for_both(), *(() if settings.SERVICE == "ledger" else _wrong_for_the_platform())]

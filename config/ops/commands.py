@@ -19,11 +19,11 @@ from config.ops import checks
 
 logger = logging.getLogger("platform.worker")
 
-DAYS_MAX = 36_500  # a century: a larger number is a typing error, and can exceed the range of dates
+DAYS_MAX = 36_500  # a larger number is a typing error, and can exceed the range of dates
 
 
 def days(text: str) -> int:
-    """Read a number of days, 0 to DAYS_MAX: the `type` of an argument."""
+    """Parse a number of days from 0 to DAYS_MAX; used as the `type` of an argument."""
     if not (text.isascii() and text.isdigit()) or int(text) > DAYS_MAX:
         raise ArgumentTypeError(f"{text!r} is not a number of days from 0 to {DAYS_MAX}")
     return int(text)
@@ -31,7 +31,7 @@ def days(text: str) -> int:
 
 @contextmanager
 def stopping(stop: Callable[[], Any]) -> Iterator[None]:
-    """Let SIGTERM and SIGINT call `stop` while the block works."""
+    """Call `stop` at SIGTERM and SIGINT while the block runs."""
     before = {number: signal.signal(number, lambda *_caught: stop()) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield
@@ -41,11 +41,11 @@ def stopping(stop: Callable[[], Any]) -> Iterator[None]:
 
 
 class JsonCommand(BaseCommand):
-    """A command that does one job, is safe to run twice, and prints one JSON object on the last line with `--json`.
+    """An idempotent command that prints one JSON object on the last line with `--json`.
 
-    A subclass adds its arguments in `arguments` and implements `run`, which returns the output, in order. A
-    ValidationError that it raises is shown like a CommandError. If the result counts failed items under `fault_count`,
-    the command shows the result and ends with status 1 and the sentence `fault`.
+    A subclass adds its arguments in `arguments` and implements `run`, which returns the output in order. A
+    ValidationError of `run` is displayed like a CommandError. If the result counts failed items under `fault_count`,
+    the command prints the result and the message `fault`, and exits with status 1.
     """
 
     fault, fault_count = "", "failed"
@@ -76,27 +76,28 @@ class JsonCommand(BaseCommand):
         raise NotImplementedError
 
     def note(self, line: str, *, fault: bool = False) -> None:
-        """Write a line to stderr, separate from the answer; on a terminal only an error is red."""
+        """Write a line to stderr, separate from the result; on a terminal, only an error is red."""
         self.stderr.write(line, None if fault else str)
 
 
 class WorkerCommand(JsonCommand):
     """A command that processes due items: once with `--once`, otherwise in a loop until SIGTERM or SIGINT.
 
-    A subclass implements `work`. Items in hand are finished before the process ends. It waits for a lost database. Any
-    other error ends the process with its traceback, for the supervisor.
+    A subclass implements `work`. At a signal, the current items are finished before the process ends. If the database
+    is unavailable, the command waits. Any other error ends the process with a traceback, and the supervisor restarts
+    it.
     """
 
-    idle_seconds = 1.0  # between two runs that found nothing
-    takes_a_part = False  # whether `work` leaves some of what is due to its next call
-    no_progress: frozenset[str] = frozenset()  # counts of items that were read and not changed
+    idle_seconds = 1.0  # wait after a run without due items
+    takes_a_part = False  # whether one call of `work` may process only a part of the due items
+    no_progress: frozenset[str] = frozenset()  # names of counts of unchanged items
     _trouble_seconds = 5.0
 
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--once", action="store_true", help="Process the due items, and exit.")
 
     def work(self, *, now: datetime) -> dict[str, int]:
-        """Do what is due at `now`; return what was done, by name. Nothing but zeros means that nothing was due."""
+        """Process the items that are due at `now`; return counts by name, which are all 0 if nothing was due."""
         raise NotImplementedError
 
     def work_once(self) -> dict[str, int]:

@@ -1,8 +1,8 @@
-"""Ids of the demo's records, equal on every machine, so that the examples of the OpenAPI documents refer to existing
-records.
+"""Ids of the demo's records, the same on every machine.
 
-Ids that are numbers are those of the first records of a new database. Nothing is imported here that a script without
-Django could not import.
+The examples of the OpenAPI documents use them, so that they refer to existing records.
+
+Numeric ids are those of the first records of a new database. This module must be importable without Django.
 """
 
 from typing import Any
@@ -10,12 +10,12 @@ from uuid import UUID
 
 
 def _known(number: int) -> UUID:
-    """Return a UUIDv7 of June 2024: every later record follows it in every list."""
+    """Return a UUIDv7 of June 2024, which precedes all later records in lists."""
     return UUID(f"01900000-0000-7000-8000-{number:012d}")
 
 
 def booked(number: int) -> UUID:
-    """Return the id of an application of the last ninety days, which are numbered from 1 on."""
+    """Return the id of an application of the last 90 days by its number, from 1."""
     return _known(1_000 + number)
 
 
@@ -30,14 +30,14 @@ EXPIRED, LEFT_ALONE, WITHDRAWN, REJECTED, APPROVED, WAITS_FOR_DOCUMENTS, UNDER_R
 SCORED = _known(110)
 DOCUMENT_ASKED_FOR, DOCUMENT_RECEIVED, DOCUMENT_FILE = _known(120), _known(121), _known(122)
 REPORT = _known(123)
-# The offer that the examples apply to, and its provider.
+# The offer for which the examples apply, and its lender.
 OFFER, PROVIDER = 1, 1001
-# The demo account lends, too.
+# The demo account's own lender.
 OWN_PROVIDER = 1003
 INVITATION = _known(130)
-# Waiting for the demo account's response: a counteroffer for the application that is under review.
+# A counteroffer for the application under review, which waits for the demo account's response.
 COUNTEROFFER = _known(140)
-# The demo account's report of a wrong value, about the application that is scored.
+# The demo account's report of a wrong value in the scored application.
 CORRECTION = _known(150)
 SCORING_MODEL, CHAMPION, CHALLENGER = 1, 1, 2
 
@@ -46,20 +46,20 @@ CLAIM_APPROVED, CLAIM_PENDING, CLAIM_DISPUTED, CLAIM_DRAFT, CLAIM_TO_DELETE, CLA
 )
 NOTE_TO_APPROVE, NOTE_TO_REJECT, STAGED_CLAIM = (_known(300 + number) for number in range(1, 4))
 VERIFIED, OPEN_VERIFICATION = _known(401), _known(402)
-# The sandbox's result for the public token that the demo account has exchanged.
+# The sandbox's item for the public token that the demo account exchanged.
 BANK_ITEM = "item-sandbox-b2966539a26d59c0501d31f3"
 KEY_TO_COLLECT, KEY_TO_ROTATE, KEY_TO_REVOKE = "demo00000001", "demo00000002", "demo00000003"
-EXPIRING_KEY = "demo00000004"  # a member of staff
+EXPIRING_KEY = "demo00000004"  # a staff account
 OAUTH_CLIENT, OAUTH_CLIENT_TO_DELETE = "demo-client-1", "demo-client-2"
 ACCOUNT_INVITATION = _known(403)
 CONSENT, EXPORT, MANAGED_EXPORT = _known(404), _known(405), _known(406)
 PHONE_WALLET, OLD_WALLET = _known(501), _known(502)
 SUBMITTED_PAYMENT, UNSIGNED_PAYMENT = _known(511), _known(512)
-# The request of a line in the log of requests.
+# The request id of a line in the log of requests.
 REQUEST = _known(600)
 ENDPOINT, DELIVERY, FAILING_ENDPOINT = _known(601), _known(602), _known(603)
 
-# `make run` anchors these in the ledger, so that it can return a proof from the start.
+# `make run` anchors these in the ledger, so that the ledger can return a proof immediately.
 REPORTS: list[dict[str, Any]] = [
     {"user_id": "demo", "report_type": "credit_report", "report_data": text}
     for text in ("What the demo's report says.", "What the demo's second report says.")

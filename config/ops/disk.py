@@ -1,4 +1,4 @@
-"""Free disk space of this installation's folders: a full disk ends writes long before an operator notices it."""
+"""Checks of the free disk space in this installation's folders."""
 
 import shutil
 import tempfile
@@ -11,12 +11,12 @@ from django.core import checks
 from django.core.files.storage import FileSystemStorage, storages
 
 MIB = 1 << 20
-FREE_BYTES_MIN = 64 * MIB  # less is unhealthy
-FREE_BYTES_LOW = 1024 * MIB  # less is a warning of `doctor`
+FREE_BYTES_MIN = 64 * MIB  # below it, the service is unhealthy
+FREE_BYTES_LOW = 1024 * MIB  # below it, `doctor` warns
 
 
 def folders() -> Iterator[tuple[str, Path]]:
-    """Yield the name and the folder of each setting whose files are on a disk of this machine."""
+    """Yield the name and the folder of each setting for files on this machine's disks."""
     yield "VAR_DIR", settings.VAR_DIR
     if settings.SERVICE == "platform":
         documents = storages["documents"]
@@ -25,12 +25,12 @@ def folders() -> Iterator[tuple[str, Path]]:
 
 
 def disk_faults() -> list[str]:
-    """Return a sentence for each folder that is not writable, or has little space left."""
+    """Return a message for each folder that is not writable or has too little free space."""
     return [fault for name, folder in folders() if (fault := _fault_of(name, _existing(folder)))]
 
 
 def _existing(folder: Path) -> Path:
-    """Return the folder, or where it will be made."""
+    """Return the folder, or the nearest existing parent."""
     while not folder.exists():
         folder = folder.parent
     return folder

@@ -1,5 +1,7 @@
-"""Check that the field keys decrypt the stored values; separate from the other checks, because the ledger encrypts
-nothing."""
+"""Checks that FIELD_ENCRYPTION_KEYS decrypt the stored values.
+
+They are separate from the other checks, because the ledger encrypts nothing.
+"""
 
 from typing import Any
 
@@ -12,19 +14,19 @@ from config.ops.rotation import count_unbound
 
 
 def check_encryption_keys(**_options: Any) -> list[checks.CheckMessage]:
-    """Open the newest stored value of each encrypted column."""
+    """Check that the keys decrypt the newest stored value of each encrypted column."""
     opened, closed = _open_the_newest()
     return [_not_opened(closed)] if closed else [checks.Info(f"decrypted {opened} stored values")]
 
 
 def check_keys_open_anything(**_options: Any) -> list[checks.CheckMessage]:
-    """Look for other keys than everything was encrypted with. One damaged value does not prevent the start."""
+    """Check that the keys decrypt at least one value; a single damaged value does not prevent the start."""
     opened, closed = _open_the_newest()
     return [_not_opened(closed)] if closed and not opened else []
 
 
 def check_encryption_mode(**_options: Any) -> list[checks.CheckMessage]:
-    """Report whether encrypted values are bound to their rows, and how many are not."""
+    """Report whether encrypted values are bound to their rows, and the number of unbound values."""
     word, unbound = mode.read(), count_unbound()
     text = f"mode {word}, {unbound} stored values are not bound to their rows"
     if word != BOUND:
@@ -35,7 +37,7 @@ def check_encryption_mode(**_options: Any) -> list[checks.CheckMessage]:
 
 
 def _open_the_newest() -> tuple[int, list[str]]:
-    """Return how many values were opened, and of which columns the newest one was not."""
+    """Return the number of decrypted values, and the columns whose newest value could not be decrypted."""
     opened, closed = 0, []
     for model, field in encrypted_fields():
         rows = model._default_manager.filter(**{f"{field.name}__isnull": False}).order_by("-pk")

@@ -1,17 +1,17 @@
-"""Failures of single items, so that no item of a queue ends or blocks its worker.
+"""Failures of single items of a queue, which must neither end nor block the worker.
 
-A worker makes a `FailedItems` for its queue and reviews it before each turn. An exception of one item becomes a
-`FailedItem`, which is retried later and later. For what kills the process (a crash, no memory), each batch is marked in
-the database while it is in hand. A mark that outlives its lease turns the batch's items into suspects, which are
-processed one by one. An item in whose hands three processes died is a dead letter: it waits until an operator retries
-it in the back office.
+A worker creates a `FailedItems` for its queue and calls `review` before each batch. An exception of one item is stored
+as a `FailedItem`, which is retried with increasing waits. Because an item can also kill the process (a crash, no
+memory), each batch is marked in the database while it is processed. If the mark's lease ends first, the batch's items
+become suspects, which are processed one by one. After the third death of a process, an item is a dead letter, which
+waits until an operator retries it in the back office.
 
 A worker that processes one row after another needs only `process`:
 
     items = FailedItems("erasure", Erasure.objects.filter(status=DUE).order_by("id"), lease=timedelta(minutes=5))
     failed = items.process(erase, now=now)
 
-Other workers use the parts: `review`, `takeable`, `suspects`, `mark`, `attempt`.
+Other workers use the single methods: `review`, `takeable`, `suspects`, `mark`, `attempt`.
 """
 
 import time
@@ -35,10 +35,10 @@ Row = TypeVar("Row", bound=Model)
 
 KILLS_MAX = 3
 FIRST_WAIT, LONGEST_WAIT = timedelta(minutes=1), timedelta(hours=6)
-KILLED = "killed"  # stands for the exception's type where there was none
-ROWS_MAX = 10_000  # more failures of one kind point to a cause outside of the single items
+KILLED = "killed"  # replaces the exception's type if a process died
+ROWS_MAX = 10_000  # more failures of one kind have a cause outside of the items
 KEEP = timedelta(days=30)
-STOP = object()  # returned by an item's function if the others would fail as well
+STOP = object()  # an item's function returns it if the other items would also fail
 
 
 def _keys(rows: "QuerySet[Any]") -> "QuerySet[Any, Any]":
@@ -52,10 +52,10 @@ class Attempt:
 
 
 class FailedItems(Generic[Row]):
-    """The failed items of one kind. `queue` selects the rows that wait for the worker, in its order.
+    """The failed items of one kind; `queue` selects the rows that wait for the worker, in order.
 
-    A batch must be finished before `lease` ends. `failures_max` makes an item a dead letter after so many exceptions;
-    leave it out where the item's own attempts have an end.
+    A batch must be finished before `lease` ends. After `failures_max` exceptions, an item is a dead letter; omit it if
+    the number of the item's own attempts is limited.
     """
 
     def __init__(self, kind: str, queue: "QuerySet[Row]", *, lease: timedelta, failures_max: int | None = None) -> None:
@@ -64,10 +64,10 @@ class FailedItems(Generic[Row]):
         self._failed: dict[str, FailedItem] = {}
 
     def review(self, *, now: datetime) -> None:
-        """Turn marks of dead processes into suspects, and read which items failed: two statements if none did.
+        """Convert marks of dead processes to suspects, and load the failed items; two statements if there are none.
 
-        Call it at the start and before every batch. Otherwise call it at least once between the end of a mark's lease
-        and the moment at which the rows can be claimed again. An item that has left the queue is resolved.
+        Call it at the start and before every batch. A worker that calls it less often must call it between the end of a
+        mark's lease and the next claim of the rows. The failure of an item that has left the queue is deleted.
         """
         self._reviewed_at, self._reviewed = now, time.monotonic()
         marks = WorkMark.objects.filter(ends_at__lte=now, kind=self.kind)
@@ -80,7 +80,7 @@ class FailedItems(Generic[Row]):
             self._forget(self._failed.keys() - {str(key) for key in queued})
 
     def takeable(self, *, now: datetime) -> "QuerySet[Row]":
-        """Return the queue without dead letters, suspects, and items whose retry is not due."""
+        """Return the queue without dead letters, suspects, and items whose retry is not due yet."""
         rows = self._failed.values()
         blocked = [row.key for row in rows if row.dead_at is not None or row.kills or row.retry_at > now]
         return self.queue.exclude(pk__in=blocked) if blocked else self.queue
@@ -88,26 +88,27 @@ class FailedItems(Generic[Row]):
     def suspects(self, *, now: datetime) -> list[str]:
         """Return the keys of the suspects whose retry is due. Process them one by one, each with its own mark.
 
-        Those that were in hand least often come first: innocent ones do not wait behind the item that killed.
+        The items that were processed during the fewest deaths come first, so that they do not wait for the item that
+        causes the deaths.
         """
         rows = [row for row in self._failed.values() if row.kills and row.dead_at is None and row.retry_at <= now]
         return [row.key for row in sorted(rows, key=lambda row: row.kills)]
 
     def begin(self, keys: Iterable[object]) -> WorkMark:
-        """Mark a batch that is in hand from now on: one statement for any size."""
+        """Mark a batch whose processing begins now; one statement for any size."""
         in_hand: Any = [str(key) for key in keys]
-        # Counted from this moment, because other batches were processed after the review.
+        # The lease begins now, not at `review`, because other batches were processed in between.
         began_at = self._reviewed_at + timedelta(seconds=time.monotonic() - self._reviewed)
         return WorkMark.objects.create(kind=self.kind, keys=in_hand, ends_at=began_at + self._lease)
 
     def end(self, marks: Collection[WorkMark]) -> None:
-        """Delete the marks of batches that are finished: one statement."""
+        """Delete the marks of finished batches; one statement."""
         if marks:
             WorkMark.objects.filter(pk__in=[mark.pk for mark in marks]).delete()
 
     @contextmanager
     def mark(self, keys: Iterable[object]) -> Iterator[None]:
-        """Mark a batch while the block processes it: two statements for any size."""
+        """Mark a batch while the block processes it; two statements for any size."""
         mark = self.begin(keys)
         try:
             yield
@@ -116,9 +117,10 @@ class FailedItems(Generic[Row]):
 
     @contextmanager
     def attempt(self, key: object, *, now: datetime) -> Iterator[Attempt]:
-        """Store an exception of the block as the item's failure, and forget earlier failures after a success.
+        """Store an exception of the block as the item's failure; delete earlier failures after a success.
 
-        Raises errors that the item did not cause: the database is away, or a statement does not fit its tables.
+        Raises errors that the item did not cause: the database is unavailable, or a statement does not match its
+        tables.
         """
         result = Attempt()
         try:
@@ -145,7 +147,7 @@ class FailedItems(Generic[Row]):
         return name
 
     def succeed(self, keys: Iterable[object]) -> None:
-        """Forget the failures of items that succeeded: no statement where none had failed."""
+        """Delete the failures of items that succeeded; no statement if none had failed."""
         self._forget(self._failed.keys() & {str(key) for key in keys})
 
     def process(
@@ -156,12 +158,11 @@ class FailedItems(Generic[Row]):
         choose: "Callable[[QuerySet[Row]], Iterable[Any]]" = _keys,
         batch: int = 1,
     ) -> int:
-        """Review, then call `do` for each row that can be processed, and for each suspect; return the number of
-        failures.
+        """Review, then call `do` for each processable row and for each suspect; return the number of failures.
 
-        `choose` receives the keys that can be processed, and returns those to process now; the default is all.
-        `batch` keys share a mark. `do` opens its own transaction. A row that has left the queue meanwhile is passed
-        over. If `do` returns STOP, the other rows wait for the next call.
+        `choose` receives the processable keys, and returns the keys to process now; the default is all. `batch` keys
+        share a mark. `do` manages its own transaction. A row that has left the queue is skipped. If `do` returns STOP,
+        the other rows wait for the next call.
         """
         self.review(now=now)
         keys, failed = iter(choose(self.takeable(now=now))), 0
@@ -180,7 +181,7 @@ class FailedItems(Generic[Row]):
     def _note_death(self, mark: WorkMark, now: datetime) -> None:
         with transaction.atomic():
             if not WorkMark.objects.filter(pk=mark.pk).delete()[0]:
-                return  # another process noted it
+                return  # another process has stored this death
             times = {"first_failed_at": now, "last_failed_at": now, "retry_at": now}
             rows = [FailedItem(kind=self.kind, key=key, **times) for key in mark.keys]
             FailedItem.objects.bulk_create(rows, ignore_conflicts=True)
@@ -196,12 +197,12 @@ class FailedItems(Generic[Row]):
 
 
 def failures_at(now: datetime) -> int:
-    """Return how many items failed in the run of a command that began at `now`."""
+    """Return the number of items that failed in the run of a command that began at `now`."""
     return FailedItem.objects.filter(last_failed_at=now).count()
 
 
 def read_each(rows: "QuerySet[Row]", fail: Callable[[object, Exception], Any]) -> list[Row]:
-    """Return the rows. If a row can't be read, each is read alone, and `fail` is called with that row's key."""
+    """Return the readable rows; if the query fails, read each row separately, and call `fail` for unreadable rows."""
     try:
         return list(rows)
     except Exception as error:  # noqa: BLE001  some row raised it
@@ -229,7 +230,7 @@ def check_dead_letters(**_options: Any) -> list[checks.CheckMessage]:
 
 
 def retry(item: FailedItem, *, now: datetime) -> None:
-    """Give an item its next attempt now. An item that ended a process is processed alone, at most twice more."""
+    """Make an item due now. An item that killed a process is processed alone, at most twice more."""
     FailedItem.objects.filter(pk=item.pk).update(kills=min(item.kills, 1), failures=0, dead_at=None, retry_at=now)
 
 

@@ -1,4 +1,4 @@
-"""Is the service well? Answers within two seconds in every state of the database."""
+"""The health of the service, with a response within 2 s in every state of the database."""
 
 import logging
 import sqlite3
@@ -31,10 +31,10 @@ _migrated_at: dict[str, float] = {}
 
 
 class Checkup(Generic[T]):
-    """Runs one check of a database at a time: concurrent callers share its result.
+    """Runs one database check at a time; concurrent callers share its result.
 
-    The query runs in its own thread, and its connections are closed after each result. A hanging database so costs
-    one thread and one connection, for any number of callers.
+    The check runs in its own thread, whose connections are closed after each result. So a hanging database occupies one
+    thread and one connection for any number of callers.
     """
 
     def __init__(self, question: Callable[[], T]) -> None:
@@ -44,9 +44,9 @@ class Checkup(Generic[T]):
         self._began = 0.0
 
     def ask(self, *, seconds: float) -> T:
-        """Return the answer. Raises the query's exceptions, and TimeoutError if it takes longer than `seconds`.
+        """Return the result; raises the check's exceptions, and TimeoutError if it takes longer than `seconds`.
 
-        The time counts from the start of the check, so no caller waits for a second deadline.
+        The time counts from the start of the check, which may have begun for an earlier caller.
         """
         with self._lock:
             if self._answer is None or self._answer.done():
@@ -68,7 +68,7 @@ class Checkup(Generic[T]):
 
 
 def in_time(checkup: Checkup[T], *, seconds: float) -> T | None:
-    """Return the result of a checkup; None, with a line in the log, if the database does not respond in time."""
+    """Return the result of a checkup; log a warning and return None if the database does not respond in time."""
     try:
         return checkup.ask(seconds=seconds)
     except (DatabaseError, InterfaceError) as error:
@@ -84,7 +84,7 @@ class Vitals(NamedTuple):
 
 
 def examine(alias: str) -> Vitals:
-    """Check the health of a database; raises DatabaseError or InterfaceError, and may hang: run it in a `Checkup`."""
+    """Check a database; raises DatabaseError or InterfaceError. It may hang, so run it in a `Checkup`."""
     connection = connections[alias]
     is_writable = _takes_writes(connection)
     if time.monotonic() - _migrated_at.get(alias, float("-inf")) > _MIGRATIONS_TRUSTED_SECONDS:
@@ -96,7 +96,7 @@ def examine(alias: str) -> Vitals:
 
 
 def _takes_writes(connection: BaseDatabaseWrapper) -> bool:
-    """Return whether a transaction may write: not on a standby, nor in a database or a file that is read-only."""
+    """Return whether the database accepts writes: False for a standby, and for a read-only database or file."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SHOW transaction_read_only")

@@ -1,7 +1,7 @@
 """Log lines: format, destination, and excluded content.
 
-A failing log (a full disk, a closed or stuck pipe) costs lines, never a request. The text of an exception is left out
-of production's lines: a database quotes the row it refuses, a parser the document it could not read.
+If the log fails (a full disk, a closed or stuck pipe), lines are lost, but no request fails. Production's lines exclude
+the text of an exception, because a database quotes the rejected row, and a parser the invalid document.
 """
 
 import logging
@@ -18,20 +18,20 @@ from pythonjsonlogger.orjson import OrjsonFormatter
 from config.core.audit import AUDIT_LOGGER
 from config.ops.request_counts import counts_of_process
 
-ACCESS_LOGGER = "platform.access"  # the logger of the record of each request, see `config.ops.access_log`
-_PIECE_BYTES = 4096  # a pipe that is ready takes so many at once without waiting (PIPE_BUF)
-# Exceptions whose text speaks of code, not of what a caller sent or a row holds.
+ACCESS_LOGGER = "platform.access"  # the logger of requests, see `config.ops.access_log`
+_PIECE_BYTES = 4096  # the number of bytes that a ready pipe accepts without waiting (PIPE_BUF)
+# Exceptions whose text is about code, not about data of callers or rows.
 _SPEAKING = (AttributeError, ImportError, NameError, NotImplementedError, TypeError)
 _Exception = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]
 
 
 class StandardError(logging.Handler):
-    """Writes each line to standard error as a whole and immediately, or drops it; never raises or waits."""
+    """Writes each line to standard error immediately, or drops it; never raises or waits."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
             stream = sys.stderr
-            # The number of a closed stream may now belong to a database file or a socket.
+            # The file descriptor of a closed stream may now belong to a database file or a socket.
             if stream is not None and not stream.closed:
                 _write(stream.fileno(), f"{self.format(record)}\n".encode(errors="backslashreplace"))
         except Exception:  # noqa: BLE001  whatever is wrong with a log line, the request goes on
@@ -39,7 +39,7 @@ class StandardError(logging.Handler):
 
 
 class AuditLines(StandardError):
-    """Counts the lines of the audit stream, which `config.core.audit` has formatted, and writes them."""
+    """Counts and writes the lines of the audit stream, which `config.core.audit` formats."""
 
     def emit(self, record: logging.LogRecord) -> None:
         counts = counts_of_process()
@@ -56,7 +56,7 @@ def _write(descriptor: int, line: bytes) -> None:
 
 
 class ReadableLines(logging.Formatter):
-    """Lines for the person at the terminal, while developing; those of requests and of the audit stream are short."""
+    """Lines for a terminal in development; lines of requests and of the audit stream are short."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)-7s %(name)s [%(request_id)s] %(message)s")
@@ -78,7 +78,7 @@ class JsonLines(OrjsonFormatter):
         )
 
     def formatException(self, ei: _Exception) -> Any:  # noqa: N802  the library's name
-        """Return a traceback with the names of its exceptions, without their messages: these may be personal data."""
+        """Return a traceback with the names of exceptions, without their messages, which may contain personal data."""
         return "".join(_discreet_lines(ei[1])) if ei[1] is not None else ""
 
 
@@ -96,7 +96,7 @@ def _discreet_lines(error: BaseException) -> list[str]:
 
 
 def _discreet_text(error: BaseException) -> str:
-    """Return the loggable part of an exception: its text if it is about code, or a database's code and constraint."""
+    """Return the loggable part of an exception: its text if it is about code, or the database's code and constraint."""
     if isinstance(error, _SPEAKING):
         return f": {error}"
     said = getattr(error, "diag", None)

@@ -1,4 +1,4 @@
-"""The content of `/metrics`: counts of all servers of this machine, and the readings of `config.ops.readings`."""
+"""The content of `/metrics`: counts of all servers on this machine, and the readings of `config.ops.readings`."""
 
 import logging
 import platform
@@ -23,7 +23,7 @@ from config.ops.readings import Reading, measures
 
 logger = logging.getLogger("platform.metrics")
 
-# A scrape gets its response within two seconds, even if a database hangs.
+# A scrape gets its response within 2 s, even if a database hangs.
 READ_SECONDS = 1.5
 
 
@@ -63,10 +63,10 @@ class Scrape(Collector):
 
 def _read(alias: str) -> list[Reading]:
     connection, now = connections[alias], timezone.now()
-    # SQLite's transactions would block writers, and its statements have no time limit.
+    # Only on PostgreSQL: SQLite's transactions would block writers, and its statements have no time limit.
     is_postgresql = connection.vendor == "postgresql"
     with transaction.atomic(using=alias) if is_postgresql else nullcontext(), connection.cursor() as cursor:
-        # No request waits for a slower statement any more, so the database should not finish it.
+        # The scrape does not wait for slower statements, so the database should end them.
         cursor.execute(f"SET LOCAL statement_timeout = {int(READ_SECONDS * 1000)}" if is_postgresql else "SELECT 1")
         readings: list[Reading] = []
         for where, measure in measures():
@@ -84,5 +84,5 @@ def _merge(parent: Path) -> list[Metric]:
         try:
             return list(MultiProcessCollector.merge(request_counts.live_files(parent)))  # type: ignore[no-untyped-call]
         except FileNotFoundError:
-            continue  # a server ended meanwhile
+            continue  # a server has just ended
     return []

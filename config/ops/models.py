@@ -10,9 +10,9 @@ KINDS = ("development", "sandbox", "production")
 
 
 class Installation(models.Model):
-    """The environment that owns this database: one row, which the first migration writes from `ENVIRONMENT`.
+    """The environment of this database: one row, which the first migration writes from `ENVIRONMENT`.
 
-    Nothing changes `kind`. `rotate_encryption_key` moves `encryption` forward, and the database refuses the way back.
+    `kind` never changes. `rotate_encryption_key` moves `encryption` forward, and the database rejects the reverse.
     """
 
     id = models.PositiveSmallIntegerField(primary_key=True, default=1, editable=False)
@@ -34,10 +34,10 @@ class Installation(models.Model):
 
 
 class RequestLine(models.Model):
-    """One API call, as its caller may see it for seven days: ids, a template and numbers only.
+    """An API request for the log of its caller, stored for 7 days: only ids, a template of the path, and numbers.
 
-    The account is a number without a reference: lines are written a second later, in hundreds, and one account that is
-    gone must not cost the others theirs. Ids grow with time, so that the table's key serves to read and to prune.
+    `account_id` is no foreign key: lines are inserted in batches after about 1 s, and a deleted account must not make
+    the whole batch fail. Ids increase with time, so that the primary key supports reading and pruning.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -61,7 +61,7 @@ class RequestLine(models.Model):
     at = models.DateTimeField(help_text="When the API responded (UTC).")
 
     class Meta:
-        default_permissions = ()  # it is shown to its account alone
+        default_permissions = ()  # only the account itself can read it
         indexes = [models.Index(fields=["account_id", "-id"], name="ops_requestline_account")]
 
     @property
@@ -77,7 +77,7 @@ class RequestLine(models.Model):
 
 
 class WorkMark(models.Model):
-    """Items that one process has in hand. A mark that is older than `ends_at` belongs to a process that died."""
+    """A batch of items that a process is processing. If `ends_at` has passed, the process died."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     kind = models.CharField(max_length=32)
@@ -92,7 +92,7 @@ class WorkMark(models.Model):
 
 
 class FailedItem(models.Model):
-    """An item of a worker that raised an exception, or that was in hand when a process died.
+    """An item of a worker that raised an exception, or that was being processed when a process died.
 
     Only the exception's type is stored: its message may quote personal data.
     """

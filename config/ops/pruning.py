@@ -1,6 +1,6 @@
-"""Deletion of expired data, a bounded batch at a time.
+"""Deletion of expired data in batches of limited size.
 
-The app that owns a table declares what of it has an end (`Declarations.prune_rules`). A table without a rule is kept.
+The app that owns a table declares its expired rows (`Declarations.prune_rules`). A table without a rule is not pruned.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from config.ops.models import FailedItem, RequestLine, WorkMark
 from config.ops.request_log import KEPT_DAYS, first_id_at
 
 _LEASE = timedelta(minutes=1)
-BATCH = 2_000  # rows per statement: short locks, even with many rows to delete
+BATCH = 2_000  # rows per statement, so that locks are short
 
 Rows = Callable[[datetime], "models.QuerySet[Any]"]
 Task = Callable[..., dict[str, int]]
@@ -28,7 +28,7 @@ Task = Callable[..., dict[str, int]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Rows of a table that have an end: `rows(now)` selects them, `name` labels their count."""
+    """The expired rows of a table: `rows(now)` selects them, `name` is the label of their count."""
 
     model: type[models.Model]
     name: str
@@ -36,8 +36,11 @@ class Rule:
 
 
 def delete_in_batches(rows: "models.QuerySet[Any]", *, fail: Callable[[Any, Exception], Any]) -> int:
-    """Delete rows; return how many. If a batch can't be deleted, rows are deleted one by one, and `fail` is called for
-    the remaining ones."""
+    """Delete rows; return their number.
+
+    If a batch can't be deleted, its rows are deleted one by one, and `fail` is called for each row that can't be
+    deleted.
+    """
     total, left = 0, list[Any]()
     while chosen := list((rows.exclude(pk__in=left) if left else rows).values_list("pk", flat=True)[:BATCH]):
         try:
@@ -60,9 +63,9 @@ def _delete(model: type[models.Model], keys: list[Any]) -> int:
 
 
 def prune(*, now: datetime) -> dict[str, int]:
-    """Delete what every rule selects, and run every task; return the counts by name.
+    """Delete the rows that the rules select, and run every task; return the counts by name.
 
-    A row, a rule or a task that raises an error is stored as a failed item, and the others go on.
+    If a row, a rule or a task raises an error, it is stored as a failed item, and the others continue.
     """
     counts: dict[str, int] = {}
     items = _failed_items()
@@ -73,13 +76,13 @@ def prune(*, now: datetime) -> dict[str, int]:
         except Exception as error:  # noqa: BLE001  one rule stops no other
             fail("", error)
     counts |= run_tasks(now=now)
-    # failed in an earlier run, not in this one
+    # These failed in an earlier run, but not in this one.
     FailedItem.objects.filter(kind=items.kind, last_failed_at__lt=now).delete()
     return counts
 
 
 def run_tasks(*, now: datetime) -> dict[str, int]:
-    """Run every task without the deletions; return the counts by name. A task stops no other."""
+    """Run every task without the deletions; return the counts by name. A failed task does not stop the others."""
     counts: dict[str, int] = {}
     for task in declared("prune_tasks"):
         try:
@@ -97,7 +100,7 @@ def _fail(items: "FailedItems[Any]", name: str, now: datetime, pk: Any, error: E
     items.fail(f"{name} {pk}".strip()[:64], error, now=now)
 
 
-# `config.api`, `failed_items` and `request_log` have no pruning.
+# Rules for tables of `config.api`, `failed_items` and `request_log`, which this module imports.
 RULES = (
     Rule(
         IdempotencyRecord,

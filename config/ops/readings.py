@@ -1,7 +1,7 @@
 """An app's numbers for `/metrics` (`Declarations.readings`), read from its database for every scrape.
 
-`measure(using=…, now=…)` yields readings from the database `using`, where the model's records are. Each is a statement
-that an index answers, and stops counting at COUNT_MAX.
+`measure(using=…, now=…)` yields readings from the model's database, `using`. Each reading is a statement that uses an
+index and counts at most COUNT_MAX + 1 rows.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -12,13 +12,13 @@ from django.db import models, router
 
 from config.core.registration import declared
 
-COUNT_MAX = 10_000  # longer queues are reported as this number plus one: an operator must act on them anyway
+COUNT_MAX = 10_000  # longer queues are reported as this number plus one
 
 
 class Reading(NamedTuple):
-    """One number, as it is now. Names begin with `platform_` and end with their unit.
+    """One current number. Names begin with `platform_` and end with their unit.
 
-    Readings of one name that follow each other differ in their labels.
+    Consecutive readings of the same name have different labels.
     """
 
     name: str
@@ -37,9 +37,9 @@ def measures() -> list[tuple[str, Measure]]:
 def read_queue(
     rows: "models.QuerySet[Any]", *, name: str, meaning: str, since: str, now: datetime
 ) -> tuple[Reading, Reading]:
-    """Return the length of a queue, and the age in seconds of its oldest row (0 when empty) by the column `since`.
+    """Yield the length of a queue, and the age in seconds of its oldest row by the column `since` (0 if empty).
 
-    Only the first COUNT_MAX + 1 rows are read: order them by an index.
+    Only the first COUNT_MAX + 1 rows are read, so an index should support their order.
     """
     first = rows.values(waiting=models.F(since))[: COUNT_MAX + 1]
     found = first.aggregate(number=models.Count("*"), oldest=models.Min("waiting"))

@@ -1,4 +1,4 @@
-"""Counting requests in many worker processes, by prometheus-client's documented multi-process mode.
+"""Counts of requests in several worker processes, with prometheus-client's multi-process mode.
 
 Each server (a gunicorn master with its workers) has its own folder in `VAR_DIR/metrics`, named by its process id.
 `manage.py serve_metrics` returns the sums over the folders of all running servers.
@@ -18,9 +18,9 @@ from django.conf import settings
 from config import env as environment
 
 BUCKETS_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
-_FILE_BYTES = 1 << 20  # as many as 350 routes need
+_FILE_BYTES = 1 << 20  # enough for 350 routes
 _FREE_BYTES_MIN = 8 << 20  # each process has three such files
-_KINDS = ("counter", "histogram", "gauge_livesum")  # of the metrics below, as the library names their files
+_KINDS = ("counter", "histogram", "gauge_livesum")  # of the metrics below, in the library's names of files
 FOLDER_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 
 
@@ -50,17 +50,17 @@ class RequestCounts:
         ).labels(settings.SERVICE)
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count one request that was answered; `route` is a template of the URLconf, never an address."""
+        """Count one request with a response; `route` is a template of the URLconf, never a path."""
         self._requests.labels(settings.SERVICE, method, route, status).inc()
         self._seconds.labels(settings.SERVICE, method, route).observe(seconds)
 
 
 @cache
 def counts_of_process() -> RequestCounts | None:
-    """Return this process's counters, always the same; None, without loading the library, if counting is off.
+    """Return this process's counters; None, without loading the library, if counting is disabled.
 
-    A write to a page of a mapped file for which the disk has no space ends the process. A process that starts on a full
-    disk therefore counts nothing, and the pages are allocated at the start.
+    If the disk has no space for a page of a mapped file, a write to the page kills the process. So the pages are
+    allocated at the start, and a process that starts on a full disk does not count.
     """
     folder = os.environ.get(FOLDER_VARIABLE)
     if not folder:
@@ -88,7 +88,9 @@ def _allocate(folder: Path) -> None:
 
 
 def open_folder() -> None:
-    """Make this server's folder unless METRICS=0, and remove those of servers that have ended; in gunicorn's master.
+    """Create this server's folder unless METRICS=0, and delete the folders of ended servers.
+
+    gunicorn's master process calls it.
 
     If the folder can't be created, the service runs without counts.
     """
@@ -125,5 +127,5 @@ def _live_folders(parent: Path) -> Iterator[Path]:
         except (ProcessLookupError, ValueError):
             continue
         except PermissionError:
-            pass  # it runs as another user
+            pass  # the process runs as another user
         yield folder

@@ -1,9 +1,9 @@
-"""The log of requests that `GET /v1/requests` and the developers' page show: each account's own, for seven days.
+"""The log of each account's requests of the last 7 days, for `GET /v1/requests` and the developers' page.
 
 A line contains ids, the template of the path, a status, an error code, and the names of invalid fields; no path, query,
-header, or value. A request puts its line into a queue, and continues. A thread of the process writes what waits, once a
-second or when a batch is full, and at the process's end. The queue is bounded: what has no room is dropped and counted,
-and no request waits for the log or fails with it.
+header, or value. A request only adds its line to a queue. A thread of the process writes the queued lines once per
+second, when a batch is full, and at the process's end. If the queue is full, lines are dropped and counted. No request
+waits for the log, or fails because of it.
 """
 
 import atexit
@@ -30,15 +30,15 @@ from config.ops.request_counts import counts_of_process
 logger = logging.getLogger("platform.requests")
 
 KEPT_DAYS = 7
-SHOWN_MAX = 100_000  # the newest rows of an account: a limit for every query of them
+SHOWN_MAX = 100_000  # only the newest rows of an account are queried
 GROUPED_MAX = 10_000
 WAITING_MAX = 20_000  # per process
 BATCH = 500
-FLUSH_SECONDS = 1.0  # zero: nothing is written until `flush` is called
+FLUSH_SECONDS = 1.0  # 0: only `flush` writes lines
 
-Line = dict[str, Any]  # a queued line: its columns except for the id, the moment `at` in seconds
+Line = dict[str, Any]  # the columns of a queued line without the id; `at` is in seconds since 1970
 
-# It commits on its own, without waiting for the disk or a standby.
+# A transaction of its own, which does not wait for the disk or a standby.
 _INSERT = f"""
 WITH unawaited AS MATERIALIZED (SELECT {UNAWAITED})
 INSERT INTO ops_requestline
@@ -59,7 +59,7 @@ class RequestLog:
         os.register_at_fork(after_in_child=self.begin_anew)
 
     def begin_anew(self) -> None:
-        """Forget what waits and who writes: a process that was forked has neither the thread nor its locks."""
+        """Reset the queue, the thread and the locks, which a forked process must not share."""
         self._waiting: deque[Line] = deque()
         self._some, self._full = threading.Event(), threading.Event()
         self._starting, self._writing = threading.Lock(), threading.Lock()
@@ -67,7 +67,7 @@ class RequestLog:
         self._dropped = 0
 
     def add(self, credential: Any, *, seconds: float, **columns: Any) -> None:
-        """Queue the line of a request that was answered just now, with these columns."""
+        """Queue the line of a request that ends now, with these columns."""
         waiting = self._waiting
         if len(waiting) >= WAITING_MAX:
             self._drop(1)
@@ -83,7 +83,7 @@ class RequestLog:
             self._start()
 
     def flush(self) -> None:
-        """Write what waits. If the database is unavailable, lines wait, up to the limit of the queue."""
+        """Write the queued lines. If the database is unavailable, they stay queued, up to the limit of the queue."""
         with self._writing:
             self._some.clear()
             self._full.clear()
@@ -120,7 +120,7 @@ class RequestLog:
         while True:
             self._some.wait()
             self._full.wait(FLUSH_SECONDS)
-            close_old_connections()  # a broken connection is replaced, as at the beginning of a request
+            close_old_connections()  # replaces a broken connection, as Django does before a request
             self.flush()
 
 
@@ -130,7 +130,7 @@ LOG = RequestLog()
 def _write(lines: Iterable[Line]) -> None:
     rows: list[dict[str, Any]] = [{"id": _id_at(line["at"]), **line} for line in lines]
     if connection.vendor == "postgresql":
-        # One string in place of 5,000 parameters: an eighth of the time that `bulk_create` costs this process.
+        # One JSON string instead of 5,000 parameters takes 1/8 of the CPU time of `bulk_create`.
         with connection.cursor() as cursor:
             cursor.execute(_INSERT, [orjson.dumps(rows).decode()])
     else:
@@ -139,17 +139,17 @@ def _write(lines: Iterable[Line]) -> None:
 
 
 def _id_at(seconds: float) -> UUID:
-    """Return a UUIDv7 of a moment: lines are in the order of their requests, whichever process wrote them."""
+    """Return a UUIDv7 for a time, so that lines of all processes are in the order of their requests."""
     return UUID(int=int(seconds * 1000) << 80 | uuid7().int & _RANDOM_BITS)
 
 
 def first_id_at(moment: datetime) -> UUID:
-    """Return the smallest UUIDv7 of a moment: what has a smaller one was made before it."""
+    """Return the smallest UUIDv7 of a time; rows with smaller ids were created earlier."""
     return UUID(int=int(moment.timestamp() * 1000) << 80)
 
 
 def lines_of(account_id: int, *, now: datetime) -> "models.QuerySet[RequestLine]":
-    """Select an account's lines of the last seven days, the newest SHOWN_MAX, newest first."""
+    """Select an account's lines of the last 7 days, at most the newest SHOWN_MAX, newest first."""
     own = RequestLine.objects.filter(account_id=account_id, id__gte=first_id_at(now - timedelta(days=KEPT_DAYS)))
     own = own.order_by("-id")
     beyond = Coalesce(models.Subquery(own.values("id")[SHOWN_MAX : SHOWN_MAX + 1]), _NONE)

@@ -1,4 +1,4 @@
-"""`GET /v1/requests`: what became of an account's own calls."""
+"""`GET /v1/requests`: the log of an account's own requests."""
 
 from django.db.models import QuerySet
 from django.utils import timezone

@@ -1,13 +1,13 @@
-"""Encrypt everything that is stored again: with the first key, bound to its place. Safe next to running servers.
+"""Encrypt all stored values again: with the first key, bound to their place. Safe while servers run.
 
 The first rotation moves the mode from `unbound` to `binding` and on to `bound`, see `config.core.encryption`:
 
 1. The mode becomes `binding`. After at most REREAD_SECONDS, every process writes bound values.
-2. `_settle` waits for the statements that were written before. After it, no unbound value is written any more.
+2. `_settle` waits for statements from before the change. After it, no process writes unbound values.
 3. Every stored value is bound.
-4. The mode becomes `bound`: every process refuses unbound values.
+4. The mode becomes `bound`: every process rejects unbound values.
 
-It can be killed at any moment and run again. It skips values that are bound with the first key.
+The rotation can be killed at any time and run again. It skips values that are bound with the first key.
 """
 
 import time
@@ -47,11 +47,11 @@ _LOOK_SECONDS = 0.25
 
 @dataclass(frozen=True)
 class Column:
-    """Encrypted values of one column. Apps declare those without an EncryptedTextField as `encrypted`."""
+    """The encrypted values of one column. Apps declare columns without an EncryptedTextField as `encrypted`."""
 
     kind: str
-    rows: models.QuerySet[Any]  # with at least the columns that the functions read
-    unbound: Callable[[models.QuerySet[Any]], models.QuerySet[Any]]  # the rows whose value is unbound
+    rows: models.QuerySet[Any]  # must load the columns that the functions read
+    unbound: Callable[[models.QuerySet[Any]], models.QuerySet[Any]]  # selects the rows with unbound values
     place: Callable[[Any], str]
     read: Callable[[Any], bytes]
     write: Callable[[Any, bytes], None]
@@ -59,8 +59,8 @@ class Column:
 
 @dataclass
 class Rotated:
-    rows: int = 0  # values that the first key decrypts now
-    written: int = 0  # those among them that were not bound with it before
+    rows: int = 0  # number of values that the first key now decrypts
+    written: int = 0  # number of values that this rotation wrote
     unreadable: list[UnreadableSecret] = field(default_factory=list)
 
 
@@ -85,7 +85,7 @@ def columns() -> list[Column]:
 
 
 def count_unbound() -> int:
-    """Return how many stored values are unbound."""
+    """Return the number of unbound stored values."""
     return sum(column.unbound(column.rows.all()).count() for column in columns())
 
 
@@ -110,7 +110,7 @@ def _write_answer(record: IdempotencyRecord, content: bytes) -> None:
     record.save(update_fields=["body"])
 
 
-# Responses under an Idempotency-Key, of which only those with secrets or personal data are encrypted.
+# Responses under an Idempotency-Key; only responses with secrets or personal data are encrypted.
 ANSWERS = Column(
     kind="a response under an Idempotency-Key",
     rows=IdempotencyRecord.objects.only("owner_id", "key", "body"),
@@ -124,7 +124,7 @@ ANSWERS = Column(
 
 
 def _rotate_column(column: Column, rotated: Rotated) -> None:
-    """Rotate in batches whose rows are locked, so that a write by a server is not overwritten."""
+    """Rotate in batches of locked rows, so that a server's write is not overwritten."""
     rows = batch = column.rows.order_by("pk")
     while True:
         with transaction.atomic():
@@ -151,7 +151,7 @@ def _rotate_value(column: Column, row: Any, rotated: Rotated) -> None:
 
 
 def _rotate_sessions() -> None:
-    """Encrypt the sessions of people who are logged in again: an unbound one would log its owner out."""
+    """Encrypt all sessions again, because an unbound session would log its owner out."""
     store = SessionStore()
     for key in Session.objects.values_list("pk", flat=True).iterator(chunk_size=BATCH_ROWS):
         with transaction.atomic():
@@ -167,18 +167,18 @@ def _set_mode(word: str) -> None:
 
 
 def _settle() -> None:
-    """Wait until every process has read the mode, and every statement that it wrote before has ended."""
+    """Wait until every process has read the new mode, and until all earlier statements have ended."""
     connection = connections[router.db_for_write(Installation)]
     time.sleep(SETTLE_SECONDS)
     if connection.vendor == "postgresql":
         _wait_for_writers(connection, {column.rows.model._meta.db_table for column in columns()})
     else:
-        # An INSERT may wait this long for SQLite's only writer.
+        # An INSERT can wait this long for SQLite's single writer.
         time.sleep(SETTLE_SECONDS and connection.settings_dict["OPTIONS"].get("timeout", 0))
 
 
 def _wait_for_writers(connection: BaseDatabaseWrapper, tables: Sequence[str] | set[str]) -> None:
-    """Wait for the transactions that are writing to these tables now. No request waits for this process."""
+    """Wait for the transactions that currently write to these tables, without blocking requests."""
     waiting: set[str] | None = None
     while waiting is None or waiting:
         with connection.cursor() as cursor:

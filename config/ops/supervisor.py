@@ -1,9 +1,9 @@
-"""Both services and the worker from one command, while developing: `python -m config.ops.supervisor`.
+"""Run both services and the workers with one command in development: `python -m config.ops.supervisor`.
 
-It migrates, starts both services, makes demo data once, starts the workers, anchors two reports, and prints what to
-try. With `--docs` it then builds the documentation in the background, unless that is up to date. Each process has its
-own session, and all end within 10 seconds after SIGINT or SIGTERM. A process that ends by itself is started again. In
-production each of these processes is a service of the machine's own.
+It migrates, starts both services, creates demo data once, starts the workers, anchors two reports, and prints first
+steps. With `--docs`, it then builds the documentation in the background unless it is up to date. Each process has its
+own session, and all end within 10 s after SIGINT or SIGTERM. A process that ends by itself is restarted. In production,
+each of these processes is a separate service of the machine.
 """
 
 import contextlib
@@ -20,13 +20,13 @@ from pathlib import Path
 from config.env import var_dir
 from config.ops import demo_ids
 
-# glibc's own settings, for every process that serves: one heap instead of one for each thread, and large blocks go back
-# to the system when they are freed.
+# Settings of glibc for every process: one heap instead of one per thread, and freed large blocks are returned to the
+# system.
 STEADY_MEMORY = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "131072", "MALLOC_TRIM_THRESHOLD_": "262144"}
 BASE_DIR = Path(__file__).resolve().parents[2]
 START_SECONDS = 40.0
-STOP_SECONDS = 7.0  # after SIGTERM; then SIGKILL, so that everything ends within ten seconds
-METRICS_PORT = "METRICS_PORT"  # local to this machine; no user needs to know it
+STOP_SECONDS = 7.0  # between SIGTERM and SIGKILL, so that everything ends within 10 s
+METRICS_PORT = "METRICS_PORT"  # only used on this machine
 PORTS = {"PORT": 8000, "LEDGER_PORT": 8001, METRICS_PORT: 8002}
 LOCAL = "127.0.0.1"
 SERVICES = ("service A", "service B")
@@ -40,8 +40,8 @@ WORKERS = (
     "process_privacy",
     "serve_metrics",
 )
-FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds before an ended process is started again; after each end twice as many
-STEADY_SECONDS = 60.0  # a process that ran for so long begins with the first wait again
+FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0  # seconds before a restart, doubled after each end
+STEADY_SECONDS = 60.0  # after this uptime, the next restart waits for FIRST_WAIT again
 WELCOME = Path(__file__).with_name("welcome.txt")
 
 Processes = dict[str, "subprocess.Popen[bytes]"]
@@ -49,7 +49,7 @@ Commands = dict[str, tuple[list[str], dict[str, str]]]  # arguments and environm
 
 
 class CannotStart(Exception):
-    """The start failed; the message is for the person at the terminal."""
+    """The start failed; the message is printed to the terminal."""
 
 
 def _say(text: str) -> None:
@@ -57,7 +57,7 @@ def _say(text: str) -> None:
 
 
 def bind(host: str, port: int) -> int:
-    """Return the reserved port, any free one for 0; raises OSError if it is not available."""
+    """Return the port if it is free, or any free port for 0; raises OSError if it is in use."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((host, port))
@@ -69,7 +69,7 @@ def _bracketed(host: str) -> str:
 
 
 def _origin_of_log(host: str, port: int) -> str:
-    """Return the name of the log: where its first start served it. Under another name it would refuse to sign."""
+    """Return the log's origin: its address at its first start, because the log does not sign under another origin."""
     file = var_dir() / "ledger-origin"
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -85,7 +85,7 @@ def _ports(host: str) -> dict[str, int]:
         if not text.isdigit() or not 0 < int(text) < 65536:
             raise CannotStart(f"{name}={text!r} must be a port: a number from 1 to 65535.")
         ports[name] = int(text)
-    if not os.environ.get(METRICS_PORT, "").strip():  # any free one will do
+    if not os.environ.get(METRICS_PORT, "").strip():  # any free port is fine
         is_taken = PORTS[METRICS_PORT] in {ports["PORT"], ports["LEDGER_PORT"]}
         try:
             ports[METRICS_PORT] = bind(LOCAL, 0 if is_taken else PORTS[METRICS_PORT])
@@ -117,9 +117,9 @@ def _commands(environment: dict[str, str], host: str, ports: dict[str, int]) -> 
     """Return the commands of both services and the workers."""
     gunicorn = ["-m", "gunicorn", "--config", "config/gunicorn.py", "--bind"]
     platform, ledger = f"{_bracketed(host)}:{ports['PORT']}", f"{_bracketed(host)}:{ports['LEDGER_PORT']}"
-    # The workers read a thousand proofs of the demo, whose output would hide the welcome text.
+    # The workers read about 1,000 proofs of the demo, whose log lines would hide the welcome text.
     quiet = {"ACCESS_LOG": os.environ.get("ACCESS_LOG", "0")}
-    # A leader seals the entries of its followers: many threads of one process create the largest blocks.
+    # One process with many threads, because a leading request seals the entries of the waiting ones in one large block.
     of_ledger = [*gunicorn, ledger, "--workers", "1", "--threads", "32", "ledger.wsgi"]
     workers = (*WORKERS, "ask_witnesses") if environment.get("WITNESS_POLICY", "").strip() else WORKERS
     return {
@@ -130,9 +130,9 @@ def _commands(environment: dict[str, str], host: str, ports: dict[str, int]) -> 
 
 
 def start(command: list[str], environment: dict[str, str]) -> "subprocess.Popen[bytes]":
-    """Start one Python process in its own session; messages for people go to standard error.
+    """Start a Python process in its own session, with standard error as its only output.
 
-    A Ctrl-C at the terminal does not reach it: processes are ended in order.
+    Ctrl-C at the terminal does not reach it, so that `stop` can end the processes in order.
     """
     return subprocess.Popen(  # noqa: S603
         [sys.executable, *command], cwd=BASE_DIR, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
@@ -140,8 +140,7 @@ def start(command: list[str], environment: dict[str, str]) -> "subprocess.Popen[
 
 
 def wait_until_healthy(running: Processes, *addresses: str, seconds: float = START_SECONDS) -> None:
-    """Wait until every address responds with 200; raises CannotStart if a process has ended, or after the time
-    limit."""
+    """Wait until every URL responds with 200; raises CannotStart if a process ends, or after `seconds`."""
     deadline = time.monotonic() + seconds
     for address in addresses:
         while not _answers(address):
@@ -154,7 +153,7 @@ def wait_until_healthy(running: Processes, *addresses: str, seconds: float = STA
 
 
 class Restarts:
-    """Start processes that ended again: after FIRST_WAIT, and later each time that one ends soon."""
+    """Restarts ended processes: after FIRST_WAIT, with a longer wait each time that a process ends soon."""
 
     def __init__(self, running: Processes, commands: Commands) -> None:
         self._running, self._commands = running, commands
@@ -163,7 +162,7 @@ class Restarts:
         self._restart_at: dict[str, float] = {}
 
     def look(self) -> None:
-        """Name each process that ended since the last call, and start those whose wait is over."""
+        """Report each process that ended since the last call, and restart the processes whose wait is over."""
         now = time.monotonic()
         for name in self._commands:
             process = self._running[name]
@@ -190,7 +189,7 @@ def _answers(address: str) -> bool:
 
 
 def _anchor_reports(ledger: str) -> None:
-    """Anchor the demo's reports: idempotent. A log that accepts none now reports it at /health."""
+    """Anchor the demo's reports; idempotent. Errors are ignored, because `/health` of the ledger reports them."""
     body = json.dumps({"items": demo_ids.REPORTS}).encode()
     request = urllib.request.Request(  # noqa: S310  an address of ours
         f"{ledger}/anchor/batch", body, {"Content-Type": "application/json"}, method="POST"
@@ -200,7 +199,7 @@ def _anchor_reports(ledger: str) -> None:
 
 
 def _build_docs(environment: dict[str, str]) -> "subprocess.Popen[bytes]":
-    """Start `make docs` at the lowest priority; it does nothing while the documentation is up to date."""
+    """Start `make docs` at the lowest priority; it does nothing if the documentation is up to date."""
     command = ["nice", "-n", "19", "make", "--no-print-directory", "docs"]
     return subprocess.Popen(  # noqa: S603
         command, cwd=BASE_DIR, env=environment, stdout=subprocess.DEVNULL, start_new_session=True
@@ -208,7 +207,7 @@ def _build_docs(environment: dict[str, str]) -> "subprocess.Popen[bytes]":
 
 
 def stop(running: Processes) -> None:
-    """End every process: SIGTERM, then SIGKILL to the whole session of those that remain."""
+    """End every process with SIGTERM, then the session of each remaining process with SIGKILL."""
     for process in running.values():
         process.terminate()
     deadline = time.monotonic() + STOP_SECONDS
@@ -223,7 +222,7 @@ def stop(running: Processes) -> None:
 def _run(running: Processes) -> None:
     host = os.environ.get("HOST", "").strip() or LOCAL
     ports = _ports(host)
-    # An address that a browser on this machine can open.
+    # The host name that a browser on this machine can open.
     visible = LOCAL if host in {"0.0.0.0", "::"} else _bracketed(host)  # noqa: S104  a comparison, not a bind
     platform, ledger = f"http://{visible}:{ports['PORT']}", f"http://{visible}:{ports['LEDGER_PORT']}"
     metrics = f"http://{LOCAL}:{ports[METRICS_PORT]}/metrics"
@@ -231,9 +230,9 @@ def _run(running: Processes) -> None:
         "BASE_URL": f"{platform}/v1",
         "CHAIN_URL": ledger,
         "LEDGER_ORIGIN": _origin_of_log(visible, ports["LEDGER_PORT"]),
-        "WEBHOOK_ALLOW_PRIVATE": "1",  # receivers of a first try run on this machine
+        "WEBHOOK_ALLOW_PRIVATE": "1",  # receivers of a trial run on this machine
         "ACCESS_LOG": "1",
-        "REQUIRE_LISTED_OFFERS": "1",  # a mistyped offer is rejected, and not treated as another marketplace's
+        "REQUIRE_LISTED_OFFERS": "1",  # otherwise a mistyped offer counts as another marketplace's
         **STEADY_MEMORY,
         **os.environ,
         METRICS_PORT: str(ports[METRICS_PORT]),

@@ -62,13 +62,13 @@ class ClockSerializer(serializers.ResponseSerializer):
 
 
 class SandboxViewSet(ApiViewSet):
-    """The base of operations that must never be served where records count: in production."""
+    """Base class of operations that must never be served in production."""
 
     tag = "sandbox"
 
 
 class Advance(NamedTuple):
-    """The time that went by, in seconds, and the number of actions of the workers by name."""
+    """The number of seconds that the clock advanced, and the workers' counts by name."""
 
     advanced_seconds: int
     done: Counter[str]

@@ -14,9 +14,9 @@ class Command(JsonCommand):
         parser.add_argument("user_id", help="The account's `user_id`, exactly as anchored.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Erase a person in every app that this process serves; safe to run twice.
+        """Erase a person in every app of this process; idempotent.
 
-        Records that a law requires remain, with the ground and its end. `prune` erases them at the end.
+        Records that a law requires are retained until their ground ends; then `prune` erases them.
         """
         result: dict[str, Any] = {"user_id": options["user_id"]}
         for erase in declared("erase_subject"):

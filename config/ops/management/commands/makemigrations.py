@@ -6,7 +6,7 @@ from django.db.migrations.state import ProjectState
 
 
 class Autodetector(MigrationAutodetector):
-    """Ignores `help_text`, which documents a column and changes no table."""
+    """Ignores `help_text`, which does not affect tables."""
 
     def __init__(self, from_state: ProjectState, to_state: ProjectState, questioner: Any = None) -> None:
         for state in (from_state, to_state):
@@ -17,6 +17,6 @@ class Autodetector(MigrationAutodetector):
 
 
 class Command(MakeMigrations):
-    """Write migrations for what changes tables. A changed `help_text` needs no migration."""
+    """Write migrations only for changes of tables, not for a changed `help_text`."""
 
     autodetector = Autodetector

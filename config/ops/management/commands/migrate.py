@@ -19,20 +19,21 @@ PARTIAL = ("app_label", "fake", "fake_initial", "plan", "check_unapplied", "prun
 
 
 class Command(Migrate):
-    """Migrate. If several start at the same time, each waits for the previous one, and has nothing left to do.
+    """Migrate under a lock, so that concurrent runs wait for each other.
 
-    A database of another kind of installation is left as it is. An empty database gets its newest tables directly.
+    A database of another ENVIRONMENT is rejected. In an empty database, the newest tables are created directly.
     """
 
     autodetector = Autodetector
 
     def execute(self, *arguments: Any, **options: Any) -> Any:
-        # Django's checks, too: they query the database's features, which fails on SQLite during another migration.
+        # The lock includes Django's checks, whose queries fail on SQLite during another migration.
         with alone(options["database"], purpose="migrate"):
             for problem in check_installation([options["database"]]):
                 if problem.is_serious():
                     raise ImproperlyConfigured(str(problem.msg))
-            # A migration locks several tables, and so does a request that is served meanwhile. What is applied stays.
+            # Migrations and concurrent requests lock several tables, so deadlocks can occur. Applied migrations are not
+            # repeated.
             return retry_deadlocks(partial(super().execute, *arguments, **options), tries=DEADLOCKS_MAX)
 
     def handle(self, *arguments: Any, **options: Any) -> None:
@@ -45,12 +46,12 @@ class Command(Migrate):
 
 
 def create_tables(connection: Any) -> int:
-    """Create all tables in an empty database in one transaction; return the number of migrations that it replaces.
+    """Create all tables in an empty database in one transaction; return the number of replaced migrations.
 
-    Migrations one by one take 6 times as long: each renders all models that are related to the changed one. So each
-    model is created as the last migration leaves it, and then the other operations run: triggers, groups, first rows.
+    Separate migrations take 6 times as long, because each renders all models that are related to the changed one. So
+    each model is created in its newest state. Then the other operations run: triggers, groups, initial rows.
     """
-    executor: Any = MigrationExecutor(connection)  # whose types are wrong about `record_migration`
+    executor: Any = MigrationExecutor(connection)  # Any, because the type stubs of `record_migration` are wrong
     migrations = [migration for migration, _backwards in executor.migration_plan(executor.loader.graph.leaf_nodes())]
     state = executor.loader.project_state()
     with connection.schema_editor() as editor:

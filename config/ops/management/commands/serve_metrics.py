@@ -23,9 +23,9 @@ logger = logging.getLogger("platform.metrics")
 class Command(JsonCommand):
     """Serve `/metrics` and `/health` at METRICS_HOST and METRICS_PORT until SIGTERM or SIGINT.
 
-    Health is answered here even while every thread of the servers waits for a database that hangs.
+    Health responds here even if all threads of the servers wait for a hanging database.
 
-    Run one on every machine that runs a service, with the same `VAR_DIR/metrics`; do not expose its port to strangers.
+    Run it on every machine with a service, with the same `VAR_DIR/metrics`. Do not expose its port to the public.
     """
 
     help = "Serve the metrics of this machine's servers and queues in the Prometheus format."
@@ -50,7 +50,7 @@ class Command(JsonCommand):
 
 
 class _Server(ThreadingHTTPServer):
-    """Counts its responses; a hanging scrape does not prevent its exit."""
+    """A server that counts its responses, and can exit while a scrape hangs."""
 
     daemon_threads = True
     block_on_close = False
@@ -58,14 +58,14 @@ class _Server(ThreadingHTTPServer):
     scrapes = 0
 
     def handle_error(self, *_client: Any) -> None:
-        """Log a fault of ours; a client that hangs up is not one."""
+        """Log an exception, except for a connection that the client closed."""
         fault = sys.exc_info()[1]
         if not isinstance(fault, OSError):
             logger.error("a scrape failed", exc_info=fault)
 
 
 class _Handler(BaseHTTPRequestHandler):
-    timeout = 5.0  # for a client that says nothing
+    timeout = 5.0  # for a silent client
     server: _Server
     server_version, sys_version = "metrics", ""
 
@@ -94,9 +94,9 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_OPTIONS = do_GET  # noqa: N815  load balancers send them, too
 
     def _is_asked_by_its_name(self) -> bool:
-        """Return whether the request names this machine: a web page's own name can resolve to it.
+        """Return whether `Host` is a name of this machine, because the name of a foreign web page could resolve to it.
 
-        A load balancer's HTTP/1.0 names none, and a browser always does.
+        HTTP/1.0 requests of load balancers have no `Host`; browsers always send it.
         """
         if "Host" not in self.headers:
             return self.request_version == "HTTP/1.0"
@@ -106,4 +106,4 @@ class _Handler(BaseHTTPRequestHandler):
         return validate_host(host, ["localhost", settings.METRICS_HOST, socket.gethostname(), *settings.ALLOWED_HOSTS])
 
     def log_message(self, *_line: Any) -> None:
-        """Keep quiet."""
+        """Log nothing."""
