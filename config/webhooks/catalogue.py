@@ -1,8 +1,8 @@
-"""Every type of event: its meaning, and the JSON Schema of its object.
+"""The event types, with their meaning and the JSON Schema of their object.
 
-The app that writes an event declares its type (`Declarations.event_types`); receivers read the types, and this is what
-both can rely on. An object identifies its record and that record's status; the record itself has the details. Fields
-may be added, never removed, so a schema lists the permanent fields and allows others.
+The app that records an event declares its type (`Declarations.event_types`). The API returns the types to receivers. An
+object contains the id and the status of its record; the details are in the record itself. Fields may be added, but
+never removed, so a schema lists the permanent fields and allows others.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ FLAG: Schema = {"type": "boolean"}
 
 @dataclass(frozen=True, slots=True)
 class EventType:
-    """A type of event, as the API lists it; `example` is an object of it."""
+    """An event type, as the API returns it; `example` is an example of its object."""
 
     name: str
     description: str
@@ -36,9 +36,10 @@ class EventType:
 
 @dataclass(frozen=True, slots=True)
 class EventFamily:
-    """The types `name.word` of an app, each word with its meaning; types with a lower rank are listed first.
+    """The event types `name.word` of an app, with a meaning for each word; lower ranks are listed first.
 
-    `example` is an object of the family but for its status, which is the word where `statuses` names no other.
+    `example` is an example of the object without its status. The status is the word, unless `statuses` maps the word to
+    another status.
     """
 
     name: str
@@ -56,14 +57,14 @@ class EventFamily:
 
 @cache
 def event_types() -> dict[str, EventType]:
-    """Return every type by its name, in the order of ranks."""
+    """Return every event type by its name, in the order of ranks."""
     families: list[EventFamily] = sorted(declared("event_types"), key=lambda family: family.rank)
     types = [family.type_of(word) for family in families for word in family.meanings]
     return {one.name: one for one in types}
 
 
 def object_of(*, sometimes: Mapping[str, Schema] | None = None, **members: Schema) -> Schema:
-    """Return the schema of an object that always has `members`, and some of its types have those in `sometimes`."""
+    """Return the schema of an object: `members` are always present, `sometimes` only for some event types."""
     return {"type": "object", "properties": {**members, **(sometimes or {})}, "required": list(members)}
 
 
@@ -72,11 +73,11 @@ def one_of(*statuses: str) -> Schema:
 
 
 def said(schema: Schema, description: str) -> Schema:
-    """Return a member's schema with what the member means."""
+    """Return a field's schema with a description."""
     return {**schema, "description": description}
 
 
-# The events about endpoints themselves.
+# The events about endpoints.
 FAMILIES = (
     EventFamily(
         "webhook",

@@ -15,7 +15,7 @@ from config.webhooks.signing import new_secret
 _HERE, _ELSEWHERE = "http://127.0.0.1:9000/hook", "https://receiver.example/hook"
 
 
-# Responses of the failing receiver, oldest first: hours ago, and the status; None for no response.
+# Responses of the failing receiver, oldest first: (hours ago, status); None means no response.
 _ANSWERS = ((50, 204), (26, 503), (3, None))
 
 
@@ -25,7 +25,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         return
     url = _HERE if settings.WEBHOOK_ALLOW_PRIVATE else _ELSEWHERE
     sent = send_test(_endpoint(demo_ids.ENDPOINT, consumer, url, "Demo receiver", now), now=now)
-    Delivery.objects.filter(pk=sent.pk).update(id=demo_ids.DELIVERY)  # no other row refers to a delivery
+    Delivery.objects.filter(pk=sent.pk).update(id=demo_ids.DELIVERY)  # no other row references a delivery
     failing = _endpoint(demo_ids.FAILING_ENDPOINT, staff, _ELSEWHERE, "The branch's server", now - timedelta(days=9))
     for hours, status in _ANSWERS:
         at = now - timedelta(hours=hours)

@@ -1,4 +1,4 @@
-"""Endpoints: creation, changes, removal, rotation of secrets, and deliveries."""
+"""Services for endpoints: creation, changes, deletion, rotation of secrets, tests, and redelivery."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -28,7 +28,7 @@ class WebhookEndpointNotFound(ApiError):
 
 
 def endpoints_of(credential: Any) -> EndpointQuerySet:
-    """Select the endpoints that a credential reaches: those that the app made, or all of the account's."""
+    """Select the endpoints of a credential: for an app, those that it created; otherwise all of the account's."""
     own = Endpoint.objects.present().filter(account_id=credential.user_id)
     return own.filter(client_id=credential.client_id) if credential.delegated else own
 
@@ -38,14 +38,16 @@ def find_endpoint(text: str, credential: Any) -> Endpoint:
 
 
 def deliveries_of(credential: Any) -> QuerySet[Delivery]:
-    """Select the deliveries to the endpoints that a credential reaches, deleted ones included."""
+    """Select the deliveries to the endpoints of a credential, including deleted endpoints."""
     own = Delivery.objects.filter(account_id=credential.user_id)
     return own.filter(endpoint__client_id=credential.client_id) if credential.delegated else own
 
 
 def check_url(url: str) -> None:
-    """Raise ValidationFailed for a URL that nothing is sent to. A name is not resolved: a name server that hangs would
-    hold the request, and every delivery resolves and checks it anyway.
+    """Raise ValidationFailed for a URL that is not an allowed receiver.
+
+    The host name is not resolved, because a hanging name server would delay the request. Every delivery resolves and
+    checks it anyway.
     """
     try:
         read_url(url)
@@ -56,13 +58,14 @@ def check_url(url: str) -> None:
 def create_endpoint(
     *, account_id: int, url: str, event_types: Any, description: str, now: datetime, client_id: str = ""
 ) -> Endpoint:
-    """Make an endpoint that gets events from now on; raises ValidationFailed as `check_url`, or when the account has
-    ENDPOINTS_MAX already.
+    """Create an endpoint that receives later events.
+
+    Raises ValidationFailed as `check_url`, or if the account already has ENDPOINTS_MAX endpoints.
     """
     check_url(url)
     _publish_backlog(account_id, now=now)
     with transaction.atomic():
-        publish_in_transaction(account_id, now=now)  # holds the account's lock, which makes the count exact
+        publish_in_transaction(account_id, now=now)  # locks the account's feed, so that the count is exact
         if Endpoint.objects.present().filter(account_id=account_id).count() >= ENDPOINTS_MAX:
             raise ValidationFailed(f"An account has at most {ENDPOINTS_MAX} webhook endpoints.")
         return Endpoint.objects.create(
@@ -78,14 +81,14 @@ def create_endpoint(
 
 
 def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetime) -> Endpoint:
-    """Change `url`, `event_types`, `description` or `status` of an endpoint; return it as it is then.
+    """Change `url`, `event_types`, `description` or `status` of an endpoint; return the changed endpoint.
 
-    Earlier events are delivered under the old settings. Raises ValidationFailed for a URL that nothing would be sent
-    to, WebhookEndpointNotFound when it was deleted meanwhile.
+    Earlier events are delivered with the old settings. Raises ValidationFailed as `check_url`, and
+    WebhookEndpointNotFound if the endpoint has been deleted.
     """
     if "url" in changes:
         check_url(changes["url"])
-        changes["failing_since"] = None  # failures of the old address do not count for the new one
+        changes["failing_since"] = None  # failures of the old URL do not count for the new one
     status = changes.pop("status", None)
     _publish_backlog(endpoint.account_id, now=now)
     with transaction.atomic():
@@ -102,13 +105,13 @@ def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetim
 
 
 def _publish_backlog(account_id: int, *, now: datetime) -> None:
-    """Publish earlier events in separate batches, unless the caller's transaction combines them anyway."""
+    """Publish earlier events in separate transactions, unless the caller has opened one."""
     if not transaction.get_connection().in_atomic_block:
         publish_account(account_id, now=now)
 
 
 def disable(endpoint_id: UUID, reason: str, *, now: datetime) -> bool:
-    """Disable an endpoint, in a transaction, with its event; return whether it was enabled."""
+    """Disable an endpoint and record the event, in the caller's transaction; return whether it was enabled."""
     enabled = Endpoint.objects.enabled().filter(pk=endpoint_id)
     if not enabled.update(status=DISABLED, disabled_reason=reason, disabled_at=now, updated_at=now):
         return False
@@ -119,7 +122,7 @@ def disable(endpoint_id: UUID, reason: str, *, now: datetime) -> bool:
 
 
 def disable_of_client(client_id: str, *, account_id: int | None = None, now: datetime) -> None:
-    """Disable the endpoints of an app, for an account that revoked its access or for every account."""
+    """Disable the endpoints of an app: of the account that revoked its access, or of all accounts."""
     made = Endpoint.objects.enabled().filter(client_id=client_id)
     if account_id is not None:
         made = made.filter(account_id=account_id)
@@ -129,14 +132,14 @@ def disable_of_client(client_id: str, *, account_id: int | None = None, now: dat
 
 
 def disable_of_account(account_id: int, *, now: datetime) -> None:
-    """Disable every endpoint of an account whose password was reset by mail; its owner enables each again."""
+    """Disable every endpoint of an account after a password reset by mail; its owner must enable them again."""
     with transaction.atomic():
         for endpoint_id in Endpoint.objects.enabled().filter(account_id=account_id).values_list("pk", flat=True):
             disable(endpoint_id, BY_RESET, now=now)
 
 
 def delete_endpoint(endpoint: Endpoint, *, now: datetime) -> None:
-    """Remove an endpoint and forget its secrets; its deliveries stay in the log. Raises WebhookEndpointNotFound."""
+    """Delete an endpoint and its secrets; its deliveries stay in the log. Raises WebhookEndpointNotFound."""
     forgotten = sealed_values(endpoint, secret="", previous_secret=None)
     present = Endpoint.objects.present().filter(pk=endpoint.pk)
     if not present.update(deleted_at=now, updated_at=now, **forgotten):
@@ -144,7 +147,10 @@ def delete_endpoint(endpoint: Endpoint, *, now: datetime) -> None:
 
 
 def rotate_secret(endpoint_id: UUID, *, grace: timedelta, now: datetime) -> Endpoint:
-    """Create a new secret; the old one also signs for `grace`, older ones end. Raises WebhookEndpointNotFound."""
+    """Create a new secret; raises WebhookEndpointNotFound.
+
+    For `grace`, the replaced secret also signs. Older secrets end.
+    """
     with transaction.atomic():
         endpoint = _lock(endpoint_id)
         try:
@@ -162,22 +168,25 @@ def rotate_secret(endpoint_id: UUID, *, grace: timedelta, now: datetime) -> Endp
 
 
 def prove_secret(endpoint: Endpoint) -> None:
-    """Note that the receiver accepted a test signed with this version of the secret; a newer one is not proven."""
+    """Store that the receiver accepted a test with this version of the secret, unless it has been rotated."""
     Endpoint.objects.filter(pk=endpoint.pk, secret_version=endpoint.secret_version).update(secret_proven=True)
 
 
 def send_test(endpoint: Endpoint, *, now: datetime) -> Delivery:
-    """Emit a test event only for this endpoint; return its delivery. Raises as `redeliver`."""
+    """Record a test event for only this endpoint; return its delivery. Raises as `redeliver`."""
     _publish_backlog(endpoint.account_id, now=now)
     with transaction.atomic():
         event_id = record_event(TEST, account_id=endpoint.account_id, now=now, endpoint_id=str(endpoint.pk))
         publish_in_transaction(endpoint.account_id, now=now)
-        _lock_enabled(endpoint.pk)  # after the feed's lock, as everywhere; an error rolls the event back
+        _lock_enabled(endpoint.pk)  # locked after the feed, as everywhere; an error rolls back the event
         return Delivery.objects.get(event_id=event_id, endpoint=endpoint)
 
 
 def redeliver(delivery: Delivery, *, now: datetime) -> Delivery:
-    """Send an event once more, under the same `webhook-id`. Raises WebhookEndpointNotFound, ValidationFailed."""
+    """Queue an event again with the same `webhook-id`.
+
+    Raises WebhookEndpointNotFound, and ValidationFailed if the endpoint is disabled.
+    """
     with transaction.atomic():
         endpoint = _lock_enabled(delivery.endpoint_id)
         copied = {"account_id": delivery.account_id, "event_id": delivery.event_id, "event_type": delivery.event_type}

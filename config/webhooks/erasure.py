@@ -1,4 +1,4 @@
-"""The end of an erased account's webhooks."""
+"""The deletion of an erased account's webhook endpoints."""
 
 from datetime import datetime
 

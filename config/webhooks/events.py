@@ -1,4 +1,4 @@
-"""Events: the one call that every app makes when something happened, and what receivers see of it."""
+"""Events: `record_event`, which every app calls after a change, and the document that receivers get."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -14,19 +14,18 @@ from config.core.prepared import insert
 from config.webhooks.catalogue import event_types
 from config.webhooks.models import Event
 
-# Six columns and an id each: well below the 65,535 parameters that PostgreSQL takes in one statement.
+# 7 parameters per event, in total far below the 65,535 that PostgreSQL accepts in one statement.
 EVENTS_PER_STATEMENT = 1_000
-# The documentation guarantees bodies of at most 20 kB; the rest of the event needs a few hundred bytes.
+# The documentation guarantees bodies of at most 20 kB. The other fields of an event need a few hundred bytes.
 OBJECT_MAX_BYTES = 19_000
 
 
 def record_event(event_type: str, *, account_id: int, now: datetime, **members: Any) -> UUID:
-    """Write an event about one of `account_id`'s records into the outbox; return its id.
+    """Write an event about a record of `account_id` to the outbox; return the event's id.
 
-    `members` become the event's object: ids, statuses and other plain values, never personal data. Call it in the
-    transaction of the change, as its last statement: it is one INSERT, and the event is sent when (and only if) the
-    transaction commits. Raises ValueError for a type that the catalogue lacks or an object that is too large: both are
-    faults of the code that calls.
+    `members` are the event's object: ids, statuses and other plain values, never personal data. Call it as the last
+    statement in the transaction of the change: it is one INSERT. The event is sent only if the transaction commits.
+    Raises ValueError for an unknown type or an object above OBJECT_MAX_BYTES: both are faults of the caller's code.
     """
     event = Event(
         account_id=account_id,
@@ -40,7 +39,7 @@ def record_event(event_type: str, *, account_id: int, now: datetime, **members: 
 
 
 def record_events(event_type: str, *, events: Iterable[tuple[int, Any]], now: datetime) -> None:
-    """Write many events of one type, each (account, object), in batches of 1,000; otherwise like `record_event`."""
+    """Write many events of one type, each (account id, object), in batches; otherwise like `record_event`."""
     shared: dict[str, Any] = {"type": event_type, "request_id": request_id.get(), "created_at": now}
     rows = (Event(account_id=account, object=_object_of(event_type, members), **shared) for account, members in events)
     Event.objects.bulk_create(rows, batch_size=EVENTS_PER_STATEMENT)
@@ -68,5 +67,5 @@ def event_document(event: Event) -> dict[str, Any]:
 
 
 def event_body(event: Event) -> bytes:
-    """Return the body of an event's deliveries: every attempt and every redelivery sends the same bytes."""
+    """Return the body of an event's deliveries, the same bytes for every attempt and redelivery."""
     return render_json(event_document(event))

@@ -1,7 +1,7 @@
-"""The outbox, the endpoints that subscribe to it, and the deliveries to each.
+"""The outbox, the endpoints that subscribe to it, and their deliveries.
 
-A row of `Event` is written in the transaction of its change, without a number. Publishing (`publishing.py`)
-numbers it, and creates one `Delivery` for each endpoint that subscribes to its type.
+A row of `Event` is written in the transaction of its change, without a number. Publishing (`publishing.py`) numbers the
+event, and creates a `Delivery` for each endpoint that subscribes to its type.
 """
 
 import re
@@ -21,20 +21,20 @@ ENABLED, DISABLED = "enabled", "disabled"
 PENDING, DELIVERED, FAILED = "pending", "delivered", "failed"
 TONES = {"good": (DELIVERED, ENABLED), "bad": (FAILED, DISABLED), "wait": (PENDING,)}
 
-# Why an endpoint is disabled, in its one spelling.
+# The values of `disabled_reason`.
 BY_OWNER, BY_OPERATOR, BY_RESET = "disabled_by_owner", "disabled_by_operator", "disabled_by_password_reset"
 GONE, FAILING = "gone", "failing"
 
-# Parts of a receiver's path that are words and no tokens.
+# Parts of a receiver's path that are words instead of tokens.
 _PLAIN = re.compile(r"[a-z]{1,24}(?:[-_.][a-z]{1,24}){0,3}|v[0-9]{1,3}", re.ASCII)
 HIDDEN = "•••"
 
 
 class Event(models.Model):
-    """Something that happened to an account's record: ids and statuses only, no personal data.
+    """A change of an account's record: only ids and statuses, no personal data.
 
-    `sequence` counts the account's events from 1 without a gap. It is null until the event is published. The number is
-    assigned when others can read the event, so no smaller number appears after a larger one.
+    `sequence` counts the account's events from 1 without a gap, and is null until the event is published. Only
+    committed events are numbered, so no smaller number appears after a larger one.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -47,7 +47,7 @@ class Event(models.Model):
 
     class Meta:
         indexes = [
-            # Contains only unpublished events, so it stays small with any number of events.
+            # Contains only unpublished events, so it stays small.
             models.Index(fields=["account", "id"], condition=Q(sequence=None), name="webhooks_event_unpublished")
         ]
         constraints = [
@@ -61,7 +61,7 @@ class Event(models.Model):
 
 
 class EventFeed(models.Model):
-    """How far an account's events are numbered. A publisher, and a change of endpoints, locks this row first."""
+    """The last assigned number of an account's events. Publishing and changes of endpoints lock this row first."""
 
     account = models.OneToOneField(
         settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.PROTECT, related_name="+"
@@ -83,8 +83,8 @@ class EndpointQuerySet(models.QuerySet["Endpoint"]):
 class Endpoint(models.Model):
     """A receiver's address, its event types, and the secret that signs its deliveries.
 
-    During a rotation's grace there are two secrets; `secret` is the newer. `previous_secret` counts until
-    `previous_secret_until`.
+    During the grace period of a rotation, there are two secrets. `secret` is the newer one; `previous_secret` is valid
+    until `previous_secret_until`.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The endpoint's id.")
@@ -132,7 +132,7 @@ class Endpoint(models.Model):
         verbose_name = "webhook endpoint"
         indexes = [
             models.Index(fields=["account", "id"], condition=Q(deleted_at=None), name="webhooks_endpoint_account"),
-            # Endpoints that do not respond: a few of many, which the back office and every scrape of the metrics query.
+            # Failing endpoints: a small part of all rows, which the back office and every scrape of the metrics query.
             models.Index(
                 fields=["failing_since"],
                 condition=Q(deleted_at=None, status=ENABLED, failing_since__isnull=False),
@@ -149,7 +149,7 @@ class Endpoint(models.Model):
 
     @property
     def disabled_since(self) -> datetime | None:
-        """Since when nothing is sent; None also where version 1.0, which knows no `disabled_at`, disabled it."""
+        """Return when the endpoint was disabled; None if it is enabled, or if version 1.0 disabled it."""
         return self.disabled_at if self.status == DISABLED else None
 
     def __str__(self) -> str:
@@ -157,13 +157,13 @@ class Endpoint(models.Model):
 
     @property
     def shown_url(self) -> str:
-        """Return the URL as staff read it: receivers put tokens into paths and queries."""
+        """Return the URL for staff, without the parts of its path and query that may be tokens."""
         parts = urlsplit(self.url)
         path = "/".join(part if not part or _PLAIN.fullmatch(part) else HIDDEN for part in parts.path.split("/"))
         return f"{parts.scheme}://{parts.netloc}{path}{f'?{HIDDEN}' if parts.query else ''}"
 
     def live_secrets(self, now: datetime) -> list[str]:
-        """Return the secrets that sign at `now`, the newest first. Raises UnreadableSecret when that one is closed."""
+        """Return the secrets that sign at `now`, newest first; raises UnreadableSecret if the newest is unreadable."""
         if self.previous_secret_until is None or self.previous_secret_until <= now:
             return [self.secret]
         try:
@@ -173,20 +173,20 @@ class Endpoint(models.Model):
         return [self.secret] if previous is None else [self.secret, previous]
 
     def header_secret(self, now: datetime, *, is_test: bool) -> str:
-        """Return the one secret that keys `X-Service-Signature`, which has room for one signature only.
+        """Return the secret for `X-Service-Signature`, which can contain only one signature.
 
-        After a rotation that is the old one until the receiver has shown that it knows the new one, by accepting a
-        test, or until the grace is over. A test event is signed with the new secret, to verify it.
+        After a rotation, the old secret signs until the receiver accepts a test event, or until the grace period ends.
+        Test events are signed with the new secret, so that they verify it.
         """
         return self.secret if is_test or self.secret_proven else self.live_secrets(now)[-1]
 
 
 class Delivery(models.Model):
-    """One event on its way to one endpoint, with every attempt.
+    """The delivery of an event to an endpoint, with all attempts.
 
-    While `pending`, `due_at` is when a worker may next take it. A worker that claims it moves `due_at` to the end of
-    its lease and writes its own `claim`. The result can be stored with that claim only: a worker that was paused for
-    longer than the lease finds another one.
+    While the delivery is `pending`, a worker can claim it from `due_at` on. The claim sets `due_at` to the end of the
+    worker's lease, and `claim` to a new id, which is required to store the result. So a worker that was paused for
+    longer than its lease can't store a result.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The delivery's id.")
@@ -221,7 +221,7 @@ class Delivery(models.Model):
     class Meta:
         verbose_name, verbose_name_plural = "webhook delivery", "webhook deliveries"
         indexes = [
-            # The queue, without completed deliveries, so claiming work costs the same with any number of rows.
+            # Contains only pending deliveries, so the time to claim some does not depend on the number of rows.
             models.Index(fields=["due_at"], condition=Q(status=PENDING), name="webhooks_delivery_due"),
             models.Index(fields=["account", "-id"], name="webhooks_delivery_account"),
         ]

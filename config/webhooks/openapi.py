@@ -1,4 +1,4 @@
-"""The webhooks part of the OpenAPI document: every event that an endpoint can receive, from the catalog of events."""
+"""The `webhooks` of the OpenAPI document: every event type of the catalog."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from config.webhooks.events import event_document
 from config.webhooks.models import Event
 from config.webhooks.signing import SECRET_PREFIX, signature_headers
 
-# The examples are signed with it, so that a receiver can be tried with them.
+# The secret of the examples' signatures, with which a receiver can be tested.
 _SECRET = f"{SECRET_PREFIX}{'A' * 43}="
 _CREATED_AT, _SENT_AT = "2026-01-01T00:00:00.000000Z", 1767225605
 _EVENT_ID, _REQUEST_ID = "019b7716-7800-7000-8000-000000000001", "019b7716-7800-7000-8000-000000000002"
@@ -24,7 +24,7 @@ _ANSWER = "Respond with a status from 200 to 299. After any other response, the 
 
 
 def add_webhooks(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
-    """Add each type of event as a webhook; the ledger emits no events and has none."""
+    """Add each event type as a webhook; the ledger emits no events."""
     if "Event" in result["components"]["schemas"]:
         result["webhooks"] = {name: {"post": _operation(name)} for name in event_types()}
     return result

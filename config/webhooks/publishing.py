@@ -1,15 +1,16 @@
-"""Publishing: numbering an account's events and making the deliveries of each.
+"""Publishing: number the events of an account, and create their deliveries.
 
 # Note [Numbers without a gap]
 
-Transactions commit in another order than they began. A number assigned while writing could appear after a larger one,
-and a reader who has seen 8 would never see 7. A counter that every writer locks would make the writers of one account
-wait for each other. So an event is written without a number. A reader or a worker (the feed, a delivery) locks the
+Transactions commit in another order than they begin. If a number was assigned at the INSERT, 7 could become visible
+after 8, and a reader who has read 8 would miss 7. A counter that every writer locks would make the writers of an
+account wait for each other. So an event is written without a number. A reader of the feed or a worker locks the
 account's `EventFeed`, then numbers the committed events in order of their ids. Events that become visible later get
-later numbers. Writers of events never take that lock.
+larger numbers. Writers of events never lock the `EventFeed`.
 
-Numbers and deliveries are written in one transaction: an event with a number has its deliveries. An endpoint is made or
-changed under the same lock, after all earlier events have been published, so that it gets events from then on.
+Numbers and deliveries are written in one transaction, so an event with a number has its deliveries. An endpoint is
+created or changed under the same lock, after all earlier events have been published. So the change applies to later
+events only.
 """
 
 from collections import defaultdict
@@ -28,7 +29,7 @@ from config.webhooks.catalogue import TEST
 from config.webhooks.events import event_document
 from config.webhooks.models import Delivery, Endpoint, Event, EventFeed
 
-KIND = "event"  # the kind of its failed items
+KIND = "event"  # the kind of failed items
 BATCH_EVENTS = 500
 FAILURES_MAX = 10  # attempts for an event that could not be published
 PUBLISHING_LEASE = timedelta(minutes=1)
@@ -40,18 +41,21 @@ def lock_feed(account_id: int) -> EventFeed:
 
 
 def publish_account(account_id: int, *, now: datetime, at_least_to: int | None = None) -> None:
-    """Publish the events that an account has now, oldest first, at least to a number; each batch in a transaction."""
+    """Publish an account's current events, oldest first, each batch in its own transaction.
+
+    It stops as soon as the feed has reached the number `at_least_to`.
+    """
     while _unpublished().filter(account_id=account_id).exists():
         with transaction.atomic():
             feed = lock_feed(account_id)
             if at_least_to is not None and feed.last_sequence >= at_least_to:
                 return
             if _publish([feed], _unfailed(), now=now) < BATCH_EVENTS:
-                return  # later events wait for the next run, because their writers may be as fast as this loop
+                return  # later events wait for the next call, because this loop might never catch up with their writers
 
 
 def publish_in_transaction(account_id: int, *, now: datetime) -> None:
-    """Lock an account's feed until the transaction ends, and publish what the account has by then."""
+    """Lock an account's feed until the transaction ends, and publish its events."""
     feed = lock_feed(account_id)
     while _publish([feed], _unfailed(), now=now) == BATCH_EVENTS:
         pass
@@ -63,9 +67,9 @@ class FeedPage(NamedTuple):
 
 
 def feed_page(*, account_id: int, after: int, limit: int, now: datetime) -> FeedPage:
-    """Return up to `limit` events whose sequence follows `after`, in order, and whether there are more.
+    """Return up to `limit` events after the sequence `after`, in order, and whether there are more.
 
-    It includes everything that has been committed: unpublished events are published first.
+    It publishes committed events first, so that the page includes them.
     """
     publish_account(account_id, now=now, at_least_to=after + limit + 1)
     numbered = Event.objects.filter(account_id=account_id, sequence__gt=after)
@@ -78,11 +82,11 @@ def failed_events() -> FailedItems[Event]:
 
 
 def publish_some(items: FailedItems[Event], *, after_account: int, now: datetime) -> tuple[int, int]:
-    """Publish a batch of events of the accounts that come after `after_account`, and suspects one by one.
+    """Publish a batch of events of the accounts with ids above `after_account`, and suspects one by one.
 
-    Return how many were published, and the last account processed (0 if there is none). A caller that passes it back
-    iterates over all accounts, and none waits behind another's backlog. Accounts that another process is publishing are
-    skipped. If the batch fails, each of its events is published alone.
+    Return the number of published events, and the last processed account (0 if there is none). If the caller passes
+    this account to the next call, it iterates over all accounts, so that no account waits for the backlog of another.
+    Accounts that another process is publishing are skipped. If the batch fails, each event is published separately.
     """
     published = 0
     for key in items.suspects(now=now):
@@ -113,13 +117,13 @@ def _publish_alone(items: FailedItems[Event], key: UUID | str, *, now: datetime)
     published = 0
     with items.attempt(key, now=now), transaction.atomic():
         event = _unpublished().filter(pk=key)
-        for account_id in event.values_list("account_id", flat=True):  # none if another process published it
+        for account_id in event.values_list("account_id", flat=True):  # empty if another process published the event
             published = _publish([lock_feed(account_id)], event, now=now)
     return published
 
 
 def _unfailed() -> "models.QuerySet[Event]":
-    """Return the events that a request may publish. One that killed a worker would kill its process, too."""
+    """Return the events that a request may publish: an event that killed a worker could also kill a server process."""
     failed = list(FailedItem.objects.filter(kind=KIND).values_list("key", flat=True)[:ROWS_MAX])
     return _unpublished().exclude(pk__in=failed) if failed else _unpublished()
 
@@ -129,9 +133,9 @@ def _unpublished() -> "models.QuerySet[Event]":
 
 
 def _publish(feeds: Sequence[EventFeed], unpublished: "models.QuerySet[Event]", *, now: datetime) -> int:
-    """Publish a batch of these events, as far as their accounts' feeds are locked; return how many."""
+    """Publish a batch of the events of these locked feeds; return their number."""
     by_account = {feed.account_id: feed for feed in feeds}
-    # Read after the locks were taken, so that events which another publisher numbered are excluded.
+    # Queried after the feeds were locked, so that it excludes events that another publisher has numbered.
     unread = unpublished.filter(account_id__in=by_account).defer("request_id", "created_at")
     events = list(unread.order_by("account_id", "id")[:BATCH_EVENTS])
     for event in events:
@@ -167,6 +171,6 @@ def _deliveries_of(events: Sequence[Event], now: datetime) -> list[Delivery]:
 
 
 def _is_told(endpoint: Endpoint, event: Event) -> bool:
-    if event.type == TEST:  # concerns only the endpoint that is tested
+    if event.type == TEST:  # only the tested endpoint receives it
         return bool(event.object["endpoint_id"] == str(endpoint.pk))
     return "*" in endpoint.event_types or event.type in endpoint.event_types

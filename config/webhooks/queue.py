@@ -1,7 +1,8 @@
-"""The queue of deliveries, as workers use it: take some, store what became of them, hand back the rest.
+"""The workers' operations on the queue of deliveries: claim due ones, store outcomes, and requeue the others.
 
-A worker claims deliveries for a lease. If the worker dies, others claim them after the lease. PostgreSQL is
-the only coordinator: with `SKIP LOCKED`, each worker gets other rows. On SQLite, the single writer has the same effect.
+A worker claims deliveries for a lease. If the worker dies, other workers claim them after the lease. Only the database
+coordinates workers: on PostgreSQL, `SKIP LOCKED` returns different rows to each worker. On SQLite, the single writer
+has the same effect.
 """
 
 from collections import Counter
@@ -25,12 +26,12 @@ from config.webhooks.models import DELIVERED, FAILED, FAILING, GONE, PENDING, De
 from config.webhooks.signing import signature_headers
 
 STATUS_GONE = 410
-FAILING_MAX = timedelta(hours=120)  # an endpoint at which everything has failed for so long is disabled
+FAILING_MAX = timedelta(hours=120)  # if all attempts fail for this time, the endpoint is disabled
 ENDPOINT_DISABLED = "endpoint_disabled"
-INTERNAL = "internal"  # a fault of the worker's own
+INTERNAL = "internal"  # an exception in the worker
 SECRET_UNREADABLE = "secret_unreadable"  # noqa: S105  a word for the log
 FAILURES_MAX = 10  # attempts for a delivery that is unreadable, or whose outcome could not be stored
-KEEP = timedelta(days=30)  # a month in which a completed delivery can be read and sent again
+KEEP = timedelta(days=30)  # completed deliveries can be read and sent again for this time
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of an attempt. `error` is None if and only if it succeeded; `status_code` is the status of the
-    response."""
+    """The outcome of an attempt; `error` is None if and only if the attempt succeeded."""
 
     task: Task
     at: datetime
@@ -74,7 +74,7 @@ class Outcome:
 
     @property
     def is_final(self) -> bool:
-        """Return whether a retry is pointless, even if the schedule has one."""
+        """Return whether the delivery fails without further retries."""
         return self.status_code == STATUS_GONE or self.error == ENDPOINT_DISABLED
 
     def entry(self) -> dict[str, object]:
@@ -83,9 +83,9 @@ class Outcome:
 
 
 def failed_deliveries(*, lease: timedelta) -> FailedItems[Delivery]:
-    """Return the failures outside of attempts, which have their own schedule.
+    """Return the failed items for errors outside of attempts; attempts have their own schedule.
 
-    A mark ends before the lease of its deliveries: a review in between claims none of them in a batch.
+    A mark ends before the lease of its deliveries, so that a review can exclude them from the next batch.
     """
     pending = Delivery.objects.filter(status=PENDING)
     return FailedItems("delivery", pending, lease=lease * 7 / 8, failures_max=FAILURES_MAX)
@@ -94,7 +94,7 @@ def failed_deliveries(*, lease: timedelta) -> FailedItems[Delivery]:
 def take_due(
     items: FailedItems[Delivery], rows: QuerySet[Delivery], *, limit: int, now: datetime, lease: timedelta
 ) -> list[Task]:
-    """Take up to `limit` due rows of `rows`, the longest waiting first, and hold them for `lease`."""
+    """Claim up to `limit` due rows of `rows` for `lease`, the longest waiting first; return them as tasks."""
     held = claim_due(rows, limit=limit, now=now, lease=lease)
     taken = read_each(held.select_related("event").order_by("pk"), partial(items.fail, now=now))
     addressed = Endpoint.objects.filter(pk__in={delivery.endpoint_id for delivery in taken})
@@ -110,16 +110,15 @@ def take_due(
 
 
 def hand_back(tasks: Iterable[Task], *, due_at: datetime) -> int:
-    """Release deliveries that were not attempted, to be claimed again from `due_at` on; return how many were still
-    claimed."""
+    """Requeue deliveries that were not attempted, due at `due_at`; return the number that was still claimed."""
     rows = [(task.delivery.pk, task.delivery.claim, due_at, None) for task in tasks]
     return update_each(Delivery, match=["id", "claim"], change=["due_at", "claim"], rows=rows)
 
 
 def store_outcomes(outcomes: Sequence[Outcome], *, now: datetime) -> Counter[str]:
-    """Store attempts and what follows from them for deliveries and endpoints; return how many of each kind.
+    """Store attempts, and update their deliveries and endpoints, in one transaction; return counts by outcome.
 
-    All or nothing. A delivery with another claim than the outcome's is not changed.
+    A delivery with another claim than the outcome's is unchanged.
     """
     counts: Counter[str] = Counter()
     rows = []
@@ -144,7 +143,7 @@ def _after(outcome: Outcome, attempts: int, now: datetime) -> tuple[str, datetim
 
 
 def _judge_endpoints(outcomes: Sequence[Outcome], now: datetime) -> int:
-    """Note which endpoints work and which do not; return how many were disabled for it."""
+    """Update the failing endpoints; disable those that failed for FAILING_MAX or are gone, and return their number."""
     working = {one.task.endpoint.pk for one in outcomes if one.succeeded}
     gone = {one.task.endpoint.pk for one in outcomes if one.status_code == STATUS_GONE}
     failing = {one.task.endpoint.pk for one in outcomes if one.error not in {None, ENDPOINT_DISABLED}} - working
@@ -157,7 +156,7 @@ def _judge_endpoints(outcomes: Sequence[Outcome], now: datetime) -> int:
         Endpoint.objects.filter(pk__in=failing, failing_since=None).update(failing_since=now)
     given_up = Endpoint.objects.filter(pk__in=failing - gone, failing_since__lte=now - FAILING_MAX)
     reasons = dict.fromkeys(given_up.values_list("pk", flat=True), FAILING) | dict.fromkeys(gone, GONE)
-    # In the order of their ids: two workers that give up on the same endpoints then wait for each other, not in turn.
+    # Sorted, so that two workers that disable the same endpoints can't deadlock.
     return sum(endpoints.disable(endpoint, reasons[endpoint], now=now) for endpoint in sorted(reasons))
 
 

@@ -1,4 +1,4 @@
-"""The moments of deliveries and webhook endpoints that move with an account's clock."""
+"""The times of deliveries and webhook endpoints that move with an account's clock."""
 
 from config.sandbox.clock import SandboxRecords, Timer
 from config.webhooks.models import Delivery, Endpoint

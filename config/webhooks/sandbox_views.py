@@ -13,7 +13,7 @@ from config.webhooks.events import record_event
 from config.webhooks.models import Event
 from config.webhooks.views import SCOPE
 
-EVENTS_LOOKED_AT = 1_000  # the newest of a type: a developer who tests a call means one of these
+EVENTS_LOOKED_AT = 1_000  # the newest of a type, among which the event is searched
 
 
 class EventNotFound(NotFound):
@@ -61,9 +61,9 @@ class SandboxEventViewSet(SandboxViewSet):
 
 
 def send_again(*, account_id: int, type: str, object_id: str, now: datetime) -> UUID:  # noqa: A002  the body's member
-    """Repeat the newest event of a type about an object; return the new one's id. Raises EventNotFound."""
+    """Repeat the newest event of a type about an object; return the new event's id; raises EventNotFound."""
     of_type = Event.objects.filter(account_id=account_id, type=type).order_by("-id")
-    name = next(iter(event_types()[type].schema["properties"]))  # the first member says which record it is about
+    name = next(iter(event_types()[type].schema["properties"]))  # the first field is the id of its record
     for event in of_type[:EVENTS_LOOKED_AT]:
         if str(event.object.get(name)) == object_id:
             return record_event(type, account_id=account_id, now=now, **event.object)

@@ -1,8 +1,8 @@
-"""Signatures of deliveries, in both schemes that receivers know. Pure: no settings, no database, no clock.
+"""Signatures of deliveries in both schemes, as pure functions.
 
-`X-Service-Signature` (specification section 6) is the lowercase hex HMAC-SHA256 of the body, keyed with the secret's
-text as it was shown. The Standard Webhooks headers sign `id.timestamp.body`, keyed with the bytes that the text
-encodes. They may carry several signatures, so a receiver accepts deliveries during a rotation.
+`X-Service-Signature` (specification section 6) is the HMAC-SHA256 of the body in lowercase hex; its key is the secret's
+text as displayed. The Standard Webhooks headers sign `id.timestamp.body`; their key is the decoded secret. They can
+contain several signatures, so that receivers accept deliveries during a rotation.
 """
 
 import base64
@@ -31,7 +31,7 @@ def standard_signature(secret: str, *, message_id: str, timestamp: int, body: by
 def signature_headers(
     *, message_id: str, timestamp: int, body: bytes, header_secret: str, live_secrets: Sequence[str]
 ) -> dict[str, str]:
-    """Return all headers that a receiver verifies: X-Service-Signature by one secret, the others by every live one."""
+    """Return the signature headers: X-Service-Signature with one secret, the others with every valid secret."""
     signatures = (
         standard_signature(secret, message_id=message_id, timestamp=timestamp, body=body) for secret in live_secrets
     )

@@ -1,10 +1,10 @@
-"""The worker: in a loop, publishes new events, claims due deliveries, sends them, and stores the outcomes.
+"""The worker, which publishes new events, claims due deliveries, sends them, and stores the outcomes in a loop.
 
-Only the main thread talks to the database. Sending is done in lanes: a lane is a thread with one connection to one
-endpoint and a few deliveries to bring there, one after the other. For a receiver that responds quickly, one lane is
-fastest: a second one would only compete for the processor. A slow one gets more, up to LANES_PER_ACCOUNT, so that
-hanging receivers never block a whole worker. Deliveries that exceed their account's lanes go back to the queue for a
-moment, which leaves the front of the queue to others.
+Only the main thread uses the database. Lanes send deliveries: a lane is a thread with one connection to one endpoint,
+which sends a few deliveries one after the other. For a fast receiver, one lane is fastest, because a second lane would
+compete for the processor. A slow receiver gets more lanes. LANES_PER_ACCOUNT limits them, so that hanging receivers
+never block a whole worker. Deliveries without a free lane return to the queue for STEP_ASIDE, so that other accounts'
+deliveries come first.
 """
 
 import logging
@@ -46,11 +46,11 @@ ATTEMPT_SECONDS = 15.0
 BATCH_DELIVERIES = 100
 LANES = 64
 LANES_PER_ACCOUNT = 8
-HANGING_SECONDS = 5.0  # a receiver that was last this slow gets its attempts in one lane
-LANE_SECONDS = 1.0  # a lane ends after this time: results are stored, and other deliveries follow
-STEP_ASIDE = timedelta(seconds=2)  # how long a delivery without a free lane waits behind others
+HANGING_SECONDS = 5.0  # a receiver whose last attempt took this long gets only one lane
+LANE_SECONDS = 1.0  # a lane ends after this time, so that its results are stored
+STEP_ASIDE = timedelta(seconds=2)  # the wait of a delivery without a free lane
 POLL_SECONDS = 0.5
-FINISH_SECONDS = 5.0  # a stopping worker has this long to store the results of its requests
+FINISH_SECONDS = 5.0  # a stopping worker's time to store the results of its requests
 PACES_REMEMBERED_MAX = 10_000
 _GATHER_SECONDS = 0.25
 _DATABASE_PAUSE_SECONDS = 1.0
@@ -59,12 +59,12 @@ logger = logging.getLogger("platform.webhooks")
 
 
 class Worker:
-    """One worker. Any number may run, on any number of machines; `stop` may be called from a signal handler."""
+    """A worker; several can run on several machines. `stop` can be called from a signal handler."""
 
     def __init__(self, *, resolve: Resolve = resolve_by_system) -> None:
         self._resolve = resolve
         self._lease = timedelta(seconds=settings.WEBHOOK_LEASE_SECONDS)
-        # An attempt must end long before its lease.
+        # An attempt must end long before the lease.
         self._attempt_seconds = min(ATTEMPT_SECONDS, settings.WEBHOOK_LEASE_SECONDS / 4)
         self._stopping = threading.Event()
         self._lanes: dict[Future[list[Task]], Sequence[Task]] = {}
@@ -74,18 +74,18 @@ class Worker:
         self._failed_events = failed_events()
         self._failed = failed_deliveries(lease=self._lease)
         self._review_at = 0.0
-        self._marks: dict[WorkMark, set[UUID]] = {}  # the deliveries of each that are still in progress
-        self._suspect: WorkMark | None = None  # the mark of the last one that was taken
+        self._marks: dict[WorkMark, set[UUID]] = {}  # with the deliveries that are still in progress
+        self._suspect: WorkMark | None = None  # the mark of the last claimed suspect
         self._walked_to = 0
         self._again_at = 0.0
         self.counts = Counter(published=0, delivered=0, retried=0, failed=0, disabled=0)
 
     def stop(self) -> None:
-        """Claim no more deliveries; `run` returns when those in progress are sent and stored."""
+        """Claim no more deliveries; `run` returns after the current requests end and their results are stored."""
         self._stopping.set()
 
     def run(self, *, once: bool = False) -> dict[str, int]:
-        """Work until stopped, or until nothing is due (`once`); return the counts."""
+        """Process deliveries until `stop`, or with `once`, until nothing is due; return the counts."""
         with ThreadPoolExecutor(LANES, thread_name_prefix="lane") as lanes:
             while not self._stopping.is_set():
                 worked = self._guarded(lambda: self._turn(lanes))
@@ -102,8 +102,10 @@ class Worker:
         return dict(self.counts)
 
     def _guarded(self, step: Callable[[], bool]) -> bool:
-        """Run a step; when the database is away, wait a moment. Nothing is lost: outcomes are stored, and leases
-        expire."""
+        """Run a step; if the database is unavailable, wait a moment.
+
+        Nothing is lost: outcomes are stored later, and leases expire.
+        """
         try:
             return step()
         except Error as error:
@@ -116,7 +118,7 @@ class Worker:
 
     def _turn(self, lanes: ThreadPoolExecutor) -> bool:
         self._review()
-        # only a pass over all accounts without a result proves that every event is sent
+        # Only a pass over all accounts without a result proves that all events are published.
         was_walking = self._walked_to > 0
         walk = publish_some(self._failed_events, after_account=self._walked_to, now=timezone.now())
         published, self._walked_to = walk
@@ -131,13 +133,13 @@ class Worker:
         return bool(published or taken or gathered or was_walking or self._walked_to)
 
     def _review(self) -> None:
-        """Look for failed items, more often than the time between the end of a mark and that of its lease."""
+        """Review failed items, more often than the time between the end of a mark and the end of its lease."""
         if time.monotonic() >= self._review_at:
             self._failed_events.review(now=timezone.now())
             self._failed.review(now=timezone.now())
             self._review_at = time.monotonic() + self._lease.total_seconds() / 16
             for mark in [mark for mark in self._marks if mark.ends_at <= timezone.now()]:
-                del self._marks[mark]  # the database was away when its deliveries were handed back
+                del self._marks[mark]  # the database was unavailable when its deliveries were to be requeued
 
     def _take_batch(self) -> list[Task]:
         now = timezone.now()
@@ -148,7 +150,7 @@ class Worker:
         return taken
 
     def _take_suspect(self) -> list[Task]:
-        """Take one delivery that was in hand when a process died, unless another one is in hand."""
+        """Claim one suspect, unless another suspect is in progress."""
         now = timezone.now()
         suspects = self._failed.suspects(now=now)
         if not suspects or self._suspect in self._marks:
@@ -166,7 +168,7 @@ class Worker:
         return mark
 
     def _finish(self, tasks: Sequence[Task]) -> None:
-        """End the marks of which nothing is in hand any more."""
+        """Remove finished deliveries from their marks, and end marks without deliveries."""
         finished = {task.delivery.pk for task in tasks}
         for in_hand in self._marks.values():
             in_hand.difference_update(finished)
@@ -176,7 +178,7 @@ class Worker:
             del self._marks[mark]
 
     def _dispatch(self, taken: Sequence[Task], lanes: ThreadPoolExecutor) -> None:
-        """Give tasks to lanes, those of one endpoint to as few as its pace allows."""
+        """Assign tasks to lanes: those of one endpoint to as few lanes as its response time allows."""
         by_endpoint: dict[UUID, list[Task]] = defaultdict(list)
         for task in taken:
             if task.endpoint.status != ENABLED or task.endpoint.deleted_at is not None:
@@ -199,9 +201,10 @@ class Worker:
                 self._again_at = started_at + STEP_ASIDE.total_seconds() + POLL_SECONDS
 
     def _work(self, tasks: Sequence[Task], started_at: float) -> list[Task]:
-        """Send a lane's tasks, one after the other, until they or the lane's time are at their end; return the rest."""
+        """Send a lane's tasks one after the other, until all are sent or the lane's time is over; return the rest."""
         channel = Channel(tasks[0].endpoint.url, resolve=self._resolve)
-        # One attempt at least, unless the lane waited for its thread so long that the lease would not outlast it.
+        # At least one attempt is made, unless the lane waited for its thread so long that the lease could end during
+        # it.
         seconds_left = self._lease.total_seconds() / 2
         try:
             for at, task in enumerate(tasks):
@@ -226,7 +229,7 @@ class Worker:
                 retry_after = read_retry_after(reply.headers.get("retry-after", ""), now=at)
         except AttemptFailed as failure:
             error = failure.word
-        except UnreadableSecret:  # the secret may be rotated, or the key restored, before the next attempt
+        except UnreadableSecret:  # retried, because the secret may be rotated or the key restored
             error = SECRET_UNREADABLE
         except Exception as fault:  # noqa: BLE001  a receiver's answer ends no worker
             contain(fault, "delivery", task.delivery.pk)
@@ -238,7 +241,7 @@ class Worker:
         return Outcome(task, at, status, error, round(seconds * 1000), retry_after)
 
     def _gather(self) -> bool:
-        """Wait briefly for lanes, store outcomes, requeue unsent deliveries; return whether there were any."""
+        """Wait briefly for lanes, store outcomes, and requeue unsent deliveries; return whether there were any."""
         left_over: list[Task] = []
         if self._lanes:
             done, _ = wait(self._lanes, timeout=_GATHER_SECONDS, return_when=FIRST_COMPLETED)
@@ -248,7 +251,7 @@ class Worker:
                     left_over += lane.result()
                 except Exception as fault:  # noqa: BLE001  the fault of one lane is the outcome of its deliveries
                     contain(fault, "lane", tasks[0].endpoint.pk)
-                    # An outcome that was stored before remains: its delivery no longer belongs to this claim.
+                    # Outcomes that are already stored remain, because their deliveries no longer have this claim.
                     for task in tasks:
                         self._outcomes.put(Outcome(task, timezone.now(), None, INTERNAL, 0))
         self._unsaved += [self._outcomes.get_nowait() for _ in range(self._outcomes.qsize())]
@@ -261,7 +264,7 @@ class Worker:
         return worked
 
     def _store(self) -> None:
-        """Store the unsaved outcomes in one statement, or one by one if an outcome can't be stored."""
+        """Store the unsaved outcomes together, or one by one if an outcome can't be stored."""
         tasks = [outcome.task for outcome in self._unsaved]
         try:
             self.counts.update(store_outcomes(self._unsaved, now=timezone.now()))
@@ -278,6 +281,6 @@ class Worker:
 
 
 def _shares(tasks: Sequence[Task], seconds_each: float) -> list[Sequence[Task]]:
-    """Cut an endpoint's tasks into what one lane can bring there in LANE_SECONDS."""
+    """Split an endpoint's tasks into shares that a lane can send in LANE_SECONDS."""
     size = len(tasks) if seconds_each * len(tasks) <= LANE_SECONDS else max(1, int(LANE_SECONDS / seconds_each))
     return [tasks[at : at + size] for at in range(0, len(tasks), size)]

@@ -21,9 +21,9 @@ FORWARD_SECONDS = 10.0
 
 
 class Forward:
-    """Sends events to one address, signed as deliveries are. Raises AddressRefused for one that nothing is sent to.
+    """Sends events to one URL, signed like deliveries; raises AddressRefused for a URL that is not allowed.
 
-    Unless `allow_remote`, it must resolve to this machine: an account's events are private.
+    Unless `allow_remote` is True, the host must resolve to this machine, because events are private.
     """
 
     def __init__(self, url: str, *, secret: str, allow_remote: bool) -> None:
@@ -36,7 +36,7 @@ class Forward:
         self._channel = Channel(url, resolve=self._resolve, allow_private=True)
 
     def send(self, body: bytes, *, event_id: str, now: datetime) -> str:
-        """Send an event once; return the status of the answer, or a word for why there is none."""
+        """Send an event once; return the status of the response, or the kind of failure."""
         signed = signature_headers(
             message_id=event_id,
             timestamp=int(now.timestamp()),
@@ -51,7 +51,7 @@ class Forward:
             return failure.word
 
     def _resolve(self, host: str) -> list[Address]:
-        """Return the addresses of a name that may be sent to; asked again for each connection, so it cannot move."""
+        """Return the allowed addresses of a host name. The channel also uses it, so it connects to no other address."""
         try:
             found = resolve_by_system(host)
         except (OSError, UnicodeError):
@@ -89,7 +89,7 @@ class Command(WorkerCommand):
         return super().run(**options)
 
     def work(self, *, now: datetime) -> dict[str, int]:
-        """Tell the event that follows, if there is one, with what became of forwarding it."""
+        """Print the next event, if there is one, and the result of its forwarding."""
         done = {"events": 0, "accepted": 0, "failed": 0}
         for event in feed_page(account_id=self._account_id, after=self._told_to, limit=1, now=now)[0]:
             self._told_to = event["sequence"]
@@ -127,4 +127,4 @@ class Command(WorkerCommand):
 
     def _say(self, line: str) -> None:
         self.stdout.write(line)
-        self.stdout.flush()  # at once, also through a pipe
+        self.stdout.flush()  # immediately, even into a pipe
