@@ -1,19 +1,19 @@
-"""What the tests of card payments share."""
+"""Helpers shared by the tests of card payments."""
 
 from payments.cards.models import Payment
 
 
 def order(user, **changes):
-    """A body of POST /payments/process."""
+    """Return a body of POST /payments/process."""
     body = {"user_id": user.pk, "amount_cents": 10_000, "payment_method_id": "pm_sandbox_ok", **changes}
     return {name: value for name, value in body.items() if value is not ...}
 
 
 def process(api, user, *, key=None, **changes):
-    """Pay."""
+    """Send POST /payments/process; return the response."""
     return api.send("/payments/process", order(user, **changes), key=key)
 
 
 def only_payment():
-    """The one payment that there is."""
+    """Return the only stored payment."""
     return Payment.objects.get()

@@ -1,4 +1,4 @@
-"""Circle's developer-controlled wallets as far as this platform uses them: stateful, strict, and able to fail."""
+"""A stateful, strict double of Circle's developer-controlled wallets, as far as this platform uses them."""
 
 import base64
 import re
@@ -18,16 +18,16 @@ UUID4 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9
 
 
 def refusal(status, code, message):
-    """An error as Circle words it."""
+    """Return an error in Circle's format."""
     return Reply(status=status, content={"code": code, "message": message})
 
 
 class CircleDouble(HttpDouble):
     """Circle, with one account.
 
-    `faults` maps a path's beginning to what happens: `before` or `after` (the connection ends), or a Reply.
-    `remembers_keys` off: idempotency keys are forgotten at once. `asks_for_secret` on: the entity secret is demanded,
-    and no ciphertext is taken twice.
+    `faults` maps a path prefix to `before` or `after` (the connection is closed before or after the call), or to a
+    Reply. Without `remembers_keys`, idempotency keys are forgotten immediately. With `asks_for_secret`, the entity
+    secret is required, and each ciphertext is accepted once.
     """
 
     def __init__(self):
@@ -66,7 +66,7 @@ class CircleDouble(HttpDouble):
         return Reply(content={"data": {"publicKey": pem.decode()}})
 
     def _check(self, body):
-        """Refuse what Circle refuses of every request that makes something."""
+        """Reject what Circle rejects in every request that creates something."""
         if not UUID4.fullmatch(str(body.get("idempotencyKey"))):
             return refusal(400, 2, "API parameter invalid: idempotencyKey")
         if not self.asks_for_secret:
@@ -82,7 +82,7 @@ class CircleDouble(HttpDouble):
         return None if secret.hex() == ENTITY_SECRET else refusal(403, 156013, "Entity secret is invalid")
 
     def _once(self, body, make):
-        """Answer an idempotency key as the first time."""
+        """Return the stored response of an idempotency key; create it at the first use."""
         refused = self._check(body)
         if refused is not None:
             return refused
@@ -139,6 +139,6 @@ class CircleDouble(HttpDouble):
 
 
 def held(amount, symbol="USDC", decimals=6):
-    """One entry of a wallet's balances."""
+    """Return an entry of a wallet's balances."""
     token = {"id": str(uuid.uuid4()), "blockchain": "BASE", "symbol": symbol, "decimals": decimals, "isNative": False}
     return {"amount": amount, "token": token, "updateDate": "2026-01-01T00:00:00Z"}

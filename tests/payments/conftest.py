@@ -1,4 +1,4 @@
-"""Callers that the tests of payments share."""
+"""Clients and doubles shared by the tests of payments."""
 
 from datetime import timedelta
 
@@ -16,7 +16,7 @@ TOKEN = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 
 @pytest.fixture
 def scoped_api(user):
-    """A client whose API key is limited to scopes: payments are not among what it may do."""
+    """A client whose API key has scopes, but not for payments."""
     now = timezone.now()
     issued = keys.create_api_key(
         owner=user, name="scoped", scopes=["wallet:read", "offers:read"], now=now, expires_at=now + timedelta(days=60)
@@ -26,7 +26,7 @@ def scoped_api(user):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    """Let the worker ask the chain again at once: blocks come here when a test makes them."""
+    """Let the worker query the chain again without a wait: only tests create blocks here."""
     monkeypatch.setattr("payments.crypto.settlement.LOOK_AGAIN_SECONDS", 0)
 
 
@@ -41,7 +41,7 @@ def stripe_settings(settings):
 
 @pytest.fixture
 def double(stripe_settings):
-    """A Stripe of ours, which the platform charges through."""
+    """A double of Stripe, through which the platform charges."""
     with StripeDouble() as server:
         stripe_settings.STRIPE_BASE_URL = server.url
         yield server
@@ -49,7 +49,7 @@ def double(stripe_settings):
 
 @pytest.fixture
 def node(settings):
-    """A node that a test can let answer anything, and the settings of a platform that settles on its chain."""
+    """A node double with configurable responses, and settings of a platform that settles on its chain."""
     with NodeDouble(CHAIN_ID) as server:
         settings.SETTLEMENT_RPC_URL, settings.SETTLEMENT_NETWORK = server.url, NETWORK
         settings.SETTLEMENT_TOKEN_ADDRESS = TOKEN

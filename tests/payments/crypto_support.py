@@ -1,4 +1,4 @@
-"""Crypto payments to start from, and what tests ask about them."""
+"""Helpers to create and inspect crypto payments."""
 
 from payments.crypto.models import CryptoPayment
 from tests.payments.wallet_support import OTHER_ADDRESS, connected
@@ -16,29 +16,29 @@ TRANSACTION_MEMBERS = {
 
 
 def initiate(api, user, wallet, **changes):
-    """Initiate a payment; return the answer."""
+    """Initiate a payment; return the response."""
     body = {"user_id": str(user.pk), "wallet_id": str(wallet.pk), "to_address": OTHER_ADDRESS, "amount_usdc": AMOUNT}
     return api.send("/payments/crypto/initiate", {**body, **changes})
 
 
 def confirm(api, payment_id, signed, **changes):
-    """Confirm a payment; return the answer."""
+    """Confirm a payment; return the response."""
     body = {"payment_id": str(payment_id), "signed_transaction": signed}
     return api.send("/payments/crypto/confirm", {**body, **changes})
 
 
 def stored(payment_id):
-    """The payment as the database has it."""
+    """Return the payment as stored in the database."""
     return CryptoPayment.objects.get(pk=payment_id)
 
 
 def statuses(payment_id):
-    """Every status that the payment has entered, in order."""
+    """Return every status that the payment has entered, in order."""
     return list(stored(payment_id).history.values_list("status", flat=True))
 
 
 class Payer:
-    """A person of the platform who holds the token on the chain, and signs what they are given."""
+    """A user who owns the token on the chain and signs the initiated transactions."""
 
     def __init__(self, chain, api, user, *, units=10 * AMOUNT):
         self.chain, self.api, self.user = chain, api, user
@@ -47,13 +47,13 @@ class Payer:
         self.wallet = connected(user, self.account.address, network=NETWORK)
 
     def initiate(self, **changes):
-        """Initiate a payment; return its members."""
+        """Initiate a payment; return the response body."""
         response = initiate(self.api, self.user, self.wallet, **{"to_address": self.recipient, **changes})
         assert response.status_code == 200, response.content
         return response.json()
 
     def sign(self, transaction, *, by=None, **changes):
-        """Sign exactly what `initiate` has returned, but for `changes`; return hex."""
+        """Sign the transaction that `initiate` returned, with `changes` applied; return hex."""
         content = {
             "type": 2, "to": transaction["to"], "data": transaction["data"], "value": transaction["value"],
             "chainId": transaction["chain_id"], "nonce": transaction["nonce"], "gas": transaction["gas"],
@@ -66,16 +66,16 @@ class Payer:
         return "0x" + bytes(signed.raw_transaction).hex()
 
     def confirm(self, payment, signed, **changes):
-        """Confirm a payment; return the answer."""
+        """Confirm a payment; return the response."""
         return confirm(self.api, payment["payment_id"], signed, **changes)
 
     def pay(self, **changes):
-        """Initiate, sign and confirm; return the members of both answers."""
+        """Initiate, sign and confirm; return the bodies of both responses."""
         payment = self.initiate(**changes)
         response = self.confirm(payment, self.sign(payment["transaction"]))
         assert response.status_code == 200, response.content
         return {**payment, **response.json()}
 
     def balances(self):
-        """What the payer and the recipient hold of the token."""
+        """Return the token balances of the payer and the recipient."""
         return self.chain.balance(self.account.address), self.chain.balance(self.recipient)

@@ -1,4 +1,4 @@
-"""A small HTTP server that stands in for a provider, in this process and on 127.0.0.1."""
+"""A small HTTP server in this process, on 127.0.0.1, that stands in for a vendor."""
 
 import json
 import threading
@@ -12,7 +12,7 @@ from tests.processes import free_port
 
 @dataclass
 class Received:
-    """One request as it arrived."""
+    """A received request."""
 
     method: str
     path: str
@@ -22,13 +22,13 @@ class Received:
 
     @property
     def body(self):
-        """The data, read as JSON."""
+        """Return the body parsed as JSON."""
         return json.loads(self.data) if self.data else None
 
 
 @dataclass
 class Reply:
-    """What to answer. `hang_up` closes the connection instead, without a byte."""
+    """A response; `hang_up` closes the connection without sending a byte."""
 
     status: int = 200
     content: Any = None
@@ -42,7 +42,7 @@ HTML = Reply(raw=b"<html>Something went wrong</html>", headers={"Content-Type": 
 
 
 class HttpDouble:
-    """Answers with what `answer` returns; keeps what it received. A context manager."""
+    """A context manager that sends what `answer` returns, and records the received requests."""
 
     def __init__(self):
         self.received: list[Received] = []
@@ -79,18 +79,18 @@ class HttpDouble:
             daemon_threads = True
 
             def handle_error(self, *_arguments):
-                pass  # a client that was killed hangs up in the middle
+                pass  # a killed client closes the connection early
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
 
     @property
     def url(self):
-        """Where it listens."""
+        """Return the base URL of the server."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
     def answer(self, request: Received) -> Reply:
-        """Answer one request; doubles implement it."""
+        """Return the Reply for a request; implemented by doubles."""
         raise NotImplementedError
 
     def __enter__(self):
@@ -98,12 +98,12 @@ class HttpDouble:
         return self
 
     def __exit__(self, *_exception):
-        self.is_closed = True  # connections outlive the server, and may be used again
+        self.is_closed = True  # connections outlive the server, and can be reused
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
 
 
 def unused_address():
-    """An address on which nobody listens."""
+    """Return a URL on which no server listens."""
     return f"http://127.0.0.1:{free_port()}"

@@ -1,4 +1,4 @@
-"""A node of a chain that exists only in its answers. For a real one see tests/system/payments/evm.py."""
+"""A double of a chain's node without a chain. A real node is in tests/system/payments/evm.py."""
 
 from tests.payments.http_double import HttpDouble, Reply
 
@@ -8,7 +8,7 @@ GWEI = 10**9
 
 
 class NodeDouble(HttpDouble):
-    """Answers each method with `answers[method]`: a result, an object with `error`, or a whole Reply."""
+    """Respond to each method with `answers[method]`: a result, an object with `error`, or a whole Reply."""
 
     def __init__(self, chain_id):
         super().__init__()
@@ -21,7 +21,7 @@ class NodeDouble(HttpDouble):
 
     @property
     def asked(self):
-        """The methods that were asked, in order."""
+        """Return the called methods, in order."""
         return [request.body["method"] for request in self.received]
 
     def answer(self, request):

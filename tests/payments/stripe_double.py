@@ -1,7 +1,7 @@
-"""A small Stripe on 127.0.0.1: it remembers keys and charges, and misbehaves when told to.
+"""A small Stripe on 127.0.0.1 that stores keys and charges, and simulates faults.
 
-`plan` is a list of manners, one for each charge that is asked for, then "ok". Payment methods carry a manner, too:
-`pm_declined`, `pm_requires_action`.
+`plan` is a list of behaviors, one for each requested charge; after the last, charges succeed ("ok"). Payment methods
+also select a behavior: `pm_declined`, `pm_requires_action`.
 """
 
 import hashlib
@@ -21,26 +21,26 @@ class StripeDouble(HttpDouble):
     def __init__(self, *, plan=(), search_lags=False, hang_seconds=1.0, choose=None):
         super().__init__()
         self.plan, self.search_lags, self.hang_seconds = list(plan), search_lags, hang_seconds
-        self.choose = choose  # a function that names the manner of the next charge
+        self.choose = choose  # a function that returns the behavior of the next charge
         self.intents, self.answers = {}, {}
         self.asked = Counter()
-        self.under_way = []  # what a gateway gave up on and we have not
+        self.under_way = []  # charges that a gateway gave up on, and that can still happen
         self._lock = threading.Lock()
 
     @property
     def charges(self):
-        """The intents for which money moved."""
+        """Return the intents that moved money."""
         return [intent for intent in self.intents.values() if intent["status"] == "succeeded"]
 
     def charges_of(self, payment_id):
         return [intent for intent in self.charges if intent["metadata"].get("payment_id") == str(payment_id)]
 
     def forget_keys(self):
-        """What Stripe does after a day."""
+        """Forget all keys, as Stripe does after a day."""
         self.answers.clear()
 
     def answer(self, request):
-        """Answer about intents, or take a charge."""
+        """Respond with intents, or create a charge."""
         named = self.intents.get(request.path.removesuffix("/cancel").split("/")[-1])
         if request.method == "GET":
             return Reply(content=named or self._list(request.path, request.query))
@@ -105,7 +105,7 @@ class StripeDouble(HttpDouble):
         return Reply(*self.answers[key])
 
     def _make(self, form, key, manner):
-        """Make the intent, and the answer that its key gets from now on."""
+        """Create the intent, and the response that its key returns from now on."""
         metadata = {name[9:-1]: value for name, value in form.items() if name.startswith("metadata[")}
         identifier = f"pi_{len(self.intents) + 1:06d}"
         declined = manner == "declined" or form["payment_method"] == "pm_declined"
@@ -130,19 +130,19 @@ class StripeDouble(HttpDouble):
             self.answers[key] = (200, dict(intent))
 
     def come_to_the_end(self):
-        """Charge what was under way, each key once."""
+        """Complete the charges under way, each key once."""
         for form, key in self.under_way:
             if key not in self.answers:
                 self._make(form, key, "ok")
 
     def event(self, kind, intent, *, identifier="evt_1"):
-        """An event as Stripe sends it."""
+        """Return an event as Stripe sends it."""
         content = {"id": identifier, "object": "event", "type": kind, "data": {"object": intent}}
         return json.dumps(content).encode()
 
 
 def sign_event(body, secret, *, at=None):
-    """The header under which Stripe sends an event."""
+    """Return the signature header of an event."""
     timestamp = str(int(time.time() if at is None else at))
     signature = hmac.new(secret.encode(), timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
     return f"t={timestamp},v1={signature}"

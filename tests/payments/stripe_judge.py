@@ -1,4 +1,4 @@
-"""The judge of what passes between us and Stripe: Stripe's own description of its interface."""
+"""Validate the requests to Stripe and its responses against Stripe's own OpenAPI description."""
 
 import json
 from pathlib import Path
@@ -10,12 +10,12 @@ from openapi_schema_validator import OAS30ReadValidator, OAS30WriteValidator
 DESCRIPTION = Path(__file__).resolve().parents[3] / "shared" / "openapi" / "stripe.json"
 INTENTS = "/v1/payment_intents"
 FORM = "application/x-www-form-urlencoded"
-# Newer than the description that we have.
+# Newer than our copy of the description.
 UNDESCRIBED = {f"{INTENTS}/search"}
 
 
 class Judge:
-    """Holds forms, queries and answers against the description; each verdict is a list of complaints."""
+    """Validates forms, queries and responses; each result is a list of errors."""
 
     def __init__(self):
         if not DESCRIPTION.exists():
@@ -23,7 +23,7 @@ class Judge:
         self.description = json.loads(DESCRIPTION.read_text())
 
     def of_request(self, method, path, query, headers, body):
-        """What is wrong with a request."""
+        """Return the errors of a request."""
         operation = self._operation(method, path)
         if method == "GET":
             known = {parameter["name"] for parameter in operation.get("parameters", [])}
@@ -35,7 +35,7 @@ class Judge:
         return self._complaints(OAS30WriteValidator, schema, document)
 
     def of_answer(self, method, path, status, document):
-        """What is wrong with an answer."""
+        """Return the errors of a response."""
         responses = self._operation(method, path)["responses"]
         schema = responses.get(str(status), responses["default"])["content"]["application/json"]["schema"]
         return self._complaints(OAS30ReadValidator, schema, document)
@@ -51,7 +51,7 @@ class Judge:
 
 
 def nested(form):
-    """Undo the bracket notation: `a[b]=c` is `{"a": {"b": "c"}}`."""
+    """Parse the bracket notation: `a[b]=c` becomes `{"a": {"b": "c"}}`."""
     whole = {}
     for name, value in form.items():
         *above, last = name.replace("]", "").split("[")
@@ -63,7 +63,7 @@ def nested(form):
 
 
 def typed(schema, value):
-    """Read a form's texts as the types that the schema names; what does not read stays a text."""
+    """Convert a form's strings to the types of the schema; a string that can't be converted stays a string."""
     if isinstance(value, dict):
         members = schema.get("properties", {})
         return {name: typed(members.get(name, {}), member) for name, member in value.items()}

@@ -22,7 +22,7 @@ from tests.payments.card_support import only_payment, process
 from tests.properties import examples
 
 OPEN = {"Pending", "Processing", "Unknown"}
-# What a status may be followed by; a failed payment only by the proof that it was charged after all.
+# The allowed next statuses; a failed payment changes only if a charge is proved.
 TABLE = {
     "Pending": {"Processing", "Unknown", "Completed", "Failed"},
     "Processing": {"Processing", "Unknown", "Completed", "Failed"},
@@ -39,7 +39,7 @@ STEPS = st.tuples(st.sampled_from(["finish", "late", "prove", "take over"]), st.
 
 
 def begun(user):
-    """A payment whose charge has been asked for."""
+    """Return a payment whose charge was requested."""
     now = timezone.now()
     return Payment.objects.create(
         user=user, amount_cents=10_000, fee_amount_cents=fee_cents(10_000), currency="usd", payment_method_id="pm",
@@ -49,7 +49,7 @@ def begun(user):
 
 
 def do(step, payment, stale):
-    """Do one step as the holder of the lease, or as somebody who held it."""
+    """Do a step as the holder of the lease, or as a former holder."""
     what, said = step
     now, result = timezone.now(), RESULTS[said]
     if what == "take over":
@@ -63,7 +63,7 @@ def do(step, payment, stale):
 
 
 @pytest.mark.django_db
-def test_no_walk_leaves_the_table_or_charges_twice():
+def test_random_walks_make_only_allowed_status_changes_and_charge_once():
     @given(st.lists(STEPS, min_size=1, max_size=12))
     @examples(27)
     def walks(steps):
@@ -81,7 +81,7 @@ def test_no_walk_leaves_the_table_or_charges_twice():
             assert {name: getattr(after, name) for name in fixed} == first
             if before == "Failed" and after.status != before:
                 assert RESULTS[step[1]].outcome == cards.SUCCEEDED
-            # The charge is what was proved first, and it stays.
+            # The first proved charge is final.
             assert (after.status == "Completed") == (after.transaction_id is not None)
             assert charge is None or after.transaction_id == charge
             charge = after.transaction_id
@@ -98,7 +98,7 @@ def test_no_walk_leaves_the_table_or_charges_twice():
     walks()
 
 
-def test_a_charge_whose_answer_was_lost_is_completed(db, api, user, key):
+def test_reconciliation_completes_a_charge_whose_response_was_lost(db, api, user, key):
     process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
     assert run_json("reconcile_payments", once=True)["completed"] == 1
     assert only_payment().status == "Completed"
@@ -108,7 +108,7 @@ def test_a_charge_whose_answer_was_lost_is_completed(db, api, user, key):
     assert SandboxCharge.objects.count() == 1
 
 
-def test_an_uncharged_payment_fails(db, api, user, key):
+def test_reconciliation_fails_an_uncharged_payment(db, api, user, key):
     process(api, user, key=key, payment_method_id="pm_sandbox_error")
     assert run_json("reconcile_payments", once=True)["failed"] == 1
     assert (only_payment().status, only_payment().failure) == ("Failed", "not_charged")
@@ -116,7 +116,7 @@ def test_an_uncharged_payment_fails(db, api, user, key):
 
 
 @pytest.mark.parametrize("status", ["Pending", "Processing"])
-def test_a_leased_payment_is_skipped_until_the_lease_ends(db, api, user, status):
+def test_reconciliation_skips_a_payment_until_its_lease_ends(db, api, user, status):
     process(api, user)
     now = timezone.now()
     Payment.objects.update(status=status, transaction_id=None, processed_at=None, due_at=now + timedelta(seconds=60))
@@ -128,7 +128,7 @@ def test_a_leased_payment_is_skipped_until_the_lease_ends(db, api, user, status)
 
 @pytest.fixture
 def told(api, user, settings):
-    """A payment whose answer was lost and found again, a kept method, and an event that waits."""
+    """A payment whose outcome was unknown and then found, a saved method, and a waiting event."""
     settings.PAYMENT_METHODS = "persistent"
     key = "0193e5a0-0000-7000-8000-00000000000a"
     for _ in range(2):
@@ -142,7 +142,7 @@ def told(api, user, settings):
     return payment
 
 
-def test_a_payment_shows_requests_and_responses(told):
+def test_the_back_office_shows_requests_and_responses_of_a_payment(told):
     text = text_of(backoffice_client(staff_of("Support")).get(f"/admin/payments/payment/{told.pk}/change/"))
     for shown in ("Completed", "10,000 USD", "150 USD", told.transaction_id, told.processor_key, "timeout"):
         assert shown in text, shown
@@ -151,7 +151,7 @@ def test_a_payment_shows_requests_and_responses(told):
     assert places == sorted(places)
 
 
-def test_a_payment_is_found_by_its_number_and_its_person(told, user, stranger_api, stranger):
+def test_the_back_office_finds_a_payment_by_its_id_and_user(told, user, stranger_api, stranger):
     process(stranger_api, stranger)
     other = Payment.objects.exclude(pk=told.pk).get()
     client = backoffice_client(staff_of("Support"))

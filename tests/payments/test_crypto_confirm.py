@@ -1,4 +1,4 @@
-"""`/v1/payments/crypto`: initiate, confirm, receipt and status while no chain is configured; no key in the service."""
+"""`/v1/payments/crypto` without a configured chain: initiate, confirm, receipt and status; no key in the code."""
 
 import re
 from datetime import datetime, timedelta
@@ -25,16 +25,16 @@ from tests.payments.wallet_support import MISTYPED_ADDRESS, NETWORK, OTHER_ADDRE
 
 @pytest.fixture
 def payment_id(api, user):
-    """A simulated payment that waits for its signature."""
+    """The id of a simulated payment that waits for its signature."""
     return initiate(api, user, connected(user)).json()["payment_id"]
 
 
 def overdue(payment_id):
-    """Let the time to sign be over."""
+    """Move the signing deadline of a payment into the past."""
     CryptoPayment.objects.filter(pk=payment_id).update(expires_at=timezone.now() - timedelta(seconds=1))
 
 
-def test_the_submission_is_marked_as_simulated(api, user, payment_id):
+def test_a_confirmation_without_a_chain_is_marked_as_simulated(api, user, payment_id):
     response = confirm(api, payment_id, "0xabcdef")
     assert response.status_code == 200
     body = response.json()
@@ -46,19 +46,19 @@ def test_the_submission_is_marked_as_simulated(api, user, payment_id):
     assert (event["payment_id"], event["tx_hash"], event["status"]) == (payment_id, body["tx_hash"], "submitted")
 
 
-def test_the_same_payment_again_has_the_same_answer(api, user, payment_id):
+def test_a_repeated_confirmation_returns_the_same_response(api, user, payment_id):
     first = confirm(api, payment_id, "0xabcdef").json()
     assert confirm(api, payment_id, "0xabcdef").json() == first
     assert len(statuses(payment_id)) == 2
     assert len(events(user, "payment.crypto.submitted")) == 1
 
 
-def test_two_payments_have_two_hashes(api, user, payment_id):
+def test_two_simulated_payments_have_different_hashes(api, user, payment_id):
     other = initiate(api, user, connected(user)).json()["payment_id"]
     assert confirm(api, payment_id, "0x1").json()["tx_hash"] != confirm(api, other, "0x1").json()["tx_hash"]
 
 
-def test_after_its_time_it_is_expired(api, user, payment_id):
+def test_a_confirmation_after_the_deadline_is_rejected_as_expired(api, user, payment_id):
     overdue(payment_id)
     for _ in range(2):
         assert_error(confirm(api, payment_id, "0xabcdef"), 400, "E3008")
@@ -73,7 +73,7 @@ def test_a_payment_submitted_in_time_stays_submitted(api, payment_id):
     assert confirm(api, payment_id, "0xabcdef").json() == first
 
 
-def test_the_network_is_the_one_that_was_initiated(api, payment_id):
+def test_a_confirmation_for_another_network_is_rejected(api, payment_id):
     body = assert_error(confirm(api, payment_id, "0xabcdef", network="ethereum"), 400, "E3007")
     assert body["details"][0]["field"] == "network"
     assert_error(confirm(api, payment_id, "0xabcdef", network="nowhere"), 400, "E1001")
@@ -98,14 +98,14 @@ def test_without_a_chain_the_payload_is_a_marked_placeholder(api, user):
     assert (body["status"], body["simulated"]) == ("awaiting_signature", True)
     assert (body["wallet_id"], body["to_address"]) == (str(wallet.pk), OTHER_ADDRESS)
     assert (body["amount_usdc"], body["network"]) == (AMOUNT, NETWORK)
-    # Whoever signs and sends it all the same moves nothing.
+    # The placeholder transfers nothing, even if it is signed and sent.
     assert read_transfer(body["transaction"]["data"]) is None
     assert body["transaction"]["value"] == 0
     payment = stored(body["payment_id"])
     assert (payment.simulated, payment.description, payment.user_id) == (True, "rent", user.pk)
 
 
-def test_the_event_has_ids_and_statuses_only(api, user):
+def test_the_event_of_a_crypto_payment_has_only_ids_and_statuses(api, user):
     body = initiate(api, user, connected(user), description="rent").json()
     assert events(user, "payment.crypto.initiated") == [
         {
@@ -115,13 +115,13 @@ def test_the_event_has_ids_and_statuses_only(api, user):
     ]  # fmt: skip
 
 
-def test_there_are_fifteen_minutes_to_sign(api, user):
+def test_the_signing_deadline_is_fifteen_minutes(api, user):
     before = timezone.now()
     expires_at = datetime.fromisoformat(initiate(api, user, connected(user)).json()["expires_at"])
     assert timedelta(minutes=15) <= expires_at - before < timedelta(minutes=16)
 
 
-def test_any_amount_is_kept(api, user):
+def test_amounts_from_0_to_the_int64_maximum_are_accepted(api, user):
     wallet = connected(user)
     for amount in (0, 2**63 - 1):
         assert initiate(api, user, wallet, amount_usdc=amount).json()["amount_usdc"] == amount
@@ -136,18 +136,18 @@ def test_an_invalid_address_or_network_is_rejected(api, user, changes):
     assert_error(initiate(api, user, connected(user), **changes), 400, "E1001")
 
 
-def test_the_settlement_network_is_the_default(api, user):
+def test_the_settlement_network_is_the_default_network(api, user):
     wallet = connected(user)
     for given in (None, "base", "eip155:8453"):
         assert initiate(api, user, wallet, network=given).json()["network"] == NETWORK
 
 
-def test_a_wallet_whose_keys_a_provider_holds_cannot_pay(api, user):
+def test_a_custodial_wallet_cannot_pay(api, user):
     body = assert_error(initiate(api, user, custodial(user)), 400, "E1001")
     assert body["details"][0]["field"] == "wallet_id"
 
 
-def test_another_persons_and_a_disconnected_wallet_are_not_there(api, user, stranger):
+def test_payments_from_another_users_or_a_disconnected_wallet_are_404(api, user, stranger):
     assert_error(initiate(api, user, connected(stranger)), 404, "E4006")
     wallet = connected(user)
     api.remove(f"/wallet/disconnect/{wallet.pk}")
@@ -158,11 +158,11 @@ HASH = "0x" + "ab" * 32
 
 
 def read(api, tx_hash, ending=""):
-    """Read a receipt."""
+    """Return the response of a receipt."""
     return api.read(f"/payments/crypto/receipt/{tx_hash}{ending}")
 
 
-def test_without_a_chain_nothing_is_verified(api):
+def test_without_a_chain_no_receipt_is_verified(api):
     assert read(api, HASH).json() == {"tx_hash": HASH, "verified": False, "network": "eip155:8453"}
 
 
@@ -174,41 +174,41 @@ def test_without_a_chain_the_receipt_has_no_details(api):
 
 
 @pytest.mark.parametrize("path", ["receipt/{}", "receipt/{}/details", "status/{}"])
-def test_an_invalid_hash_is_rejected(api, path):
+def test_an_invalid_transaction_hash_is_rejected(api, path):
     for tx_hash in ("abc", "%00", HASH[2:], "0X" + HASH[2:]):
         assert_error(api.read(f"/payments/crypto/{path.format(tx_hash)}"), 400, "E1001")
 
 
-def test_without_a_chain_the_answer_is_marked_as_static(api):
+def test_without_a_chain_the_status_is_marked_as_static(api):
     assert api.read(f"/payments/crypto/status/{HASH}").json() == {
         "tx_hash": HASH, "status": "confirmed", "confirmations": 12, "simulated": True,
     }  # fmt: skip
 
 
-def test_a_hash_may_be_spelt_in_upper_case(api):
+def test_a_transaction_hash_in_upper_case_is_accepted(api):
     assert api.read(f"/payments/crypto/status/0x{'AB' * 32}").json()["tx_hash"] == HASH
 
 
 ROOT = Path(__file__).resolve().parents[2]
 APPS = ("config", "identity", "payments", "credit", "claims", "staging")
-# What signing for a chain takes, in the library that is installed and in JSON-RPC.
+# Names that signing for a chain needs, in the installed library and in JSON-RPC.
 SIGNING = re.compile(
     r"private_?key|from_key|mnemonic|sign_?transaction|sign_message|signhash|unsafe_sign|sign_typed_data|eth_sign"
     r"|eth_sendtransaction|personal_(?:sign|send|unlock|import)|account\.(?:create|decrypt|encrypt)\b|localaccount|keystore"
     r"|eth_keyfile"
 )
-# Keys of other kinds, which never meet the chain: the service's own tokens are signed with one.
+# Apps with keys of other kinds: identity signs the platform's own tokens.
 NOT_OF_THE_CHAIN = {"identity"}
 
 
 def sources(app):
-    """The Python files of an app, but for what signs records for the ledger, and tables."""
-    left_out = {"anchoring", "migrations", "privacy"}  # the register of personal data names columns
+    """Return the Python files of an app, except for the signing of ledger records, migrations, and privacy."""
+    left_out = {"anchoring", "migrations", "privacy"}  # the privacy register has names of columns
     return sorted(path for path in (ROOT / app).rglob("*.py") if not left_out & set(path.with_suffix("").parts))
 
 
 @pytest.mark.parametrize("app", [app for app in APPS if app not in NOT_OF_THE_CHAIN])
-def test_no_code_holds_a_private_key_or_signs(app):
+def test_no_code_contains_a_private_key_or_signs(app):
     assert sources(app)
     found = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"

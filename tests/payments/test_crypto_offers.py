@@ -1,4 +1,4 @@
-"""What POST /v1/payments/crypto/initiate offers to sign, and what it refuses before anybody signs."""
+"""The transaction that POST /v1/payments/crypto/initiate returns, and its rejections before the signature."""
 
 import pytest
 
@@ -17,7 +17,7 @@ NOBODYS = [
     ZERO, "0x" + "0" * 39 + "1", "0x" + "0" * 39 + "9", "0x" + "0" * 38 + "0a", "0x" + "0" * 37 + "100",
     "0x" + "0" * 36 + "dead", "0x" + "0" * 36 + "DEAD", checksum_address("0x" + "0" * 36 + "dead"),
     "0x" + "0" * 36 + "ffff", "0x" + "0" * 36 + "1234",
-    # EIP-7528, EIP-4788, the addresses that explorers label as burn addresses, and the predeploys of the OP Stack
+    # EIP-7528, EIP-4788, burn addresses in explorers, and the predeploys of the OP Stack
     "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE", "0xfffffffffffffffffffffffffffffffffffffffe", "0x" + "f" * 40,
     "0xdead000000000000000042069420694206942069", "0x" + "dead" * 10, "0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001",
     "0x4200000000000000000000000000000000000006", "0x4200000000000000000000000000000000000016",
@@ -38,14 +38,14 @@ SPELLINGS = [str, str.lower, lambda address: "0x" + address[2:].upper()]
 
 @pytest.fixture
 def pay(api, user):
-    """Initiate a payment from one wallet; return the answer."""
+    """Return a function that initiates a payment from the same wallet and returns the response."""
     wallet = connected(user, network=NETWORK)
     return lambda **changes: initiate(api, user, wallet, **changes)
 
 
 @pytest.mark.parametrize("address", NOBODYS)
 @pytest.mark.parametrize("simulated", [True, False])
-def test_an_address_without_a_key_is_refused(pay, request, address, simulated):
+def test_a_recipient_address_without_a_key_is_rejected(pay, request, address, simulated):
     if not simulated:
         request.getfixturevalue("node")
     refusal = assert_error(pay(to_address=address), 400, "E1001")
@@ -55,23 +55,23 @@ def test_an_address_without_a_key_is_refused(pay, request, address, simulated):
 
 
 @pytest.mark.parametrize("address", RECEIVERS)
-def test_a_published_address_with_a_key_receives(pay, address):
+def test_a_published_address_with_a_key_can_receive(pay, address):
     answer = pay(to_address=address)
     assert (answer.status_code, answer.json().get("to_address")) == (200, checksum_address(address))
 
 
 @pytest.mark.parametrize("spell", SPELLINGS)
 @pytest.mark.parametrize(("address", "why"), [(ADDRESS, "another wallet"), (TOKEN, "contract of the token")])
-def test_the_payers_wallet_and_the_token_receive_nothing(pay, node, address, why, spell):
+def test_the_payers_wallet_and_the_token_cannot_receive(pay, node, address, why, spell):
     assert why in assert_error(pay(to_address=spell(address)), 400, "E1001")["message"]
     assert node.asked == []
 
 
-def test_without_a_chain_the_payers_wallet_is_refused_too(pay):
+def test_without_a_chain_the_payers_wallet_cannot_receive(pay):
     assert_error(pay(to_address=ADDRESS), 400, "E1001")
 
 
-def test_another_wallet_of_the_payer_receives(api, user, pay, node):
+def test_another_wallet_of_the_payer_can_receive(api, user, pay, node):
     connected(user, OTHER_ADDRESS, network=NETWORK)
     assert pay(to_address=OTHER_ADDRESS).status_code == 200
 
@@ -92,7 +92,7 @@ def test_another_wallet_of_the_payer_receives(api, user, pay, node):
     ],
 )
 @pytest.mark.parametrize("method", ["eth_estimateGas", "eth_call"])
-def test_a_transfer_that_would_fail_is_not_offered(pay, node, method, error):
+def test_a_transfer_that_would_revert_is_rejected(pay, node, method, error):
     node.answers[method] = error
     message = assert_error(pay(), 400, "E3017")["message"]
     assert message.startswith("The network reports that this transfer would fail: ")
@@ -100,18 +100,18 @@ def test_a_transfer_that_would_fail_is_not_offered(pay, node, method, error):
     assert not CryptoPayment.objects.exists()
 
 
-def test_a_token_that_declines_without_reverting_is_asked_first(pay, node):
+def test_a_transfer_that_the_token_declines_without_a_revert_is_rejected(pay, node):
     node.answers["eth_call"] = "0x" + "0" * 64
     assert "declines" in assert_error(pay(), 400, "E3017")["message"]
 
 
 @pytest.mark.parametrize("result", ["0x", "0x" + "0" * 63 + "1", "0x1", None, {}, "x"])
-def test_a_token_may_return_anything_but_no(pay, node, result):
+def test_any_result_of_a_token_except_false_is_accepted(pay, node, result):
     node.answers["eth_call"] = result
     assert pay().status_code == 200
 
 
-def test_a_refusal_is_lifted_by_a_second_try_with_its_key(api, user, node):
+def test_a_rejected_transfer_can_be_retried_with_its_key(api, user, node):
     wallet, key = connected(user, network=NETWORK), "0192b3c4-d5e6-7f80-9a1b-2c3d4e5f6a7b"
     body = {"user_id": str(user.pk), "wallet_id": str(wallet.pk), "to_address": OTHER_ADDRESS, "amount_usdc": 5}
     node.answers["eth_estimateGas"] = REVERTED
@@ -131,7 +131,7 @@ def test_a_refusal_is_lifted_by_a_second_try_with_its_key(api, user, node):
         ({"gas": 1, "maxFeePerGas": 2**256 - 1, "value": 1}, "out of range"),
     ],
 )
-def test_a_transaction_that_no_block_takes_is_refused_before_it_is_sent(api, user, node, changes, why):
+def test_a_transaction_that_no_block_includes_is_rejected_before_it_is_sent(api, user, node, changes, why):
     wallet = connected(user, PERSON.address, network=NETWORK)
     offered = initiate(api, user, wallet).json()
     content = {
@@ -147,7 +147,7 @@ def test_a_transaction_that_no_block_takes_is_refused_before_it_is_sent(api, use
 
 
 def fees(response):
-    """Return (the most per gas, tip) of what is to be signed."""
+    """Return (maximum fee per gas, tip) of the transaction to sign."""
     assert response.status_code == 200, response.content
     transaction = response.json()["transaction"]
     return transaction["max_fee_per_gas"], transaction["max_priority_fee_per_gas"]
@@ -161,7 +161,7 @@ MISSING = [
 
 
 @pytest.mark.parametrize("answer", MISSING)
-def test_without_a_suggested_tip_it_is_that_of_the_latest_blocks(pay, node, answer):
+def test_without_a_suggested_tip_the_latest_blocks_determine_it(pay, node, answer):
     node.answers["eth_maxPriorityFeePerGas"] = answer
     assert fees(pay()) == (23 * GWEI, 3 * GWEI)
 
@@ -171,42 +171,42 @@ def test_without_a_suggested_tip_it_is_that_of_the_latest_blocks(pay, node, answ
     [*MISSING, {"reward": None}, {"reward": []}, {"reward": [[]]}, {"reward": [None]}, {"reward": [["x"]]},
      {"reward": {"0": ["0x1"]}}, {"reward": [[hex(2**256 - 1)]]}, {"baseFeePerGas": ["0x1"]}, {"reward": [[1]]}],
 )  # fmt: skip
-def test_without_a_history_the_tip_is_what_the_gas_price_has_above_the_base_fee(pay, node, history):
+def test_without_a_fee_history_the_tip_is_gas_price_minus_base_fee(pay, node, history):
     node.answers |= {"eth_maxPriorityFeePerGas": METHOD_MISSING, "eth_feeHistory": history}
     assert fees(pay()) == (22 * GWEI, 2 * GWEI)
 
 
-def test_a_gas_price_below_the_base_fee_has_no_tip(pay, node):
+def test_a_gas_price_below_the_base_fee_gives_no_tip(pay, node):
     node.answers |= {"eth_maxPriorityFeePerGas": METHOD_MISSING, "eth_feeHistory": METHOD_MISSING}
     node.answers["eth_gasPrice"] = hex(GWEI)
     assert fees(pay()) == (20 * GWEI, 0)
 
 
-def test_with_a_suggested_tip_nothing_else_is_asked(pay, node):
+def test_with_a_suggested_tip_fee_history_and_gas_price_are_not_read(pay, node):
     assert fees(pay()) == (21 * GWEI, GWEI)
     assert {"eth_feeHistory", "eth_gasPrice"}.isdisjoint(node.asked)
 
 
 @pytest.mark.parametrize("missing", [METHOD_MISSING, HANG_UP, Reply(status=503, content={})])
-def test_a_node_without_any_of_the_three_cannot_be_asked(pay, node, missing):
+def test_a_node_without_tip_fee_history_and_gas_price_is_502(pay, node, missing):
     node.answers |= dict.fromkeys(("eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_gasPrice"), missing)
     assert_error(pay(), 502, "E5003")
 
 
 @pytest.mark.parametrize("method", ["eth_getTransactionCount", "eth_estimateGas", "eth_gasPrice"])
 @pytest.mark.parametrize("answer", [hex(2**63 - 1), hex(2**64), hex(2**256 - 1), "0x" + "f" * 65, "-0x1", 2**70])
-def test_a_number_beyond_all_bounds_is_no_answer(pay, node, method, answer):
+def test_a_number_of_the_node_out_of_bounds_is_502(pay, node, method, answer):
     node.answers |= {"eth_getBlockByNumber": {"number": "0x1"}, method: answer}
     assert_error(pay(), 502, "E5003")
 
 
 @pytest.mark.parametrize("base_fee", [hex(2**62), hex(2**256 - 1), "x", 5, {}, [], ""])
-def test_a_base_fee_beyond_all_bounds_is_no_answer(pay, node, base_fee):
+def test_a_base_fee_out_of_bounds_is_502(pay, node, base_fee):
     node.answers["eth_getBlockByNumber"] = {"baseFeePerGas": base_fee}
     assert_error(pay(), 502, "E5003")
 
 
-def test_the_largest_numbers_that_are_taken_can_be_sent(pay, node):
+def test_a_transaction_with_the_largest_accepted_numbers_can_be_sent(pay, node):
     largest = hex((2**63 - 1) // 4)
     node.answers |= {"eth_getBlockByNumber": {"baseFeePerGas": largest}, "eth_maxPriorityFeePerGas": largest}
     node.answers |= {"eth_estimateGas": largest, "eth_getTransactionCount": largest}

@@ -1,4 +1,4 @@
-"""Crypto payments after they were submitted: the worker, random walks, and the settings of a chain."""
+"""Crypto payments after submission: the worker, random walks, and the settings of a chain."""
 
 from contextlib import nullcontext
 from datetime import timedelta
@@ -23,18 +23,18 @@ from tests.walks import walk
 
 
 def settle(*, minutes=0):
-    """Let the worker run, as if `minutes` had passed."""
+    """Run the worker as if `minutes` had passed."""
     return crypto.settle_crypto(now=timezone.now() + timedelta(minutes=minutes))
 
 
 NOTHING = {"confirmed": 0, "failed": 0, "waiting": 0, "resumed": 0, "expired": 0, "unreachable": 0, "errors": 0}
 
 
-def test_without_payments_there_is_nothing_to_do(db):
+def test_settlement_without_payments_does_nothing(db):
     assert settle() == NOTHING
 
 
-def test_a_simulated_payment_is_confirmed_and_says_that_it_is_simulated(api, user):
+def test_a_simulated_payment_is_confirmed_and_marked_as_simulated(api, user):
     payment_id = initiate(api, user, connected(user)).json()["payment_id"]
     confirm(api, payment_id, "0x12")
     assert settle() == {**NOTHING, "confirmed": 1}
@@ -44,7 +44,7 @@ def test_a_simulated_payment_is_confirmed_and_says_that_it_is_simulated(api, use
     assert settle() == NOTHING
 
 
-def test_simulated_payments_expire_too(api, user):
+def test_simulated_payments_expire(api, user):
     initiate(api, user, connected(user))
     assert settle(minutes=16) == {**NOTHING, "expired": 1}
 
@@ -57,7 +57,7 @@ def test_every_overdue_payment_expires(api, user):
     assert len(events(user, "payment.crypto.expired")) == 8
 
 
-def test_a_move_that_the_machine_lacks_is_a_fault(api, user):
+def test_a_status_change_outside_of_the_table_raises(api, user):
     payment = stored(initiate(api, user, connected(user)).json()["payment_id"])
     with pytest.raises(ValueError, match="Can't change a crypto payment"), transaction.atomic():
         payment.transition_to("confirmed", actor=crypto.Actor.system("x"), now=timezone.now())
@@ -66,7 +66,7 @@ def test_a_move_that_the_machine_lacks_is_a_fault(api, user):
 @pytest.mark.parametrize(
     "columns", [{"status": "paid"}, {"amount_usdc": -1}, {"status": "submitted"}, {"status": "broadcasting"}]
 )
-def test_the_database_itself_refuses_what_cannot_be(api, user, columns):
+def test_the_database_rejects_inconsistent_columns_of_a_payment(api, user, columns):
     payment_id = initiate(api, user, connected(user)).json()["payment_id"]
     with pytest.raises(DatabaseError), transaction.atomic():
         CryptoPayment.objects.filter(pk=payment_id).update(**columns)
@@ -78,14 +78,14 @@ TABLE = {
 }  # fmt: skip
 
 
-def test_every_cell_of_the_table_is_what_the_code_decides():
+def test_code_allows_exactly_the_status_changes_of_the_table():
     for status, to in product(TABLE, [*TABLE, "bogus"]):
         with nullcontext() if to in TABLE[status] else pytest.raises(ValueError, match="Can't change a crypto payment"):
             CryptoPayment(status=status).check_transition(to, Actor.system("test"))
 
 
 @pytest.mark.django_db
-def test_no_walk_leaves_the_table():
+def test_random_walks_make_only_allowed_status_changes():
     user = UserFactory()
     wallet = connected(user)
 

@@ -1,4 +1,4 @@
-"""Reading signed transactions and writing call data, against eth-account as the other side."""
+"""Signed transactions are decoded and call data encoded, checked against eth-account."""
 
 import pytest
 import rlp
@@ -36,7 +36,7 @@ def sign(content):
     return PERSON.sign_transaction(content)
 
 
-# Signed once: without a library in C it takes a moment.
+# Signed once, because signing without a C library is slow.
 SIGNED = [bytes(sign(content).raw_transaction) for content in (DYNAMIC, WITH_LIST, LEGACY)]
 
 
@@ -45,7 +45,7 @@ def hexed(raw):
 
 
 @pytest.mark.parametrize("content", [DYNAMIC, WITH_LIST, LEGACY, {**DYNAMIC, "accessList": WITH_LIST["accessList"]}])
-def test_every_understood_kind_is_read_as_it_was_signed(content):
+def test_every_supported_transaction_type_is_decoded_as_signed(content):
     signed = sign(content)
     read = decode_signed(hexed(signed.raw_transaction))
     assert read.tx_hash == hexed(signed.hash)
@@ -55,13 +55,13 @@ def test_every_understood_kind_is_read_as_it_was_signed(content):
 
 
 @pytest.mark.parametrize("spell", [lambda text: text[2:], str.upper, lambda text: text])
-def test_hex_may_come_without_its_prefix_and_in_either_case(spell):
+def test_hex_without_prefix_and_in_either_case_is_accepted(spell):
     text = hexed(sign(DYNAMIC).raw_transaction)
     spelt = "0x" + spell(text)[2:] if spell is str.upper else spell(text)
     assert decode_signed(spelt).sender == PERSON.address
 
 
-def test_a_value_is_read():
+def test_the_value_of_a_transaction_is_decoded():
     assert decode_signed(hexed(sign({**DYNAMIC, "value": 5}).raw_transaction)).value == 5
 
 
@@ -91,7 +91,7 @@ def test_an_invalid_transaction_is_rejected(payload):
 
 @pytest.mark.parametrize("content", [DYNAMIC, WITH_LIST, LEGACY])
 @pytest.mark.parametrize("change", ["one byte more", "one byte less", "a member more", "a member less", "nested"])
-def test_an_encoding_that_is_not_the_canonical_one_is_refused(content, change):
+def test_a_non_canonical_encoding_is_rejected(content, change):
     raw = bytes(sign(content).raw_transaction)
     prefix, body = (raw[:1], raw[1:]) if raw[0] < 0x7F else (b"", raw)
     members = rlp.decode(body)
@@ -113,8 +113,8 @@ def test_a_number_with_leading_zeros_is_refused(position):
         decode_signed(hexed(raw[:1] + rlp.encode(members)))
 
 
-def test_the_second_form_of_a_signature_is_refused():
-    """Anybody can make it from the first, without a key; it would be the same transaction under another hash."""
+def test_the_malleated_form_of_a_signature_is_rejected():
+    """It can be derived from the first without a key, and gives the same transaction another hash."""
     raw = bytes(sign(DYNAMIC).raw_transaction)
     *content, parity, r, s = rlp.decode(raw[1:])
     other = ORDER - int.from_bytes(s, "big")
@@ -126,7 +126,7 @@ def test_the_second_form_of_a_signature_is_refused():
 
 
 def resigned(kind, members):
-    """Sign other members of a typed transaction, as no library would; return hex."""
+    """Sign changed fields of a typed transaction, which no library would; return hex."""
     message = bytes([kind]) + rlp.encode(members)
     signature = keys.PrivateKey(b"\x11" * 32).sign_msg_hash(keccak(message))
     v, r, s = signature.vrs
@@ -134,7 +134,7 @@ def resigned(kind, members):
 
 
 def members_of(raw):
-    """Return the signed members of a typed transaction."""
+    """Return the signed fields of a typed transaction."""
     return rlp.decode(raw[1:])[:-3]
 
 
@@ -154,7 +154,7 @@ def test_an_access_list_of_another_form_is_refused(signed, entries):
         decode_signed(resigned(signed[0], [*members, entries]))
 
 
-# The example of EIP-2930, and the slots of proxies (EIP-1967, EIP-1822) and of beacons' roots (EIP-4788).
+# The example of EIP-2930, and the slots of proxies (EIP-1967, EIP-1822) and of beacon roots (EIP-4788).
 EXAMPLE = [bytes.fromhex("de0b295669a9fd93d5f28d9ec85e40f4cb697bae"), [bytes(31) + b"\3", bytes(31) + b"\7"]]
 SLOTS = [
     bytes.fromhex(word) for word in (
@@ -197,7 +197,7 @@ def test_an_access_list_of_the_right_form_is_read(entries):
         ((0, 0, 0), None),
     ],
 )  # fmt: skip
-def test_fees_that_no_block_takes_are_refused(fees, why):
+def test_fees_that_no_block_accepts_are_rejected(fees, why):
     chain, nonce, *_, to, value, data, entries = members_of(SIGNED[0])
     payload = resigned(2, [chain, nonce, *fees, to, value, data, entries])
     if why is None:
@@ -215,15 +215,15 @@ def test_a_price_that_overflows_is_refused(price, gas):
             decode_signed(hexed(signed.raw_transaction))
 
 
-def test_the_value_counts_for_the_overflow():
+def test_the_value_counts_toward_the_overflow_check():
     content = {**DYNAMIC, "gas": 1, "maxFeePerGas": 2**256 - 2, "value": 1}
     assert decode_signed(hexed(sign(content).raw_transaction)).value == 1
     with pytest.raises(UnreadableTransaction, match="out of range"):
         decode_signed(hexed(sign({**content, "value": 2}).raw_transaction))
 
 
-def test_every_byte_of_an_access_list_counts():
-    """eth-account takes this one for what was signed: it writes the list anew before it looks at the signature."""
+def test_every_byte_of_an_access_list_affects_the_sender():
+    """eth-account accepts this change: it rewrites the list before it checks the signature."""
     raw = bytearray(bytes(sign(WITH_LIST).raw_transaction))
     raw[165] ^= 163
     try:
@@ -235,8 +235,8 @@ def test_every_byte_of_an_access_list_counts():
 
 @examples(130)
 @given(st.data())
-def test_a_changed_byte_never_keeps_the_sender_or_is_refused(data):
-    """Whatever is changed in a signed transaction: nobody is taken for its sender, and nothing else is raised."""
+def test_a_changed_byte_changes_the_sender_or_is_rejected(data):
+    """A changed transaction decodes to another sender or raises UnreadableTransaction, and no other error."""
     raw = bytearray(data.draw(st.sampled_from(SIGNED)))
     position = data.draw(st.integers(0, len(raw) - 1))
     raw[position] ^= data.draw(st.integers(1, 255))
@@ -249,17 +249,17 @@ def test_a_changed_byte_never_keeps_the_sender_or_is_refused(data):
 
 @examples(100)
 @given(st.binary(max_size=300))
-def test_arbitrary_bytes_are_refused_and_nothing_else(payload):
+def test_arbitrary_bytes_raise_only_unreadable_transaction(payload):
     with pytest.raises(UnreadableTransaction):
         decode_signed(hexed(payload))
 
 
-def test_call_data_is_that_of_the_erc_20_standard():
+def test_call_data_matches_the_erc_20_standard():
     assert transfer_call_data("0x" + "ab" * 20, 255) == "0xa9059cbb" + "00" * 12 + "ab" * 20 + "00" * 31 + "ff"
 
 
 @given(st.integers(0, 2**63 - 1), st.binary(min_size=20, max_size=20))
-def test_call_data_reads_back_as_what_was_written(amount, address):
+def test_encoded_call_data_decodes_to_the_same_transfer(amount, address):
     spelt = parse_address(hexed(address))
     assert read_transfer(transfer_call_data(spelt, amount)) == (spelt, amount)
 
@@ -271,7 +271,7 @@ def test_other_call_data_is_not_read_as_a_transfer(data):
     assert read_transfer(data) is None
 
 
-def test_the_event_and_the_function_are_the_ones_of_the_standard():
+def test_hashes_of_transfer_event_and_function_match_erc_20():
     assert "0x" + keccak(text="Transfer(address,address,uint256)").hex() == TRANSFER_TOPIC
     assert keccak(text="transfer(address,uint256)").hex()[:8] == DATA[2:10]
 
@@ -284,7 +284,7 @@ def test_the_event_and_the_function_are_the_ones_of_the_standard():
         "0x52908400098527886E0F7030069857D2E4169EE7", "0xde709f2102306220921060314715629080e2fb77",
     ],
 )  # fmt: skip
-def test_addresses_of_eip_55_are_kept_in_their_spelling(address):
+def test_addresses_are_normalized_to_their_eip_55_checksum(address):
     assert parse_address(address) == address
     assert parse_address(address.lower()) == address
     assert parse_address("0x" + address[2:].upper()) == address

@@ -1,4 +1,4 @@
-"""Payment methods, as documented and as kept."""
+"""Payment methods in documented and in persistent mode."""
 
 import pytest
 
@@ -17,14 +17,14 @@ def kept(db, settings):
     settings.PAYMENT_METHODS = "persistent"
 
 
-def test_documented_adding_is_acknowledged_and_nothing_is_kept(api, user):
+def test_in_documented_mode_a_new_method_is_acknowledged_and_not_stored(api, user):
     body = add(api, user).json()
     assert (body["acknowledged"], body["persisted"]) == (True, False)
     assert api.read(f"/user/{user.pk}/payment-methods").json() == {"payment_methods": [], "total": 0}
 
 
 @pytest.mark.parametrize("act", ["default", "toggle"])
-def test_documented_any_id_is_acknowledged(api, act):
+def test_in_documented_mode_any_method_id_is_acknowledged(api, act):
     assert api.send(f"/payments/methods/anything-7/{act}").json() == {
         "id": "anything-7", "acknowledged": True, "persisted": False,
     }  # fmt: skip
@@ -35,7 +35,7 @@ def test_a_card_number_is_rejected_as_a_method(api, user):
     assert_error(add(api, user, account_id="4242424242424242"), 400, "E1012")
 
 
-def test_kept_methods_are_shown_masked_and_the_first_is_the_default(kept, api, user):
+def test_stored_methods_are_masked_and_the_first_is_the_default(kept, api, user):
     first, second = add(api, user).json(), add(api, user, account_id="tok_mc_98765").json()
     shown = api.read(f"/user/{user.pk}/payment-methods").json()
     assert shown["total"] == 2
@@ -53,7 +53,7 @@ def test_an_account_has_one_default_at_most(kept, api, user):
     assert PaymentMethod.objects.filter(is_default=True).count() == 1
 
 
-def test_a_method_that_is_off_is_not_charged_and_no_default(kept, api, user):
+def test_an_inactive_method_is_not_charged_and_cannot_be_the_default(kept, api, user):
     method = add(api, user).json()
     off = api.send(f"/payments/methods/{method['id']}/toggle").json()
     assert (off["is_active"], off["is_default"]) == (False, False)
@@ -63,7 +63,7 @@ def test_a_method_that_is_off_is_not_charged_and_no_default(kept, api, user):
     assert process(api, user, payment_method_id=method["id"]).status_code == 200
 
 
-def test_another_persons_method_is_not_there(kept, api, stranger_api, user, stranger):
+def test_another_users_payment_method_is_404(kept, api, stranger_api, user, stranger):
     method = add(stranger_api, stranger).json()
     for act in ("default", "toggle"):
         assert_error(api.send(f"/payments/methods/{method['id']}/{act}"), 404, "E4001")

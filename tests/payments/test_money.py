@@ -1,4 +1,4 @@
-"""Money is whole cents: exact in every tier, for every amount that fits, and no float on its way."""
+"""Money is whole cents: exact in every tier, for every valid amount, and never a float."""
 
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
@@ -22,7 +22,7 @@ AMOUNTS = st.one_of(
 
 
 def percent_of(amount):
-    """The rate of the specification's section 8, written out."""
+    """Return the rate of section 8 of the specification, written out."""
     if amount < 1_000_000:
         return Decimal("1.5")
     return Decimal("1.25") if amount <= 10_000_000 else Decimal("1.0")
@@ -44,7 +44,7 @@ def test_a_fee_is_the_exact_share_rounded_half_up(amount):
 
 @given(AMOUNTS)
 @examples(100)
-def test_a_quote_adds_up_and_stays_in_bounds(amount):
+def test_fee_and_net_amount_of_a_quote_add_up_to_the_amount(amount):
     quote = quote_fee(amount)
     assert quote["fee_amount_cents"] + quote["net_amount_cents"] == quote["amount_cents"] == amount
     assert 0 <= quote["fee_amount_cents"] <= quote["net_amount_cents"]
@@ -56,14 +56,14 @@ def test_a_quote_adds_up_and_stays_in_bounds(amount):
 
 @given(st.integers(1, INT64_MAX - 1))
 @examples(170)
-def test_within_a_tier_more_never_costs_less(amount):
+def test_within_a_tier_a_larger_amount_never_has_a_lower_fee(amount):
     if fee_bps(amount) == fee_bps(amount + 1):
         assert 0 <= fee_cents(amount + 1) - fee_cents(amount) <= 1
 
 
 @given(st.lists(st.integers(1, 999_999), min_size=1, max_size=30))
 @examples(100)
-def test_the_fees_of_parts_differ_from_the_exact_sum_by_half_a_cent_each_at_most(parts):
+def test_fees_of_parts_differ_from_the_exact_sum_by_at_most_half_a_cent_each(parts):
     exact = sum(Fraction(part * 150, 10_000) for part in parts)
     assert abs(sum(map(fee_cents, parts)) - exact) <= Fraction(len(parts), 2)
 
@@ -119,7 +119,7 @@ def test_the_fee_is_exact_at_every_boundary():
         assert quote["fee_percentage"] == percentage, amount
 
 
-def test_a_quote_is_shown_with_a_fraction_in_every_tier(api):
+def test_a_quote_has_a_percentage_with_a_fraction_in_every_tier(api):
     for amount, fee, percentage in VECTORS[-3:]:
         response = api.read(f"/payments/calculate-fee?amount={amount}")
         assert response.json() == {

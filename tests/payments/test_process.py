@@ -17,7 +17,7 @@ from tests.api import assert_error
 from tests.payments.card_support import only_payment, process
 
 
-def test_a_payment_is_charged_once_and_shown(api, user, key):
+def test_a_payment_is_charged_once_and_can_be_read(api, user, key):
     response = process(api, user, key=key, description="Rent", provider_account_id="acct_9")
     body = response.json()
     assert response.status_code == 200, body
@@ -34,7 +34,7 @@ def test_a_payment_is_charged_once_and_shown(api, user, key):
     assert event.object == {"payment_id": payment.pk, "status": "Completed"}
 
 
-def test_another_order_under_the_key_is_refused(api, user, key):
+def test_a_key_with_another_order_is_rejected(api, user, key):
     process(api, user, key=key)
     assert_error(process(api, user, key=key, amount_cents=10_001), 422, "E1010")
     assert_error(api.send("/payments/add", {"user_id": user.pk}, key=key), 400, "E1001")
@@ -42,11 +42,11 @@ def test_another_order_under_the_key_is_refused(api, user, key):
     assert_error(api.send("/payments/add", body, key=key), 422, "E1010")
 
 
-def test_two_payments_without_a_key_are_two(api, user):
+def test_two_requests_without_a_key_create_two_payments(api, user):
     assert process(api, user).json()["payment_id"] != process(api, user).json()["payment_id"]
 
 
-def test_a_payments_key_is_kept_for_ever(api, user, key):
+def test_the_key_of_a_payment_never_expires(api, user, key):
     first = process(api, user, key=key)
     IdempotencyRecord.objects.update(created_at="2020-01-01T00:00:00Z")
     assert process(api, user, key=key).content == first.content
@@ -63,7 +63,7 @@ def test_a_decline_is_final_and_stored(api, user, key):
     assert Event.objects.filter(type="payment.failed").count() == 1
 
 
-def test_a_lost_answer_is_found_by_the_same_key(api, user, key):
+def test_a_retry_with_the_same_key_finds_a_lost_response(api, user, key):
     body = assert_error(process(api, user, key=key, payment_method_id="pm_sandbox_timeout"), 502, "E5002")
     assert body["details"]["status"] == "Unknown"
     assert "Send the same request with the same Idempotency-Key again." in body["message"]
@@ -75,7 +75,7 @@ def test_a_lost_answer_is_found_by_the_same_key(api, user, key):
 
 
 def refused_without_a_key(api, user, **changes):
-    """Pay without a key, hear that the outcome is not known, and return the payment."""
+    """Pay without a key, check the error of an unknown outcome, and return the payment."""
     body = assert_error(process(api, user, **changes), 502, "E5002")
     payment = only_payment()
     assert f"Query GET /v1/payments/{payment.pk}." in body["message"]
@@ -92,7 +92,7 @@ def test_without_a_key_the_error_does_not_suggest_a_retry(api, user):
 
 
 def no_outcome_is_written(execute, sql, params, many, context):
-    """Let the database be away when the outcome is to be stored."""
+    """Simulate an outage of the database when the outcome is stored."""
     if sql.startswith("UPDATE") and '"status" = ' in sql and Payment._meta.db_table in sql:
         raise OperationalError("the server closed the connection")
     return execute(sql, params, many, context)
@@ -104,7 +104,7 @@ def test_without_a_key_a_lost_database_after_the_charge_suggests_no_retry(api, u
     assert SandboxCharge.objects.count() == 1
 
 
-def test_with_a_key_a_database_that_went_away_is_a_reason_to_try_again(api, user, key):
+def test_with_a_key_an_outage_of_the_database_is_a_retryable_503(api, user, key):
     with connection.execute_wrapper(no_outcome_is_written):
         assert_error(process(api, user, key=key), 503, "E5030")
     Payment.objects.update(due_at=timezone.now())
@@ -127,8 +127,8 @@ def test_without_a_key_a_lost_lease_suggests_no_retry(api, user, monkeypatch):
 @pytest.mark.parametrize(
     ("status", "lease_left", "seconds"), [("Pending", 90, 25), ("Processing", 75, 10), ("Pending", 40, 40)]
 )
-def test_a_concurrent_request_gets_the_end_of_the_lease(api, user, key, status, lease_left, seconds):
-    """Whoever works on it has an answer after 25 seconds; who has none by then is waited for until the lease ends."""
+def test_retry_after_of_a_concurrent_request_is_the_end_of_the_lease(api, user, key, status, lease_left, seconds):
+    """Its holder responds within 25 s; a holder that has not responded by then keeps the lease to its end."""
     process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
     Payment.objects.update(status=status, due_at=timezone.now() + timedelta(seconds=lease_left))
     held = process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
@@ -136,7 +136,7 @@ def test_a_concurrent_request_gets_the_end_of_the_lease(api, user, key, status, 
     assert seconds - 10 < int(held.headers["Retry-After"]) <= seconds
 
 
-def test_a_processor_that_fails_every_time_charges_nothing_in_the_end(api, user, key):
+def test_a_processor_that_always_fails_ends_without_a_charge(api, user, key):
     assert_error(process(api, user, key=key, payment_method_id="pm_sandbox_error"), 502, "E5002")
     final = process(api, user, key=key, payment_method_id="pm_sandbox_error")
     assert_error(final, 502, "E5001")
@@ -145,38 +145,38 @@ def test_a_processor_that_fails_every_time_charges_nothing_in_the_end(api, user,
     assert only_payment().failure == "not_charged"
 
 
-def test_a_currency_is_folded_and_defaults_to_dollars(api, user):
+def test_a_currency_is_converted_to_lower_case_and_defaults_to_usd(api, user):
     for currency in ("USD", "usd", None, ...):
         assert process(api, user, currency=currency).status_code == 200
     assert list(Payment.objects.values_list("currency", flat=True)) == ["usd"] * 4
 
 
-def test_a_bad_order_is_refused_and_nothing_is_begun(api, user):
+def test_an_invalid_order_is_rejected_and_creates_no_payment(api, user):
     assert_error(process(api, user, key=True, currency="XXX"), 400, "E1001")
     assert not PaymentAttempt.objects.exists()
     assert not IdempotencyRecord.objects.exists()
 
 
-def test_payments_have_a_limit_of_their_own(api, user, settings):
+def test_payments_have_their_own_rate_limit(api, user, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "payment": 2}
     statuses = [process(api, user).status_code for _ in range(3)]
     assert statuses == [200, 200, 429]
 
 
-def test_a_payment_costs_a_known_number_of_statements_and_commits(committed, api, user, key):
-    process(api, user)  # what is made once per process is made
+def test_a_payment_needs_a_fixed_number_of_statements_and_commits(committed, api, user, key):
+    process(api, user)  # create the records that each process creates once
     with CaptureQueriesContext(connection) as context:
         assert process(api, user, key=key).status_code == 200
     statements = [query["sql"] for query in context.captured_queries]
     work = [sql for sql in statements if "sandboxcharge" not in sql and "ratecounter" not in sql]
     written = [sql for sql in work if sql.startswith(("INSERT", "UPDATE", "SELECT"))]
-    # Find the key; payment, its token, key, attempt. Outcome, the row read again, attempt, event, answer.
+    # Find the key; payment, its token, key, attempt. Outcome, the row again, attempt, event, response.
     assert len(written) == 10, written
-    # Intent and outcome; the third is the sandbox's own.
+    # Intent and outcome; the third commit is the sandbox's own.
     assert sum(sql.startswith("COMMIT") for sql in statements) == 3, statements
 
 
-def test_the_processor_is_never_asked_inside_a_transaction(committed, api, user, monkeypatch):
+def test_the_processor_is_never_called_in_a_transaction(committed, api, user, monkeypatch):
     seen = []
     charge = SandboxProcessor.charge
 

@@ -1,4 +1,4 @@
-"""POST /payments/process with Stripe, over HTTP, against a double that misbehaves."""
+"""POST /payments/process with Stripe, over HTTP, against a double that simulates faults."""
 
 from datetime import timedelta
 
@@ -40,12 +40,12 @@ def test_requests_to_stripe_are_complete_and_no_secret_is_stored(db, double, api
     assert "sk_test" not in str([attempt.detail for attempt in payment.attempts.all()])
 
 
-def test_no_application_fee_without_a_destination(db, double, api, user):
+def test_a_charge_without_a_destination_has_no_application_fee(db, double, api, user):
     pay(api, user)
     assert b"application_fee_amount" not in double.received[0].data
 
 
-def test_a_decline_is_final(db, double, api, user, key):
+def test_a_decline_by_stripe_is_final(db, double, api, user, key):
     first = pay(api, user, key, payment_method_id="pm_declined")
     assert_error(first, 502, "E5001")
     assert pay(api, user, key, payment_method_id="pm_declined").content == first.content
@@ -62,7 +62,7 @@ def test_a_required_action_is_a_decline_and_the_intent_is_canceled(db, double, a
     ["500-before", "500-after", "reset-before", "reset-after", "html", "truncated", "redirect", "wrong-amount",
      "wrong-currency", "processing"],
 )  # fmt: skip
-def test_an_unclear_answer_is_not_stored_and_later_there_is_exactly_one_charge(db, double, api, user, key, manner):
+def test_an_unclear_response_is_not_stored_and_the_retry_charges_once(db, double, api, user, key, manner):
     double.plan = [manner]
     assert_error(pay(api, user, key), 502, "E5002")
     assert only_payment().status == "Unknown"
@@ -72,7 +72,7 @@ def test_an_unclear_answer_is_not_stored_and_later_there_is_exactly_one_charge(d
         intent |= {"status": "succeeded", "amount_received": intent["amount"]}
         double.answers[only_payment().processor_key] = (200, dict(intent))
     if manner == "500-before":
-        # Stripe replays its own failure for ever: we look, find nothing, and say so.
+        # Stripe replays its own error forever: we search, find no charge, and respond with E5001.
         assert_error(pay(api, user, key), 502, "E5001")
         assert double.charges == []
         return
@@ -82,7 +82,7 @@ def test_an_unclear_answer_is_not_stored_and_later_there_is_exactly_one_charge(d
     assert pay(api, user, key).content == final.content
 
 
-def test_an_answer_that_does_not_come_in_time_is_unclear(db, double, api, user, key, monkeypatch):
+def test_a_timeout_of_stripe_leaves_the_outcome_unknown(db, double, api, user, key, monkeypatch):
     monkeypatch.setattr(adapter, "READ_TIMEOUT_SECONDS", 0.2)
     double.plan, double.hang_seconds = ["hang-after"], 0.6
     assert_error(pay(api, user, key), 502, "E5002")
@@ -96,7 +96,7 @@ def test_an_unreachable_processor_leaves_the_outcome_unknown(db, stripe_settings
     assert only_payment().status == "Unknown"
 
 
-def test_a_failing_charge_is_sent_twice_at_most(db, double, api, user, key):
+def test_a_failing_charge_is_sent_at_most_twice(db, double, api, user, key):
     double.plan = ["500-before"]
     pay(api, user, key)
     pay(api, user, key)
@@ -106,7 +106,7 @@ def test_a_failing_charge_is_sent_twice_at_most(db, double, api, user, key):
     assert {sent.headers["Idempotency-Key"] for sent in charges} == {only_payment().processor_key}
 
 
-def test_a_charge_is_found_though_the_search_lags_behind(db, double, api, user, key):
+def test_a_charge_is_found_despite_a_delayed_search_index(db, double, api, user, key):
     double.plan, double.search_lags = ["500-after", "500-after"], True
     double.answers_forgotten = True
     pay(api, user, key)
@@ -117,7 +117,7 @@ def test_a_charge_is_found_though_the_search_lags_behind(db, double, api, user, 
     assert len(double.charges) == 1
 
 
-def test_a_key_that_the_processor_may_have_forgotten_is_not_used_again(db, double, api, user, key):
+def test_a_key_that_stripe_may_have_forgotten_is_not_sent_again(db, double, api, user, key):
     double.plan = ["reset-after"]
     pay(api, user, key)
     double.forget_keys()
@@ -132,7 +132,7 @@ def test_a_key_that_the_processor_may_have_forgotten_is_not_used_again(db, doubl
     assert (len(double.charges), double.asked[payment.processor_key]) == (1, 1)
 
 
-def test_while_a_charge_may_be_in_flight_nothing_is_given_up(db, double, api, user, key):
+def test_a_payment_with_a_possible_charge_in_flight_stays_unknown(db, double, api, user, key):
     double.plan = ["reset-before"]
     pay(api, user, key)
     Payment.objects.update(created_at=only_payment().created_at - timedelta(hours=21))
@@ -140,7 +140,7 @@ def test_while_a_charge_may_be_in_flight_nothing_is_given_up(db, double, api, us
     assert only_payment().status == "Unknown"
 
 
-def test_stripes_own_package_finds_the_double_honest(db, double):
+def test_stripes_own_package_accepts_the_responses_of_the_double(db, double):
     client = stripe.StripeClient("sk_test_secret", base_addresses={"api": double.url})
     options = {"idempotency_key": "k-1"}
     params = {
@@ -161,12 +161,12 @@ def test_a_processing_charge_is_completed_by_its_intent(double, api, user, key):
     assert_error(process(api, user, key=key, payment_method_id="pm_1"), 502, "E5002")
     (intent,) = double.intents.values()
     intent.update(status="succeeded", amount_received=intent["amount"])
-    # The key still gives the answer of the first time, in which nothing was decided.
+    # The key still returns the first response, in which nothing was decided.
     again = process(api, user, key=key, payment_method_id="pm_1")
     assert (again.status_code, again.json()["transaction_id"]) == (200, intent["id"])
 
 
-def test_a_charge_that_was_processing_and_failed_is_failed_by_the_worker(double, api, user):
+def test_the_worker_fails_a_processing_charge_that_failed(double, api, user):
     double.plan = ["processing"]
     process(api, user, payment_method_id="pm_1")
     next(iter(double.intents.values()))["status"] = "requires_payment_method"
@@ -175,7 +175,7 @@ def test_a_charge_that_was_processing_and_failed_is_failed_by_the_worker(double,
 
 
 @pytest.mark.parametrize("manner", ["wrong-amount", "wrong-currency"])
-def test_an_answer_that_contradicts_the_order_raises_an_alert(double, api, user, caplog, manner):
+def test_a_response_that_contradicts_the_order_is_logged_as_an_error(double, api, user, caplog, manner):
     double.plan = [manner]
     assert_error(process(api, user, payment_method_id="pm_1"), 502, "E5002")
     assert only_payment().status == "Unknown"
@@ -183,7 +183,7 @@ def test_an_answer_that_contradicts_the_order_raises_an_alert(double, api, user,
     assert [record.levelname for record in caplog.records if "contradicts" in record.message] == ["ERROR"]
 
 
-def test_an_intent_of_another_installation_with_our_number_is_not_taken_for_ours(double, api, user):
+def test_an_intent_of_another_installation_with_our_payment_id_is_ignored(double, api, user):
     double.plan = ["500-before"]
     process(api, user, payment_method_id="pm_1")
     payment = only_payment()
@@ -198,13 +198,13 @@ def test_an_intent_of_another_installation_with_our_number_is_not_taken_for_ours
 
 
 def pass_time(seconds):
-    """Let this much time have passed since everything that is known about the payment."""
+    """Move all times of the payment into the past."""
     payment = only_payment()
     moved = {name: getattr(payment, name) for name in ("created_at", "due_at", "unanswered_since")}
     Payment.objects.update(**{name: moment and moment - timedelta(seconds=seconds) for name, moment in moved.items()})
 
 
-def test_a_gateway_that_gives_up_twice_does_not_end_a_charge_that_is_under_way(double, api, user, key):
+def test_two_gateway_timeouts_do_not_fail_a_charge_in_flight(double, api, user, key):
     double.plan = ["504-before", "504-before"]
     for _ in range(4):
         assert_error(process(api, user, key=key, payment_method_id="pm_1"), 502, "E5002")
@@ -215,7 +215,7 @@ def test_a_gateway_that_gives_up_twice_does_not_end_a_charge_that_is_under_way(d
     assert (only_payment().status, len(double.charges)) == ("Completed", 1)
 
 
-def test_a_gateway_that_gave_up_twice_and_charged_nothing_is_believed_after_a_while(double, api, user, key):
+def test_two_gateway_timeouts_without_a_charge_eventually_fail_the_payment(double, api, user, key):
     double.plan = ["504-before", "504-before"]
     for _ in range(3):
         assert_error(process(api, user, key=key, payment_method_id="pm_1"), 502, "E5002")
@@ -224,7 +224,7 @@ def test_a_gateway_that_gave_up_twice_and_charged_nothing_is_believed_after_a_wh
     assert (only_payment().failure, double.asked[only_payment().processor_key]) == ("not_charged", 2)
 
 
-def test_time_in_flight_is_counted_from_the_last_time_the_processor_was_asked(double, api, user, key):
+def test_time_in_flight_is_counted_from_the_last_request_to_stripe(double, api, user, key):
     double.plan = ["504-before", "504-before"]
     process(api, user, key=key, payment_method_id="pm_1")
     pass_time(70)
@@ -232,7 +232,7 @@ def test_time_in_flight_is_counted_from_the_last_time_the_processor_was_asked(do
     assert only_payment().status == "Unknown"
 
 
-def test_a_fenced_holders_result_is_logged_and_decides_nothing(double, api, user):
+def test_the_result_of_a_former_lease_holder_is_logged_and_ignored(double, api, user):
     double.plan = ["reset-before"]
     process(api, user, payment_method_id="pm_1")
     paused, now = only_payment(), timezone.now()
@@ -245,7 +245,7 @@ def test_a_fenced_holders_result_is_logged_and_decides_nothing(double, api, user
     assert (last.epoch, last.outcome, last.detail) == (paused.epoch, "declined", {"fenced": True})
 
 
-def test_a_holder_that_was_fenced_off_still_records_a_charge(double, api, user):
+def test_a_charge_of_a_former_lease_holder_completes_the_payment(double, api, user):
     double.plan = ["reset-before"]
     process(api, user, payment_method_id="pm_1")
     paused, now = only_payment(), timezone.now()

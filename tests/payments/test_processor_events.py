@@ -1,4 +1,4 @@
-"""POST /payments/processor-events: what the processor tells by itself, late, twice and out of order."""
+"""POST /payments/processor-events: events that the processor sends late, twice and out of order."""
 
 import json
 import time
@@ -22,7 +22,7 @@ def _secret(settings):
 
 @pytest.fixture
 def unknown(api, user):
-    """A payment whose outcome nobody knows, charged all the same."""
+    """A payment with an unknown outcome that was charged."""
     process(api, user, key=True, payment_method_id="pm_sandbox_timeout")
     return only_payment()
 
@@ -53,7 +53,7 @@ def test_a_success_completes_an_unknown_payment_and_its_key(anonymous, api, user
     assert (again.status_code, again.json()["transaction_id"]) == (200, "pi_of_the_event")
 
 
-def test_the_same_event_twice_has_one_effect(anonymous, unknown):
+def test_an_event_delivered_twice_has_one_effect(anonymous, unknown):
     for _ in range(2):
         assert tell(anonymous, "payment_intent.succeeded", intent_of(unknown)).status_code == 200
     assert Event.objects.filter(type="payment.completed").count() == 1
@@ -62,28 +62,28 @@ def test_the_same_event_twice_has_one_effect(anonymous, unknown):
 
 
 @pytest.mark.parametrize("kind", ["payment_intent.payment_failed", "payment_intent.canceled"])
-def test_a_failure_after_a_success_takes_nothing_back(anonymous, unknown, kind):
+def test_a_failure_event_after_a_success_changes_nothing(anonymous, unknown, kind):
     tell(anonymous, "payment_intent.succeeded", intent_of(unknown))
     assert tell(anonymous, kind, intent_of(unknown), identifier="evt_2").status_code == 200
     assert only_payment().status == "Completed"
     assert not Event.objects.filter(type="payment.failed").exists()
 
 
-def test_a_success_after_a_failure_is_believed_and_the_answer_given_stays(anonymous, api, user, key):
+def test_a_success_event_after_a_decline_completes_the_payment_and_keeps_the_response(anonymous, api, user, key):
     refused = process(api, user, key=key, payment_method_id="pm_sandbox_declined")
     assert tell(anonymous, "payment_intent.succeeded", intent_of(only_payment())).status_code == 200
     assert only_payment().status == "Completed"
     assert process(api, user, key=key, payment_method_id="pm_sandbox_declined").content == refused.content
 
 
-def test_a_failure_ends_an_unknown_payment(anonymous, api, user):
+def test_a_failure_event_fails_an_unknown_payment(anonymous, api, user):
     process(api, user, payment_method_id="pm_sandbox_error")
     assert tell(anonymous, "payment_intent.payment_failed", intent_of(only_payment())).status_code == 200
     assert only_payment().status == "Failed"
     assert Event.objects.filter(type="payment.failed").count() == 1
 
 
-def test_an_event_for_a_payment_that_is_not_here_waits_for_it(anonymous, api, user, unknown):
+def test_an_event_for_an_unknown_payment_id_waits_for_its_payment(anonymous, api, user, unknown):
     intent = intent_of(unknown, metadata={"payment_id": "987654321"})
     assert tell(anonymous, "payment_intent.succeeded", intent).status_code == 200
     assert ProcessorEvent.objects.get().applied_at is None
@@ -98,7 +98,7 @@ def test_an_event_for_a_payment_that_is_not_here_waits_for_it(anonymous, api, us
     assert ProcessorEvent.objects.get().applied_at is not None
 
 
-def test_events_about_things_of_others_do_not_hold_up_those_that_wait(anonymous, unknown):
+def test_foreign_events_do_not_delay_waiting_events(anonymous, unknown):
     for number in range(60):
         foreign = {"id": f"pi_{number}", "amount": 1, "currency": "usd", "metadata": {}}
         tell(anonymous, "payment_intent.succeeded", foreign, identifier=f"evt_foreign_{number}")
@@ -112,20 +112,20 @@ def test_events_about_things_of_others_do_not_hold_up_those_that_wait(anonymous,
 
 
 @pytest.mark.parametrize("changes", [{"amount": 10_001}, {"currency": "eur"}, {"amount": "10000"}, {"amount": None}])
-def test_a_success_with_another_sum_is_reported_and_not_believed(anonymous, unknown, caplog, changes):
+def test_a_success_event_with_another_amount_is_logged_and_ignored(anonymous, unknown, caplog, changes):
     assert tell(anonymous, "payment_intent.succeeded", intent_of(unknown, **changes)).status_code == 200
     assert only_payment().status == "Unknown"
     assert "contradicts" in caplog.text
 
 
-def test_a_second_charge_for_a_payment_is_reported(anonymous, unknown, caplog):
+def test_a_second_charge_for_a_payment_is_logged(anonymous, unknown, caplog):
     tell(anonymous, "payment_intent.succeeded", intent_of(unknown))
     tell(anonymous, "payment_intent.succeeded", intent_of(unknown, id="pi_another"), identifier="evt_2")
     assert only_payment().transaction_id == "pi_of_the_event"
     assert "second charge" in caplog.text
 
 
-def test_an_event_of_another_installation_with_our_numbers_is_not_ours(anonymous, unknown):
+def test_an_event_of_another_installation_with_our_payment_id_is_ignored(anonymous, unknown):
     intent = intent_of(unknown, metadata={"payment_id": str(unknown.pk), "payment_key": "payment-of-somebody-else"})
     assert tell(anonymous, "payment_intent.succeeded", intent).status_code == 200
     assert only_payment().status == "Unknown"
@@ -138,7 +138,7 @@ def test_other_events_change_nothing(anonymous, unknown, kind):
     assert only_payment().status == "Unknown"
 
 
-def test_a_signature_that_does_not_hold_is_401(anonymous, unknown):
+def test_an_event_with_an_invalid_signature_is_401(anonymous, unknown):
     now = int(time.time())
     for signature in (
         "", "nonsense", "v1=00", f"t={now}", f"t={now},v1=", f"t={now},v1={'0' * 64}", f"t={now},v0={'0' * 64}",
@@ -152,17 +152,17 @@ def test_a_signature_that_does_not_hold_is_401(anonymous, unknown):
     assert only_payment().status == "Unknown"
 
 
-def test_without_a_secret_nothing_is_believed(anonymous, unknown, settings):
+def test_without_a_webhook_secret_every_event_is_401(anonymous, unknown, settings):
     settings.STRIPE_WEBHOOK_SECRET = ""
     body = json.dumps({"id": "evt_1", "type": "payment_intent.succeeded", "data": {}}).encode()
     assert_error(deliver(anonymous, body, sign_event(body, "")), 401, "E2006")
 
 
-def test_a_body_changed_after_signing_is_401(anonymous, unknown):
+def test_an_event_changed_after_signing_is_401(anonymous, unknown):
     assert_error(deliver(anonymous, b'{"id":"evt_2"}', sign_event(b'{"id":"evt_1"}', SECRET)), 401, "E2006")
 
 
-def test_any_of_several_signatures_is_accepted_while_a_secret_is_rotated(anonymous, unknown):
+def test_an_event_with_one_valid_signature_of_several_is_accepted(anonymous, unknown):
     body = json.dumps({"id": "e", "type": "payment_intent.succeeded", "data": {"object": intent_of(unknown)}}).encode()
     header = sign_event(body, SECRET).replace("v1=", f"v1={'0' * 64},v1=")
     assert deliver(anonymous, body, header).status_code == 200
@@ -179,7 +179,7 @@ def test_any_of_several_signatures_is_accepted_while_a_secret_is_rotated(anonymo
         {"id": "e", "type": "payment_intent.succeeded", "data": {"object": {"metadata": {"payment_id": 1.5}}}},
     ],
 )  # fmt: skip
-def test_a_signed_event_of_an_odd_shape_is_taken_or_refused_and_never_a_fault(anonymous, unknown, document):
+def test_a_malformed_signed_event_is_never_an_internal_error(anonymous, unknown, document):
     body = json.dumps(document).encode()
     response = deliver(anonymous, body, sign_event(body, SECRET))
     assert response.status_code in {200, 400}, response.content

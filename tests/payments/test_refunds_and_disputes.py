@@ -1,4 +1,4 @@
-"""Refunds and disputes of card payments: what the processor tells of them, twice, late and in any order."""
+"""Refunds and disputes of card payments: events that the processor sends twice, late and in any order."""
 
 import json
 from itertools import permutations
@@ -32,7 +32,7 @@ def payment(api, user):
 
 @pytest.fixture
 def tell(anonymous, payment):
-    """Send an event of the processor about the payment; return the answer."""
+    """Return a function that sends an event of the processor about the payment and returns the response."""
 
     def send(kind, at=1, *, identifier=None, **members):
         thing = {"payment_intent": payment.transaction_id, "currency": "usd", **members}
@@ -45,28 +45,28 @@ def tell(anonymous, payment):
 
 
 def charge(refunded, **members):
-    """Return the members of a charge of which so much is refunded."""
+    """Return the fields of a charge with this amount refunded."""
     return {"id": "ch_1", "object": "charge", "amount": AMOUNT, "amount_refunded": refunded, **members}
 
 
 def refund(name, amount, status):
-    """Return the members of a refund."""
+    """Return the fields of a refund."""
     return {"id": name, "object": "refund", "amount": amount, "status": status}
 
 
 def dispute(status, name="dp_1", amount=AMOUNT):
-    """Return the members of a dispute; it names no payment of ours but by its intent."""
+    """Return the fields of a dispute; only its intent links it to our payment."""
     return {"id": name, "object": "dispute", "amount": amount, "status": status, "metadata": {}}
 
 
 def standing(api, payment):
-    """Return what the account reads: (refunded, disputed)."""
+    """Return (refunded, disputed) as the account reads them."""
     body = api.read(f"/payments/{payment.pk}").json()
     assert body["status"] == "Completed"
     return body["refunded_cents"], body["disputed"]
 
 
-def test_a_refund_is_shown_and_told(api, user, payment, tell):
+def test_a_refund_is_returned_and_emits_an_event(api, user, payment, tell):
     assert standing(api, payment) == (0, False)
     assert tell("charge.refunded", **charge(2_500)).status_code == 200
     assert standing(api, payment) == (2_500, False)
@@ -89,7 +89,7 @@ def test_a_dispute_is_found_by_its_intent(api, user, payment, tell):
      ("warning_under_review", True), ("a_later_word", True)],
 )  # fmt: skip
 @pytest.mark.parametrize("order", [1, -1])
-def test_how_a_dispute_ended_counts_in_either_order(api, payment, tell, status, disputed, order):
+def test_the_end_of_a_dispute_counts_in_either_order_of_events(api, payment, tell, status, disputed, order):
     told = [("charge.dispute.created", 1, "needs_response"), ("charge.dispute.closed", 2, status)]
     for kind, at, state in told[::order]:
         assert tell(kind, at, **dispute(state)).status_code == 200
@@ -102,7 +102,7 @@ def test_a_dispute_that_is_won_emits_an_event(api, user, payment, tell):
     assert [one["disputed"] for one in events(user, "payment.disputed")] == [True, False]
 
 
-def test_of_two_disputes_one_open_one_is_enough(api, payment, tell):
+def test_a_payment_with_one_of_two_disputes_open_is_disputed(api, payment, tell):
     tell("charge.dispute.created", **dispute("needs_response"))
     tell("charge.dispute.created", at=2, **dispute("needs_response", name="dp_2"))
     tell("charge.dispute.closed", at=3, **dispute("won"))
@@ -111,12 +111,12 @@ def test_of_two_disputes_one_open_one_is_enough(api, payment, tell):
     assert standing(api, payment) == (0, False)
 
 
-def test_the_amount_of_a_dispute_may_be_another(api, payment, tell):
+def test_a_dispute_with_another_amount_is_accepted(api, payment, tell):
     tell("charge.dispute.created", currency="eur", **dispute("needs_response", amount=12_345))
     assert standing(api, payment) == (0, True)
 
 
-# Stories of (type, when, members), and what is refunded in the end.
+# Sequences of (type, time, fields), and the final refunded amount.
 STORIES = {
     "two refunds": ([("charge.refunded", 1, charge(1_000)), ("charge.refunded", 2, charge(3_000))], 3_000),
     "one fails": (
@@ -177,7 +177,7 @@ STORIES = {
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_in_any_order_and_twice_the_end_is_the_same(api, payment, tell, name):
+def test_events_in_any_order_and_twice_have_the_same_result(api, payment, tell, name):
     story, refunded = STORIES[name]
     for number, order in enumerate(permutations(enumerate(story))):
         ProcessorEvent.objects.all().delete()
@@ -189,7 +189,7 @@ def test_in_any_order_and_twice_the_end_is_the_same(api, payment, tell, name):
         assert standing(api, payment) == (refunded, name == "beside a dispute"), order
 
 
-def test_events_that_version_1_0_kept_say_nothing(api, payment, tell):
+def test_events_stored_by_version_1_0_are_ignored(api, payment, tell):
     facts = {"intent": "ch_1", "amount": AMOUNT, "currency": "usd", "payment_id": str(payment.pk), "payment_key": ""}
     for number, kind in enumerate(("charge.refunded", "charge.dispute.created", "refund.failed")):
         ProcessorEvent.objects.create(
@@ -200,7 +200,7 @@ def test_events_that_version_1_0_kept_say_nothing(api, payment, tell):
     assert standing(api, payment) == (2_500, False)
 
 
-def test_an_event_works_once(api, user, payment, tell):
+def test_a_refund_event_delivered_three_times_has_one_effect(api, user, payment, tell):
     for _ in range(3):
         tell("charge.refunded", **charge(2_500))
     assert len(events(user, "payment.refunded")) == 1
@@ -215,7 +215,7 @@ def test_an_event_works_once(api, user, payment, tell):
      {"amount_refunded": "5"}, {"amount_refunded": 2**63 - 1}, {"amount_refunded": True}, {"currency": "eur"},
      {"currency": None}, {"currency": 5}],
 )  # fmt: skip
-def test_a_refund_with_another_sum_is_reported_and_not_believed(api, user, payment, tell, caplog, members):
+def test_a_contradictory_refund_is_logged_and_ignored(api, user, payment, tell, caplog, members):
     assert tell("charge.refunded", **{**charge(2_500), **members}).status_code == 200
     assert standing(api, payment) == (0, False)
     assert "contradicts" in caplog.text
@@ -227,7 +227,7 @@ def test_a_refund_with_another_sum_is_reported_and_not_believed(api, user, payme
 @pytest.mark.parametrize(
     "intent", [None, "", "pi_of_another", 5, [], {}, {"id": None}, {"id": "pi_of_another"}, "x" * 300, True]
 )
-def test_an_event_without_a_payment_of_ours_waits(api, payment, tell, intent):
+def test_an_event_of_an_unknown_intent_waits(api, payment, tell, intent):
     for kind, members in (("charge.refunded", charge(2_500)), ("charge.dispute.created", dispute("lost"))):
         assert tell(kind, payment_intent=intent, **members).status_code == 200
     call_command("reconcile_payments", "--once")
@@ -235,12 +235,12 @@ def test_an_event_without_a_payment_of_ours_waits(api, payment, tell, intent):
     assert set(ProcessorEvent.objects.values_list("applied_at", flat=True)) == {None}
 
 
-def test_an_intent_may_come_whole(api, payment, tell):
+def test_an_event_with_an_expanded_intent_is_accepted(api, payment, tell):
     tell("charge.refunded", payment_intent={"id": payment.transaction_id, "object": "payment_intent"}, **charge(5))
     assert standing(api, payment) == (5, False)
 
 
-def test_events_before_the_payment_is_completed_wait_for_it(api, user, payment, tell):
+def test_events_wait_until_their_payment_is_completed(api, user, payment, tell):
     Payment.objects.update(status="Unknown", transaction_id=None, due_at="2099-01-01T00:00:00Z")
     tell("charge.refunded", **charge(2_500))
     tell("charge.dispute.created", **dispute("needs_response"))
@@ -266,12 +266,12 @@ def test_an_event_without_a_time_counts_as_the_earliest(api, payment, tell, crea
      {"id": {"id": 1}}, {"metadata": 5}, {"metadata": {"payment_id": []}}, {"amount": {}}, {"id": "d" * 300}],
 )  # fmt: skip
 @pytest.mark.parametrize("kind", ["charge.refunded", "refund.failed", "charge.refund.updated", "charge.dispute.closed"])
-def test_an_odd_event_is_taken_or_refused_and_never_a_fault(api, payment, tell, kind, members):
+def test_a_malformed_refund_event_is_never_an_internal_error(api, payment, tell, kind, members):
     assert tell(kind, **members).status_code in {200, 400}
     assert standing(api, payment)[0] == 0
 
 
-def test_the_console_shows_and_finds_them(payment, tell):
+def test_the_back_office_shows_refunds_and_filters_by_disputes(payment, tell):
     tell("charge.refunded", **charge(2_500))
     tell("charge.dispute.created", **dispute("needs_response"))
     client = backoffice_client(staff_of("Support"))
@@ -281,7 +281,7 @@ def test_the_console_shows_and_finds_them(payment, tell):
         assert (place in client.get(f"/admin/payments/payment/?{query}").content.decode()) == found
 
 
-def test_the_export_has_them(payment, tell):
+def test_the_export_of_payments_has_refunds_and_disputes(payment, tell):
     tell("charge.refunded", **charge(2_500))
     tell("charge.dispute.created", **dispute("needs_response"))
     client = backoffice_client(UserFactory(is_staff=True, is_superuser=True))

@@ -1,4 +1,4 @@
-"""Card numbers in any request under /payments and /wallet: refused, not stored, and never repeated."""
+"""Card numbers in any request under /payments and /wallet are rejected, not stored, and never repeated."""
 
 import json
 import logging
@@ -31,7 +31,7 @@ NUMBERS = [
     "4\u03012\u0301" * 8, "4\ufe0f\u20e32\ufe0f\u20e3" * 8, "4\U000e01002" * 8,
     "4242\ud83d\ude00 4242424242424242".encode("utf-16", "surrogatepass").decode("utf-16"),
 ]  # fmt: skip
-# What payment processors publish for tests, a network each.
+# Test numbers that payment processors publish, one per network.
 NUMBERS += [
     "4000056655665556", "4012888888881881", "5105105105105100", "2223003122003222", "371449635398431",
     "6011000990139424",
@@ -63,19 +63,19 @@ HARMLESS = [
 
 @pytest.fixture
 def said(caplog):
-    """Everything that is logged, in every detail."""
+    """All log records, at every level."""
     caplog.set_level(logging.DEBUG)
     return caplog
 
 
 def assert_refused(response, said, *numbers):
-    """Check that a request was refused and that no number is repeated, in whatever spelling."""
+    """Assert that a request was rejected and that its number is not repeated in any spelling."""
     assert_error(response, 400, "E1012")
-    # Clocks and numbers of processes may hold any digits.
+    # Times, thread ids and process ids can contain any digits.
     numbered = {"created", "msecs", "relativeCreated", "thread", "threadName", "process", "processName", "asctime"}
     records = [{name: value for name, value in vars(record).items() if name not in numbered} for record in said.records]
     heard = response.text + "".join(record.getMessage() for record in said.records) + repr(records)
-    # So may the random ids of the request and of its token.
+    # The random ids of the request and its token can, too.
     callers = {record.caller for record in said.records if hasattr(record, "caller")}
     for random_id in (response.json()["request_id"], *callers):
         heard = heard.replace(random_id, "")
@@ -92,7 +92,7 @@ def test_a_card_number_is_found_in_any_spelling_and_never_repeated(api, user, sa
 
 
 @pytest.mark.parametrize("member", ["payment_method_id", "currency", "amount_cents", "unknown"])
-def test_a_card_number_is_found_in_any_member(api, user, member, said):
+def test_a_card_number_is_found_in_any_field(api, user, member, said):
     for number in ("4242424242424242", 4242424242424242, 4242424242424242.0, -4242424242424242):
         assert_refused(api.send("/payments/process", order(user, **{member: number})), said, "4242424242424242")
 
@@ -102,14 +102,14 @@ def test_a_card_number_is_found_in_any_member(api, user, member, said):
              "/payments/methods/m/toggle", "/wallet/connect/circle", "/wallet/connect/walletconnect",
              "/wallet/default/01942424-2424-7242-8242-424242424242"],
 )  # fmt: skip
-def test_every_endpoint_looks(api, path):
+def test_every_endpoint_rejects_card_numbers_at_any_depth(api, path):
     nested = {"a": [{"b": {"c": ["x", "4242424242424242"]}}]}
     assert_error(api.send(path, nested), 400, "E1012")
     assert_error(api.send(path, {"4242424242424242": 1}), 400, "E1012")
     assert_error(api.send(path, {"a": [4242424242424242]}), 400, "E1012")
 
 
-def test_a_wallets_label_is_looked_at(api, said):
+def test_a_card_number_in_a_wallet_label_is_rejected(api, said):
     body = {"address": "0x" + "ab" * 20, "label": "visa 4242 4242 4242 4242"}
     assert_refused(api.send("/wallet/connect/walletconnect", body), said, "4242 4242 4242 4242")
     assert_refused(api.send("/wallet/connect/circle", {"label": body["label"]}), said, "4242 4242 4242 4242")
@@ -126,7 +126,7 @@ def test_a_wallets_label_is_looked_at(api, said):
         ("DELETE", "/payments/{}"),
     ],
 )  # fmt: skip
-def test_a_path_is_looked_at(api, settings, method, path, said):
+def test_a_card_number_in_a_path_is_rejected(api, settings, method, path, said):
     settings.ACCESS_LOG = True
     for number in ("4242424242424242", "4242 4242 4242 4242", WIDE):
         assert_refused(api.call(method, path.format(quote(number))), said, number, quote(number))
@@ -142,7 +142,7 @@ def test_an_unexpected_body_is_screened(api):
     "parts", [["4242"] * 4, [4242, "4242", 4242, "4242"], list("4242424242424242"), ["42424242", "42424242"],
               ["visa", "4242 4242", "4242 4242", "12/27"]],
 )  # fmt: skip
-def test_a_card_number_split_by_a_list_is_found(api, user, parts, said):
+def test_a_card_number_split_over_a_list_is_found(api, user, parts, said):
     assert_error(api.send("/payments/process", order(user, unknown={"parts": parts})), 400, "E1012")
     assert holds_card_number({"a": [parts]})
 
@@ -157,7 +157,7 @@ def test_other_numbers_pass_the_screening(number):
     assert not holds_card_number({"a": [number]})
 
 
-# A beginning of each network, and how many digits its numbers have.
+# A prefix and a number length for each network.
 ISSUED = [
     ("4", 13), ("4", 16), ("4", 19), ("51", 16), ("55", 16), ("2221", 16), ("2720", 16), ("34", 15), ("37", 15),
     ("300", 14), ("36", 14), ("3528", 16), ("3589", 19), ("2131", 15), ("2200", 16), ("6011", 16), ("649", 19),
@@ -169,7 +169,7 @@ ISSUED = [
     st.sampled_from(ISSUED), st.integers(min_value=0, max_value=10**19),
     st.sampled_from(["", " ", "-", " - ", ".", "\u2003"]),
 )  # fmt: skip
-def test_a_number_of_each_network_with_its_check_digit_is_always_found(issued, rest, separator):
+def test_a_card_number_of_each_network_is_always_found(issued, rest, separator):
     beginning, length = issued
     digits = beginning + str(rest).zfill(20)[: length - 1 - len(beginning)]
     total = 0
@@ -197,12 +197,12 @@ _units = st.text(st.sampled_from("0123456789 .-x\u0301\u0323\u2003\uff15é😀")
 @example("1", " " * 50)
 @example("", "".join(map(chr, range(0xE000, 0xF8FF))))
 @examples(20)
-def test_a_long_text_is_screened_in_linear_time(before, repeated):
-    # What took the square of this size would take a quarter of an hour, and the limit of a test's time names it.
+def test_a_long_string_is_screened_in_linear_time(before, repeated):
+    # With quadratic cost this size would take 15 minutes, and exceed the time limit of a test.
     text = before + repeated * (1_000_000 // len(repeated.encode())) + " x 4111 1111 1111 1111"
     assert holds_card_number(text)
 
 
-def test_a_document_of_many_texts_is_read_in_linear_time():
+def test_a_document_of_many_strings_is_screened_in_linear_time():
     document = json.loads("[" + ",".join(['"5555 5555 5555 5555"'] * 9_000) + "]")
     assert not holds_card_number(document)

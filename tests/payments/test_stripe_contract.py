@@ -1,4 +1,4 @@
-"""What we send to Stripe, and what the double answers, held against Stripe's own description."""
+"""Our requests to Stripe, and the double's responses, are validated against Stripe's own description."""
 
 import pytest
 import requests
@@ -13,7 +13,7 @@ def judge():
     return Judge()
 
 
-def test_every_kind_of_request_is_one_that_stripe_describes(judge, double, api, user):
+def test_every_kind_of_request_matches_stripes_description(judge, double, api, user):
     process(api, user, payment_method_id="pm_1", description="Rent & heating: 50 %", provider_account_id="acct_7")
     process(api, user, payment_method_id="pm_1", currency="eur")
     process(api, user, payment_method_id="pm_requires_action")
@@ -28,7 +28,7 @@ def test_every_kind_of_request_is_one_that_stripe_describes(judge, double, api, 
         assert judge.of_request(one.method, one.path, one.query, one.headers, one.data) == [], one
 
 
-def test_the_double_answers_as_stripe_does(judge, double, api, user):
+def test_the_doubles_responses_match_stripes_description(judge, double, api, user):
     headers = {"Idempotency-Key": "k", "Content-Type": "application/x-www-form-urlencoded"}
 
     def ask(method, path, key="k", **form):
@@ -58,17 +58,17 @@ def test_the_double_answers_as_stripe_does(judge, double, api, user):
         b"amount=500&currency=usd&automatic_payment_methods[allow_redirects]=never",
     ],
 )  # fmt: skip
-def test_the_judge_refuses_what_stripe_would(judge, body):
+def test_the_validator_rejects_invalid_forms(judge, body):
     assert judge.of_request("POST", INTENTS, {}, {}, body)
 
 
-def test_the_judge_refuses_json_and_unknown_parameters(judge):
+def test_the_validator_rejects_json_and_unknown_parameters(judge):
     assert judge.of_request("POST", INTENTS, {}, {"Content-Type": "application/json"}, b"{}")
     assert judge.of_request("GET", INTENTS, {"metadata": "1"}, {}, b"")
 
 
 @pytest.mark.parametrize("changes", [{"amount": "500"}, {"status": "paid"}, {"id": None}, {"object": "charge"}])
-def test_the_judge_refuses_a_double_that_lies_about_the_shape(judge, changes):
+def test_the_validator_rejects_responses_of_another_shape(judge, changes):
     honest = {
         "id": "pi_1", "object": "payment_intent", "amount": 500, "currency": "usd", "status": "succeeded",
         "capture_method": "automatic", "confirmation_method": "automatic", "created": 1, "livemode": False,

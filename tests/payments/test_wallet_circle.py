@@ -1,4 +1,4 @@
-"""The custody provider Circle, over HTTP: one account per intent, whatever happens to the answers."""
+"""The custody vendor Circle, over HTTP: one account per request, whatever happens to the responses."""
 
 import base64
 
@@ -16,7 +16,7 @@ MAKE = "/v1/w3s/developer/wallets"
 
 @pytest.fixture
 def circle(settings):
-    """Circle, as the settings have it; the wallet set is made when it is needed."""
+    """A double of Circle, as configured; the wallet set is created when it is needed."""
     with CircleDouble() as double:
         settings.CUSTODY = "circle"
         settings.CIRCLE_BASE_URL = double.url
@@ -27,11 +27,11 @@ def circle(settings):
 
 
 def made(circle):
-    """The requests that made wallets."""
+    """Return the requests that created wallets."""
     return [request.body for request in circle.received if (request.method, request.path) == ("POST", MAKE)]
 
 
-def test_a_wallet_is_provisioned_with_our_reference_and_nothing_about_the_person(api, user, circle):
+def test_a_wallet_is_provisioned_with_our_reference_and_no_pii(api, user, circle):
     body = api.send(PATH, {"label": "Jane's savings", "network": "base-sepolia"}).json()
     (wallet,) = circle.wallets.values()
     assert body["address"].lower() == wallet["address"]
@@ -47,14 +47,14 @@ def test_a_wallet_is_provisioned_with_our_reference_and_nothing_about_the_person
     assert not any("Jane" in str(request.body) for request in circle.received)
 
 
-def test_all_wallets_are_in_one_set(api, stranger_api, circle):
+def test_all_wallets_are_in_the_same_wallet_set(api, stranger_api, circle):
     api.send(PATH, {})
     stranger_api.send(PATH, {})
     assert len(circle.wallets) == 2
     assert len(circle.wallet_sets) == 1
 
 
-def test_a_wallet_set_of_the_settings_is_used(api, circle, settings):
+def test_a_configured_wallet_set_is_used(api, circle, settings):
     circle.wallet_sets["ours"] = {"id": "ours"}
     settings.CIRCLE_WALLET_SET_ID = "ours"
     assert api.send(PATH, {}).status_code == 200
@@ -66,19 +66,19 @@ def test_the_entity_secret_is_encrypted_freshly_for_every_request(api, circle, s
     settings.CIRCLE_ENTITY_SECRET = ENTITY_SECRET
     assert api.send(PATH, {}).status_code == 200
     assert api.send(PATH, {"label": "second"}).status_code == 200
-    assert len(circle.ciphertexts) == 4  # two wallets, and the set asked for with each
+    assert len(circle.ciphertexts) == 4  # for two wallets and their two requests for the set
     plain = {ENTITY_SECRET, base64.b64encode(bytes.fromhex(ENTITY_SECRET)).decode()}
     assert not any(secret in str(request) for request in circle.received for secret in plain)
 
 
-def test_a_missing_secret_makes_the_provider_unavailable(api, circle):
+def test_a_missing_secret_makes_the_vendor_unavailable(api, circle):
     circle.asks_for_secret = True
     assert_error(api.send(PATH, {}), 502, "E5003")
 
 
 @pytest.mark.parametrize("remembers_keys", [True, False])
 @pytest.mark.parametrize("fault", ["before", "after"])
-def test_a_lost_answer_and_another_try_provision_one_wallet(api, circle, fault, remembers_keys):
+def test_a_retry_after_a_lost_response_provisions_one_wallet(api, circle, fault, remembers_keys):
     circle.remembers_keys = remembers_keys
     circle.wallet_sets["ours"] = {"id": "ours"}
     circle.faults[MAKE] = fault
@@ -112,7 +112,7 @@ LONG = "0x" + "1" * 40
         told([{"id": "x", "address": LONG, "blockchain": "ETH"}]),
     ],
 )  # fmt: skip
-def test_an_answer_that_is_none_makes_no_wallet_and_the_next_try_goes_on(api, circle, fault):
+def test_an_invalid_response_creates_no_wallet_and_the_retry_succeeds(api, circle, fault):
     circle.faults[MAKE] = fault
     assert_error(api.send(PATH, {}), 502, "E5003")
     assert not Wallet.objects.exists()
@@ -144,7 +144,7 @@ def test_an_unsupported_network_is_rejected_without_a_call(api, circle):
         ([held("123456789012345678901234567890.123456")], "123456789012345678901234567890.123456", None),
     ],
 )  # fmt: skip
-def test_the_balance_is_what_circle_says(api, user, circle, entries, amount, units):
+def test_the_balance_of_a_custodial_wallet_comes_from_circle(api, user, circle, entries, amount, units):
     wallet = custodial(user)
     circle.balances[wallet.custody_account.provider_account_id] = entries
     body = api.read(f"/wallet/balance/{wallet.pk}").json()
@@ -159,19 +159,19 @@ def test_the_balance_is_what_circle_says(api, user, circle, entries, amount, uni
         held("1", decimals=-1), held("1", decimals=400), held("1", decimals=True), held("1e999999999"),
     ],
 )  # fmt: skip
-def test_an_invalid_balance_is_unavailable(api, user, circle, entry):
+def test_an_invalid_balance_of_circle_is_502(api, user, circle, entry):
     wallet = custodial(user)
     circle.balances[wallet.custody_account.provider_account_id] = [entry]
     assert_error(api.read(f"/wallet/balance/{wallet.pk}"), 502, "E5003")
 
 
-def test_an_unreachable_balance_is_unavailable(api, user, circle):
+def test_an_unreachable_circle_is_502(api, user, circle):
     wallet = custodial(user)
     circle.faults["/v1/w3s/wallets/"] = "before"
     assert_error(api.read(f"/wallet/balance/{wallet.pk}"), 502, "E5003")
 
 
-def test_a_wallet_of_the_sandbox_stays_one_after_circle_is_switched_on(api, user, settings, circle):
+def test_a_sandbox_wallet_stays_in_the_sandbox_after_a_change_to_circle(api, user, settings, circle):
     settings.CUSTODY = "sandbox"
     wallet = custodial(user)
     settings.CUSTODY = "circle"
@@ -179,7 +179,7 @@ def test_a_wallet_of_the_sandbox_stays_one_after_circle_is_switched_on(api, user
     assert not circle.received
 
 
-def test_disconnecting_tells_circle_nothing(api, user, circle):
+def test_disconnecting_a_wallet_sends_nothing_to_circle(api, user, circle):
     wallet = custodial(user)
     asked = len(circle.received)
     assert api.remove(f"/wallet/disconnect/{wallet.pk}").status_code == 200

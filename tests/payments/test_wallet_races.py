@@ -1,4 +1,4 @@
-"""Changes of one person's wallets at the same moment, on PostgreSQL."""
+"""Concurrent changes of a user's wallets, on PostgreSQL."""
 
 from functools import partial
 from itertools import pairwise
@@ -27,12 +27,12 @@ def test_concurrent_default_choices_leave_one_default():
     for _ in range(ROUNDS):
         assert statuses_of(*calls) == [200, 200]
         assert Wallet.objects.filter(user=owner, is_default=True).count() == 1
-    # Each change was told, naming what it took the place of: the chain of events has no gap.
+    # Each event names the previous default: the chain of events has no gap.
     chain = events(owner, "wallet.default_changed")
     assert all(after["previous_wallet_id"] == before["wallet_id"] for before, after in pairwise(chain))
 
 
-def test_first_wallets_connected_at_once_have_one_default():
+def test_first_wallets_connected_concurrently_have_one_default():
     for _ in range(ROUNDS):
         owner = UserFactory()
         api = client_of(owner)
@@ -43,7 +43,7 @@ def test_first_wallets_connected_at_once_have_one_default():
         assert Wallet.objects.filter(user=owner, is_default=True).count() == 1
 
 
-def test_a_default_that_is_disconnected_meanwhile_is_never_both():
+def test_a_concurrently_disconnected_wallet_is_never_the_default():
     owner = UserFactory()
     api = client_of(owner)
     for _ in range(ROUNDS):
@@ -59,7 +59,7 @@ def test_a_default_that_is_disconnected_meanwhile_is_never_both():
         assert Wallet.objects.filter(user=owner, is_default=True).count() <= 1
 
 
-def test_concurrent_disconnections_succeed_once():
+def test_concurrent_disconnections_of_a_wallet_succeed_once():
     owner = UserFactory()
     api = client_of(owner)
     wallet = connected(owner)
@@ -68,7 +68,7 @@ def test_concurrent_disconnections_succeed_once():
     assert len(events(owner, "wallet.disconnected")) == 1
 
 
-def test_a_custodial_wallet_asked_for_many_times_at_once_is_one():
+def test_concurrent_requests_for_a_custodial_wallet_create_one():
     owner = UserFactory()
     api = client_of(owner)
     assert statuses_of(*[lambda: api.send("/wallet/connect/circle", {})] * 8) == [200] * 8

@@ -1,4 +1,4 @@
-"""/v1/wallet: how one stands, what is on it, the list, the default, and letting go; connecting has files of its own."""
+"""/v1/wallet: status, balance, list, default, and disconnection; connecting has its own files."""
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -24,7 +24,7 @@ from tests.payments.wallet_support import (
 )
 
 
-def test_a_wallet_has_its_status(api, user):
+def test_the_status_of_a_wallet_is_returned(api, user):
     wallet = connected(user)
     body = api.read(f"/wallet/status/{wallet.pk}").json()
     assert body == {
@@ -33,7 +33,7 @@ def test_a_wallet_has_its_status(api, user):
     }  # fmt: skip
 
 
-def test_a_wallet_of_the_custody_provider_is_custodial(api, user):
+def test_a_wallet_of_the_custody_vendor_is_custodial(api, user):
     assert api.read(f"/wallet/status/{custodial(user).pk}").json()["custodial"] is True
 
 
@@ -46,7 +46,7 @@ def test_without_a_chain_the_balance_is_marked_as_simulated(api, user):
     }  # fmt: skip
 
 
-def test_the_sandbox_answers_for_its_wallets(api, user):
+def test_the_balance_of_a_sandbox_wallet_comes_from_the_sandbox(api, user):
     body = api.read(f"/wallet/balance/{custodial(user).pk}").json()
     assert (body["source"], body["amount_usdc"]) == ("sandbox", 0)
 
@@ -59,7 +59,7 @@ def test_the_sandbox_answers_for_its_wallets(api, user):
         (None, 6, None, None),
     ],
 )  # fmt: skip
-def test_amounts_are_exact_in_both_forms(units, decimals, amount, amount_usdc):
+def test_amounts_of_a_balance_are_exact_in_both_fields(units, decimals, amount, amount_usdc):
     balance = WalletBalance(units=units, decimals=decimals, source="chain")
     assert (balance.amount, balance.amount_usdc) == (amount, amount_usdc)
 
@@ -76,7 +76,7 @@ def test_the_callers_wallets_are_listed_oldest_first(api, user, stranger):
     assert all(set(wallet) == WALLET_MEMBERS for wallet in body["wallets"])
 
 
-def test_a_disconnected_wallet_is_not_there(api, user):
+def test_a_disconnected_wallet_is_404(api, user):
     wallet = connected(user)
     api.remove(f"/wallet/disconnect/{wallet.pk}")
     before = list(Wallet.objects.values())
@@ -98,22 +98,22 @@ def test_another_wallet_becomes_the_default(api, user):
     ]
 
 
-def test_making_the_default_the_default_changes_nothing(api, user):
+def test_choosing_the_current_default_changes_nothing(api, user):
     wallet = connected(user)
     assert api.send(f"/wallet/default/{wallet.pk}").status_code == 200
     assert stored(wallet).is_default
     assert events(user, "wallet.default_changed") == []
 
 
-def test_a_default_can_be_chosen_after_the_old_one_is_gone(api, user):
+def test_a_default_can_be_chosen_after_the_old_default_is_disconnected(api, user):
     first, second = connected(user, ADDRESS), connected(user, OTHER_ADDRESS)
     api.remove(f"/wallet/disconnect/{first.pk}")
-    assert not stored(second).is_default  # it is not passed on
+    assert not stored(second).is_default  # the default is not passed on
     assert api.send(f"/wallet/default/{second.pk}").json()["is_default"] is True
     assert events(user, "wallet.default_changed") == [{"wallet_id": str(second.pk), "previous_wallet_id": None}]
 
 
-def test_the_database_itself_allows_one_default_for_each_person(user, stranger):
+def test_the_database_allows_one_default_wallet_per_user(user, stranger):
     connected(user, ADDRESS)
     second = connected(user, OTHER_ADDRESS)
     connected(stranger, ADDRESS)
@@ -121,7 +121,7 @@ def test_the_database_itself_allows_one_default_for_each_person(user, stranger):
         Wallet.objects.filter(pk=second.pk).update(is_default=True)
 
 
-def test_the_reference_is_removed_and_the_answer_is_empty(api, user):
+def test_disconnecting_a_wallet_returns_an_empty_200(api, user):
     wallet = connected(user)
     response = api.remove(f"/wallet/disconnect/{wallet.pk}")
     assert (response.status_code, response.content) == (200, b"")
@@ -140,7 +140,7 @@ def test_custody_accounts_outlive_their_wallets(api, user):
 @pytest.mark.parametrize(
     "columns", [{"status": "gone"}, {"status": "disconnected"}, {"kind": "circle"}, {"disconnected_at": "2026-01-01Z"}]
 )
-def test_the_database_itself_refuses_half_states(user, columns):
+def test_the_database_rejects_inconsistent_columns_of_a_wallet(user, columns):
     wallet = connected(user)
     if "disconnected_at" in columns:
         columns = {"disconnected_at": wallet.connected_at}
@@ -151,7 +151,7 @@ def test_the_database_itself_refuses_half_states(user, columns):
 PATH = "/wallet/connect/circle"
 
 
-def test_a_wallet_is_provisioned(api, user):
+def test_a_custodial_wallet_is_provisioned(api, user):
     response = api.send(PATH, {"label": "savings"})
     assert response.status_code == 200
     body = response.json()
@@ -165,22 +165,22 @@ def test_a_wallet_is_provisioned(api, user):
     assert [event["wallet_id"] for event in events(user, "wallet.connected")] == [body["id"]]
 
 
-def test_asking_again_returns_the_same_wallet(api):
+def test_a_second_request_for_a_custodial_wallet_returns_the_same(api):
     first = api.send(PATH, {"network": "base"}).json()
     assert api.send(PATH, {"network": "eip155:8453"}).json() == first
     assert CustodyAccount.objects.count() == Wallet.objects.count() == 1
 
 
-def test_another_label_or_network_is_another_wallet(api):
+def test_another_label_or_network_creates_another_wallet(api):
     bodies = [{}, {"label": "savings"}, {"network": "polygon"}]
     assert len({api.send(PATH, body).json()["address"] for body in bodies}) == 3
 
 
-def test_two_people_have_two_wallets(api, stranger_api):
+def test_two_users_get_two_custodial_wallets(api, stranger_api):
     assert api.send(PATH, {}).json()["address"] != stranger_api.send(PATH, {}).json()["address"]
 
 
-def test_connecting_after_disconnecting_finds_the_account_and_what_is_on_it(api):
+def test_reconnecting_a_custodial_wallet_uses_the_same_account(api):
     first = api.send(PATH, {}).json()
     api.remove(f"/wallet/disconnect/{first['id']}")
     second = api.send(PATH, {}).json()
@@ -189,7 +189,7 @@ def test_connecting_after_disconnecting_finds_the_account_and_what_is_on_it(api)
     assert CustodyAccount.objects.count() == 1
 
 
-def test_a_network_that_is_none_is_refused(api):
+def test_an_unknown_network_is_rejected(api):
     assert_error(api.send(PATH, {"network": "solana"}), 400, "E1001")
     assert not CustodyAccount.objects.exists()
 
@@ -197,7 +197,7 @@ def test_a_network_that_is_none_is_refused(api):
 WALLETCONNECT = "/wallet/connect/walletconnect"
 
 
-def test_an_address_becomes_a_wallet(api, user):
+def test_an_address_is_connected_as_a_wallet(api, user):
     response = api.send(WALLETCONNECT, {"address": ADDRESS, "label": "my phone"})
     assert response.status_code == 200
     body = response.json()
@@ -216,7 +216,7 @@ def test_an_address_becomes_a_wallet(api, user):
     ]  # fmt: skip
 
 
-def test_the_same_address_twice_is_the_same_wallet_however_it_is_spelt(api, user):
+def test_an_address_in_any_spelling_is_the_same_wallet(api, user):
     first = api.send(WALLETCONNECT, {"address": ADDRESS}).json()
     for spelling in (ADDRESS, ADDRESS.lower(), "0x" + ADDRESS[2:].upper()):
         assert api.send(WALLETCONNECT, {"address": spelling, "label": "again"}).json() == first
@@ -225,12 +225,12 @@ def test_the_same_address_twice_is_the_same_wallet_however_it_is_spelt(api, user
 
 
 @pytest.mark.parametrize("address", NOBODYS)
-def test_address_without_an_owner_becomes_no_wallet(api, address):
+def test_address_without_an_owner_is_rejected(api, address):
     assert_error(api.send(WALLETCONNECT, {"address": address}), 400, "E1001")
     assert not Wallet.objects.exists()
 
 
-def test_the_same_address_on_another_network_is_another_wallet(api):
+def test_an_address_on_another_network_is_another_wallet(api):
     first = api.send(WALLETCONNECT, {"address": ADDRESS}).json()
     second = api.send(WALLETCONNECT, {"address": ADDRESS, "network": "ethereum"}).json()
     assert second["account_id"] == f"eip155:1:{ADDRESS}"
@@ -245,7 +245,7 @@ def test_a_network_may_be_named_by_its_id_or_by_an_alias(api, given, kept):
     assert api.send(WALLETCONNECT, {"address": ADDRESS, "network": given}).json()["network"] == kept
 
 
-def test_an_address_of_another_person_may_be_referred_to(api, stranger_api):
+def test_an_address_that_another_user_connected_can_be_connected(api, stranger_api):
     theirs = stranger_api.send(WALLETCONNECT, {"address": ADDRESS}).json()
     response = api.send(WALLETCONNECT, {"address": ADDRESS})
     assert response.status_code == 200
@@ -276,7 +276,7 @@ MODELS = ("wallet", "custodyaccount", "cryptopayment")
 
 @pytest.fixture
 def furnished(api, user):
-    """A person with wallets of both kinds and payments in several states; returns the submitted payment."""
+    """A user with wallets of both kinds and payments in several statuses; returns the submitted payment."""
     gone = connected(user, OTHER_ADDRESS)
     api.remove(f"/wallet/disconnect/{gone.pk}")
     wallet = connected(user, ADDRESS, label="Jane's phone")
@@ -288,12 +288,12 @@ def furnished(api, user):
 
 
 def page(client, model, pk=None):
-    """The list of a model, or a record's page."""
+    """Return the list of a model, or the page of a record."""
     address = f"/admin/payments/{model}/" + (f"{pk}/change/" if pk else "")
     return client.get(address)
 
 
-def test_support_reads_a_payment_with_its_history(furnished):
+def test_support_reads_a_crypto_payment_with_its_history(furnished):
     client = backoffice_client(staff_of("Support"))
     for model in MODELS:
         assert page(client, model).status_code == 200
@@ -303,7 +303,7 @@ def test_support_reads_a_payment_with_its_history(furnished):
     assert "1.500000 USDC" in content
 
 
-def test_a_payment_is_found_by_its_id_its_hash_and_its_person(furnished, user):
+def test_the_back_office_finds_a_crypto_payment_by_id_hash_and_user(furnished, user):
     client = backoffice_client(staff_of("Support"))
     terms = (furnished.pk, furnished.tx_hash, user.username, user.pk, "0x" + "00" * 32)
     pages = [client.get("/admin/payments/cryptopayment/", {"q": str(term)}).content.decode() for term in terms]

@@ -1,4 +1,4 @@
-"""Wallets to start from, and what tests ask about them."""
+"""Helpers to create and inspect wallets."""
 
 from django.utils import timezone
 
@@ -17,20 +17,20 @@ WALLET_MEMBERS = {
 
 
 def connected(user, address=ADDRESS, *, network=NETWORK, label=None):
-    """A wallet that the person controls, connected."""
+    """Return a connected wallet that the user controls."""
     return wallets.connect_reference(owner=user, address=address, network=network, label=label, now=timezone.now())
 
 
 def custodial(user, *, network=NETWORK, label=None):
-    """A wallet that the custody provider holds, connected."""
+    """Return a connected wallet at the custody vendor."""
     return wallets.connect_custodial(owner=user, network=network, label=label, now=timezone.now())
 
 
 def stored(wallet):
-    """The wallet as the database has it."""
+    """Return the wallet as stored in the database."""
     return Wallet.objects.get(pk=getattr(wallet, "pk", wallet))
 
 
 def events(user, event_type):
-    """The objects of the person's events of one type, oldest first."""
+    """Return the objects of a user's events of one type, oldest first."""
     return [event.object for event in Event.objects.filter(account_id=user.pk, type=event_type).order_by("id")]
