@@ -1,18 +1,18 @@
-"""The answers to the verification standard name tests that are there."""
+"""The answers to the verification standard name existing tests."""
 
 import re
 
 from tests.documents import ROOT, page
 
 
-def test_every_test_that_is_named_is_there():
+def test_every_test_named_on_the_asvs_page_exists():
     named = set(re.findall(r"`(test_\w+|Test\w+)`", page("operate/asvs.md")))
     code = "\n".join(file.read_text() for file in (ROOT / "tests").rglob("test_*.py"))
     assert len(named) > 20
     assert not {name for name in named if f"def {name}(" not in code and f"class {name}" not in code}
 
 
-def test_every_requirement_has_one_row():
+def test_every_asvs_requirement_has_one_row():
     numbers = re.findall(r"^\| (\d\.\d\.\d+)", page("operate/asvs.md"), flags=re.MULTILINE)
     assert len(numbers) == len(set(numbers)) > 45
 

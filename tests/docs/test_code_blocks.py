@@ -1,4 +1,4 @@
-"""Every block of code in README.md and docs/ is run by something, or says above it why not."""
+"""Every code block in README.md and docs/ is run by a test, or has the reason above it."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.documents import README, ROOT, blocks, runnable
 PAGES = (README, *sorted((ROOT / "docs").rglob("*.md")))
 HERE = "tests/system/docs/test_blocks_run.py"
 WALK = "tests/system/walk/__main__.py"
-# Which file runs a page's blocks. Those that run few of them name each; the others run whatever is there.
+# The file that runs a page's blocks. Runners of few blocks name each block; the others run all of them.
 RUNNERS = {
     "README.md": HERE, "docs/quickstart.md": HERE, "docs/tutorial.md": WALK,
     "docs/guides/accounts.md": HERE, "docs/guides/applications.md": HERE,
@@ -33,7 +33,7 @@ def name_of(file):
 
 
 @pytest.mark.parametrize("file", PAGES, ids=name_of)
-def test_every_block_is_run_or_says_why_not(file):
+def test_every_page_with_code_blocks_has_a_runner(file):
     if not runnable(file.read_text()):
         assert name_of(file) not in RUNNERS
         return
@@ -51,7 +51,7 @@ def test_most_blocks_are_run():
 
 
 @pytest.mark.parametrize("file", PAGES, ids=name_of)
-def test_every_mark_stands_right_above_a_block(file):
+def test_every_not_run_mark_is_directly_above_a_block(file):
     text = file.read_text()
     marks = re.findall("^<!-- not run", text, flags=re.MULTILINE)
     assert len(marks) == sum(bool(block.not_run) for block in blocks(text))
@@ -64,12 +64,12 @@ PASTED = [
     if file.parent.name in {ROOT.name, "guides", "backoffice"} or file.stem in {"quickstart", "tutorial"}
 ]
 COMMAND = re.compile(r"^(?:curl|make|python3|\.venv/bin/\w+) ", flags=re.MULTILINE)
-# What a shell takes as it stands: a heredoc, a string, arithmetic, an escaped character.
+# Text that a shell does not interpret: a heredoc, a string, arithmetic, an escaped character.
 QUOTED = re.compile(r"<<'(\w+)'.*?^\1$|'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\(\(.*?\)\)|\\.", flags=re.DOTALL | re.MULTILINE)
 
 
 def shell_of(text):
-    """Return the shell blocks of a page, as somebody pastes them one after the other."""
+    """Return the shell blocks of a page, as a reader pastes them one after another."""
     return "".join(block.code for block in blocks(text) if block.language == "sh")
 
 
@@ -79,7 +79,7 @@ HELPERS = "|".join(
 
 
 def names_used_before_they_are_set(script):
-    """Return the variables and the helper functions that a script uses before it sets them."""
+    """Return the variables and helper functions that a script uses before it sets them."""
     known, missing = {"RANDOM"}, []
     for line in script.splitlines():
         known.update(re.findall(r"(?:^|[\s({])(\w+)=", line), re.findall(r"\bfor (\w+) in\b", line))
@@ -90,7 +90,7 @@ def names_used_before_they_are_set(script):
 
 
 def faults_of_a_paste(script):
-    """Return what an interactive bash or zsh does not take as it stands."""
+    """Return the kinds of text that an interactive bash or zsh would interpret or reject."""
     outside = QUOTED.sub("x", script)
     faults = {
         "a comment, which zsh takes for arguments": re.search(r"(?:^|\s)#", outside),
@@ -100,7 +100,7 @@ def faults_of_a_paste(script):
     return [fault for fault, found in faults.items() if found]
 
 
-def test_names_that_are_not_set_are_found():
+def test_unset_names_in_a_script_are_found():
     assert names_used_before_they_are_set("curl $BASE\nBASE=$(demo base_url)\n") == ["BASE", "demo"]
     assert names_used_before_they_are_set("demo() { cat; }\nBASE=$(demo x)\ncurl ${BASE%/v1}\n") == []
 
@@ -119,7 +119,7 @@ def test_shell_blocks_can_be_pasted_into_bash_and_zsh(file):
 
 
 @pytest.mark.parametrize("file", PAGES, ids=name_of)
-def test_commands_stand_in_blocks_of_shell(file):
+def test_commands_are_only_in_shell_blocks(file):
     text = file.read_text()
     assert [block.code for block in blocks(text) if block.language != "sh" and COMMAND.search(block.code)] == []
     assert not re.search(r"^ {4}curl ", text, flags=re.MULTILINE)

@@ -1,4 +1,4 @@
-"""What operators copy from `deploy/`, held against the program. What reads it judges it in `tests/system/deploy`."""
+"""The files in `deploy/` that operators copy match the program; `tests/system/deploy` runs the tools that read them."""
 
 import json
 import re
@@ -17,16 +17,16 @@ from tests.test_readme import OF_MAKE_RUN, variables
 DEPLOY = ROOT / "deploy"
 ENV = (DEPLOY / "env.example").read_text()
 VALUES = dict(re.findall(r"^([A-Z][A-Z_]+)=(.*)$", ENV, flags=re.MULTILINE))
-# Set for a process by what starts it, or for tests alone.
+# Set by the parent of a process, or only by tests.
 NOT_THE_OPERATORS = {"SERVICE", "FAULT_POINT", "FAULT_CHANCE", "WEBHOOK_ALLOW_PRIVATE"}
 
 
 def compose():
-    """The services of compose.yaml, by name."""
+    """Return the services of compose.yaml, by name."""
     return yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
 
 
-def test_the_installation_that_is_shown_is_the_one_that_is_described():
+def test_commands_of_the_install_transcript_are_on_the_install_page():
     shown = page("operate/install-transcript.md").partition("**The first application")[0]
     typed = re.findall(r"^# (.+)$", shown.partition("\n")[2], flags=re.MULTILINE)
     described = page("operate/install.md").splitlines()
@@ -34,7 +34,7 @@ def test_the_installation_that_is_shown_is_the_one_that_is_described():
     assert not [command for command in typed if command not in described]
 
 
-def test_units_and_containers_start_what_is_there():
+def test_units_and_containers_start_existing_commands():
     units = "".join(file.read_text() for file in (DEPLOY / "systemd").iterdir())
     install = page("operate/install.md")
     named = set(re.findall(r"creditplatform-(?:(?:ledger-)?worker|job)@(\w+)", install))
@@ -57,7 +57,7 @@ SERVICES = {"platform", "worker", "ledger"}
 
 
 def sections():
-    """The names of the settings that each service's file has, by service."""
+    """The names of the settings in each service's file, by service."""
     found = {service: set() for service in SERVICES}
     for section in re.split(r"^# --- ", ENV, flags=re.MULTILINE)[1:]:
         for service in section.partition(":")[0].split(", "):
@@ -66,15 +66,15 @@ def sections():
 
 
 def read_by(*packages):
-    """The settings of the example that some packages read."""
+    """Return the settings of the example file that these packages read."""
     files = [file for package in packages for file in (ROOT / package).rglob("*.py")]
     names = {name for file in files for name in re.findall(r"\bsettings\.([A-Z_]+)", file.read_text())}
     return names & set(re.findall(r"^#?([A-Z][A-Z_]+)=", ENV, flags=re.MULTILINE))
 
 
-def test_each_service_has_the_settings_that_it_reads_and_no_key_of_another():
+def test_each_service_has_its_settings_and_no_key_of_another():
     of = sections()
-    # Commands of the ledger that root runs, who reads the whole file: `backup_manifest`, `make_release`.
+    # Read by the ledger's commands that root runs with the whole file: `backup_manifest`, `make_release`.
     of_root = {"SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "LEDGER_CLIENT_KEY"}
     assert read_by("ledger") - of_root <= of["ledger"]
     for service in ("platform", "worker"):
@@ -84,7 +84,7 @@ def test_each_service_has_the_settings_that_it_reads_and_no_key_of_another():
     assert of["ledger"] & secrets == {"LEDGER_API_KEYS"}, "the digests of keys"
 
 
-def test_each_unit_has_the_user_and_the_settings_of_one_service():
+def test_each_unit_has_user_and_settings_of_one_service():
     users = set(re.findall(r"^u (\S+)", (DEPLOY / "systemd/creditplatform.sysusers.conf").read_text(), re.MULTILINE))
     assert users == {f"creditplatform-{service}" for service in SERVICES}
     served = set()
@@ -101,7 +101,7 @@ def test_each_unit_has_the_user_and_the_settings_of_one_service():
     assert owners == ["creditplatform-platform", "creditplatform-ledger"]
 
 
-def test_each_container_has_the_user_and_the_settings_of_one_service():
+def test_each_container_has_user_and_settings_of_one_service():
     users = {}
     for container in compose().values():
         if "env_file" in container:
@@ -111,7 +111,7 @@ def test_each_container_has_the_user_and_the_settings_of_one_service():
     }  # fmt: skip
 
 
-def test_compose_mounts_what_is_there():
+def test_compose_mounts_existing_files():
     mounted = {
         volume.split(":")[0] for one in compose().values() for volume in one.get("volumes", []) if volume[0] == "."
     }
@@ -129,13 +129,13 @@ def test_compose_runs_roles_after_migrate_and_before_each_process():
             assert service["depends_on"]["roles"] == {"condition": "service_completed_successfully"}, name
 
 
-def test_inside_compose_the_names_of_the_settings_lead_to_nginx():
+def test_host_names_of_the_settings_resolve_to_nginx_in_compose():
     aliases = compose()["nginx"]["networks"]["default"]["aliases"]
     assert [urlsplit(VALUES[name]).hostname for name in ("BASE_URL", "CHAIN_URL")] == aliases
     assert set(re.findall(r"server_name (\S+);", (DEPLOY / "nginx.conf").read_text())) == set(aliases)
 
 
-def test_nginx_serves_both_names_by_ipv4_and_ipv6_with_tls_1_2_and_1_3_alone():
+def test_nginx_serves_both_hosts_over_ipv4_and_ipv6_with_only_tls_1_2_and_1_3():
     servers = re.split(r"^server \{$", (DEPLOY / "nginx.conf").read_text(), flags=re.MULTILINE)[1:]
     assert len(servers) == 2
     for server in servers:
@@ -151,7 +151,7 @@ def test_the_image_has_the_whole_program():
     assert beside <= set(re.search(r"^COPY (manage\.py .*) \./$", steps, flags=re.MULTILINE)[1].split())
 
 
-def test_python_and_postgresql_are_those_of_one_file():
+def test_versions_of_python_and_postgresql_come_from_versions_env():
     named = dict(re.findall(r"^(\w+)=(.+)$", (DEPLOY / "versions.env").read_text(), flags=re.MULTILINE))
     images = re.findall(r"^FROM \S+/python:(\S+)-slim-bookworm", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)
     assert images == [named["PYTHON"]] * 2
@@ -165,12 +165,12 @@ def test_python_and_postgresql_are_those_of_one_file():
     assert f'requires-python = ">={named["PYTHON"]}"' in lowest
 
 
-def test_every_setting_is_in_the_example():
+def test_every_setting_is_in_the_example_env_file():
     named = set(re.findall(r"^#?([A-Z][A-Z_]+)=", ENV, flags=re.MULTILINE))
     assert named == variables() - OF_MAKE_RUN - NOT_THE_OPERATORS
 
 
-def test_the_example_of_a_sandbox_starts_and_names_no_provider():
+def test_the_sandbox_example_starts_without_a_vendor():
     example = (DEPLOY / "sandbox.env.example").read_text()
     named = set(re.findall(r"^#?([A-Z][A-Z_]+)=", example, flags=re.MULTILINE))
     assert named <= set(re.findall(r"^#?([A-Z][A-Z_]+)=", ENV, flags=re.MULTILINE))
@@ -191,12 +191,12 @@ def families(tmp_path):
 
 
 def rules():
-    """The alerts."""
+    """The alert rules."""
     groups = yaml.safe_load((DEPLOY / "alerts.yml").read_text())["groups"]
     return [rule for group in groups for rule in group["rules"]]
 
 
-def test_alerts_and_dashboard_ask_for_metrics_that_are_there(db, tmp_path):
+def test_alerts_and_dashboard_query_existing_metrics(db, tmp_path):
     alerts = [rule["expr"] for rule in rules()]
     panels = json.loads((DEPLOY / "dashboard.json").read_text())["panels"]
     asked = set(re.findall(r"platform_\w+", " ".join([*alerts, *(t["expr"] for p in panels for t in p["targets"])])))
@@ -207,5 +207,5 @@ def test_alerts_and_dashboard_ask_for_metrics_that_are_there(db, tmp_path):
     assert not [one for one in conditions if f"`{one}`" not in documented]
 
 
-def test_no_folder_of_this_machine_is_named():
+def test_deploy_files_contain_no_path_of_this_machine():
     assert not [file for file in DEPLOY.rglob("*") if file.is_file() and str(Path.home()) + "/" in file.read_text()]

@@ -1,4 +1,4 @@
-"""The reference of facts lists what the catalogue declares."""
+"""The page of facts lists the facts of the catalogue."""
 
 import re
 

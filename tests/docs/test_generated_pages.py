@@ -1,4 +1,4 @@
-"""The event catalog and the table of scopes list what the code declares."""
+"""The event catalog and the scope table list what the code declares."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Pages as Markdown at their addresses plus `.md`, and /llms.txt: what agents read."""
+"""Pages as Markdown, at their addresses plus `.md`, and /llms.txt: the documentation for agents."""
 
 import re
 from posixpath import dirname, join, normpath
@@ -21,7 +21,7 @@ def read(client, address):
     return answer.content.decode()
 
 
-def test_every_page_is_markdown_and_each_link_leads_somewhere(built, client):
+def test_every_page_is_available_as_markdown_with_working_links(built, client):
     texts = {f"/docs/{name}.md": read(client, f"/docs/{name}.md") for name in NAMES}
     for address, text in texts.items():
         assert text.startswith("# "), address
@@ -44,7 +44,7 @@ def test_links_to_other_files_become_text(built, client):
 
 
 @pytest.mark.parametrize("address", ["/docs/guides/quotes.html", "/docs/guides/quotes.md", "/llms.txt", "/docs.md"])
-def test_a_matching_etag_is_304(built, client, address):
+def test_a_markdown_page_with_a_matching_etag_is_304(built, client, address):
     first = client.get(address)
     assert first.headers["Cache-Control"] == "public, max-age=300"
     again = client.get(address, HTTP_IF_NONE_MATCH=first.headers["ETag"])
@@ -54,12 +54,12 @@ def test_a_matching_etag_is_304(built, client, address):
 
 
 @pytest.mark.parametrize("address", ["/docs/guides/quotes.md", "/llms.txt", "/docs/errors.md", "/docs/errors/E1001.md"])
-def test_it_is_only_read_and_sets_no_cookie(built, client, address):
+def test_markdown_pages_reject_post_and_set_no_cookie(built, client, address):
     assert (client.post(address).status_code, client.head(address).status_code) == (405, 200)
     assert not client.get(address).cookies
 
 
-def test_error_codes_are_markdown_too(built, client):
+def test_pages_of_error_codes_are_available_as_markdown(built, client):
     table = read(client, "/docs/errors.md")
     for code, error in ApiError.registry.items():
         if not error.__module__.startswith("tests."):
@@ -69,7 +69,7 @@ def test_error_codes_are_markdown_too(built, client):
 
 
 class TestForAgents:
-    def test_it_has_the_form_that_llmstxt_asks_for(self, built, client, settings):
+    def test_llms_txt_has_the_format_of_llmstxt_org(self, built, client, settings):
         text = read(client, "/llms.txt")
         lines = [line for line in text.splitlines() if line]
         assert lines[0] == f"# {settings.PROVIDER_NAME}"
@@ -81,7 +81,7 @@ class TestForAgents:
             assert items
             assert all(line.startswith("- ") for line in items), items
 
-    def test_it_lists_every_page_and_each_link_works(self, built, client, settings):
+    def test_llms_txt_lists_every_page_with_working_links(self, built, client, settings):
         text = read(client, "/llms.txt")
         links = {link for _, link in LINK.findall(text)}
         assert {f"{settings.HOST_ROOT}/docs/{name}.md" for name in NAMES if name != "index"} <= links
@@ -96,7 +96,7 @@ class TestForAgents:
         ["Base URL: `http", "X-API-Key: ck_test_", "`Idempotency-Key`", "`code`, never by `message`",
          "/v1/openapi.json", "Retry-After", "/docs/guides/authentication.md"],
     )  # fmt: skip
-    def test_its_instructions_say_what_an_integration_needs(self, built, client, said):
+    def test_instructions_of_llms_txt_cover_an_integration(self, built, client, said):
         text = read(client, "/llms.txt")
         instructions = text.partition("## Instructions for agents")[2].partition("\n## ")[0]
         assert said in instructions

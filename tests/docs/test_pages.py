@@ -1,4 +1,4 @@
-"""The documentation at /docs: every page is there, every link leads somewhere, and nothing but pages is served."""
+"""The documentation at /docs: every page exists, every link works, and only pages are served."""
 
 import json
 import re
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 
 class Reader(HTMLParser):
-    """What a page links to, and the places in it that can be linked to."""
+    """Collects the links of a page, and its anchors."""
 
     def __init__(self, text):
         super().__init__()
@@ -45,7 +45,7 @@ class Reader(HTMLParser):
 
 
 def read(client, address):
-    """Return a page as a person's browser gets it."""
+    """Return a page as a browser receives it."""
     response = client.get(address, **PERSON)
     assert response.status_code == 200, address
     assert response.headers["Content-Type"] == "text/html; charset=utf-8"
@@ -53,7 +53,7 @@ def read(client, address):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_file_is_a_page(built, client, name):
+def test_every_markdown_file_is_a_page(built, client, name):
     page = read(client, f"/docs/{name}.html")
     assert page.tags.count("h1") == 1
     assert len(page.ids) == len(set(page.ids))
@@ -109,7 +109,7 @@ def test_old_addresses_redirect_to_their_page(built, client, old, new):
     "/docs/%2Fetc%2Fpasswd.md", "/docs/guides/quotes%00.md", "/docs/errors/E9999.md", "/docs/.doctrees/index.doctree",
     "/docs/pictures/none.png", "/docs/pictures/..%2f..%2fREADME.md", "/docs/pictures/CASE.PNG",
 ])  # fmt: skip
-def test_nothing_but_built_files_is_served(built, client, path):
+def test_only_built_files_are_served(built, client, path):
     page = client.get(path, **PERSON)
     assert page.status_code == 404
     assert b"No such page" in page.content
@@ -120,7 +120,7 @@ def test_nothing_but_built_files_is_served(built, client, path):
 @pytest.mark.parametrize(
     "path", ["/docs", "/docs/", "/docs/tutorial.html", "/docs/errors/E1001.html", "/v1/docs", "/v1/docs/try"]
 )
-def test_pages_are_only_read(built, client, path):
+def test_documentation_pages_reject_post(built, client, path):
     answer = client.post(path)
     assert (answer.status_code, answer.json()["code"]) == (405, "E4050")
     assert "GET" in answer.headers["Allow"]
@@ -128,7 +128,7 @@ def test_pages_are_only_read(built, client, path):
 
 
 @pytest.mark.parametrize("path", ["/docs/", "/docs/guides/quotes.html", "/docs/search.html", "/docs/errors/E1001.html"])
-def test_policy_allows_the_scripts_of_the_theme_and_no_other(built, client, settings, path):
+def test_content_security_policy_allows_only_the_themes_scripts(built, client, settings, path):
     page = client.get(path, **PERSON)
     assert not page.cookies
     text = page.content.decode()
@@ -142,7 +142,7 @@ def test_policy_allows_the_scripts_of_the_theme_and_no_other(built, client, sett
     assert not re.findall(r" on\w+=\"", text)
 
 
-def test_pictures_are_where_the_markdown_shows_them(built, client):
+def test_pictures_in_markdown_are_served(built, client):
     shown = {
         path for file in PAGES for path in re.findall(r"\]\((?:\.\./|docs/)*pictures/([\w-]+\.png)\)", file.read_text())
     }
@@ -153,7 +153,7 @@ def test_pictures_are_where_the_markdown_shows_them(built, client):
 
 
 class TestErrors:
-    def test_every_code_has_a_page_and_is_listed(self, built, client):
+    def test_every_error_code_has_a_page_and_is_listed(self, built, client):
         listed = read(client, "/docs/reference/errors.html").links
         for code, error in ApiError.registry.items():
             if error.__module__.startswith("tests."):
@@ -163,7 +163,7 @@ class TestErrors:
             assert f"HTTP status {error.status}" in text
             assert f"../errors/{code}.html" in listed
 
-    def test_the_page_of_a_code_has_the_row_of_the_table(self, built, client):
+    def test_the_page_of_an_error_code_has_its_table_row(self, built, client):
         text = client.get("/docs/errors/E1001.html").content.decode()
         assert re.search(r"<code[^>]*>.*details.*</code> lists each field", text)
 
@@ -174,25 +174,25 @@ class TestBeforeItIsBuilt:
         settings.DOCS_ROOT = tmp_path
 
     @pytest.mark.parametrize("path", ["/docs/", "/docs/tutorial.html", "/docs/errors/E1001"])
-    def test_a_plain_page_reports_the_build(self, client, path):
+    def test_an_unbuilt_documentation_returns_build_instructions(self, client, path):
         page = client.get(path, **PERSON)
         assert (page.status_code, page.headers["Retry-After"]) == (503, "10")
         assert b"The documentation is being built" in page.content
         assert "/v1/docs" in Reader(page.content.decode()).links
 
-    def test_agents_get_the_instructions(self, client):
+    def test_agents_get_the_instructions_before_the_build(self, client):
         assert b"/v1/openapi.json" in client.get("/llms.txt").content
         assert client.get("/docs.md").status_code == 404
 
 
-def test_the_reference_has_the_policy_that_its_viewer_needs_and_no_more(client, settings):
+def test_content_security_policy_of_the_reference_adds_only_the_viewers_needs(client, settings):
     policy = client.get("/v1/docs").headers["Content-Security-Policy"]
     added = {"style-src 'self' 'unsafe-inline'", "worker-src blob:"}
     assert set(policy.split("; ")) - set(settings.CONTENT_SECURITY_POLICY.split("; ")) == added
 
 
 class TestTheDemosKey:
-    """The page on which operations are tried knows it on the machine of a server for development, and nowhere else."""
+    """The page for trying operations contains the demo key only in development, and only for local requests."""
 
     @pytest.fixture(autouse=True)
     def _demo(self, settings, tmp_path, bookless):
@@ -206,34 +206,34 @@ class TestTheDemosKey:
         assert answer.headers["Cache-Control"] == "no-store"
         return self.key in answer.content.decode()
 
-    def test_a_person_at_the_machine_sees_it_filled_in(self, client):
+    def test_the_demo_key_is_shown_to_local_requests(self, client):
         for host in ("127.0.0.1:8000", "localhost:8000", "[::1]:8000"):
             assert self.shown(client, host), host
         assert "demo account <code>demo</code>" in client.get("/v1/docs/try", HTTP_HOST=host).content.decode()
 
-    def test_nobody_sees_it_in_production(self, client, settings):
+    def test_the_demo_key_is_hidden_in_production(self, client, settings):
         settings.PRODUCTION = True
         assert not self.shown(client, secure=True)
 
-    def test_nobody_sees_it_from_another_machine(self, client):
+    def test_the_demo_key_is_hidden_from_other_machines(self, client):
         for address in ("192.0.2.7", "2001:db8::7", ""):
             assert not self.shown(client, REMOTE_ADDR=address), address
 
-    def test_nobody_sees_it_through_a_tunnel(self, client, settings):
+    def test_the_demo_key_is_hidden_behind_a_tunnel(self, client, settings):
         settings.ALLOWED_HOSTS = ["tunnel.example"]
         assert not self.shown(client, host="tunnel.example")
 
-    def test_no_other_page_has_it(self, client):
+    def test_the_demo_key_is_on_no_other_page(self, client):
         for path in ("/v1/docs", "/docs/", "/", "/v1/openapi.json"):
             answer = client.get(path, HTTP_HOST="127.0.0.1:8000", **PERSON)
             assert self.key not in answer.content.decode(), path
 
-    def test_without_a_demo_the_page_says_how_to_log_in(self, client, settings, tmp_path):
+    def test_the_page_without_a_demo_explains_how_to_log_in(self, client, settings, tmp_path):
         settings.VAR_DIR = tmp_path / "none"
         assert not self.shown(client)
         assert "Log in under <em>Authorize</em>" in client.get("/v1/docs/try").content.decode()
 
-    def test_its_policy_lets_it_set_styles_and_no_more(self, client, settings):
+    def test_content_security_policy_of_the_try_page_adds_only_styles(self, client, settings):
         policy = client.get("/v1/docs/try").headers["Content-Security-Policy"]
         added = {"style-src 'self' 'unsafe-inline'"}
         assert set(policy.split("; ")) - set(settings.CONTENT_SECURITY_POLICY.split("; ")) == added

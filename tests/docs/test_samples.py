@@ -1,4 +1,4 @@
-"""The code samples of both OpenAPI documents, as they are read; `tests/system/docs` runs stories of them."""
+"""The code samples of both OpenAPI documents, without running them; `tests/system/docs` runs scripts of them."""
 
 import ast
 import copy
@@ -43,14 +43,14 @@ def test_every_operation_has_a_short_sample_in_each_language(documents, service)
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_a_key_is_sent_where_the_document_asks_for_one_and_nowhere_else(documents, service):
+def test_samples_send_an_idempotency_key_only_where_the_document_requires_it(documents, service):
     for path, method, operation in operations_of(documents[service]):
         is_asked = any("apiKey" in option for option in operation["security"])
         assert {"KEY" in one["source"] for one in operation["x-codeSamples"]} == {is_asked}, (path, method)
 
 
-def test_an_operation_that_no_run_has_seen_yet_has_samples_too(documents):
-    """Otherwise no run could see it: the walk reads the document first."""
+def test_an_operation_without_a_recorded_run_has_samples(documents):
+    """The end-to-end test reads the document first, so an operation needs samples before its first run."""
     document = copy.deepcopy(documents["platform"])
     for path, method, operation in operations_of(document):
         for part in (*operation.get("parameters", ()), *operation.get("requestBody", {}).get("content", {}).values()):
@@ -59,7 +59,7 @@ def test_an_operation_that_no_run_has_seen_yet_has_samples_too(documents):
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_python_is_compiled_and_sends_the_example(documents, service):
+def test_python_samples_compile_and_send_the_example(documents, service):
     for operation, source in sources(documents[service], "Python"):
         calls = [one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.Call)]
         compile(source, operation["operationId"], "exec")

@@ -1,4 +1,4 @@
-"""The tables of statuses name what the machines allow."""
+"""The tables of statuses list the transitions that the state machines allow."""
 
 import re
 
@@ -22,7 +22,7 @@ MACHINES = {
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_table_of_statuses_matches_the_machine(name):
+def test_table_of_statuses_matches_the_state_machine(name):
     section = page("reference/statuses.md").partition(f"## {name} statuses\n")[2].partition("\n## ")[0]
     shown = {}
     for status, following in re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$", section, re.MULTILINE):

@@ -1,4 +1,4 @@
-"""The adapter of the page about vendors passes `check_vendor` against a vendor that speaks HTTP."""
+"""The adapter on the page about vendors passes `check_vendor` against a vendor double over HTTP."""
 
 import json
 import re
@@ -49,7 +49,7 @@ def bureau(monkeypatch):
     server.server_close()
 
 
-def test_adapter_of_the_page_passes_check_vendor(bureau):
+def test_adapter_of_the_vendors_page_passes_check_vendor(bureau):
     [program] = re.findall(r"```python\n(.*?)```", page("develop/vendors.md"), re.DOTALL)
     assert len(program.splitlines()) <= LINES_MAX
     names = {}

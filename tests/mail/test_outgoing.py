@@ -1,4 +1,4 @@
-"""Mail: queued with what causes it, carried by `deliver_mail`."""
+"""Mail: queued in the transaction of its cause, sent by `deliver_mail`."""
 
 import io
 import json
@@ -26,13 +26,13 @@ TO, LINK = "jane@example.org", "https://api.example/account/invitation/abc?x=1&y
 
 
 class Outage(BaseEmailBackend):
-    """A mail server whose answers a test chooses, one for each mail; None is success."""
+    """A mail server with configurable responses, one per mail; None is success."""
 
     answers = []
     seen = []
 
     def send_messages(self, email_messages):
-        """Answer."""
+        """Record the recipients; raise the next response unless it is None."""
         answer = Outage.answers.pop(0)
         Outage.seen += [message.to for message in email_messages]
         if answer is not None:
@@ -42,7 +42,7 @@ class Outage(BaseEmailBackend):
 
 @pytest.fixture
 def answering(settings):
-    """Let the mail server answer so."""
+    """Return a function that sets the responses of the mail server."""
     settings.EMAIL_BACKEND = f"{__name__}.Outage"
 
     def answer(*answers):
@@ -87,7 +87,7 @@ def test_a_mail_is_stored_with_its_cause_or_not_at_all():
     assert deliver()["sent"] == 0
 
 
-def test_the_table_tells_neither_whom_it_goes_to_nor_what_it_says():
+def test_stored_mails_contain_no_recipient_and_no_content_in_the_clear():
     queue()
     assert TO not in stored("recipient")[0]
     assert LINK not in stored("context")[0]
@@ -148,7 +148,7 @@ def test_a_mail_fails_at_the_end_of_its_schedule(answering):
     assert deliver()["failed"] == 1
 
 
-def test_an_unreadable_mail_stops_no_other(settings):
+def test_an_unreadable_mail_does_not_stop_the_others(settings):
     lost, wrong, good = queue(), queue("b@example.org"), queue("c@example.org")
     OutgoingMail.objects.filter(pk=wrong.pk).update(template="no-such")
     with connection.cursor() as cursor:
@@ -168,12 +168,12 @@ def test_a_dead_workers_mails_are_sent_after_the_lease():
     assert deliver()["sent"] == 1
 
 
-def test_a_worker_that_resumes_after_the_lease_changes_nothing(answering):
+def test_a_mail_worker_that_resumes_after_its_lease_changes_nothing(answering):
     row = queue()
 
     class Sleeper(OSError):
         def __init__(self):
-            OutgoingMail.objects.update(claim=row.pk)  # somebody else's
+            OutgoingMail.objects.update(claim=row.pk)  # another worker's claim
             super().__init__()
 
     class Late(list):
@@ -225,13 +225,13 @@ class TestEmailUrl:
             ("smtp://me:s%40x@127.0.0.1:2525", 2525, False, False),
         ],
     )
-    def test_names_a_server(self, monkeypatch, url, port, ssl, starttls):
+    def test_email_url_configures_a_mail_server(self, monkeypatch, url, port, ssl, starttls):
         backend, options = self.read(monkeypatch, url)
         assert backend.endswith("smtp.EmailBackend")
         assert (options["port"], options["use_ssl"], options["use_tls"]) == (port, ssl, starttls)
         assert (options["username"], options["password"]) == ("me", "s@x")
 
-    def test_names_any_backend_for_django(self, monkeypatch):
+    def test_email_url_can_select_any_django_backend(self, monkeypatch):
         read = self.read(monkeypatch, f"backend:{__name__}.Outage?api_key=k")
         assert read == (f"{__name__}.Outage", {"api_key": "k"})
 
@@ -239,7 +239,7 @@ class TestEmailUrl:
         "url",
         ["mail.example", "http://mail.example", "smtp://", "smtp://u:secret@h:x", "smtp://h/p", "backend:no.such"],
     )
-    def test_says_what_is_wrong_and_repeats_no_password(self, monkeypatch, url):
+    def test_error_for_an_invalid_email_url_omits_the_password(self, monkeypatch, url):
         with pytest.raises(ImproperlyConfigured, match="EMAIL_URL") as refused:
             self.read(monkeypatch, url)
         assert "secret" not in str(refused.value)

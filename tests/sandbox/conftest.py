@@ -1,4 +1,4 @@
-"""Somebody with a key that outlives every test, and how they let time go by."""
+"""Clients whose keys outlive every test, and a function that advances their clock."""
 
 from datetime import timedelta
 
@@ -11,7 +11,7 @@ from tests.identity.support import issue
 
 
 def key_of(user, days=100_000):
-    """Return a client that calls with an API key of this many days."""
+    """Return a client whose API key is valid for this many days."""
     return ApiClient(api_key=issue(user, expires_at=timezone.now() + timedelta(days=days)).key)
 
 
@@ -21,19 +21,19 @@ def seconds_of(**span):
 
 @pytest.fixture
 def api(user):
-    """A client that calls as `user`, whatever its clock shows."""
+    """A client that calls as `user`, at any time of its clock."""
     return key_of(user)
 
 
 @pytest.fixture
 def stranger_api(stranger):
-    """A client that calls as `stranger`, whatever its clock shows."""
+    """A client that calls as `stranger`, at any time of its clock."""
     return key_of(stranger)
 
 
 @pytest.fixture
 def wait(api):
-    """Let time go by for the account, `wait(days=31)`; return what was done."""
+    """Return a function that advances the account's clock, `wait(days=31)`, and returns the counts of the work done."""
 
     def waited(client=api, **span):
         answer = client.send("/sandbox/clock", {"advance_seconds": seconds_of(**span)})

@@ -1,4 +1,4 @@
-"""POST /v1/sandbox/clock: what would happen after waiting happens now; test_clock_properties.py compares both."""
+"""POST /v1/sandbox/clock does immediately what waiting would do; test_clock_properties.py compares both."""
 
 from datetime import timedelta
 
@@ -32,18 +32,18 @@ PATH = "/sandbox/clock"
 
 
 def stored(record):
-    """Return every column of a record as it is stored."""
+    """Return every column of a record as stored."""
     return type(record)._default_manager.filter(pk=record.pk).values().get()
 
 
 # --- The operation -------------------------------------------------------------------------------------------------
 
 
-def test_the_clock_returns_the_counts_of_its_work(wait):
+def test_advancing_the_clock_returns_the_counts_of_its_work(wait):
     assert wait(days=1) == dict.fromkeys(ClockDone().fields, 0)
 
 
-def test_another_accounts_clock_stands_still(wait, stranger):
+def test_advancing_the_clock_does_not_affect_other_accounts(wait, stranger):
     theirs = [ApplicationFactory(consumer=stranger), StagedItemFactory(user=stranger), ClaimFactory(user=stranger)]
     bearer_of(stranger)
     soon = timezone.now() + timedelta(days=40)
@@ -64,16 +64,17 @@ def test_every_count_of_the_workers_is_documented_or_excluded(db):
     }  # fmt: skip
 
 
-def test_a_clock_that_was_moved_for_decades_is_moved_no_further(api, user):
+def test_a_clock_advanced_by_decades_cannot_be_advanced_further(api, user):
     type(user).objects.filter(pk=user.pk).update(date_joined=timezone.now() - timedelta(days=365 * 56))
     body = assert_error(api.send(PATH, {"advance_seconds": seconds_of(days=400)}), 400, "E1001")
     assert "new account" in body["message"]
 
 
-# --- What waits ------------------------------------------------------------------------------------------------------
+# --- Effects of waiting
+# -------------------------------------------------------------------------------------------------
 
 
-def test_an_idle_application_expires_now_and_is_counted(wait, user):
+def test_advancing_the_clock_expires_an_idle_application(wait, user):
     application = ApplicationFactory(consumer=user, status="draft")
     assert wait(days=29)["applications_expired"] == 0
     assert wait(days=1)["applications_expired"] == 1
@@ -85,27 +86,27 @@ def test_an_idle_application_expires_now_and_is_counted(wait, user):
 
 
 def short_key(user):
-    """Make a key of twenty days."""
+    """Create a key that is valid for twenty days."""
     return issue(user, expires_at=timezone.now() + timedelta(days=20))
 
 
-def test_a_key_is_announced_also_when_its_days_go_by_at_once(wait, user):
+def test_a_key_that_expires_within_one_advance_is_announced(wait, user):
     issued = short_key(user)
     own = ApiClient(api_key=issued.key)
     assert wait(own, days=21)["api_keys_announced"] == 1
     (told,) = events_of(user, "api_key.expiring")
     assert told[1]["api_key_id"] == issued.record.pk
-    assert_error(own.read("/auth/me"), 401, "E2009")  # the key that calls may end with the call
+    assert_error(own.read("/auth/me"), 401, "E2009")  # the call can end the key of its caller
 
 
-def test_a_key_that_was_just_used_notes_its_use_again(wait, api, user):
+def test_a_key_records_its_use_again_after_an_advance(wait, api, user):
     used = ApiKey.objects.get(owner=user).last_used_at
     wait(minutes=2)
     api.read("/auth/me")
     assert ApiKey.objects.get(owner=user).last_used_at > (used or timezone.now() - timedelta(minutes=1))
 
 
-def test_a_log_in_ends_with_its_refresh_token(wait, user):
+def test_advancing_the_clock_ends_a_log_in_with_its_refresh_token(wait, user):
     pair = tokens.start_family(user=user, now=timezone.now())
     token = ApiClient(bearer=pair.access_token)
     wait(days=29)
@@ -116,7 +117,7 @@ def test_a_log_in_ends_with_its_refresh_token(wait, user):
     assert_error(token.read("/auth/me"), 401, "E2003")
 
 
-def test_the_session_that_moved_the_clock_must_log_in_again(user):
+def test_the_session_that_advanced_the_clock_must_log_in_again(user):
     by_log_in = ApiClient(bearer=tokens.start_family(user=user, now=timezone.now()).access_token)
     assert by_log_in.send(PATH, {"advance_seconds": seconds_of(days=29)}).status_code == 200
     assert by_log_in.read("/auth/me").status_code == 200
@@ -124,7 +125,7 @@ def test_the_session_that_moved_the_clock_must_log_in_again(user):
     assert "Log in again" in assert_error(by_log_in.read("/auth/me"), 401, "E2003")["message"]
 
 
-def test_sessions_ended_by_a_new_password_stay_ended(wait, user):
+def test_sessions_ended_by_a_new_password_stay_ended_after_an_advance(wait, user):
     old = bearer_of(user)
     user.set_password("another password")
     user.save()
@@ -138,7 +139,7 @@ def test_sessions_ended_by_a_new_password_stay_ended(wait, user):
     assert TokenFamily.objects.filter(user=user).count() == 2
 
 
-def test_an_authorization_code_ends(wait, user):
+def test_advancing_the_clock_ends_an_authorization_code(wait, user):
     client, secret = make_client(scopes=["offers:read"])
     code = code_for(user, client, scope="offers:read")
     assert wait(seconds=61)["oauth_grants"] == 1
@@ -146,7 +147,7 @@ def test_an_authorization_code_ends(wait, user):
     assert exchange(code, client, secret).status_code == 400
 
 
-def test_the_clock_lets_a_provider_be_called_again(wait, api):
+def test_advancing_the_clock_permits_the_next_call_to_the_vendor(wait, api):
     shown = start(api)
     before = row_of(shown).refreshed_at
     wait(seconds=11)
@@ -155,7 +156,7 @@ def test_the_clock_lets_a_provider_be_called_again(wait, api):
     assert row_of(shown).refreshed_at > before
 
 
-def test_an_invitation_of_ones_provider_ends_after_seven_days(wait, api, user):
+def test_an_invitation_of_a_lender_ends_after_seven_days(wait, api, user):
     ProviderFactory(id="700", owner=user)
     assert api.send("/providers/700/members", {"username": "nobody"}).status_code == 202
     wait(days=6)
@@ -164,21 +165,21 @@ def test_an_invitation_of_ones_provider_ends_after_seven_days(wait, api, user):
     assert api.read("/providers/700/members").json()["invitations"] == []
 
 
-def test_the_key_of_a_payment_is_never_free(wait, api, user, key):
+def test_the_key_of_a_payment_survives_an_advance(wait, api, user, key):
     paid = process(api, user, key=key)
     wait(days=10)
     assert process(api, user, key=key).json() == paid.json()
     assert IdempotencyRecord.objects.filter(owner=user).count() == 1
 
 
-def test_a_submitted_payment_is_confirmed(wait, api, user):
+def test_advancing_the_clock_confirms_a_submitted_payment(wait, api, user):
     order = {"user_id": str(user.pk), "wallet_id": str(connected(user).pk), "to_address": OTHER_ADDRESS}
     payment = api.send("/payments/crypto/initiate", {**order, "amount_usdc": 5}).json()["payment_id"]
     api.send("/payments/crypto/confirm", {"payment_id": payment, "signed_transaction": "0x00"})
     assert wait(seconds=1)["crypto_payments_confirmed"] == 1
 
 
-def test_an_unknown_card_payment_is_looked_at_again(wait, api, user):
+def test_advancing_the_clock_reconciles_an_unknown_card_payment(wait, api, user):
     assert process(api, user, payment_method_id="pm_sandbox_timeout").status_code == 502
     Payment.objects.update(due_at=timezone.now() + timedelta(minutes=4))
     assert wait(minutes=3)["payments_completed"] == 0
@@ -186,7 +187,7 @@ def test_an_unknown_card_payment_is_looked_at_again(wait, api, user):
     assert Payment.objects.get().status == "Completed"
 
 
-def test_a_card_payment_is_not_charged_a_day_later(wait, api, user):
+def test_an_uncharged_card_payment_fails_after_21_hours(wait, api, user):
     assert process(api, user, payment_method_id="pm_sandbox_error").status_code == 502
     assert wait(hours=21)["payments_failed"] == 1
     assert Payment.objects.get().failure == "not_charged"
@@ -199,7 +200,7 @@ def endpoint(user):
     )
 
 
-def test_waiting_anchors_are_retried(wait, api, user, settings):
+def test_advancing_the_clock_retries_waiting_anchors(wait, api, user, settings):
     settings.ANCHOR_DECISIONS = True
     application = ApplicationFactory(consumer=user, status="under_review")
     now = timezone.now()
@@ -211,7 +212,7 @@ def test_waiting_anchors_are_retried(wait, api, user, settings):
     assert moved.record == anchor.record
 
 
-def test_histories_keep_their_times(wait, api, user):
+def test_advancing_the_clock_does_not_change_times_of_histories(wait, api, user):
     shown = start(api)
     api.send(f"/sandbox/verifications/{shown['verification_id']}/outcome", {"outcome": "verified"})
     feed = api.read("/webhooks/events").json()["events"]

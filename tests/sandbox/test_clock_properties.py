@@ -1,4 +1,4 @@
-"""Whatever somebody does, moving their clock comes to the same as waiting."""
+"""For any story, advancing the clock has the same result as waiting."""
 
 from datetime import timedelta
 
@@ -13,7 +13,8 @@ pytestmark = pytest.mark.django_db
 
 MONTH = timedelta(days=31)
 QUARTER = timedelta(minutes=15)
-# Quarters of an hour: a sum of them is at a moment at which something ends, or far from it, however long a test takes.
+# Multiples of 15 minutes: sums either hit the moment of an expiry exactly, or are far from it, however long a test
+# takes.
 SPANS = st.sampled_from(
     [
         QUARTER, timedelta(hours=23), timedelta(hours=25), timedelta(hours=73), timedelta(days=13), timedelta(days=29),
@@ -23,15 +24,15 @@ SPANS = st.sampled_from(
 STORIES = st.lists(st.sampled_from(ACTIONS) | SPANS, min_size=2, max_size=12)
 
 
-@pytest.mark.nightly  # minutes on PostgreSQL; the test below is the short form
+@pytest.mark.nightly  # takes minutes on PostgreSQL; the test below is the short form
 @given(st.lists(st.sampled_from(ACTIONS), min_size=1, max_size=8), STORIES)
 @examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_a_moved_clock_shows_what_waiting_shows(beginning, rest):
+def test_advancing_the_clock_has_the_same_result_as_waiting(beginning, rest):
     story = [*beginning, MONTH, *rest]
     assert seen_after(story, Moved()) == seen_after(story, Waiting())
 
 
 @pytest.mark.parametrize("span", [timedelta(hours=25), timedelta(days=13), MONTH, timedelta(days=77)])
-def test_everything_at_once_and_then_a_wait(span):
+def test_advancing_after_every_action_has_the_same_result_as_waiting(span):
     story = [*ACTIONS, "verify", "verify", "fail_to_answer", span]
     assert seen_after(story, Moved()) == seen_after(story, Waiting())

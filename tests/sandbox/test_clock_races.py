@@ -1,4 +1,4 @@
-"""Several clocks, or a clock and whatever else is going on, at once: everything counts, and nothing fails."""
+"""Concurrent clocks, and clocks next to workers: every advance counts, and no request fails."""
 
 from datetime import timedelta
 from functools import partial
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("committed", "no_rate_limits")
 
 
 def inhabited(count):
-    """Return accounts with things that will end, and a client of each."""
+    """Return accounts with records that will expire, and a client of each."""
     users = UserFactory.create_batch(count)
     for user in users:
         for status in ("draft", "approved", "pending_documents"):
@@ -32,7 +32,7 @@ def advance(client, **span):
     return client.send("/sandbox/clock", {"advance_seconds": seconds_of(**span)})
 
 
-def test_two_clocks_of_one_account_add_up():
+def test_concurrent_advances_of_one_account_add_up():
     (user,), (client,) = inhabited(1)
     joined = User.objects.get(pk=user.pk).date_joined
     twins = [ApiClient(api_key=client.credentials["X-API-Key"]) for _ in range(2)]

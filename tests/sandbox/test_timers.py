@@ -1,4 +1,4 @@
-"""Which moments move with an account's clock: those that an app declares, and no others."""
+"""The columns that move with an account's clock: exactly those that an app declares."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ def test_declared_timers_have_their_columns_and_an_account(timer, user):
 
 
 @pytest.mark.django_db
-def test_a_row_moves_by_exactly_so_much_and_what_has_no_moment_has_none_afterwards(user, stranger):
+def test_moving_the_clock_shifts_set_columns_exactly_and_keeps_null(user, stranger):
     moved, other = ApplicationFactory(consumer=user), ApplicationFactory(consumer=stranger)
     by = timedelta(days=1, microseconds=7)
     clock.move(user.pk, by)

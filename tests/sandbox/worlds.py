@@ -1,4 +1,4 @@
-"""The same story in two worlds: one waits, the other moves its account's clock; and what can be seen of it then."""
+"""The same story in two worlds: one waits, the other moves its account's clock; both return the visible result."""
 
 from collections import defaultdict
 from datetime import timedelta
@@ -33,12 +33,12 @@ from tests.factories import ClaimFactory, UserFactory
 from tests.payments.wallet_support import NETWORK, OTHER_ADDRESS, connected
 from tests.webhooks.conftest import PUBLIC_URL
 
-# How often workers come by while somebody waits, which is not how often a moved clock lets them.
+# The interval of the workers while a world waits; it differs from that of a moved clock.
 WORKERS_COME = timedelta(days=2)
 
 
 class Moved:
-    """A world in which one account's clock is moved."""
+    """A world that moves the clock of one account."""
 
     now = property(lambda _world: timezone.now())
 
@@ -47,7 +47,7 @@ class Moved:
 
 
 class Waiting:
-    """A world in which time goes by for everybody, and workers come by now and then."""
+    """A world that waits: time passes for all accounts, with runs of the workers in between."""
 
     def __init__(self):
         self.ahead = timedelta()
@@ -63,7 +63,7 @@ class Waiting:
 
 
 class Life:
-    """What somebody does, each action by the name of its method, and what is there to be seen of it."""
+    """The actions of a user, each a method, and the visible result."""
 
     def __init__(self, world):
         self.world = world
@@ -155,18 +155,18 @@ class Life:
         endpoints.rotate_secret(self.endpoint.pk, grace=timedelta(days=2), now=self.world.now)
 
     def fail_to_answer(self):
-        """Let what is to be delivered be tried again a day later."""
+        """Postpone all pending deliveries by a day."""
         publish_account(self.user.pk, now=self.world.now)
         waiting = Delivery.objects.filter(account=self.user, status="pending")
         waiting.update(due_at=self.world.now + timedelta(days=1))
 
     def be_told(self):
-        """Let everything be delivered."""
+        """Mark all deliveries as delivered."""
         publish_account(self.user.pk, now=self.world.now)
         Delivery.objects.filter(account=self.user).update(status="delivered", due_at=None)
 
     def seen(self):
-        """Return what can be seen of the account."""
+        """Return everything that the account can see."""
         now, mine = self.world.now, {"user": self.user}
         own_keys = ApiKey.objects.filter(owner=self.user).order_by("created_at", "expires_at")
         deliveries = Delivery.objects.filter(account=self.user)
@@ -197,7 +197,7 @@ class Life:
         }
 
     def told(self):
-        """Return the types of the events about each record, in order; the records in the order of their first one."""
+        """Return the types of the events of each record, in order; records in the order of their first event."""
         by_record = defaultdict(list)
         for event in Event.objects.filter(account=self.user).order_by("id"):
             by_record[next(iter(event.object.values()))].append((event.type, event.object.get("status")))
@@ -210,7 +210,7 @@ ACTIONS = sorted(
 
 
 def seen_after(story, world):
-    """Live a story of actions (by name) and spans of waiting; return what can be seen then. Nothing is kept."""
+    """Run a story of actions (by name) and waiting times; return the visible result. The transaction is rolled back."""
     with transaction.atomic():
         life = Life(world)
         for step in story:

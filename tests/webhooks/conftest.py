@@ -1,4 +1,4 @@
-"""What tests of webhooks share: endpoints, a receiver, and one round of a worker."""
+"""Fixtures shared by the tests of webhooks: endpoints, a receiver, and a run of the worker."""
 
 import pytest
 from django.utils import timezone
@@ -13,7 +13,7 @@ PUBLIC_URL = "https://93.184.215.14/hook"
 
 @pytest.fixture
 def private_allowed(settings):
-    """Let webhooks go to 127.0.0.1, where the receivers of tests are."""
+    """Allow webhooks to 127.0.0.1, where the receivers of tests listen."""
     settings.WEBHOOK_ALLOW_PRIVATE = True
 
 
@@ -26,7 +26,7 @@ def receiver(private_allowed):
 
 @pytest.fixture
 def make_endpoint(db, user):
-    """Make an endpoint of `user`."""
+    """Return a function that creates an endpoint of `user`."""
 
     def make(url=PUBLIC_URL, *, event_types=("*",), owner=user):
         return endpoints.create_endpoint(
@@ -38,7 +38,7 @@ def make_endpoint(db, user):
 
 @pytest.fixture
 def happen(db, user):
-    """Let events happen to `user`; return their ids."""
+    """Return a function that records events of `user` and returns their ids."""
 
     def record(count=1, *, event_type="wallet.connected", owner=user):
         now = timezone.now()
@@ -52,7 +52,7 @@ def happen(db, user):
 
 @pytest.fixture
 def work(db):
-    """Run a worker until nothing is due; return what it did."""
+    """Return a function that runs a worker until nothing is due and returns its counts."""
 
     def run(**options):
         return Worker(**options).run(once=True)

@@ -1,10 +1,10 @@
-"""Makes workers on request, quickly: `python -m tests.webhooks.nursery`.
+"""Start workers quickly on request: `python -m tests.webhooks.nursery`.
 
-Everything is imported once; each line on standard input makes one more worker, by a fork, whose process id is printed.
-Standard input's end ends the nursery, and with it what it still has.
+All modules are imported once. Each line on standard input forks a worker and prints its process id. The end of standard
+input ends the nursery and its workers.
 """
 
-# ruff: noqa: E402  Django must be set up before its parts are imported.
+# ruff: noqa: E402  Django must be set up before its modules are imported.
 
 import os
 import signal
@@ -22,7 +22,7 @@ from config.webhooks.worker import Worker
 
 
 def work() -> None:
-    """Be a worker until SIGTERM."""
+    """Run a worker until SIGTERM."""
     worker = Worker()
     signal.signal(signal.SIGTERM, lambda *_: worker.stop())
     try:
@@ -33,7 +33,7 @@ def work() -> None:
 
 def main() -> None:
     """Fork a worker for each line."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps them
     made = []
     for _line in sys.stdin:
         connections.close_all()

@@ -1,4 +1,4 @@
-"""A receiver of webhooks: keeps what it was sent, answers as it is told."""
+"""A receiver of webhooks: records the requests, and responds as configured."""
 
 import threading
 import time
@@ -9,7 +9,7 @@ from typing import Any, Self
 
 @dataclass
 class Received:
-    """One request."""
+    """A received request."""
 
     path: str
     headers: Any
@@ -18,7 +18,7 @@ class Received:
 
 @dataclass
 class Receiver:
-    """An HTTP server on 127.0.0.1. `answers` are used up from the front; then every answer is `status`."""
+    """An HTTP server on 127.0.0.1. It sends `answers` in order, and then always `status`."""
 
     status: int = 200
     seconds: float = 0.0
@@ -49,7 +49,7 @@ class Receiver:
             def do_POST(self) -> None:
                 length = int(self.headers["Content-Length"])
                 body = self.rfile.read(length)
-                if len(body) < length:  # the sender was killed between the head and the end of the body
+                if len(body) < length:  # the sender was killed after the headers, before the end of the body
                     self.close_connection = True
                     return
                 receiver.received.append(Received(self.path, self.headers, body))

@@ -1,4 +1,4 @@
-"""Which URLs are read, how, and which addresses are never connected to."""
+"""Which URLs are accepted, how they are parsed, and which addresses are never connected to."""
 
 import ipaddress
 import random
@@ -21,7 +21,7 @@ DISGUISED = [
     "[2001:0:4136:e378:8000:63bf:3fff:fdd2]", "[2001:db8::1]", "[fe80::1]", "[fe80::1%25eth0]", "[fec0::1]",
     "[fc00::1]", "[fd00:ec2::254]", "[ff02::1]", "[100::1]", "[2a00:1450:4001:80b:0:5efe:7f00:1]", "[3fff::1]",
     "[2001:4860:4860:0:200:5efe:a00:1]", "[5f00::1]",
-    # IANA's registry of special-purpose addresses, and spellings of RFC 4291 and RFC 6874
+    # IANA's registry of special-purpose addresses, and address forms of RFC 4291 and RFC 6874
     "[0:0:0:0:0:0:0:1]", "[::FFFF:7F00:1]", "[64:ff9b::192.168.1.1]", "[2001:2::1]", "[2001:3::1]", "[2001:4:112::1]",
     "[2001:10::1]", "[2001:20::1]", "[2001:30::1]", "[2001:1::1]", "[2620:4f:8000::1]", "[fe80::1%eth0]", "[febf::1]",
     "[fdff:ffff::1]", "[ff0e::1]", "[2002:c0a8:101::1]", "[100:0:0:1::1]", "[3fff:fff::1]", "[v1.fe80::a+en1]",
@@ -32,7 +32,7 @@ DISGUISED = [
     "printer.local", "metadata.google.internal", "metadata", "kubernetes", "router.home.arpa", "x.onion",
 ]  # fmt: skip
 
-# Public resolvers, root servers and large sites, in the spellings of RFC 4291 and as RFC 5952 writes them.
+# Public resolvers, root servers and large sites, in the forms of RFC 4291 and of RFC 5952.
 SPELT = [
     "2001:4860:4860::8888", "2620:FE::FE", "2001:0500:0002:0000:0000:0000:0000:000c", "2001:7fd:0:0:0:0:0:1",
     "2001:7fe::0053", "2606:4700:4700::0.0.17.17", "2801:1B8:10::b", "2a00:1450:4001:80b::200e",
@@ -62,18 +62,18 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("host", DISGUISED)
-def test_no_spelling_of_an_inner_address_is_accepted(host):
+def test_a_url_with_an_internal_address_in_any_spelling_is_rejected(host):
     with pytest.raises(AddressRefused):
         read_url(f"https://{host}/hook")
 
 
 @pytest.mark.parametrize("url", MALFORMED)
-def test_a_url_that_could_be_read_in_two_ways_is_refused(url):
+def test_an_ambiguous_url_is_rejected(url):
     with pytest.raises(AddressRefused):
         read_url(url)
 
 
-def test_the_api_rejects_the_address_on_create_and_on_update(api, make_endpoint):
+def test_the_api_rejects_an_internal_address_on_create_and_on_update(api, make_endpoint):
     path = f"/webhooks/endpoints/{make_endpoint().pk}"
     for url in ("https://127.0.0.1/hook", "https://[::ffff:a9fe:a9fe]/", "https://user@receiver.example/", "ftp://x/"):
         for refused in (api.send("/webhooks/endpoints", {"url": url}), api.call("PATCH", path, {"url": url})):
@@ -98,20 +98,20 @@ def test_the_api_rejects_the_address_on_create_and_on_update(api, make_endpoint)
         ("http://receiver.example/", "receiver.example", 80, "/", "receiver.example"),
     ],
 )
-def test_a_proper_url_is_read(url, host, port, path, host_header):
+def test_a_valid_url_is_parsed(url, host, port, path, host_header):
     target = read_url(url)
     assert (target.host, target.port, target.path, target.host_header) == (host, port, path, host_header)
 
 
 @pytest.mark.parametrize("url", ["http://receiver.example/", "https://receiver.example:8080/", "https://8.8.8.8:80/"])
-def test_production_takes_https_on_its_two_ports_alone(settings, url):
+def test_production_accepts_only_https_on_its_two_ports(settings, url):
     settings.PRODUCTION = True
     with pytest.raises(AddressRefused):
         read_url(url)
     assert read_url("https://receiver.example:8443/").port == 8443
 
 
-def test_any_address_and_port_may_be_allowed_while_developing(private_allowed):
+def test_development_can_allow_any_address_and_port(private_allowed):
     assert read_url("http://127.0.0.1:9999/").port == 9999
     assert read_url("http://localhost:5000/").host == "localhost"
     assert read_url("http://[::1]:5000/").host == "::1"
@@ -124,7 +124,7 @@ def test_public_addresses_are_not_blocked(address):
     assert not is_blocked(ip_address(address))
 
 
-def test_every_address_that_the_library_calls_special_is_blocked_here_too():
+def test_every_special_address_of_the_ipaddress_library_is_blocked():
     chance = random.Random(4)
     for bits, kind in ((32, ipaddress.IPv4Address), (128, ipaddress.IPv6Address)):
         for _ in range(5_000):
@@ -136,7 +136,7 @@ def test_every_address_that_the_library_calls_special_is_blocked_here_too():
 @pytest.mark.parametrize(
     "addresses", [["10.0.0.1"], ["8.8.8.8", "10.0.0.1"], ["8.8.8.8", "::ffff:10.0.0.1"], ["2606:4700::1111", "::1"]]
 )
-def test_an_inner_address_among_many_refuses_the_name(addresses):
+def test_a_host_with_one_internal_address_is_rejected(addresses):
     resolve = lambda _host: [ip_address(address) for address in addresses]  # noqa: E731
     with pytest.raises(AddressRefused) as refusal:
         addresses_of(read_url("https://receiver.example/"), resolve=resolve, seconds=1)
@@ -144,7 +144,7 @@ def test_an_inner_address_among_many_refuses_the_name(addresses):
     assert not any(address in str(refusal.value) for address in addresses)
 
 
-def test_no_request_waits_for_a_name_server(api, make_endpoint, monkeypatch):
+def test_endpoint_requests_do_not_resolve_the_host(api, make_endpoint, monkeypatch):
     asked = []
     monkeypatch.setattr(socket, "getaddrinfo", lambda host, *_arguments, **_options: asked.append(host))
     endpoint = make_endpoint()
@@ -154,7 +154,7 @@ def test_no_request_waits_for_a_name_server(api, make_endpoint, monkeypatch):
     assert asked == []
 
 
-def test_a_name_that_leads_inside_is_refused_when_something_is_sent(api, monkeypatch, happen, work):
+def test_a_host_that_resolves_to_an_internal_address_is_rejected_on_delivery(api, monkeypatch, happen, work):
     inner = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.1.2.3", 0))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: inner)
     assert api.send("/webhooks/endpoints", {"url": "https://receiver.example/"}).status_code == 201
@@ -165,7 +165,7 @@ def test_a_name_that_leads_inside_is_refused_when_something_is_sent(api, monkeyp
     assert "10.1.2.3" not in str(delivery)
 
 
-def test_a_resolver_that_hangs_is_not_waited_for():
+def test_a_hanging_resolver_times_out():
     released = threading.Event()
     with pytest.raises(AddressRefused) as refusal:
         addresses_of(read_url("https://receiver.example/"), resolve=lambda _host: released.wait(60), seconds=0.05)

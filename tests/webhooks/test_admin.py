@@ -1,4 +1,4 @@
-"""Endpoints and deliveries at the backoffice."""
+"""Endpoints and deliveries in the back office."""
 
 import re
 
@@ -42,7 +42,7 @@ def button_of(record, name):
     return reverse(f"admin:webhooks_{record._meta.model_name}_do", args=[record.pk, name])
 
 
-def test_lists_and_pages_are_shown_and_hold_no_secret(operations, support, failed):
+def test_back_office_pages_of_webhooks_contain_no_secret(operations, support, failed):
     endpoint = Endpoint.objects.get()
     for backoffice in (operations, support):
         for address in (ENDPOINTS, DELIVERIES, page_of(endpoint), page_of(failed)):
@@ -76,7 +76,7 @@ def test_a_delivery_shows_its_attempts(operations, failed):
     assert "wallet.connected" in text
 
 
-def test_the_list_is_narrowed_by_filters_and_found_by_ids(operations, failed, user):
+def test_the_list_of_deliveries_has_filters_and_a_search_by_id(operations, failed, user):
     def rows(address):
         return len(
             re.findall(r'name="_selected_action"|<th class="field-made', operations.get(address).content.decode())
@@ -90,7 +90,7 @@ def test_the_list_is_narrowed_by_filters_and_found_by_ids(operations, failed, us
         assert rows(f"{DELIVERIES}?{query}") == count, query
 
 
-def test_endpoints_are_filtered_by_how_they_do(operations, failed):
+def test_endpoints_are_filtered_by_state(operations, failed):
     for state, shown in [("failing", True), ("working", False), ("disabled", False), ("deleted", False)]:
         body = operations.get(f"{ENDPOINTS}?state={state}").content.decode()
         assert (page_of(Endpoint.objects.get()) in body) is shown, state
@@ -104,7 +104,7 @@ def test_the_redeliver_button_sends_the_event_again(operations, failed, receiver
     assert receiver.ids == [str(failed.event_id)] * 2
 
 
-def test_support_sees_and_does_nothing(support, failed):
+def test_support_reads_webhooks_and_cannot_change_them(support, failed):
     endpoint = Endpoint.objects.get()
     assert "Redeliver" not in text_of(support.get(page_of(failed)))
     for record, name in ((failed, "redeliver"), (endpoint, "test"), (endpoint, "disable"), (endpoint, "rotate")):
@@ -114,7 +114,7 @@ def test_support_sees_and_does_nothing(support, failed):
     assert (endpoint.status, endpoint.secret_version) == ("enabled", 1)
 
 
-def test_an_operator_disables_and_enables(operations, failed):
+def test_an_operator_disables_and_enables_an_endpoint(operations, failed):
     endpoint = Endpoint.objects.get()
     confirm(operations, button_of(endpoint, "disable"))
     endpoint.refresh_from_db()
@@ -127,11 +127,11 @@ def test_an_operator_disables_and_enables(operations, failed):
 
 
 def confirm_refused(backoffice, delivery):
-    """Ask for a redelivery that cannot be made."""
+    """Request a redelivery that is rejected; return the page."""
     return backoffice.get(button_of(delivery, "redeliver"), follow=True)
 
 
-def test_a_strangers_secret_is_neither_rotated_nor_shown(operations, failed):
+def test_another_accounts_secret_can_be_neither_rotated_nor_read(operations, failed):
     endpoint = Endpoint.objects.get()
     assert "Rotate secret" not in text_of(operations.get(page_of(endpoint)))
     assert operations.get(button_of(endpoint, "rotate")).status_code == 403
@@ -139,7 +139,7 @@ def test_a_strangers_secret_is_neither_rotated_nor_shown(operations, failed):
     assert Endpoint.objects.get().secret == endpoint.secret
 
 
-def test_ones_own_new_secret_is_shown_once(operations, failed):
+def test_a_new_secret_of_ones_own_endpoint_is_shown_once(operations, failed):
     Endpoint.objects.update(account=operations.get("/admin/").wsgi_request.user.pk)
     endpoint = Endpoint.objects.get()
     response = confirm(operations, button_of(endpoint, "rotate"), grace_hours="2")
@@ -151,7 +151,7 @@ def test_ones_own_new_secret_is_shown_once(operations, failed):
     assert (endpoint.previous_secret_until - timezone.now()).total_seconds() == pytest.approx(7200, abs=60)
 
 
-def test_a_test_is_sent_from_the_backoffice(operations, failed, receiver, work):
+def test_a_test_event_is_sent_from_the_back_office(operations, failed, receiver, work):
     confirm(operations, button_of(Endpoint.objects.get(), "test"))
     work()
     assert b"webhook.test" in receiver.received[-1].body

@@ -1,4 +1,4 @@
-"""Where connections go, and what ends them."""
+"""The addresses that deliveries connect to, and the limits that end a connection."""
 
 import datetime as dt
 import gzip
@@ -23,7 +23,7 @@ LOCAL = [ipaddress.ip_address("127.0.0.1")]
 
 @pytest.fixture
 def listener():
-    """A listening socket on 127.0.0.1, and what connects to it."""
+    """A listening socket on 127.0.0.1."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(8)
@@ -31,7 +31,7 @@ def listener():
 
 
 def nobody_came(listening):
-    """Say whether nothing has connected: the kernel accepts before who connects goes on."""
+    """Return whether nothing has connected: the kernel accepts before the client's connect returns."""
     listening.setblocking(False)
     try:
         listening.accept()
@@ -41,14 +41,14 @@ def nobody_came(listening):
 
 
 def read_request(connected):
-    """Read the whole request of `post`: a socket that is closed with bytes unread resets its connection."""
+    """Read the whole request of `post`: closing a socket with unread bytes resets its connection."""
     request = b""
     while not request.endswith(b"{}") and (received := connected.recv(65536)):
         request += received
 
 
 def serve_once(listening, *pieces, then_wait=None):
-    """Answer one connection with raw bytes; wait for `then_wait` before closing it."""
+    """Serve one connection with raw bytes; wait for `then_wait` before closing it."""
 
     def serve():
         listening.settimeout(5)
@@ -81,7 +81,7 @@ def address_of(listening):
 
 
 @pytest.mark.django_db
-def test_a_name_that_turned_private_since_it_was_saved_gets_no_packet(
+def test_a_host_that_became_private_after_creation_gets_no_packet(
     settings, listener, make_endpoint, happen, work, monkeypatch
 ):
     port = listener.getsockname()[1]
@@ -97,9 +97,7 @@ def test_a_name_that_turned_private_since_it_was_saved_gets_no_packet(
 
 
 @pytest.mark.django_db
-def test_an_inner_address_that_is_stored_already_gets_no_packet(
-    settings, private_allowed, listener, make_endpoint, happen, work
-):
+def test_a_stored_internal_address_gets_no_packet(settings, private_allowed, listener, make_endpoint, happen, work):
     make_endpoint(address_of(listener))
     settings.WEBHOOK_ALLOW_PRIVATE = False
     happen()
@@ -108,7 +106,7 @@ def test_an_inner_address_that_is_stored_already_gets_no_packet(
     assert nobody_came(listener)
 
 
-def test_a_name_with_a_private_address_gets_no_packet(listener, monkeypatch):
+def test_a_host_with_a_private_address_gets_no_packet(listener, monkeypatch):
     port = listener.getsockname()[1]
     monkeypatch.setattr("config.clients.addresses._DEVELOPMENT_PORTS", frozenset({port}))
     mixed = [*LOCAL, ipaddress.ip_address("93.184.215.14")]
@@ -118,7 +116,7 @@ def test_a_name_with_a_private_address_gets_no_packet(listener, monkeypatch):
     assert nobody_came(listener)
 
 
-def test_the_name_is_resolved_once_and_the_checked_address_is_connected_to(private_allowed, monkeypatch):
+def test_a_host_is_resolved_once_and_its_checked_address_is_used(private_allowed, monkeypatch):
     asked = []
 
     def resolve(host):
@@ -138,14 +136,14 @@ def test_the_name_is_resolved_once_and_the_checked_address_is_connected_to(priva
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
-def test_a_redirect_is_not_followed(private_allowed, listener, status):
+def test_a_redirect_of_a_receiver_is_not_followed(private_allowed, listener, status):
     with Receiver(answers=[(status, {"Location": address_of(listener)}, b"")]) as receiver:
         assert post(receiver.url).status == status
     assert nobody_came(listener)
 
 
 def test_connections_go_to_a_checked_address(private_allowed, listener, monkeypatch):
-    """Even if the connection pool resolved the name to another address."""
+    """This holds even if the connection pool resolves the host to another address."""
     elsewhere = [ipaddress.ip_address("127.0.0.2")]
     monkeypatch.setattr("config.clients.pinned.addresses_of", lambda *_target, **_options: elsewhere)
     with pytest.raises(AttemptFailed) as failure:
@@ -154,7 +152,7 @@ def test_connections_go_to_a_checked_address(private_allowed, listener, monkeypa
     assert nobody_came(listener)
 
 
-def test_a_proxy_of_the_environment_is_not_used(private_allowed, listener, monkeypatch):
+def test_deliveries_ignore_a_proxy_of_the_environment(private_allowed, listener, monkeypatch):
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "https_proxy"):
         monkeypatch.setenv(name, address_of(listener))
     with Receiver() as receiver:
@@ -168,7 +166,7 @@ def test_the_next_address_is_tried_when_one_does_not_answer(private_allowed):
         assert post(f"http://receiver.example:{receiver.port}/", resolve=lambda _host: unused).status == 200
 
 
-def test_a_receiver_that_says_nothing_is_left_at_the_deadline(private_allowed, listener):
+def test_a_silent_receiver_is_disconnected_at_the_deadline(private_allowed, listener):
     release = threading.Event()
     serve_once(listener, then_wait=release)
     with pytest.raises(AttemptFailed) as failure:
@@ -178,8 +176,8 @@ def test_a_receiver_that_says_nothing_is_left_at_the_deadline(private_allowed, l
 
 
 @pytest.mark.parametrize(("begin", "status"), [(b"HTTP/1.1 20", None), (b"HTTP/1.1 200 OK\r\nX: ", 200)])
-def test_receiver_that_drips_bytes_is_left_at_the_deadline(private_allowed, listener, begin, status):
-    """Each byte comes well within any time-out of one wait; only their sum is too long."""
+def test_a_slow_receiver_is_disconnected_at_the_deadline(private_allowed, listener, begin, status):
+    """No single wait exceeds a timeout; only the sum of the waits does."""
     release = threading.Event()
 
     def drip():
@@ -254,14 +252,14 @@ def test_response_without_a_final_status_line_is_a_failed_attempt(private_allowe
 @pytest.mark.parametrize(
     "interim", [b"", b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"]
 )
-def test_the_final_status_line_decides(private_allowed, listener, interim, rest):
+def test_the_final_status_line_of_a_response_counts(private_allowed, listener, interim, rest):
     serve_once(listener, interim + b"HTTP/1.1 204 No Content\r\n" + rest)
     assert post(address_of(listener)).status == 204
 
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    """A certificate for receiver.example that signs itself, and its key, as files."""
+    """A self-signed certificate for receiver.example and its key, as files."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "receiver.example")])
     now = dt.datetime.now(dt.UTC)
@@ -286,7 +284,7 @@ def certificate(tmp_path_factory):
 
 @pytest.fixture
 def secure_receiver(private_allowed, certificate):
-    """A receiver that speaks TLS and notes the name that it was asked for."""
+    """A TLS receiver that records the requested host names."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
     names = []
@@ -297,7 +295,7 @@ def secure_receiver(private_allowed, certificate):
         yield receiver
 
 
-def test_tls_is_for_the_name_though_the_connection_is_to_an_address(secure_receiver, certificate, monkeypatch):
+def test_tls_verifies_the_host_name_of_a_connection_to_an_address(secure_receiver, certificate, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate / "cert.pem"))
     url = f"https://receiver.example:{secure_receiver.port}/"
     assert post(url, resolve=lambda _host: LOCAL).status == 200
@@ -305,7 +303,7 @@ def test_tls_is_for_the_name_though_the_connection_is_to_an_address(secure_recei
 
 
 @pytest.mark.parametrize(("name", "trusted"), [("receiver.example", False), ("other.example", True)])
-def test_a_certificate_that_is_unknown_or_for_another_name_ends_the_attempt(
+def test_an_unknown_or_mismatched_certificate_ends_the_attempt(
     secure_receiver, certificate, monkeypatch, name, trusted
 ):
     if trusted:

@@ -1,4 +1,4 @@
-"""Deliveries: listed, sent again, tried again, and pruned."""
+"""Deliveries: listed, redelivered, retried, and pruned."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -15,7 +15,7 @@ PATH = "/webhooks/deliveries"
 
 @pytest.fixture
 def log(receiver, make_endpoint, happen, work):
-    """Two endpoints; three deliveries to the first, of which one failed for now, and one to the second."""
+    """Two endpoints; three deliveries to the first, of which one failed temporarily, and one to the second."""
     first = make_endpoint(receiver.url, event_types=["wallet.connected"])
     second = make_endpoint(receiver.url, event_types=["wallet.disconnected"])
     happen(2)
@@ -43,7 +43,7 @@ def test_deliveries_are_listed_newest_first_with_their_attempts(api, log):
     assert (attempt["status_code"], attempt["error"]) == (503, "status")
 
 
-def test_the_list_can_be_narrowed(api, log):
+def test_the_list_of_deliveries_can_be_filtered(api, log):
     first, second = log
     assert api.read(f"{PATH}?endpoint={second.pk}").json()["total"] == 1
     assert api.read(f"{PATH}?event=wallet.connected").json()["total"] == 3
@@ -52,7 +52,7 @@ def test_the_list_can_be_narrowed(api, log):
     assert api.read(f"{PATH}?endpoint={second.pk}&status=pending").json()["total"] == 0
 
 
-def test_the_list_is_paged(api, log):
+def test_the_list_of_deliveries_is_paged(api, log):
     whole = api.read(PATH).json()["deliveries"]
     first, last = api.read(f"{PATH}?limit=3").json(), api.read(f"{PATH}?limit=3&offset=3").json()
     assert (first["has_more"], last["has_more"]) == (True, False)
@@ -68,7 +68,7 @@ def redeliver(api, delivery):
     return api.send(f"{PATH}/{delivery.pk}/redeliver")
 
 
-def test_a_redelivery_is_a_new_delivery_under_the_same_id(api, receiver, log, work):
+def test_a_redelivery_is_a_new_delivery_of_the_same_event_id(api, receiver, log, work):
     delivery = Delivery.objects.filter(status="delivered").first()
     receiver.received.clear()
     response = redeliver(api, delivery)
@@ -91,7 +91,7 @@ def test_a_redelivery_to_a_disabled_or_deleted_endpoint_is_refused(api, log):
     assert_error(redeliver(api, delivery), 404, "E4009")
 
 
-def test_deliveries_are_kept_for_a_month_and_events_for_good(receiver, make_endpoint, happen, work):
+def test_prune_deletes_deliveries_after_a_month_and_no_events(receiver, make_endpoint, happen, work):
     make_endpoint(receiver.url)
     happen(3)
     work()
@@ -110,7 +110,7 @@ NOW = datetime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("attempts", range(1, 10))
-def test_every_wait_is_within_a_tenth_of_the_schedule(attempts):
+def test_every_retry_delay_is_within_10_percent_of_the_schedule(attempts):
     waits = [next_delay(attempts) for _ in range(200)]
     assert all(DELAYS[attempts] * 0.9 <= wait <= DELAYS[attempts] * 1.1 for wait in waits)
     assert len(set(waits)) > 100
@@ -122,7 +122,7 @@ def test_the_tenth_attempt_is_the_last():
     assert len(DELAYS) == 10
 
 
-def test_retry_after_makes_a_wait_longer_and_never_shorter():
+def test_retry_after_lengthens_a_retry_delay_and_never_shortens_it():
     assert next_delay(1, retry_after=timedelta(hours=1)) == timedelta(hours=1)
     assert next_delay(9, retry_after=timedelta(seconds=1)) >= timedelta(hours=21)
     assert next_delay(1, retry_after=timedelta(days=9)) == timedelta(hours=24)

@@ -1,4 +1,4 @@
-"""What a receiver gets, and what its answers lead to."""
+"""The requests that a receiver gets, and the effects of its responses."""
 
 import json
 from datetime import timedelta
@@ -15,11 +15,11 @@ def only_delivery():
 
 
 def due_now(delivery):
-    """Let the time of a delivery's next attempt have come."""
+    """Make the next attempt of a delivery due."""
     Delivery.objects.filter(pk=delivery.pk).update(due_at=timezone.now())
 
 
-def test_an_event_reaches_every_endpoint_that_asked_for_it(receiver, make_endpoint, happen, work, stranger):
+def test_an_event_is_delivered_to_every_subscribed_endpoint(receiver, make_endpoint, happen, work, stranger):
     make_endpoint(receiver.url + "?all")
     make_endpoint(receiver.url + "?named", event_types=["wallet.connected", "offer.created"])
     make_endpoint(receiver.url + "?other", event_types=["offer.created"])
@@ -30,7 +30,7 @@ def test_an_event_reaches_every_endpoint_that_asked_for_it(receiver, make_endpoi
     assert receiver.ids == [event, event]
 
 
-def test_a_delivery_has_the_event_only(receiver, make_endpoint, happen, work):
+def test_a_delivery_contains_only_the_event(receiver, make_endpoint, happen, work):
     make_endpoint(receiver.url)
     (event,) = happen()
     work()
@@ -44,7 +44,7 @@ def test_a_delivery_has_the_event_only(receiver, make_endpoint, happen, work):
     assert request.headers["Host"] == f"127.0.0.1:{receiver.port}"
 
 
-def test_the_request_that_caused_an_event_is_named_in_it(receiver, make_endpoint, work, api):
+def test_a_delivered_event_has_the_id_of_its_request(receiver, make_endpoint, work, api):
     endpoint = make_endpoint(receiver.url)
     sent = api.send(f"/webhooks/endpoints/{endpoint.pk}/test")
     work()
@@ -94,7 +94,7 @@ def test_a_redirect_is_a_failure_and_not_followed(receiver, make_endpoint, happe
     assert [(one["status_code"], one["error"]) for one in only_delivery().attempts] == [(302, "redirect")]
 
 
-def test_410_disables_the_endpoint_at_once_with_an_event(receiver, make_endpoint, happen, work):
+def test_410_disables_the_endpoint_immediately_with_an_event(receiver, make_endpoint, happen, work):
     endpoint = make_endpoint(receiver.url)
     receiver.status = 410
     happen()
@@ -138,7 +138,7 @@ def test_retry_after_is_honoured(receiver, make_endpoint, happen, work, status):
     assert 3590 < seconds <= 3600
 
 
-def test_an_endpoint_at_which_all_has_failed_for_120_hours_is_disabled(receiver, make_endpoint, happen, work):
+def test_an_endpoint_that_fails_for_120_hours_is_disabled(receiver, make_endpoint, happen, work):
     endpoint = make_endpoint(receiver.url)
     receiver.status = 500
     happen()
@@ -156,7 +156,7 @@ def test_an_endpoint_at_which_all_has_failed_for_120_hours_is_disabled(receiver,
     assert Event.objects.get(type="webhook.endpoint.disabled").object["reason"] == "failing"
 
 
-def test_a_success_ends_the_clock_of_failure(receiver, make_endpoint, happen, work):
+def test_a_success_resets_the_time_of_failure(receiver, make_endpoint, happen, work):
     endpoint = make_endpoint(receiver.url)
     Endpoint.objects.update(failing_since=timezone.now() - timedelta(hours=119))
     happen()
@@ -165,14 +165,14 @@ def test_a_success_ends_the_clock_of_failure(receiver, make_endpoint, happen, wo
     assert endpoint.failing_since is None
 
 
-def test_a_receiver_that_is_not_there_is_a_failed_attempt(receiver, make_endpoint, happen, work):
+def test_an_unreachable_receiver_is_a_failed_attempt(receiver, make_endpoint, happen, work):
     make_endpoint("http://127.0.0.1:9/hook")
     happen()
     assert work()["retried"] == 1
     assert [(one["status_code"], one["error"]) for one in only_delivery().attempts] == [(None, "connect")]
 
 
-def test_a_connection_is_kept_for_many_deliveries(receiver, make_endpoint, happen, work):
+def test_a_connection_is_reused_for_many_deliveries(receiver, make_endpoint, happen, work):
     make_endpoint(receiver.url)
     events = happen(50)
     assert work()["delivered"] == 50
@@ -189,7 +189,7 @@ def test_a_closed_connection_is_retried_on_a_new_one(receiver, make_endpoint, ha
     assert all(len(one.attempts) == 1 for one in Delivery.objects.all())
 
 
-def test_slow_deliveries_of_one_account_leave_room_for_others(receiver, make_endpoint, happen, work, stranger):
+def test_slow_deliveries_of_one_account_do_not_block_others(receiver, make_endpoint, happen, work, stranger):
     with Receiver(seconds=0.05) as slow:
         make_endpoint(slow.url)
         make_endpoint(receiver.url, owner=stranger)
@@ -204,9 +204,7 @@ HOSTILE = ["Wed, 21 Oct 99999999999999999999 07:28:00 GMT", "9" * 5000, "\x7f"]
 
 
 @pytest.mark.parametrize("value", HOSTILE, ids=range(len(HOSTILE)))
-def test_hostile_retry_after_leaves_the_other_receivers_their_events(
-    receiver, make_endpoint, happen, work, stranger, value
-):
+def test_hostile_retry_after_does_not_block_other_receivers(receiver, make_endpoint, happen, work, stranger, value):
     with Receiver(answers=[(429, {"Retry-After": value}, b"")]) as hostile:
         make_endpoint(hostile.url, owner=stranger)
         make_endpoint(receiver.url)

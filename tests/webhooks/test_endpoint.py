@@ -1,4 +1,4 @@
-"""`/v1/webhooks/endpoints`: create, list, change, delete and test one, by a person or an app."""
+"""`/v1/webhooks/endpoints`: create, list, change, delete and test, by a user or an app."""
 
 import base64
 import json
@@ -24,7 +24,7 @@ def patch(api, endpoint, body):
     return api.call("PATCH", path_of(endpoint), body)
 
 
-def test_an_endpoint_is_shown_to_its_owner(api, make_endpoint):
+def test_an_endpoint_is_returned_to_its_owner(api, make_endpoint):
     endpoint = make_endpoint(event_types=["offer.created"])
     assert api.read(path_of(endpoint)).json() == {
         "id": str(endpoint.pk), "url": PUBLIC_URL, "event_types": ["offer.created"], "description": "",
@@ -33,14 +33,14 @@ def test_an_endpoint_is_shown_to_its_owner(api, make_endpoint):
     }  # fmt: skip
 
 
-def test_members_that_are_absent_stay(api, make_endpoint):
+def test_fields_missing_in_a_change_stay_the_same(api, make_endpoint):
     endpoint = make_endpoint(event_types=["offer.created"])
     changed = patch(api, endpoint, {"description": "New"}).json()
     assert (changed["description"], changed["url"], changed["event_types"]) == ("New", PUBLIC_URL, ["offer.created"])
     assert patch(api, endpoint, {}).json() == changed
 
 
-def test_disabling_and_enabling_is_its_owners_to_decide(api, make_endpoint):
+def test_the_owner_disables_and_enables_an_endpoint(api, make_endpoint):
     endpoint = make_endpoint()
     disabled = patch(api, endpoint, {"status": "disabled"}).json()
     assert (disabled["status"], disabled["disabled_reason"]) == ("disabled", "disabled_by_owner")
@@ -53,19 +53,19 @@ def test_disabling_and_enabling_is_its_owners_to_decide(api, make_endpoint):
     assert Endpoint.objects.get().failing_since is None
 
 
-def test_disabled_at_is_shown(api, make_endpoint):
+def test_a_disabled_endpoint_has_disabled_at(api, make_endpoint):
     endpoint = make_endpoint()
     first = patch(api, endpoint, {"status": "disabled"}).json()["disabled_at"]
     assert first == Endpoint.objects.get().updated_at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     assert patch(api, endpoint, {"status": "disabled"}).json()["disabled_at"] == first
-    # As version 1.0 enables it, which knows no such time, and disables another.
+    # As version 1.0, which stores no time, enables this endpoint and disables another.
     Endpoint.objects.update(status="enabled", disabled_reason=None)
     assert api.read(path_of(endpoint)).json()["disabled_at"] is None
     Endpoint.objects.update(status="disabled", disabled_reason="gone", disabled_at=None)
     assert api.read(path_of(endpoint)).json()["disabled_at"] is None
 
 
-def test_a_new_address_starts_with_a_clean_record(api, make_endpoint):
+def test_a_new_url_resets_the_time_of_failure(api, make_endpoint):
     endpoint = make_endpoint()
     Endpoint.objects.update(failing_since=timezone.now())
     patch(api, endpoint, {"description": "the same address"})
@@ -85,7 +85,7 @@ def test_events_before_a_change_use_the_old_settings(api, make_endpoint, happen)
     assert [str(one.event_id) for one in Delivery.objects.all()] == [told]
 
 
-def test_a_new_endpoint_is_not_told_about_the_past(make_endpoint, happen, api):
+def test_a_new_endpoint_gets_no_earlier_events(make_endpoint, happen, api):
     happen(3)
     make_endpoint()
     (told,) = happen()
@@ -93,7 +93,7 @@ def test_a_new_endpoint_is_not_told_about_the_past(make_endpoint, happen, api):
     assert [str(one.event_id) for one in Delivery.objects.all()] == [told]
 
 
-def test_a_deleted_endpoint_is_gone_and_its_secret_with_it(api, make_endpoint, happen):
+def test_deleting_an_endpoint_deletes_its_secret(api, make_endpoint, happen):
     endpoint = make_endpoint()
     happen()
     api.read("/webhooks/events")
@@ -111,7 +111,7 @@ PATH = "/webhooks/endpoints"
 MEMBERS = {"id", "url", "event_types", "description", "status", "disabled_reason", "disabled_at", "created_at"}
 
 
-def test_creating_shows_the_endpoint_and_its_secret_once(api, user):
+def test_creating_an_endpoint_returns_its_secret_once(api, user):
     response = api.send(PATH, {"url": PUBLIC_URL, "event_types": ["wallet.connected"], "description": "Books"})
     assert response.status_code == 201
     body = response.json()
@@ -136,7 +136,7 @@ def test_a_secret_is_32_random_bytes_in_base64(api):
         assert len(base64.b64decode(secret.removeprefix("whsec_"), validate=True)) == 32
 
 
-def test_the_list_shows_the_own_endpoints_without_secrets(api, make_endpoint, stranger):
+def test_the_list_has_the_callers_endpoints_without_secrets(api, make_endpoint, stranger):
     first, second = make_endpoint(), make_endpoint()
     make_endpoint(owner=stranger)
     body = api.read(PATH).json()
@@ -153,7 +153,7 @@ def test_the_seventeenth_endpoint_is_refused(api, make_endpoint, user):
     assert api.send(PATH, {"url": PUBLIC_URL}).status_code == 201
 
 
-def test_sixteen_is_the_limit_also_for_requests_that_race(committed, needs_postgresql, user):
+def test_concurrent_requests_do_not_exceed_sixteen_endpoints(committed, needs_postgresql, user):
     client = client_of(user)
 
     def thrice():
@@ -165,7 +165,7 @@ def test_sixteen_is_the_limit_also_for_requests_that_race(committed, needs_postg
 
 
 def app_of(user, name):
-    """Return a client of an app that the person lets manage webhooks, and its OAuth client."""
+    """Return a client of an app with webhook permission from the user, and its OAuth client."""
     client, secret = make_client(name=name, scopes=["webhooks"])
     token = exchange(code_for(user, client, scope="webhooks"), client, secret).json()["access_token"]
     return ApiClient(bearer=token), client
@@ -184,7 +184,7 @@ def listed(caller):
     return {one["id"] for one in caller.read(PATH).json()["endpoints"]}
 
 
-def test_each_app_lists_its_own_and_the_person_all(api, user, app):
+def test_an_app_lists_its_own_endpoints_and_the_user_all(api, user, app):
     other, _ = app_of(user, "Other app")
     persons, ours, theirs = made_by(api), made_by(app[0]), made_by(other)
     assert (listed(app[0]), listed(other)) == ({ours}, {theirs})
@@ -205,7 +205,7 @@ def test_another_accounts_endpoints_are_404(api, user, app, maker):
     assert whose.read(path).json()["status"] == "enabled"
 
 
-def test_an_app_lists_and_redelivers_its_own_deliveries_alone(api, app):
+def test_an_app_lists_and_redelivers_only_its_own_deliveries(api, app):
     ours, persons = made_by(app[0]), made_by(api)
     sent = {one: api.send(f"{PATH}/{one}/test").json()["delivery_id"] for one in (ours, persons)}
     assert [one["id"] for one in app[0].read("/webhooks/deliveries").json()["deliveries"]] == [sent[ours]]
@@ -215,14 +215,14 @@ def test_an_app_lists_and_redelivers_its_own_deliveries_alone(api, app):
     assert Delivery.objects.filter(is_redelivery=True).count() == 1
 
 
-def test_an_app_changes_its_own(app):
+def test_an_app_changes_its_own_endpoint(app):
     path = f"{PATH}/{made_by(app[0])}"
     assert app[0].call("PATCH", path, {"description": "Ours"}).json()["description"] == "Ours"
     assert app[0].send(f"{path}/rotate-secret").status_code == 200
     assert app[0].remove(path).status_code == 200
 
 
-def test_an_app_gets_no_events_after_its_access_ended(api, user, app):
+def test_ending_an_apps_access_disables_its_endpoints(api, user, app):
     persons, ours = made_by(api), made_by(app[0])
     browser = browser_of(user)
     page = browser.get("/oauth/grants")
@@ -235,7 +235,7 @@ def test_an_app_gets_no_events_after_its_access_ended(api, user, app):
     assert Event.objects.filter(type="webhook.endpoint.disabled").count() == 1
 
 
-def test_a_test_event_goes_to_its_endpoint_only(api, receiver, make_endpoint, work):
+def test_a_test_event_is_delivered_only_to_its_endpoint(api, receiver, make_endpoint, work):
     tested = make_endpoint(receiver.url + "?tested", event_types=["offer.created"])
     make_endpoint(receiver.url + "?other")
     response = api.send(f"/webhooks/endpoints/{tested.pk}/test")
@@ -249,7 +249,7 @@ def test_a_test_event_goes_to_its_endpoint_only(api, receiver, make_endpoint, wo
     assert body["data"]["object"] == {"endpoint_id": str(tested.pk)}
 
 
-def test_a_test_has_its_number_in_the_feed(api, make_endpoint, happen):
+def test_a_test_event_is_in_the_feed(api, make_endpoint, happen):
     endpoint = make_endpoint()
     happen(2)
     api.send(f"/webhooks/endpoints/{endpoint.pk}/test")
@@ -257,7 +257,7 @@ def test_a_test_has_its_number_in_the_feed(api, make_endpoint, happen):
     assert types == ["wallet.connected", "wallet.connected", "webhook.test"]
 
 
-def test_a_disabled_endpoint_is_not_tested(api, make_endpoint):
+def test_a_test_of_a_disabled_endpoint_is_rejected(api, make_endpoint):
     endpoint = make_endpoint()
     api.call("PATCH", f"/webhooks/endpoints/{endpoint.pk}", {"status": "disabled"})
     assert_error(api.send(f"/webhooks/endpoints/{endpoint.pk}/test"), 400, "E1001")

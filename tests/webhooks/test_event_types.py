@@ -1,4 +1,4 @@
-"""GET /v1/webhooks/event-types, and that the catalogue is what the code does."""
+"""GET /v1/webhooks/event-types, and that the catalog matches the events in the code."""
 
 import ast
 import importlib
@@ -19,12 +19,12 @@ WRITERS = {"record_event", "record_events"}
 
 
 def name_of(call):
-    """Return the last name of what is called."""
+    """Return the last part of the name of a called function."""
     return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
 
 
 def pattern_of(node, module):
-    """Return a pattern of the types that an argument can be; None for a parameter of the function around it."""
+    """Return a pattern of the types that an argument can have; None for a parameter of the enclosing function."""
     if isinstance(node, ast.Constant):
         return re.escape(node.value)
     if isinstance(node, ast.JoinedStr):
@@ -40,7 +40,7 @@ def pattern_of(node, module):
 
 
 def written_patterns():
-    """Yield (file and line, pattern) for every place that writes an event, through helpers that take the type too."""
+    """Yield (file and line, pattern) for every call that writes an event, also through helpers that accept a type."""
     for module, (path, tree) in sources().items():
         if module.startswith(("config.webhooks.events", "ledger.")) or "migrations" in path:
             continue
@@ -60,7 +60,7 @@ def written_patterns():
                     yield f"{path}:{call.lineno}", pattern
 
 
-def test_every_event_that_the_code_writes_is_in_the_catalogue_and_every_one_in_it_is_written():
+def test_catalog_has_exactly_the_event_types_that_the_code_writes():
     patterns = list(written_patterns())
     assert len(patterns) > 10
     unknown = [
@@ -72,7 +72,7 @@ def test_every_event_that_the_code_writes_is_in_the_catalogue_and_every_one_in_i
     assert [name for name in event_types() if not any(re.fullmatch(one, name) for _place, one in patterns if one)] == []
 
 
-def test_every_type_is_listed_with_a_schema(api):
+def test_every_event_type_is_listed_with_a_schema(api):
     listed = api.read("/webhooks/event-types").json()["event_types"]
     assert [one["name"] for one in listed] == list(event_types())
     for one in listed:
@@ -102,7 +102,7 @@ def test_every_event_matches_its_schema(api, user, make_endpoint):
         jsonschema.validate(event.object, event_types()[event.type].schema)
 
 
-def test_an_unknown_type_is_a_fault_of_the_code(user):
+def test_recording_an_unknown_event_type_raises(user):
     with pytest.raises(ValueError, match="catalogue"):
         record_event("wallet.stolen", account_id=user.pk, now=timezone.now())
     with pytest.raises(ValueError, match="catalogue"):
@@ -110,7 +110,7 @@ def test_an_unknown_type_is_a_fault_of_the_code(user):
     assert not Event.objects.exists()
 
 
-def test_a_body_never_has_more_than_20_kilobytes(user):
+def test_an_event_body_has_at_most_20_kilobytes(user):
     now = timezone.now()
     with pytest.raises(ValueError, match="bytes"):
         record_event("wallet.connected", account_id=user.pk, now=now, wallet_id="x" * OBJECT_MAX_BYTES)

@@ -1,4 +1,4 @@
-"""GET /v1/webhooks/events: every change, in order, at once, without a gap."""
+"""GET /v1/webhooks/events: every change, in order, immediately, without a gap."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -21,7 +21,7 @@ PATH = "/webhooks/events"
 
 
 def alone(work):
-    """Run `work` in a thread, with a connection of its own."""
+    """Run `work` in a thread with its own connection."""
     try:
         return work()
     finally:
@@ -32,7 +32,7 @@ def sequences(api, query=""):
     return [event["sequence"] for event in api.read(f"{PATH}{query}").json()["events"]]
 
 
-def test_a_change_is_in_the_feed_with_the_answer_to_its_request(api, user):
+def test_a_change_is_in_the_feed_when_its_request_returns(api, user):
     made = api.send("/applications", {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 9})
     (event,) = api.read(PATH).json()["events"]
     assert set(event) == {"id", "type", "created_at", "sequence", "api_version", "data", "request_id"}
@@ -41,7 +41,7 @@ def test_a_change_is_in_the_feed_with_the_answer_to_its_request(api, user):
     assert event["data"]["object"]["application_id"] == made.json()["id"]
 
 
-def test_the_feed_is_read_on_from_the_last_number(api, happen):
+def test_the_feed_continues_after_a_sequence_number(api, happen):
     happen(25)
     first = api.read(PATH).json()
     assert ([event["sequence"] for event in first["events"]], first["has_more"]) == (list(range(1, 21)), True)
@@ -51,7 +51,7 @@ def test_the_feed_is_read_on_from_the_last_number(api, happen):
     assert sequences(api, "?after=3&limit=2") == [4, 5]
 
 
-def test_every_account_counts_for_itself(api, stranger_api, happen, stranger):
+def test_every_account_has_its_own_sequence_numbers(api, stranger_api, happen, stranger):
     happen(2)
     happen(3, owner=stranger)
     happen(1)
@@ -59,7 +59,7 @@ def test_every_account_counts_for_itself(api, stranger_api, happen, stranger):
     assert sequences(stranger_api) == [1, 2, 3]
 
 
-def test_the_feed_and_a_delivery_show_the_same_bytes(api, receiver, make_endpoint, happen, work):
+def test_the_feed_and_a_delivery_contain_the_same_bytes(api, receiver, make_endpoint, happen, work):
     make_endpoint(receiver.url)
     happen()
     work()
@@ -67,20 +67,20 @@ def test_the_feed_and_a_delivery_show_the_same_bytes(api, receiver, make_endpoin
     assert receiver.received[0].body in shown
 
 
-def test_reading_publishes_a_backlog_as_far_as_needed(api, user, happen):
+def test_reading_the_feed_publishes_only_the_needed_backlog(api, user, happen):
     happen(1_200)
     assert sequences(api, "?limit=100") == list(range(1, 101))
     assert EventFeed.objects.get().last_sequence == 500
     assert sequences(api, "?after=1100&limit=100") == list(range(1101, 1201))
 
 
-def test_a_place_beyond_the_end_is_empty(api, happen):
+def test_the_feed_after_its_end_is_empty(api, happen):
     happen()
     assert sequences(api, "?after=9223372036854775807") == []
 
 
-def test_an_event_that_commits_late_gets_a_late_number(committed, needs_postgresql, api, user):
-    """The transaction of the first event is still open when the second is written, committed and read."""
+def test_an_event_that_commits_late_gets_a_later_number(committed, needs_postgresql, api, user):
+    """The transaction of the first event is still open while the second is written, committed and read."""
     written, released = threading.Event(), threading.Event()
 
     def write_slowly():
@@ -104,8 +104,8 @@ def test_an_event_that_commits_late_gets_a_late_number(committed, needs_postgres
     assert [(event["sequence"], event["data"]["object"]["wallet_id"]) for event in after] == [(2, "first")]
 
 
-def test_readers_never_see_a_gap_while_writers_and_publishers_race(committed, needs_postgresql, user, make_endpoint):
-    """Six writers with transactions of all lengths, two publishing workers, and readers that follow the feed."""
+def test_readers_see_no_gap_during_concurrent_writes_and_publishing(committed, needs_postgresql, user, make_endpoint):
+    """Six writers with transactions of all lengths, two publishing workers, and readers of the feed."""
     make_endpoint()
     count, writers = 40, 6
     done = threading.Event()
@@ -144,7 +144,7 @@ def test_readers_never_see_a_gap_while_writers_and_publishers_race(committed, ne
     assert Delivery.objects.count() == count * writers
 
 
-def test_a_reader_ends_while_a_writer_is_as_fast_as_publishing(user, happen, monkeypatch):
+def test_a_reader_finishes_despite_a_writer_as_fast_as_publishing(user, happen, monkeypatch):
     publish, batches = publishing._publish, []
 
     def publish_while_an_event_is_written(*arguments, **options):
@@ -160,8 +160,8 @@ def test_a_reader_ends_while_a_writer_is_as_fast_as_publishing(user, happen, mon
     assert batches == [3]
 
 
-def test_writers_of_one_account_do_not_wait_for_each_other_or_for_a_publisher(committed, needs_postgresql, user):
-    """With the feed's lock held and another writer's transaction open, an event is still written at once."""
+def test_writers_of_one_account_wait_for_no_writer_and_no_publisher(committed, needs_postgresql, user):
+    """An event is written without a wait while the feed is locked and another writer's transaction is open."""
 
     def write():
         with connection.cursor() as cursor:
@@ -187,7 +187,7 @@ def newest(user):
     return Event.objects.filter(account=user).order_by("-id")[0]
 
 
-def test_an_event_is_sent_again_as_a_new_one(api, user):
+def test_resending_a_sandbox_event_creates_a_new_event(api, user):
     verification_id = start(api)["verification_id"]
     first = newest(user)
     answer = send(api, verification_id)
@@ -199,7 +199,7 @@ def test_an_event_is_sent_again_as_a_new_one(api, user):
     assert len(api.read("/webhooks/events").json()["events"]) == 2
 
 
-def test_the_newest_of_several_is_sent_again(api, user):
+def test_the_newest_of_several_events_is_resent(api, user):
     verification_id = start(api)["verification_id"]
     row = KycVerification.objects.get(pk=verification_id)
     api.send(f"/sandbox/verifications/{verification_id}/outcome", {"outcome": "failed"})
@@ -207,7 +207,7 @@ def test_the_newest_of_several_is_sent_again(api, user):
     assert newest(user).object["status"] == "failed"
 
 
-def test_a_sandbox_event_goes_to_the_accounts_own_endpoints_alone(api, user, stranger, make_endpoint):
+def test_a_sandbox_event_is_delivered_only_to_the_accounts_endpoints(api, user, stranger, make_endpoint):
     mine, theirs = make_endpoint(), make_endpoint(owner=stranger)
     verification_id = start(api)["verification_id"]
     event_id = send(api, verification_id).json()["event_id"]
@@ -216,20 +216,20 @@ def test_a_sandbox_event_goes_to_the_accounts_own_endpoints_alone(api, user, str
     assert not Delivery.objects.filter(endpoint_id=theirs.pk).exists()
 
 
-def test_anothers_event_is_not_there(api, stranger_api, stranger):
+def test_resending_another_accounts_event_is_404(api, stranger_api, stranger):
     verification_id = start(api)["verification_id"]
     assert_error(send(stranger_api, verification_id), 404, "E4001")
     assert not Event.objects.filter(account=stranger).exists()
 
 
-def test_an_object_without_such_an_event_is_not_there(api, user):
+def test_resending_an_event_that_never_happened_is_404(api, user):
     verification_id = start(api)["verification_id"]
     for object_id, event_type in ((verification_id, "kyc.verification.updated"), ("nothing", TYPE), ("1", TYPE)):
         assert_error(send(api, object_id, event_type), 404, "E4001")
     assert Event.objects.filter(account=user).count() == 1
 
 
-def test_the_first_member_of_every_event_is_the_id_of_its_record():
+def test_the_first_field_of_every_event_is_the_id_of_its_record():
     for one in event_types().values():
         assert next(iter(one.schema["properties"])).endswith("_id"), one.name
         assert next(iter(one.schema["required"])) == next(iter(one.schema["properties"]))

@@ -1,4 +1,4 @@
-"""One poisoned item of the webhooks' queues: the neighbors are served, and it waits."""
+"""A failing item in the queues of webhooks: it waits, and other items are served."""
 
 from datetime import timedelta
 from uuid import UUID
@@ -33,7 +33,7 @@ def assert_the_neighbor_was_served(user, stranger):
 
 
 def refusing(original, is_poisoned, error=ValueError):
-    """Return `original` in such a way that it raises for poisoned arguments."""
+    """Return a wrapper of `original` that raises for poisoned arguments."""
 
     def call(*arguments, **options):
         if is_poisoned(*arguments):
@@ -43,7 +43,7 @@ def refusing(original, is_poisoned, error=ValueError):
     return call
 
 
-def test_an_event_that_cannot_be_published_waits_alone(neighbors, user, stranger, work, monkeypatch):
+def test_an_event_that_cannot_be_published_does_not_delay_others(neighbors, user, stranger, work, monkeypatch):
     is_told = refusing(publishing._is_told, lambda endpoint, _event: endpoint.pk == neighbors.pk, KeyError)
     monkeypatch.setattr(publishing, "_is_told", is_told)
     assert work()["published"] == 1
@@ -53,8 +53,8 @@ def test_an_event_that_cannot_be_published_waits_alone(neighbors, user, stranger
     assert work()["published"] == 0
 
 
-def test_an_unreadable_event_waits_alone(neighbors, user, stranger, work):
-    Event.objects.filter(account=stranger).update(type="x")  # so that publishing does not look into the object
+def test_an_unreadable_event_does_not_delay_others(neighbors, user, stranger, work):
+    Event.objects.filter(account=stranger).update(type="x")  # publishing does not read the object of this type
     with connection.cursor() as cursor:
         cursor.execute("UPDATE webhooks_event SET object = '{' WHERE account_id = %s", [stranger.pk])
     work()
@@ -83,7 +83,7 @@ def test_an_event_that_kills_three_workers_is_a_dead_letter(neighbors, happen, u
     assert [event["id"] for event in feed.events] == later
 
 
-def test_a_delivery_whose_endpoint_is_unreadable_waits_alone(neighbors, user, stranger, work):
+def test_a_delivery_with_an_unreadable_endpoint_does_not_delay_others(neighbors, user, stranger, work):
     publishing.publish_account(stranger.pk, now=timezone.now())
     with connection.cursor() as cursor:
         cursor.execute("UPDATE webhooks_endpoint SET event_types = '[' WHERE account_id = %s", [stranger.pk])
@@ -95,7 +95,7 @@ def test_a_delivery_whose_endpoint_is_unreadable_waits_alone(neighbors, user, st
     assert FailedItem.objects.get(kind="delivery").key == str(Delivery.objects.get(account=stranger).pk)
 
 
-def test_a_body_that_cannot_be_rendered_is_the_outcome_of_its_delivery(neighbors, user, stranger, work, monkeypatch):
+def test_a_body_that_cannot_be_rendered_fails_only_its_delivery(neighbors, user, stranger, work, monkeypatch):
     render = refusing(queue.event_body, lambda event: event.account_id == stranger.pk)
     monkeypatch.setattr(queue, "event_body", render)
     work()
@@ -103,7 +103,7 @@ def test_a_body_that_cannot_be_rendered_is_the_outcome_of_its_delivery(neighbors
     assert Delivery.objects.get(account=stranger).attempts[0]["error"] == "internal"
 
 
-def test_the_fault_of_a_delivery_leaves_the_others_of_its_endpoint(receiver, make_endpoint, happen, work, monkeypatch):
+def test_a_failing_delivery_does_not_stop_others_of_its_endpoint(receiver, make_endpoint, happen, work, monkeypatch):
     make_endpoint(receiver.url)
     poisoned, other = happen(2)
     monkeypatch.setattr(queue, "event_body", refusing(queue.event_body, lambda event: str(event.pk) == poisoned))
@@ -111,7 +111,7 @@ def test_the_fault_of_a_delivery_leaves_the_others_of_its_endpoint(receiver, mak
     assert Delivery.objects.get(status="delivered").event_id == UUID(other)
 
 
-def test_the_fault_of_a_lane_is_the_outcome_of_its_deliveries(neighbors, user, stranger, work, monkeypatch):
+def test_an_error_of_a_lane_fails_only_its_deliveries(neighbors, user, stranger, work, monkeypatch):
     Endpoint.objects.filter(pk=neighbors.pk).update(url="http://poisoned.example")
     channel = refusing(worker.Channel, lambda url: "poisoned" in url)
     monkeypatch.setattr(worker, "Channel", channel)
@@ -120,7 +120,7 @@ def test_the_fault_of_a_lane_is_the_outcome_of_its_deliveries(neighbors, user, s
     assert Delivery.objects.get(account=stranger).attempts[0]["error"] == "internal"
 
 
-def test_an_outcome_that_cannot_be_stored_loses_no_other(neighbors, user, stranger, work, monkeypatch):
+def test_an_outcome_that_cannot_be_stored_does_not_lose_others(neighbors, user, stranger, work, monkeypatch):
     entry = refusing(queue.Outcome.entry, lambda outcome: outcome.task.endpoint.pk == neighbors.pk)
     monkeypatch.setattr(queue.Outcome, "entry", entry)
     assert work()["delivered"] == 1
@@ -130,11 +130,11 @@ def test_an_outcome_that_cannot_be_stored_loses_no_other(neighbors, user, strang
 
 
 class Killed(BaseException):
-    """Stands for SIGKILL."""
+    """Simulates SIGKILL."""
 
 
 def kill(monkeypatch, *, key=None):
-    """Let a worker die while it has a delivery in hand, any one by default."""
+    """Kill a worker while it processes a delivery: this one, or any one by default."""
     dispatch = refusing(Worker._dispatch, lambda _worker, taken, _lanes: taken and key in {None, *keys(taken)}, Killed)
     with monkeypatch.context() as patched:
         patched.setattr(Worker, "_dispatch", dispatch)
@@ -167,7 +167,7 @@ def test_a_delivery_that_kills_three_workers_is_a_dead_letter(neighbors, user, s
     assert (dead.kind, dead.key, dead.kills, dead.error) == ("delivery", str(poisoned.pk), 3, KILLED)
 
 
-def test_a_killed_workers_deliveries_are_sent_one_by_one(receiver, make_endpoint, happen, user, work, monkeypatch):
+def test_deliveries_of_a_killed_worker_are_sent_one_by_one(receiver, make_endpoint, happen, user, work, monkeypatch):
     make_endpoint(receiver.url)
     happen(3)
     kill(monkeypatch)

@@ -1,4 +1,4 @@
-"""The queue: what a worker takes, for how long, and what that costs."""
+"""The delivery queue: which deliveries a worker claims, for how long, and with how many statements."""
 
 import threading
 from collections import Counter
@@ -20,7 +20,7 @@ LEASE = timedelta(seconds=60)
 
 @pytest.fixture
 def queued(make_endpoint, happen, user):
-    """Let deliveries be due."""
+    """Return a function that makes deliveries due."""
 
     def queue(count):
         if not Endpoint.objects.exists():
@@ -40,7 +40,7 @@ def outcome_of(task, *, error=None, status=200):
     return Outcome(task, timezone.now(), status, error, 5)
 
 
-def test_a_leased_delivery_is_not_taken_again(queued):
+def test_a_leased_delivery_is_not_claimed_again(queued):
     queued(3)
     assert len(take()) == 3
     assert take() == []
@@ -55,7 +55,7 @@ def test_the_oldest_delivery_goes_first(queued):
     assert [task.delivery.pk for task in take(1)] == [oldest.pk]
 
 
-def test_a_worker_that_wakes_up_after_its_lease_changes_nothing(queued):
+def test_a_webhook_worker_that_resumes_after_its_lease_changes_nothing(queued):
     queued(1)
     (sleeper,) = take()
     (other,) = take(seconds=61)
@@ -67,7 +67,7 @@ def test_a_worker_that_wakes_up_after_its_lease_changes_nothing(queued):
     assert Delivery.objects.get().status == "delivered"
 
 
-def test_a_returned_delivery_can_be_taken_at_once(queued):
+def test_a_returned_delivery_can_be_claimed_immediately(queued):
     queued(2)
     assert hand_back(take(), due_at=timezone.now()) == 2
     assert len(take()) == 2
@@ -83,7 +83,7 @@ def test_concurrent_publishers_deliver_an_event_once(queued):
         )  # fmt: skip
 
 
-def test_an_endpoint_in_one_batch_that_works_once_is_not_failing(queued):
+def test_an_endpoint_with_a_success_in_the_batch_is_not_failing(queued):
     queued(3)
     tasks = take()
     outcomes = [outcome_of(tasks[0], error="status", status=500), outcome_of(tasks[1]), outcome_of(tasks[2])]
@@ -92,15 +92,15 @@ def test_an_endpoint_in_one_batch_that_works_once_is_not_failing(queued):
     assert Endpoint.objects.get().failing_since is None
 
 
-def test_taking_and_storing_a_batch_costs_the_same_number_of_statements_at_any_size(queued, django_assert_num_queries):
+def test_claiming_and_storing_a_batch_of_any_size_need_the_same_statements(queued, django_assert_num_queries):
     queued(60)
     with django_assert_num_queries(4 + 2):  # choose, claim, deliveries with events, endpoints; and a savepoint
         tasks = take(50)
-    with django_assert_num_queries(2 + 2):  # deliveries, endpoints that work
+    with django_assert_num_queries(2 + 2):  # deliveries, working endpoints; and a savepoint
         store_outcomes([outcome_of(task) for task in tasks], now=timezone.now())
 
 
-def test_many_workers_take_every_delivery_once(committed, needs_postgresql, queued):
+def test_concurrent_workers_claim_every_delivery_once(committed, needs_postgresql, queued):
     queued(400)
     taken, lock = Counter(), threading.Lock()
 
@@ -132,7 +132,7 @@ ANALYZE webhooks_event; ANALYZE webhooks_delivery
 
 
 def plans_of(action):
-    """Run `action`; return the plan of each of its SELECTs, as PostgreSQL made it."""
+    """Run `action`; return PostgreSQL's plan of each of its SELECTs."""
     with CaptureQueriesContext(connection) as captured:
         action()
     plans = []
@@ -144,7 +144,7 @@ def plans_of(action):
     return plans
 
 
-def test_a_long_backlog_and_a_long_feed_are_read_by_their_indexes(needs_postgresql, user, make_endpoint):
+def test_a_long_backlog_and_a_long_feed_are_read_by_index(needs_postgresql, user, make_endpoint):
     endpoint = make_endpoint()
     with connection.cursor() as cursor:
         cursor.execute(_FILL, {"account": user.pk, "endpoint": endpoint.pk, "count": 100_000})

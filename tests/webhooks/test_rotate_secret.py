@@ -1,4 +1,4 @@
-"""POST /v1/webhooks/endpoints/{id}/rotate-secret, the command beside it, and what is signed with which secret."""
+"""POST /v1/webhooks/endpoints/{id}/rotate-secret, its command, and which secret signs what."""
 
 import base64
 import hashlib
@@ -24,7 +24,7 @@ def rotate(api, endpoint, body=None):
 
 
 def signed_by(request, secret):
-    """Say by which schemes a request verifies with a secret, with code that is not ours."""
+    """Return the schemes by which a request verifies with a secret; the verification code is third-party."""
     schemes = set()
     digest = hmac.new(secret.encode(), request.body, hashlib.sha256).hexdigest()
     if hmac.compare_digest(digest, request.headers["X-Service-Signature"]):
@@ -38,7 +38,7 @@ def signed_by(request, secret):
 
 @pytest.fixture
 def sent(receiver, happen, work):
-    """Let something happen, deliver it; return the request."""
+    """Return a function that records an event, delivers it, and returns the request."""
 
     def send():
         happen()
@@ -48,7 +48,7 @@ def sent(receiver, happen, work):
     return send
 
 
-def test_both_schemes_verify_with_the_secret_as_shown(receiver, make_endpoint, sent):
+def test_both_schemes_verify_with_the_returned_secret(receiver, make_endpoint, sent):
     endpoint = make_endpoint(receiver.url)
     request = sent()
     assert signed_by(request, endpoint.secret) == {"service", "standard"}
@@ -63,7 +63,7 @@ def test_a_changed_body_verifies_with_neither_scheme(receiver, make_endpoint, se
     assert signed_by(request, endpoint.secret) == set()
 
 
-def test_during_the_grace_both_secrets_sign_and_afterwards_the_new_one_alone(api, receiver, make_endpoint, sent):
+def test_both_secrets_sign_during_the_grace_period_and_only_the_new_one_after(api, receiver, make_endpoint, sent):
     endpoint = make_endpoint(receiver.url)
     old, new = endpoint.secret, rotate(api, endpoint).json()["secret"]
     assert old != new
@@ -78,16 +78,14 @@ def test_during_the_grace_both_secrets_sign_and_afterwards_the_new_one_alone(api
     assert (signed_by(request, old), signed_by(request, new)) == (set(), {"service", "standard"})
 
 
-def test_the_header_of_the_specification_changes_with_the_first_test_that_succeeds(
-    api, receiver, make_endpoint, sent, work
-):
+def test_service_signature_changes_secret_at_the_first_successful_test(api, receiver, make_endpoint, sent, work):
     endpoint = make_endpoint(receiver.url)
     old, new = endpoint.secret, rotate(api, endpoint).json()["secret"]
     receiver.answers = [(401, {}, b"")]
     api.send(f"/webhooks/endpoints/{endpoint.pk}/test")
     work()
     assert "service" in signed_by(receiver.received[-1], new)  # the test itself
-    assert "service" in signed_by(sent(), old)  # it failed
+    assert "service" in signed_by(sent(), old)  # the test failed
     api.send(f"/webhooks/endpoints/{endpoint.pk}/test")
     work()
     request = sent()
@@ -102,7 +100,7 @@ def test_a_second_rotation_retires_the_oldest_secret(api, receiver, make_endpoin
     assert [bool(signed_by(request, secret)) for secret in (first, second, third)] == [False, True, True]
 
 
-def test_no_grace_means_at_once(api, receiver, make_endpoint, sent):
+def test_rotation_without_grace_replaces_the_secret_immediately(api, receiver, make_endpoint, sent):
     endpoint = make_endpoint(receiver.url)
     old, new = endpoint.secret, rotate(api, endpoint, {"grace_seconds": 0}).json()["secret"]
     request = sent()
@@ -110,14 +108,14 @@ def test_no_grace_means_at_once(api, receiver, make_endpoint, sent):
     assert Endpoint.objects.get().previous_secret is None
 
 
-def test_a_test_sent_before_a_rotation_proves_nothing_about_the_new_secret(make_endpoint):
+def test_a_test_sent_before_a_rotation_does_not_prove_the_new_secret(make_endpoint):
     before = make_endpoint()
     rotate_secret(before.pk, grace=timedelta(hours=1), now=timezone.now())
     prove_secret(before)
     assert not Endpoint.objects.get().secret_proven
 
 
-def test_the_answer_shows_the_endpoint_and_the_secret(api, make_endpoint):
+def test_rotation_returns_the_endpoint_and_the_secret(api, make_endpoint):
     endpoint = make_endpoint()
     body = rotate(api, endpoint, {"grace_seconds": 604_800}).json()
     assert body["id"] == str(endpoint.pk)
@@ -125,7 +123,7 @@ def test_the_answer_shows_the_endpoint_and_the_secret(api, make_endpoint):
     assert "secret" not in api.read(f"/webhooks/endpoints/{endpoint.pk}").json()
 
 
-def test_the_command_rotates_and_prints_the_secret(make_endpoint):
+def test_rotation_by_command_prints_the_secret(make_endpoint):
     endpoint = make_endpoint()
     out = StringIO()
     call_command("rotate_webhook_secret", str(endpoint.pk), "--grace-seconds", "60", "--json", stdout=out)
@@ -137,14 +135,14 @@ def test_the_command_rotates_and_prints_the_secret(make_endpoint):
 
 
 @pytest.mark.parametrize("arguments", [["x"], ["01930000-0000-7000-8000-000000000000"], ["{id}", "--grace-seconds=-1"]])
-def test_the_command_refuses_what_it_cannot_do(make_endpoint, arguments):
+def test_rotation_by_command_rejects_invalid_arguments(make_endpoint, arguments):
     endpoint = make_endpoint()
     with pytest.raises(CommandError):
         call_command("rotate_webhook_secret", *[argument.format(id=endpoint.pk) for argument in arguments])
     assert Endpoint.objects.get().secret == endpoint.secret
 
 
-def test_secrets_survive_a_rotation_of_the_encryption_key(settings, make_endpoint):
+def test_webhook_secrets_survive_a_rotation_of_the_encryption_key(settings, make_endpoint):
     endpoint = make_endpoint()
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
     call_command("rotate_encryption_key", stdout=StringIO())
@@ -152,8 +150,8 @@ def test_secrets_survive_a_rotation_of_the_encryption_key(settings, make_endpoin
     assert Endpoint.objects.get().secret == endpoint.secret
 
 
-def test_no_delivery_goes_unverified_while_secrets_rotate(api, receiver, make_endpoint, happen, work):
-    """A receiver that tries the secrets it knows never sees a signature that it must refuse."""
+def test_every_delivery_can_be_verified_during_rotations(api, receiver, make_endpoint, happen, work):
+    """A receiver that tries all its secrets accepts every delivery."""
     endpoint = make_endpoint(receiver.url)
     known = [endpoint.secret]
     for _ in range(5):

@@ -1,4 +1,4 @@
-"""Signatures of deliveries: known values, foreign libraries, the receiver of the guide, and any change of a body."""
+"""Signatures of deliveries: known values, a third-party library, the guide's receiver, and any change of a body."""
 
 import base64
 import hashlib
@@ -23,7 +23,7 @@ IDS = st.text("abcdef0123456789-_", min_size=1, max_size=36)
 
 
 def received(headers, body, secret):
-    """Say whether a receiver on the foreign library takes a delivery."""
+    """Return whether a receiver with the third-party library accepts a delivery."""
     try:
         standardwebhooks.Webhook(secret).verify(body, {name.lower(): value for name, value in headers.items()})
     except standardwebhooks.WebhookVerificationError:
@@ -39,7 +39,7 @@ def delivered(body, secrets, *, message_id="m"):
 
 @given(BODIES, st.lists(SECRETS, min_size=1, max_size=2, unique=True), IDS)
 @examples(30)
-def test_every_live_secret_verifies_and_no_other(body, secrets, message_id):
+def test_a_signature_verifies_with_every_live_secret_and_no_other(body, secrets, message_id):
     headers = delivered(body, secrets, message_id=message_id)
     assert all(received(headers, body, secret) for secret in secrets)
     other = "whsec_" + base64.b64encode(hmac.digest(secrets[0].encode(), b"other", "sha256")).decode()
@@ -49,7 +49,7 @@ def test_every_live_secret_verifies_and_no_other(body, secrets, message_id):
 
 @given(BODIES, SECRETS, st.integers(0, 10_000), st.integers(1, 255))
 @examples(50)
-def test_a_changed_byte_breaks_both_signatures(body, secret, place, flip):
+def test_a_changed_byte_invalidates_both_signatures(body, secret, place, flip):
     at = place % len(body)
     changed = body[:at] + bytes([body[at] ^ flip]) + body[at + 1 :]
     assert service_signature(secret, changed) != service_signature(secret, body)
@@ -60,7 +60,7 @@ def test_a_changed_byte_breaks_both_signatures(body, secret, place, flip):
 
 @given(BODIES, SECRETS, IDS, st.sampled_from(["webhook-id", "webhook-timestamp", "webhook-signature"]))
 @examples(30)
-def test_a_changed_header_breaks_the_standard_signature(body, secret, message_id, name):
+def test_a_changed_header_invalidates_the_standard_signature(body, secret, message_id, name):
     headers = delivered(body, [secret], message_id=message_id)
     if name == "webhook-timestamp":
         changed = str(int(headers[name]) + 1)
@@ -77,7 +77,7 @@ def test_a_changed_header_breaks_the_standard_signature(body, secret, message_id
 @given(SECRETS, st.text("abc019-", min_size=1, max_size=9), st.integers(0, 10**10), BODIES, st.data())
 @examples(50)
 def test_no_other_delivery_has_the_same_signed_text(secret, message_id, timestamp, body, data):
-    """An id holds no full stop and a time is digits, so `id.time.body` is read in one way only."""
+    """An id contains no full stop and a time only digits, so `id.time.body` has a single reading."""
     text = f"{message_id}.{timestamp}.".encode() + body
     cut = data.draw(st.integers(0, len(text)))
     other_id, rest = text[:cut], text[cut + 1 :]
@@ -91,9 +91,9 @@ SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b'{"a":1}', "ü".encode(), b"\x00\xff", b"x" * 20_000])
-def test_both_schemes_are_what_others_compute(body):
+def test_signatures_of_both_schemes_equal_those_of_other_libraries(body):
     assert service_signature(SECRET, body) == hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
-    if body != b"\x00\xff":  # the foreign library takes text
+    if body != b"\x00\xff":  # the third-party library accepts only text
         theirs = standardwebhooks.Webhook(SECRET).sign(
             "id-1", datetime.fromtimestamp(1_700_000_000, UTC), body.decode()
         )
@@ -101,7 +101,7 @@ def test_both_schemes_are_what_others_compute(body):
 
 
 def test_the_keys_of_the_two_schemes_differ():
-    """One is keyed with the text, the other with the bytes it encodes: a mistake in either would show."""
+    """One scheme uses the secret's text as key, the other its decoded bytes."""
     body, decoded = b"{}", bytes(range(32))
     assert service_signature(SECRET, body) != hmac.new(decoded, body, hashlib.sha256).hexdigest()
     expected = base64.b64encode(hmac.digest(decoded, b"m.1.{}", "sha256")).decode()

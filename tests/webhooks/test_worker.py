@@ -1,4 +1,4 @@
-"""The commands, and how a worker ends."""
+"""The webhook commands, and the end of a worker."""
 
 import json
 import signal
@@ -18,7 +18,7 @@ from tests.webhooks.receiver import Receiver
 
 
 @pytest.mark.django_db
-def test_once_delivers_what_is_due_and_prints_counts(receiver, make_endpoint, happen):
+def test_deliver_webhooks_once_sends_due_deliveries_and_prints_counts(receiver, make_endpoint, happen):
     make_endpoint(receiver.url)
     happen(5)
     receiver.answers = [(500, {}, b"")]
@@ -32,7 +32,7 @@ def test_once_delivers_what_is_due_and_prints_counts(receiver, make_endpoint, ha
 
 
 @pytest.mark.django_db
-def test_events_of_accounts_without_endpoints_are_numbered_and_forgotten_about(happen, work, stranger):
+def test_events_of_accounts_without_endpoints_are_published_without_deliveries(happen, work, stranger):
     happen(3)
     happen(2, owner=stranger)
     assert work()["published"] == 5
@@ -47,7 +47,7 @@ def test_signal_handlers_are_as_before_after_the_command(db):
 
 
 @pytest.mark.django_db
-def test_a_stopped_worker_finishes_what_it_is_sending_and_hands_back_the_rest(private_allowed, make_endpoint, happen):
+def test_a_stopped_worker_finishes_its_attempts_and_releases_the_rest(private_allowed, make_endpoint, happen):
     with Receiver(seconds=0.1) as receiver:
         make_endpoint(receiver.url)
         happen(30)
@@ -88,7 +88,7 @@ def test_sent_deliveries_are_stored_after_a_database_outage(receiver, make_endpo
 
 
 @pytest.mark.django_db
-def test_a_receiver_that_hangs_is_cut_off_within_a_quarter_of_the_lease(
+def test_a_hanging_receiver_is_disconnected_after_a_quarter_of_the_lease(
     settings, private_allowed, make_endpoint, happen, work
 ):
     settings.WEBHOOK_LEASE_SECONDS = 2
@@ -102,11 +102,11 @@ def test_a_receiver_that_hangs_is_cut_off_within_a_quarter_of_the_lease(
 
 
 @pytest.mark.django_db
-def test_receivers_that_hang_do_not_keep_a_quick_one_waiting(
+def test_hanging_receivers_do_not_delay_a_fast_receiver(
     settings, private_allowed, receiver, make_endpoint, happen, work, stranger
 ):
-    """Sixteen hanging endpoints of one account, with far more to send than the worker has lanes."""
-    settings.WEBHOOK_LEASE_SECONDS = 2  # half a second for each attempt
+    """Sixteen hanging endpoints of one account, with far more deliveries than the worker has lanes."""
+    settings.WEBHOOK_LEASE_SECONDS = 2  # half a second per attempt
     with Receiver(seconds=2) as hanging:
         for _ in range(16):
             make_endpoint(hanging.url)
@@ -122,12 +122,12 @@ def test_receivers_that_hang_do_not_keep_a_quick_one_waiting(
 
 
 def stop_when(worker, condition):
-    """Stop a worker when a condition holds."""
+    """Stop a worker when a condition is true."""
     while not condition():
         time.sleep(0.01)
     worker.stop()
 
 
-def test_an_attempt_has_fifteen_seconds_and_a_lease_sixty(settings):
+def test_an_attempt_lasts_at_most_15_seconds_and_a_lease_60(settings):
     assert settings.WEBHOOK_LEASE_SECONDS == 60
     assert Worker()._attempt_seconds == 15.0
