@@ -1,4 +1,4 @@
-"""Offers and their lenders: terms that count versions, quotes, the catalogue, and which offers fit a person.
+"""Offers and their lenders: versioned terms, quotes, the catalog, and the matching of offers.
 
-An offer is active until it is deactivated. The events are `offer.created`, `offer.updated` and `offer.deactivated`.
+An offer is active until it is deactivated. The events are `offer.created`, `offer.updated`, and `offer.deactivated`.
 """

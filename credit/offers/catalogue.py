@@ -1,6 +1,6 @@
-"""A marketplace's view: active offers that fit the caller's filters and scores, one variant per person.
+"""The catalog for marketplaces: active offers that match the caller's filters and scores, one variant per person.
 
-The database applies the rules, and counts: however many offers there are, a page of them is read.
+The database applies the rules and counts, so that a request reads one page, however many offers there are.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _HEX = "0123456789abcdef"
 
 
 class Sha256(Func):
-    """The SHA-256 of a text, in hex. Django's own asks PostgreSQL for an extension."""
+    """The SHA-256 of a text, in hex. Django's own function needs a PostgreSQL extension."""
 
     function = "SHA256"
     output_field = CharField()
@@ -33,7 +33,7 @@ class Sha256(Func):
 
 
 def ab_bucket(user_id: str) -> Any:
-    """Return an expression of 0 to 99 over offers: the same person always falls into the same bucket of the same test.
+    """Return an expression from 0 to 99 over offers: the bucket of a person in an A/B test, which never changes.
 
     It is `int(sha256(f"{user_id}|{offer_id}|{variant}").hexdigest()[:8], 16) % 100`, digit by digit.
     """
@@ -44,10 +44,10 @@ def ab_bucket(user_id: str) -> Any:
 
 @dataclass
 class CatalogueFilter:
-    """The caller's filters, None for no filter, and whether their scores count.
+    """The caller's filters (None for no filter), and whether the caller's scores count.
 
-    An offer that is left out because of a score tells what the score is. To a credential without access to scores all
-    people look as if never scored.
+    An offer that is excluded because of a score reveals the score. So for credentials without access to scores, all
+    accounts count as never scored.
     """
 
     user_id: str
@@ -64,8 +64,8 @@ class CatalogueFilter:
 
     @cached_property
     def rules(self) -> dict[str, Q]:
-        """Conditions of a shown offer, under the names that `explain` uses; it reports the first one that fails."""
-        # Amounts of two currencies don't compare.
+        """Conditions of a shown offer, by the names in `explain`, which reports the first unmet condition."""
+        # Amounts in different currencies can't be compared.
         currency = self.currency or (DEFAULT_CURRENCY[US] if self.amount_cents is not None else None)
         rules: dict[str, Any] = {
             "product_type": Q() if self.product_type is None else Q(product_type=self.product_type),
@@ -80,7 +80,7 @@ class CatalogueFilter:
 
     @cached_property
     def _last_scores(self) -> QuerySet[LastScore]:
-        """Select what the model of an offer last made of the person: another provider's model never counts."""
+        """Select the last result of each offer's model for the person; the model must belong to the offer's lender."""
         published = ModelVersion.objects.filter(model=OuterRef("model"), status=PUBLISHED)
         return LastScore.objects.filter(
             Exists(published),
@@ -90,7 +90,7 @@ class CatalogueFilter:
         )
 
     def _fits_segment(self) -> Q:
-        """Where the model's card declares segments, that of the score alone counts; else what the caller says."""
+        """Match the segment of the score if the model's card declares segments, otherwise the caller's segment."""
         requested = Q() if self.segment is None else Q(customer_segment=self.segment)
         if not self.sees_scores:
             return requested and (Q(customer_segment=None) | requested)
@@ -106,11 +106,11 @@ class CatalogueFilter:
         return active_offers().filter(*self.rules.values())
 
     def ever_seen(self) -> QuerySet[Offer]:
-        """Select the offers that the caller may see regardless of filters: without variants for others."""
+        """Select the offers that the caller may see without filters: those in the caller's variants of A/B tests."""
         return active_offers().filter(self.rules["inactive_variant"])
 
     def hidden(self) -> list[dict[str, Any]]:
-        """Return the newest HIDDEN_MAX offers that are left out, each with the first rule that it does not meet."""
+        """Return the newest HIDDEN_MAX excluded offers, each with the first rule that it does not meet."""
         excluded = active_offers().annotate(rule=_first_unmet(self.rules)).exclude(rule="")
         return [{"offer_id": pk, "rule": rule} for pk, rule in excluded.values_list("pk", "rule")[:HIDDEN_MAX]]
 
@@ -120,7 +120,7 @@ def active_offers() -> QuerySet[Offer]:
 
 
 def _serves(state: str) -> Q:
-    """A state's two letters are in quotes in the column, and only states are."""
+    """Offers that are available in a US state; the column contains each state's code in quotes."""
     quoted = f'"{state}"'
     everywhere = Q(nationwide=True) | Q(included_states=None) | Q(included_states=[])
     served = everywhere | Q(included_states__contains=quoted)
@@ -129,7 +129,7 @@ def _serves(state: str) -> Q:
 
 
 def _is_in(currency: str) -> Q:
-    """Offers from before there was a choice have no currency, which is the dollar."""
+    """Offers in a currency; offers from before currencies were stored are in dollars."""
     stored = Q(currency=currency)
     return stored | Q(currency=None) if currency == DEFAULT_CURRENCY[US] else stored
 
@@ -140,7 +140,7 @@ def _lends(amount_cents: int) -> Q:
 
 
 def _first_unmet(rules: Mapping[str, Q]) -> Any:
-    """Return an expression over offers: the name of the first rule that one does not meet, empty where it meets all."""
+    """Return an expression over offers: the name of the first unmet rule, "" if all rules are met."""
     unmet: Any = Value("", output_field=CharField())
     for name, rule in reversed(list(rules.items())):
         unmet = Case(When(rule, then=unmet), default=Value(name))

@@ -1,4 +1,4 @@
-"""Members of a provider who are invited by mail (`identity/accounts`), and for whom a partner does not act."""
+"""Members of a lender who are invited by mail (`identity/accounts`), and accounts that partners can't act for."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -16,7 +16,7 @@ from identity.accounts.roles import InvitedRole
 
 
 def _check_owner(inviter: Any, invitation: Invitation) -> None:
-    """Raises ProviderNotFound, ProviderTaken unless the inviter owns the provider."""
+    """Raise ProviderNotFound or ProviderTaken unless the inviter owns the lender."""
     if not invitation.provider_id:
         raise ValidationFailed.of_member("provider_id", "A member requires a `provider_id`.")
     if inviter is None:  # an operator invites
@@ -34,11 +34,11 @@ def _admit_as(role: str) -> Callable[..., None]:
 
 
 def why_nobody_acts_for(user_id: int) -> str:
-    """Say why a partner gets no token for an account, "" where it does: a lender's member reads other people's data."""
+    """Return why a partner gets no token for an account; "" if it does. A lender's member reads other people's data."""
     return "The account is a member of a lender." if ProviderMember.objects.filter(user_id=user_id).exists() else ""
 
 
-# A `member` is what was invited before there were roles: a reviewer.
+# `member` is the role of invitations from before there were roles: a reviewer.
 _MEANINGS = {
     "member": (ProviderMember.REVIEWER, "same as `reviewer`"),
     ProviderMember.OWNER: (

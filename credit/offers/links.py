@@ -1,8 +1,8 @@
-"""Links that open the form of an offer with answers that a partner filled in.
+"""Links that open an offer's form with answers that a partner filled in.
 
-A link is signed and in no table. Its content is encrypted, because browser histories and logs have its address. It
-gives no rights: the answers are claims, which the applicant checks and changes before anything is stored. It ends
-with the right of the member who created it to decide for the provider.
+A link is signed and stored in no table. Its content is encrypted, because browser histories and logs contain its
+address. It grants no rights: the answers are claims, which the applicant checks and changes before they are stored. The
+link ends when the member who created it may no longer decide for the lender.
 """
 
 import json
@@ -33,7 +33,7 @@ _signer = signing.Signer(salt="credit.application-link")
 
 
 class LinkEnded(Exception):
-    """The link is altered or expired, or its creator no longer decides for the provider."""
+    """The link was altered or is expired, or its creator no longer decides for the lender."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class ApplicationLink:
 
 @dataclass(frozen=True, slots=True)
 class Prefill:
-    """The form that a link opens: `applicants` can lack every field."""
+    """The form that a link opens. Every field of `applicants` is optional."""
 
     offer_id: int
     application_data: dict[str, Any]
@@ -55,10 +55,10 @@ class Prefill:
 def make_link(
     provider_id: str, *, actor: Actor, offer_id: int, prefill: dict[str, Any], expires_in_hours: int, now: datetime
 ) -> ApplicationLink:
-    """Return a link for an active offer of the provider.
+    """Return a link for an active offer of the lender.
 
-    Raises as `load_read`, ProviderTaken for a reader, OfferNotFound, OfferUnavailable, or ValidationFailed for answers
-    that the offer's form has no field for, that its schema rejects, or that are too long.
+    Raises the errors of `load_read`, ProviderTaken for a reader, OfferNotFound, OfferUnavailable, and ValidationFailed
+    for answers that are not fields of the offer's form, that its schema rejects, or that are too long.
     """
     provider = load_read(provider_id, actor)
     if role_of(provider, actor.user) not in ProviderMember.DECIDING:
@@ -81,7 +81,7 @@ def make_link(
 
 
 def _fault(members: Mapping[str, Any], name: str, value: Any) -> str | None:
-    """Return why an answer can't be filled in, None if it can be."""
+    """Return why an answer can't be filled in, or None."""
     fields = {**_FIGURES, **members}
     if name not in fields:
         return f"The offer's form has no field {name[:60]!r}. Its fields: {', '.join(fields)}."
@@ -91,7 +91,7 @@ def _fault(members: Mapping[str, Any], name: str, value: Any) -> str | None:
 
 
 def read_link(token: str, *, now: datetime) -> Prefill:
-    """Return the content of a link, without using it up. Raises LinkEnded."""
+    """Return the content of a link, which stays valid; raises LinkEnded."""
     try:
         opened = key_ring().decrypt(_signer.unsign(token).encode()).decode()
     except (signing.BadSignature, InvalidToken) as error:

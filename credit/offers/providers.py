@@ -1,4 +1,4 @@
-"""Providers: who acts for one, and the applications that were sent to it."""
+"""Lenders, their members, and the applications that were sent to them."""
 
 import secrets
 from collections.abc import Collection
@@ -28,14 +28,14 @@ from identity.access.second_factor import require_lender_factor, require_second_
 from identity.models import User
 
 ADD_PERMISSION = "credit.add_provider"
-INVITATIONS_MAX = 50  # waiting items of a provider
-_FIRST_NUMBER = 10**11  # at most twelve digits, which every JSON reader keeps exactly
+INVITATIONS_MAX = 50  # open invitations of a lender
+_FIRST_NUMBER = 10**11  # at most twelve digits, which every JSON parser represents exactly
 
 
 def claim_provider(provider_id: str, actor: Actor, now: datetime, *, roles: Collection[str]) -> Provider:
-    """Return the provider, which becomes the actor's where the id is unused and ids are not granted.
+    """Return the provider, after assigning an unused id to the actor unless the operator assigns ids.
 
-    Raises SecondFactorRequired, and ProviderTaken unless the actor has one of these roles. Call it in a transaction.
+    Raises SecondFactorRequired, and ProviderTaken unless the actor has one of these roles. Requires a transaction.
     """
     require_lender_factor(actor)
     user = actor.user
@@ -58,19 +58,18 @@ def claim_provider(provider_id: str, actor: Actor, now: datetime, *, roles: Coll
 
 
 def role_of(provider: Provider, user: Any) -> str | None:
-    """Return as what `user` acts for a provider, None for who does not; the account that it belongs to is an owner."""
+    """Return the role of `user` for a provider, None without one. The provider's own account is an owner."""
     if provider.owner_id == user.pk:
         return ProviderMember.OWNER
     return ProviderMember.objects.filter(provider=provider, user=user).values_list("role", flat=True).first()
 
 
 def make_provider(name: str, *, actor: Actor, now: datetime, logo: Logo | None = None, **columns: Any) -> Provider:
-    """Make a provider of `actor`'s, under a number without an owner and without applications.
+    """Create a provider of the actor, with a number that no provider and no submitted application has.
 
-    `columns` are further fields of a provider.
-
-    Existing drafts for that number stay out of its reach. Raises InsufficientScope without the permission,
-    SecondFactorRequired, ValidationFailed for a name that looks like another provider's.
+    `columns` are further fields of the provider. It can't read existing drafts with its number. Raises
+    InsufficientScope without the permission, SecondFactorRequired, and ValidationFailed for a name that resembles
+    another provider's.
     """
     if not actor.user.has_perm(ADD_PERMISSION):
         raise InsufficientScope(
@@ -94,10 +93,10 @@ def make_provider(name: str, *, actor: Actor, now: datetime, logo: Logo | None =
 
 
 def change_provider(provider_id: str, *, name: str, address: str, by: Actor, **columns: Any) -> Provider:
-    """Replace the name and the address of a provider, and further fields; a `logo` only if there is one in `columns`.
+    """Replace the name, the address, and further fields of a provider; the `logo` only if `columns` has one.
 
-    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken, or ValidationFailed if a notice or an offer needs what
-    is removed, or if the name looks like another provider's.
+    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken. Raises ValidationFailed if a notice or an offer needs
+    a removed field, or if the name resembles another provider's.
     """
     require_lender_factor(by)
     provider = load_owned(provider_id, by.user)
@@ -150,12 +149,12 @@ def _name_refusal() -> ValidationFailed:
 
 
 def check_provider_names(**_options: Any) -> list[checks.CheckMessage]:
-    """List the providers whose names look like another's, which version 1.0 accepted."""
+    """List the providers with names that resemble another's, which version 1.0 accepted."""
     return check_keys(Provider.objects.all())
 
 
 def _owes_notices(provider: Provider) -> bool:
-    """Return True while a notice is not made yet, or a clock runs by which the lender must send one."""
+    """Return whether a notice is not created yet, or a clock runs until the lender sends one."""
     submitted = Application.objects.filter(sent_to(provider.pk, provider.created_at))
     notices = Notice.objects.filter(application__in=submitted, status=DUE)
     clocks = Clock.objects.filter(application__in=submitted, kind__in=Clock.TO_NOTIFY, stopped_at__isnull=True)
@@ -163,7 +162,7 @@ def _owes_notices(provider: Provider) -> bool:
 
 
 def list_providers(user: Any, *, now: datetime) -> QuerySet[Provider]:
-    """Select the providers that `user` acts for, or is invited to act for, the first one first, each with which."""
+    """Select the providers that `user` acts for or is invited to, oldest first, with `membership`."""
     member = ProviderMember.objects.filter(user=user).values("provider")
     invited = _valid(now).filter(user=user).values("provider")
     membership = Case(When(pk__in=member, then=Value("member")), default=Value("invited"))
@@ -184,7 +183,7 @@ def members_of(provider: Provider) -> QuerySet[ProviderMember]:
 
 
 def load_owned(provider_id: str, user: Any) -> Provider:
-    """Return a provider that `user` owns; raises ProviderNotFound, ProviderTaken for a member in another role."""
+    """Return a provider that `user` owns; raises ProviderNotFound, and ProviderTaken for other members."""
     member = (
         ProviderMember.objects.filter(provider=queryable(provider_id), user=user).select_related("provider").first()
     )
@@ -204,15 +203,15 @@ def invitations_of(provider: Provider, *, now: datetime) -> QuerySet[ProviderInv
 
 
 def invite_member(provider_id: str, username: str, role: str, *, by: Actor, now: datetime) -> ProviderInvitation:
-    """Invite the account of a user name to act for a provider, with an event to its owner; idempotent.
+    """Invite an account by user name to act for a provider, and send its owner an event; idempotent.
 
-    The work and the outcome are the same for an unknown user name. Raises SecondFactorRequired, ProviderNotFound,
-    ProviderTaken unless `by` owns it, ValidationFailed when INVITATIONS_MAX wait.
+    An unknown user name takes the same work and returns the same result. Raises SecondFactorRequired, ProviderNotFound,
+    ProviderTaken unless `by` owns the provider, and ValidationFailed if INVITATIONS_MAX are open.
     """
     require_lender_factor(by)
     with transaction.atomic(savepoint=False):
         provider = load_owned(provider_id, by.user)
-        Provider.objects.select_for_update().get(pk=provider.pk)  # which makes the count exact
+        Provider.objects.select_for_update().get(pk=provider.pk)  # the lock makes the count exact
         same_name = ProviderInvitation.objects.filter(provider=provider, username__iexact=username)
         same_name.exclude(username=username).delete()
         waiting = invitations_of(provider, now=now).exclude(username=username)
@@ -230,9 +229,10 @@ def invite_member(provider_id: str, username: str, role: str, *, by: Actor, now:
 
 
 def withdraw_invitation(provider_id: str, invitation_id: str, *, by: Actor, now: datetime) -> None:
-    """Take an invitation back.
+    """Withdraw an invitation.
 
-    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken unless `by` owns it, NotFound for one that is over.
+    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken unless `by` owns the provider, and NotFound for an
+    invitation that is no longer open.
     """
     require_lender_factor(by)
     provider = load_owned(provider_id, by.user)
@@ -241,10 +241,7 @@ def withdraw_invitation(provider_id: str, invitation_id: str, *, by: Actor, now:
 
 
 def accept_invitation(provider_id: str, *, actor: Actor, now: datetime) -> ProviderMember:
-    """Make `actor` the member that they were invited to be; idempotent.
-
-    Raises SecondFactorRequired, or ProviderNotFound without an invitation.
-    """
+    """Accept an invitation: make `actor` a member with the invited role; idempotent."""
     require_second_factor(actor)
     with transaction.atomic(savepoint=False):
         theirs = {"provider": queryable(provider_id), "user": actor.user}
@@ -260,7 +257,7 @@ def accept_invitation(provider_id: str, *, actor: Actor, now: datetime) -> Provi
 
 
 def change_member(provider_id: str, user_id: str, role: str, *, by: Actor) -> ProviderMember:
-    """Give a member another role; raises as `remove_member`."""
+    """Change the role of a member; raises the errors of `remove_member`."""
     member = _others_membership(provider_id, user_id, by)
     member.role = role
     member.save(update_fields=["role"])
@@ -268,10 +265,10 @@ def change_member(provider_id: str, user_id: str, role: str, *, by: Actor) -> Pr
 
 
 def remove_member(provider_id: str, user_id: str, *, by: Actor) -> None:
-    """Let an account no longer act for a provider.
+    """Remove a member, whose account then no longer acts for the provider.
 
-    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken unless `by` owns it, NotFound for an account that is
-    not a member, ValidationFailed for the owner.
+    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken unless `by` owns the provider, NotFound for an account
+    that is not a member, and ValidationFailed for the provider's own account.
     """
     _others_membership(provider_id, user_id, by).delete()
 
@@ -288,25 +285,23 @@ def _others_membership(provider_id: str, user_id: str, by: Actor) -> ProviderMem
 
 
 def inbox(provider_id: str, actor: Actor) -> QuerySet[Application]:
-    """Select what was submitted to a provider since there is one, oldest first.
-
-    Raises ProviderNotFound, SecondFactorRequired.
-    """
+    """Select the applications submitted to a provider since its creation, oldest first."""
     provider = load_read(provider_id, actor)
     return Application.objects.filter(sent_to(provider.pk, provider.created_at)).order_by("submitted_at", "id")
 
 
 def load_read(provider_id: str, actor: Actor) -> Provider:
-    """Return a provider whose applications and members `actor` may read; raises as `inbox`."""
+    """Return a provider whose applications and members `actor` may read; raises the errors of `inbox`."""
     provider = load_provider(provider_id, actor.user)
     require_lender_factor(actor)
     return provider
 
 
 def sent_to(provider_id: str, since: datetime, *, to_application: str = "") -> Q:
-    """Select what was submitted to a provider since there is one; `to_application` leads there, `application__`.
+    """Return the condition for applications submitted to a provider since its creation.
 
-    The applications of erased accounts are left out: they are kept for the law alone.
+    `to_application` is the path from another model, such as `application__`. Applications of erased accounts are
+    excluded: retention law is the only reason to store them.
     """
     number = number_of(provider_id)
     if number is None:
@@ -317,7 +312,7 @@ def sent_to(provider_id: str, since: datetime, *, to_application: str = "") -> Q
 
 
 def note_inbox(viewer: Any, query: dict[str, str], *, rows: int) -> None:
-    """Log the access to a page of an inbox, unless it was empty."""
+    """Log the access to a page of an inbox unless the page is empty."""
     if rows:
         kind, details = Application._meta.label_lower, {**query, "rows": rows}
         side = "" if viewer.is_staff else query["provider_id"]
@@ -326,7 +321,7 @@ def note_inbox(viewer: Any, query: dict[str, str], *, rows: int) -> None:
 
 
 def number_of(provider_id: str) -> int | None:
-    """Return the number by which applications name a provider, None for an id that is not a number."""
+    """Return the provider's id as the integer in applications; None for an id that is not an integer."""
     if not provider_id.removeprefix("-").isdecimal() or len(provider_id) > len(str(INT64_MIN)):
         return None
     number = int(provider_id)

@@ -17,11 +17,11 @@ from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import claim_provider, role_of
 from identity.access.second_factor import require_lender_factor
 
-ACTIVE_MAX = 1_000  # per provider: its list is one array
+ACTIVE_MAX = 1_000  # per lender: its list is not paginated
 
 
 def read_offer_id(text: str) -> int:
-    """Return the offer id that a path segment spells; raises OfferNotFound when it spells none."""
+    """Return the offer id in a path segment; raises OfferNotFound for an invalid one."""
     number = parse_positive_int64(text)
     if number is None:
         raise OfferNotFound
@@ -33,10 +33,10 @@ def load_offer(text: str) -> Offer:
 
 
 def create_offer(*, actor: Actor, terms: dict[str, Any], now: datetime) -> Offer:
-    """Create an offer in version 1.
+    """Create an offer with version 1.
 
-    Raises SecondFactorRequired, ProviderTaken, AprAboveCap. Raises ValidationFailed for a provider that has ACTIVE_MAX,
-    that lacks what the jurisdiction requires, or whose other active offer has such a name.
+    Raises SecondFactorRequired, ProviderTaken, AprAboveCap. Raises ValidationFailed if the provider has ACTIVE_MAX
+    active offers, lacks fields that the jurisdiction requires, or has an active offer with a similar name.
     """
     with transaction.atomic(savepoint=False):
         provider = claim_provider(terms["provider_id"], actor, now, roles=(ProviderMember.OWNER,))
@@ -52,11 +52,11 @@ def create_offer(*, actor: Actor, terms: dict[str, Any], now: datetime) -> Offer
 
 
 def replace_offer(offer_id: int, *, actor: Actor, terms: dict[str, Any], now: datetime) -> Offer:
-    """Replace every term and add 1 to the version.
+    """Replace all terms of an offer, and increment its version.
 
-    Raises SecondFactorRequired, OfferNotFound for another's offer, ProviderTaken, AprAboveCap. Raises ValidationFailed
-    when the provider that an active offer moves to has ACTIVE_MAX, for what the jurisdiction lacks, and for a new name
-    that looks like that of another active offer.
+    Raises SecondFactorRequired, OfferNotFound for another account's offer, ProviderTaken, AprAboveCap. Raises
+    ValidationFailed if an active offer moves to a provider with ACTIVE_MAX active offers, if the provider lacks fields
+    that the jurisdiction requires, or if the new name is similar to that of another active offer.
     """
     with transaction.atomic(savepoint=False):
         before = first_or(
@@ -71,7 +71,7 @@ def replace_offer(offer_id: int, *, actor: Actor, terms: dict[str, Any], now: da
         key = name_key(terms["name"], provider.pk) if is_renamed and before.is_active else before.name_key
         try:
             with unique_name(Offer.objects.exclude(pk=offer_id), key):
-                # The version counts in the database, so two replacements at once are two versions.
+                # The database increments the version, so that two concurrent replacements are two versions.
                 Offer.objects.filter(pk=offer_id).update(
                     provider=provider,
                     version=F("version") + 1,
@@ -90,7 +90,8 @@ def replace_offer(offer_id: int, *, actor: Actor, terms: dict[str, Any], now: da
 def deactivate_offer(offer_id: int, *, actor: Actor, now: datetime) -> None:
     """Close an offer to new applications; idempotent.
 
-    Raises SecondFactorRequired, OfferNotFound for another's offer, ProviderTaken for a creator in another role.
+    Raises SecondFactorRequired, OfferNotFound for another account's offer, and ProviderTaken if the offer's creator is
+    a member of the provider without the role `owner`.
     """
     require_lender_factor(actor)
     with transaction.atomic(savepoint=False):
@@ -109,13 +110,14 @@ def _name_refusal() -> ValidationFailed:
 
 
 def check_offer_names(**_options: Any) -> list[checks.CheckMessage]:
-    """List the active offers whose names look like another's of their lender, which version 1.0 accepted."""
+    """List the active offers with names that resemble another of their lender's, which version 1.0 accepted."""
     return check_keys(Offer.objects.filter(is_active=True))
 
 
 def _check_room(provider: Provider) -> None:
-    """Raise ValidationFailed when the provider has ACTIVE_MAX active offers. The provider stays locked until the
-    transaction ends, so that two offers cannot both be the last.
+    """Raise ValidationFailed if the provider has ACTIVE_MAX active offers.
+
+    Locks the provider until the transaction ends, so that concurrent requests can't exceed the limit.
     """
     Provider.objects.select_for_update().only("pk").get(pk=provider.pk)
     if Offer.objects.filter(provider=provider, is_active=True).count() >= ACTIVE_MAX:
@@ -124,13 +126,13 @@ def _check_room(provider: Provider) -> None:
 
 
 def _check_jurisdiction(provider: Provider, terms: dict[str, Any], *, now: datetime) -> None:
-    """Raise ValidationFailed for fields that the lender lacks, or an example without a rate; or AprAboveCap."""
+    """Raise ValidationFailed for missing fields of the lender, or an example without a rate; or AprAboveCap."""
     if follows_directive(terms) and (lacks := provider.lacks_for_eu_credit):
         details = [{"field": f"provider.{name}", "message": REQUIRED_BY_REGIME} for name in lacks]
         named = ", ".join(f"{TITLES[name]} (`{name}`)" for name in lacks)
         message = f"The lender lacks its {named}. Set it with `PUT /v1/providers/{provider.pk}`."
         raise ValidationFailed(message, details=details)
-    # Computed without a cap too: every list of offers shows its rate.
+    # Also computed without a cap, as a check, because every list of offers displays the rate.
     rate = example_cost(terms, today=now.date())["apr_percent"] if terms["example"] is not None else None
     if (cap := terms["apr_cap"]) is None:
         return

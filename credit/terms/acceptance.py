@@ -29,7 +29,7 @@ from credit.terms.precontract import form_of_acceptable, require_form, was_late
 
 
 class Acceptable(NamedTuple):
-    """The terms to accept, and whether and when they were; the loan's terms are as of today."""
+    """The terms to accept, and when they were accepted. The terms of a loan are as of today."""
 
     acceptable: bool
     terms: Any
@@ -41,7 +41,7 @@ class Acceptable(NamedTuple):
 
 
 def describe(application: Application, *, now: datetime) -> Acceptable:
-    """Return what there is to accept. A loan whose first payment was to be before today can no longer be accepted."""
+    """Return the terms that can be accepted. A loan with a first payment before today can't be accepted any more."""
     is_open = application.status == APPROVED and application.accepted_at is None
     expires_at = application.updated_at + timedelta(days=IDLE_DAYS[APPROVED]) if is_open else None
     if (offered := counteroffers.acceptable_of(application, now=now)) is not None:
@@ -58,7 +58,7 @@ def describe(application: Application, *, now: datetime) -> Acceptable:
 
 
 def offered_terms(application: Application, *, now: datetime) -> LoanTerms | None:
-    """Return the loan that can be accepted today, perhaps not saved; None for an approval that names none."""
+    """Return the loan that can be accepted today, possibly unsaved; None for an approval without a loan."""
     offered = counteroffers.acceptable_of(application, now=now)
     terms = application.loan_terms if offered is None else offered.loan_terms
     return None if terms is None else terms_today(terms, now=now)
@@ -77,7 +77,7 @@ def _acceptable(
 
 
 def terms_today(terms: LoanTerms, *, now: datetime) -> LoanTerms | None:
-    """Return the terms of a loan that starts today, perhaps not saved; None once its first payment is past."""
+    """Return the terms of a loan that starts today, possibly unsaved; None if its first payment is in the past."""
     if terms.as_of == now.date():
         return terms
     try:
@@ -87,10 +87,7 @@ def terms_today(terms: LoanTerms, *, now: datetime) -> LoanTerms | None:
 
 
 def _confirmed_terms(terms: LoanTerms, terms_sha256: str, *, as_of: str | None, now: datetime) -> LoanTerms:
-    """Return the terms as of today, saved, if `terms_sha256` is theirs, and `as_of`, if it is given, is today.
-
-    Raises TermsChanged, NothingToAccept.
-    """
+    """Return the terms as of today, saved, if `terms_sha256` is their hash and `as_of` is today or None."""
     today = terms_today(terms, now=now)
     if today is None:
         raise NothingToAccept("The day of the first payment is past: the lender has to decide again.")
@@ -110,12 +107,12 @@ def accept(
     as_of: str | None = None,
     precontract_sha256: str | None = None,
 ) -> Application:
-    """Accept the approval, or the counteroffer, of the actor's own application.
+    """Accept the approval or the counteroffer of the actor's own application; idempotent for the same terms.
 
-    `as_of` is the day of the schedule that the consumer saw, which does not count if it is None. EU credit requires
-    `precontract_sha256`, the hash of the form that the consumer got. A repetition with the same terms changes nothing.
-    Raises ApplicationNotFound, NothingToAccept, PricingNoticeDue, PrecontractRequired, or TermsChanged for other terms
-    than those approved, or than what they are today.
+    `as_of` is the day of the schedule that the consumer saw; None is not checked. EU credit requires
+    `precontract_sha256`, the hash of the form that the consumer received. Raises ApplicationNotFound, NothingToAccept,
+    PricingNoticeDue, PrecontractRequired, and TermsChanged if the terms differ from the approved ones, or from those as
+    of today.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
@@ -153,7 +150,7 @@ def _accept_counteroffer(
     now: datetime,
     precontract_sha256: str | None,
 ) -> Application:
-    """Approve and accept in one: the lender decided when it made the counteroffer that waits."""
+    """Approve and accept an open counteroffer. The lender made the decision with the counteroffer."""
     offered = counteroffers.acceptable_of(application, now=now)
     if offered is None:
         raise NothingToAccept
@@ -166,10 +163,11 @@ def _accept_counteroffer(
 
 
 def decline(application_id: str, *, actor: Actor, now: datetime, terms_sha256: str | None = None) -> None:
-    """Decline the approval of the actor's own application, which ends as `withdrawn`.
+    """Decline the approval of the actor's own application, which becomes `withdrawn`.
 
-    Raises ApplicationNotFound, InvalidApplicationTransition after the acceptance, TermsChanged if `terms_sha256` is
-    that of other terms, or NothingToAccept unless it is approved: a lender that reopened the application goes on.
+    Raises ApplicationNotFound, InvalidApplicationTransition after the acceptance, TermsChanged if `terms_sha256` is the
+    hash of other terms, and NothingToAccept unless the application is `approved`, for example after the lender reopened
+    it.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
@@ -182,7 +180,7 @@ def decline(application_id: str, *, actor: Actor, now: datetime, terms_sha256: s
 
 
 def _require_pricing_notices(application: Application) -> None:
-    """Raise PricingNoticeDue, with the ids of the notices, while one about pricing is not delivered."""
+    """Raise PricingNoticeDue, with the ids of the notices, while a pricing notice is not delivered."""
     if due := list(Notice.undelivered_about_pricing(application).values_list("pk", flat=True)):
         raise PricingNoticeDue(details={"notices": [str(pk) for pk in due]})
 
@@ -196,8 +194,8 @@ def _store_acceptance(
     now: datetime,
     form: Precontract | None,
 ) -> None:
-    """Write that the consumer takes an approval up; the caller holds the lock of the application's row."""
-    # Later than before in any case, so that a transition that read the approval earlier sees the acceptance.
+    """Store the consumer's acceptance of an approval. The caller must hold the lock of the application's row."""
+    # Always later than before, so that a transition that read the approval earlier detects the acceptance.
     now = max(now, application.updated_at + timedelta(microseconds=1))
     application.accepted_at = application.updated_at = now
     application.loan_terms = terms

@@ -1,4 +1,4 @@
-"""The agreement as one document: the hand-off to payout and servicing."""
+"""The agreement as one document, for payout and servicing."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +19,7 @@ from credit.terms.members import is_complete
 
 @dataclass(frozen=True)
 class Decided:
-    """The approval's actor and time; `proof` is the decision's record, signed and anchored, null without one."""
+    """The approval's actor and time; `proof` is the signed and anchored record of the decision, None without one."""
 
     decided_by: str
     decided_at: datetime
@@ -28,7 +28,7 @@ class Decided:
 
 @dataclass(frozen=True)
 class Agreement:
-    """`borrower` tells who took the loan up, `disclosure` what it costs: the four figures of 12 CFR 1026.18."""
+    """An agreement: `borrower` accepted the loan, `disclosure` has the four figures of 12 CFR 1026.18."""
 
     application_id: str
     offer_id: int
@@ -47,7 +47,7 @@ class Agreement:
 
     @property
     def members(self) -> Any:
-        """Return the members by Directive (EU) 2023/2225, Art. 21, as they were accepted; None under another law."""
+        """Return the items of Directive (EU) 2023/2225, Art. 21, at the acceptance; None under another law."""
         return self.acceptance.members
 
     @property
@@ -57,7 +57,7 @@ class Agreement:
 
 
 def agreement_of(application: Application) -> Agreement:
-    """Return the agreement; raises NotFound before the acceptance, or if the approval names no loan."""
+    """Return the agreement; raises NotFound before the acceptance, and for an approval without a loan."""
     if application.accepted_at is None:
         raise NotFound("The terms were not accepted.")
     terms = application.loan_terms
@@ -85,16 +85,16 @@ def agreement_of(application: Application) -> Agreement:
 
 
 def lender_of(application: Application) -> Provider:
-    """Return the lender of an application, without a name if it is not known here."""
+    """Return the lender of an application; an unsaved one without a name if the lender is unknown."""
     provider_id = str(application.provider_id)
     provider = application.provider_owner(provider_id, application.created_at).first()
     return Provider(pk=provider_id, name="") if provider is None else provider
 
 
 def in_words(agreement: Any) -> dict[str, Any]:
-    """Return what the page to print says: the same figures as the document, as people read them.
+    """Return the context of the printed page, which has the document's figures as text.
 
-    `agreement` has `terms` and `schedule`: an `Agreement`, or the `Acceptable` terms of one before its acceptance.
+    `agreement` is an `Agreement`, or the `Acceptable` terms before the acceptance; both have `terms` and `schedule`.
     """
     starts_on = agreement.starts_on if isinstance(agreement, Agreement) else agreement.as_of
     currency = agreement.terms.get("currency")

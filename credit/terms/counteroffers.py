@@ -1,7 +1,7 @@
-"""Counteroffers: made in place of a decision, accepted, declined, withdrawn, and ended by time or by changed data.
+"""Counteroffers: made instead of a decision; then accepted, declined, withdrawn, expired, or superseded.
 
-Creating or closing one locks the application's row, and increments `counteroffer_moves`, which a transition out of
-`under_review` compares. Of an acceptance, an expiry, a withdrawal, and another decision, one wins.
+Creating or closing a counteroffer locks the application's row, and increments `counteroffer_moves`. A transition out of
+`under_review` compares that number. So only one of a concurrent acceptance, expiry, withdrawal, and decision succeeds.
 """
 
 from collections import Counter
@@ -28,29 +28,28 @@ from credit.notices import clocks
 from credit.terms.loans import MEMBERS, compute, loan_of
 
 OPEN_MAX_DAYS = 90
-_LEASE = timedelta(minutes=1)  # for one counteroffer
+_LEASE = timedelta(minutes=1)  # per counteroffer
 
 
 def open_of(application: Application) -> Counteroffer | None:
-    """Return the counteroffer that has not ended, perhaps past its time; no query if none was ever made."""
+    """Return the counteroffer that is not closed, even after its deadline; no query without counteroffers."""
     if not application.counteroffer_moves or application.status != UNDER_REVIEW:
         return None
     return application.counteroffers.filter(closed_at__isnull=True).select_related("loan_terms").first()
 
 
 def acceptable_of(application: Application, *, now: datetime) -> Counteroffer | None:
-    """Return the counteroffer that the consumer can accept now: in time, and on the data that it was made on."""
+    """Return the counteroffer that the consumer can accept now: before its deadline, and on unchanged data."""
     offered = open_of(application)
     is_so = offered is not None and offered.expires_at > now and offered.seen == application.reviewed_state
     return offered if is_so else None
 
 
 def check_offer(application: Application, metadata: Any, *, now: datetime) -> tuple[LoanTerms, dict[str, Any]]:
-    """Return the terms, not saved, and `{terms, reasons, expires_at, with_denial, consumer_report}`, whole.
+    """Return the unsaved terms, and `{terms, reasons, expires_at, with_denial, consumer_report}` with all values.
 
-    A proposal is bound to the latter.
-
-    Raises CounterofferOpen, ReasonsRequired, ValidationFailed, TermsRequired or TermsOutsideOffer.
+    A proposal is bound to these values. Raises CounterofferOpen, ReasonsRequired, ValidationFailed, TermsRequired, or
+    TermsOutsideOffer.
     """
     if open_of(application) is not None:
         raise CounterofferOpen
@@ -82,7 +81,7 @@ def make(
     now: datetime,
     **columns: Any,
 ) -> Counteroffer:
-    """Make the counteroffer that `metadata` says; the status stays. Raises what `check_offer` raises."""
+    """Create the counteroffer in `metadata`; the status doesn't change. Raises the errors of `check_offer`."""
     terms, bound = check_offer(application, metadata, now=now)
     offered_by = actor.name if changed_by is None else changed_by
     clocks.close_review_request(application, COUNTEROFFER, by=offered_by, now=now)
@@ -113,7 +112,7 @@ def make(
 def approve_offered(
     application: Application, offered: Counteroffer, terms: LoanTerms, *, actor: Actor, now: datetime
 ) -> None:
-    """Approve on the terms of a counteroffer, which the consumer accepts; raises NothingToAccept."""
+    """Approve the application on the terms of an accepted counteroffer; raises NothingToAccept if it is closed."""
     if not offered.close(Counteroffer.ACCEPTED, by=actor.user, now=now):
         raise NothingToAccept
     _complete(
@@ -122,14 +121,17 @@ def approve_offered(
 
 
 def decline(application_id: str, counteroffer_id: str, *, actor: Actor, now: datetime) -> Counteroffer:
-    """Let the consumer decline; the application stays under review. Raises NotFound, RecordNotEditable."""
+    """Decline a counteroffer as its consumer; the application stays under review.
+
+    Raises ApplicationNotFound, NotFound, RecordNotEditable.
+    """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
         return _end(application, counteroffer_id, Counteroffer.DECLINED, actor, now)
 
 
 def withdraw(application_id: str, counteroffer_id: str, *, actor: Actor, now: datetime) -> Counteroffer:
-    """Take one back, as who may make one. Raises NotFound, RecordNotEditable, and as a decision."""
+    """Withdraw a counteroffer as a reviewer; raises NotFound, RecordNotEditable, and the errors of a decision."""
     application = load_visible(application_id, actor)
     if actor.limited and application.consumer_id != actor.user.pk:
         raise NotFound
@@ -141,13 +143,14 @@ def withdraw(application_id: str, counteroffer_id: str, *, actor: Actor, now: da
 
 
 def expire(*, now: datetime) -> int:
-    """Reject the applications whose counteroffers were not accepted in time; return how many.
+    """Reject the applications whose counteroffers were not accepted by the deadline; return their number.
 
-    Each is its own transaction, on a fresh read of the row: concurrent acceptances, transitions and reopenings win.
+    Each application has its own transaction, which reads its row again: concurrent acceptances, transitions, and
+    reopenings take precedence.
     """
     actor, ended = Actor.system("expire_applications"), Counter[bool]()
     requests = ReviewRequest.objects.filter(application=OuterRef("application"), answered_at__isnull=True)
-    # A person has to answer a request for reconsideration, so the system rejects nothing meanwhile.
+    # A reviewer must answer a request for reconsideration first, so these applications are not rejected.
     overdue = Counteroffer.objects.filter(~Exists(requests), closed_at__isnull=True, expires_at__lte=now).order_by("id")
     items = FailedItems("counteroffer", overdue, lease=_LEASE)
     items.process(lambda offered: ended.update([_expire(offered, actor, now)]), now=now)
@@ -160,7 +163,8 @@ def _expire(offered: Counteroffer, actor: Actor, now: datetime) -> bool:
         if application.status != UNDER_REVIEW:
             return False
         if offered.seen != application.reviewed_state:
-            # In version 1.0 a change of the data left it open. No reviewer has decided about the current data.
+            # Version 1.0 did not close a counteroffer when the data changed. No reviewer has decided on the current
+            # data.
             if offered.close(Counteroffer.SUPERSEDED, by=None, now=now):
                 _count(application, now)
                 Notice.cancel_undelivered(application, now=now)
@@ -182,7 +186,7 @@ def _complete(
     reason: str | None,
     **columns: Any,
 ) -> None:
-    """Make the transition that the lender decided with a counteroffer."""
+    """Make the transition of a counteroffer that was accepted or expired, as the lender decided."""
     metadata = {"counteroffer": offered.to_record(), **(offered.rejection_metadata if to == REJECTED else {})}
     counted = {"counteroffer_moves": application.counteroffer_moves + 1, "reviewed_by": offered.offered_by}
     changes = {**counted, **columns}
@@ -205,7 +209,7 @@ def _end(application: Application, counteroffer_id: str, outcome: str, actor: Ac
 
 
 def _count(application: Application, now: datetime) -> None:
-    """Count that a counteroffer was made or ended; raises RecordNotEditable after a concurrent change."""
+    """Increment `counteroffer_moves`; raises RecordNotEditable after a concurrent change."""
     as_read = {"status": UNDER_REVIEW, "counteroffer_moves": application.counteroffer_moves}
     application.counteroffer_moves += 1
     application.updated_at = max(now, application.updated_at)

@@ -1,4 +1,4 @@
-"""The loan that a decision names: read, completed, held against the pinned offer, and computed."""
+"""The loan of a decision: parse, complete, check against the pinned offer, and compute."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ MEMBERS = ("amount_cents", "rate_percent", "term_months", "fee_cents", "first_pa
 
 @dataclass(frozen=True, slots=True)
 class Loan:
-    """The lender's terms, with the note rate a year. A line of credit has no term; its amount is a limit."""
+    """The lender's terms; `rate_percent` is the note rate per year. A line of credit has a limit and no term."""
 
     amount_cents: int
     rate_percent: Decimal
@@ -45,17 +45,17 @@ class Loan:
 
 
 def loan_of(application: Any, terms: Any, *, where: str = "metadata.terms") -> Loan | None:
-    """Return the loan of an approval that gives these terms (None: none), with what they leave out.
+    """Return the loan of an approval; missing values come from the application and the offer.
 
-    None where nothing is given and nothing has to be: under `open`, and for an offer that is not listed. Raises
-    TermsRequired, ValidationFailed, or TermsOutsideOffer; what the loan costs is held against the offer by `compute`.
+    Returns None without terms if terms are optional: under `open`, and for an unlisted offer. Raises TermsRequired,
+    ValidationFailed, or TermsOutsideOffer. `compute` checks the cost of the loan against the offer.
     """
     offer: Mapping[str, Any] | None = application.offer_snapshot
     if terms is None and (offer is None or settings.REVIEW_POLICY == "open"):
         return None
     requested = _read({} if terms is None else terms, where)
     applied, limits = Figures(application.application_data), offer or {}
-    # A product that is not listed is a loan if the offer has a term.
+    # For an unlisted offer, the product is a loan. Otherwise it is a loan if the offer has terms.
     has_term = bool(limits.get("term_options_months")) if offer is not None else True
     amount = requested["amount_cents"] or applied.amount_cents
     term = requested["term_months"] or (applied.term_months if has_term else None)
@@ -87,14 +87,14 @@ def compute(
     where: str = "metadata.terms",
     bounded: bool = True,
 ) -> LoanTerms:
-    """Return the terms of a loan that starts today, not saved, with what it costs; `loan` may have begun before.
+    """Return the unsaved terms of a loan that starts today, with its cost; `loan` may have an earlier start.
 
-    Raises ValidationFailed for a first payment that is not within the coming year, or a rate out of range. Raises
-    TermsOutsideOffer or AprAboveCap, if it is checked, for an annual percentage rate above the offer's highest.
+    Raises ValidationFailed for a first payment that is not within the coming year, or a rate out of range. If
+    `bounded`, raises TermsOutsideOffer or AprAboveCap for an annual percentage rate above the offer's highest.
     """
     today = now.date()
     about = {**loan_to_dict(loan), "rate_percent": loan.rate_percent, "first_payment_on": loan.first_payment_on}
-    schedule: list[Instalment] = []  # for a line of credit
+    schedule: list[Instalment] = []  # empty for a line of credit
     conventions = Conventions.of(application.offer_snapshot)
     if conventions.is_eu:
         about["method"] = conventions.apr_method
@@ -112,7 +112,7 @@ def compute(
     highest, cap = (_percent(offer.get(name)) if bounded else None for name in ("apr_max_percent", "apr_cap"))
     if cap is not None and rate is not None and rate > cap:
         raise AprAboveCap(f"The annual percentage rate is {rate}, above the offer's `apr_cap`: {cap}.")
-    # The highest rate of an EU offer bounds the borrowing rate alone.
+    # For an EU offer, the highest rate limits only the borrowing rate.
     if highest is not None and not conventions.is_eu and _is_dearer(terms, schedule, highest):
         words = f"With it the annual percentage rate is {terms.apr_percent}; the offer's ends at {highest}."
         _refuse([("fee_cents" if loan.fee_cents else "first_payment_on", number(highest), words)], where)
@@ -133,10 +133,10 @@ def _rate_of_line(loan: Loan | LoanTerms, offer: Mapping[str, Any], *, today: da
 
 
 def name_terms(application: Any, transition: Transition) -> dict[str, Any]:
-    """Return the column with the terms that an approval names, not saved; None for an approval without terms.
+    """Return the column with the unsaved terms of an approval; its value is None for an approval without terms.
 
-    The approval that completes a counteroffer has the terms of the counteroffer. Raises what `loan_of` and `compute`
-    raise.
+    The approval that completes a counteroffer gets the terms of the counteroffer. Raises the errors of `loan_of` and
+    `compute`.
     """
     if transition.completes is not None:
         return {}
@@ -147,16 +147,16 @@ def name_terms(application: Any, transition: Transition) -> dict[str, Any]:
 
 
 def save_named_terms(application: Any, _row: StatusHistory, transition: Transition) -> None:
-    """Save the terms that an approval named."""
+    """Save the terms of an approval."""
     if transition.completes is None and application.loan_terms is not None:
         application.loan_terms.save(force_insert=True)
 
 
 def _is_dearer(terms: LoanTerms, schedule: list[Instalment], highest: Decimal) -> bool:
-    """Return whether the annual percentage rate is above the highest.
+    """Return whether the annual percentage rate is above the highest rate.
 
-    Without a fee it equals the note rate, except for an odd first period and for rounding payments to cents. Rounding
-    alone, less than a cent of each payment, does not count.
+    Without a fee it equals the note rate, except for an odd first period and for the rounding of payments to cents. A
+    difference that rounding explains (less than a cent per payment) does not count.
     """
     if terms.apr_percent is None or terms.apr_percent <= highest:
         return False
@@ -165,12 +165,12 @@ def _is_dearer(terms: LoanTerms, schedule: list[Instalment], highest: Decimal) -
     less = [(row.due_on, row.payment_cents - 1) for row in schedule]
     try:
         return us_appendix_j(terms.amount_cents, less, start=terms.as_of) > highest
-    except RateOutOfRange:  # less than the loan itself is paid
+    except RateOutOfRange:  # the payments are less than the loan
         return False
 
 
 def schedule_of(terms: LoanTerms) -> list[Instalment]:
-    """Return the payments of a loan that starts on `as_of`; none of a line of credit."""
+    """Return the payments of a loan that starts on `as_of`; empty for a line of credit."""
     if terms.term_months is None:
         return []
     first = terms.first_payment_on
@@ -180,7 +180,7 @@ def schedule_of(terms: LoanTerms) -> list[Instalment]:
 
 
 def _read(terms: Any, where: str) -> dict[str, Any]:
-    """Return the members of given terms, None for what they leave out; raises ValidationFailed."""
+    """Return the fields of the terms, None for missing fields; raises ValidationFailed."""
     if not isinstance(terms, dict):
         raise ValidationFailed.of_member(where, "Must be a JSON object.")
     if unknown := sorted(set(terms) - set(MEMBERS)):
@@ -217,14 +217,14 @@ def _percent(value: Any) -> Decimal | None:
 
 
 def lowest_rate(offer: Mapping[str, Any]) -> Decimal | None:
-    """Return the offer's lowest rate in PLACES digits, the only one that it names, or None."""
+    """Return the offer's lowest rate, or its only one, rounded up to PLACES digits; None without rates."""
     rates = map(_percent, (offer.get("apr_min_percent"), offer.get("apr_max_percent")))
     lowest = next((rate for rate in rates if rate is not None), None)
     return None if lowest is None else lowest.quantize(STEP, ROUND_CEILING)
 
 
 def _outside(loan: Loan, offer: Mapping[str, Any], *, has_term: bool) -> Iterator[Bound]:
-    """Yield the limits of an offer that a loan breaks."""
+    """Yield the limits of an offer that a loan violates."""
     yield from outside(offer, loan.amount_cents, loan.term_months)
     if not has_term and loan.term_months is not None:
         yield "term_months", None, "The offer is a line of credit, which has no term."
@@ -236,20 +236,20 @@ def _outside(loan: Loan, offer: Mapping[str, Any], *, has_term: bool) -> Iterato
 
 
 def _refuse(broken: Any, where: str) -> None:
-    """Raise TermsOutsideOffer, which names each limit, where there is one."""
+    """Raise TermsOutsideOffer with each violated limit, if any."""
     details = [{"field": f"{where}.{name}", "message": words, "bound": limit} for name, limit, words in broken]
     if details:
         raise TermsOutsideOffer(details[0]["message"], details=details)
 
 
 def price_of(application: Application) -> Price | None:
-    """Return the price that the card names for the score's total; None where it does not approve, or names none."""
+    """Return the card's price for the score's total; None without an approving score or without prices."""
     score = application.decision_score
     return score.version.card.price_of(score.total) if score is not None and score.outcome == APPROVE else None
 
 
 def proposed_terms(application: Application) -> dict[str, Any]:
-    """Return what people are proposed: what was applied for at the score's price, else at the offer's lowest rate."""
+    """Return the proposed terms: the requested loan at the score's price, or at the offer's lowest rate."""
     applied, offer = Figures(application.application_data), application.offer_snapshot or {}
     price, amount = price_of(application), applied.amount_cents
     rate = lowest_rate(offer)
@@ -261,9 +261,10 @@ def proposed_terms(application: Application) -> dict[str, Any]:
 
 
 def automatic_terms(application: Application) -> dict[str, Any] | None:
-    """Return the terms of an approval without a person; None where it is left to people.
+    """Return the terms of an automatic approval; None if a reviewer must decide.
 
-    That is where neither the score names a price for as much as was applied for, nor the offer has a single rate.
+    A reviewer must decide if the score's price does not cover the requested amount, or if there is no such price and
+    the offer has no single rate.
     """
     price, amount = price_of(application), Figures(application.application_data).amount_cents
     if price is not None:

@@ -1,6 +1,7 @@
-"""The members of a credit agreement by Directive (EU) 2023/2225, Art. 21(1): texts, figures, or "does not apply".
+"""The items of a credit agreement by Directive (EU) 2023/2225, Art. 21(1): texts, figures, or "does not apply".
 
-The lender's words are those of the offer (`texts`), in its language; titles and figures are in the borrower's.
+The lender's texts are those of the offer (`texts`), in the offer's language. Titles and figures are in the borrower's
+language.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +25,7 @@ from credit.core.schedule_words import duration_in_words, payments_in_words
 from credit.models import Application, LoanTerms, Provider
 from credit.terms.loans import schedule_of
 
-# The name and the title of each member, in the order of Article 21(1).
+# The name and the title of each item, in the order of Article 21(1).
 TITLES = {
     "credit_type": gettext_noop("Type of credit"),
     "parties": gettext_noop("Lender, and intermediary"),
@@ -51,14 +52,14 @@ TITLES = {
     "supervisor": gettext_noop("Supervisory authority"),
     "debt_advice": gettext_noop("Debt advice"),
 }
-# Article 21 requires these only where they apply.
+# Article 21 requires these items only if they apply.
 _CONDITIONAL = frozenset({"goods", "interest_and_charges", "charges", "notary", "linked_credit", "other_terms"})
 
 
 def members_of(application: Application, terms: LoanTerms, lender: Provider | None) -> list[dict[str, Any]] | None:
-    """Return the members of the agreement in the first borrower's language; None if the directive does not apply.
+    """Return the items of the agreement in the first borrower's language; None if the directive does not apply.
 
-    Each has its `name`, its `title`, and its `text`, which is None while it is missing.
+    Each item has `name`, `title`, and `text`, which is None if it is missing.
     """
     if not follows_directive(application.offer_snapshot):
         return None
@@ -76,7 +77,7 @@ def is_complete(members: Sequence[Mapping[str, Any]] | None) -> bool:
 
 
 def _texts_of(application: Application, terms: LoanTerms, lender: Provider | None) -> dict[str, str]:
-    """Return the text of each member that has one."""
+    """Return the texts that are available, by item."""
     offer: Mapping[str, Any] = application.offer_snapshot or {}
     said: Mapping[str, str] = offer.get("texts") or {}
     words = {name: text if applies(text) else gettext("Does not apply.") for name, text in said.items()}

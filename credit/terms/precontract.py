@@ -1,6 +1,7 @@
-"""The pre-contractual information of EU credit (Directive (EU) 2023/2225, Art. 10): made, kept, and required.
+"""The pre-contractual information of EU credit (Directive (EU) 2023/2225, Art. 10): created, stored, and required.
 
-A form belongs to the terms of a loan: other terms need another form. `provided_at` is when the applicant first got it.
+A form belongs to the terms of a loan; other terms need another form. `provided_at` is when the applicant first received
+the form.
 """
 
 import json
@@ -32,17 +33,17 @@ from credit.core.rights import APPROVAL, ASSISTED, DUTIES
 from credit.core.schedule_words import duration_in_words, payments_in_words
 from credit.models import Application, LoanTerms, Offer, Precontract, Provider
 
-REMIND_WITHIN = timedelta(hours=24)  # Art. 10(1): given later than this before the conclusion, a reminder is owed
+REMIND_WITHIN = timedelta(hours=24)  # Art. 10(1): a form provided later requires a reminder
 
 _PERSONALIZED = gettext_noop("Yes. The price is personalized by automated processing.")
 _RIGHTS = [right.text for right in DUTIES[EU, ASSISTED, APPROVAL].after if "18(8)" in right.law]  # before the agreement
 
-LONG_KEY_LENGTH = 3_000  # characters of the key information that need a smaller print to fit on two pages
+LONG_KEY_LENGTH = 3_000  # characters of the key information, above which smaller print is needed to fit it on two pages
 
 
 @dataclass(frozen=True)
 class Form:
-    """A form of Annex I. `terms` are those of a loan with their figures, `rows` what the form has."""
+    """A form of Annex I. `terms` are the terms of a loan with their figures, `rows` are the rows of the form."""
 
     language: str
     terms: Mapping[str, Any]
@@ -83,9 +84,10 @@ def form_of(
     zone: str = "UTC",
     is_scored: bool = False,
 ) -> Form:
-    """Return the form of a loan of an offer; `terms` are those of `LoanTerms.to_dict`, `is_scored` is of Art. 13.
+    """Return the form for a loan of an offer.
 
-    `zone` is the time zone of the moment `valid_until`.
+    `terms` are those of `LoanTerms.to_dict`. `zone` is the time zone in which `valid_until` is displayed. With
+    `is_scored`, the form has the statement of Art. 13.
     """
     with translation.override(language):
         values = {
@@ -104,7 +106,7 @@ def form_of(
 
 
 def _texts(offer: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return the lender's texts, None for one that does not apply."""
+    """Return the lender's texts; None for a text that does not apply."""
     texts: Mapping[str, str] = offer.get("texts") or {}
     return {name: text if applies(text) else None for name, text in texts.items()}
 
@@ -162,7 +164,7 @@ def _figures(
 
 
 def _totals(offer: Mapping[str, Any], terms: Mapping[str, Any], *, today: date) -> tuple[Mapping[str, Any], Any]:
-    """Return the figures of Article 3, and the APR; of a line of credit by the assumptions of Annex III."""
+    """Return the figures of Article 3 and the APR; for a line of credit by the assumptions of Annex III."""
     if terms["total_cost_cents"] is not None:
         return terms, shown_apr(terms, start=today)
     credit, fee = terms["total_credit_cents"], terms["fee_cents"]
@@ -197,7 +199,7 @@ def _standing(
     today: date,
     is_scored: bool,
 ) -> dict[str, Any]:
-    """Return what the form states of every credit."""
+    """Return the rows about warnings, rights, and other information that do not depend on the figures."""
     told = _texts(offer)
     early = early_repayment(schedule, start=today, fee=terms["fee_cents"])
     compensation = gettext(
@@ -248,7 +250,7 @@ def form_of_offer(
 ) -> Form:
     """Return the form of an offer's representative example, or of another amount and duration; raises NotFound.
 
-    The form of a line of credit has the example's rate and fee. Without an amount its ceiling is assumed.
+    The form of a line of credit uses the example's rate and fee. Without an amount, it uses the assumed ceiling.
     """
     terms = offer.terms()
     if not follows_directive(terms) or not terms["example"]:
@@ -282,7 +284,7 @@ def _costs(offer: Offer, loan: Mapping[str, Any], *, today: date) -> tuple[dict[
 
 
 def _costs_of_line(offer: Offer, loan: Mapping[str, Any]) -> tuple[dict[str, Any], list[Instalment]]:
-    """Return the terms of a line of credit; a ceiling that is not agreed is that of Annex III, part II (h)."""
+    """Return the terms of a line of credit; without a ceiling, the one of Annex III, part II (h) is assumed."""
     conventions, example = offer.conventions, offer.example or {}
     assumed = minor_units_of_euros(CEILING_ASSUMED_EUR, conventions.currency) or example["amount_cents"]
     ceiling = loan["amount_cents"] or assumed
@@ -294,9 +296,9 @@ def _costs_of_line(offer: Offer, loan: Mapping[str, Any]) -> tuple[dict[str, Any
 def form_of_acceptable(
     application: Application, acceptable: Any, *, language: str | None, now: datetime
 ) -> Precontract:
-    """Return the form of the terms of an `Acceptable`, by default in the applicant's language; it is made once.
+    """Return the stored form of `Acceptable` terms, by default in the applicant's language; create it if missing.
 
-    Raises NotFound if there are no terms of a loan, or the directive does not apply.
+    Raises NotFound without loan terms, if the directive does not apply, and if the form was erased.
     """
     if acceptable.as_of is None or not follows_directive(application.offer_snapshot):
         raise NotFound("There is no European information form: no terms of EU credit are approved.")
@@ -334,6 +336,6 @@ def require_form(application: Application, terms: LoanTerms | None, given: str |
 
 
 def was_late(form: Precontract, *, now: datetime) -> bool:
-    """Return whether the applicant first got the form of these terms less than a day before the conclusion."""
+    """Return whether the applicant first received the form less than a day before the conclusion."""
     forms = Precontract.objects.filter(application=form.application_id, terms_sha256=form.terms_sha256)
     return not forms.filter(provided_at__lte=now - REMIND_WITHIN).exists()

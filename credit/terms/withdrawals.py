@@ -1,4 +1,4 @@
-"""Withdrawing from an accepted agreement (Directive (EU) 2023/2225, Art. 26)."""
+"""Withdrawals from an accepted agreement (Directive (EU) 2023/2225, Art. 26)."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -27,7 +27,7 @@ from credit.models.applications import record_application_event
 from credit.models.notices import WITHDRAWAL_REMINDER
 from credit.terms.agreement import lender_of
 
-# By which a lender's member records a declaration that a borrower sent to the lender.
+# The channels of declarations that the lender received and a member of the lender records.
 RECORDED = (ContractWithdrawal.EMAIL, ContractWithdrawal.POST, ContractWithdrawal.IN_PERSON)
 
 
@@ -39,11 +39,11 @@ def declare(
     declared_at: datetime | None = None,
     channel: str | None = None,
 ) -> Application:
-    """Withdraw from the agreement of the actor's own application, or record that a borrower did.
+    """Withdraw from the agreement of the actor's own application, or record a borrower's withdrawal; idempotent.
 
-    `declared_at` and `channel` are of a declaration that reached the lender: only who may review the application sends
-    them. A declaration counts by when it was sent. Idempotent. Raises ApplicationNotFound, InsufficientScope,
-    ReviewerRequired, SecondFactorRequired, NotFound as `describe`, ValidationFailed, WithdrawalOver.
+    Only reviewers send `declared_at` and `channel`, for a declaration that the lender received. The time at which the
+    borrower sent the declaration counts. Raises ApplicationNotFound, InsufficientScope, ReviewerRequired,
+    SecondFactorRequired, NotFound (as `describe`), ValidationFailed, WithdrawalOver.
     """
     application = load_for(application_id, actor)
     if application.consumer_id == actor.user.pk:
@@ -90,7 +90,7 @@ def _check_in_time(application: Application, right: Withdrawable, sent_at: datet
 def _store(
     application: Application, right: Withdrawable, *, sent_at: datetime, way: str, actor: Actor, now: datetime
 ) -> None:
-    """Write the withdrawal; the caller holds the lock of the application's row."""
+    """Store the withdrawal. The caller must hold the lock of the application's row."""
     application.contract_withdrawal = ContractWithdrawal.objects.create(
         application=application,
         declared_at=sent_at,
@@ -112,14 +112,14 @@ def _store(
     lender = lender_of(application)
     for number, address, language in _receipts(application):
         with translation.override(language):
-            # Only the first borrower has the account.
+            # Only the first borrower has an account.
             context = {"link": link if number == 1 else "", "rows": _receipt_rows(application, lender)}
         queue_mail(address, "contract_withdrawn", context, language=language, now=now)
     record_application_event("contract_withdrawn", application, now=now)
 
 
 def _queue_record(application: Application, *, now: datetime) -> None:
-    """Queue the record of a withdrawal for the ledger: its times, and the hash of the terms that it ends."""
+    """Queue the ledger record of a withdrawal: its times, and the hash of the ended terms."""
     row, terms = application.contract_withdrawal, application.loan_terms
     record = record_about(
         application,
@@ -136,7 +136,7 @@ def _queue_record(application: Application, *, now: datetime) -> None:
 
 
 def _receipt_rows(application: Application, lender: Provider) -> list[tuple[str, str]]:
-    """Return what a receipt has, named: the agreement, its lender, the declaration, and what is due."""
+    """Return the rows of a receipt by name: agreement, lender, declaration, and amounts due."""
     zone = deadlines.zone_of(application.applicants)
     declared_at = deadlines.in_words(application.contract_withdrawal.declared_at, zone)
     rows = [
@@ -152,9 +152,9 @@ def _receipt_rows(application: Application, lender: Provider) -> list[tuple[str,
 
 
 def _receipts(application: Application) -> Iterator[tuple[int, str, str]]:
-    """Yield the number, the address, and the language of each borrower.
+    """Yield the number, the e-mail address, and the language of each borrower with an address.
 
-    The account's own address if the first gave none.
+    If the first borrower's address is missing, the account's address is used.
     """
     persons = list(application.applicants or ())
     addresses = [person.get("email") for person in persons] or [None]
@@ -165,10 +165,10 @@ def _receipts(application: Application) -> Iterator[tuple[int, str, str]]:
 
 
 def state_fact(application_id: Any, fact: str, *, at: datetime | None, actor: Actor, now: datetime) -> Application:
-    """Clear or set again a moment that decides about the period (`FACTS`), for the console, which logs the reason.
+    """Set or clear a time that determines the period (`FACTS`), for the console, which logs the reason.
 
-    Raises ReviewerRequired, also for the borrower's own agreement, SecondFactorRequired, NotFound as `describe`, and
-    ValidationFailed after a withdrawal, or for a moment outside of the agreement.
+    Raises ReviewerRequired, also for the actor's own agreement, SecondFactorRequired, NotFound (as `describe`), and
+    ValidationFailed after a withdrawal, or for a time outside of the agreement.
     """
     if fact not in FACTS:
         raise ValidationFailed.of_member("fact", f"Must be one of {', '.join(FACTS)}.")
