@@ -1,5 +1,5 @@
-"""Applications: made by consumers, moved through `machine.MACHINE`, read by their reviewers, accepted when approved.
+"""Applications: creation, transitions by `machine.MACHINE`, access for reviewers, and acceptance of approvals.
 
 Only `Application.transition_to` changes a status. The events are `application.created`, `.updated`, `.accepted`, and
-one per status entered.
+one for each new status.
 """

@@ -1,4 +1,4 @@
-"""Mail to the person whom an application waits for, or about whom it was decided: a link, and nothing about it."""
+"""Mail to the applicant about a decision or a pending step. It contains a link and no details."""
 
 from datetime import datetime
 from typing import Any
@@ -13,10 +13,10 @@ from credit.models.notices import EMAIL, Consent
 
 
 def mail_person(application: Any, *, now: datetime) -> None:
-    """Write to the person's confirmed address that the application waits for them or was decided.
+    """Mail the applicant's confirmed address that the application was decided, or waits for the applicant.
 
-    Applicants who consented to notices by mail get the notice, and one mail is enough; where the notice has to wait,
-    `issue_notices` writes this mail instead.
+    Applicants who consented to notices by mail get the notice's mail instead. If the notice must wait, `issue_notices`
+    sends this mail.
     """
     if not (EMAIL in settings.NOTICE_CHANNELS and Consent.is_given_by(application.consumer_id)):
         write_to_person(application, now=now)

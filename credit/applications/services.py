@@ -37,10 +37,10 @@ from credit.models import (
 from credit.models.applications import record_application_event
 from identity.access.consents import CREDIT_REPORT, LENDER_SHARING, Consent, give_consent
 
-# How long an application may sit idle in a status before it expires.
+# Days after which an idle application expires, by status.
 IDLE_DAYS = {DRAFT: 30, PENDING_DOCUMENTS: 30, APPROVED: 30}
-_EXPIRY_LEASE = timedelta(minutes=1)  # for one application
-# A change of these is a revision, and freezes with a decision.
+_EXPIRY_LEASE = timedelta(minutes=1)  # per application
+# A change of these fields creates a revision. Decisions freeze them.
 REVISED = frozenset({"application_data", "applicants"})
 
 
@@ -60,7 +60,7 @@ _find_offer = PreparedSelect(
 
 
 def select_own(columns: Sequence[str]) -> PreparedSelect:
-    """Return the statement that reads the application `application_id` of the account `consumer_id`."""
+    """Return the query for the application `application_id` of the account `consumer_id`."""
     return PreparedSelect(
         lambda application_id, consumer_id: Application.objects.filter(pk=application_id, consumer_id=consumer_id),
         columns,
@@ -68,13 +68,10 @@ def select_own(columns: Sequence[str]) -> PreparedSelect:
 
 
 def select_page(columns: Sequence[str], filters: Sequence[str], **annotations: Any) -> PreparedSelect:
-    """Return the statement that reads a page of an account's applications, the newest first.
-
-    Its arguments are `consumer_id`, the filters, `limit` and `offset`.
-    """
+    """Return the query for a page of an account's applications, newest first."""
 
     def page(*, limit: int, offset: int, **conditions: Any) -> Any:
-        # The ids of the page come from an index alone: an offset costs index entries and no rows.
+        # The ids of the page come only from an index, so an offset reads index entries but no rows.
         ids = Application.objects.filter(**conditions).order_by("-id").values("id")[offset : offset + limit]
         return Application.objects.filter(id__in=ids).order_by("-id").annotate(**annotations)
 
@@ -82,9 +79,10 @@ def select_page(columns: Sequence[str], filters: Sequence[str], **annotations: A
 
 
 def load_visible(application_id: str, actor: Actor) -> Application:
-    """Return the application that a path names.
+    """Return the application with the id in a path.
 
-    Raises ApplicationNotFound unless `actor` may see it, SecondFactorRequired for another's without a second factor.
+    Raises ApplicationNotFound unless `actor` may read it. Raises SecondFactorRequired for another person's application
+    if the actor's second factor is missing.
     """
     identifier = parse_uuid(application_id)
     application = _load_visible(application_id=identifier, user_id=actor.user.pk) if identifier else None
@@ -96,11 +94,11 @@ def load_visible(application_id: str, actor: Actor) -> Application:
 
 
 def load_for(application_id: str, actor: Actor, *, is_noted: bool = True) -> Application:
-    """Return the application that a path names, to be read; raises as `load_visible`.
+    """Return the application with the id in a path, for reading; raises the errors of `load_visible`.
 
-    A scoped credential acts only for its account and for the account's lenders: it can't read as a reviewer of the
-    platform. Reading another person's is entered in the access log of personal data; with `is_noted=False` the caller
-    calls `note_reading` itself, with details.
+    A scoped credential acts only for its account and for the account's lenders. It can't read as a reviewer of the
+    platform. Reading another person's application is logged in the access log of personal data. With `is_noted=False`
+    the caller calls `note_reading` with details instead.
     """
     application = load_visible(application_id, actor)
     if application.consumer_id == actor.user.pk:
@@ -113,7 +111,7 @@ def load_for(application_id: str, actor: Actor, *, is_noted: bool = True) -> App
 
 
 def note_reading(application: Application, viewer: Any, **details: str) -> None:
-    """Enter in the access log of personal data that `viewer` read another person's application, and what of it."""
+    """Log in the access log of personal data that `viewer` read another person's application; `details` say what."""
     if application.consumer_id != viewer.pk:
         DataAccess.note(
             DataAccess.PAGE,
@@ -128,7 +126,7 @@ def note_reading(application: Application, viewer: Any, **details: str) -> None:
 
 
 def lock_own(application_id: str, user: Any) -> Application:
-    """Return the application, locked for this transaction; raises ApplicationNotFound unless it is `user`'s own."""
+    """Return the user's own application, locked for this transaction; raises ApplicationNotFound for others."""
     own = Application.objects.select_for_update().filter(consumer=user)
     return get_by_uuid(own, application_id, ApplicationNotFound)
 
@@ -145,12 +143,12 @@ def create_application(
     initial_status: str | None,
     now: datetime,
 ) -> Application:
-    """Create an application; `limited`: whether the consumer's credential is scoped.
+    """Create an application; `limited` is true for a consumer's scoped credential.
 
-    A draft's checklist has the documents that the offer requires. Raises InvalidStatus for a beginning that is
-    kept to reviewers (by the review policy, and from limited credentials always), OfferUnavailable for a listed offer
-    that is closed (or of another provider, where reviewers decide), or an unlisted one where only listed ones count,
-    RequirementsDue where it is submitted at once and something is due.
+    A draft gets a checklist of the offer's required documents. Raises InvalidStatus for an initial status that only
+    reviewers may set, depending on the review policy; scoped credentials may never set it. Raises OfferUnavailable for
+    a closed offer, for an offer of another lender where reviewers decide, and for an unlisted offer if offers must be
+    listed. Raises RequirementsDue for a submitted application with missing items.
     """
     status = initial_status or DRAFT
     if (limited or settings.REVIEW_POLICY != "open") and status not in INITIAL_STATUSES:
@@ -188,21 +186,21 @@ def create_application(
     return application
 
 
-_PINNED = ("provider_id", *Offer.TERMS)  # as `Offer.terms` has them
+_PINNED = ("provider_id", *Offer.TERMS)  # the order of `Offer.terms`
 _find_terms = PreparedSelect(
     lambda offer_id: Offer.objects.filter(pk=offer_id), ("is_active", "version", *_PINNED), parsed=True
 ).first
 
 
 def pin_at_submission(application: Application, _transition: Transition) -> dict[str, Any]:
-    """Return the columns that the first submission sets; raises as `pinned_offer`."""
+    """Return the columns that the first submission sets; raises the errors of `pinned_offer`."""
     return pinned_offer(application) if application.submitted_at is None else {}
 
 
 def pinned_offer(application: Application) -> dict[str, Any]:
-    """Return the columns that store the listed offer's current terms; none for an unknown offer.
+    """Return the columns with the listed offer's current terms; empty for an unlisted offer.
 
-    Raises RequirementsDue if the offer has ended, or the application does not meet its requirements; an unknown offer
+    Raises RequirementsDue if the offer has ended, or the application does not meet its requirements. An unlisted offer
     requires an age of 18.
     """
     pinned: dict[str, Any] = {}
@@ -217,7 +215,7 @@ def pinned_offer(application: Application) -> dict[str, Any]:
 
 
 def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:
-    """Raise OfferUnavailable unless the offer may be applied to through this provider; return its documents."""
+    """Return the documents of the offer; raises OfferUnavailable unless this provider accepts applications to it."""
     offer = _find_offer(offer_id=offer_id)
     if offer is None:
         if settings.REQUIRE_LISTED_OFFERS:
@@ -231,7 +229,7 @@ def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:
         raise OfferUnavailable
     if offered_by == str(provider_id):
         return documents or ()
-    # If a lender's members review, applicants could otherwise choose their own reviewers with another lender's id.
+    # Where a lender's members review, another lender's id would let applicants choose their own reviewers.
     if settings.REVIEW_POLICY != "open":
         raise OfferUnavailable("The offer belongs to another provider. Send the `provider_id` of the offer.")
     _check_provider(provider_id)
@@ -239,7 +237,7 @@ def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:
 
 
 def _check_provider(provider_id: int) -> None:
-    """Raise OfferUnavailable for a lender's id that was granted to no account, if ids must be granted."""
+    """Raise OfferUnavailable for an unassigned lender's id if the operator assigns ids."""
     if settings.PROVIDERS == "granted" and not Provider.objects.filter(pk=str(provider_id)).exists():
         raise OfferUnavailable("Provider not found.")
 
@@ -247,16 +245,14 @@ def _check_provider(provider_id: int) -> None:
 def change_application(
     application_id: str, *, actor: Actor, updated_by: str, changes: dict[str, Any], now: datetime
 ) -> Application:
-    """Replace `application_data`, `applicants`, `notes` and/or `share` of the actor's own application.
+    """Replace `application_data`, `applicants`, `notes`, or `share` of the actor's own application.
 
-    A counteroffer is bound to the data that it is based on, and ends if they change.
-
-    Raises ApplicationNotFound, or RecordNotEditable when the status has frozen the data, or what is shared: that is
-    settled when the application leaves `draft`.
+    If the data change, an open counteroffer ends, because it is bound to them. Raises ApplicationNotFound. Raises
+    RecordNotEditable if the status has frozen the data, or for a change of `share` after `draft`.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
-        # Never before the last transition, even if the clock was set back.
+        # Not before the last transition, even if the clock was set back.
         columns: dict[str, Any] = {**changes, "updated_at": max(now, application.updated_at)}
         unfrozen = Application.objects.filter(pk=application.pk)
         data = changes.get("application_data", application.application_data)
@@ -290,7 +286,7 @@ def change_application(
                 principal=actor.user,
                 credential=actor.credential,
             )
-        application.refresh_from_db(fields=[*columns])  # the row is locked: nothing else has changed
+        application.refresh_from_db(fields=[*columns])  # the row is locked, so other fields have not changed
         if "applicants" in changes:
             PersonKey.write(application)
         is_changed = seen and application.reviewed_state != seen
@@ -303,14 +299,14 @@ def change_application(
 
 
 def consent_to_sharing(application: Application, now: datetime) -> None:
-    """Store the applicant's consent to share data with the lender, at the submission."""
+    """Store the applicant's consent at the submission to share data with the lender."""
     if application.share:
         scope = f"{application.pk}: {', '.join(application.share)} to lender {application.provider_id}"
         give_consent(application.consumer_id, LENDER_SHARING, application.pk, scope=scope, now=now)
 
 
 def follow_sharing(*, now: datetime) -> dict[str, int]:
-    """End the consents of ended applications; store those that a server of the version before left out."""
+    """End the consents of ended applications. Store the consents that a server of the previous version omitted."""
     ended, has_consent = Q(status__in=(WITHDRAWN, EXPIRED)), Consent.objects.filter(kind=LENDER_SHARING)
     of_ended = Application.objects.filter(ended, pk=OuterRef("reference"))
     count = Consent.objects.filter(Exists(of_ended), kind__in=(LENDER_SHARING, CREDIT_REPORT)).end(now=now)
@@ -328,12 +324,12 @@ CONSENT_ENDING = (LENDER_SHARING, _end_sharing)
 
 
 def index_applicants() -> int:
-    """Compute the blind index and the keys of all applicants with the first key; return how many indexes changed."""
+    """Compute the blind index and the keys of all applicants with the first key; return the changed indexes' number."""
     return index_rows(Application.objects.all(), PersonKey.write)
 
 
 def index_changed_applicants(*, now: datetime) -> dict[str, int]:  # noqa: ARG001  the signature of prune tasks
-    """Follow a server of the version before, which stores and erases applicants without their index."""
+    """Update indexes after a server of the previous version, which changes and erases applicants without them."""
     Application.objects.filter(applicants__isnull=True).exclude(applicant_index=None).update(applicant_index=None)
     PersonKey.objects.filter(application__applicants__isnull=True).delete()
     keyless = Application.objects.filter(person_keys__isnull=True, applicants__isnull=False)

@@ -1,4 +1,4 @@
-"""The right to withdraw from an accepted agreement (Directive (EU) 2023/2225, Art. 26): its period, and its figures."""
+"""The right of withdrawal from an accepted agreement (Directive (EU) 2023/2225, Art. 26): period and figures."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -15,12 +15,15 @@ from credit.core.eu_credit import follows_directive
 from credit.core.jurisdictions import Conventions
 from credit.models import Application, ContractWithdrawal, DecisionAnchor, LoanTerms
 
-FACTS = ("told_of_right_at", "complete_since")  # columns that decide about the period
+FACTS = ("told_of_right_at", "complete_since")  # columns that determine the period
 
 
 @dataclass(frozen=True)
 class Withdrawable:
-    """The right of withdrawal from an agreement; `repay_by`, `declared_at`, and `proof` are null until it is used."""
+    """The right of withdrawal from an agreement.
+
+    `repay_by`, `declared_at`, and `proof` are None before a withdrawal.
+    """
 
     told_of_right_at: datetime | None
     complete_since: datetime | None
@@ -37,12 +40,12 @@ class Withdrawable:
 
 
 def is_withdrawable(application: Application) -> bool:
-    """Return whether the directive gives a right of withdrawal from the accepted agreement."""
+    """Return whether the accepted agreement has a right of withdrawal under the directive."""
     return application.accepted_at is not None and follows_directive(application.offer_snapshot)
 
 
 def conclude(application: Application, *, is_told: bool, is_complete: bool) -> list[str]:
-    """Set when the borrowers were informed, at the acceptance; return the changed columns, none under another law."""
+    """At the acceptance, set when the borrowers were informed; return the changed columns, [] under another law."""
     if not is_withdrawable(application):
         return []
     application.told_of_right_at = application.accepted_at if is_told else None
@@ -51,7 +54,7 @@ def conclude(application: Application, *, is_told: bool, is_complete: bool) -> l
 
 
 def describe(application: Application) -> Withdrawable:
-    """Return the right of withdrawal; raises NotFound before the acceptance, and without such a right."""
+    """Return the right of withdrawal; raises NotFound before the acceptance, and under another law."""
     if not is_withdrawable(application):
         raise NotFound(
             "The application has no right of withdrawal: the terms were not accepted, or another law applies."
@@ -72,7 +75,7 @@ def describe(application: Application) -> Withdrawable:
 
 
 def interest_a_day(application: Application, terms: LoanTerms | None) -> int | None:
-    """Return the interest of a day on the whole loan; None for a line of credit, whose drawn amount is not known."""
+    """Return the daily interest on the whole loan; None for a line of credit, whose drawn amount is unknown."""
     if terms is None or terms.term_months is None:
         return None
     day_count = Conventions.of(application.offer_snapshot).day_count
@@ -80,7 +83,7 @@ def interest_a_day(application: Application, terms: LoanTerms | None) -> int | N
 
 
 def capital_in_words(application: Application) -> str:
-    """Return the credit to repay, without a deducted fee; "" for a line of credit."""
+    """Return the credit to repay, minus a deducted fee; "" for a line of credit."""
     terms, conventions = application.loan_terms, Conventions.of(application.offer_snapshot)
     if terms is None or terms.term_months is None:
         return ""
@@ -93,7 +96,7 @@ def capital_in_words(application: Application) -> str:
 
 
 def fee_in_words(application: Application) -> str:
-    """Return the fee that the lender returns; "" for none, and for one that `capital_in_words` deducts."""
+    """Return the fee that the lender refunds; "" for none, and for a fee that `capital_in_words` deducts."""
     terms, conventions = application.loan_terms, Conventions.of(application.offer_snapshot)
     if terms is None or not terms.fee_cents or (terms.term_months is not None and conventions.is_fee_kept_back):
         return ""
@@ -113,7 +116,7 @@ def rows_of(application: Application, right: Withdrawable) -> list[tuple[str, st
 
 
 def countries_of(application: Application) -> list[str]:
-    """Return the countries of the borrowers; none once they are erased."""
+    """Return the countries of the borrowers; empty after their erasure."""
     return [person["address"]["country"] for person in application.applicants or () if person.get("address")]
 
 
@@ -128,6 +131,6 @@ def _period_end(application: Application) -> datetime | None:
 
 
 def last_day_of(application: Application, right: Withdrawable) -> date | None:
-    """Return the last day of the period; None for a period without an end."""
+    """Return the last day of the period; None without an end."""
     end = right.period_ends_at
     return None if end is None else withdrawal.last_day_of(end, countries_of(application))

@@ -1,12 +1,11 @@
-"""Effects of an application's transitions: the clocks that start and stop, and the notices that become due or are
-cancelled.
+"""Effects of an application's transitions on its clocks and notices.
 
-Called in the transaction of the move, which holds the application's row.
+The functions run in the transaction of the transition, which locks the application's row.
 
 # Note [One clock at a time] A complete submission starts the clock of 12 CFR 1002.9(a)(1)(i). A request for documents
-does not stop it. A delivered notice of incompleteness does, because 1002.9(c)(1)(ii) allows it in place of the
-decision. The later documents complete the application again. A delivered notice of a counteroffer stops it, and starts
-the 90 days of (a)(1)(iv). Reopening starts none: what was owed before is still owed by then. Where none runs, a
+does not stop it. A delivered notice of incompleteness does, because 1002.9(c)(1)(ii) allows it instead of the decision.
+The later documents complete the application again. A delivered notice of a counteroffer stops the clock, and starts the
+90 days of (a)(1)(iv). Reopening starts no clock, because the earlier deadline still applies. If no clock runs, a
 decision has the 30 days of (a)(1)(ii).
 """
 
@@ -39,7 +38,7 @@ from credit.models.notices import (
     ReviewRequest,
 )
 
-# Directive (EU) 2023/2225, Art. 18(9) and 19(6), says "without delay"; the number is ours.
+# Directive (EU) 2023/2225, Art. 18(9) and 19(6), requires "without delay"; the number of days is the platform's.
 EU_WITHOUT_DELAY_DAYS = 3
 REMINDER_FROM, REMINDER_UNTIL = timedelta(days=1), timedelta(days=7)  # after the conclusion: Art. 10(1)
 _SYSTEM = Actor.system("applications")
@@ -47,19 +46,19 @@ _ENDS_REVIEW = states.DECIDED | {states.WITHDRAWN, states.EXPIRED}
 
 
 def begin(application: Any, now: datetime) -> None:
-    """Start the clock of an application that begins as submitted, or beyond."""
+    """Start the clock of an application that is created as submitted or later."""
     Clock.start(application, Clock.APPLICATION, now=now)
 
 
 def follow(application: Any, row: Any, transition: Transition) -> None:
-    """Do what follows from a transition of an application, of which `row` is the history."""
+    """Apply the effects of an application's transition; `row` is its history entry."""
     running = _follow(application, row, transition.completes)
     if row.status in _ENDS_REVIEW and (running is None or Clock.REVIEW in running):
         close_review_request(application, row.status, by=row.changed_by, now=row.changed_at)
 
 
 def close_review_request(application: Any, outcome: str, *, by: str, now: datetime) -> None:
-    """Close the open request for reconsideration, if there is one; its outcome is a status, or `counteroffer`."""
+    """Close the open request for reconsideration, if any; its outcome is a status, or `counteroffer`."""
     request = application.open_review_request
     if request is None or not ReviewRequest.objects.filter(pk=request.pk, answered_at__isnull=True).update(
         answered_at=now, answered_by=by, outcome=outcome
@@ -70,14 +69,14 @@ def close_review_request(application: Any, outcome: str, *, by: str, now: dateti
 
 
 def _follow(application: Any, row: Any, completes: Any) -> Collection[str] | None:
-    """Start and stop clocks, and owe notices.
+    """Start and stop clocks, and create the required notices.
 
-    Return the kinds of the clocks that ran before, None if no lookup was needed.
+    Returns the kinds of the clocks that ran before; None if they were not looked up.
     """
     before, to, now = row.previous_status, row.status, row.changed_at
     if to == states.SUBMITTED:
         Clock.start(application, Clock.APPLICATION, now=now)
-    if (before, to) == (states.APPROVED, states.EXPIRED):  # nothing can be accepted any more
+    if (before, to) == (states.APPROVED, states.EXPIRED):  # the terms can't be accepted any more
         Notice.cancel_undelivered(application, now=now, kind=PRICING)
     if to == states.SUBMITTED or before == states.DRAFT or (before, to) in _WITHOUT_NOTICE:
         return None
@@ -101,8 +100,7 @@ def _follow(application: Any, row: Any, completes: Any) -> Collection[str] | Non
     return None
 
 
-# The second is an approval that expired before acceptance: the applicant was notified of the approval, or still will
-# be.
+# An approval that expires before its acceptance needs no other notice than that of the approval.
 _WITHOUT_NOTICE = {(states.SUBMITTED, states.UNDER_REVIEW), (states.APPROVED, states.EXPIRED)}
 _KIND_OF = {
     states.APPROVED: models.APPROVAL,
@@ -112,7 +110,7 @@ _KIND_OF = {
 }
 
 
-# Newest first, and locked: who delivers one now has done so, or finds it cancelled.
+# Newest first, and locked: a concurrent delivery finishes first, or finds the notice cancelled.
 _not_cancelled = PreparedGet(
     Notice,
     lambda application_id: (
@@ -124,20 +122,20 @@ _running = PreparedSelect(lambda application_id: Clock.running(application_id, C
 
 
 def _still_lacks(application: Any, notice: Notice | None) -> bool:
-    """Return whether something that this notice named is still missing; later requests do not count."""
+    """Return whether an item that this notice listed is still missing; later requests do not count."""
     made_from = None if notice is None else notice.made_from
     missing = (made_from or {}).get("missing", ())
     return not set(application.missing_titles()).isdisjoint(missing)
 
 
 def _contains_rejection(last: Notice, offered: Any) -> bool:
-    """Return whether the notice of the ending counteroffer contained this rejection already (comment 9(a)(1)-6)."""
+    """Return whether the notice of the ending counteroffer already contained this rejection (comment 9(a)(1)-6)."""
     is_its = offered is not None and last.counteroffer_id == offered.pk
     return is_its and offered.with_denial and last.status == DELIVERED
 
 
 def create_notices(application: Any, kind: str, *, now: datetime, **about: Any) -> Collection[str]:
-    """Write the notices that are owed; `about` is their `move` or `counteroffer`. Return which clocks ran before."""
+    """Create the required notices; `about` is their `move` or `counteroffer`. Return the clocks that ran before."""
     ran: dict[str, datetime] = dict(_running.rows(application_id=application.pk))
     running = {kind: due_at for kind, due_at in ran.items() if kind in Clock.TO_NOTIFY}
     conventions = Conventions.of(application.offer_snapshot)
@@ -164,10 +162,10 @@ def create_notices(application: Any, kind: str, *, now: datetime, **about: Any) 
 
 
 def owe_reminders(application: Application, *, now: datetime) -> None:
-    """Write the reminder of the right of withdrawal for each borrower, due 1 to 7 days after the conclusion.
+    """Create the reminder of the right of withdrawal for each borrower, due 1 to 7 days after the conclusion.
 
-    It is owed where the information of Art. 10 was provided less than a day before (Directive (EU) 2023/2225, Art.
-    10(1)). The caller has just stored the acceptance.
+    It is required if the information of Art. 10 was provided less than a day before (Directive (EU) 2023/2225, Art.
+    10(1)). Call this after storing the acceptance.
     """
     move = application.history.filter(status=states.APPROVED).latest("position")
     for number, _person in enumerate(application.applicants or [None], start=FIRST):
@@ -186,7 +184,7 @@ def owe_reminders(application: Application, *, now: datetime) -> None:
 
 
 def _pricing_owed(application: Any, kind: str, move: Any = None, counteroffer: Any = None) -> list[int]:
-    """Return the applicants who must get a notice about pricing; none if they get an adverse action notice."""
+    """Return the applicants who must get a pricing notice; empty if they get an adverse action notice."""
     if Conventions.of(application.offer_snapshot).is_eu or kind not in {APPROVAL, COUNTEROFFER}:
         return []
     if counteroffer is not None and counteroffer.with_denial:
@@ -198,7 +196,7 @@ def _pricing_owed(application: Any, kind: str, move: Any = None, counteroffer: A
 
 
 def _other_applicants(kind: str, move: Any = None, counteroffer: Any = None) -> list[int]:
-    """Return the applicants but the first whose consumer reports an adverse action is based on (15 USC 1681m(a))."""
+    """Return the other applicants whose reports an adverse action is based on (15 USC 1681m(a))."""
     if kind == ADVERSE_ACTION:
         metadata = move.metadata
     elif counteroffer is not None and counteroffer.with_denial:

@@ -1,7 +1,7 @@
-"""The content of a notice: gathered from the decision, and rendered by templates in the applicant's language.
+"""The content of a notice: collected from the decision, and rendered by templates in the applicant's language.
 
-A notice is a list of blocks, each with its own template (`notices/BLOCK.html`, or `notices/PROFILE/BLOCK.html`). A
-folder of the operator's (`NOTICE_TEMPLATES`) can replace one and leave the rest.
+A notice is a list of blocks, each with its own template (`notices/BLOCK.html`, or `notices/PROFILE/BLOCK.html`). The
+operator's folder (`NOTICE_TEMPLATES`) can replace single templates.
 """
 
 from dataclasses import dataclass
@@ -45,12 +45,12 @@ from identity.access.consents import LENDER_SHARING, Consent
 
 @dataclass(frozen=True)
 class Lacking:
-    """The reason why a notice waits, a word of `Notice.WAITS_FOR`."""
+    """The reason why a notice waits: a key of `Notice.WAITS_FOR`."""
 
     word: str
 
 
-# The blocks that the notice to a further applicant shares with the notice about the application.
+# The blocks in the notice to another applicant, who gets no notice about the application.
 _OF_OTHERS = frozenset({"action", "database", "report", "score", "automated", "rights", "creditor"})
 
 
@@ -70,13 +70,15 @@ def blocks_of(
 ) -> list[str]:
     """Return the blocks of a notice in their order.
 
-    `is_denial` says that a counteroffer's notice denies what was applied for at once (comment 9(a)(1)-6). With
-    `can_ask` the applicant can request reconsideration of what the notice states. The block of 15 USC 1681m(a) is part
-    of notices of adverse action, and never without `reports`; with `has_source` so is that of 1681m(b)(1).
-    In the European Union a notice states the `way` of the decision, and the rights, only if a score was computed for it
-    (Directive (EU) 2023/2225, Art. 18(8), (9)). In the United States it does so about an approval or a counteroffer on
-    worse terms (Colorado SB 26-189); a denial has the ECOA notice in their place.
-    With `is_other` the notice discloses to a further applicant their own report alone. The notice about the
+    With `is_denial`, the notice of a counteroffer also denies the request (comment 9(a)(1)-6). With `can_ask`, the
+    applicant can request reconsideration. An adverse action notice has the block of 15 USC 1681m(a) if there are
+    `reports`, and that of 1681m(b)(1) with `has_source`.
+
+    In the European Union, a notice states the `way` of the decision and the rights only if a score was computed
+    (Directive (EU) 2023/2225, Art. 18(8), (9)). In the United States it does so for an approval or a counteroffer on
+    worse terms (Colorado SB 26-189); a denial has the ECOA notice instead.
+
+    With `is_other`, the notice is for another applicant, and discloses only their own report. The notice about the
     application goes to the first applicant (12 CFR 1002.9(f)).
     """
     is_adverse = kind == ADVERSE_ACTION or (kind == COUNTEROFFER and is_denial)
@@ -105,7 +107,7 @@ def blocks_of(
 
 
 def gather(notice: Notice) -> dict[str, Any] | Lacking:
-    """Return what the notice is made from, as JSON keeps it, or what it has to wait for."""
+    """Return the notice's data in the form of JSON, or the reason why the notice waits."""
     application: Any = notice.application
     offered, move = notice.counteroffer, notice.move
     provider = application.provider_owner(str(application.provider_id), application.created_at).first()
@@ -126,12 +128,12 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
     reports = [report for report in reports if report["applicant"] == applicant]
     reasons = [REASONS[INCOMPLETE_REASON]] if missing else _reasons(notice, metadata)
     if not notice.is_for_account:
-        reasons = []  # they may come from the other applicant's report
+        reasons = []  # the reasons may come from the other applicant's report
     elif is_denial and not reasons:
         return Lacking(Notice.REASONS)
     terms = offered.loan_terms if offered is not None else application.loan_terms
     respond_by = None
-    if notice.kind == INCOMPLETE and move is not None:  # then an application that waits for documents expires
+    if notice.kind == INCOMPLETE and move is not None:  # after the deadline, such an application expires
         respond_by = rfc3339(move.changed_at + timedelta(days=IDLE_DAYS[PENDING_DOCUMENTS]))
     way, is_worse = way_of(move, application.decision_score), application.approves_worse
     outcome = WORSE if move is None else outcome_of(move.status, is_worse=is_worse)
@@ -172,7 +174,7 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
 
 
 def _withdrawal(notice: Notice) -> dict[str, Any] | None:
-    """Return what a reminder states of the right of withdrawal (Directive (EU) 2023/2225, Art. 10(1))."""
+    """Return the data of a reminder of the right of withdrawal (Directive (EU) 2023/2225, Art. 10(1))."""
     if notice.kind != WITHDRAWAL_REMINDER:
         return None
     application: Any = notice.application
@@ -187,7 +189,7 @@ def _withdrawal(notice: Notice) -> dict[str, Any] | None:
 
 
 def _reviewed_at(notice: Notice) -> str | None:
-    """Return when the applicant requested the reconsideration that this decision completes; None for others."""
+    """Return when the applicant requested the reconsideration that this decision answers; None without a request."""
     if notice.move is None:
         return None
     requests = notice.application.review_requests.filter(answered_at=notice.move.changed_at)
@@ -211,7 +213,7 @@ def _blocks(notice: Notice, *, reports: list[dict[str, Any]], **about: Any) -> l
 
 
 def _shared_bank_data(application: Any) -> bool:
-    """Return whether the applicant shared bank data at the submission, also if they ended that since."""
+    """Return whether the applicant shared bank data at the submission, even if the consent has ended since."""
     shared = Consent.objects.filter(reference=application.pk, kind=LENDER_SHARING, scope__contains=": bank")
     return shared.exists()
 
@@ -221,7 +223,7 @@ def _is_incomplete(notice: Notice) -> bool:
 
 
 def _can_ask(notice: Notice) -> bool:
-    """Return True if reconsideration of what the notice states can be requested (`Application.is_reconsiderable`)."""
+    """Return whether the applicant can request reconsideration (`Application.is_reconsiderable`)."""
     move = notice.move
     if move is None:
         return True  # a counteroffer
@@ -231,7 +233,7 @@ def _can_ask(notice: Notice) -> bool:
 
 
 def _reasons(notice: Notice, metadata: Any) -> list[str]:
-    """Return the principal reasons in words: the decision's own, or where it names none those of a score's decline."""
+    """Return the principal reasons as text: the decision's, or without any those of a declining score."""
     reasons = reasons_of(metadata)
     score = None if reasons or notice.kind != ADVERSE_ACTION else notice.application.decision_score
     if score is not None and score.outcome == "decline":
@@ -240,7 +242,7 @@ def _reasons(notice: Notice, metadata: Any) -> list[str]:
 
 
 def _addressed(notice: Notice, persons: list[Any], *, has_reports: bool) -> list[Any]:
-    """Return the applicants to whom the notice is addressed: one person alone if it discloses reports."""
+    """Return the addressed applicants: only the first one if the notice about the application discloses reports."""
     if notice.applicant is not None:
         return persons[notice.applicant - 1 : notice.applicant]
     return persons[:FIRST] if has_reports else persons
@@ -258,7 +260,7 @@ def _terms(terms: LoanTerms) -> dict[str, Any]:
 
 
 def render(content: dict[str, Any], profile: str) -> str:
-    """Write the notice as a page of HTML, complete in itself: it is the record."""
+    """Return the notice as a self-contained HTML page, which is the record."""
     with translation.override(content["language"]):
         blocks = [[f"notices/{profile}/{block}.html", f"notices/{block}.html"] for block in content["blocks"]]
         context = {
@@ -291,7 +293,7 @@ def _withdrawal_words(facts: dict[str, Any] | None) -> dict[str, str]:
 
 
 def _deadline(value: str | None, content: dict[str, Any]) -> str:
-    # Content from before there was a zone has none.
+    # Content from before zones were stored has no zone.
     return "" if value is None else deadlines.in_words(datetime.fromisoformat(value), content.get("zone", "UTC"))
 
 

@@ -1,4 +1,4 @@
-"""A notice on paper, by weasyprint where it is installed."""
+"""Notices as PDF, if weasyprint is installed."""
 
 from importlib import import_module
 from pathlib import Path
@@ -12,10 +12,10 @@ from config.core.errors import NotAcceptable
 
 
 def pdf_of(html: str) -> bytes:
-    """Return the page as a PDF; raises NotAcceptable where weasyprint, or a library that it needs, is not installed."""
+    """Return the page as a PDF; raises NotAcceptable without weasyprint, or without a library that it needs."""
     try:
         weasyprint: Any = import_module("weasyprint")
-    except (ImportError, OSError) as error:  # OSError: a library of the system's
+    except (ImportError, OSError) as error:  # OSError: a system library is missing
         raise NotAcceptable(
             "PDF requires weasyprint, which is not installed here. Send `Accept: text/html`."
         ) from error
@@ -25,7 +25,7 @@ def pdf_of(html: str) -> bytes:
 
 
 def _own_files() -> Any:
-    """Return what looks for the files of a page: in our static files and in the page itself, nowhere else."""
+    """Return a URL fetcher that reads only our static files and data in the page itself."""
     urls: Any = import_module("weasyprint.urls")
 
     class OwnFiles(urls.URLFetcher):  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""What keeps an application's notices from being erased: the grounds of the law, and a litigation hold."""
+"""Retention of an application's notices: legal grounds, and the litigation hold."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,7 +18,7 @@ from identity.access.second_factor import require_second_factor
 
 @dataclass(frozen=True)
 class Ground:
-    """A law that requires records to be kept for `months` from an event: `notice`, `acceptance`, or `score`."""
+    """A law that requires retention for `months` from an event: `notice`, `acceptance`, or `score`."""
 
     name: str
     law: str
@@ -27,11 +27,11 @@ class Ground:
 
     @property
     def period(self) -> timedelta:
-        return timedelta(days=31 * self.months)  # the longest that so many months are
+        return timedelta(days=31 * self.months)  # the longest possible duration of that many months
 
 
 NOTICE, ACCEPTANCE, SCORE = "notice", "acceptance", "score"
-# Business credit needs 12 months by the same section; the longer period covers it.
+# Business credit requires 12 months by the same section; the longer period covers it.
 REGULATION_B = Ground("regulation_b", "12 CFR 1002.12(b)(1)", 25, NOTICE)
 REGULATION_Z = Ground("regulation_z", "12 CFR 1026.25(a)", 24, ACCEPTANCE)
 COLORADO = Ground("colorado", "Colorado SB 26-189", 36, SCORE)
@@ -43,14 +43,14 @@ _NOTICE_START = Coalesce("delivered_at", "made_at")
 
 
 class Kept(NamedTuple):
-    """A ground that applies to an application, and when its period ends."""
+    """A ground that applies to an application, and the end of its period."""
 
     ground: Ground
     until: datetime
 
 
 class Held(NamedTuple):
-    """The litigation hold of an application, as it was last changed, and the grounds that apply."""
+    """The newest litigation hold of an application, and the grounds that apply."""
 
     application_id: str
     on: bool
@@ -60,7 +60,7 @@ class Held(NamedTuple):
 
 
 def _starts() -> dict[str, Any]:
-    """Return when the period of each kind of ground starts, as expressions over applications: at its newest event."""
+    """Return expressions over applications: the start of each kind of period, at its newest event."""
     notices = Notice.objects.filter(application=OuterRef("pk"), made_at__isnull=False).order_by("-made_at")
     scores = Score.objects.filter(application=OuterRef("pk")).order_by("-created_at")
     return {
@@ -78,7 +78,7 @@ def grounds_of(application: Application) -> list[Kept]:
 
 
 def without_ground(rows: "QuerySet[Any]", *, now: datetime) -> "QuerySet[Any]":
-    """Leave out the rows of applications that another ground than the notice's own, or a hold, keeps."""
+    """Exclude the rows of applications with a hold, or with another ground than the notice's own."""
     holds = RetentionHold.objects.filter(application=OuterRef("pk")).order_by("-id").values("is_on")[:1]
     applications = Application.objects.annotate(is_held=Coalesce(Subquery(holds), False), **_starts())
     expired = applications.filter(pk=OuterRef("application"), is_held=False)
@@ -90,7 +90,7 @@ def without_ground(rows: "QuerySet[Any]", *, now: datetime) -> "QuerySet[Any]":
 
 
 def forget_old(*, now: datetime) -> dict[str, int]:
-    """Erase the notices and statements that no ground keeps; their hashes and dates stay."""
+    """Erase notices and statements without a retention ground; their hashes and dates remain."""
     before = now - REGULATION_B.period
     due = Notice.objects.annotate(start=_NOTICE_START).filter(made_at__lte=before, start__lte=before)
     notices = without_ground(due.filter(content__isnull=False), now=now)
@@ -103,12 +103,12 @@ def forget_old(*, now: datetime) -> dict[str, int]:
 
 
 def show_hold(application_id: str, actor: Actor) -> Held:
-    """Return what keeps the records of an application; raises as `_load`."""
+    """Return the hold and the retention grounds of an application; raises the errors of `_load`."""
     return _held(_load(application_id, actor))
 
 
 def set_hold(application_id: str, *, on: bool, reason: str, actor: Actor, now: datetime) -> Held:
-    """Start or end a litigation hold, and record who did and why; raises as `_load`."""
+    """Start or end a litigation hold, and store the actor and the reason; raises the errors of `_load`."""
     application = _load(application_id, actor)
     RetentionHold.objects.create(
         application=application, is_on=on, reason=reason, at=now, principal=actor.user, credential=actor.credential
@@ -117,10 +117,7 @@ def set_hold(application_id: str, *, on: bool, reason: str, actor: Actor, now: d
 
 
 def _load(application_id: str, actor: Actor) -> Application:
-    """Return an application for an operator who sets holds.
-
-    Raises ApplicationNotFound, InsufficientScope without HOLD_PERMISSION, SecondFactorRequired.
-    """
+    """Return an application for an operator who manages holds."""
     if not actor.user.has_perm(HOLD_PERMISSION):
         load_visible(application_id, actor)  # 404 for an application that the caller can't read
         raise InsufficientScope("Requires the group Operations.", details={"required": HOLD_PERMISSION})

@@ -1,4 +1,4 @@
-"""Making notices, handing them over, and keeping what shows that they arrived."""
+"""Notices: creating and delivering them, and storing the evidence of their delivery."""
 
 import json
 from collections import Counter
@@ -52,19 +52,19 @@ from identity.access import consents
 from identity.access.consents import ELECTRONIC_NOTICES
 
 BATCH = 100
-LOOK_AGAIN = timedelta(hours=1)  # at a notice that lacks something
-_LEASE = timedelta(minutes=1)  # for one row
-RECORDED = (POST, PROVIDER)  # by who did it; the platform itself sees the others
+LOOK_AGAIN = timedelta(hours=1)  # until the next attempt to create a waiting notice
+_LEASE = timedelta(minutes=1)  # per row
+RECORDED = (POST, PROVIDER)  # recorded by a reviewer; the platform itself detects the others
 REFERENCE_MAX = 255
 STATEMENT_MAX = 4_000  # characters of a request for reconsideration
 _SYSTEM = Actor.system("issue_notices")
 
 
 def issue_due(*, now: datetime) -> dict[str, int]:
-    """Make what is due, see what became of mails, and name the clocks that ran out; return the counts.
+    """Create due notices, process the results of mails, and report overdue clocks; return the counts.
 
-    At most BATCH of each, every row in its own transaction that holds its lock. Any number of workers may run, and one
-    failing row never stops the others. Rows that raised an error are counted as `errors`.
+    Each call processes at most BATCH rows per kind, each in its own transaction with its own lock. Any number of
+    workers may run, and a failing row doesn't stop the others. Rows that raised an error are counted as `errors`.
     """
     counts = Counter(dict.fromkeys(("ready", "waiting", "delivered", "failed", "overdue", "errors"), 0))
     mailed = Notice.objects.filter(status=READY, mail__status__in=(SENT, MAIL_FAILED)).order_by("id")
@@ -86,7 +86,7 @@ def _in_turn(
 ) -> None:
     try:
         with transaction.atomic():
-            # None where it is not in the queue any more, or another worker has it.
+            # None if the row has left the queue, or another worker has locked it.
             row = queue.select_for_update(skip_locked=True, of=("self",)).filter(pk=waiting.pk).first()
             word = None if row is None else step(row, now)
     except Exception:
@@ -98,7 +98,7 @@ def _in_turn(
 
 
 def make(notice: Notice, now: datetime) -> str:
-    """Freeze the notice, queue its record for anchoring, and the mail; or return the reason why it waits."""
+    """Create the notice with its mail and its ledger record, or store the reason why it waits; return the result."""
     content = gather(notice)
     mail = None
     if not isinstance(content, Lacking) and (address := _mail_address(notice)):
@@ -130,7 +130,7 @@ def _is_mailed(notice: Notice) -> bool:
 
 
 def _mail_address(notice: Notice) -> str:
-    """Return where to write that the notice is there; empty without the person's consent to electronic records."""
+    """Return the address for the mail about the notice; "" without the applicant's consent to electronic records."""
     if not _is_mailed(notice):
         return ""
     persons: Any = notice.application.applicants or ()
@@ -149,7 +149,7 @@ def _after_mail(notice: Notice, now: datetime) -> str:
 
 
 def _deliver(notice: Notice, channel: str, *, at: datetime, evidence: Any, actor: Actor, now: datetime) -> Delivery:
-    """Keep a delivery; the first one moves the notice. The caller holds the notice's lock."""
+    """Store a delivery; the first one changes the notice's status. The caller must hold the notice's lock."""
     delivery = Delivery.objects.create(
         notice=notice, channel=channel, at=at, evidence=evidence, recorded_at=now, principal=actor.user,
         credential=actor.credential,
@@ -160,7 +160,7 @@ def _deliver(notice: Notice, channel: str, *, at: datetime, evidence: Any, actor
 
 
 def _name_overdue(clock: Clock, now: datetime) -> str:
-    """Tell the provider's owner, once, of a clock that ran out. The caller holds the clock's lock."""
+    """Send the lender's owner one event about an overdue clock. The caller must hold the clock's lock."""
     Clock.objects.filter(pk=clock.pk).update(overdue_told_at=now)
     rows = clock.application.notices.order_by("-id")
     notice = rows.filter(status__in=UNDELIVERED).first() or rows.first()
@@ -174,28 +174,28 @@ def _name_overdue(clock: Clock, now: datetime) -> str:
 
 
 def readable_notices(application_id: str, actor: Actor) -> QuerySet[Notice]:
-    """Select the notices of an application that `actor` may read, the newest first; raises as `load_for`."""
+    """Select the notices of an application that `actor` may read, newest first; raises the errors of `load_for`."""
     return Notice.readable_by(actor.user, load_for(application_id, actor)).order_by("-id")
 
 
 def load_notice(application_id: str, notice_id: str, actor: Actor) -> Notice:
-    """Return a notice of an application that `actor` may read; raises as `load_for`, and NotFound."""
+    """Return a notice of an application that `actor` may read; raises NotFound, and the errors of `load_for`."""
     rows = readable_notices(application_id, actor).select_related("application", "anchor__application", "counteroffer")
     notice: Notice = get_by_uuid(rows, notice_id, NotFound("Notice not found."))
     return notice
 
 
 def _held(notice: Notice) -> Notice:
-    """Return the notice as it is now, locked for this transaction."""
+    """Return the current notice, locked for this transaction."""
     rows = Notice.objects.select_for_update(of=("self",)).select_related("application", "counteroffer")
     return rows.get(pk=notice.pk)
 
 
 def note_opening(notice: Notice, *, actor: Actor, now: datetime) -> None:
-    """Record that the applicant opened their notice: the first time, by a credential that stands for them alone.
+    """Record that the applicant opened their notice with a credential that only they use; the first time counts.
 
-    It is a delivery only with their consent to electronic records (12 CFR 1002.4(d)(2), 15 USC 7001(c)). Without it the
-    notice is shown, and still has to go by post.
+    Opening is a delivery only with consent to electronic records (12 CFR 1002.4(d)(2), 15 USC 7001(c)). Without it, the
+    notice is displayed, but must still be delivered by mail.
     """
     is_person = actor.user.pk == notice.application.consumer_id and notice.is_for_account and not actor.limited
     if not is_person or PORTAL not in settings.NOTICE_CHANNELS or notice.status not in {READY, FAILED}:
@@ -213,10 +213,10 @@ def note_opening(notice: Notice, *, actor: Actor, now: datetime) -> None:
 def record_delivery(
     application_id: str, notice_id: str, *, channel: str, at: datetime, reference: str, actor: Actor, now: datetime
 ) -> Delivery:
-    """Keep that a reviewer, or the provider, handed a notice over.
+    """Record a delivery by a reviewer or by the lender.
 
-    Raises as `load_notice`, ReviewerRequired, SecondFactorRequired, InsufficientScope; ValidationFailed for a channel
-    that is not switched on, or a day before the notice was made or to come; NoticeSettled.
+    Raises the errors of `load_notice`, ReviewerRequired, SecondFactorRequired, InsufficientScope, NoticeSettled. Raises
+    ValidationFailed for a channel that is not enabled, and for a time before the notice was created or in the future.
     """
     notice = load_notice(application_id, notice_id, actor)
     if actor.limited:
@@ -260,10 +260,10 @@ def request_review(application_id: str, *, statement: str, actor: Actor, now: da
 
 
 def notices_of_provider(provider_id: str, actor: Actor) -> QuerySet[Notice]:
-    """Select the notices, due or delivered, of applications to a provider, by `due_at`; raises as its inbox."""
+    """Select the notices of applications to a lender, by `due_at`; raises the errors of its inbox."""
     provider = providers.load_read(provider_id, actor)
     number = providers.number_of(provider.pk)
-    if number is None:  # applications name providers by number
+    if number is None:  # applications store the lender's id as an integer
         return Notice.objects.none()
     theirs = Notice.objects.filter(provider_id=number, application__created_at__gte=provider.created_at)
     return theirs.order_by("due_at", "id")
@@ -278,7 +278,7 @@ def consent_text(language: str) -> str:
 
 
 def give_consent(*, text_sha256: str, language: str, actor: Actor, now: datetime) -> Consent:
-    """Keep that the person agreed to the text of which this is the hash; raises ValidationFailed for another one."""
+    """Store the account's consent to the text with this hash; raises ValidationFailed for another hash."""
     text = consent_text(language)
     if text_sha256 != digest_of(text):
         raise ValidationFailed.of_member(
@@ -292,7 +292,7 @@ def give_consent(*, text_sha256: str, language: str, actor: Actor, now: datetime
 
 
 def withdraw_consent(*, actor: Actor, now: datetime) -> None:
-    """Keep that the person no longer agrees; again, or without a consent, changes nothing."""
+    """Store that the account withdrew its consent; idempotent."""
     newest = Consent.newest_of(actor.user.pk)
     if newest is not None and newest.is_given:
         _keep_consent(actor, newest.text, is_given=False, now=now)
