@@ -1,4 +1,4 @@
-"""The payments of a loan as people read them, in the language of the moment."""
+"""The payments of a loan for display, in the active language."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -16,9 +16,10 @@ def months_in_words(months: int) -> str:
 
 
 def duration_in_words(months: int | None, schedule: Sequence[Instalment], *, start: date) -> str:
-    """Return how long a loan runs that starts on `start`; `months` is None for a line of credit.
+    """Return the duration of a loan that starts on `start`; `months` is None for a line of credit.
 
-    Its months count only if it ends with them. A first payment on another day, and a small loan, change the end.
+    The duration is `months` only if the loan ends with them. A first payment on another day, and a small loan, change
+    the end.
     """
     if months is None:
         return gettext("Open-end")

@@ -1,4 +1,4 @@
-"""Document settings of the environment: the storage, and the virus scanner."""
+"""Environment settings of documents: the storage, and the virus scanner."""
 
 import re
 from importlib.util import find_spec
@@ -35,14 +35,14 @@ def document_storage(name: str, value: str) -> dict[str, Any]:
         "location": prefix.strip("/"),
         "file_overwrite": False,
         "default_acl": None,
-        # Its own would let a request wait for minutes.
+        # The library's default lets a request wait for minutes.
         "client_config": Config(connect_timeout=3, read_timeout=8, retries={"total_max_attempts": 2}),
     }
     return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
 
 
 def scanner_address(name: str) -> tuple[str, int] | str | None:
-    """Return where clamd listens, host and port or the path of a socket; None when unset."""
+    """Return clamd's address: host and port, or the path of a socket; None if not set."""
     value = text(name)
     if not value:
         return None
@@ -53,7 +53,7 @@ def scanner_address(name: str) -> tuple[str, int] | str | None:
                 return parts.hostname, parts.port
             if not parts.netloc and parts.path not in {"", "/"}:
                 return parts.path
-    except ValueError:  # a port that is not a number
+    except ValueError:  # an invalid port
         pass
     raise ImproperlyConfigured(
         f"{name}={value!r} must be an address such as clamd://127.0.0.1:3310 or clamd:///run/clamav/clamd.ctl."

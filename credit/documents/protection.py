@@ -1,7 +1,7 @@
-"""Whether an encrypted PDF opens without a password (ISO 32000-2, 7.6).
+"""Check whether an encrypted PDF opens without a password (ISO 32000-2, 7.6).
 
-Banks protect statements against changes: such a PDF has an owner's password only, and every reader opens it. The
-functions read what strangers send: each takes time linear in the size of the file, and any fault means "locked".
+Banks protect statements against changes: such a PDF has only an owner's password, and every reader opens it. The input
+is untrusted, so each function takes time linear in the file's size, and any error means "locked".
 """
 
 import hashlib
@@ -17,14 +17,14 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CBC
 
 ENCRYPT = re.compile(rb"/Encrypt\s*(?:([0-9]{1,10})\s+([0-9]{1,5})\s+R|<<)")
-_DICTIONARY_MAX = 8_192  # bytes; the largest standard one has about 600
+_DICTIONARY_MAX = 8_192  # bytes; the largest standard dictionary has about 600
 _PADDING = bytes.fromhex("28bf4e5e4e758a4164004e56fffa01082e2e00b6d0683e802f0ca9fe6453697a")
 _ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f", b"\n": b"", b"\r": b"", b"\r\n": b""}
 _ESCAPED = re.compile(rb"\\([0-7]{1,3}|\r\n|[\s\S])")
 
 
 def opens_without_password(content: bytes) -> bool:
-    """Return whether the empty user password opens an encrypted PDF; False also where it can't be known."""
+    """Return whether the empty user password opens an encrypted PDF; False if unknown."""
     try:
         dictionary = _dictionary(content, _last(ENCRYPT.finditer(content)))
         return b"/Standard" in dictionary and _opens(dictionary, content)
@@ -33,7 +33,7 @@ def opens_without_password(content: bytes) -> bool:
 
 
 def _last(matches: Iterator[re.Match[bytes]]) -> re.Match[bytes]:
-    """Return the last match, the one that readers follow; raises IndexError without one."""
+    """Return the last match, which readers use; raises IndexError without a match."""
     return deque(matches, maxlen=1)[-1]
 
 
@@ -96,7 +96,7 @@ def _integer(dictionary: bytes, name: bytes, default: int | None = None) -> int:
 
 
 def _string(content: bytes, name: bytes, opened_by: bytes = b"") -> bytes:
-    """Return the last string of a name: in parentheses, or in hexadecimal."""
+    """Return the last string with this name, in parentheses or in hexadecimal."""
     found = _last(re.finditer(rb"/%s\s*%s([(<])" % (name, opened_by), content))
     rest = content[found.end() : found.end() + _DICTIONARY_MAX]
     if found[1] == b"<":

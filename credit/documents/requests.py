@@ -1,4 +1,4 @@
-"""The checklist of an application that waits for documents: asked for, received, accepted."""
+"""The checklist of documents that an application must provide: requested, received, accepted."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -19,10 +19,9 @@ REASON_MAX_LENGTH = 1_000
 
 
 def request_documents(application: Application, names: Iterable[str], *, by: Any, now: datetime) -> None:
-    """Put documents on the checklist; one that is on it already is requested again, also if its title only looks alike.
+    """Add documents to the checklist; those with an equal or similar title on it are requested again.
 
-    Call it in a transaction that holds the application.
-    Raises ValidationFailed for more than DOCUMENTS_MAX altogether.
+    Requires a transaction that locks the application. Raises ValidationFailed for more than DOCUMENTS_MAX in total.
     """
     columns = {
         "status": RequestedDocument.REQUESTED, "reason": "", "requested_at": now, "received_at": None,
@@ -40,13 +39,13 @@ def request_documents(application: Application, names: Iterable[str], *, by: Any
 def ask_for_documents(
     application_id: str, names: list[str], *, actor: Actor, reason: str | None, now: datetime
 ) -> Application:
-    """Move an application to `pending_documents` and put documents on its checklist; return it.
+    """Move an application to `pending_documents` and add documents to its checklist; return it.
 
-    One that waits for documents already stays where it is: those who may decide about it add to its checklist. Raises
-    ApplicationNotFound, what the transition raises, or ReviewerRequired and SecondFactorRequired.
+    An application with that status keeps it, and its reviewers can add to its checklist. Raises ApplicationNotFound,
+    the errors of the transition, or ReviewerRequired and SecondFactorRequired.
     """
     visible = load_for(application_id, actor)
-    # Locked, so that no decision happens between the check of the status and the change of the checklist.
+    # Locked, so that no decision happens between checking the status and changing the checklist.
     application = Application.objects.select_for_update().get(pk=visible.pk)
     waits_already = application.status == PENDING_DOCUMENTS
     if not waits_already:
@@ -63,9 +62,10 @@ def ask_for_documents(
 def mark_document(
     application: Application, document_id: Any, status: str, *, by: Any, now: datetime, reason: str = ""
 ) -> RequestedDocument:
-    """Say that a document was received or accepted, or ask for it again, which may have a `reason`.
+    """Mark a document as received or accepted, or request it again with an optional `reason`.
 
-    Raises NotFound for one that was not asked for, ValidationFailed for a reason of more than REASON_MAX_LENGTH.
+    Raises NotFound for a document that is not on the checklist, and ValidationFailed for a reason of more than
+    REASON_MAX_LENGTH characters.
     """
     if len(reason) > REASON_MAX_LENGTH or "\0" in reason:
         raise ValidationFailed(f"The reason must have at most {REASON_MAX_LENGTH} characters.")

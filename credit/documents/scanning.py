@@ -1,4 +1,4 @@
-"""Asking clamd about a file before it is kept (`DOCUMENT_SCANNER`): the INSTREAM command of clamd(8)."""
+"""Virus scan of files before they are stored (`DOCUMENT_SCANNER`), by the command INSTREAM of clamd(8)."""
 
 import logging
 import socket
@@ -18,31 +18,32 @@ logger = logging.getLogger("platform.documents")
 Address = tuple[str, int] | str  # host and port, or the path of a socket
 
 CONNECT_SECONDS = 2.0
-SCAN_SECONDS = 15.0  # in all: what takes longer would outlive the request's own deadline
+SCAN_SECONDS = 15.0  # in total; a longer scan would exceed the request's own deadline
 _PIECE_BYTES = 65_536
 _ANSWER_MAX_BYTES = 1_024
 
 
 class ScannerUnavailable(Unavailable):
-    """The scanner that is to look at every file cannot be asked, or gave no verdict."""
+    """The scanner can't be reached, or returned no verdict."""
 
     message = "The server can't scan the file for viruses now. It was not stored. Send it again later."
 
 
 def find_infection(content: bytes) -> str:
-    """Return what the scanner calls the file, the empty text for a clean one or where no scanner is set.
+    """Return the scanner's name of the malware; "" for a clean file, and without a scanner.
 
-    Raises ScannerUnavailable, PayloadTooLarge beyond the scanner's limits, UnsupportedMediaType for a file that needs a
-    password, BrokenFile for a damaged one.
+    Raises ScannerUnavailable, PayloadTooLarge beyond the scanner's limits, UnsupportedMediaType for a file that
+    requires a password, and BrokenFile for a damaged file.
     """
     address = settings.DOCUMENT_SCANNER
     if address is None:
         return ""
     verdict = _ask(address, b"INSTREAM", content).rpartition(": ")[2]
-    # With StructuredDataDetection clamd reports numbers of cards and persons, which documents of applicants contain.
+    # With StructuredDataDetection, clamd reports credit card and social security numbers, which applicants' documents
+    # contain.
     if verdict == "OK" or verdict.startswith("Heuristics.Structured."):
         return ""
-    # With AlertExceedsMax, AlertEncrypted and AlertBroken* clamd reports as found what it could not scan.
+    # With AlertExceedsMax, AlertEncrypted, and AlertBroken*, clamd reports files that it could not scan as found.
     if _is_beyond_limits(verdict):
         logger.warning("the scanner refuses files of %s bytes: raise its limits", len(content))
         raise PayloadTooLarge("The file is too large for the virus scanner. Send a smaller file.")
@@ -80,7 +81,7 @@ def check_document_scanner(**_options: Any) -> list[CheckMessage]:
 
 
 def _ask(address: Address, command: bytes, content: bytes | None = None) -> str:
-    """Send a command, with a stream behind it where there is one; return the answer. Raises ScannerUnavailable."""
+    """Send a command, and the content as a stream if any; return the response. Raises ScannerUnavailable."""
     deadline = time.monotonic() + SCAN_SECONDS
     try:
         with _connect(address) as connection:
@@ -92,7 +93,7 @@ def _ask(address: Address, command: bytes, content: bytes | None = None) -> str:
             send(b"z" + command + b"\0")
             if content is not None:
                 view = memoryview(content)
-                with suppress(BrokenPipeError, ConnectionResetError):  # its limit is reached: it answers, and hangs up
+                with suppress(BrokenPipeError, ConnectionResetError):  # at its limit, clamd responds and closes
                     for start in range(0, len(view), _PIECE_BYTES):
                         piece = view[start : start + _PIECE_BYTES]
                         send(struct.pack("!L", len(piece)))

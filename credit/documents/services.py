@@ -22,10 +22,10 @@ from identity.models import User
 
 logger = logging.getLogger("platform.documents")
 
-FILES_MAX = 10  # per document and request for it
+FILES_MAX = 10  # per document, for each request of it
 _MIB = 1 << 20
 DRAFT_BYTES_MAX = 200 * _MIB
-DRAFTS_BYTES_MAX = 300 * _MIB  # over all documents of an account
+DRAFTS_BYTES_MAX = 300 * _MIB  # in total for an account's drafts
 ACCOUNT_BYTES_MAX = 1024 * _MIB
 
 NO_DOCUMENT = NotFound("Document not found on the checklist.")
@@ -33,7 +33,7 @@ NO_FILE = NotFound("File not found.")
 
 
 class Received(NamedTuple):
-    """A file that was looked at and written, and is not a part of anything yet; `facts` are columns of its record."""
+    """A checked and stored file that belongs to no document yet; `facts` are columns of its record."""
 
     stored: StoredFile
     facts: dict[str, Any]
@@ -44,13 +44,16 @@ def documents_of(application: Application) -> "QuerySet[RequestedDocument]":
 
 
 def load_document(application_id: str, document_id: str, actor: Actor, *, is_noted: bool = True) -> RequestedDocument:
-    """Return a document that `actor` may see; raises as `load_for`, or NotFound."""
+    """Return a document that `actor` may read; raises NotFound, and the errors of `load_for`."""
     application = load_for(application_id, actor, is_noted=is_noted)
     return get_by_uuid(documents_of(application), document_id, NO_DOCUMENT)
 
 
 def load_file(application_id: str, document_id: str, file_id: str, actor: Actor) -> DocumentFile:
-    """Return a file that `actor` may read, which its reader notes; raises as `load_for`, or NotFound."""
+    """Return a file that `actor` may read; raises NotFound, and the errors of `load_for`.
+
+    The caller must log the access.
+    """
     document = load_document(application_id, document_id, actor, is_noted=False)
     files = DocumentFile.objects.filter(document=document, infection="")
     return get_by_uuid(files.select_related("stored", "document__application"), file_id, NO_FILE)
@@ -59,10 +62,10 @@ def load_file(application_id: str, document_id: str, file_id: str, actor: Actor)
 def receive_file(
     application_id: str, document_id: str, file: "UploadedFile[Any]", *, actor: Actor, now: datetime
 ) -> Received:
-    """Look at a file and write it to the storage; `add_file` makes it part of the document.
+    """Check a file and write it to the storage; `add_file` then adds it to the document.
 
-    Call it outside of transactions: it asks the scanner and waits for the disk. Raises what `add_file` raises,
-    as `recognize`, InfectedFile, or Unavailable when scanner or storage cannot be used.
+    Call it outside of transactions, because it waits for the scanner and the disk. Raises the errors of `add_file` and
+    `recognize`, InfectedFile, and Unavailable if the scanner or the storage can't be used.
     """
     document = _document_of_own(application_id, document_id, actor)
     _check_open(document)
@@ -87,17 +90,17 @@ def receive_file(
 
 
 def add_file(application_id: str, document_id: str, received: Received, *, actor: Actor, now: datetime) -> DocumentFile:
-    """Add a received file to a document of the actor's own application; return its record. Call it in a transaction.
+    """Add a received file to a document of the actor's own application; return its record.
 
-    Raises ApplicationNotFound, NotFound, RecordNotEditable for an application that is decided or over, DocumentClosed,
-    StorageQuotaExceeded.
+    Requires a transaction. Raises ApplicationNotFound, NotFound, RecordNotEditable for a decided or ended application,
+    DocumentClosed, StorageQuotaExceeded.
     """
     document = _document_of_own(application_id, document_id, actor, locked=True)
     _check_open(document)
-    User.objects.select_for_update(no_key=True).get(pk=actor.user.pk)  # two files at once must not both fit
+    User.objects.select_for_update(no_key=True).get(pk=actor.user.pk)  # two concurrent files must not exceed the quota
     _check_quota(document, received.facts["size_bytes"])
     application = document.application
-    # See Note [What a crash leaves]: a process that was paused for an hour finds the file gone.
+    # See Note [What a crash leaves]: if the process was paused for an hour, the file is already deleted.
     if not StoredFile.objects.filter(pk=received.stored.pk, is_kept=False).update(is_kept=True):
         raise Unavailable
     file = DocumentFile.objects.create(
@@ -111,14 +114,14 @@ def add_file(application_id: str, document_id: str, received: Received, *, actor
     if document.status == RequestedDocument.REQUESTED:
         document.status, document.received_at, document.changed_by = RequestedDocument.RECEIVED, now, actor.user
         document.save(update_fields=["status", "received_at", "changed_by"])
-    # An upload counts as activity: the time until the application expires starts again.
+    # An upload counts as activity, so the expiry period of the application starts again.
     Application.objects.filter(pk=application.pk).update(updated_at=max(now, application.updated_at))
     record_application_event("document_received", application, now=now, document_id=str(document.pk))
     return file
 
 
 def _document_of_own(application_id: str, document_id: str, actor: Actor, *, locked: bool = False) -> RequestedDocument:
-    """Return a document of the actor's own application, with it; `locked`: both, for this transaction."""
+    """Return a document of the actor's own application, with it; `locked` locks both for this transaction."""
     own, documents = Application.objects.filter(consumer=actor.user), RequestedDocument.objects.all()
     if locked:
         own, documents = own.select_for_update(), documents.select_for_update()
@@ -138,7 +141,7 @@ def _check_open(document: RequestedDocument) -> None:
 
 
 def _check_quota(document: RequestedDocument, size: int) -> None:
-    """Raise StorageQuotaExceeded where the account, its drafts, or this draft lack room for a file."""
+    """Raise StorageQuotaExceeded if a file would exceed the limit of the account, its drafts, or this draft."""
     application = document.application
     files = DocumentFile.objects.filter(
         document__application__consumer=application.consumer_id, stored__isnull=False, stored__deleted_at=None

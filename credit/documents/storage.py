@@ -1,19 +1,19 @@
-"""Where the content of documents is: in Django's storage `documents`, each file encrypted with a key of its own.
+"""The content of documents, in Django's storage `documents`. Each file is encrypted with its own key.
 
 # Note [A key for each file]
 
 The key is in the file's row (`StoredFile.key`), encrypted with FIELD_ENCRYPTION_KEYS like every secret. So
-`rotate_encryption_key` encrypts a few bytes for each file again and not the files, which are never rewritten: no file
-is ever half old and half new. A field key that has been rotated out opens nothing.
+`rotate_encryption_key` re-encrypts only a few bytes per file. Files are never rewritten, so a file is never partly old
+and partly new. A removed field key decrypts nothing.
 
 # Note [What a crash leaves]
 
-The row is committed, the file written and flushed, then the record that it belongs to committed together with
-`is_kept`. A process that dies in between leaves a row that is not kept, by which `prune` finds the file. A process that
-was paused and resumes after that finds the row gone, and fails.
+First the row is committed, then the file is written and flushed. Last, the record that the file belongs to is committed
+together with `is_kept`. If a process dies in between, the row has no `is_kept`, and `prune` deletes the file. If a
+process resumes after that, it doesn't find the row, and fails.
 
-The record of a file is append-only. The file of a draft that ended unsent is deleted with its key; its row stays, with
-`deleted_at`.
+The record of a file is append-only. If a draft ends without submission, its files are deleted with their keys. Their
+rows remain, with `deleted_at`.
 """
 
 import logging
@@ -43,11 +43,11 @@ from credit.models.documents import DocumentFile, StoredFile
 
 logger = logging.getLogger("platform.documents")
 
-# A request ends within a minute; what is not kept after this long never will be.
+# A request ends within 1 minute, so a file without `is_kept` after this time is abandoned.
 ABANDONED_AFTER = timedelta(hours=1)
 _BATCH_ROWS = 500
-_LEASE = timedelta(minutes=1)  # for one file
-# A key encrypts one file and nothing else, so that this need not differ.
+_LEASE = timedelta(minutes=1)  # per file
+# Each key encrypts only one file, so the nonce can be constant.
 _NONCE = bytes(12)
 
 
@@ -56,26 +56,26 @@ def storage() -> Storage:
 
 
 def keep(content: bytes, *, now: datetime) -> StoredFile:
-    """Write a file and return its row, which is not kept yet. Call it outside of transactions.
+    """Write a file and return its row, without `is_kept`. Call it outside of transactions.
 
-    Raises Unavailable when the storage does not take it.
+    Raises Unavailable if the storage fails.
     """
     key = AESGCM.generate_key(bit_length=256)
     stored = StoredFile.objects.create(key=b64encode(key).decode(), begun_at=now)
     try:
         name = storage().save(stored.name, ContentFile(AESGCM(key).encrypt(_NONCE, content, stored.id.bytes)))
         _flush(name)
-    except Exception as error:  # each storage has errors of its own
+    except Exception as error:  # storages have different errors
         logger.exception("a document could not be stored")
         raise Unavailable("The server can't store the file now. Send it again later.") from error
     return stored
 
 
 def _flush(name: str) -> None:
-    """Wait until a file and its name are on the disk, where the storage is one of this machine's."""
+    """Wait until a file and its name are on the disk, for a storage on this machine."""
     written_to = storage()
     if not isinstance(written_to, FileSystemStorage):
-        return  # elsewhere: it answers when it has the file
+        return  # other storages respond after they stored the file
     file = Path(written_to.path(name))
     for path in (file, file.parent):
         descriptor = os.open(path, os.O_RDONLY)
@@ -88,8 +88,8 @@ def _flush(name: str) -> None:
 def read(file: DocumentFile) -> bytes:
     """Return the content of a file.
 
-    Raises NotFound for one that was not kept, Unavailable when it is missing in the storage or changed,
-    UnreadableSecret when no key opens it.
+    Raises NotFound for a file that is not stored, Unavailable if it is missing in the storage or was changed, and
+    UnreadableSecret if no key decrypts it.
     """
     stored = file.stored
     if stored is None:
@@ -100,7 +100,7 @@ def read(file: DocumentFile) -> bytes:
     try:
         with storage().open(stored.name) as written:
             content = AESGCM(key).decrypt(_NONCE, written.read(), stored.id.bytes)
-    except Exception as error:  # each storage has errors of its own
+    except Exception as error:  # storages have different errors
         logger.exception("document file %s cannot be read", file.pk)
         raise Unavailable("The server can't read the file. Contact the operator.") from error
     if sha256(content).hexdigest() != file.sha256:
@@ -110,13 +110,13 @@ def read(file: DocumentFile) -> bytes:
 
 
 def forget_abandoned(*, now: datetime) -> dict[str, int]:
-    """Delete the files that were written and never kept; return how many. Failures are left to the next run."""
+    """Delete abandoned files, which were written but never kept; return the count. The next run retries errors."""
     abandoned = StoredFile.objects.filter(is_kept=False, begun_at__lt=now - ABANDONED_AFTER)
     return {"abandoned_document_files": _each("abandoned_file", abandoned, _forget, now)}
 
 
 def _each(kind: str, files: "QuerySet[StoredFile]", do: Callable[[StoredFile], int], now: datetime) -> int:
-    """Call `do` for each file; return the sum of its results. Each storage has errors of its own."""
+    """Call `do` for each file; return the sum of the results. Errors of the storage are retried later."""
     items, results = FailedItems(kind, files.order_by("pk"), lease=_LEASE), list[int]()
     items.process(lambda stored: results.append(do(stored)), now=now)
     return sum(results)
@@ -124,7 +124,7 @@ def _each(kind: str, files: "QuerySet[StoredFile]", do: Callable[[StoredFile], i
 
 def _forget(file: StoredFile) -> int:
     with transaction.atomic():
-        # Locked: who still wants to keep it waits, and then finds no row.
+        # Locked: a concurrent `add_file` waits, and then finds no row.
         stored = StoredFile.objects.select_for_update().filter(pk=file.pk, is_kept=False).first()
         if stored is None:
             return 0
@@ -134,7 +134,7 @@ def _forget(file: StoredFile) -> int:
 
 
 def delete_files_of_ended_drafts(*, now: datetime) -> dict[str, int]:
-    """Delete the files of applications that ended without ever being submitted; return how many."""
+    """Delete the files of applications that ended without a submission; return the count."""
     ended = StoredFile.objects.filter(
         deleted_at=None,
         file__document__application__status__in=(WITHDRAWN, EXPIRED),
@@ -146,7 +146,7 @@ def delete_files_of_ended_drafts(*, now: datetime) -> dict[str, int]:
 
 
 def delete_file(stored: StoredFile, *, now: datetime) -> int:
-    """Delete a file and its key; the row stays. Each storage has errors of its own."""
+    """Delete a file and its key; the row remains. Raises the storage's own errors."""
     storage().delete(stored.name)
     stored.key, stored.deleted_at = "", now
     stored.save(update_fields=["key", "deleted_at"])
@@ -154,10 +154,10 @@ def delete_file(stored: StoredFile, *, now: datetime) -> int:
 
 
 def check_document_storage(**_options: Any) -> list[CheckMessage]:
-    """Look whether files can be kept, and for some of those that were; nothing is written."""
+    """Check whether the storage accepts files, and has some stored ones; writes nothing."""
     names = [row.name for row in StoredFile.objects.filter(is_kept=True, deleted_at=None)[:3]]
     try:
-        storage().exists("doctor")  # asks also where nothing was kept yet
+        storage().exists("doctor")  # also checks the connection while no file is stored
         missing = [name for name in names if not storage().exists(name)]
         is_writable = _is_writable()
     except Exception as error:  # noqa: BLE001  each storage has errors of its own
@@ -170,10 +170,10 @@ def check_document_storage(**_options: Any) -> list[CheckMessage]:
 
 
 def _is_writable() -> bool:
-    """Return whether a folder of this machine is writable, or can be made."""
+    """Return whether a folder on this machine is writable or can be created."""
     kept_in = storage()
     if not isinstance(kept_in, FileSystemStorage):
-        return True  # elsewhere only writing would tell
+        return True  # other storages can only be checked by writing
     folder = Path(kept_in.location)
     while not folder.exists():
         folder = folder.parent
@@ -188,7 +188,7 @@ def describe_storage() -> dict[str, Any]:
 
 
 def missing_files() -> list[str]:
-    """Return a message if uploads are missing in the storage; checks each of them."""
+    """Return a message if stored files are missing in the storage; checks every file."""
     kept = StoredFile.objects.filter(is_kept=True, deleted_at=None).order_by("pk").iterator(chunk_size=_BATCH_ROWS)
     missing = sum(not storage().exists(stored.name) for stored in kept)
     fault = f"{missing} documents are not in {settings.DOCUMENT_STORAGE}: put the newest copy back."

@@ -1,4 +1,4 @@
-"""Applying in the browser: the offers, the form of a new application, and the form of a draft."""
+"""Applying in the browser: the offers, and the forms of a new application and of a draft."""
 
 from datetime import timedelta
 from typing import Any
@@ -34,12 +34,12 @@ _SENT_TWICE = timedelta(minutes=1)  # an equal draft of this age is the same cli
 
 
 def _offers(request: HttpRequest) -> CatalogueFilter:
-    """Return the catalog as the person may see it; they may see their own scores."""
+    """Return the catalog for the person, whose own scores apply."""
     return CatalogueFilter(user_id=str(request.user.pk), sees_scores=True)
 
 
 def _with_number(offers: QuerySet[Offer]) -> QuerySet[Offer]:
-    """Select the offers of lenders whose id is an integer, as applications have it."""
+    """Select the offers of lenders with an integer id, because applications store it as an integer."""
     return offers.filter(provider__id__regex=r"^[1-9][0-9]{0,17}$").select_related("provider")
 
 
@@ -58,7 +58,7 @@ class OffersPage(MyPage, ListView):  # type: ignore[type-arg]
 
 
 def rows_of(offer: Offer) -> list[Row]:
-    """Return what an offer lends, at which rates, and where, named."""
+    """Return an offer's amounts, rates, terms, and states as (title, value) rows."""
     least, most = offer.loan_amount_min_cents, offer.loan_amount_max_cents
     low, high = offer.apr_min_percent, offer.apr_max_percent
     conventions = offer.conventions
@@ -96,7 +96,7 @@ def _show(
 
 
 class _FormPage(MyPage):
-    """A form of an application, whose buttons save the draft, or also require that nothing is missing."""
+    """A form of an application. One button saves the draft, the other also requires that nothing is missing."""
 
     def answer(self, request: HttpRequest, offer: Offer, application: Application | None) -> HttpResponse:
         is_complete = request.POST.get("do") == _CHECK
@@ -120,7 +120,7 @@ def _language() -> str:
 
 
 def _has(draft: Application, changes: dict[str, Any]) -> bool:
-    """Return whether a draft has these data, applicants, and shared data."""
+    """Return whether a draft has the same data, applicants, and shared areas."""
     persons = readable_applicants(draft)
     return (draft.application_data, persons and persons.persons, draft.share) == (
         changes["application_data"], changes["applicants"], changes["share"],
@@ -147,7 +147,7 @@ def _store(request: HttpRequest, offer: Offer, application: Application | None, 
 
 
 class ApplyPage(_FormPage):
-    """The form of a new application. Nothing is stored before the person saves it."""
+    """The form of a new application. Nothing is stored before the person submits it."""
 
     def get(self, request: HttpRequest, offer_id: str) -> HttpResponse:
         return _show(request, ApplicationForms(self._offer(offer_id), language=_language()))
@@ -165,7 +165,7 @@ class ApplyPage(_FormPage):
 
 
 class LinkPage(InTheirLanguage):
-    """The form that a partner's link opens, filled in; without a log-in the offer. Opening it stores nothing."""
+    """The prefilled form of a partner's link; without a log-in, the offer. Opening the link stores nothing."""
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
         try:

@@ -1,4 +1,4 @@
-"""The contents of an application in words: offer, data, applicants, and what the lender sees in addition."""
+"""The contents of an application as text: offer, data, applicants, shared data, and reports."""
 
 import json
 import re
@@ -31,7 +31,7 @@ ROWS_MAX = 200  # limit for data without a schema
 _DEPTH_MAX = 4
 _SEPARATED_FROM = 10_000  # smaller numbers may be years
 _CENTS = "_cents"
-# Data that each offer calls the same; an offer's own title comes first.
+# Default titles of fields that all offers name the same; an offer's own title takes precedence.
 _TITLES = {
     "amount_cents": _("Amount"),
     "term_months": _("Number of months"),
@@ -67,7 +67,7 @@ def day_in_words(day: date) -> str:
 
 
 def describe(application: Application) -> dict[str, Any]:
-    """Return what the page of an application shows of its content."""
+    """Return the context of an application's page about its content."""
     tables = applicant_tables(application)
     return {
         "loan": loan_rows(application),
@@ -80,7 +80,7 @@ def describe(application: Application) -> dict[str, Any]:
 
 
 def readable_applicants(application: Application) -> Applicants | None:
-    """Return the applicants, None if there are none, or none that a key opens; the log names the latter."""
+    """Return the applicants; None without applicants, or if no key decrypts them, which is logged."""
     try:
         persons: Applicants | None = application.applicants
     except UnreadableSecret:
@@ -89,12 +89,12 @@ def readable_applicants(application: Application) -> Applicants | None:
 
 
 def loan_rows(application: Application) -> list[Row]:
-    """Return what is applied for: the offer's name, the amount, and the term."""
+    """Return the requested loan: the offer's name, the amount, and the term."""
     return [(gettext("Offer"), _offer_name(application)), *figure_rows(application)]
 
 
 def figure_rows(application: Application) -> list[Row]:
-    """Return the amount and the term that are applied for."""
+    """Return the requested amount and term."""
     figures, rows = Figures(application.application_data), []
     if figures.amount_cents is not None:
         rows.append((gettext("Amount"), money(figures.amount_cents, application.shown_currency)))
@@ -104,7 +104,7 @@ def figure_rows(application: Application) -> list[Row]:
 
 
 def _offer_name(application: Application) -> str:
-    """Return the name as it was at the submission; of a draft, as it is."""
+    """Return the offer's name at the submission; for a draft, its current name."""
     pinned = application.offer_snapshot or {}
     name = pinned.get("name")
     if not pinned:
@@ -113,7 +113,7 @@ def _offer_name(application: Application) -> str:
 
 
 def data_rows(application: Application) -> list[Row]:
-    """Return the applicant's data without the loan's figures, which `loan_rows` returns."""
+    """Return the applicant's data without the amount and the term, which `loan_rows` returns."""
     data, figures = application.application_data, Figures(application.application_data)
     if data is None:
         return []
@@ -139,14 +139,14 @@ def _rows(
 
 
 def title_of(name: str, member: Mapping[str, Any]) -> str:
-    """Return what a field of the data is called: by the offer, else by us, else by its name."""
+    """Return the title of a data field: the offer's, otherwise the default, otherwise from its name."""
     if "title" in member:
         return gettext(member["title"])
     return str(_TITLES.get(name) or profile.title_of(name.removesuffix(_CENTS), {}))
 
 
 def value_in_words(name: str, value: Any, currency: str | None = None) -> str:
-    """Return a value as people read it: money, days, and truths in words, lists with commas."""
+    """Return a value for display: amounts, days, and booleans as text, lists with commas."""
     if isinstance(value, bool):
         return gettext("Yes") if value else gettext("No")
     if isinstance(value, str):
@@ -169,7 +169,7 @@ def _number_in_words(value: float, currency: str | None) -> str:
 
 
 def applicant_tables(application: Application) -> list[list[Row]] | None:
-    """Return the fields of each applicant, None where they cannot be read."""
+    """Return the fields of each applicant; None if they can't be decrypted."""
     try:
         persons = application.applicants
     except UnreadableSecret:
@@ -202,18 +202,18 @@ def _language_name(tag: str) -> str:
 
 
 def shared_words(application: Application) -> list[str]:
-    """Return what the lender sees in addition to the application."""
+    """Return the areas of data that the applicant shares with the lender."""
     return [str(SHARED.get(area, area)) for area in application.share]
 
 
 def _requester_of(report: Report) -> str:
-    """Return the reviewer's name; that of the lender for a report that its offer requested."""
+    """Return the reviewer who requested a report; the lender if its offer requested it."""
     by = report.requested_by
     return lender_of(report.application).name if by is None else by.get_full_name() or by.get_username()
 
 
 def report_tables(application: Application) -> list[tuple[str, list[Row]]]:
-    """Return the title and the content of each report about the first applicant, the oldest first."""
+    """Return the title and the rows of each report about the first applicant, oldest first."""
     tables = []
     for report in Report.objects.filter(application=application, applicant=FIRST).select_related("requested_by"):
         summary = report.parsed_summary or {}
@@ -236,9 +236,10 @@ def report_tables(application: Application) -> list[tuple[str, list[Row]]]:
 
 
 def offer_to_edit(application: Application) -> Offer | None:
-    """Return the offer whose form changes a draft, None without a form.
+    """Return the offer whose form edits a draft; None without a form.
 
-    There is none if the offer is not listed or has ended, or if a program stored data other than an object.
+    A draft has no form if its offer is unlisted or has ended, or if its data are not an object, which only the API can
+    store.
     """
     is_draft = application.status == states.DRAFT and isinstance(application.application_data, dict | None)
     offers = Offer.objects.filter(pk=application.offer_id, provider=str(application.provider_id), is_active=True)

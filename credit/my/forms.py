@@ -1,4 +1,4 @@
-"""Forms of an application, built from the offer: its JSON Schema, its limits, and what it requires of applicants."""
+"""Forms of an application, built from the offer: its JSON Schema, its limits, and its required applicant fields."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -28,7 +28,7 @@ from credit.my.words import lacks
 from credit.offers.links import Prefill
 
 _CENTS = "_cents"
-_LONG_TEXT = 300  # characters, from which on a text has a field of several lines
+_LONG_TEXT = 300  # characters; longer texts get a field with several lines
 _MISSING = gettext_lazy("This field is required.")
 _NUMBER = {"invalid": _("Enter a number.")}
 _WRONG = {
@@ -51,7 +51,7 @@ _AUTOCOMPLETE = {
     "address.line2": "address-line2", "address.city": "address-level2", "address.region": "address-level1",
     "address.postal_code": "postal-code", "address.country": "country",
 }  # fmt: skip
-# Hyphens of every kind, and the invisible marks that address books copy with a number.
+# Hyphens of all kinds, and the invisible characters that address books copy with a number.
 _PHONE_SEPARATORS = frozenset(" -().,/\u2010\u2011\u2012\u2013\u2212\u200e\u202a\u202c")
 _PLAN_OF_ONE = frozenset(["AS", "CA", "GU", "MP", "PR", "US", "VI"])  # share the country code 1
 _NUMBER_OF_ONE = re.compile("1?[2-9][0-9]{2}[2-9][0-9]{6}")
@@ -59,7 +59,7 @@ _LOAN = frozenset({"amount_cents", "term_months"})
 
 
 def _amount_field(minimum: int | None, maximum: int | None, currency: str | None, **about: Any) -> AmountField:
-    """Return the field of an amount in minor units, which people type in units; `_as_json` converts it.
+    """Return the field of an amount, which people enter in units; `_as_json` converts it to minor units.
 
     `currency` is `Conventions.shown_currency`: None for dollars.
     """
@@ -75,7 +75,7 @@ def _amount_field(minimum: int | None, maximum: int | None, currency: str | None
 
 
 def members_of(offer: Offer) -> dict[str, Any]:
-    """Return the schema's members, and before them the loan's figures within the offer's limits."""
+    """Return the loan's figures within the offer's limits, followed by the schema's fields."""
     properties: Mapping[str, Any] = (offer.application_schema or {}).get("properties", {})
     amount: dict[str, Any] = {
         "type": "integer",
@@ -93,7 +93,7 @@ def _is_amount(name: str, member: Mapping[str, Any]) -> bool:
 
 
 def _help(name: str, member: Mapping[str, Any], currency: str | None) -> str:
-    """Return the lender's description, else the limits of an amount; Django's form takes it for HTML."""
+    """Return the lender's description, or the limits of an amount, as HTML for Django's form."""
     if "description" in member:
         return escape(member["description"])
     limits = {side: value_in_words(name, member[side], currency) for side in ("minimum", "maximum") if side in member}
@@ -106,7 +106,7 @@ def _help(name: str, member: Mapping[str, Any], currency: str | None) -> str:
 
 
 def _field(name: str, member: Mapping[str, Any], currency: str | None) -> forms.Field:
-    """Return the form field of a schema's member. No field is required: a draft may lack it."""
+    """Return the form field of a schema's field. It is never required, because a draft may lack it."""
     about: dict[str, Any] = {
         "label": title_of(name, member), "help_text": _help(name, member, currency), "required": False,
     }  # fmt: skip
@@ -139,24 +139,24 @@ def _field(name: str, member: Mapping[str, Any], currency: str | None) -> forms.
 
 
 class DraftForm(forms.Form):
-    """A form without required fields: what is missing is refused before the application is sent."""
+    """A form without required fields. Missing values are rejected only before the submission."""
 
     use_required_attribute = False
 
     def mark_optional(self, required: Collection[str]) -> None:
-        """Name the fields that may stay empty; Django's `required` would keep a draft from being saved."""
+        """Mark the optional fields, because Django's `required` would prevent saving a draft."""
         for name, field in self.fields.items():
             if name not in required:
                 field.label = gettext("%s (optional)") % field.label
 
     def add_missing(self, name: str) -> None:
-        """Add the error of a missing value to a field without a value or another error."""
+        """Add the error of a missing value to an empty field without another error."""
         if name in self.fields and name not in self.errors and self.cleaned_data.get(name) in (None, ""):
             self.add_error(name, _MISSING)
 
 
 class DataForm(DraftForm):
-    """The data of an application, a field for each of `members_of` the offer."""
+    """The data of an application, with a field for each of `members_of` the offer."""
 
     def __init__(self, offer: Offer, typed: Any, *, stored: Any) -> None:
         self.members, self.currency = members_of(offer), offer.conventions.shown_currency
@@ -178,9 +178,9 @@ class DataForm(DraftForm):
         return value
 
     def to_data(self) -> dict[str, Any] | None:
-        """Return `application_data`: what was stored and has no field here stays, what is empty is left out.
+        """Return `application_data`: stored values without a field here remain, empty values are omitted.
 
-        A figure of the loan that can't be read, and has no field to correct it, is left out, too.
+        Unreadable figures of the loan without a field here are omitted, too, because the applicant can't correct them.
         """
         unreadable = {name for name in _LOAN if getattr(Figures(self.stored), name) is None}
         others = {name: value for name, value in self.stored.items() if name not in {*self.members, *unreadable}}
@@ -201,8 +201,8 @@ def _as_json(name: str, member: Mapping[str, Any], value: Any, currency: str | N
 
 
 def _in_e164(typed: str, country: str | None) -> str:
-    """Return a phone number in E.164 as far as it can be known: a number of the US or Canada needs no country code."""
-    # NFKC makes ASCII of full-width signs; people write (0) for the digit that callers from abroad leave out.
+    """Return a phone number in E.164 if possible; US and Canadian numbers need no country code."""
+    # NFKC converts full-width characters to ASCII. (0) is the digit that callers from abroad omit.
     plain = normalize("NFKC", typed).removeprefix("tel:").replace("(0)", "")
     digits = "".join(str(decimal(sign, sign)) for sign in plain if sign not in _PHONE_SEPARATORS)
     if digits.startswith("00"):
@@ -211,7 +211,7 @@ def _in_e164(typed: str, country: str | None) -> str:
 
 
 class PersonForm(DraftForm):
-    """An applicant. An empty form is no person."""
+    """An applicant. An empty form counts as no applicant."""
 
     def __init__(
         self, typed: Any, *, prefix: str, stored: Any, language: str, country: str | None, requires: Collection[str]
@@ -237,7 +237,7 @@ class PersonForm(DraftForm):
                 choices = [("", ""), *sorted(map(_named, COUNTRIES), key=_without_accents)]
                 field = forms.ChoiceField(choices=choices, widget=forms.Select(attrs=fill), **about)
             elif path == "language":
-                # A tag that a program stored, such as es-US, can stay.
+                # Other tags that the API stored, such as es-US, remain selectable.
                 tags = [*LANGUAGES, *([language] if language and language not in LANGUAGES else [])]
                 field = forms.ChoiceField(choices=[(tag, language_name(tag)) for tag in tags], **about)
             else:
@@ -255,7 +255,7 @@ class PersonForm(DraftForm):
         return not any(value for path, value in self.cleaned_data.items() if path not in preset)
 
     def to_person(self) -> dict[str, Any] | None:
-        """Return the person as the API stores it, None for an empty or a wrong form, whose errors it adds."""
+        """Return the person as the API stores it; None for an empty form, or an invalid one, whose errors it adds."""
         if not self.is_valid() or self.is_empty:
             return None
         person: dict[str, Any] = {"address": {}}
@@ -299,7 +299,7 @@ class ShareForm(DraftForm):
 
 
 class ApplicationForms:
-    """The forms of one application to an offer, together."""
+    """The forms of one application to an offer."""
 
     def __init__(
         self, offer: Offer, typed: Any = None, *, application: Any = None, prefill: Prefill | None = None, language: str
@@ -311,7 +311,7 @@ class ApplicationForms:
         first, second = (persons[0] if persons else None), (persons[1] if len(persons) > 1 else None)
         self.offer, self.requirements = offer, OfferRequirements.by(offer.terms())
         self.data = DataForm(offer, typed, stored=stored)
-        country = None if offer.conventions.is_eu else "US"  # most applicants are there
+        country = None if offer.conventions.is_eu else "US"  # the default, because most applicants live there
         about: dict[str, Any] = {"language": language, "country": country, "requires": self.requirements.applicant}
         self.first = PersonForm(typed, prefix="first", stored=first, **about)
         self.second = PersonForm(typed, prefix="second", stored=second, **about)
@@ -323,12 +323,12 @@ class ApplicationForms:
         return self.second.is_valid() is False or not self.second.is_empty
 
     def to_changes(self, *, is_complete: bool) -> dict[str, Any] | None:
-        """Return the application's columns, None where a field has an error.
+        """Return the application's columns; None if a field has an error.
 
-        A draft may lack data, and the applicant as a whole. `is_complete` also requires what the offer requires.
+        A draft may lack data and the applicants. `is_complete` also requires everything that the offer requires.
         """
         forms_of_all = (self.data, self.first, self.second, self.share)
-        are_valid = [form.is_valid() for form in forms_of_all]  # each, so that the page shows all errors at once
+        are_valid = [form.is_valid() for form in forms_of_all]  # a list, so that the page shows all errors at once
         first, second = self.first.to_person(), self.second.to_person()
         data = self.data.to_data()
         self._require_data(data, is_complete=is_complete)
@@ -346,12 +346,12 @@ class ApplicationForms:
         }
 
     def _due(self, *, data: Any = None, person: Any = None) -> list[Due]:
-        """Return what programs would be refused for, without documents."""
+        """Return the items that the API would reject, without documents."""
         persons = [] if person is None else [person]
         return self.requirements.due(data=data, persons=persons, handed_in=self.requirements.documents)
 
     def _require_data(self, data: Any, *, is_complete: bool) -> None:
-        """Add the error of each value that the schema refuses; if it is complete, also of each missing one."""
+        """Add the errors of values that the schema rejects; with `is_complete`, also of missing values."""
         for item in self._due(data=data):
             name = item.pointer.rpartition("/")[2]
             if name not in self.data.fields:
@@ -366,7 +366,7 @@ class ApplicationForms:
                 self.data.add_missing(name)
 
     def _require_person(self, form: PersonForm, person: Mapping[str, Any] | None) -> None:
-        """Add the error of each missing fact of an applicant, and of one who is too young."""
+        """Add the errors of an applicant's missing values, and of an applicant who is too young."""
         if person is not None:
             for item in self._due(person=person):
                 path = ".".join(item.pointer.split("/")[3:])

@@ -70,9 +70,9 @@ def own_applications(request: HttpRequest) -> QuerySet[Application]:
 
 
 def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[Application]:
-    """Add the lender's name, a draft's currency, the time of each status, and what waits for an answer.
+    """Add the lender's name, a draft's currency, and the time of each status to the applications.
 
-    That is a counteroffer, or a request for reconsideration.
+    Also add whether a counteroffer or a request for reconsideration is open.
     """
     moved = ApplicationHistory.objects.filter(application=OuterRef("pk")).order_by("-position").values("changed_at")
     waiting = Counteroffer.objects.filter(application=OuterRef("pk"), closed_at__isnull=True, expires_at__gt=now)
@@ -92,14 +92,14 @@ def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[App
 def localized(request: HttpRequest) -> Iterator[None]:
     """Use the language and the time zone of the person's newest application.
 
-    The language is the browser's if the application names none that we write. The zone is UTC if it is not known.
+    Without a supported language in it, the browser's language applies. Without a known zone, UTC applies.
     """
     newest = None
     if request.user.is_authenticated:
         newest = own_applications(request).only("applicants").order_by("-id").first()
     persons = newest and content.readable_applicants(newest)
     language = language_of(persons, otherwise=get_language_from_request(request))
-    request.LANGUAGE_CODE = language  # the page of an error reads it, as Django calls it
+    request.LANGUAGE_CODE = language  # Django's error page reads it
     with override(language), timezone.override(deadlines.tzinfo_of(persons)):
         yield
 
@@ -138,7 +138,7 @@ def _heading(application: Any) -> dict[str, Any]:
 
 
 class ApplicationPage(MyPage):
-    """One application. Each of its buttons posts `do`, and what it is about."""
+    """An application's page. Each button posts `do` and its parameters."""
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         now = timezone.now()
@@ -160,7 +160,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     asked_again = application.open_review_request
     zone = deadlines.zone_of(content.readable_applicants(application))
     pricing = Notice.undelivered_about_pricing(application).values("pk", "sha256", "applicant").first()
-    # The page of the terms declines an approval, which is its withdrawal.
+    # The page of the terms has the button that declines the approval, which is a withdrawal.
     declines = application.status == states.APPROVED and terms.acceptable and pricing is None
     moves = list(application.history.order_by("-position"))
     is_loan = terms.as_of is not None and (terms.acceptable or application.accepted_at is not None)
@@ -204,7 +204,7 @@ def _notices_of(application: Any) -> Any:
 def answered(
     request: HttpRequest, application_id: str, limit: str, do: Callable[[], Any], *, field: str = ""
 ) -> HttpResponse:
-    """Run a form's action and redirect to the page, which shows the result; a refusal also at the field with the id."""
+    """Run a form's action and redirect to the page with the result; an error is also shown at `field` (an id)."""
     try:
         consume(limit, str(request.user.pk))
         done = do()
@@ -252,7 +252,7 @@ _BUTTONS = {"ask_again": _ask_again, "send": _send, "withdraw": _withdraw}
 
 @method_decorator(csrf_exempt, name="dispatch")
 class UploadPage(View):
-    """Takes a file for a document. Django reads a form to check its token, so how it is read is settled before that."""
+    """Accepts a file for a document. The CSRF check reads the form, so the upload limit is set before it."""
 
     def post(self, request: HttpRequest, application_id: str, document_id: str) -> HttpResponse:
         with localized(request):
@@ -281,12 +281,12 @@ class UploadPage(View):
 
 
 def _field(document_id: str) -> str:
-    """Return the id of the field that takes a document's files."""
+    """Return the id of a document's file field."""
     return f"file-{document_id}"
 
 
 class NoticePage(MyPage):
-    """A notice as it was made, word for word, below a link back. That its person opened it is a delivery."""
+    """A notice, word for word, below a link back. Opening it with the applicant's account is a delivery."""
 
     def get(self, request: HttpRequest, application_id: str, notice_id: str) -> HttpResponse:
         get_by_uuid(own_applications(request), application_id, Http404)
@@ -302,13 +302,13 @@ class NoticePage(MyPage):
 
 
 def _chosen(parameters: Any) -> str:
-    """Return the language of the consent text: the page's, unless another is requested."""
+    """Return the requested language of the consent text, by default the page's language."""
     wanted = parameters.get("language", (get_language() or "")[:2])
     return wanted if wanted in LANGUAGES else LANGUAGES[0]
 
 
 class ConsentPage(MyPage):
-    """Whether notices come electronically: the text, and a button to agree or to take that back."""
+    """The consent to electronic notices: its text, and a button to agree or to withdraw."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         language = _chosen(request.GET)

@@ -32,7 +32,7 @@ _CLAIM_MAX, _NUMBER_MAX = 1_000, 10**12
 
 
 class ExplanationPage(MyPage):
-    """How the decision was made, what the score used, and what the person can do."""
+    """How the decision was made, which data the score used, and what the person can do."""
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         application = get_by_uuid(own_applications(request), application_id, Http404)
@@ -83,7 +83,7 @@ def _report(request: HttpRequest, application: Application) -> None:
 
 
 def _read(fact: str, text: str, before: Any, currency: str | None) -> Any:
-    """Return the typed value in the type of the value that it corrects; an amount is typed in units."""
+    """Return the entered value in the type of the value that it corrects; amounts are entered in units."""
     if isinstance(before, bool):
         return text.casefold() in {"yes", "true", gettext("yes").casefold()}
     if not isinstance(before, int | float):
@@ -106,7 +106,7 @@ def _title(name: str) -> str:
 
 
 def _rows(facts: list[dict[str, Any]], application: Application) -> list[Row]:
-    """Return the name, and the value with its source and day, of each fact; a withheld one has no value."""
+    """Return each fact's name, and its value with source and day; withheld facts have no value."""
     return [
         (
             fact["name"],

@@ -1,4 +1,4 @@
-"""Pages about the terms of a loan: checked before the decision, accepted or declined, and the agreement to print."""
+"""Pages about the terms of a loan: review, accept or decline, and print the agreement."""
 
 from datetime import datetime
 from typing import Any
@@ -35,7 +35,7 @@ from credit.terms.provision import form_of_link, provide
 # The rows of the page, in this order.
 _BEFORE_PAYMENTS = ("amount_cents", "rate_percent", "apr_percent", "fee_cents", "term_months", "payment_cents")
 _AFTER_FIRST_PAYMENT = ("final_payment_cents", "finance_charge_cents", "amount_financed_cents")
-# Portal and API are channels of the borrower's own account.
+# The borrower's own account uses the channels `portal` and `api`.
 _WITHDRAWN = gettext_lazy("You withdrew from this contract on %(declared_at)s.")
 _RECORDED = {
     ContractWithdrawal.POST: gettext_lazy(
@@ -52,7 +52,7 @@ _TOTAL = ("total_of_payments_cents",)
 
 
 def figures_of(terms: Acceptable) -> list[tuple[str, str]]:
-    """Return what a loan is and costs, named, with the day of its first payment."""
+    """Return a loan's terms and costs with titles, and the day of its first payment."""
     rows = rows_of(terms.terms, _BEFORE_PAYMENTS, start=terms.as_of)
     if terms.schedule:
         rows.append((gettext("First payment"), content.day_in_words(terms.schedule[0].due_on)))
@@ -60,9 +60,9 @@ def figures_of(terms: Acceptable) -> list[tuple[str, str]]:
 
 
 class AcceptPage(MyPage):
-    """The decision about approved or counteroffered terms: everything to check, then one form for each answer.
+    """The page that accepts or declines approved or counteroffered terms, with one form per answer.
 
-    Each button is alone in its form, which has no other field to type in: the Enter key submits neither.
+    Each form has only its button and no input, so that the Enter key submits neither form.
     """
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
@@ -112,7 +112,7 @@ def _facts(application: Application, terms: Acceptable, now: datetime) -> dict[s
 
 
 def _without_loan(application: Application) -> dict[str, Any]:
-    """Return the pinned terms of the offer, empty if none are recorded, and what was applied for."""
+    """Return the offer's pinned terms (empty if none), and the requested loan."""
     pinned = application.offer_snapshot or {}
     offer = Offer(**{name: pinned[name] for name in Offer.TERMS if name in pinned})
     return {"offer_name": offer.name, "offer_rows": rows_of_offer(offer), "requested": content.figure_rows(application)}
@@ -161,7 +161,7 @@ class LinkedInformationPage(InTheirLanguage):
 
 
 class AgreementPage(MyPage):
-    """The agreement to read and to print; before the acceptance, as it is if the terms are accepted today."""
+    """The agreement to read and print; before the acceptance, as of an acceptance today."""
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         application = get_by_uuid(own_applications(request), application_id, Http404)
@@ -181,7 +181,7 @@ class AgreementPage(MyPage):
 
 
 class WithdrawalPage(MyPage):
-    """The right to withdraw from an accepted agreement, and what is due after it is used."""
+    """The right of withdrawal from an accepted agreement, and the amounts due after it."""
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         application = get_by_uuid(own_applications(request), application_id, Http404)

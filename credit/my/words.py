@@ -1,4 +1,4 @@
-"""Where an application stands and what happens next, in a person's words and language."""
+"""An application's status and next step in a person's language."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +29,7 @@ from credit.models import ApplicationHistory
 
 @dataclass(frozen=True)
 class Standing:
-    """`is_due` says that the next step is the person's."""
+    """The texts of a status; `is_due` means that the next step is the applicant's."""
 
     words: Any
     next: Any
@@ -56,7 +56,7 @@ _OFFERED = Standing(_("The lender offers other terms"), _("Accept or decline the
 _DECLINED = Standing(_("You declined the loan"), _("The application is closed."))
 _ASKED_AGAIN = Standing(_("Declined"), _("A reviewer reconsiders the decision."))
 _CHANGED = _("The application has changed. Check its current status.")
-# Why something did not happen, as a person reads it: what they saw was perhaps of before. The first that fits.
+# Errors as text for applicants, whose page may be outdated. The first matching class applies.
 _REFUSALS: dict[type[ApiError], Any] = {
     RequirementsDue: _("Something is still missing."),
     TermsChanged: _("The terms have changed. Check them again before you accept."),
@@ -77,7 +77,7 @@ _REFUSALS: dict[type[ApiError], Any] = {
 
 
 def standing_of(application: Any) -> Standing:
-    """Describe the status of an application that `_with_standing` has loaded."""
+    """Return the texts of an application's status; the application must come from `_with_standing`."""
     if application.accepted_at is not None:
         return _ACCEPTED if application.withdrawn_from_at is None else _WITHDRAWN_FROM
     if application.status == states.WITHDRAWN and application.is_declined:
@@ -90,7 +90,7 @@ def standing_of(application: Any) -> Standing:
 
 
 def of_status(status: str) -> Standing:
-    """Return the words of a status; one of another version stands for itself."""
+    """Return the texts of a status; an unknown status of another version is returned unchanged."""
     return BY_STATUS.get(status) or Standing(status, "")
 
 
@@ -100,7 +100,7 @@ def said(refusal: ApiError) -> str:
 
 
 def told(move: ApplicationHistory) -> str:
-    """Return why an application moved: principal reasons in the language of the moment, other words as they are."""
+    """Return the reason of a transition: principal reasons in the active language, other texts unchanged."""
     if move.reason == DECLINED_TEXT:
         return gettext(DECLINED_TEXT)
     reasons = reasons_of(move.metadata)
@@ -110,7 +110,7 @@ def told(move: ApplicationHistory) -> str:
 
 
 def lacks(due: Due) -> str:
-    """Return a thing that is due, and what about it; it is called what the offer calls it."""
+    """Return the text of a missing or invalid item, with the offer's title."""
     if due.coming is not None:
         # Translators: a day as Django's `date` filter writes it.
         day = formats.date_format(due.coming.day, gettext("F j, Y"))
