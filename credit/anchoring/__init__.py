@@ -1,1 +1,1 @@
-"""Evidence of decisions: the records that are anchored, the keys that sign them, their proofs, and the verifier."""
+"""Evidence of decisions: anchored records, the keys that sign them, their inclusion proofs, and the verifier."""

@@ -1,11 +1,11 @@
-"""The keys that sign what service A anchors, and signing it.
+"""The keys that sign the records of service A, and the signing.
 
-A record is signed in the transaction that writes it, by the key whose time it is: DECISION_SIGNING_KEY is the first,
-and `rotate` makes the next. Every key is published for ever, and anchored as a record that the key before it signs.
+A record is signed in the transaction that creates it, with the key that is valid at that time. DECISION_SIGNING_KEY is
+the first key, and `rotate` creates the next. Every key stays published, and is anchored as a record that the previous
+key signs.
 
-# Note [One clock is behind another]
-A record and its key may have their times from two machines' clocks. So the first key counts from a minute before it
-was first used, and another is published a minute before it signs.
+# Note [One clock is behind another] The times of a record and of its key can come from two machines. So the first key
+is valid from 1 minute before its first use, and each later key is published 1 minute before it signs.
 """
 
 import base64
@@ -33,16 +33,16 @@ PUBLISHED_MAX_AGE_SECONDS = 30
 
 
 def message_of(report_type: str, record: str) -> bytes:
-    """Return the signed bytes: a signature is valid only for this record with this type."""
+    """Return the signed bytes, which bind the signature to this record and this type."""
     return f"{DOMAIN}\n{report_type}\n{record}".encode()
 
 
 def queue(
     record: str, *, now: datetime, openings: str | None = None, key: RecordKey | None = None, **about: Any
 ) -> None:
-    """Write the row that sends a record to the ledger, signed by `key`, by default the key of `now`.
+    """Create the row that sends a record to the ledger, signed with `key`, by default the valid key.
 
-    `openings` open its hashes, and `about` are the columns that identify its subject.
+    `openings` open the record's hashes. `about` are the columns that identify its subject.
     """
     key = key or key_at(now)
     anchor = DecisionAnchor(record=record, openings=openings, due_at=now, signed_by=key, **about)
@@ -52,8 +52,10 @@ def queue(
 
 
 def key_at(moment: datetime) -> RecordKey:
-    """Return the key that signs at a time; before the first key's start, the first key. It is made when there is
-    none."""
+    """Return the key that is valid at a time, or the first key for an earlier time.
+
+    If there is no key, the first one is created.
+    """
     begun = RecordKey.objects.filter(valid_from__lte=moment).last()
     if key := begun or RecordKey.objects.first():
         return key
@@ -64,7 +66,7 @@ def key_at(moment: datetime) -> RecordKey:
 def published(*, now: datetime) -> list[RecordKey]:
     """Return every announced key, oldest first, with `valid_until` and `anchor`.
 
-    Make the first where records are anchored. A key that can't be announced is left out, and the log names it.
+    If records are anchored, the first key is created. A key that can't be announced is omitted and logged.
     """
     if settings.ANCHOR_DECISIONS:
         key_at(now)
@@ -88,7 +90,7 @@ def unannounced() -> QuerySet[RecordKey]:
 
 
 def announce_key(key: RecordKey, *, now: datetime) -> None:
-    """Queue the record of a key, signed by the key before it."""
+    """Queue the record of a key, signed with the previous key."""
     before = RecordKey.objects.filter(number__lt=key.number).last() if key.number > 1 else None
     record = {
         "record_version": 1,
@@ -102,10 +104,10 @@ def announce_key(key: RecordKey, *, now: datetime) -> None:
 
 
 def rotate(*, now: datetime) -> RecordKey:
-    """Publish the next key, which the one before announces; it signs after PUBLISHED_AHEAD."""
+    """Create the next key, which the previous key announces; it signs after PUBLISHED_AHEAD (1 minute)."""
     with transaction.atomic():
-        key_at(now)  # makes the first
-        RecordKey.objects.select_for_update().get(number=1)  # one of two concurrent rotations waits
+        key_at(now)  # creates the first key if needed
+        RecordKey.objects.select_for_update().get(number=1)  # serializes concurrent rotations
         before = RecordKey.objects.latest("number")
         valid_from = max(now, before.valid_from) + PUBLISHED_AHEAD
         fresh = RecordKey.objects.create(
@@ -116,7 +118,7 @@ def rotate(*, now: datetime) -> RecordKey:
 
 
 def check_record_key(**_options: Any) -> list[checks.CheckMessage]:
-    """Look whether DECISION_SIGNING_KEY is a published key; raises ImproperlyConfigured where it is missing."""
+    """Check that DECISION_SIGNING_KEY is a published key; raises ImproperlyConfigured if it is missing."""
     if not settings.PRODUCTION:
         return [checks.Info("made here")]
     public_key = _public_key(_first_seed())

@@ -1,4 +1,4 @@
-"""The anchored record of an application: canonical JSON (RFC 8785), of which the ledger's proof proves every byte."""
+"""The anchored record of an application: canonical JSON (RFC 8785), whose every byte the ledger's proof covers."""
 
 from typing import Any, NamedTuple
 
@@ -14,16 +14,17 @@ _OF_THE_SCORE = ("model_id", "model_version", "definition_sha256", "facts_sha256
 
 
 class Record(NamedTuple):
-    """The anchored text, and the canonical JSON that discloses its `hashes`. An erasure deletes the latter."""
+    """The anchored text, and the canonical JSON that opens its `hashes`, which an erasure deletes."""
 
     text: str
     openings: str
 
 
 def record_about(application: Any, *, closed: dict[str, Any] | None = None, **members: Any) -> Record:
-    """Return a record about an application as it is now. It has only hashes of the consumer's id and of `closed`.
+    """Return a record about an application's current state.
 
-    An id beyond 2^53 is a text, because RFC 8785 has no such integers.
+    The consumer's id and the values of `closed` appear only as hashes. An id beyond 2^53 is a string, because RFC 8785
+    has no such integers.
     """
     hashes, opened = close({"consumer_id": str(application.consumer_id), **(closed or {})})
     record = {
@@ -46,21 +47,21 @@ def _exact(number: int) -> int | str:
 def decision_record(application: Any, row: StatusHistory, counteroffer: Any = None) -> Record:
     """Return the record of a decision.
 
-    `share` is what the applicant shared with the lender: of the rest the score knew nothing.
+    `share` are the areas that the applicant shared with the lender; the score read no other shareable areas.
 
-    `automated` states that no person took part. `terms` are the loan that an approval names. `certificate_sha256` is
-    null for scorecards that were published before there were certificates. `applicants_sha256` is the hash of the
-    applicants, with a nonce that can be erased; null without applicants. `facts` are name, source, day and hash of each
-    fact that the score used; null without a score, and if its facts were erased.
+    `automated` states that no person took part. `terms` are the approved loan. `certificate_sha256` is null for
+    scorecards that were published before certificates existed. `applicants_sha256` is the hash of the applicants with
+    an erasable nonce; null without applicants. `facts` are name, source, day, and hash of each fact that the score
+    used; null without a score, and if its facts were erased.
 
-    `hashes` has texts and ids, the result of the score, and the hash of `application_data`. `counteroffer` is the one
-    that the decision closes. If only the lender may read the result, it is `person.score`, otherwise `score`.
+    `hashes` are those of texts, ids, the result of the score, and `application_data`. `counteroffer` is the one that
+    the decision closes. If only the lender may read the result, its name is `person.score`, otherwise `score`.
 
-    Version 1 had no `record_version`, `reasons`, `automated` and `offer_terms_sha256`, and nothing of the score;
-    version 2 had no `terms`, `counteroffer` and `applicants_sha256`, version 3 no `facts`. Up to version 3 the members
-    of `hashes` were members of the record, and those of the score as well. Scores compared strings as they were
-    spelled, treated a value of another type as missing, and could decline automatically when one was missing. The JSON
-    of hashes kept numbers as received (9.0 for 9) and sorted keys by code points.
+    Version 1 had no `record_version`, `reasons`, `automated`, and `offer_terms_sha256`, and no fields of the score.
+    Version 2 had no `terms`, `counteroffer`, and `applicants_sha256`, and version 3 no `facts`. Up to version 3, the
+    values behind `hashes` were fields of the record, and so were those of the score. Scores then compared strings
+    without normalization, treated a value of the wrong type as missing, and could decline automatically when one was
+    missing. The JSON of hashes kept numbers as received (9.0 for 9) and sorted keys by code points.
     """
     scored: dict[str, Any] = dict.fromkeys(_OF_THE_SCORE)
     score = application.decision_score

@@ -1,9 +1,9 @@
-"""Decisions as evidence: each is anchored in the ledger, so that no one, including the operator, can rewrite it later.
+"""Evidence of decisions: each is anchored in the ledger, so that not even the operator can change it later.
 
-The row to be anchored is written in the transaction of the decision (`Application.transition_to`); the row of a scoring
-model's publication is written in the same way. `anchor_due` sends such rows to service B over HTTP, and stores the
-returned proof. Anchoring twice is harmless: the ledger answers a repeated record with its first entry. Decisions of one
-request are anchored under that request's id (`X-Request-Id`), so that the ledger's log has it too.
+The transaction of a decision (`Application.transition_to`) or of a publication also creates the row to anchor.
+`anchor_due` sends these rows to service B over HTTP, and stores the returned proofs. Anchoring is idempotent: for a
+repeated record, the ledger returns its first entry. The requests to the ledger have the id of the request that decided
+(`X-Request-Id`), so that the ledger's log contains it.
 """
 
 import json
@@ -30,15 +30,15 @@ from credit.anchoring.fact_hashes import openings, without_person
 from credit.models import Application, DecisionAnchor, Score
 
 BATCH_MAX = 100
-_LEASE = timedelta(seconds=60)  # longer than the two deadlines of a batch's requests
+_LEASE = timedelta(seconds=60)  # longer than both deadlines of a batch's requests
 _BACKOFF_MAX = timedelta(minutes=5)
-# Errors of the ledger about a record, not about the ledger itself.
+# Errors of the ledger that concern one record, not the ledger itself.
 _REFUSALS = frozenset({"contradiction", *(f"status {status}" for status in (400, 409, 413, 422))})
 _NONCE = re.compile("[0-9a-f]{32}")
 
 
 def decisions_about(application: Application) -> list[DecisionAnchor]:
-    """Return every decision in order; raises NotFound while nothing was decided here."""
+    """Return the records of all decisions, in order; raises NotFound without a decision."""
     anchors = list(
         application.anchors.filter(history__isnull=False).select_related("history").order_by("history__position")
     )
@@ -48,13 +48,11 @@ def decisions_about(application: Application) -> list[DecisionAnchor]:
 
 
 def bundle_of(application: Application, *, for_applicant: bool = False) -> dict[str, Any]:
-    """Return the texts that the newest decision's hashes and signature were made of, for `verify_decision.py`.
+    """Return the inputs of the newest decision's hashes and signature, for `verify_decision.py`.
 
-    The applicant's bundle discloses no facts about the same person's other applications, and no result that reveals
-    them. The common nonce would disclose them, so the bundle has neither `facts` nor `nonce` if the score has such
-    facts.
-
-    Raises NotFound while nothing was decided.
+    The applicant's bundle discloses no facts about the person's other applications, and no result that reveals them.
+    The common nonce would disclose these facts. So if the score has such facts, the bundle has neither `facts` nor
+    `nonce`. Raises NotFound without a decision.
     """
     anchor = decisions_about(application)[-1]
     score = _score_of(anchor, application) if anchor.includes_score else None
@@ -69,7 +67,7 @@ def bundle_of(application: Application, *, for_applicant: bool = False) -> dict[
         opened = {name: values and without_person(values) for name, values in opened.items()}
     persons = application.applicants
     if persons is not None and persons.sha256 != json.loads(anchor.record).get("applicants_sha256"):
-        persons = None  # they changed since
+        persons = None  # the applicants have changed since
     return {
         "record": anchor.record,
         "signature": anchor.signature_and_key,
@@ -86,15 +84,15 @@ def bundle_of(application: Application, *, for_applicant: bool = False) -> dict[
 
 
 def _score_of(anchor: DecisionAnchor, application: Application) -> Score | None:
-    """Return the score that a decision names; one that was computed since is another."""
+    """Return the score of a decision by its hash; scores that were computed later have other hashes."""
     named = json.loads(anchor.record)["facts_sha256"]
     return Score.deciding(application.pk).select_related("kept_facts").filter(facts_sha256=named).first()
 
 
 def anchor_due(*, now: datetime) -> dict[str, int]:
-    """Anchor what waits, at most BATCH_MAX records; return how many were anchored and how many failed.
+    """Anchor at most BATCH_MAX waiting records; return how many were anchored and how many failed.
 
-    Each request's decisions go into one block.
+    The decisions of one request are anchored in one block.
     """
     keys = FailedItems("record_key", record_keys.unannounced(), lease=_LEASE)
     failed = keys.process(partial(record_keys.announce_key, now=now), now=now)
@@ -111,7 +109,7 @@ def anchor_due(*, now: datetime) -> dict[str, int]:
 
 
 def _claim(rows: QuerySet[DecisionAnchor], now: datetime) -> list[UUID]:
-    """Take due rows for this worker: no other worker sees them until the lease ends."""
+    """Claim due rows for this worker; other workers skip them until the lease ends."""
     waiting = rows.filter(due_at__lte=now, anchored_at__isnull=True).order_by("due_at")
     with transaction.atomic():
         keys = list(waiting.select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH_MAX])
@@ -121,11 +119,11 @@ def _claim(rows: QuerySet[DecisionAnchor], now: datetime) -> list[UUID]:
 
 class _Waiting(NamedTuple):
     anchor: DecisionAnchor
-    item: dict[str, Any]  # as the ledger is sent it
+    item: dict[str, Any]  # the request's item for the ledger
 
 
 def _anchor_claimed(items: "FailedItems[DecisionAnchor]", keys: Sequence[UUID], now: datetime) -> int:
-    """Anchor claimed records, those of each request together; return how many were anchored."""
+    """Anchor claimed records, grouped by request; return how many were anchored."""
     grouped: dict[str, list[_Waiting]] = defaultdict(list)
     for key in keys:
         try:
@@ -145,7 +143,7 @@ def _anchor_claimed(items: "FailedItems[DecisionAnchor]", keys: Sequence[UUID], 
 
 
 def _request_of(anchor: DecisionAnchor) -> str:
-    """Return the id of the request that decided, "" without one; raises unless the record is of its application."""
+    """Return the id of the request that decided, "" without one; raises ValueError for another application's record."""
     record = json.loads(anchor.record)
     if anchor.application_id is not None and record["application_id"] != str(anchor.application_id):
         raise ValueError("The record is about another application.")
@@ -159,9 +157,9 @@ def _anchor_group(
     left: list[DecisionAnchor],
     now: datetime,
 ) -> int:
-    """Anchor records together, or each alone if the ledger rejects them; return how many were anchored.
+    """Anchor records together, or one by one if the ledger rejects them; return how many were anchored.
 
-    Removes those that were tried from `left`. Raises ProviderError when the ledger is out of reach.
+    Removes the processed records from `left`. Raises ProviderError if the ledger can't be reached.
     """
     try:
         results = _anchor(group, request_id)
@@ -207,7 +205,7 @@ def _anchor(group: Sequence[_Waiting], request_id: str) -> list[dict[str, Any]]:
     if not isinstance(results, list) or len(results) != len(group):
         raise ProviderError("unreadable", outcome_unknown=True)
     for (anchor, _), result in zip(group, results, strict=True):
-        # The anchored record must equal our decision, even if the ledger answered.
+        # Even after a successful response, the anchored record must equal our decision.
         if (
             not isinstance(result, dict)
             or result.get("hash") != anchor.record_sha256

@@ -1,34 +1,34 @@
-"""Check a decision about credit yourself, from the bundle that you were given.
+"""Check a credit decision independently, from its bundle.
 
     python verify_decision.py bundle.json --platform-key record-keys.json --ledger-key 'NAME+ID+KEY'
 
-This is one file for Python 3.9 or newer. It needs nothing else: no package, no network, no trusted party. By purpose it
-shares no code with what decided: a fault there would only be repeated here. It checks, in this order:
+This is one file for Python 3.9 or newer. It needs no package, no network, and no trusted party. It intentionally shares
+no code with the platform, because a shared fault would not be detected. It checks, in this order:
 
-    bundle      the file holds the texts that a bundle has
-    record      the record of the decision is in its one spelling: RFC 8785 from version 4 on
-    platform    a key that was the platform's when it was decided has signed the record (Ed25519); you give the keys:
-                `/.well-known/record-keys.json` of the platform, kept as a file, or a public key in base64
-    openings    each text, id and result that the record hashes, and the bundle opens, has its hash in the record
-    definition  the scorecard is the one whose SHA-256 the record names
-    certificate the certificate is the one whose SHA-256 the record names, and fits the scorecard
-    facts       SHA-256(nonce, facts) is what the record names, and they hold nothing that was not shared
-    sources     each fact that the record names is opened by its value and its nonce, and has the source of its name
-    total       the scorecard, computed again, gives the record's total,
+    bundle      the file has the texts of a bundle
+    record      the record of the decision has its canonical form: RFC 8785 from version 4 on
+    platform    a key of the platform that was valid at the decision signed the record (Ed25519); you supply the keys:
+                the platform's `/.well-known/record-keys.json` as a file, or a public key in base64
+    openings    each text, id, and result that the bundle opens has its hash in the record
+    definition  the scorecard has the SHA-256 in the record
+    certificate the certificate has the SHA-256 in the record, and matches the scorecard
+    facts       SHA-256(nonce, facts) is in the record, and the facts contain nothing that was not shared
+    sources     each opened fact has its hash in the record, and each fact's source matches its name
+    total       the scorecard, computed again, returns the record's total,
     outcome     its outcome,
     reasons     and its reasons, in their order
-    decision    a decision without a person is the one that the score leads to, with the score's reasons and price
-    terms       the loan that it names, computed again: payments, schedule, finance charge, annual percentage rate
-    applicants  SHA-256(nonce, applicants) is what the record names
-    proof       the ledger's proof file (C2SP tlog-proof) can be read
-    inclusion   the record's hash is the leaf from which the path leads to the root of the checkpoint
-    commitment  the leaf was anchored as a decision about the consumer whom the record names
-    signature   the ledger's key, which you give (`vkey` at its /key), has signed that checkpoint (Ed25519)
+    decision    a decision without a person follows from the score, with the score's reasons and price
+    terms       the approved loan, computed again: payments, schedule, finance charge, annual percentage rate
+    applicants  SHA-256(nonce, applicants) is in the record
+    proof       the ledger's proof file (C2SP tlog-proof) is well-formed
+    inclusion   the path leads from the leaf with the record's hash to the root of the checkpoint
+    commitment  the leaf was anchored as a decision about the record's consumer
+    signature   the ledger's key, which you supply (`vkey` at its /key), signed that checkpoint (Ed25519)
 
-It stops at the first step that fails. Facts, openings and applicants that were erased, and a score that was never made,
-are said and no failure.
-Its status: 0 the decision holds; 1 a step fails; 3 not known, because the platform's or the ledger's key was not given;
-4 the record is from before the platform signed its records, and nothing shows who wrote it.
+It stops at the first step that fails. Erased facts, openings, and applicants, and a missing score, are reported but
+are not failures.
+Exit status: 0 the decision holds; 1 a step fails; 3 unknown, because the platform's or the ledger's key was not given;
+4 the record is from before the platform signed its records, so nothing shows who wrote it.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ from typing import Any, NamedTuple, cast
 
 FILE_MAX_BYTES = 16 * 1024 * 1024
 PERSONS = ("applicants", "applicants_nonce")
-LATER = (*PERSONS, "certificate", "facts_opening", "openings")  # members that older bundles lack
+LATER = (*PERSONS, "certificate", "facts_opening", "openings")  # fields that older bundles lack
 MEMBERS = ("record", "signature", "proof_file", "opening", "definition", "facts", "nonce", *LATER)
-# Members of the bundle that must be objects. The oldest bundles lack both keys; later ones lack some of LATER.
+# Fields of the bundle that must be objects. The oldest bundles lack both keys; later bundles lack some of LATER.
 OBJECTS = {"signature": {"key", "value"}, "opening": {"nonce", "user_id", "report_type", "timestamp"}}
 NONCE_BYTES = 32
-# Facts of these kinds are shared with a lender, or unknown to it, as `share` of the record says.
+# Facts of these areas are in a score only if `share` of the record contains the area.
 PRIVATE = ("bank", "identity")
-# Who supplies a fact, by its name or the first part of it; the platform supplies the others.
+# The source of a fact, by its name or the first part of its name; all others come from the platform.
 SOURCES = {
     "application_data": "applicant", "confirmed": "confirmed", "bank": "bank", "report": "report",
     "bank.linked": "platform",
@@ -66,7 +66,7 @@ SOURCES = {
 REPORT_TYPE = "application_decision"
 DOMAIN = "credit-platform/record/v1"
 OK, FAIL, SKIPPED, UNSIGNED = "ok", "FAIL", "skip", "none"
-# The verdict, and the exit status for it.
+# The verdicts, and their exit status.
 VERIFIED, FAILED, UNKNOWN = "verified", "failed", "unknown"
 STATUS = {VERIFIED: 0, FAILED: 1, UNKNOWN: 3, "unsigned": 4}
 TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z\Z", re.ASCII)
@@ -77,7 +77,7 @@ UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeErro
 
 
 class Step(NamedTuple):
-    """One step: its name, OK, FAIL or SKIPPED, and what was seen."""
+    """One step: its name, its state (OK, FAIL, SKIPPED, or UNSIGNED), and a description of the result."""
 
     name: str
     state: str
@@ -85,13 +85,13 @@ class Step(NamedTuple):
 
 
 class CheckFailed(Exception):
-    """A step fails; the message says why."""
+    """A step fails; the message states the reason."""
 
 
 def verify(content: bytes, ledger_key: str | None = None, platform_keys: Sequence[str] = ()) -> list[Step]:
-    """Check a bundle; return the steps up to the first that fails. No content raises an exception.
+    """Check a bundle; return the steps up to the first that fails. Invalid content raises no exception.
 
-    Each of `platform_keys` is a public key in base64 or the text of a record-keys.json.
+    Each of `platform_keys` is a public key in base64, or the text of a record-keys.json.
     """
     check, steps = Check(content, ledger_key, platform_keys), []
     for name in (
@@ -136,7 +136,7 @@ def _must(holds: object, why: str) -> None:
 
 
 class Check:
-    """A bundle on its way through the steps; each returns its state and what was seen, or raises CheckFailed."""
+    """Runs the steps on a bundle. Each step returns its state and a description, or raises CheckFailed."""
 
     def __init__(self, content: bytes, ledger_key: str | None, platform_keys: Sequence[str]) -> None:
         self.content, self.ledger_key, self.platform_keys = content, ledger_key, platform_keys
@@ -193,7 +193,7 @@ class Check:
         return OK, f"version {version}: {about} at {told['decided_at']}"
 
     def _check_kinds(self, kinds: dict[str, type]) -> None:
-        """Check that the record has all these members, each of its kind, or none."""
+        """Check that the record has all these fields with their types, or none of them."""
         present = [self.told[name] is not None for name in kinds]
         _must(all(present) or not any(present), "it tells half of a score")
         for name, kind in kinds.items():
@@ -217,7 +217,7 @@ class Check:
         return OK, f"signed with {given['key']}, the platform's key at that time"
 
     def openings(self) -> tuple[str, str]:
-        """Check what is opened, and read it as members of the record, as it was before version 4."""
+        """Check the opened values, and add them to the record as fields, as before version 4."""
         text, hashes = self.texts["openings"], self.told.get("hashes")
         if hashes is None:
             _must(text is None, "the record has no hashes to which the openings belong")
@@ -245,7 +245,7 @@ class Check:
         return self.told.get("model_id") is not None
 
     def spell(self, value: Any) -> str:
-        """Return a value in the spelling of the record's version."""
+        """Return a value as JSON in the form of the record's version."""
         return jcs(value) if self.told.get("record_version", 1) >= 4 else spell_before_4(value)
 
     def definition(self) -> tuple[str, str]:
@@ -318,7 +318,7 @@ class Check:
         )
 
     def _opened(self, what: str, nonce_name: str) -> tuple[Any, str]:
-        """Return what a text says and its SHA-256 with its nonce, which is the one that the record names."""
+        """Return the value of a text, and its SHA-256 with its nonce, which must equal the record's hash."""
         nonce, text = decode_base64(str(self.texts[nonce_name])), str(self.texts[what])
         _must(len(nonce) == NONCE_BYTES, f"the nonce must have {NONCE_BYTES} bytes")
         digest = hashlib.sha256(nonce + text.encode()).hexdigest()
@@ -435,7 +435,7 @@ class Check:
 
 
 class Key(NamedTuple):
-    """A public key of the platform and its time; begins is empty where only the key was given."""
+    """A public key of the platform, and its validity; `begins` is empty for a key without a document."""
 
     public: bytes
     begins: str
@@ -443,7 +443,7 @@ class Key(NamedTuple):
 
 
 def keys_of(given: Sequence[str]) -> dict[str, Key]:
-    """Return the platform's keys by their ids; what a document says of a key's time comes before a key alone."""
+    """Return the platform's keys by id; a key with a validity replaces the same key without one."""
     keys = {}
     for text in sorted(given, key=lambda one: "{" in one):
         alone: dict[str, Any] = {"public_key": text.strip(), "valid_from": "", "valid_until": None}
@@ -459,17 +459,17 @@ def keys_of(given: Sequence[str]) -> dict[str, Key]:
 
 
 DEPTH_MAX = 200
-# A record of version 2 or later has all of these about the score, or none.
+# A record of version 2 or later has either all of these fields about the score, or none.
 OF_THE_SCORE = {"model_id": int, "model_version": int, "definition_sha256": str, "facts_sha256": str}
 RESULT = {"total": int, "outcome": str, "score_reasons": list}
-# From version 4 on, a hash stands for each of these, and for the result. The second is only for the lender.
+# From version 4 on, these values and the result are hashed. Only the lender may read the result `person.score`.
 IDS = ("consumer_id", "changed_by")
 CLOSED = {*IDS, "application_data_sha256", "counteroffer", "reason", "reasons"}
 RESULTS = {"score", "person.score"}
 
 
 def hash_of(opening: dict[str, Any]) -> str:
-    """Return the SHA-256 of a nonce and the value that it opens."""
+    """Return the SHA-256 of an opening's nonce and value."""
     nonce = decode_base64(opening["nonce"])
     _must(len(nonce) == NONCE_BYTES, f"a nonce must have {NONCE_BYTES} bytes")
     return hashlib.sha256(nonce + jcs(opening["value"]).encode()).hexdigest()
@@ -479,7 +479,7 @@ def hash_of(opening: dict[str, Any]) -> str:
 
 
 class Spelled(str):
-    """A number with a point or an exponent, as it is spelled: equal numbers have many spellings."""
+    """A number with a decimal point or an exponent, as written, because equal numbers can be written differently."""
 
     __slots__ = ()
 
@@ -496,7 +496,7 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _depth(text: str) -> int:
-    """Return how deep a text is nested at most, in one pass; the decoder goes as deep, and may end the process."""
+    """Return the maximum nesting of a text. Deep nesting could crash the recursive decoder."""
     deepest = depth = 0
     in_string = escaped = False
     for letter in text:
@@ -523,9 +523,9 @@ MISSPELLED = "it is not spelled as it was hashed: compact JSON, keys sorted"
 
 
 def canonical(text: str | None) -> Any:
-    """Return what a text says; raises CheckFailed unless it is spelled by RFC 8785, or as before record version 4.
+    """Parse a text; raises CheckFailed unless it is canonical: RFC 8785, or the form before record version 4.
 
-    A scorecard, facts and applicants may be older than the record that names them.
+    A scorecard, facts, and applicants may be older than the record that contains their hashes.
     """
     value = parse(str(text))
     _must(text in (spell_before_4(value), jcs(value)), MISSPELLED)
@@ -533,7 +533,7 @@ def canonical(text: str | None) -> Any:
 
 
 def spell_before_4(value: Any) -> str:
-    """Return the spelling before record version 4: keys sorted by code points, numbers as they came."""
+    """Return JSON in the form before record version 4: keys sorted by code points, numbers as received."""
     if isinstance(value, Spelled):
         return str(value)
     if isinstance(value, dict):
@@ -544,7 +544,7 @@ def spell_before_4(value: Any) -> str:
 
 
 def jcs(value: Any) -> str:
-    """Return the spelling of RFC 8785: keys sorted by UTF-16 code units, numbers as ECMAScript prints them."""
+    """Return JSON in the form of RFC 8785: keys sorted by UTF-16 code units, numbers as in ECMAScript."""
     if isinstance(value, Spelled) or (type(value) is int and abs(value) >= 2**53):
         return ecmascript(float(value))
     if isinstance(value, dict):
@@ -556,14 +556,14 @@ def jcs(value: Any) -> str:
 
 
 def ecmascript(value: float) -> str:
-    """Return a number as ECMAScript's Number::toString does; raises ValueError for an infinity."""
+    """Return a number in the form of ECMAScript's Number::toString; raises ValueError for an infinity."""
     if math.isinf(value):
         raise ValueError("a number is too large")
     if value == 0:
         return "0"
     negative, numerals, exponent = Decimal(repr(value)).as_tuple()
     digits = "".join(map(str, numerals))
-    point = len(digits) + int(exponent)  # where the decimal point stands, counted from the first digit
+    point = len(digits) + int(exponent)  # the position of the decimal point, from the first digit
     digits = digits.rstrip("0")
     if 0 < point <= 21:
         whole_digits, rest = digits[:point].ljust(point, "0"), digits[point:]
@@ -586,7 +586,7 @@ def decode_base64(text: str) -> bytes:
 
 # --- The score: exact, no binary fractions ----------------------------------------------------------------------------
 
-# Sums and ratios are rounded to fifty digits, half to even.
+# Sums and ratios are rounded to 50 digits, half to even.
 FIFTY_DIGITS = Context(prec=50, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999)
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z", re.ASCII)
 # Facts that only the applicant claims.
@@ -594,7 +594,7 @@ CLAIMED = re.compile(r"application_data[.#]")
 
 
 class Score(NamedTuple):
-    """The result of a scorecard; `rests_on_missing` if a value was missing and no knockout held."""
+    """The result of a scorecard. `rests_on_missing`: a value was missing, and no knockout applied."""
 
     total: int
     outcome: str
@@ -603,11 +603,10 @@ class Score(NamedTuple):
 
 
 def score(card: Any, facts: dict[str, Any], record_version: int = 4) -> Score:
-    """Compute a scorecard by the rules of a version of records; raises an error of Python's own for anything else.
+    """Compute a scorecard by the rules of a record version; an invalid scorecard raises a built-in exception.
 
-    For a verified card the applicant's claims are missing.
-
-    From version 4 texts compare in NFC, and a value of another type than an input reads leads to "refer".
+    On a verified card, the applicant's claims are missing. From version 4 on, strings compare in NFC, and a value of
+    another type than the input reads leads to "refer".
     """
     fold = in_nfc if record_version >= 4 else as_it_is
     if card.get("verified"):
@@ -644,7 +643,7 @@ def score(card: Any, facts: dict[str, Any], record_version: int = 4) -> Score:
 
 
 def bounds_of(card: Any) -> dict[str, Any]:
-    """Return what the certificate of a scorecard says of its size: combinations of bins, lowest and highest total."""
+    """Return the certificate's combinations of bins, and lowest and highest total, computed from the scorecard."""
     points = [[whole(one["points"]) for one in scored["bins"]] for scored in card["characteristics"]]
     lowest, highest = (whole(card["base_points"]) + sum(map(end, points)) for end in (min, max))
     if card.get("range") is not None:
@@ -660,14 +659,14 @@ def as_it_is(value: Any) -> Any:
 
 
 def in_nfc(value: Any) -> Any:
-    """Return a text in NFC, a list with its texts in NFC, and anything else as it is."""
+    """Return a string in NFC, a list with its strings in NFC, and any other value unchanged."""
     if type(value) is list:
         return [in_nfc(inner) for inner in value]
     return unicodedata.normalize("NFC", value) if type(value) is str else value
 
 
 def has_unreadable(inputs: list[dict[str, Any]], facts: dict[str, Any]) -> bool:
-    """Return True if a fact is there that its input can't read."""
+    """Return whether a fact is present but has a type that its input can't read."""
     for one in inputs:
         names = [one[name] for name in ("from", "months_since") if name in one]
         names = names or one.get("first_of") or one.get("ratio") or one["sum"]
@@ -682,7 +681,7 @@ def has_unreadable(inputs: list[dict[str, Any]], facts: dict[str, Any]) -> bool:
 
 
 def text_of(reason: Any) -> str:
-    """Return what tells reasons apart: the code, or the words of another reason."""
+    """Return the key that identifies a reason: its code, or the text of `other`."""
     return reason if isinstance(reason, str) else "other: " + reason["text"]
 
 
@@ -718,7 +717,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
 
 
 def value_of(declared: dict[str, Any], facts: dict[str, Any]) -> Any:
-    """Return the value of an input, None where it is missing."""
+    """Return the value of an input, None if it is missing."""
     if "from" in declared:
         return READERS[declared["type"]](facts.get(declared["from"]))
     if "first_of" in declared:
@@ -734,7 +733,7 @@ def value_of(declared: dict[str, Any], facts: dict[str, Any]) -> Any:
 
 
 def combined(declared: dict[str, Any], numbers: list[Decimal | None]) -> Decimal | None:
-    """Return a ratio or a sum, None where a part is missing."""
+    """Return a ratio or a sum, None if a part is missing."""
     if any(one is None for one in numbers):
         return None
     if "ratio" in declared:
@@ -747,7 +746,7 @@ def combined(declared: dict[str, Any], numbers: list[Decimal | None]) -> Decimal
 
 
 def bound(value: Any) -> Decimal:
-    """Return a threshold: a whole number or a decimal text."""
+    """Return a threshold, which is an integer or a decimal string."""
     if isinstance(value, Spelled) or type(value) not in {int, str}:
         raise TypeError("thresholds are whole numbers or texts")
     return Decimal(value)
@@ -773,7 +772,7 @@ def bin_for(bins: list[dict[str, Any]], value: Any, fold: Callable[[Any], Any]) 
 
 
 def check_price(card: Any, total: int, terms: Any) -> None:
-    """Raise CheckFailed unless a loan has the price that the card names for a total; a card without prices passes."""
+    """Raise CheckFailed unless a loan has the card's price for a total; a card without prices passes."""
     approval = next(one for one in card["outcomes"] if one["outcome"] == "approve")
     if not approval.get("prices"):
         return
@@ -796,7 +795,7 @@ FIGURES = (
 
 
 def told_as(told: Any, found: Any) -> bool:
-    """Return whether the record has the found value; a rate may be spelled in several ways."""
+    """Return whether the record's value equals the computed value; a rate can be written in several ways."""
     if isinstance(found, Decimal):
         return number(told) == found
     return type(told) is type(found) and bool(told == found)
@@ -807,14 +806,14 @@ def half_up(value: Fraction) -> int:
 
 
 def month_later(start: date, months: int, on: int) -> date:
-    """Return the day `on` of the month that is so many after that of `start`, or its last day."""
+    """Return the day `on` in the month that is `months` after that of `start`, or that month's last day."""
     year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
     last = (date(year + (month == 11), (month + 1) % 12 + 1, 1) - timedelta(days=1)).day
     return date(year, month + 1, min(on, last))
 
 
 def months_between(start: date, end: date, on: int) -> tuple[int, int]:
-    """Return the whole months back from `end`, which falls due on the day `on`, and the days that are left."""
+    """Return the whole months back from `end`, which is due on the day `on`, and the remaining days."""
     months = (end.year - start.year) * 12 + end.month - start.month
     while month_later(end, -months, on) < start:
         months -= 1
@@ -822,7 +821,7 @@ def months_between(start: date, end: date, on: int) -> tuple[int, int]:
 
 
 class Loan:
-    """A loan as the record names it, and what follows from it."""
+    """A loan in the record, and the figures that are computed from it."""
 
     def __init__(self, terms: Any, as_of: str) -> None:
         self.amount, self.fee = whole(terms["amount_cents"]), whole(terms["fee_cents"])
@@ -839,7 +838,7 @@ class Loan:
         self.method = terms["method"]
 
     def amortised(self, months: int) -> list[dict[str, Any]]:
-        """Return the level payments: each a month's interest and the rest principal, the last the remaining balance."""
+        """Return the schedule of level payments: each pays a month's interest and principal, the last pays the rest."""
         first = self.first or month_later(self.start, 1, self.start.day)
         on = first.day if self.first else self.start.day
         self.dates = [month_later(first, number_of, on) for number_of in range(months)]
@@ -872,10 +871,11 @@ class Loan:
         return rows
 
     def level_payment(self, months: int, rate: Fraction, period: Fraction) -> int:
-        """Return the annuity, half up to the cent, at least one."""
+        """Return the level payment, rounded half up to the cent, at least one cent."""
         if rate == 0:
             return max(1, half_up(Fraction(self.amount, months)))
-        # Fifty digits of the power are more than the cents of any loan; what misses a half by less is one.
+        # 50 digits of the power are more than the cents of any loan. A difference from a half below 1e-12 counts as a
+        # half.
         with localcontext(FIFTY_DIGITS):
             growth = 1 + Decimal(rate.numerator) / Decimal(rate.denominator)
             worth = (growth**months - 1) / (growth ** (months - 1))
@@ -883,14 +883,14 @@ class Loan:
         return max(1, half_up(Fraction(round(exact * 10**12), 10**12)))
 
     def due_day(self) -> int:
-        """Return the day of the month of the payments, to which the first day belongs where it fits."""
+        """Return the day of the month of the payments; the start counts as one of them if possible."""
         highest = max(one.day for one in self.dates)
         on = max(highest, self.start.day)
         fits = all(one == month_later(one, 0, on) for one in self.dates)
         return on if fits else highest
 
     def figures(self) -> dict[str, Any]:
-        """Return what the terms say of the cost; all null for a line of credit."""
+        """Return the computed cost figures of the terms; all null for a line of credit."""
         if self.months is None:
             return {**dict.fromkeys(FIGURES), "method": EU_METHOD if self.method == EU_METHOD else None}
         paid = [row["payment_cents"] for row in self.schedule]
@@ -901,7 +901,7 @@ class Loan:
         return dict(zip(FIGURES, (paid[0], paid[-1], total, total - financed, financed, rate, method), strict=True))
 
     def effective_rate(self, financed: int, paid: list[int]) -> Decimal:
-        """Return the rate of Directive (EU) 2023/2225, Annex III, half up to four digits, by bisection."""
+        """Return the rate by Directive (EU) 2023/2225, Annex III, rounded half up to four digits, by bisection."""
         on = self.due_day()
         spans = [months_between(self.start, due, on) for due in self.dates]
         _must(sum(paid) >= financed, "the payments are less than what is financed")
@@ -924,7 +924,7 @@ class Loan:
             return high.quantize(Decimal("0.0001"), ROUND_HALF_UP)
 
     def unit(self) -> tuple[Fraction, list[tuple[int, Fraction]]]:
-        """Return the unit-periods in a year, and for each payment how many whole ones pass, and what part of one."""
+        """Return the unit-periods per year, and for each payment the whole unit-periods and the fraction of one."""
         on = self.due_day()
         spans = [months_between(self.start, one, on) for one in self.dates]
         if len(self.dates) == 1:
@@ -933,7 +933,7 @@ class Loan:
             return per_year, [(1, Fraction(0))]
         length, in_months = 30, True
         if len(self.dates) == 2 and spans[0] != (1, 0):
-            # No period occurs twice: the standard one nearest to the mean, and of two the shorter.
+            # No period occurs twice: the standard period nearest to the mean, on a tie the shorter one.
             mean = Fraction((self.dates[1] - self.start).days, 2)
             known = [(15, True), *((30 * n, True) for n in range(1, 12)), *((7 * n, False) for n in range(1, 53))]
             length, in_months = min(known, key=lambda one: (abs(one[0] - mean), one[0]))
@@ -945,7 +945,7 @@ class Loan:
         return per_year, [(one // length, Fraction(one % length, length)) for one in elapsed_days]
 
     def annual_rate(self, financed: int, paid: list[int]) -> Decimal:
-        """Return the rate at which the payments are worth what is financed, half up to four digits, by bisection."""
+        """Return the rate at which the payments' present value is the amount financed, half up to four digits."""
         per_year, periods = self.unit()
         _must(sum(paid) >= financed, "the payments are less than what is financed")
         with localcontext(FIFTY_DIGITS):
@@ -971,7 +971,7 @@ class Loan:
 
 
 class Proof:
-    """A proof file, read and not yet believed; raises CheckFailed unless it is in its one spelling."""
+    """A parsed proof file, not verified yet; raises CheckFailed unless the file has the canonical form."""
 
     def __init__(self, text: str) -> None:
         head, found, note = text.partition("\n\n")
@@ -996,7 +996,7 @@ class Proof:
         _must(self.index < self.size, f"a tree of {self.size} entries has no entry {self.index}")
 
     def check_signature(self, key: str) -> str:
-        """Return the name of the key that has signed the checkpoint; raises CheckFailed when it has not."""
+        """Return the name of the key that signed the checkpoint; raises CheckFailed without a valid signature."""
         parts = key.strip().split("+", 2)
         _must(len(parts) == 3, "the ledger's key has the form NAME+ID+KEY")
         name, raw = parts[0], decode_base64(parts[2])
@@ -1043,7 +1043,7 @@ ROOT_OF_MINUS_ONE = pow(2, (PRIME - 1) // 4, PRIME)
 
 
 def add(one: Any, two: Any) -> Any:
-    """Return the sum of two points, x, y, z and x·y/z each (extended coordinates)."""
+    """Return the sum of two points, each x, y, z, and x·y/z (extended coordinates)."""
     a, b = (one[1] - one[0]) * (two[1] - two[0]) % PRIME, (one[1] + one[0]) * (two[1] + two[0]) % PRIME
     c, d = 2 * one[3] * two[3] * CURVE_D % PRIME, 2 * one[2] * two[2] % PRIME
     e, f, g, h = b - a, d - c, d + c, b + a
@@ -1065,7 +1065,7 @@ def same(one: Any, two: Any) -> bool:
 
 
 def point_of(raw: bytes) -> Any:
-    """Return the point that 32 bytes encode, None where they encode no point."""
+    """Return the point that 32 bytes encode, None for an invalid encoding."""
     y = int.from_bytes(raw, "little")
     sign, y = y >> 255, y & ((1 << 255) - 1)
     if y >= PRIME:
@@ -1084,7 +1084,7 @@ BASE = point_of((4 * pow(5, PRIME - 2, PRIME) % PRIME).to_bytes(32, "little"))
 
 
 def ed25519(public_key: bytes, message: bytes, signature: bytes) -> bool:
-    """Return whether these bytes are the key's signature of the message."""
+    """Return whether the signature of the message is valid for the key."""
     if len(signature) != 64:
         return False
     key, commitment = point_of(public_key), point_of(signature[:32])
@@ -1100,7 +1100,7 @@ def ed25519(public_key: bytes, message: bytes, signature: bytes) -> bool:
 
 
 def _say(text: str) -> None:
-    """Print a line; what a terminal could take for a command is spelled out."""
+    """Print a line, with characters escaped that a terminal could interpret."""
     sys.stdout.write("".join(one if " " <= one <= "~" else ascii(one)[1:-1] for one in text) + "\n")
 
 
@@ -1129,13 +1129,13 @@ def add_keys(parser: argparse.ArgumentParser) -> None:
 
 
 def read(path: str) -> bytes:
-    """Return the beginning of a file, a byte more than a bundle may have."""
+    """Return a file's content, at most one byte more than the maximum of a bundle."""
     with Path(path).open("rb") as file:
         return file.read(FILE_MAX_BYTES + 1)
 
 
 def read_keys(given: Sequence[str]) -> list[str]:
-    """Return what `verify` takes as the platform's keys, from keys and names of files."""
+    """Return keys in the form that `verify` accepts, from public keys and names of files."""
     return [read(one).decode("utf-8", "replace") if Path(one).is_file() else one for one in given]
 
 
