@@ -1,1 +1,1 @@
-"""Reports of vendors: the port that an adapter implements, the sandbox's vendor, requesting a report."""
+"""Reports of vendors: the adapter protocol, the sandbox's vendor, and requests of reports."""

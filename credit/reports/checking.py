@@ -1,4 +1,4 @@
-"""Checking an adapter against its vendor's sandbox."""
+"""Tests of an adapter against its vendor's sandbox."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -20,7 +20,7 @@ Line = tuple[str, str]
 
 
 def check_vendor(vendor: ReportVendor) -> Iterator[Line]:
-    """Yield what is checked, and the fault; an empty text if it passes. An exception of the adapter is a fault."""
+    """Yield each check and its error ("" if it passes). An exception of the adapter is an error."""
     name = getattr(vendor, "name", None)
     yield "name", "" if isinstance(name, str) and 0 < len(name) <= 64 else "must be a text of 1 to 64 characters"
     cases, fault = attempt(vendor.sandbox_cases)

@@ -1,8 +1,8 @@
-"""Requesting reports, and collecting those that a vendor has not returned yet.
+"""Requests of reports, and collection of reports that a vendor has not returned yet.
 
 A report is stored before its vendor is called, and its id is the vendor's idempotency key. After a time-out or a crash
-the outcome is unknown: `collect` calls `result`, and requests the report again under the same id only if the vendor
-does not know it. So no vendor is paid twice.
+the outcome is unknown. Then `collect` calls `result`. Only if the vendor does not know the id, it requests the report
+again under the same id. So no report is paid twice.
 """
 
 import logging
@@ -54,11 +54,11 @@ logger = logging.getLogger("platform.reports")
 def request_report(
     application_id: str, *, kind: str, purpose: str | None, applicant: int, actor: Actor, now: datetime
 ) -> tuple[Report, bool]:
-    """Return a report about an applicant, and whether it was there already; call this outside of a transaction.
+    """Return a report about an applicant, and whether it existed already. Call this outside of a transaction.
 
-    The status is `requested` while the vendor works, and if the outcome is unknown. Raises as `load_for_facts`,
-    PurposeMissing, ReportNotPossible, ReportPending while one is requested, and ReportVendorError if the request
-    certainly had no effect.
+    The status is `requested` while the vendor works, and if the outcome is unknown. Raises the errors of
+    `load_for_facts`, PurposeMissing, ReportNotPossible, ReportPending while a report is requested, and
+    ReportVendorError if the request definitely had no effect.
     """
     if purpose is None:
         raise PurposeMissing
@@ -109,9 +109,9 @@ def _audit(report: Report, actor: dict[str, Any]) -> None:
 
 
 def _store_instructions(application: Application, kind: str, now: datetime) -> None:
-    """Store the applicant's consent as the lender claims it. Raises ReportNotPossible once the applicant ended it.
+    """Store the applicant's consent that the lender asserts; raises ReportNotPossible if the applicant ended it.
 
-    The second applicant has no account, and so no list of consents.
+    The second applicant has no account, and therefore no list of consents.
     """
     scope = f"{application.pk}: {kind} report to lender {application.provider_id}"
     newest = Consent.objects.filter(reference=application.pk, kind=CREDIT_REPORT, scope=scope).first()
@@ -124,8 +124,8 @@ def _store_instructions(application: Application, kind: str, now: datetime) -> N
 def request_for_score(application: Application, kinds: Sequence[str], *, now: datetime) -> bool:
     """Store a request for each kind that an offer requests at the submission; `collect` calls the vendor.
 
-    Returns whether the score waits for one. It doesn't if current reports are used again, if there is no vendor, and
-    for an applicant without a legal name or a birth date.
+    Returns whether the score waits for a report. It doesn't wait if all reports are current, without a vendor, and for
+    an applicant without a legal name or a birth date.
     """
     vendor, subject = report_vendor(), _subject_of(application, FIRST)
     if vendor is None or subject is None:
@@ -147,7 +147,7 @@ def request_for_score(application: Application, kinds: Sequence[str], *, now: da
 
 
 def _subject_of(application: Application, applicant: int) -> str | None:
-    """Return the term of an applicant's name, birth date, and address at the lender, None if one is unknown."""
+    """Return the term of an applicant's name, birth date, and address at the lender; None if one is unknown."""
     identity = identity_of(application, applicant)
     if identity is None:
         return None
@@ -156,7 +156,7 @@ def _subject_of(application: Application, applicant: int) -> str | None:
 
 
 def reports_for(application: Application, viewer: Any) -> QuerySet[Report]:
-    """Return the reports that a reader of an application may see: its own account those about the first applicant."""
+    """Return the reports that a reader may see; the account that applies sees those about the first applicant."""
     reports = Report.objects.filter(application=application)
     return reports.filter(applicant=FIRST) if application.consumer_id == viewer.pk else reports
 
@@ -164,7 +164,7 @@ def reports_for(application: Application, viewer: Any) -> QuerySet[Report]:
 def _current(about: dict[str, Any], digests: list[str], now: datetime) -> Report | None:
     """Return an unexpired report of the same person at the lender, copied if it was about another application.
 
-    The applicants of the account's own applications read their reports, so it is never copied to another account.
+    Applicants read the reports of their account's applications. So a report is never copied to another account.
     """
     same = Report.objects.filter(
         person__in=digests, kind=about["kind"], purpose=about["purpose"], vendor=about["vendor"], status=RECEIVED,
@@ -177,7 +177,7 @@ def _current(about: dict[str, Any], digests: list[str], now: datetime) -> Report
 
 
 def collect(*, now: datetime) -> dict[str, int]:
-    """Ask vendors for the reports that are still requested; one that is missing after LATEST fails."""
+    """Get requested reports from their vendors; a report that is missing after LATEST fails."""
     counts = {"finished": 0, "waiting": 0}
     vendor = report_vendor()
     open_reports = Report.objects.filter(status=REQUESTED, look_at__lte=now).order_by("look_at")
@@ -203,7 +203,7 @@ def collect(*, now: datetime) -> dict[str, int]:
 def _ask(vendor: ReportVendor, report: Report, *, now: datetime, is_first: bool) -> None:
     persons: list[Any] = list(report.application.applicants or ())
     if report.person not in blind_digests(str(_subject_of(report.application, report.applicant))):
-        finish(report, VendorReport(FAILED), now=now)  # the applicant changed: the report would be another person's
+        finish(report, VendorReport(FAILED), now=now)  # the applicant changed: it would be another person's report
         return
     person = {name: persons[report.applicant - 1][name] for name in ("legal_name", "date_of_birth", "address")}
     request = ReportRequest(str(report.pk), report.kind, report.purpose, report.requested_at, person)
@@ -219,9 +219,9 @@ def _ask(vendor: ReportVendor, report: Report, *, now: datetime, is_first: bool)
 
 
 def _request_again(vendor: ReportVendor, request: ReportRequest) -> VendorReport:
-    """Request a report that the vendor does not know; a definite refusal is the failure of the report.
+    """Request a report again that the vendor does not know; a definite rejection means that the report failed.
 
-    A refusal of `result` is none: it leaves open whether the first request had an effect.
+    A rejection of `result` does not: the first request may have had an effect.
     """
     try:
         return vendor.request(request)
@@ -232,7 +232,7 @@ def _request_again(vendor: ReportVendor, request: ReportRequest) -> VendorReport
 
 
 def finish(report: Report, answer: VendorReport, *, now: datetime) -> None:
-    """Store a vendor's answer, once."""
+    """Store a vendor's response, only once."""
     columns: dict[str, Any] = {"status": FAILED}
     if answer.status in {RECEIVED, NO_FILE, FROZEN}:
         try:

@@ -1,4 +1,4 @@
-"""The port of a vendor of reports. `docs/develop/vendors.md` describes how to write an adapter."""
+"""The adapter protocol of report vendors. `docs/develop/vendors.md` describes how to write an adapter."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -30,10 +30,10 @@ class ReportRequest:
 
 @dataclass(frozen=True, slots=True)
 class VendorReport:
-    """A vendor's answer: `status` is `pending`, `received`, `no_file`, `frozen`, or `failed`.
+    """A vendor's response: `status` is `pending`, `received`, `no_file`, `frozen`, or `failed`.
 
-    `summary` is described at `checked_summary`; it is required unless the status is `pending` or `failed`. `raw` is the
-    answer as the vendor sent it. Without `expires_at` the report is used for 30 days.
+    `checked_summary` describes `summary`, which is required unless the status is `pending` or `failed`. `raw` is the
+    vendor's unchanged response. Without `expires_at`, the report is used for 30 days.
     """
 
     status: str
@@ -44,7 +44,7 @@ class VendorReport:
 
 
 class ReportVendor(Protocol):
-    """What an adapter implements; it is made without arguments for each request.
+    """The methods of an adapter, which is instantiated without arguments for each request.
 
     Each method may raise `ProviderError` of `config.clients.provider`. With `outcome_unknown`, the platform calls
     `result` later.
@@ -63,7 +63,7 @@ class ReportVendor(Protocol):
 
 
 def report_vendor() -> ReportVendor | None:
-    """Return the vendor that `REPORTS` selects, None if reports are off."""
+    """Return the vendor that `REPORTS` selects; None if reports are off."""
     if settings.REPORTS == "off":
         return None
     place = "credit.reports.sandbox:SandboxVendor" if settings.REPORTS == "sandbox" else settings.REPORTS

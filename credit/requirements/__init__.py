@@ -1,7 +1,7 @@
-"""An offer's requirements on an application: members of its data, documents, and applicants.
+"""An offer's requirements on applications: data, documents, and applicants.
 
-An offer declares it as terms (`application_schema`, `required_documents`, `applicant_requires`, `min_age`), so that it
-is pinned with them. A draft goes by the offer as it is, what was submitted by the pinned one. Nothing is submitted
-while something is due; an offer that declares nothing takes any data of people who are 18. It has no states and no
-events.
+An offer declares them as terms (`application_schema`, `required_documents`, `applicant_requires`, `min_age`), so that
+they are pinned with the other terms. A draft uses the offer's current terms, a submitted application the pinned terms.
+An application with missing items can't be submitted. An offer without requirements accepts any data from applicants of
+at least 18 years. The package has no statuses and no events.
 """

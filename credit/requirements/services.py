@@ -1,4 +1,4 @@
-"""An application's requirements that are due, and the checklist of its offer's documents."""
+"""The missing items of an application, and the checklist of its offer's documents."""
 
 from datetime import datetime
 
@@ -18,10 +18,10 @@ def of_offer(offer: Offer) -> Requirements:
 
 
 def of_application(application: Application, *, is_own: bool, now: datetime) -> Requirements:
-    """Return what is due of an application: a draft goes by its offer as it is, any other by the pinned one.
+    """Return an application's requirements: the offer's current ones for a draft, otherwise the pinned ones.
 
-    When the consumer reads it, the current requirements of a draft's offer are put on its checklist, so that files can
-    be uploaded for them.
+    If the consumer reads a draft, its offer's current documents are added to its checklist, so that files can be
+    uploaded.
     """
     requirements = requirements_of(application)
     if requirements.documents and is_own and application.status == DRAFT:
@@ -42,7 +42,7 @@ def requirements_of(application: Application) -> OfferRequirements:
 
 
 def refusal_of(application: Application, to: str) -> RequirementsDue | None:
-    """Return the error that this transition would meet because of what is due, None where none."""
+    """Return the error of a submission with missing items, None for other transitions."""
     if (application.status, to) != (DRAFT, SUBMITTED):
         return None
     due = application.due(requirements_of(application))
@@ -58,7 +58,7 @@ def _documents(application: Application, requirements: OfferRequirements) -> lis
 
 
 _OFFERS_NAMED = 5
-# Facts without a word about income, expenses, or obligations.
+# Facts that contain no information about income, expenses, or obligations.
 _HISTORY = (
     "account.", "applications.", "identity.", "person.", "report.as_of", "report.delinquencies_", "report.inquiries_",
     "report.oldest_account_", "report.score", "report.status",
@@ -66,7 +66,7 @@ _HISTORY = (
 
 
 def warnings_of(version: ModelVersion) -> list[str]:
-    """Return, in words, what the makers of a scorecard may have overlooked before its publication."""
+    """Return warnings for the author of a scorecard before its publication."""
     return [
         *_inputs_without_requirement(version),
         *_characteristics_of_claims(version),
@@ -76,7 +76,7 @@ def warnings_of(version: ModelVersion) -> list[str]:
 
 
 def _unhandled_reports(version: ModelVersion) -> list[str]:
-    """Return a sentence if reports are read, and no knockout refers an application without one."""
+    """Return a warning if the card reads reports, and no knockout refers applications without a report."""
     card, status = version.card, "report.status"
     if not any(source_of(name) == REPORT for name in card.facts):
         return []
@@ -89,7 +89,7 @@ def _unhandled_reports(version: ModelVersion) -> list[str]:
 
 
 def _lacking_sources(version: ModelVersion) -> list[str]:
-    """Return a sentence if all inputs are history, and one if no input is verified (CCD2 18(3))."""
+    """Return warnings if all inputs are history, and if no input is verified (CCD2 18(3))."""
     read = [name for source in version.card.inputs for name in source.facts]
     sentences = []
     if read and all(name.startswith(_HISTORY) for name in read):
@@ -102,9 +102,9 @@ def _lacking_sources(version: ModelVersion) -> list[str]:
 
 
 def _inputs_without_requirement(version: ModelVersion) -> list[str]:
-    """Return, in words, which inputs no requirement of the model's active offers asks for, and where.
+    """Return a warning for each input that active offers of the model do not require, with the offers.
 
-    An offer without a schema takes any data, and warns of nothing.
+    Offers without a schema accept any data, and cause no warning.
     """
     read = {name: path for name in sorted(version.card.facts) if is_claimed(name) and (path := path_of(name))}
     lacking: dict[str, list[str]] = {name: [] for name in read}
@@ -122,7 +122,7 @@ def _inputs_without_requirement(version: ModelVersion) -> list[str]:
 
 
 def _characteristics_of_claims(version: ModelVersion) -> list[str]:
-    """Return a sentence for each characteristic that reads nothing but claims of the applicant."""
+    """Return a warning for each characteristic that reads only claims of the applicant."""
     is_verified = version.definition.get("verified", False)
     effect = "it is always missing, because the card is verified" if is_verified else "nothing verifies it"
     inputs = {declared["name"]: input_of(declared) for declared in version.definition["inputs"]}

@@ -1,1 +1,1 @@
-"""Deciding about applications: by one reviewer, by two, or by a score; the principal reasons, and what waits."""
+"""Decisions about applications: by one reviewer, by two reviewers, or by a score."""

@@ -1,9 +1,9 @@
-"""Decisions that scores make by themselves, where `DECISIONING=automatic`.
+"""Decisions that scores make without a reviewer, with `DECISIONING=automatic`.
 
-Applications that the published version approved or declined are decided as the actor `model:<id>@<number>`. An approval
-needs a price of the score's, or an offer with a single rate. Reviewers decide the rest: referred applications, declines
-without a reason or based on a missing value, and assigned or proposed ones. They also decide applications that were
-decided before, had a counteroffer, changed their data after the score, or were scored again.
+The actor `model:<id>@<number>` decides applications that the published version approved or declined. An approval
+requires a price of the score, or an offer with a single rate. Reviewers decide all others: referred applications,
+declines without a reason or based on a missing value, and assigned or proposed applications. They also decide
+applications that were decided before, had a counteroffer, changed their data after the score, or were scored again.
 """
 
 import logging
@@ -39,9 +39,10 @@ logger = logging.getLogger("platform.scoring")
 
 
 def decide_scored(*, now: datetime) -> dict[str, int]:
-    """Decide what scores decide, oldest first, at most BATCH_MAX applications; return how many became what.
+    """Decide at most BATCH_MAX scored applications, oldest first; return counts by result.
 
-    Each is a transaction of its own. One that cannot be decided is logged, counted as failed, and tried again later.
+    Each application has its own transaction. If one can't be decided, it is logged, counted as failed, and retried
+    later.
     """
     counts = Counter(dict.fromkeys((APPROVED, REJECTED, PROPOSED, FAILED), 0))
     if settings.DECISIONING != "automatic":
@@ -56,7 +57,7 @@ def decide_scored(*, now: datetime) -> dict[str, int]:
             logger.info("application %s is left to people: %s", application.pk, refusal)
         return STOP if counts.total() >= BATCH_MAX else None
 
-    # A page shares a mark: most applications are left to people and stay, so marking each would be most of the work.
+    # One mark per page: most applications remain for reviewers, so a mark for each would be most of the work.
     counts[FAILED] = items.process(decide_one, now=now, choose=_waiting, batch=BATCH_MAX)
     return dict(counts)
 
@@ -70,13 +71,13 @@ def _decidable() -> QuerySet[Application]:
     )
     scored_again = Score.objects.filter(application=OuterRef("pk"), number__gt=1)
     changed = ApplicationRevision.objects.filter(application=OuterRef("pk")).exclude(status=DRAFT)
-    # A counteroffer was made instead of a decision, so a reviewer decides after any outcome.
+    # After a counteroffer, a reviewer decides, whatever its outcome.
     waiting = Application.objects.filter(status__in=IN_REVIEW, reviewed_at__isnull=True, counteroffer_moves=0)
     return waiting.filter(Exists(scores), ~Exists(changed), ~Exists(scored_again))
 
 
 def _waiting(decidable: QuerySet[Application]) -> Iterator[Any]:
-    """Yield the ids of what may be decided, oldest first, without those that people work on."""
+    """Yield the ids of decidable applications, oldest first, without those that reviewers work on."""
     last: Any = None
     while True:
         following = decidable.order_by("submitted_at", "id")
@@ -92,7 +93,7 @@ def _waiting(decidable: QuerySet[Application]) -> Iterator[Any]:
 
 
 def _with_people(identifiers: list[UUID]) -> set[UUID]:
-    """Return which of these applications are assigned, or had a decision proposed, even if it ended."""
+    """Return the applications that are assigned, or had a proposal, even a closed one."""
     about = {"kind": Application._meta.label_lower, "record_id__in": list(map(str, identifiers))}
     assigned = Assignment.in_force(REVIEW_PERMISSION, **about).values_list("record_id", flat=True)
     proposed = Proposal.objects.filter(application__in=identifiers).values_list("application_id", flat=True)
@@ -100,11 +101,11 @@ def _with_people(identifiers: list[UUID]) -> set[UUID]:
 
 
 def _decide(pk: Any, now: datetime) -> list[str]:
-    """Decide about one application; return its new status, an empty list if another process was first."""
+    """Decide one application; return [its new status], or [] if it stays or another process was first."""
     application = Application.objects.select_for_update(skip_locked=True).filter(pk=pk).first()
     if application is None:
         return []
-    # Checked again, in separate statements, now that the row is locked: the first writer wins.
+    # Checked again in separate statements after locking the row, because another process may have been first.
     if not _decidable().filter(pk=pk).exists() or _with_people([pk]):
         return []
     score, to = application.decision_score, application.proposed_decision
@@ -114,7 +115,7 @@ def _decide(pk: Any, now: datetime) -> list[str]:
     if to == REJECTED:
         reasons, has_report = reasons_of({"reasons": score.reasons}), bool(read_by_score(application))
         if not reasons or faults_of(reasons, has_report=has_report) or _rests_on_missing(score):
-            return []  # a reviewer decides, and gives reasons that can be stated
+            return []  # a reviewer decides, with reasons that a notice may state
         because = {"reason": in_words(reasons), "metadata": {"reasons": reasons}}
     else:
         if (terms := automatic_terms(application)) is None:
@@ -127,7 +128,7 @@ def _decide(pk: Any, now: datetime) -> list[str]:
 
 
 def _rests_on_missing(score: Score) -> bool:
-    """Return True if an input was missing and no knockout held; also if the facts, which tell, are erased."""
+    """Return whether an input was missing and no knockout applied; also True if the facts are erased."""
     if not score.missing:
         return False
     kept = score.facts_if_kept

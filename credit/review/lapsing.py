@@ -1,4 +1,4 @@
-"""Closes the open proposals of a person whose right to review ends."""
+"""Closes the open proposals of an account whose right to review ends."""
 
 from typing import Any
 
@@ -8,11 +8,11 @@ from django.utils import timezone
 
 from credit.models import Proposal, ProviderMember
 
-_RIGHTS = {"is_active", "is_superuser"}  # the account's columns that decide what it may do
+_RIGHTS = {"is_active", "is_superuser"}  # the account's columns that determine its rights
 
 
 def close_on_change() -> None:
-    """Watch accounts, their groups and permissions, and the members of lenders."""
+    """Connect to changes of accounts, their groups and permissions, and the members of lenders."""
     account: Any = get_user_model()
     post_save.connect(_account_saved, sender=account)
     for relation in (account.groups.through, account.user_permissions.through):

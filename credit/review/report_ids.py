@@ -1,4 +1,4 @@
-"""`metadata.report_ids` of a decision: the stored reports that it is based on, as its notices contain them."""
+"""`metadata.report_ids` of a decision: the stored reports that it is based on, which its notices contain."""
 
 from typing import Any
 
@@ -20,12 +20,11 @@ _IDS_MAX = REPORTS_MAX * APPLICANTS_MAX
 
 
 def with_reports(application: Application, to: str, metadata: Any) -> Any:
-    """Return the metadata of a decision with `consumer_report` of the stored reports that `report_ids` names.
+    """Return a decision's metadata with `consumer_report` from the stored reports in `report_ids`.
 
-    Without `report_ids` and `consumer_report` these are the reports that the score read: their notice is due as well.
-
-    Raises ValidationFailed for an id of another application's report. It does so too for a typed `consumer_report`
-    where reviewers decide, if a vendor is configured or the application has a report.
+    Without `report_ids` and `consumer_report`, the reports that the score read are used, because they require a notice,
+    too. Raises ValidationFailed for an id of another application's report. Where reviewers decide, raises it also for a
+    `consumer_report` in the request if a vendor is configured or the application has a report.
     """
     if to not in JUDGEMENTS or not isinstance(metadata, dict | None):
         return metadata
@@ -53,7 +52,7 @@ def _reports(application: Application, ids: Any) -> list[dict[str, Any]]:
         if (summary := report.parsed_summary) is None or report.as_of is None:
             raise wrong
         reports.append(consumer_report_of(summary, applicant=report.applicant, day=report.as_of.isoformat()))
-    # Of two reports of one agency about an applicant, the notice contains the first.
+    # Of two reports of the same agency about an applicant, the notice contains the first.
     first = {(report["applicant"], report["agency"].casefold()): report for report in reversed(reports)}
     return [report for report in reports if any(report is other for other in first.values())]
 

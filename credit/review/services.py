@@ -1,8 +1,8 @@
-"""Deciding about an application: one function for the API, the back office and the worker.
+"""Decisions about an application: the same functions for the API, the back office, and the worker.
 
-Under `four_eyes` two reviewers approve or reject together: the first proposes, the second confirms. A proposal is bound
-to the application as it was (`Application.reviewed_state`). Proposing, confirming and ending one lock the application's
-row, so that the decision is about the data that were seen.
+Under `four_eyes`, two reviewers approve or reject: the first proposes, the second confirms. A proposal is bound to the
+state of the application (`Application.reviewed_state`). Proposing, confirming, and ending lock the application's row,
+so that the decision is about the data that the reviewers saw.
 """
 
 from datetime import datetime
@@ -28,23 +28,23 @@ from credit.terms.loans import compute, loan_of
 
 
 def takes_two(to: str, actor: Actor | None = None) -> bool:
-    """Return whether this transition is proposed by one reviewer and confirmed by another.
+    """Return whether one reviewer must propose this transition and another must confirm it.
 
-    A score approves by itself; a person confirms a rejection.
+    A score's approval needs no confirmation; a reviewer must confirm its rejection.
     """
     by_score = actor is not None and actor.is_model
     return settings.REVIEW_POLICY == "four_eyes" and to in JUDGEMENTS and not (by_score and to == APPROVED)
 
 
 def open_proposal(application: Application) -> Proposal | None:
-    """Return the proposal that waits, also one that is void; None when there is none."""
+    """Return the open proposal, even if it is void; None without one."""
     return application.proposals.select_related("proposed_by").filter(closed_at__isnull=True).first()
 
 
 def pending_decision(application: Application) -> Proposal | None:
     """Return the decision that waits for its second reviewer; a void proposal does not count.
 
-    Costs a statement under `four_eyes` alone.
+    Costs a query only under `four_eyes`.
     """
     if settings.REVIEW_POLICY != "four_eyes":
         return None
@@ -53,7 +53,7 @@ def pending_decision(application: Application) -> Proposal | None:
 
 
 def check_against(pending: Proposal | None, application: Application, to: str, bound: Any = None) -> ApiError | None:
-    """Return the error when another decision than `to`, or one bound to other terms, waits for its second reviewer."""
+    """Return the error if a decision other than `to`, or with other terms, waits for its second reviewer."""
     if pending is None or not takes_two(to):
         return None
     kept = as_members(pending.metadata)
@@ -76,13 +76,13 @@ def decide(
     reason: str | None = None,
     metadata: Any = None,
 ) -> Proposal | None:
-    """Move an application, or make a counteroffer; where two decide, propose it or confirm what another has proposed.
+    """Make a transition or a counteroffer. Under four-eyes approval, propose it, or confirm another's proposal.
 
-    Returns the decision that now waits for a second reviewer, None where the application was moved. Where two decide,
-    the caller holds the lock of the application's row. Raises AlreadyProposed, InvalidApplicationTransition,
-    ReasonsRequired, ReviewerRequired, SecondFactorRequired, or as `with_reports`.
+    Returns the decision that now waits for a second reviewer, None after a transition. Under four-eyes approval, the
+    caller must hold the lock of the application's row. Raises AlreadyProposed, InvalidApplicationTransition,
+    ReasonsRequired, ReviewerRequired, SecondFactorRequired, and the errors of `with_reports`.
     """
-    if metadata is not None or not takes_two(to, actor):  # the second reviewer confirms what the first one named
+    if metadata is not None or not takes_two(to, actor):  # the second reviewer confirms the first one's metadata
         metadata = with_reports(application, to, metadata)
     if takes_two(to, actor):
         pending = pending_decision(application)
@@ -109,10 +109,9 @@ def decide(
 
 
 def _bound(application: Application, to: str, metadata: Any, now: datetime) -> dict[str, Any]:
-    """Return the whole that a proposal is bound to in addition to the data: the terms that it names, and the end of a
-    counteroffer.
+    """Return the metadata that a proposal is bound to: its terms, and all values of a counteroffer.
 
-    Raises as the decision would.
+    Raises the errors of the decision.
     """
     if to == COUNTEROFFER:
         return counteroffers.check_offer(application, metadata, now=now)[1]
@@ -124,7 +123,7 @@ def _bound(application: Application, to: str, metadata: Any, now: datetime) -> d
 
 
 def warning_about(application: Application, pending: Proposal | None = None) -> str:
-    """Return the warning about a rejection, made or proposed, without the score's reasons; empty for none."""
+    """Return the warning about a rejection or its proposal without the score's reasons; "" for none."""
     if (pending.to if pending is not None else application.status) != REJECTED:
         return ""
     score = application.decision_score
@@ -135,7 +134,7 @@ def warning_about(application: Application, pending: Proposal | None = None) -> 
 
 
 def audit_decision(verb: str, application: Application, to: str, actor: Actor) -> None:
-    """Write to the audit stream that a decision was made, proposed, or confirmed (`verb`)."""
+    """Write to the audit log that a decision was made, proposed, or confirmed (`verb`)."""
     audit.emit(
         f"decision.{verb}",
         actor=audit_actor(actor),
@@ -145,7 +144,7 @@ def audit_decision(verb: str, application: Application, to: str, actor: Actor) -
 
 
 def _check_proposer(application: Application, to: str, actor: Actor) -> None:
-    # A score may propose what it may not do by itself.
+    # A score may propose decisions that it may not make alone.
     if refusal := application.check_creditor(to) if actor.is_model else application.check_transition(to, actor):
         raise refusal
 
@@ -153,9 +152,9 @@ def _check_proposer(application: Application, to: str, actor: Actor) -> None:
 def propose(
     application: Application, to: str, *, actor: Actor, now: datetime, reason: str | None, metadata: Any
 ) -> Proposal:
-    """Store a decision that another reviewer confirms, in place of a void one.
+    """Store a decision for confirmation by another reviewer; it replaces a void proposal.
 
-    The caller checks that no decision waits. Raises AlreadyProposed, and what `decide` raises.
+    The caller must check that no decision waits. Raises AlreadyProposed, and the errors of `decide`.
     """
     _check_proposer(application, to, actor)
     application.require_reasons(to, reason=reason, metadata=metadata)
@@ -184,11 +183,11 @@ def propose(
 def change_status(
     application_id: str, to: str, *, actor: Actor, changed_by: str, reason: str | None, metadata: Any, now: datetime
 ) -> tuple[Application, Proposal | None]:
-    """Move an application for a caller; return it, and the decision that now waits for a second reviewer instead.
+    """Change an application's status; return it, and the decision that waits for a second reviewer, if any.
 
-    A rejection without a reason for the person has its principal reasons in words, and the applicant's
-    withdrawal of an approved one that they declined its terms. Raises ApplicationNotFound, and what
-    `decide` raises.
+    The default reason of a rejection is the text of its principal reasons. The default reason of the applicant's
+    withdrawal after an approval is that they declined its terms. Raises ApplicationNotFound, and the errors of
+    `decide`.
     """
     application = load_visible(application_id, actor)
     if actor.limited and application.consumer_id != actor.user.pk:
@@ -205,14 +204,14 @@ def change_status(
 
 
 def end_proposal(proposal: Proposal, *, by: Any, now: datetime) -> None:
-    """Take one's own proposal back, or decline another's; the caller holds the application's row lock."""
+    """Withdraw one's own proposal, or decline another's; the caller must hold the lock of the application's row."""
     proposal.close(Proposal.WITHDRAWN if proposal.proposed_by_id == by.pk else Proposal.DECLINED, by=by, now=now)
 
 
 def end_pending_decision(application_id: str, *, actor: Actor, now: datetime) -> None:
-    """Withdraw a proposed decision, or decline another reviewer's; nothing is decided.
+    """Withdraw a proposed decision, or decline another reviewer's, without deciding.
 
-    Raises ApplicationNotFound, ReviewerRequired, SecondFactorRequired, or NotFound when no decision waits.
+    Raises ApplicationNotFound, ReviewerRequired, SecondFactorRequired, and NotFound without an open proposal.
     """
     application = load_visible(application_id, actor)
     if refusal := application.check_reviewer(actor):
