@@ -1,4 +1,4 @@
-"""Django looks for an app's admin here; the classes are in `credit.console`."""
+"""Django loads an app's admin from this module; the classes are in `credit.console`."""
 
 from credit.console import applications, corrections, notices, offers, people, records, scoring, withdrawals
 

@@ -1,4 +1,4 @@
-"""The applications of an erased account that a law keeps, and the files of the others."""
+"""The applications of an erased account that retention law covers, and the files of all others."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -16,11 +16,11 @@ from credit.notices.retention import REGULATION_B, grounds_of
 
 
 def kept_applications(user_id: int, *, now: datetime) -> Ends:
-    """Return when the last ground of each application ends; None while a litigation hold is on.
+    """Return when the last retention ground of each application ends; None during a litigation hold.
 
-    Records of a loan are kept for its term (GDPR Article 6(1)(b)). A withdrawn or expired application is kept as long
-    as a rejected one. While a notice is owed, the period is counted from its due date. Drafts that were never sent
-    have no ground.
+    Records of a loan are retained for its term (GDPR Article 6(1)(b)). A withdrawn or expired application is retained
+    as long as a rejected one. While a notice is due, the period starts at its due date. Drafts that were never
+    submitted have no ground.
     """
     ends: Ends = {}
     held = set(RetentionHold.held_of(user_id))
@@ -39,7 +39,7 @@ def kept_applications(user_id: int, *, now: datetime) -> Ends:
 
 
 def _loan_ends(application: Application) -> list[datetime]:
-    """Return when the last payment of an accepted loan is due; nothing for a line of credit or after a withdrawal."""
+    """Return when the last payment of an accepted loan is due; [] for a line of credit, and after a withdrawal."""
     terms, at = application.loan_terms, application.accepted_at
     if terms is None or at is None or terms.term_months is None or application.withdrawn_from_at is not None:
         return []
@@ -47,7 +47,7 @@ def _loan_ends(application: Application) -> list[datetime]:
 
 
 def _owed(application: Application) -> Iterator[datetime]:
-    """Yield the due date of each notice that is not delivered yet, and of each running clock."""
+    """Yield the due date of each undelivered notice, and of each running clock."""
     running = Clock.objects.filter(application=application, stopped_at__isnull=True, kind__in=Clock.TO_NOTIFY)
     yield from running.values_list("due_at", flat=True)
     undelivered = Notice.objects.filter(application=application, status__in=UNDELIVERED)
@@ -55,9 +55,9 @@ def _owed(application: Application) -> Iterator[datetime]:
 
 
 def open_applications(user_id: int) -> Iterator[tuple[str, datetime | None]]:
-    """Yield the applications that are not decided, or whose approval is not accepted, and when they are due.
+    """Yield a message and the due date for each undecided application, and each approval that is not accepted.
 
-    An approval of a disabled account is no obstacle: its person can't accept it any more.
+    Approvals of a disabled account are excluded, because they can't be accepted any more.
     """
     open_ones = Application.objects.filter(
         consumer=user_id, accepted_at__isnull=True, status__in=(*IN_REVIEW, PENDING_DOCUMENTS, APPROVED)
@@ -74,9 +74,9 @@ def open_applications(user_id: int) -> Iterator[tuple[str, datetime | None]]:
 
 
 def delete_files(user_id: int, *, now: datetime) -> None:
-    """Delete the uploaded files, with their keys, of the applications that no ground keeps.
+    """Delete the uploaded files and their keys of the applications without a retention ground.
 
-    A file that is deleted already may be there again: restored from a backup.
+    Files that were already deleted are deleted again, because a backup may have restored them.
     """
     files = StoredFile.objects.filter(file__document__application__consumer=user_id)
     kept = kept_applications(user_id, now=now)

@@ -1,6 +1,7 @@
-"""Applications in the copy of a person's data: files, notices, agreements, and the values of rows that differ.
+"""Applications in the export of a person's data: files, notices, agreements, and filtered values of rows.
 
-The copy has no data of the second applicant, and no facts about other applications. A partner's has no reports.
+The export has no data of the second applicant, and no facts about other applications. A partner's export has no
+reports.
 """
 
 import json
@@ -33,7 +34,7 @@ from credit.models import (
 from credit.terms.agreement import agreement_of
 
 LOST = "unreadable: the stored file is missing or damaged"
-Part = tuple[str, bytes | str, str]  # its name in the zip, its content, and the table that it belongs to
+Part = tuple[str, bytes | str, str]  # its name in the zip file, its content, and the table that it belongs to
 
 
 def uploaded_files(user_id: int) -> Iterator[Part]:
@@ -79,7 +80,7 @@ def _agreement_page(application: Application) -> bytes:
 
 
 def _or_unreadable(read: Callable[[], bytes | str]) -> bytes | str:
-    """Return a part's content, or the word for one that no key opens."""
+    """Return a part's content, or UNREADABLE if no key decrypts it."""
     try:
         return read()
     except UnreadableSecret:

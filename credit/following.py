@@ -1,4 +1,4 @@
-"""Followers of a transition, in order: each in the transaction of the transition, and none known to the model."""
+"""Effects of transitions, in order. Each runs in the transaction; the models don't depend on them."""
 
 from datetime import datetime
 from typing import Any
@@ -76,7 +76,7 @@ OF_APPLICATIONS = (
     Follower(to=(APPROVED,), before=loans.name_terms, after=loans.save_named_terms),
     Follower(to=(*DECIDED, UNDER_REVIEW), after=_anchor),
     Follower(to=DECIDED, after=_audit),
-    Follower(after=clocks.follow),  # and answers requests for reconsideration
+    Follower(after=clocks.follow),  # also answers requests for reconsideration
     Follower(after=_emit, created=_emit_created),
     Follower(to=(PENDING_DOCUMENTS, *DECIDED), after=_mail),
 )

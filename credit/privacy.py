@@ -20,7 +20,7 @@ APPLICATION = Keep(
     "Colorado SB 26-189: 36 months from a score; the term of a loan; a litigation hold",
 )
 
-# The hash of a record is anchored, and every proof of it must verify.
+# The hash of a record is anchored, so the record must remain for verifying its proofs.
 DECISION_RECORD = Keep("decision_records", "signed records of decisions: GDPR Article 17(3)(e)", is_permanent=True)
 
 LENDER = "the lender that the application was sent to"

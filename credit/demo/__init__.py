@@ -1,5 +1,5 @@
-"""Demo data of credit: offers of three providers, a scoring model, applications in every status, and a lender's book of
-ninety days.
+"""Demo data of credit: offers of three lenders, a scoring model, applications in every status, and 90 days of business.
 
-The demo account borrows from two of the providers and is the third itself, so that its key opens every operation.
+The demo account borrows from two of the lenders, and is itself the third lender, so that its key can call every
+operation.
 """

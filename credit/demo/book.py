@@ -1,7 +1,7 @@
-"""Ninety days of business: what reviewers decided about some two hundred applications of the demo.
+"""90 days of business of a demo lender: about 200 applications, and the reviewers' decisions.
 
-The services write it, each at its moment in the past, and check the same rules as for any reviewer. So histories,
-notices, clocks, records, and events are as they always are. Every machine draws the same; only the days follow the
+The services write the data at times in the past, and apply the same rules as for any reviewer. So histories, notices,
+clocks, records, and events are realistic. The random numbers are the same on every machine; only the dates follow the
 calendar.
 """
 
@@ -53,19 +53,19 @@ from credit.terms.loans import proposed_terms
 
 DAYS = 90
 DATA = json.loads(Path(__file__).with_name("book.json").read_text())
-_A_DAY = (4, 3, 3, 3, 2, 1, 0)  # how many apply, from Monday on
+_A_DAY = (4, 3, 3, 3, 2, 1, 0)  # applications per day, from Monday on
 _STAFF = (("Rosa", "Keller"), ("Tom", "Adeyemi"))
 _PAYSLIPS = ("Pay stub of last month", "Photo of an identity card")
 _TWO_DECIDE_CENTS = 1_500_000
-_LATE_DAYS = 33  # expired without a decision
+_LATE_DAYS = 33  # still undecided after the deadline
 
 
 class _NotYet(Exception):
-    """The next thing lies in the future."""
+    """The next event is in the future."""
 
 
 def write(*, consumer: Any, staff: Any, now: datetime) -> None:
-    """Write the book after the demo's offers, and before any notice is due."""
+    """Write the data. Call this after creating the demo's offers, and before any notice is due."""
     began = now - timedelta(days=DAYS + 8)
     scored = _scored_offer(consumer, began)
     plain = list(Offer.objects.filter(provider="1001").order_by("pk"))
@@ -82,7 +82,7 @@ def write(*, consumer: Any, staff: Any, now: datetime) -> None:
 
 
 def apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, persons: Any, moment: datetime) -> Application:
-    """Make a draft, of `persons` where they are named; the offer lends the amount, or the nearest to it."""
+    """Create a draft with `persons`, if any; the amount is limited to the offer's range."""
     least, most = offer.loan_amount_min_cents, offer.loan_amount_max_cents
     data = {**data, "amount_cents": min(max(data["amount_cents"], least or 0), most or data["amount_cents"])}
     applicants = None if persons is None else Applicants.of(persons)
@@ -108,13 +108,13 @@ def apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, persons: Any
 
 
 def kept(name: str, content: bytes, *, now: datetime) -> services.Received:
-    """Write a file as an upload does. When the demo comes to nothing, one is left that no key opens."""
+    """Write a file as an upload does. If the demo is rolled back, the file remains, but no key decrypts it."""
     facts = {"name": name, "content_type": recognize(content), "size_bytes": len(content)}
     return services.Received(storage.keep(content, now=now), {**facts, "sha256": sha256(content).hexdigest()})
 
 
 def _accounts(names: Any, joined: datetime, *, is_staff: bool = False) -> list[Any]:
-    """Return accounts without a log-in, made where they are missing."""
+    """Return accounts without a log-in; create the missing ones."""
     accounts, nobody = get_user_model().objects, make_password(None)
     wanted = {f"demo-{first.lower()}": (first, last) for first, last in names}
     accounts.bulk_create(
@@ -142,7 +142,7 @@ def _scored_offer(lender: Any, began: datetime) -> Offer:
 
 
 def openings(now: datetime) -> Iterator[datetime]:
-    """Yield when applications began, oldest first, by a rhythm of weekdays."""
+    """Yield the times at which applications start, oldest first, with fewer at the end of a week."""
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     for ago in range(DAYS, -1, -1):
         day = midnight - timedelta(days=ago)
@@ -153,7 +153,7 @@ def openings(now: datetime) -> Iterator[datetime]:
 
 
 class Story:
-    """One application from its beginning to now."""
+    """One application from its start until now."""
 
     def __init__(
         self,
@@ -207,7 +207,7 @@ class Story:
             pass
 
     def wait(self, **time: float) -> datetime:
-        """Go on to a later moment of a working day; raises _NotYet for one that is not past."""
+        """Advance the time to a working day; raises _NotYet for a time in the future."""
         self.at += timedelta(**time)
         while self.at.weekday() > 4:
             self.at += timedelta(days=1)
@@ -224,13 +224,13 @@ class Story:
             self.inform()
 
     def consent(self) -> None:
-        """Consent to electronic notices, once for each applicant."""
+        """Consent to electronic notices, once per applicant."""
         if not Consent.is_given_by(self.owner.user.pk):
             digest = digest_of(notices.consent_text("en"))
             notices.give_consent(text_sha256=digest, language="en", actor=self.owner, now=self.at)
 
     def inform(self) -> None:
-        """Let the notice that is owed be made, and reach the person."""
+        """Create the due notices, and deliver them."""
         self.wait(minutes=10)
         for notice in self.application.notices.filter(status=DUE).select_related("application", "move"):
             if notices.make(notice, self.at) != READY:
@@ -314,7 +314,7 @@ class Story:
         self.move(WITHDRAWN, self.owner, reason="I have found another offer.", days=1)
 
     def follow_up(self) -> None:
-        """Accept an approval, or not; request reconsideration of a rejection, and complete it."""
+        """Accept an approval or let it expire; request reconsideration of a rejection, and complete it."""
         application = self.application
         if application.status == APPROVED and application.accepted_at is None:
             if self.draw.random() < 0.65:
@@ -370,7 +370,7 @@ def ask_again(application: Application, at: datetime) -> None:
 
 
 def _leave_on_consoles(staff: Any, rosa: Any, tom: Any, *, now: datetime) -> None:
-    """Leave some open applications with people: proposed, assigned, or discussed."""
+    """Assign, propose, or discuss some open applications, for the reviewers' lists."""
     at = now - timedelta(hours=2)
     waiting = Application.objects.filter(status=UNDER_REVIEW, counteroffer_moves=0, notes=None, proposals=None)
     open_ = list(waiting.order_by("id"))

@@ -40,9 +40,9 @@ _NOTHING = dict.fromkeys(Offer.TERMS)
 _LENDERS = {"1001": "Harbour Credit Union", "1002": "Alder Bank", str(demo_ids.OWN_PROVIDER): "Cedar Lending"}
 _OWNER, _REVIEWER, _SYSTEM = "consumer", "reviewer", "system"
 Move = tuple[str, str, str | None]
-# How a demo application got where it is: (status, who moved it there, why).
+# The history of a demo application: (status, actor, reason).
 _SENT, _TAKEN = (SUBMITTED, _OWNER, None), (UNDER_REVIEW, _REVIEWER, None)
-# Each application: its id, how many days ago it began, and its moves; the oldest first.
+# Each application: its id, the days since its creation, and its transitions; oldest first.
 _STORIES: list[tuple[UUID, int, list[Move]]] = [
     (demo_ids.EXPIRED, 45, [(EXPIRED, _SYSTEM, "Idle for 30 days.")]),
     (demo_ids.LEFT_ALONE, 26, [_SENT]),
@@ -90,7 +90,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         return
     begun = now - timedelta(days=book.DAYS + 10)
     if settings.ANCHOR_DECISIONS:
-        record_keys.key_at(begun)  # the first key is from before what it signs, and these are of days ago
+        record_keys.key_at(begun)  # the first key must be older than the records that it signs
     lender = Actor(user=staff, credential="demo", second_factor=True)
     *terms_of_others, scored_terms, free_terms = ({**_NOTHING, **terms} for terms in book.DATA["offers"])
     offers = [create_offer(actor=lender, terms=terms, now=begun) for terms in terms_of_others]
@@ -120,7 +120,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         if application.status == PENDING_DOCUMENTS:
             _ask_for_payslips(application, consumer=consumer, staff=staff, now=application.updated_at)
     waits = {"provider_id": scored.provider_id, "username": "a-colleague"}
-    ProviderInvitation.objects.create(id=demo_ids.INVITATION, invited_at=now, **waits)  # good for days alone
+    ProviderInvitation.objects.create(id=demo_ids.INVITATION, invited_at=now, **waits)  # expires after 7 days
     data = {"amount_cents": 900_000, "monthly_income_cents": 320_000}
     moment = now - timedelta(days=_SCORED_DAYS_AGO)
     lent = _apply(demo_ids.SCORED, consumer, scored, data, moment)
@@ -132,7 +132,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     fact = "application_data.monthly_income_cents"
     Correction.objects.create(id=demo_ids.CORRECTION, application=lent, fact=fact, due_at=due_at, **claim)
     accept(str(lent.pk), terms_sha256=terms.terms_sha256, actor=actor, now=lent.updated_at)
-    publish_account(consumer.pk, now=now)  # its feed is long: no request should number it
+    publish_account(consumer.pk, now=now)  # its feed is long, so no request should have to number it
 
 
 def _apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, moment: datetime) -> Application:
@@ -175,7 +175,7 @@ def _ask_for_payslips(application: Application, *, consumer: Any, staff: Any, no
 
 
 def _lend(consumer: Any, staff: Any, terms: dict[str, Any], now: datetime) -> Offer:
-    """Make the demo account a lender with a colleague and a scoring model; return its offer that is scored."""
+    """Make the demo account a lender with a colleague and a scoring model; return its scored offer."""
     provider, actor = str(demo_ids.OWN_PROVIDER), Actor(user=consumer, credential="demo", second_factor=True)
     model = create_model(provider_id=provider, name="Cedar scorecard", description="", by=actor, now=now)
     consumer.groups.add(Group.objects.get(name=LENDER))

@@ -23,7 +23,7 @@ _BYTES_MAX = 4_194_304
 
 
 def _pair(text: str) -> tuple[str, str]:
-    """Read NAME=VALUE: the `type` of an argument. A name may hold the sign, a value does not."""
+    """Parse NAME=VALUE as an argument's `type`. NAME may contain `=`, VALUE may not."""
     name, sign, value = text.rpartition("=")
     if not sign or not name or not value:
         raise ArgumentTypeError(f"{text[:60]!r} is not NAME=VALUE")
@@ -31,7 +31,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def shown(text: str) -> str:
-    """Read text that can be stored and shown: other bytes decode to surrogates, which cannot."""
+    """Validate that text is printable; undecodable bytes become surrogates, which can't be stored."""
     if not text.isprintable():
         raise ArgumentTypeError(f"{text[:60]!r} holds a character that cannot be shown")
     return text
