@@ -4,16 +4,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import date
 from decimal import ROUND_HALF_UP, Decimal, localcontext
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from django.utils.translation import gettext, gettext_noop
+from django.utils.translation import gettext_noop
 
-from config.core.currencies import number_in_words
 from config.core.errors import MissingParameter, ValidationFailed
 from credit.core import apr
 from credit.core.errors import OfferUnavailable
-from credit.core.figures import money, outside
+from credit.core.figures import outside
 from credit.core.jurisdictions import Conventions
 
 if TYPE_CHECKING:
@@ -200,24 +198,6 @@ def shown_apr(terms: Mapping[str, Any], *, start: date | str) -> Decimal:
     return rate.quantize(step, ROUND_HALF_UP)
 
 
-def example_cost(terms: Mapping[str, Any], *, today: date) -> dict[str, Any]:
-    """Return the figures of the representative example of an offer's terms, for a loan that starts today."""
-    example = terms["example"]
-    loan = (example["amount_cents"], Decimal(str(example["rate_percent"])), example["months"], example["fee_cents"])
-    return _example_cost(*loan, Conventions.of(terms).apr_method, today)
-
-
-@lru_cache(maxsize=1024)  # lists repeat the same examples, and a rate takes milliseconds
-def _example_cost(
-    amount_cents: int, rate: Decimal, months: int, fee_cents: int, method: str, today: date
-) -> dict[str, Any]:
-    figures, _ = cost_of(
-        amount_cents, rate, months, fee_cents, None,
-        method=method, today=today, where="example.", rate_member="rate_percent",
-    )  # fmt: skip
-    return figures
-
-
 def eu_totals(conventions: Conventions, amount_cents: int, fee_cents: int, cost_cents: int | None) -> dict[str, Any]:
     """Return the currency and the figures of Directive (EU) 2023/2225, Art. 3. Without a cost, two figures are null."""
     credit = amount_cents - (fee_cents if conventions.is_fee_kept_back else 0)
@@ -228,34 +208,6 @@ def eu_totals(conventions: Conventions, amount_cents: int, fee_cents: int, cost_
         "total_cost_cents": cost_cents,
         "total_payable_cents": None if cost_cents is None else credit + cost_cents,
     }
-
-
-def representative_example(terms: Mapping[str, Any], *, today: date) -> dict[str, Any]:
-    """Return the example's loan and figures, and a sentence with both in the active language."""
-    conventions, example = Conventions.of(terms), terms["example"]
-    costs = example_cost(terms, today=today)
-    amount, fee = example["amount_cents"], example["fee_cents"]
-    figures = {
-        **example,
-        **eu_totals(conventions, amount, fee, costs["finance_charge_cents"]),
-        "payment_cents": costs["payment_cents"],
-        "apr_percent": float(costs["apr_percent"]),
-    }
-    loan = {**figures, "term_months": example["months"], "first_payment_on": None, "method": costs["method"]}
-    shown = {
-        "credit": money(figures["total_credit_cents"], conventions.currency),
-        "rate": number_in_words(example["rate_percent"]),
-        "months": example["months"],
-        "payment": money(figures["payment_cents"], conventions.currency),
-        "fee": money(fee, conventions.currency),
-        "payable": money(figures["total_payable_cents"], conventions.currency),
-        "apr": number_in_words(shown_apr(loan, start=today)),
-    }
-    sentence = gettext(
-        "Representative example: total amount of credit %(credit)s, borrowing rate %(rate)s %% a year (fixed), "
-        "%(months)s monthly payments of %(payment)s, fee %(fee)s, total amount payable %(payable)s, APR %(apr)s %%."
-    )
-    return {**figures, "text": sentence % shown}
 
 
 def serialize_schedule(schedule: list[Instalment]) -> list[dict[str, Any]]:

@@ -16,7 +16,7 @@ from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 from config.core.names import shows_nothing
 from config.core.search_words import as_column, words_of
-from credit.core import agencies, eu_credit, jurisdictions, quotes
+from credit.core import agencies, eu_credit, examples, jurisdictions, quotes
 from credit.core import risk_based_pricing as pricing_rules
 
 
@@ -354,7 +354,7 @@ class Offer(models.Model):
         if not self.example or not self.conventions.is_eu:
             return None
         try:
-            return quotes.representative_example(self.terms(), today=timezone.now().date())
+            return examples.representative_example(self.terms(), today=timezone.now().date())
         except ValidationFailed:
             return None
 

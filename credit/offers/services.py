@@ -12,7 +12,7 @@ from config.core.names import NameTaken, check_keys, name_key, save_named, uniqu
 from config.webhooks.events import record_event
 from credit.core.errors import AprAboveCap, OfferNotFound, ProviderTaken
 from credit.core.eu_credit import REQUIRED_BY_REGIME, TITLES, follows_directive
-from credit.core.quotes import example_cost
+from credit.core.examples import example_cost
 from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import claim_provider, role_of
 from identity.access.second_factor import require_lender_factor

@@ -7,8 +7,9 @@ from urllib.parse import urlencode
 import pytest
 from django.utils import translation
 
+from credit.core.examples import representative_example
 from credit.core.loan_words import FIGURES, in_words, rows_of
-from credit.core.quotes import WARNING, cost_of, representative_example
+from credit.core.quotes import WARNING, cost_of
 from credit.models import LoanTerms
 from credit.scoring.matching import _WORDS as WHY_NOT
 from tests.api import assert_error, client_of
