@@ -7,7 +7,7 @@ from django import forms
 from config.core.currencies import to_minor_units, to_units
 from config.core.figure_fields import AmountField, FigureField
 from credit.core.apr import APR_MAX_PERCENT, RATE_MAX_PERCENT, TERM_MAX_MONTHS
-from credit.core.eu_credit import DOES_NOT_APPLY, REGIMES, REQUIRED_TEXTS, TEXT_MAX_LENGTH
+from credit.core.eu_credit import DOES_NOT_APPLY, REGIMES, REQUIRED_TEXTS, TEXT_MAX_LENGTH, TEXTS_OF_LINE
 from credit.core.jurisdictions import DAY_COUNTS, EU, US
 
 TITLE = "Credit in the European Union"
@@ -16,6 +16,7 @@ _EXAMPLE["fee_cents"] = "example_fee"
 _FEE = {"yes": True, "no": False}
 _PLAIN = ("regime", "regime_reason", "day_count", "terms_text")
 _TERMS = (*_PLAIN, "jurisdiction", "currency", "fee_financed", "apr_cap", "example", "texts")
+_TEXTS = (*REQUIRED_TEXTS, *TEXTS_OF_LINE)
 _LONG = forms.Textarea(attrs={"rows": 2})
 
 
@@ -53,7 +54,7 @@ def eu_fields(currency: str | None) -> dict[str, forms.Field]:
                 label=f"Text: {name.replace('_', ' ')}", max_length=TEXT_MAX_LENGTH, required=False, widget=_LONG,
                 help_text=f"“{DOES_NOT_APPLY}” is a value.",
             )
-            for name in REQUIRED_TEXTS
+            for name in _TEXTS
         },
     }  # fmt: skip
 
@@ -72,7 +73,7 @@ def eu_initial(terms: dict[str, Any], currency: str | None) -> dict[str, Any]:
         "apr_cap": terms.get("apr_cap"),
         "fee_financed": fee,
         **values,
-        **{f"text_{name}": texts.get(name, "") for name in REQUIRED_TEXTS},
+        **{f"text_{name}": texts.get(name, "") for name in _TEXTS},
     }
 
 
@@ -87,7 +88,7 @@ def eu_terms(cleaned: dict[str, Any], before: dict[str, Any], currency: str | No
     }
     if "months" in example:
         example["months"] = int(example["months"])
-    texts = {name: cleaned[f"text_{name}"] for name in REQUIRED_TEXTS}
+    texts = {name: cleaned[f"text_{name}"] for name in _TEXTS}
     texts = {**(before.get("texts") or {}), **texts}
     return {
         **{name: cleaned[name] or None for name in _PLAIN},

@@ -18,13 +18,14 @@ AMOUNT_MAX_EUR = 100_000
 TEXT_MAX_LENGTH = 2_000
 
 REQUIRED_TEXTS = ("drawdown", "late_payment", "default", "sureties", "ancillary", "early_repayment", "ombudsman")
+TEXTS_OF_LINE = ("termination",)  # required of open-end credit, in addition: Art. 21(1)
 OPTIONAL_TEXTS = (
     "credit_type", "insurance", "intermediary", "goods", "cash_price", "allocation", "interest_and_charges",
     "drawdown_mechanisms", "amortisation", "rate_index", "rate_periods", "rate_changes", "unknown_costs", "accounts",
     "means_of_payment", "other_charges", "charge_changes", "notary", "validity", "benchmark", "representative",
-    "governing_law", "court", "language", "linked_credit", "termination", "other_terms",
+    "governing_law", "court", "language", "linked_credit", "other_terms",
 )  # fmt: skip
-TEXTS = (*REQUIRED_TEXTS, *OPTIONAL_TEXTS)
+TEXTS = (*REQUIRED_TEXTS, *TEXTS_OF_LINE, *OPTIONAL_TEXTS)
 
 # The lender's fields that an EU offer requires in addition to those for notices.
 LENDER_FIELDS = {
@@ -80,7 +81,8 @@ def _eu_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
         yield "regime_reason", f"Required with `regime` `{terms['regime']}`."
     if terms["regime"] != NO_REGIME:
         texts = terms["texts"] or {}
-        for name in REQUIRED_TEXTS:
+        is_line = not terms["term_options_months"]
+        for name in (*REQUIRED_TEXTS, *(TEXTS_OF_LINE if is_line else ())):
             if name not in texts:
                 yield f"texts.{name}", f"Required for EU credit. The value can be `{DOES_NOT_APPLY}`."
     if terms["regime"] == CCD2:

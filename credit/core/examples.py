@@ -2,23 +2,35 @@
 
 from collections.abc import Mapping
 from datetime import date
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
 from typing import Any
 
 from django.utils.translation import gettext
 
 from config.core.currencies import number_in_words
+from config.core.errors import ValidationFailed
+from credit.core.apr import APR_MAX_PERCENT, STEP, RateOutOfRange
 from credit.core.figures import money
 from credit.core.jurisdictions import Conventions
-from credit.core.quotes import cost_of, eu_totals, shown_apr
+from credit.core.lines import ASSUMPTIONS, assumptions_of_line, cost_of_line, is_overdraft
+from credit.core.quotes import TENTH, cost_of, eu_totals, shown_apr
 
 
 def example_cost(terms: Mapping[str, Any], *, today: date) -> dict[str, Any]:
-    """Return the figures of the representative example of an offer's terms, for a loan that starts today."""
+    """Return the figures of the representative example of an offer's terms, for a credit that starts today.
+
+    Those of a line of credit follow from the assumptions of Annex III, with the exact rate. Raises ValidationFailed.
+    """
     example = terms["example"]
-    loan = (example["amount_cents"], Decimal(str(example["rate_percent"])), example["months"], example["fee_cents"])
-    return _example_cost(*loan, Conventions.of(terms).apr_method, today)
+    amount, rate, fee = example["amount_cents"], Decimal(str(example["rate_percent"])), example["fee_cents"]
+    if _is_line(terms):
+        return _cost_of_line(amount, rate, fee, is_overdraft(terms), today)
+    return _example_cost(amount, rate, example["months"], fee, Conventions.of(terms).apr_method, today)
+
+
+def _is_line(terms: Mapping[str, Any]) -> bool:
+    return not terms.get("term_options_months")
 
 
 @lru_cache(maxsize=1024)  # lists repeat the same examples, and a rate takes milliseconds
@@ -32,29 +44,58 @@ def _example_cost(
     return figures
 
 
+@lru_cache(maxsize=1024)
+def _cost_of_line(amount_cents: int, rate: Decimal, fee_cents: int, overdraft: bool, today: date) -> dict[str, Any]:
+    try:
+        apr, paid = cost_of_line(amount_cents, rate, start=today, fee=fee_cents, is_overdraft=overdraft)
+    except RateOutOfRange as error:
+        message = f"With it the annual percentage rate is above {APR_MAX_PERCENT}."
+        raise ValidationFailed.of_member("example.fee_cents", message) from error
+    return {"payment_cents": None, "finance_charge_cents": paid - (amount_cents - fee_cents), "apr_percent": apr}
+
+
 def representative_example(terms: Mapping[str, Any], *, today: date) -> dict[str, Any]:
-    """Return the example's loan and figures, and a sentence with both in the active language."""
+    """Return the example's credit and figures, and a sentence with both in the active language."""
     conventions, example = Conventions.of(terms), terms["example"]
-    costs = example_cost(terms, today=today)
+    costs, is_line = example_cost(terms, today=today), _is_line(terms)
     amount, fee = example["amount_cents"], example["fee_cents"]
     figures = {
         **example,
         **eu_totals(conventions, amount, fee, costs["finance_charge_cents"]),
         "payment_cents": costs["payment_cents"],
-        "apr_percent": float(costs["apr_percent"]),
+        "apr_percent": float(costs["apr_percent"].quantize(STEP, ROUND_HALF_UP)),
     }
-    loan = {**figures, "term_months": example["months"], "first_payment_on": None, "method": costs["method"]}
-    shown = {
+    if is_line:
+        shown = costs["apr_percent"].quantize(TENTH, ROUND_HALF_UP)
+    else:
+        loan = {**figures, "term_months": example["months"], "first_payment_on": None, "method": costs["method"]}
+        shown = shown_apr(loan, start=today)
+    words = {
         "credit": money(figures["total_credit_cents"], conventions.currency),
         "rate": number_in_words(example["rate_percent"]),
         "months": example["months"],
         "payment": money(figures["payment_cents"], conventions.currency),
         "fee": money(fee, conventions.currency),
         "payable": money(figures["total_payable_cents"], conventions.currency),
-        "apr": number_in_words(shown_apr(loan, start=today)),
+        "apr": number_in_words(shown),
     }
-    sentence = gettext(
+    sentence = _sentence(is_line=is_line, months=example["months"]) % words
+    letters = assumptions_of_line(ceiling=amount, is_overdraft=is_overdraft(terms)) if is_line else []
+    return {**figures, "text": " ".join([sentence, *(gettext(ASSUMPTIONS[letter]) for letter in letters)])}
+
+
+def _sentence(*, is_line: bool, months: int) -> str:
+    if is_line:
+        return gettext(
+            "Representative example: line of credit, total amount of credit %(credit)s, borrowing rate %(rate)s %% a "
+            "year (fixed), fee %(fee)s, total amount payable %(payable)s, APR %(apr)s %%."
+        )
+    if months == 1:
+        return gettext(
+            "Representative example: total amount of credit %(credit)s, borrowing rate %(rate)s %% a year (fixed), "
+            "one payment of %(payment)s after 1 month, fee %(fee)s, total amount payable %(payable)s, APR %(apr)s %%."
+        )
+    return gettext(
         "Representative example: total amount of credit %(credit)s, borrowing rate %(rate)s %% a year (fixed), "
         "%(months)s monthly payments of %(payment)s, fee %(fee)s, total amount payable %(payable)s, APR %(apr)s %%."
     )
-    return {**figures, "text": sentence % shown}

@@ -211,7 +211,9 @@ class RepresentativeExampleSerializer(ExampleSerializer):
     total_credit_cents = serializers.Int64Field(help_text="The total amount of credit.")
     total_cost_cents = serializers.Int64Field(help_text="The total cost of the credit.")
     total_payable_cents = serializers.Int64Field(help_text="The total amount payable.")
-    payment_cents = serializers.Int64Field(help_text="The amount of every payment except the last.")
+    payment_cents = serializers.Int64Field(
+        allow_null=True, help_text="The amount of every payment except the last; null for a line of credit."
+    )
     apr_percent = serializers.NumberField(help_text="The annual percentage rate, to four digits after the point.")
     text = serializers.TextField(help_text="The example in one sentence, for people.")
 

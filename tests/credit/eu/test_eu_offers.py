@@ -145,6 +145,23 @@ def test_an_offer_above_its_cap_is_400(terms, words):
     assert words in assert_error(send(eu_lender(), apr_cap=18.7, **terms), 400, "E1023")["message"]
 
 
+@pytest.mark.parametrize("months", [None, []])
+def test_an_eu_line_of_credit_requires_the_text_about_its_termination(months):
+    """Without the text, every agreement would be incomplete, and its period of withdrawal a year longer."""
+    lender = eu_lender()
+    line = {"term_options_months": months, "texts": TEXTS}
+    assert fields_of(send(lender, **line)) == {"texts.termination"}
+    assert send(lender, **{**line, "texts": {**TEXTS, "termination": "One month."}}).status_code == 201
+
+
+def test_cap_bounds_the_example_of_a_line_by_the_assumptions():
+    """The example has an APR of 18.8 % as a loan of 24 months, and of 22.2 % as a line that is repaid in a year."""
+    line = {"term_options_months": None, "texts": {**TEXTS, "termination": "One month."}}
+    lender = eu_lender()
+    assert_error(send(lender, **line, apr_cap=22), 400, "E1023")
+    assert send(lender, **line, apr_cap=23).status_code == 201
+
+
 def test_an_offer_at_its_cap_is_accepted():
     assert send(eu_lender(), apr_cap=18.9).status_code == 201
 

@@ -80,7 +80,7 @@ def test_shown_rate_is_rounded_once(currency, shown):
     assert rows_of(terms, ("apr_percent",), start=TODAY)[0][1] == f"{shown} %"
     if currency:
         example = {"amount_cents": 191_516, "rate_percent": 9.9, "months": 12, "fee_cents": 1_000}
-        offer = {"jurisdiction": "eu", "currency": currency, "example": example}
+        offer = {"jurisdiction": "eu", "currency": currency, "example": example, "term_options_months": [12]}
         assert "APR 11.4 %" in representative_example(offer, today=TODAY)["text"]
 
 

@@ -8,7 +8,9 @@ from types import SimpleNamespace
 import pytest
 from django.utils import translation
 
+from credit.core.examples import representative_example
 from credit.core.jurisdictions import Conventions
+from credit.core.lines import cost_of_line
 from credit.core.loan_words import in_words
 from credit.core.quotes import amortise, cost_of, eu_totals
 from credit.core.schedule_words import duration_in_words
@@ -85,3 +87,30 @@ def test_agreement_of_a_line_explains_its_figure_and_has_no_empty_schedule():
     assert re.search(r"Total amount of credit The sums that are made available to you\. 10,000\.00.EUR", text), text
     assert "as a yearly rate" not in text
     assert "schedule" not in page
+
+
+def example_of(language="en", **terms):
+    with translation.override(language):
+        return representative_example({**EU_TERMS, **terms}, today=TODAY)
+
+
+def test_example_of_a_line_of_credit_has_the_rate_of_its_form():
+    example = example_of(term_options_months=None)
+    rate, payable = cost_of_line(1_000_000, Decimal("14.2"), start=TODAY, fee=30_000)
+    assert example["apr_percent"] == float(round(rate, 4))
+    assert (example["payment_cents"], example["total_payable_cents"]) == (None, payable)
+    assert "line of credit, total amount of credit 9,700.00\u00a0EUR" in example["text"]
+    assert "monthly payments" not in example["text"]
+    assert example["text"].endswith("is repaid in twelve equal monthly parts of the capital.")
+    overdraft = example_of(term_options_months=[], product_type="overdraft")
+    assert overdraft["apr_percent"] > example["apr_percent"]
+    assert "An overdraft without a term runs for three months." in overdraft["text"]
+
+
+@pytest.mark.parametrize(("language", "words"), [
+    ("en", "one payment of 505.00\u00a0EUR after 1 month"), ("es", "un pago de 505,00\u00a0EUR al cabo de 1 mes"),
+    ("de", "eine Zahlung von 505,00\u00a0EUR nach 1 Monat"),
+])  # fmt: skip
+def test_example_of_one_payment_is_in_the_singular(language, words):
+    example = {"amount_cents": 50_000, "months": 1, "rate_percent": 12, "fee_cents": 0}
+    assert words in example_of(language, example=example, term_options_months=[1])["text"]
