@@ -208,8 +208,8 @@ MIDDLEWARE = [
 PAGE_MIDDLEWARE = ["whitenoise.middleware.WhiteNoiseMiddleware", "django.middleware.common.CommonMiddleware"]
 if SERVICE == "platform":
     CSRF_FAILURE_VIEW = "identity.accounts.pages.form_expired"
-    # Service B has neither accounts nor forms. They also create reference cycles with the request, so large reports
-    # would stay in memory until the garbage collector runs.
+    # Service B has neither accounts nor forms. This middleware also creates reference cycles with the request, so that
+    # large reports would stay in memory until the garbage collector runs.
     PAGE_MIDDLEWARE += [
         "django.contrib.sessions.middleware.SessionMiddleware",
         "identity.accounts.middleware.AccountPages",

@@ -7,8 +7,8 @@ would undo the count. Other requests wait up to WAIT_SECONDS. A waiting request 
 wait per process, one per account.
 
 The account's slot is a count in the shared counter of the rate limits, in the minute in which the work began. The
-previous minute counts, too, because no request lasts longer than a minute. A killed process holds its slot for at most
-2 minutes.
+previous minute counts, too, because no request lasts longer than a minute. The slot of a killed process is free after
+at most 2 minutes.
 """
 
 import threading

@@ -6,8 +6,8 @@ Work that only uses the database runs in one transaction with the stored respons
    409. The lock only saves work: the unique constraint on (owner, key) prevents two executions.
 2. The stored response is looked up. It is replayed; if the key belongs to another request, IdempotencyMismatch is
    raised.
-3. The work runs, and its response is inserted. A conflict means that another execution committed first: this one is
-rolled back, and the other's response is replayed.
+3. The work runs, and its response is inserted. If another execution committed first, the INSERT fails: this execution
+   is rolled back, and the other's response is replayed.
 
 The transaction of a process that dies is rolled back. A paused process locks the key until PostgreSQL ends the idle
 transaction (`config.core.databases.IDLE_TRANSACTION_SECONDS`), and fails when it resumes. SQLite has one writer at a

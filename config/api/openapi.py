@@ -122,7 +122,7 @@ class EndpointSchema(AutoSchema):
         return [{"bearer": []}, {"apiKey": []}]
 
     def get_extensions(self) -> dict[str, Any]:
-        """Return the required scope as `x-scope`; the OAuth part of the document is added by another package."""
+        """Return the required scope as `x-scope`, from which another package generates the OAuth part."""
         access = self.declared.access
         return {} if access in {PUBLIC, ANY_CALLER, FIRST_PARTY, LOG_IN} else {"x-scope": access}
 

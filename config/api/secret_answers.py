@@ -1,4 +1,4 @@
-"""Responses that are stored encrypted under an Idempotency-Key. Only service A has them."""
+"""Responses that are stored encrypted under an Idempotency-Key. Service B has none, because it encrypts nothing."""
 
 from typing import Any
 

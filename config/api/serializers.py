@@ -301,7 +301,7 @@ class QuerySerializer(RequestSerializer):
 class PageQuery(QuerySerializer):
     """`limit` (1 to 100, default 20) and `offset` (from 0, default 0): specification section 8."""
 
-    refuses_unknown = True  # a misspelt filter would return the whole list
+    refuses_unknown = True  # otherwise a misspelled filter would return the whole list
 
     limit = PageField(min_value=1, max_value=100, default=20)
     offset = PageField(min_value=0, default=0)

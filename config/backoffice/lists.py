@@ -111,7 +111,7 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     paginator: ClassVar[Any] = CappedPaginator
     show_full_result_count = False
-    view_on_site = False  # the site has no public pages
+    view_on_site = False  # records have no public pages
     show_facets = admin.ShowFacets.NEVER
     list_per_page = 50
     list_max_show_all = 0

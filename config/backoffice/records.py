@@ -283,7 +283,8 @@ class ReadOnlyAdmin(Exports):
 class OwnedRecords(ReadOnlyAdmin):
     """Admin for records of a person, with a search by the record's id or the person, which uses an index.
 
-    `user:42` searches by a person's id, as in the API. A part of an id, as in lists, is searched in the newest rows.
+    `user:42` searches by a person's id, as in the API. A part of an id, as lists display it, is searched in the newest
+    rows.
 
     Override `search_by_name` to find a record by another name. `owner` is the foreign key to the record's owner.
     """

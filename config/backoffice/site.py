@@ -26,7 +26,7 @@ PACKAGES_KEPT_OUT = frozenset({"oauth2_provider", "allauth"})
 class BackOfficeSite(AdminSite):
     site_title = "Back office"
     index_title = "Needs your attention"
-    site_url = None  # records have no public pages
+    site_url = None  # no link to a public site
     enable_nav_sidebar = False  # the main links replace it
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:

@@ -35,7 +35,7 @@ class AppendOnly(Operation):
         self.table = table
 
     def state_forwards(self, app_label: str, state: Any) -> None:
-        """Models stay as they are."""
+        """Leave the models unchanged."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, _from_state: Any, _to_state: Any) -> None:
         if not router.allow_migrate(schema_editor.connection.alias, app_label):
@@ -88,7 +88,7 @@ class KeepTriggers(Operation):
         self.rule = rule
 
     def state_forwards(self, app_label: str, state: Any) -> None:
-        """Models stay as they are."""
+        """Leave the models unchanged."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
         if schema_editor.connection.vendor == "postgresql":
@@ -137,7 +137,7 @@ class AllowErasure(Operation):
         self.table, self.columns, self.never_change = table, columns, never_change
 
     def state_forwards(self, app_label: str, state: Any) -> None:
-        """Models stay as they are."""
+        """Leave the models unchanged."""
 
     def database_forwards(self, app_label: str, schema_editor: Any, _from_state: Any, to_state: Any) -> None:
         connection = schema_editor.connection

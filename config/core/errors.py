@@ -169,7 +169,7 @@ class Unavailable(ApiError):
 
 
 def doc_url(code: str) -> str:
-    """Return the address of the documentation of an error code."""
+    """Return the URL of the documentation of an error code."""
     return f"{settings.HOST_ROOT}/docs/errors/{code}"
 
 

@@ -43,8 +43,8 @@ class Declarations:
     mail_addresses: ClassVar[Places] = ()  # functions that return an account's own mail addresses
     # by the kind of a consent: the function that ends it, called with the consent, `actor` and `now`
     consent_endings: ClassVar[Places] = ()
-    # By the kind of a consent: the SQL expression for the name of its bank or lender (`consent_names`), and the
-    # function that returns the reference of its application (`consent_references`).
+    # By the kind of a consent: `consent_names` has the SQL expression for the name of its bank or lender,
+    # `consent_references` the function that returns the reference of its application.
     consent_names: ClassVar[Places] = ()
     consent_references: ClassVar[Places] = ()
     erase_subject: ClassVar[Places] = ()  # functions that erase a `user_id` for the command, and return counts

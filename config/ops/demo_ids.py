@@ -35,7 +35,7 @@ OFFER, PROVIDER = 1, 1001
 # The demo account's own lender.
 OWN_PROVIDER = 1003
 INVITATION = _known(130)
-# A counteroffer for the application under review, which waits for the demo account's response.
+# A counteroffer for the application under review. It waits for the demo account's response.
 COUNTEROFFER = _known(140)
 # The demo account's report of a wrong value in the scored application.
 CORRECTION = _known(150)

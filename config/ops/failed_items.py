@@ -3,8 +3,8 @@
 A worker creates a `FailedItems` for its queue and calls `review` before each batch. An exception of one item is stored
 as a `FailedItem`, which is retried with increasing waits. Because an item can also kill the process (a crash, no
 memory), each batch is marked in the database while it is processed. If the mark's lease ends first, the batch's items
-become suspects, which are processed one by one. After the third death of a process, an item is a dead letter, which
-waits until an operator retries it in the back office.
+become suspects, which are processed one by one. An item that three processes were processing when they died is a dead
+letter, which waits until an operator retries it in the back office.
 
 A worker that processes one row after another needs only `process`:
 

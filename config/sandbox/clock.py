@@ -1,6 +1,6 @@
 """The sandbox clock of an account: it moves the account's times into the past, and runs the workers for due items.
 
-The app that owns a table declares which columns move with the clock (`Declarations.sandbox`); the others do not change.
+The app that owns a table declares the columns that move with the clock (`Declarations.sandbox`); other columns do not.
 
 Every time that the code compares with the current time moves, and so do the times of the same row with which it is
 compared. Evidence does not move: histories, the inputs of hashes, and sent notices.
