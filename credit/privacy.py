@@ -21,7 +21,11 @@ APPLICATION = Keep(
 )
 
 # The hash of a record is anchored, so the record must remain for verifying its proofs.
-DECISION_RECORD = Keep("decision_records", "signed records of decisions: GDPR Article 17(3)(e)", is_permanent=True)
+DECISION_RECORD = Keep(
+    "decision_records",
+    "signed records of decisions; those of versions 1 to 3 also contain the text of the reason: GDPR Article 17(3)(e)",
+    is_permanent=True,
+)
 
 LENDER = "the lender that the application was sent to"
 THE_LENDER = "the lender"

@@ -134,7 +134,10 @@ class ObstacleSerializer(serializers.ResponseSerializer):
 class KeptRowsSerializer(serializers.ResponseSerializer):
     """The rows that remain after an erasure, for one ground of retention."""
 
-    ground = serializers.TextField(help_text="The name of the ground, as in `manage.py personal_data`.")
+    ground = serializers.TextField(
+        help_text="The name of the ground, as in `manage.py personal_data`. `decision_records` of versions 1 to 3 also "
+        "contain the text of the reason."
+    )
     rows = serializers.Int64Field(help_text="The number of retained rows.")
     until = serializers.DayField(allow_null=True, help_text="The day on which the last row is erased; null if unknown.")
 

@@ -15,7 +15,7 @@ from config.core.casework import DataAccess
 from config.core.json_text import rfc3339
 from credit.core.applicants import Applicants
 from credit.documents import storage
-from credit.models import Application, Clock, DocumentFile, RequestedDocument
+from credit.models import Application, Clock, DecisionAnchor, DocumentFile, RequestedDocument
 from identity.accounts import erasure
 from identity.accounts.models import Erasure
 from identity.models import AccountHistory
@@ -25,6 +25,7 @@ from tests.backoffice.lenders import console_client
 from tests.backoffice.pages import confirm
 from tests.credit.applicants import changed
 from tests.factories import PASSWORD, ApplicationFactory, ProviderFactory, UserFactory
+from tests.flows.markers import Planter
 from tests.identity.support import issue
 from tests.second_factors import authenticator_of
 
@@ -151,6 +152,16 @@ def test_privacy_page_shows_the_obstacles_of_a_requested_erasure(user):
     shown = browser.get(page).content.decode()
     assert "It can't start yet" in shown
     assert "Withdraw it" in shown
+
+
+def test_page_lists_what_a_decision_record_of_versions_1_to_3_contains(user):
+    Planter(user, "x", application=ApplicationFactory(consumer=user)).row(DecisionAnchor)
+    browser = Client()
+    browser.force_login(user)
+    page = reverse("account_privacy")
+    assert "those of versions 1 to 3 also contain the text of the reason" in browser.get(page).content.decode()
+    german = browser.get(page, headers={"Accept-Language": "de"}).content.decode()
+    assert "die der Versionen 1 bis 3 enthalten auch den Text der Begründung" in german
 
 
 @pytest.fixture
