@@ -475,7 +475,7 @@ def hash_of(opening: dict[str, Any]) -> str:
     return hashlib.sha256(nonce + jcs(opening["value"]).encode()).hexdigest()
 
 
-# --- JSON in its one spelling: compact, keys sorted, UTF-8 ------------------------------------------------------------
+# --- Canonical JSON: compact, keys sorted, UTF-8 ----------------------------------------------------------------------
 
 
 class Spelled(str):
@@ -584,7 +584,7 @@ def decode_base64(text: str) -> bytes:
     return raw
 
 
-# --- The score: exact, no binary fractions ----------------------------------------------------------------------------
+# --- The score: exact decimals, no binary fractions -------------------------------------------------------------------
 
 # Sums and ratios are rounded to 50 digits, half to even.
 FIFTY_DIGITS = Context(prec=50, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999)
@@ -784,7 +784,7 @@ def check_price(card: Any, total: int, terms: Any) -> None:
     _must(most is None or terms["amount_cents"] <= whole(most), "it lends more than the score's price allows")
 
 
-# --- What a loan costs: 12 CFR 1026, Appendix J, exact but for a rate that is found between two bounds ----------------
+# --- The cost of a loan: 12 CFR 1026, Appendix J, exact except for rates, which bisection finds -----------------------
 
 RATE_MAX_PERCENT = 1_000_000
 EU_METHOD = "eu_annex_iii"
@@ -1034,7 +1034,7 @@ def climb(leaf: bytes, index: int, size: int, path: list[bytes]) -> bytes:
     return hashlib.sha256(b"\x01" + path[-1] + climb(leaf, index - left, size - left, path[:-1])).digest()
 
 
-# --- Ed25519 (RFC 8032, section 5.1): verification alone, so that nothing here is a secret ----------------------------
+# --- Ed25519 (RFC 8032, section 5.1): only verification, so there are no secrets here ---------------------------------
 
 PRIME = 2**255 - 19
 ORDER = 2**252 + 27742317777372353535851937790883648493

@@ -96,7 +96,7 @@ class FactsConsole(ReviewAdmin):
         }
 
     def initial_of(self, record: Any, to: str) -> dict[str, Any]:
-        """Offer the stored reports that a decision can name, with those selected that the score read."""
+        """Add the stored reports that a decision can refer to; those that the score read are selected."""
         initial = super().initial_of(record, to)
         if to not in JUDGEMENTS:
             return initial

@@ -99,6 +99,6 @@ def _zone(name: str) -> tzinfo:
 
 
 def _label(local: datetime) -> str:
-    """Return the zone's abbreviation, or its offset, such as `UTC-05:00`, without an abbreviation."""
+    """Return the zone's abbreviation; without one, its UTC offset, such as `UTC-05:00`."""
     name = local.tzname() or ""
     return name if name.isalpha() else f"UTC{local:%z}"[:6] + ":" + f"{local:%z}"[3:5]

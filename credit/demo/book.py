@@ -249,7 +249,7 @@ class Story:
                 }
                 notices.record_delivery(str(self.application.pk), str(notice.pk), actor=self.first, **sent)
 
-    # --- The ways that an application goes --------------------------------------------------------------------------
+    # --- The possible courses of an application -----------------------------------------------------------------------
 
     def decide(self) -> None:
         days = 0.5 + (4.5 - 3 * self.progress) * self.draw.random()

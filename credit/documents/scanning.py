@@ -43,7 +43,7 @@ def find_infection(content: bytes) -> str:
     # contain.
     if verdict == "OK" or verdict.startswith("Heuristics.Structured."):
         return ""
-    # With AlertExceedsMax, AlertEncrypted, and AlertBroken*, clamd reports files that it could not scan as found.
+    # With AlertExceedsMax, AlertEncrypted, and AlertBroken*, clamd also returns FOUND for files that it could not scan.
     if _is_beyond_limits(verdict):
         logger.warning("the scanner refuses files of %s bytes: raise its limits", len(content))
         raise PayloadTooLarge("The file is too large for the virus scanner. Send a smaller file.")

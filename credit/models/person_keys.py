@@ -89,7 +89,7 @@ class PersonFigures(NamedTuple):
 def person_figures(application: Application, now: datetime) -> PersonFigures:
     """Count the lender's other submitted applications of the same account, or of the first applicant's keys.
 
-    Costs one statement. Applications of erased accounts do not count.
+    Costs one query. Applications of erased accounts do not count.
     """
     first = next(iter(application.applicants or ()), None)
     terms = () if first is None else _terms(str(application.provider_id), first)

@@ -1,8 +1,8 @@
 """Requests of reports, and collection of reports that a vendor has not returned yet.
 
 A report is stored before its vendor is called, and its id is the vendor's idempotency key. After a time-out or a crash
-the outcome is unknown. Then `collect` calls `result`. Only if the vendor does not know the id, it requests the report
-again under the same id. So no report is paid twice.
+the outcome is unknown, so `collect` calls `result`. It requests the report again, under the same id, only if the vendor
+does not know the id. So no report is paid for twice.
 """
 
 import logging

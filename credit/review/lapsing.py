@@ -12,7 +12,7 @@ _RIGHTS = {"is_active", "is_superuser"}  # the account's columns that determine 
 
 
 def close_on_change() -> None:
-    """Connect to changes of accounts, their groups and permissions, and the members of lenders."""
+    """Register signal handlers for changes of accounts, groups, permissions, and members of lenders."""
     account: Any = get_user_model()
     post_save.connect(_account_saved, sender=account)
     for relation in (account.groups.through, account.user_permissions.through):

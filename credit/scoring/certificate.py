@@ -174,9 +174,9 @@ def _reasons(card: Card) -> list[dict[str, Any]]:
 def _can_occur(groups: Sequence[_Group], at: int, bound: float) -> bool:
     """Return whether a combination below the bound has this group's reason among its REASONS_MAX.
 
-    The best case is the group's largest loss, which ranks highest and makes the total lowest. Each other group takes
-    its least points, and then either ranks ahead, which only a few groups may, or takes the least points that rank it
-    behind.
+    In the best case the group has its largest loss, which ranks highest and makes the total lowest. The other groups
+    then take as few points as possible. Only REASONS_MAX - 1 of them may rank ahead. Each of the rest takes the fewest
+    points with which it ranks behind.
     """
     loss = groups[at].baseline - groups[at].least
     if loss <= 0:
