@@ -127,7 +127,7 @@ def faults_of(reasons: Sequence[Reason], *, has_report: bool) -> list[str]:
             )
         elif isinstance(reason, str) and reason in _OF_A_REPORT and not has_report:
             faults.append(
-                f"`reasons[{position}]`, `{reason}`, names a consumer report. Send `consumer_report` as well, or "
+                f"`reasons[{position}]`, `{reason}`, names a consumer report. Send `report_ids` as well, or "
                 "another code, such as `inquiries_stated`."
             )
     return faults

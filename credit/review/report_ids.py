@@ -24,7 +24,8 @@ def with_reports(application: Application, to: str, metadata: Any) -> Any:
 
     Without `report_ids` and `consumer_report`, the reports that the score read are used, because they require a notice,
     too. Raises ValidationFailed for an id of another application's report. Where reviewers decide, raises it also for a
-    `consumer_report` in the request if a vendor is configured or the application has a report.
+    `consumer_report` in the request if `REPORTS` selects a vendor, also the sandbox, or the application has a report.
+    Without a vendor, only the request can name the agency that 15 USC 1681m(a) requires in the notice.
     """
     if to not in JUDGEMENTS or not isinstance(metadata, dict | None):
         return metadata
@@ -34,11 +35,10 @@ def with_reports(application: Application, to: str, metadata: Any) -> Any:
         ids = read_by_score(application) or None
     if ids is not None:
         return {**members, "report_ids": ids, "consumer_report": _reports(application, ids)}
-    if typed is not None and settings.REVIEW_POLICY != "open":
-        is_connected = settings.REPORTS not in {"off", "sandbox"}
-        if is_connected or Report.objects.filter(application=application).exists():
-            message = "Must be absent: send the ids of the stored reports as `report_ids`."
-            raise ValidationFailed.of_member("metadata.consumer_report", message)
+    is_typed = typed is not None and settings.REVIEW_POLICY != "open"
+    if is_typed and (settings.REPORTS != "off" or Report.objects.filter(application=application).exists()):
+        message = "Must be absent. Request the report, and send its id in `report_ids`."
+        raise ValidationFailed.of_member("metadata.consumer_report", message)
     return metadata
 
 

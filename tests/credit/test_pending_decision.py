@@ -93,8 +93,9 @@ class TestTwoReviewers:
         assert row.metadata["score"] == 7
         assert row.metadata["reasons"] == ["no_credit_file"]
 
-    def test_confirmation_keeps_the_metadata_of_the_proposal(self, application, first, second):
+    def test_confirmation_keeps_the_metadata_of_the_proposal(self, application, first, second, settings):
         """Without the report the notice would lack what 15 USC 1681m(a) asks for."""
+        settings.REPORTS = "off"
         report = {"agency": "Example Bureau", "address": "1 File Street", "phone": "800-555-0100"}
         decide(first, application, "rejected", metadata={**BECAUSE, "consumer_report": report})
         other = {"reasons": ["no_credit_file"]}

@@ -107,7 +107,8 @@ def test_a_reason_that_names_a_factor_is_accepted(reviewer, application, text):
     assert reject(reviewer, application, {"reasons": [{"code": "other", "text": text}]}).status_code == 200
 
 
-def test_a_reason_that_names_a_consumer_report_needs_one(reviewer, application):
+def test_a_reason_that_names_a_consumer_report_needs_one(reviewer, application, settings):
+    settings.REPORTS = "off"
     reasons = {"reasons": ["inquiries_recent"]}
     body = assert_error(reject(reviewer, application, reasons), 400, "E1017")
     assert "inquiries_stated" in body["message"]

@@ -6,6 +6,7 @@ from tests.credit.notices.world import World
 @pytest.fixture(autouse=True)
 def _reviewed(settings):
     settings.REVIEW_POLICY = "reviewed"
+    settings.REPORTS = "off"  # lenders type the reports of their decisions
     settings.NOTICE_CHANNELS = ["portal", "email", "post", "provider"]
 
 

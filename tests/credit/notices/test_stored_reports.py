@@ -20,6 +20,11 @@ def reject(client, application, **metadata):
     return move(client, application, "rejected", metadata={"reasons": REASONS, **metadata})
 
 
+@pytest.fixture(autouse=True)
+def _vendor(settings):
+    settings.REPORTS = "sandbox"
+
+
 @pytest.fixture
 def application(user):
     now = timezone.now()
@@ -63,11 +68,21 @@ def test_typed_report_is_refused_where_the_application_has_a_stored_one(ritas, a
     ask(ritas, application)
     error = assert_error(reject(ritas, application, consumer_report=typed), 400, "E1001")
     assert "metadata.consumer_report" in error["message"]
-    application = under_review(UserFactory(), "Nofile")
-    settings.REPORTS = "package.module:Class"
-    assert_error(reject(ritas, application, consumer_report=typed), 400, "E1001")
     settings.REPORTS = "off"
-    assert reject(ritas, application, consumer_report=typed).status_code == 200
+    assert_error(reject(ritas, application, consumer_report=typed), 400, "E1001")
+
+
+@pytest.mark.parametrize(("policy", "vendor", "status"), [
+    ("open", "sandbox", 200), ("open", "package.module:Class", 200), ("reviewed", "off", 200),
+    ("reviewed", "sandbox", 400), ("reviewed", "package.module:Class", 400), ("four_eyes", "sandbox", 400),
+])  # fmt: skip
+def test_typed_report_is_refused_where_a_vendor_has_reports(ritas, user, settings, policy, vendor, status):  # noqa: F811
+    application = under_review(user, "Nofile")
+    settings.REVIEW_POLICY, settings.REPORTS, settings.BACKOFFICE_SECOND_FACTOR = policy, vendor, False
+    response = reject(ritas, application, consumer_report={"agency": "Acme", "address": "1 St", "phone": "1"})
+    assert response.status_code == status, response.content
+    if status == 400:
+        assert assert_error(response, 400, "E1001")["details"][0]["field"] == "metadata.consumer_report"
 
 
 def test_report_that_the_score_read_is_named_without_its_id(api, ritas, user):  # noqa: F811

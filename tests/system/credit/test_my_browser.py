@@ -102,7 +102,7 @@ def test_a_person_applies_in_a_browser(chromium, live_server, settings, user):
 
 @pytest.mark.parametrize("language", ["en", "es"])
 def test_an_applicant_reads_notices_and_requests_reconsideration(chromium, live_server, settings, user, language):
-    settings.REVIEW_POLICY = "reviewed"
+    settings.REVIEW_POLICY, settings.REPORTS = "reviewed", "off"
     offer, person = None, Person(chromium, live_server)
     person.open("/account/login", "my-log-in")
     person.send("account", login=user.username, password=PASSWORD)

@@ -33,7 +33,7 @@ def words_of(text):
 
 @pytest.mark.parametrize("language", ["en", "es"])
 def test_the_printed_notice_equals_the_page(settings, tmp_path, language):
-    settings.REVIEW_POLICY, settings.PROVIDERS = "reviewed", "open"
+    settings.REVIEW_POLICY, settings.REPORTS, settings.PROVIDERS = "reviewed", "off", "open"
     world = World(person={**WHOLE, "language": language}, start=timezone.now() - timedelta(days=10))
     world.offer.provider.created_at = world.start - timedelta(days=1)
     world.offer.provider.save()
