@@ -1,1 +1,1 @@
-"""What starts servers, browsers, clusters and other processes."""
+"""Tests that start servers, browsers, clusters and other processes."""

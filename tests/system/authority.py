@@ -1,4 +1,4 @@
-"""A TLS server of this machine that only its own authority vouches for."""
+"""A local TLS server whose certificate only its own authority signs."""
 
 import ssl
 import threading
@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 
 class PrivateServer(HTTPServer):
-    """Knows no method, so answers 501; `asked` are the paths so far, `certificate` its authority's file."""
+    """Responds to every method with 501; `asked` lists the requested paths, `certificate` is the authority's file."""
 
     def __init__(self, certificate, secret):
         super().__init__(("127.0.0.1", 0), _Handler)
@@ -33,7 +33,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def private_server(folder):
-    """Run it, with files of its own in a folder."""
+    """Run a PrivateServer with its own files in a folder."""
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "services.internal")])
     made = (

@@ -1,6 +1,6 @@
-"""Looking at pages in a real browser: what goes wrong is noted, axe-core is asked, pictures are kept for a person.
+"""Check pages in a real browser: errors are recorded, axe-core runs, and screenshots are stored.
 
-Set SCREENSHOTS to a folder to keep the pictures.
+Set SCREENSHOTS to a folder to store the screenshots.
 """
 
 import os
@@ -16,18 +16,18 @@ _BEARABLE = {"minor", "moderate"}
 
 
 def noted(page):
-    """Return a list in which everything that goes wrong on a page from now on will stand."""
+    """Return a list that collects every later error of a page."""
     complaints = []
     page.on("console", lambda message: complaints.append(message.text) if message.type in LOUD else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("response", lambda answer: complaints.append(answer.url) if answer.status >= 400 else None)
-    # A browser that is led to another page gives up what it was still loading for this one, such as its icon.
+    # A browser that is redirected cancels pending requests of the first page, such as its icon.
     page.on("requestfailed", lambda one: None if one.failure == GIVEN_UP else complaints.append(one.url))
     return complaints
 
 
 def open_page(browser, address, **options):
-    """Open an address in a window of its own; `page.complaints` holds what goes wrong there."""
+    """Open an address in a new window; `page.complaints` lists its errors."""
     page = browser.new_context(**options).new_page()
     page.complaints = noted(page)
     page.goto(address)
@@ -35,26 +35,26 @@ def open_page(browser, address, **options):
 
 
 def fits(page):
-    """Say whether a page is no wider than its window."""
+    """Return whether a page is no wider than its window."""
     return page.locator("html").evaluate("one => one.scrollWidth <= one.clientWidth")
 
 
 def settle(page):
-    """Let what fades be faded: a new scheme of colours changes them little by little."""
+    """Finish animations: a new color scheme fades in."""
     page.evaluate("document.getAnimations().forEach(fading => fading.finish())")
 
 
 def keep_picture(page, name, *, whole=True):
-    """Keep a picture of a page, or of the part in the window, for a person to look at."""
+    """Store a screenshot of a page, or of its visible part."""
     if folder := os.environ.get("SCREENSHOTS"):
         page.screenshot(path=str(Path(folder) / f"{name}.png"), full_page=whole)
 
 
 def serious(page, *, contrast_only=False):
-    """Return what axe-core finds serious on a page, each (rule, element); nothing where it is not installed."""
+    """Return the serious findings of axe-core on a page as (rule, element); empty if axe-core is not installed."""
     if not AXE.exists():
         return []
-    # Evaluated by the driver, not by the page: the page's policy would not let it in.
+    # Evaluated by the driver: the page's policy rejects the script.
     if page.evaluate("typeof axe") == "undefined":
         page.evaluate(f"{AXE.read_text()}; null")
     rules = "{runOnly: ['color-contrast']}" if contrast_only else ""
@@ -63,7 +63,7 @@ def serious(page, *, contrast_only=False):
 
 
 def add_app(page, password, look=lambda _name: None):
-    """Add an app that shows codes, from the page of the second factor on; `look` at each page. Return its secret."""
+    """Add an authenticator app, starting at the second factor page; check each page with `look`. Return its secret."""
 
     def go(selector, name):
         with page.expect_navigation():
@@ -82,7 +82,7 @@ def add_app(page, password, look=lambda _name: None):
 
 
 def look_at_widths(page, name, widths, *, whole=True):
-    """Check that a page fits in windows of these widths, and look at it in each; it stays in the last."""
+    """Check a page in windows of these widths; the last width stays."""
     for width in widths:
         page.set_viewport_size({"width": width, "height": 900})
         assert fits(page), (name, width)
@@ -90,7 +90,7 @@ def look_at_widths(page, name, widths, *, whole=True):
 
 
 def look_in_both_schemes(page, name, *, whole=True):
-    """Check a page with axe in light and dark, which only its colours know; keep pictures of both."""
+    """Check a page with axe in light and dark, which differ only in colors; store a screenshot of each."""
     width = page.viewport_size["width"]
     for scheme in SCHEMES:
         page.emulate_media(color_scheme=scheme)

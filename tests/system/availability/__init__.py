@@ -1,1 +1,1 @@
-"""The primary dies, sleeps, fills up, is cut off and is relieved, while callers write; histories say what they saw."""
+"""The primary is killed, paused, filled, cut off and switched over during writes; histories record what callers saw."""

@@ -1,7 +1,8 @@
-"""Callers who share a few applications, and write down what they asked for and what they were told.
+"""Callers that share a few applications, and record each request and its response.
 
-Each application is a register: made as a draft, moved by compare-and-set, read. What is not known (503, 409 of a first
-try that still runs, no answer) is sent again with its key, and written down as unknown when that does not help either.
+Each application is a register: created as a draft, moved by compare-and-set, read. A write with an unknown outcome
+(503, 409 of a first attempt that still runs, no response) is retried with its key. If the retries give no outcome
+either, it is recorded as unknown.
 """
 
 import hashlib
@@ -16,22 +17,22 @@ from dataclasses import dataclass, field
 
 from tests.bench.faults.traffic import Caller, Seen
 
-# What one caller tries to make of an application, and from where that is allowed.
+# The target status of a caller, and the statuses from which it is allowed.
 MOVES = {"submitted": "draft", "under_review": "submitted|approved|rejected", "approved": "under_review"}
-SHARED, OPERATIONS = 3, 4  # applications that a group shares, and how much at most is done to each
+SHARED, OPERATIONS = 3, 4  # applications that a group shares, and the maximum of operations on each
 INSIST_SECONDS = 45.0
 PAUSE_SECONDS = 0.02
-REPEATED, ANCHORED = 0.05, 0.1  # of all writes are sent once more though known; of all turns are at the ledger
+REPEATED, ANCHORED = 0.05, 0.1  # the share of acknowledged writes that are repeated, and of turns at the ledger
 _UNKNOWN = {0, 409, 429, 500, 502, 503, 504}
 
 
 @dataclass
 class Records:
-    """What all callers wrote down, in the order of time."""
+    """The records of all callers, in order of time."""
 
     lines: list[str] = field(default_factory=list)
     seen: list[Seen] = field(default_factory=list)
-    acknowledged: list[float] = field(default_factory=list)  # when (monotonic) a write was
+    acknowledged: list[float] = field(default_factory=list)  # the times (monotonic) of acknowledged writes
     anchored: set[str] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -42,7 +43,7 @@ class Records:
             self.lines.append(f"{name} - {process} :{event} :{kind} {value}\n")
 
     def process(self) -> int:
-        """Return a number for one operation: who does not know what became of one never does another."""
+        """Return a process number for one operation: a process with an unknown outcome does nothing more."""
         return next(self._numbers)
 
     @property
@@ -52,7 +53,7 @@ class Records:
 
 @dataclass
 class Shared:
-    """An application that the callers of a group work on."""
+    """An application that the callers of a group share."""
 
     name: str
     identifier: str
@@ -60,7 +61,7 @@ class Shared:
 
 
 class Group(threading.Thread):
-    """One caller; those with the same `shared` are a group."""
+    """A caller; callers with the same `shared` form a group."""
 
     def __init__(self, crowd: "Crowd", shared: deque[Shared], number: int) -> None:
         super().__init__(daemon=True)
@@ -83,7 +84,7 @@ class Group(threading.Thread):
             caller.close()
 
     def _ask(self, callers: list[Caller], method: str, path: str, body: object, key: str) -> tuple[int, bytes]:
-        """Send a write until it is known what became of it; status 0 when that is never known."""
+        """Send a write until its outcome is known; return status 0 if it stays unknown."""
         head = {"X-API-Key": self._crowd.api_key, "Idempotency-Key": key} if callers is self._callers else {}
         until = time.monotonic() + INSIST_SECONDS
         while True:
@@ -97,7 +98,7 @@ class Group(threading.Thread):
             time.sleep(0.1)
 
     def _write(self, method: str, path: str, body: object, key: str) -> tuple[int, bytes]:
-        """Send a write; of those that were carried out, some again: they are answered as they were then."""
+        """Send a write; repeat a share of the successful ones, whose responses must be the same."""
         status, answer = self._ask(self._callers, method, path, body, key)
         if status in {200, 201} and random.random() < REPEATED:
             then, again = self._ask(self._callers, method, path, body, key)
@@ -168,7 +169,7 @@ class Group(threading.Thread):
 
 
 class Crowd:
-    """Groups of callers at work while the block runs."""
+    """Groups of callers that work while the block runs."""
 
     def __init__(
         self, ports: list[int], ledger_ports: list[int], *, user_id: str, api_key: str, groups: int = 3, size: int = 3

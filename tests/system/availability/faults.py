@@ -1,6 +1,6 @@
-"""What is done to the nodes while callers write, and what it cost them.
+"""The faults of nodes while callers write, and their effects.
 
-Each fault begins when all three nodes are well, and is over when they are again and writes are acknowledged.
+Each fault starts while all three nodes are well, and ends when they are well again and writes are acknowledged.
 """
 
 import itertools
@@ -21,37 +21,37 @@ from tests.system.availability.callers import Crowd, Records
 from tests.system.availability.nodes import DATABASES, Node, Nodes, nodes
 
 TTL_SECONDS = 20
-# In `waits` the lease of a primary that has fallen silent has to end first; the others are noticed at once.
+# With `waits`, the lease of a silent primary has to expire first; the other faults are detected immediately.
 PROMISED_SECONDS, WAITS_SECONDS = 10.0, 30.0
 WELL_SECONDS = 240.0
-# Before that, Patroni may still say that all is well.
+# Earlier, Patroni may still report that all is well.
 NOTICED_SECONDS = 4.0
 
 
 def kill_postgres(rig: Nodes, victim: Node) -> None:
-    """SIGKILL to every process of PostgreSQL; Patroni finds it gone."""
+    """Kill every process of PostgreSQL with SIGKILL; Patroni detects it."""
     victim.signal(signal.SIGKILL, victim.postgres_processes())
 
 
 def kill_node(rig: Nodes, victim: Node) -> None:
-    """SIGKILL to everything on the machine; later it comes up again."""
+    """Kill every process of the machine with SIGKILL; later it starts again."""
     victim.kill()
 
 
 def pause_node(rig: Nodes, victim: Node) -> None:
-    """SIGSTOP to everything on the machine for longer than its lease, then SIGCONT."""
+    """Stop every process of the machine with SIGSTOP for longer than its lease, then continue them."""
     stopped = victim.stop_processes()
     time.sleep(TTL_SECONDS + 5)
     victim.signal(signal.SIGCONT, stopped)
 
 
 def switch_over(rig: Nodes, victim: Node) -> None:
-    """Relieve the primary, as for maintenance."""
+    """Move the primary role to another node, as for maintenance."""
     rig.switch_over(rig.standby())
 
 
 def fill_disk(rig: Nodes, victim: Node) -> None:
-    """No byte is left on the machine's disk until somebody else leads."""
+    """Fill the machine's disk until another node leads."""
     filler = fill(victim.disk.parent)
     with suppress(RuntimeError):
         wait_until(lambda: not rig.leads(victim))
@@ -59,14 +59,14 @@ def fill_disk(rig: Nodes, victim: Node) -> None:
 
 
 def cut_network(rig: Nodes, victim: Node) -> None:
-    """Pull the machine's cable, and put it back when its lease is over."""
+    """Disconnect the machine, and reconnect it after its lease has expired."""
     rig.network.pull(victim.number)
     time.sleep(TTL_SECONDS + 5)
     rig.network.plug(victim.number)
 
 
 def cut_network_shortly(rig: Nodes, victim: Node) -> None:
-    """Pull the machine's cable for less than its lease."""
+    """Disconnect the machine for less than its lease."""
     rig.network.pull(victim.number)
     time.sleep(4)
     rig.network.plug(victim.number)
@@ -74,7 +74,7 @@ def cut_network_shortly(rig: Nodes, victim: Node) -> None:
 
 @dataclass(frozen=True)
 class Fault:
-    """A kind of fault: what is done, to the primary or to its standby, and whether a lease has to end first."""
+    """A kind of fault: its function, whether it affects the primary or the standby, and whether a lease expires."""
 
     name: str
     do: Callable[[Nodes, Node], None]
@@ -103,7 +103,7 @@ FAULTS = (
 
 @dataclass
 class Outcome:
-    """What became of a run."""
+    """The result of a run."""
 
     back_seconds: dict[str, list[float]] = field(default_factory=dict)
     late: list[str] = field(default_factory=list)
@@ -167,14 +167,14 @@ Plan = Callable[[Nodes], list[Fault]]
 
 
 def is_possible(fault: Fault, rig: Nodes) -> bool:
-    """Say whether this machine can do it: a cable takes network namespaces, a small disk a mount."""
+    """Return whether this machine supports a fault: disconnecting needs network namespaces, a small disk a mount."""
     if fault.do in (cut_network, cut_network_shortly):
         return bool(rig.network.namespaces)
     return rig.has_disks or fault.do is not fill_disk
 
 
 def shuffled(count: int, *, seed: int = 1) -> Plan:
-    """Plan so many faults: each kind as often as any other, in an order of chance."""
+    """Return a function that plans `count` faults: each kind equally often, in random order."""
 
     def plan(rig: Nodes) -> list[Fault]:
         possible = [one for one in FAULTS if is_possible(one, rig)]
@@ -186,14 +186,14 @@ def shuffled(count: int, *, seed: int = 1) -> Plan:
 
 
 def play(one: Scene, plan: list[Fault], outcome: Outcome, records: Records) -> None:
-    """Let each fault happen, and measure how long nobody could write."""
+    """Run each fault, and measure how long no write was acknowledged."""
     for number, fault in enumerate(plan, 1):
         victim = one.rig.standby() if fault.to_standby else one.rig.primary()
         time.sleep(0.5)
         began = time.monotonic()
         fault.do(one.rig, victim)
         if victim.patroni is None:
-            with suppress(RuntimeError):  # a machine does not come up again before another node leads
+            with suppress(RuntimeError):  # a machine starts again only after another node leads
                 wait_until(lambda victim=victim: not one.rig.leads(victim))
             victim.start()
         time.sleep(max(0.0, began + NOTICED_SECONDS - time.monotonic()))
@@ -210,7 +210,7 @@ def play(one: Scene, plan: list[Fault], outcome: Outcome, records: Records) -> N
 
 
 def longest_gap(acknowledged: list[float], began: float) -> float:
-    """Return when, after `began`, the longest time without an acknowledged write was over."""
+    """Return the seconds from `began` to the end of the longest time without an acknowledged write."""
     moments = [began, *sorted(at for at in acknowledged if at >= began)]
     gaps = [(after - before, after) for before, after in itertools.pairwise(moments)]
     length, end = max(gaps, default=(0.0, time.monotonic()))
@@ -218,7 +218,7 @@ def longest_gap(acknowledged: list[float], began: float) -> float:
 
 
 def judge(one: Scene, outcome: Outcome, records: Records) -> None:
-    """Hold what callers were told against each other and against what is stored."""
+    """Check the responses of callers against each other and against the stored rows."""
     with one.rig.connect() as session:
         stored = dict(session.execute("SELECT application_data::jsonb ->> 'key', status FROM credit_application"))
         twice = session.execute(
@@ -234,7 +234,7 @@ def judge(one: Scene, outcome: Outcome, records: Records) -> None:
     acknowledged = {line.partition(" ")[0] for line in records.lines if ":ok :write" in line}
     outcome.lost = len(acknowledged - stored.keys()) + len(records.anchored - hashes)
     outcome.doubled = twice + moved_twice
-    # A last look at each, after everything: an acknowledged write that is gone is a history without an explanation.
+    # A final read of each register: a lost acknowledged write makes its history not linearizable.
     for name in acknowledged:
         process = records.process()
         records.note(name, process, "invoke", "read", "nil")
@@ -249,7 +249,7 @@ def judge(one: Scene, outcome: Outcome, records: Records) -> None:
 
 
 def run(plan: Plan, *, groups: int = 3) -> Outcome:
-    """Play the faults of a plan while so many groups of callers write, and judge what was seen."""
+    """Run the faults of a plan while groups of callers write, and check the records."""
     outcome = Outcome()
     with scene() as one:
         servers = (*one.platforms, *one.ledgers)

@@ -1,14 +1,14 @@
-"""Is what callers saw linearizable? `python -m tests.system.availability.histories FILE…`
+"""Check whether histories are linearizable: `python -m tests.system.availability.histories FILE…`.
 
-A file has the lines that Jepsen writes: `NAME - PROCESS :invoke|:ok|:fail|:info :read|:write|:cas VALUE`, in the order
-of time. Each name is a register of its own, empty (`nil`) at first. `:cas [from to]`, also `[from|from to]`, that ended
-with `:fail` found something else. What ended with `:info`, or never, may have happened at any time from its invocation
-on, or not at all.
+A file has the lines that Jepsen writes: `NAME - PROCESS :invoke|:ok|:fail|:info :read|:write|:cas VALUE`, in order of
+time. Each name is a separate register, initially empty (`nil`). A `:cas [from to]`, also `[from|from to]`, that ended
+with `:fail` found another value. An operation that ended with `:info`, or never ended, took effect at any time after
+its invocation, or not at all.
 
-The exit status is 0 when every history is linearizable. Else it is 1, and the first one that is not is printed.
+The exit status is 0 if every history is linearizable. Otherwise it is 1, and the first other history is printed.
 
-The search is that of Wing and Gong: some operation that no other one precedes is taken first, and so on with the rest.
-No set of taken operations is looked into twice with the same value in the register (Lowe).
+The search is that of Wing and Gong: it first takes an operation that no other operation precedes, and continues with
+the rest. It visits no set of taken operations twice with the same value in the register (Lowe).
 """
 
 import re
@@ -27,7 +27,7 @@ class Operation:
     outcome: str = "info"  # until it returns
 
 
-Events = list[tuple[int, bool]]  # number of an operation, and whether it returns
+Events = list[tuple[int, bool]]  # number of an operation, and whether this is its return
 
 
 class History:
@@ -40,7 +40,7 @@ class History:
         self._open: dict[str, int] = {}
 
     def add(self, process: str, event: str, kind: str, value: str) -> None:
-        """Add one event of a process, which does one thing at a time."""
+        """Add an event of a process, which runs one operation at a time."""
         self.lines.append(f"{process} :{event} :{kind} {value}")
         if event == "invoke":
             self._open[process] = len(self._operations)
@@ -55,8 +55,8 @@ class History:
             self._events.append((number, True))
 
     def is_linearizable(self) -> bool:
-        """Say whether one order explains all that was seen."""
-        # A read that told nothing says nothing.
+        """Return whether one order explains all responses."""
+        # A read without a result gives no information.
         dumb = {at for at, one in enumerate(self._operations) if (one.kind, one.outcome) == ("read", "info")}
         unknown = [at for at, one in enumerate(self._operations) if one.outcome == "info" and at not in dumb]
         events = [event for event in self._events if event[0] not in dumb] + [(at, True) for at in unknown]
@@ -64,7 +64,7 @@ class History:
 
 
 def _step(value: str, operation: Operation) -> str | None:
-    """Return what the register holds after an operation; None when it cannot have ended so."""
+    """Return the value of the register after an operation; None if the operation's outcome is impossible."""
     if operation.kind == "write":
         return operation.value
     if operation.kind == "read":
@@ -79,7 +79,7 @@ def _step(value: str, operation: Operation) -> str | None:
 
 
 def _search(operations: list[Operation], events: Events) -> bool:
-    # A list of the events that are left, linked both ways; 0 is its head.
+    # A doubly linked list of the remaining events; 0 is its head.
     following = [*range(1, len(events) + 1), 0]
     previous = [len(events), *range(len(events))]
     returns = {number: at for at, (number, is_return) in enumerate(events, 1) if is_return}
@@ -97,7 +97,7 @@ def _search(operations: list[Operation], events: Events) -> bool:
     way: list[tuple[int, str]] = []
     while following[0]:
         number, is_return = events[at - 1]
-        if is_return:  # whatever came before it was tried: another choice, further back
+        if is_return:  # every earlier operation was tried: backtrack
             if not way:
                 return False
             at, value = way.pop()
@@ -119,7 +119,7 @@ def _search(operations: list[Operation], events: Events) -> bool:
 
 
 def read(lines: Iterable[str]) -> dict[str, History]:
-    """Return the histories by their names; raises ValueError for a line that is none of a history's."""
+    """Return the histories by name; raises ValueError for a line of another format."""
     found: dict[str, History] = {}
     for line in lines:
         match = _LINE.fullmatch(line.rstrip("\n"))
@@ -131,7 +131,7 @@ def read(lines: Iterable[str]) -> dict[str, History]:
 
 
 def main(paths: list[str]) -> int:
-    """Judge files; return the exit status."""
+    """Check files; return the exit status."""
     for path in paths:
         with Path(path).open(encoding="utf-8") as file:
             histories = read(file)

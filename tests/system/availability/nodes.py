@@ -1,7 +1,7 @@
 """etcd, three PostgreSQL nodes under Patroni, HAProxy and PgBouncer, with the files of `deploy/patroni/`.
 
-Where the machine allows network namespaces, each node has one of its own, so that its cable can be pulled; else all of
-them listen on loopback. PostgreSQL does not run as root: its processes are the user `postgres`'s then.
+If the machine allows network namespaces, each node has its own, so that it can be disconnected; otherwise all nodes
+listen on loopback. If the tests run as root, PostgreSQL's processes run as the user `postgres`.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ NODES = 3
 DISK_MIB, FREE_MIB = 600, 100
 PROGRAMS = ("etcd", "patroni", "haproxy", "pgbouncer")
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin"
-# Small, so that a full disk is felt soon and three of them fit beside everything else.
+# Small, so that a full disk has an effect soon and three nodes fit next to everything else.
 _SMALL = {
     "max_connections": "150", "shared_buffers": "16MB", "max_wal_size": "32MB", "min_wal_size": "4MB",
     "wal_keep_size": "48MB", "max_slot_wal_keep_size": "96MB", "fsync": "off",
@@ -39,7 +39,7 @@ _SMALL = {
 
 
 def missing() -> str:
-    """Say what this machine lacks; empty when it lacks nothing."""
+    """Return the requirements that this machine lacks; empty if it has all."""
     lacking = [program for program in PROGRAMS if shutil.which(program, path=_PATH) is None]
     if lacking:
         return f"needs {', '.join(lacking)}"
@@ -63,7 +63,7 @@ def _ip(*arguments: str) -> bool:
 
 
 class Network:
-    """A bridge, and a namespace for each node; `namespaces` is empty where the machine does not allow them."""
+    """A bridge, and a namespace for each node; `namespaces` is empty if the machine does not allow them."""
 
     def __init__(self) -> None:
         self._name = f"av{os.getpid() % 100_000}"
@@ -92,7 +92,7 @@ class Network:
 
     @property
     def middle(self) -> str:
-        """The address at which all nodes find etcd."""
+        """Return the address at which all nodes reach etcd."""
         return f"{self._prefix}.1" if self.namespaces else "127.0.0.1"
 
     def address(self, number: int) -> str:
@@ -151,7 +151,7 @@ class Node:
         return self.disk / "data"
 
     def start(self) -> None:
-        """Start Patroni and what looks at the disk, as systemd does when the machine comes up."""
+        """Start Patroni and the disk watcher, as systemd does at boot."""
         log = self.log.open("ab")
         environment = {"PATH": _PATH, "LC_ALL": "C.UTF-8", "HOME": str(self.disk)}
         self.patroni, self.watcher = (
@@ -176,7 +176,7 @@ class Node:
                 os.kill(pid, number)
 
     def stop_processes(self) -> list[int]:
-        """Send SIGSTOP to everything on the machine, and to what was started meanwhile; return all of it."""
+        """Send SIGSTOP to all processes of the machine, also to newly started ones; return their ids."""
         stopped: list[int] = []
         while started := [pid for pid in self.processes() if pid not in stopped]:
             self.signal(signal.SIGSTOP, started)
@@ -184,7 +184,7 @@ class Node:
         return stopped
 
     def kill(self) -> None:
-        """End the machine as a power cut does."""
+        """Kill all processes of the machine, like a power cut."""
         self.signal(signal.SIGKILL, self.stop_processes())
         for process in (self.patroni, self.watcher):
             if process is not None:
@@ -193,7 +193,7 @@ class Node:
 
 
 class Nodes:
-    """The cluster. `address` leads to its primary through HAProxy, `pooled` through PgBouncer as well."""
+    """The cluster. `address` leads to its primary through HAProxy, `pooled` also through PgBouncer."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -201,7 +201,7 @@ class Nodes:
         self._port, self._pool_port, self._etcd_port = free_port(), free_port(), free_port()
         self.nodes: list[Node] = []
         self.beside: list[subprocess.Popen[bytes]] = []
-        self.has_disks = False  # of their own, which may be filled
+        self.has_disks = False  # separate disks that can be filled
 
     def address(self, database: str = DATABASES[0], role: str = ROLE) -> str:
         return f"postgres://{role}@127.0.0.1:{self._port}/{database}"
@@ -264,7 +264,7 @@ class Nodes:
         self.beside.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd="/"))
 
     def _patroni(self, node: Node) -> str:
-        """Return the file of `deploy/` with our addresses, no passwords, and everything small."""
+        """Return the file of `deploy/` with our addresses, no passwords, and small limits."""
         text = (DEPLOY / "patroni.yml").read_text().replace("name: node1", f"name: {node.name}")
         text = re.sub(r"hosts: .*", f"hosts: {self.network.middle}:{self._etcd_port}", text)
         text = text.replace("10.0.0.11:8008", f"{node.host}:{node.rest_port}")
@@ -295,7 +295,7 @@ class Nodes:
         return re.sub(r"auth_type.*\nauth_file.*\n", trusting, text)
 
     def members(self, without: Node | None = None) -> dict[str, dict[str, object]]:
-        """Return what Patroni says about each node, by name; nothing when no node answers."""
+        """Return Patroni's state of each node, by name; empty if no node responds."""
         for node in self.nodes:
             if node is without:
                 continue
@@ -306,15 +306,15 @@ class Nodes:
         return {}
 
     def leads(self, node: Node) -> bool:
-        """Say whether the other nodes think that this one leads."""
+        """Return whether the other nodes regard this node as the leader."""
         return self.members(without=node).get(node.name, {}).get("role") == "leader"
 
     def primary(self) -> Node:
-        """Return the node that leads, as Patroni knows it; RuntimeError when there is none for long."""
+        """Return the leading node according to Patroni; raises RuntimeError if there is none for long."""
         return self._in_role("leader")
 
     def standby(self) -> Node:
-        """Return the node without which no COMMIT is acknowledged."""
+        """Return the synchronous standby, which acknowledges every COMMIT."""
         return self._in_role("sync_standby")
 
     def _in_role(self, role: str) -> Node:
@@ -326,7 +326,7 @@ class Nodes:
         return node
 
     def is_well(self) -> bool:
-        """Say whether one node leads, one is its synchronous standby, and the third follows."""
+        """Return whether one node leads, another is its synchronous standby, and the third follows."""
         members = self.members()
         states = sorted((str(one.get("role")), str(one.get("state"))) for one in members.values())
         return len({one.get("timeline") for one in members.values()}) == 1 and states == [
@@ -343,7 +343,7 @@ class Nodes:
             time.sleep(0.2)
 
     def switch_over(self, to: Node) -> None:
-        """Relieve the primary, as for maintenance."""
+        """Move the primary role to another node, as for maintenance."""
         leader = self.primary()
         body = json.dumps({"leader": leader.name, "candidate": to.name}).encode()
         token = "cGF0cm9uaTpDSEFOR0UtTUU="

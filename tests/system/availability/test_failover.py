@@ -1,4 +1,4 @@
-"""Faults while callers write. `make nightly` plays every kind, and holds seconds against goals."""
+"""Faults while callers write. `make nightly` runs every kind, and checks durations against goals."""
 
 import pytest
 
@@ -10,7 +10,7 @@ KINDS = {one.name: one for one in faults.FAULTS}
 SHORT_FORM = ("switch-over", "cable of the primary pulled for 4 s", "machine of the primary killed")
 
 
-def test_faults_lose_nothing_double_nothing_and_come_to_an_end():
+def test_faults_lose_no_write_repeat_no_write_and_end():
     outcome = faults.run(plan=lambda rig: [one for one in map(KINDS.get, SHORT_FORM) if faults.is_possible(one, rig)])
     assert outcome.not_linearizable == []
     assert outcome.histories > 10

@@ -1,4 +1,4 @@
-"""The checker of histories, judged by histories whose verdict is plain, before it judges anything of ours."""
+"""The checker of histories, tested with histories of known verdicts."""
 
 import json
 
@@ -9,7 +9,7 @@ from tests.system.availability import histories
 
 RECORDED = ROOT.parent / "shared" / "histories"
 
-# Each event is PROCESS EVENT KIND VALUE, in the order of time.
+# Each event is PROCESS EVENT KIND VALUE, in order of time.
 LINEARIZABLE = {
     "nothing happened": "",
     "one after the other": "0 invoke write 1; 0 ok write 1; 1 invoke read nil; 1 ok read 1",
@@ -41,7 +41,7 @@ NOT_LINEARIZABLE = {
 
 
 def written(events, name="r"):
-    """Return events as the lines of a file."""
+    """Return events as the lines of a history file."""
     parts = [event.split(maxsplit=3) for event in events.split(";") if event.strip()]
     return [f"{name} - {who}\t:{event}\t:{kind}\t{value}\n" for who, event, kind, value in parts]
 
@@ -69,6 +69,6 @@ def test_recorded_histories_are_classified():
     assert {name: histories.main([str(RECORDED / name)]) == 0 for name in verdicts} == verdicts
 
 
-def test_a_line_of_something_else_is_refused():
+def test_a_line_of_another_format_is_rejected():
     with pytest.raises(ValueError, match="not a line"):
         histories.read(["hello"])

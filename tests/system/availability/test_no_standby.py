@@ -1,4 +1,4 @@
-"""No standby answers: a COMMIT waits for one. Who waits is told so at last; who reads does not wait."""
+"""Without a standby every COMMIT waits. Writers get 503 in the end; readers do not wait."""
 
 import hashlib
 import json
@@ -19,7 +19,7 @@ ACKNOWLEDGED_BY = "ALTER SYSTEM SET synchronous_standby_names = '{}'"
 
 @contextmanager
 def without_a_standby(server):
-    """Let no COMMIT be acknowledged by a standby that there is not."""
+    """Require an acknowledgment by a standby that does not exist."""
 
     def say(name):
         with server.connect() as session:
@@ -34,14 +34,14 @@ def without_a_standby(server):
 
 
 def ask(port, key, method, path, body=None, head=()):
-    """Send one request; return its status, its body, and whether it says `Retry-After`."""
+    """Send a request; return its status, its body, and whether it has `Retry-After`."""
     raw = json.dumps(body).encode() if body is not None else b""
     headers = [f"X-API-Key: {key}"] if key else []
     answer = exchange(port, request(method, path, raw, *headers, "Content-Type: application/json", *head))
     return status_of(answer), json.loads(body_of(answer)), b"\r\nRetry-After: " in answer
 
 
-def test_writers_get_503_and_readers_do_not_wait(inhabited, tmp_path):
+def test_without_a_standby_writers_get_503_and_readers_do_not_wait(inhabited, tmp_path):
     me, key = inhabited.account
     once = f"Idempotency-Key: {uuid.uuid4()}"
     wanted = {"consumer_id": str(me), "offer_id": 1, "provider_id": 1, "application_data": {"key": once}}
@@ -66,12 +66,12 @@ def test_writers_get_503_and_readers_do_not_wait(inhabited, tmp_path):
                     thread.start()
                 _wait_for_commits(server, len(writes))
                 second = ask(port, key, "POST", "/v1/applications", wanted, [once])
-                # Of the same account, whose calls are counted and whose key is marked as used by each of them.
+                # Reads by the same account: each call is counted, and marks the key as used.
                 read = [ask(port, key, "GET", "/v1/applications") for _ in range(3)]
                 read += [ask(ledger, "", "GET", "/blocks") for _ in range(3)]
                 for thread in threads:
                     thread.join()
-            # Until its session ends, a write that was answered with 503 still holds the idempotency key.
+            # Until its session ends, a write that got 503 still holds the idempotency key.
             _wait_for_commits(server, 0)
             again = [ask(port, key, "POST", "/v1/applications", wanted, [once]) for _ in range(2)]
             anchored = [ask(ledger, "", "POST", "/anchor", report) for _ in range(2)]
@@ -84,7 +84,7 @@ def test_writers_get_503_and_readers_do_not_wait(inhabited, tmp_path):
         "application": (503, "E5030"), "anchor": (503, "E7002"),
     }  # fmt: skip
     assert all(may_be_repeated for _, _, may_be_repeated in told.values()), told
-    # What was unknown was kept: the same request finds it, and nothing is done twice.
+    # The unknown writes were committed: the same request returns them, and repeats nothing.
     assert [one[0] for one in again] == [201, 201]
     assert again[0][1] == again[1][1]
     assert kept == 1

@@ -1,4 +1,4 @@
-"""A reviewer's morning in a real browser, in light and in dark, with every page checked by axe-core."""
+"""A reviewer's work in a real browser, in light and dark, with every page checked by axe-core."""
 
 from datetime import timedelta
 from io import StringIO
@@ -27,7 +27,7 @@ from tests.system.browsing import add_app, fits, look_at_widths, noted
 
 
 class Visit:
-    """One person's browser window, which notes whatever goes wrong in it."""
+    """A user's browser window, which records every error."""
 
     def __init__(self, browser, server, **options):
         self.server = server.url
@@ -40,21 +40,21 @@ class Visit:
             self.complaints.append(request.url)
 
     def go(self, selector):
-        """Click what leads to another page, and wait for that."""
+        """Click an element that opens another page, and wait for the page."""
         with self.page.expect_navigation():
             self.page.click(selector)
 
     def look(self, name, *widths):
-        """Check that the page has a title and a heading, fits its window or windows of these widths, and passes axe."""
+        """Check that the page has a title and a heading, fits the window at these widths, and passes axe."""
         self.steps += 1
         assert self.page.title().partition("|")[0].strip()
         assert self.page.locator("h1").count() == 1, name
         assert self.complaints == [], name
         look_at_widths(self.page, f"{self.steps:02d}-{name}", widths or [self.page.viewport_size["width"]])
-        self.complaints.clear()  # axe tries styles of its own, which the policy refuses
+        self.complaints.clear()  # axe adds styles that the policy rejects
 
     def log_in(self, username, *, looking=False):
-        """Give the password, add an app that shows codes, and come to the back office."""
+        """Enter the password, add an authenticator app, and open the back office."""
         self.page.goto("/admin/")
         if looking:
             self.look("log-in")
@@ -69,14 +69,14 @@ class Visit:
 
 
 def anchor_decisions(live_server):
-    """Let the worker carry the decisions to service B, which this server is meanwhile."""
+    """Anchor the decisions at the ledger, which this server runs during the call."""
     with override_settings(ROOT_URLCONF="ledger.urls", CHAIN_URL=live_server.url):
         call_command("anchor_decisions", once=True, stdout=StringIO())
 
 
 @pytest.fixture
 def morning(settings, transactional_db, tmp_path):
-    """What waits for a reviewer."""
+    """Applications that wait for a reviewer."""
     settings.BACKOFFICE_SECOND_FACTOR = True
     settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "ledger.example/log", SIGNING_KEY
     settings.LEDGER_GUARD_FILE = tmp_path / "guard"
@@ -101,7 +101,7 @@ def morning(settings, transactional_db, tmp_path):
 
 @pytest.fixture
 def papers(morning):
-    """An image and a PDF that were handed in for the application that has waited longest."""
+    """An image and a PDF, uploaded for the application that has waited longest."""
     application = Application.objects.earliest("submitted_at")
     request_documents(application, ["Passport", "Payslip"], by=application.consumer, now=timezone.now())
     passport, payslip = application.requested_documents.all()
@@ -110,7 +110,7 @@ def papers(morning):
     assert hand_in(api, application, PDF, "payslip.pdf", document=payslip).status_code == 201
 
 
-def test_a_reviewers_morning(morning, chromium, live_server):
+def test_a_reviewer_decides_waiting_applications(morning, chromium, live_server):
     visit = Visit(chromium, live_server, viewport={"width": 1440, "height": 900})
     page = visit.page
     visit.log_in("rita", looking=True)
@@ -119,7 +119,7 @@ def test_a_reviewers_morning(morning, chromium, live_server):
     visit.go("text=Applications to review")
     visit.look("queue")
     page.go_back()
-    # Oldest, look at all that matters, ask for a document, next: three clicks, and two loads.
+    # Take the oldest, read it, ask for a document, next: three clicks, and two page loads.
     visit.go("text=Take the oldest")
     assert "26 days of 30" in page.inner_text(".case-bar")
     assert "$7,000.00" in page.inner_text(".case-bar")
@@ -218,7 +218,7 @@ def test_a_reviewer_opens_uploaded_files(papers, chromium, live_server):
     visit.look("asked-again")
 
 
-def test_the_other_pages_and_other_people(morning, chromium, live_server):
+def test_other_back_office_pages_and_roles(morning, chromium, live_server):
     support = Visit(chromium, live_server, viewport={"width": 1280, "height": 800})
     support.log_in("sam")
     for name, path in (
@@ -258,10 +258,10 @@ HIDDEN_CELLS = """[...document.querySelectorAll('#result_list tbody tr:first-chi
 
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.nightly)], ids=["lists", "records"])
-def test_every_list_and_record_of_the_demo(morning, chromium, live_server, whole):
+def test_every_list_and_record_of_the_demo_opens(morning, chromium, live_server, whole):
     """What a superuser can open from the landing page: each list, with all its columns.
 
-    The nightly form also looks at each list with axe, at the form that adds a record, and at the first record.
+    The nightly form also checks each list with axe, the form that adds a record, and the first record.
     """
     call_command("seed_demo", stdout=StringIO())
     admins = get_user_model().objects.filter(is_superuser=True)
@@ -301,7 +301,7 @@ def test_every_list_and_record_of_the_demo(morning, chromium, live_server, whole
 
 
 def test_the_queue_a_case_and_a_decision_fit_1280_and_1024_pixels(morning, chromium, live_server):
-    """The queue is one line a row at 1280 pixels, terms follow a changed figure, and a menu closes with Escape."""
+    """The queue has one line per row at 1280 pixels, terms follow a changed amount, and Escape closes a menu."""
     visit = Visit(chromium, live_server, viewport={"width": 1280, "height": 800})
     page = visit.page
     visit.log_in("rita")
@@ -357,7 +357,7 @@ def test_a_truncated_list_shows_it_and_keeps_the_first_column(morning, chromium,
     assert named["x"] >= page.locator(".results").bounding_box()["x"]
 
 
-def test_the_backoffice_is_bearable_on_a_phone_and_works_without_javascript(morning, chromium, live_server):
+def test_the_back_office_works_on_a_phone_and_without_javascript(morning, chromium, live_server):
     visit = Visit(chromium, live_server, viewport={"width": 390, "height": 844}, java_script_enabled=False)
     visit.log_in("rita")
     visit.page.goto("/admin/credit/application/?queue=review")
@@ -367,7 +367,7 @@ def test_the_backoffice_is_bearable_on_a_phone_and_works_without_javascript(morn
     assert "is now approved" in visit.page.inner_text(".messagelist")
 
 
-def test_the_pages_fit_a_phone(morning, chromium, live_server):
+def test_back_office_pages_fit_a_phone(morning, chromium, live_server):
     visit = Visit(chromium, live_server, viewport={"width": 390, "height": 844})
     visit.log_in("rita")
     visit.look("phone-landing")

@@ -1,4 +1,4 @@
-"""What the back office shows of the demo: every list, and the page of every application, with its figures."""
+"""The back office pages of the demo: every list, and the page of every application with its figures."""
 
 import pytest
 from django.contrib import admin
@@ -14,14 +14,14 @@ from tests.test_examples import demo_settings, seeded
 
 @pytest.fixture
 def client(db, tmp_path):
-    """The demo's staff, logged in."""
+    """A logged-in client of the demo's staff."""
     with demo_settings(tmp_path):
         seeded()
         yield backoffice_client(get_user_model().objects.get(username="admin"))
 
 
 @pytest.mark.timeout(900)
-def test_every_list_and_every_application_of_the_demo(client):
+def test_every_list_and_every_application_page_of_the_demo_opens(client):
     for model in admin.site._registry:
         address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
         assert client.get(address).status_code == 200, address

@@ -1,4 +1,4 @@
-"""An underwriter's day at a lender's console, in a real browser, with no permission over anybody else's cases."""
+"""An underwriter's day in a lender's console, in a real browser, without permission for other lenders' applications."""
 
 from datetime import timedelta
 
@@ -16,7 +16,7 @@ CASES = 5  # of which one is approved
 
 @pytest.fixture
 def lenders(settings, transactional_db):
-    """Two lenders with as many cases each, and the underwriter of the first."""
+    """Two lenders with equally many applications, and the underwriter of the first."""
     settings.REVIEW_POLICY = "reviewed"
     now = timezone.now()
     for number, mark in ((701, "quartz"), (702, "zircon")):
@@ -36,7 +36,7 @@ def lenders(settings, transactional_db):
 
 
 @pytest.mark.timeout(900)
-def test_an_underwriter_decides_every_case_of_their_lender_and_sees_no_other(lenders, live_server, chromium):
+def test_an_underwriter_decides_and_sees_only_applications_of_their_lender(lenders, live_server, chromium):
     visit = Visit(chromium, live_server, viewport={"width": 1440, "height": 900})
     page = visit.page
     page.goto("/admin/")

@@ -1,4 +1,4 @@
-"""Nobody meets a link at the back office that leads to a refusal. Every page that anybody comes to is asked for."""
+"""No back office link leads to an error. Every reachable page is requested."""
 
 import pytest
 
@@ -11,8 +11,8 @@ from tests.factories import UserFactory
     ("group", "policy"), [("Reviewer", "four_eyes"), ("Support", "open"), ("Operations", "open"), (None, "reviewed")]
 )
 @pytest.mark.usefixtures("furnished")
-def test_no_link_of_the_backoffice_leads_to_a_refusal_or_a_fault_and_none_changes_anything(settings, group, policy):
+def test_no_link_of_the_back_office_leads_to_an_error_or_changes_data(settings, group, policy):
     settings.REVIEW_POLICY = policy
     person = staff_of(group) if group else UserFactory(is_staff=True, is_superuser=True)
-    # One visitor tries every choice that a filter offers, others one of each.
+    # A single user tries every value of a filter; other users try one value of each.
     assert_no_link_fails(backoffice_client(person), kind_of=one_choice if group else str)

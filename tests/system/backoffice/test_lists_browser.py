@@ -1,4 +1,4 @@
-"""The lists of the back office in a real browser: rows in sight at once, one bar above them, at three widths."""
+"""Back office lists in a real browser, at three widths: rows are visible immediately, below a single bar."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def top_of_rows(page):
     return row.bounding_box()["y"] if row.count() else None
 
 
-def test_the_first_row_is_in_sight_on_every_list(visit):
+def test_the_first_row_of_every_list_is_visible(visit):
     seen = {}
     for name in LISTS:
         visit.page.goto(f"/admin/{name}/")
@@ -38,7 +38,7 @@ def test_the_first_row_is_in_sight_on_every_list(visit):
     assert top_of_rows(visit.page) <= FIRST_ROW_PIXELS_MAX
 
 
-def test_filters_fold_and_what_is_chosen_can_be_removed(visit):
+def test_filters_collapse_and_chosen_values_can_be_removed(visit):
     page = visit.page
     page.goto("/admin/credit/application/")
     assert page.locator(".chosen").count() == 0
@@ -59,14 +59,14 @@ def test_filters_fold_and_what_is_chosen_can_be_removed(visit):
     assert "q=jane" in page.url
 
 
-def test_a_list_is_clear_at_every_width_with_its_filters_folded_and_open(visit):
+def test_a_list_passes_axe_at_every_width_with_filters_collapsed_and_open(visit):
     visit.page.goto("/admin/credit/application/?queue=review&status__exact=submitted")
     visit.look("list-folded", *WIDTHS)
     visit.page.click(".filters > summary")
     visit.look("list-open", *WIDTHS)
 
 
-def test_filters_unfold_without_scripts(visit, chromium, live_server):
+def test_filters_open_without_scripts(visit, chromium, live_server):
     state = visit.page.context.storage_state()
     plain = Visit(chromium, live_server, java_script_enabled=False, storage_state=state)
     plain.page.goto("/admin/credit/application/")

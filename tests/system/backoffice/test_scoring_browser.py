@@ -1,4 +1,4 @@
-"""The pages of scoring in a real browser, at two widths, in light and in dark, checked by axe-core."""
+"""The scoring pages in a real browser, at two widths, in light and dark, checked by axe-core."""
 
 from datetime import timedelta
 
@@ -25,7 +25,7 @@ DATA = {name.partition(".")[2]: value for name, value in POOR.items() if name.st
 
 
 def second_definition():
-    """Return a definition that differs in every kind of member."""
+    """Return a definition that differs in every kind of field."""
     given = definition(base_points=480, segments=[])
     given["characteristics"][0]["bins"][1]["points"] = -15
     given["characteristics"][2]["name"] = "how somebody lives, as they say, in a name that does not end soon"
@@ -38,7 +38,7 @@ def second_definition():
 
 @pytest.fixture
 def furnished(settings, transactional_db):
-    """A model with a champion that has scored for half a year, a draft, and a case."""
+    """A model with a champion that has scored for half a year, a draft, and an application."""
     cache.clear()
     settings.BACKOFFICE_SECOND_FACTOR = True
     staff_of("Reviewer", username="rita")
@@ -89,7 +89,7 @@ def test_every_page_of_scoring_fits_and_passes_axe(furnished, chromium, live_ser
     visit.look("against-the-proposal", *WIDTHS)
 
 
-def test_support_sees_the_card_and_nothing_of_anybodys_score(furnished, chromium, live_server):
+def test_support_sees_the_scorecard_and_no_score_of_an_applicant(furnished, chromium, live_server):
     champion, case = furnished
     erase_facts(case.consumer_id)
     visit = Visit(chromium, live_server, viewport={"width": 390, "height": 844})

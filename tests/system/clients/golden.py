@@ -32,7 +32,7 @@ calls = 0
 
 
 def done(response, status):
-    """Check one answer; return what it was read into."""
+    """Check a response; return its parsed body."""
     global calls  # noqa: PLW0603
     assert response.status_code == status, response
     assert response.parsed is not None, response

@@ -1,6 +1,6 @@
-"""Foreign judges of what offers ask for: a form renderer (`@rjsf/core`) and openapi-typescript, on schemas as they are.
+"""Unchanged application schemas of offers in third-party tools: a form renderer (`@rjsf/core`), openapi-typescript.
 
-`npm ci` in this folder installs them; without them the tests say that they skip.
+`npm ci` in this folder installs them; without them the tests skip.
 """
 
 import json
@@ -32,12 +32,12 @@ def folder(tmp_path):
 
 
 def drawn(folder, cases):
-    """Return what the form renderer says of each pair of a schema and the data to fill in."""
+    """Return the form renderer's result for each pair of a schema and data."""
     (folder / "cases.json").write_text(json.dumps([{"schema": one, "data": data} for one, data in cases]))
     return json.loads(run("node", "forms.cjs", "cases.json", cwd=folder))
 
 
-def test_a_form_shows_every_member_and_takes_what_the_schema_takes(folder):
+def test_a_rendered_form_shows_every_field_and_accepts_valid_data(folder):
     cases = [(schema, value_for(schema)) for schema in SCHEMAS]
     for (schema, _), told in zip(cases, drawn(folder, cases), strict=True):
         assert told["errors"] == []
@@ -47,7 +47,7 @@ def test_a_form_shows_every_member_and_takes_what_the_schema_takes(folder):
         assert all(one["title"] in text for one in schema["properties"].values() if "title" in one)
 
 
-def test_a_form_finds_what_we_find(folder):
+def test_a_rendered_form_finds_the_same_errors_as_the_api(folder):
     wrong = {"amount_cents": 1, "purpose": "yacht", "monthly_income_cents": -1, "employed_since": "2026-02-30"}
     for name, value in wrong.items():
         data = {"amount_cents": 250_000, "purpose": "car", "monthly_income_cents": 300_000, name: value}
@@ -56,13 +56,13 @@ def test_a_form_finds_what_we_find(folder):
         assert told["errors"], name
 
 
-def test_a_form_asks_for_applicants(folder):
+def test_a_rendered_form_has_the_fields_of_applicants(folder):
     (told,) = drawn(folder, [(APPLICANTS, value_for(APPLICANTS))])
     assert told["errors"] == []
     assert {f"0_{path.replace('.', '_')}" for path in PATHS} <= set(told["inputs"])
 
 
-def test_types_are_made_of_schemas_as_they_are(folder):
+def test_types_are_generated_from_unchanged_schemas(folder):
     named = {f"Asked{number}": schema for number, schema in enumerate([*SCHEMAS, APPLICANTS])}
     document = {
         "openapi": "3.1.0",

@@ -1,6 +1,6 @@
-"""Foreign judges of both OpenAPI documents: three generators of clients, two linters, two compilers, and real calls.
+"""Both OpenAPI documents in third-party tools: three client generators, two linters, two compilers, and real calls.
 
-`npm ci` in this folder installs those that are not from Python's index; without them their tests say that they skip.
+`npm ci` in this folder installs the tools that are not on PyPI; without them their tests skip.
 """
 
 import json
@@ -19,10 +19,10 @@ from tests.system.server import environment_of, gunicorn
 
 HERE = Path(__file__).parent
 TOOLS = HERE / "node_modules" / ".bin"
-ZIP = "application/zip"  # the generator knows one type of files only
+ZIP = "application/zip"  # the generator supports only one type of file
 SERVICES = {"platform": "config.urls", "ledger": "ledger.urls"}
 PACKAGES = {"platform": "credit_platform_api_client", "ledger": "credit_platform_ledger_client"}
-# Nothing that a tool may want to tell its makers leaves the machine.
+# Switch off every telemetry of the tools.
 QUIET = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true", "CI": "1"}
 STRICT = (
     "--noEmit", "--strict", "--skipLibCheck", "--target", "es2022", "--module", "esnext", "--moduleResolution",
@@ -33,7 +33,7 @@ CALLS = "12 calls"
 
 @pytest.fixture(scope="module")
 def documents(tmp_path_factory):
-    """The folder of both documents, with the tools from npm beside them."""
+    """A folder with both documents and the npm tools."""
     folder = tmp_path_factory.mktemp("clients")
     for name, urlconf in SERVICES.items():
         (folder / f"{name}.json").write_bytes(document_bytes(urlconf))
@@ -56,7 +56,7 @@ def needs_npm():
 
 
 def run(*command, cwd, may_fail=False, **environment):
-    """Run a command; return all that it printed. Fails when it fails, unless it may."""
+    """Run a command; return its output. Raises if it fails, unless `may_fail` permits it."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     env = {"PATH": path, "HOME": str(cwd), **QUIET, **environment}
     ended = subprocess.run(
@@ -69,7 +69,7 @@ def run(*command, cwd, may_fail=False, **environment):
 
 @pytest.fixture(scope="module")
 def python_clients(documents):
-    """What openapi-python-client printed while it wrote a client of each service."""
+    """The output of openapi-python-client while it generated a client of each service."""
     (documents / "config.json").write_text(json.dumps({"content_type_overrides": {ZIP: "application/octet-stream"}}))
     return {
         name: run(
@@ -81,7 +81,7 @@ def python_clients(documents):
 
 
 @pytest.mark.parametrize("name", SERVICES)
-def test_the_python_client_is_written_whole_and_without_a_warning(documents, python_clients, name):
+def test_the_python_client_is_generated_completely_without_warnings(documents, python_clients, name):
     assert "warning" not in python_clients[name].lower(), python_clients[name]
     document = json.loads((documents / f"{name}.json").read_text())
     operations = {one["operationId"] for path in document["paths"].values() for one in path.values()}
@@ -89,23 +89,23 @@ def test_the_python_client_is_written_whole_and_without_a_warning(documents, pyt
     assert written == operations
 
 
-@pytest.mark.nightly  # mypy reads every module of both for a minute; TestGoldenCalls is the short form
+@pytest.mark.nightly  # mypy takes a minute for both clients; TestGoldenCalls is the short form
 @pytest.mark.usefixtures("python_clients")
-def test_the_python_clients_are_typed_strictly(documents):
+def test_the_python_clients_pass_strict_type_checks(documents):
     printed = run(sys.executable, "-m", "mypy", "--strict", *PACKAGES.values(), cwd=documents, may_fail=True)
     errors = [line for line in printed.splitlines() if ": error: " in line]
     assert "source files" in printed
-    # Their client.py is the same for every document, and no business of ours.
+    # client.py is the same for every document, and not generated from ours.
     generic = tuple(f"{package}/client.py:" for package in PACKAGES.values())
     assert [line for line in errors if not line.startswith(generic)] == []
 
 
 @pytest.mark.usefixtures("needs_npm")
 class TestTypeScript:
-    """What the two generators for TypeScript write, compiled strictly."""
+    """The output of both TypeScript generators, compiled strictly."""
 
     @pytest.mark.parametrize("name", SERVICES)
-    def test_both_generators_write_all_operations(self, documents, name):
+    def test_both_typescript_generators_write_all_operations(self, documents, name):
         printed = run(TOOLS / "openapi-ts", "-i", f"{name}.json", "-o", f"sdk-{name}", cwd=documents)
         printed += run(TOOLS / "openapi-typescript", f"{name}.json", "-o", f"paths-{name}.ts", cwd=documents)
         assert "warn" not in printed.lower(), printed
@@ -122,25 +122,25 @@ class TestTypeScript:
 @pytest.mark.usefixtures("needs_npm")
 @pytest.mark.parametrize("name", SERVICES)
 class TestLinters:
-    """Neither an error nor a warning."""
+    """The linters report neither errors nor warnings."""
 
-    def test_redocly(self, documents, name):
+    def test_redocly_reports_no_problem(self, documents, name):
         printed = run(TOOLS / "redocly", "lint", f"{name}.json", "--format", "json", cwd=documents)
         found = json.loads(printed[printed.index("{") : printed.rindex("}") + 1])
         assert (found["totals"]["errors"], found["totals"]["warnings"]) == (0, 0), found
 
-    def test_spectral(self, documents, name):
+    def test_spectral_reports_no_problem(self, documents, name):
         (documents / ".spectral.yaml").write_text('extends: ["spectral:oas"]\n')
         printed = run(TOOLS / "spectral", "lint", "--fail-severity", "hint", f"{name}.json", cwd=documents)
         assert "No results" in printed
 
 
 class TestGoldenCalls:
-    """Twelve calls that make an offer and apply to it, through each client, against a server."""
+    """Twelve calls that create an offer and apply for it, through each client, against a server."""
 
     @pytest.fixture(scope="class")
     def server(self, migrated, tmp_path_factory):
-        """The address of a server, and an API key of an account of it."""
+        """The address of a server, and an API key of an account on it."""
         folder = tmp_path_factory.mktemp("golden")
         shutil.copyfile(migrated, folder / "own.sqlite3")
         own = f"sqlite:///{folder}/own.sqlite3", folder
@@ -152,7 +152,7 @@ class TestGoldenCalls:
             yield f"http://127.0.0.1:{port}", new_key
 
     @pytest.mark.usefixtures("python_clients")
-    def test_python(self, documents, server):
+    def test_golden_calls_through_the_python_client_succeed(self, documents, server):
         address, new_key = server
         printed = run(
             sys.executable, HERE / "golden.py", address, new_key("python"), cwd=documents, PYTHONPATH=str(documents)
@@ -167,7 +167,7 @@ class TestGoldenCalls:
             ("golden-fetch.ts", ("openapi-typescript", "platform.json", "-o", "paths.ts")),
         ],
     )
-    def test_typescript(self, documents, server, script, generate):
+    def test_golden_calls_through_the_typescript_client_succeed(self, documents, server, script, generate):
         address, new_key = server
         run(TOOLS / generate[0], *generate[1:], cwd=documents)
         shutil.copyfile(HERE / script, documents / script)

@@ -1,6 +1,6 @@
-"""A foreign client of our OAuth, `openid-client`: it finds everything by the metadata (RFC 8414), and checks `iss`.
+"""A third-party OAuth client, `openid-client`: it discovers endpoints by the metadata (RFC 8414), and checks `iss`.
 
-`npm ci` in this folder installs it; without it the tests say that they skip.
+`npm ci` in this folder installs it; without it the tests skip.
 """
 
 import json

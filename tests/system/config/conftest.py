@@ -13,7 +13,7 @@ ACCOUNT = "ada"
 
 @pytest.fixture(scope="session")
 def furnished(made_once, migrated):
-    """A folder to copy: a migrated database with an account and its key, and the secrets that open them."""
+    """A folder to copy: a migrated database with an account and its key, and the secrets that decrypt them."""
 
     def make(folder):
         folder.mkdir()
@@ -31,19 +31,19 @@ def _copy(furnished, place):
 
 @pytest.fixture(scope="module")
 def server(furnished, tmp_path_factory):
-    """The address of a furnished database, and the folder that it is in."""
+    """The address of a prepared database, and its folder."""
     return _copy(furnished, tmp_path_factory.mktemp("server"))
 
 
 @pytest.fixture
 def new_server(furnished, tmp_path):
-    """Such a database in a folder that no server has used."""
+    """A prepared database in a folder that no server has used."""
     return _copy(furnished, tmp_path)
 
 
 @pytest.fixture
 def account():
-    """The account in it: its name and its password."""
+    """The user name and password of its account."""
     return ACCOUNT, PASSWORD
 
 
@@ -55,6 +55,6 @@ def key(server):
 
 @pytest.fixture(scope="module")
 def port(server):
-    """A server in development."""
+    """The port of a server in development."""
     with gunicorn(*server, REQUEST_READ_SECONDS="2") as port:
         yield port

@@ -1,4 +1,4 @@
-"""The record of a request: one line that says enough, and nothing about anybody."""
+"""The access log: one line per request, without personal data."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ from tests.system.server import environment_of, exchange, gunicorn, request, sta
 
 class TestServer:
     @pytest.mark.parametrize("place", ["full disk", "broken pipe", "pipe that nobody reads"])
-    def test_a_log_that_cannot_be_written_fails_no_request(self, server, place):
+    def test_an_unwritable_access_log_fails_no_request(self, server, place):
         with contextlib.ExitStack() as stack:
             if place == "full disk":
                 log = stack.enter_context(open("/dev/full", "wb"))  # noqa: PTH123  a device, not a file
@@ -28,7 +28,7 @@ class TestServer:
         assert [status_of(answer) for answer in answers] == [200] * 5
 
     @pytest.mark.parametrize("closing", ["os.close(2)", "os.close(2); sys.stderr.close()", "sys.stderr = None"])
-    def test_a_log_that_is_closed_fails_no_request(self, server, closing):
+    def test_a_closed_access_log_fails_no_request(self, server, closing):
         code = (
             f"import os, sys; {closing}\n"
             "import django; django.setup()\n"
@@ -40,7 +40,7 @@ class TestServer:
 
 
 def fill(writer):
-    """Fill a pipe until it takes no more."""
+    """Fill a pipe until it is full."""
     os.set_blocking(writer, False)
     with contextlib.suppress(BlockingIOError):
         while True:

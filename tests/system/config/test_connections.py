@@ -1,4 +1,4 @@
-"""Connections that the database server has ended while nobody used them."""
+"""Database connections that the server has closed while idle."""
 
 import psycopg
 import pytest
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.usefixtures("needs_postgresql")
 SESSIONS = "SELECT array_agg(pid) FROM pg_stat_activity WHERE datname = current_database() AND client_port IS NOT NULL"
 
 
-def test_requests_on_connections_that_were_ended_meanwhile_are_answered(committed, user, settings, tmp_path):
+def test_requests_on_closed_database_connections_succeed(committed, user, settings, tmp_path):
     key = create_api_key(owner=user, name="n", scopes=None, now=timezone.now())
     ask = request("GET", "/v1/applications", b"", f"X-API-Key: {key.key}")
     with psycopg.connect(own_database_url(), autocommit=True) as other:

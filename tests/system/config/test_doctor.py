@@ -1,4 +1,4 @@
-"""`manage.py doctor` as a process of its own."""
+"""`manage.py doctor` in a separate process."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from tests.processes import manage
 def test_doctor_creates_no_file(migrated, tmp_path):
     shutil.copyfile(migrated, tmp_path / "platform.sqlite3")
     environment = {"VAR_DIR": str(tmp_path)}
-    manage(environment, "check")  # in development any first command makes the secrets
+    manage(environment, "check")  # in development any first command creates the secrets
 
     def files():
         return {file.relative_to(tmp_path) for file in tmp_path.rglob("*")}
@@ -30,7 +30,7 @@ def test_doctor_creates_no_file(migrated, tmp_path):
     ("options", "fault"),
     [("--encoding=LATIN1 --locale=C", "encoding LATIN1"), ("--encoding=UTF8 --locale=C", "collation")],
 )
-def test_a_database_that_cannot_store_what_people_write_is_refused_at_the_start(tmp_path, options, fault):
+def test_a_database_that_cannot_store_every_text_is_rejected_at_the_start(tmp_path, options, fault):
     server = os.environ.get("TEST_DATABASE_URL", "")
     if not server.startswith("postgres"):
         pytest.skip("needs PostgreSQL")

@@ -1,4 +1,4 @@
-"""Many first requests at once, at a server that has answered nothing yet."""
+"""Many concurrent first requests to a new server."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
@@ -8,7 +8,7 @@ from tests.system.server import exchange, gunicorn, request, status_of
 AT_ONCE = 32
 
 
-def test_thirty_two_first_readers_of_the_openapi_document_all_get_it(server):
+def test_32_concurrent_first_requests_all_get_the_openapi_document(server):
     with gunicorn(*server, threads=AT_ONCE) as port, ThreadPoolExecutor(AT_ONCE) as readers:
         gate = Barrier(AT_ONCE)
 

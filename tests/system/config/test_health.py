@@ -1,4 +1,4 @@
-"""Health over a real gunicorn: the truth, whatever the database and the threads are doing."""
+"""Health checks over a real gunicorn are correct in every state of the database and the threads."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from tests.system.server import body_of, exchange, gunicorn, metrics_server, req
 
 
 class TestHealth:
-    """503 with three members, whatever is wrong with the database."""
+    """503 with three fields for every problem of the database."""
 
     @staticmethod
     def unhealthy(port):
@@ -30,13 +30,13 @@ class TestHealth:
         assert body["status"] == "unhealthy"
         return answer
 
-    def test_a_healthy_server_says_so(self, port):
+    def test_health_of_a_healthy_server_is_200(self, port):
         answer = exchange(port, request("GET", HEALTH))
         assert status_of(answer) == 200
         assert json.loads(body_of(answer))["status"] == "healthy"
         assert json.loads(body_of(answer))["version"] == "1.0.0"
 
-    def test_a_database_that_is_gone_and_a_full_disk_for_logs(self, tmp_path, key):
+    def test_health_without_a_database_and_with_a_full_log_disk_is_503(self, tmp_path, key):
         with (
             open("/dev/full", "wb") as full_disk,  # noqa: PTH123  a device, not a file
             gunicorn("postgres://somebody:hunter2@127.0.0.1:1/none", tmp_path, stderr=full_disk) as port,
@@ -48,7 +48,7 @@ class TestHealth:
             error_of(refused, 503, "E5030")
             assert b"retry-after: 1" in refused.lower()
 
-    def test_a_database_that_does_not_answer(self, tmp_path):
+    def test_health_with_a_silent_database_is_503(self, tmp_path):
         with silent_port() as silent, gunicorn(f"postgres://u:p@127.0.0.1:{silent}/none", tmp_path) as port:
             threads = [threading.Thread(target=self.unhealthy, args=(port,)) for _ in range(3)]
             for thread in threads:
@@ -57,7 +57,7 @@ class TestHealth:
             for thread in threads:
                 thread.join()
 
-    def test_a_database_that_does_not_answer_while_every_thread_waits_for_it(self, tmp_path, key):
+    def test_health_is_503_while_every_thread_waits_for_a_silent_database(self, tmp_path, key):
         with silent_port() as silent, both_services(f"postgres://u:p@127.0.0.1:{silent}/none", tmp_path) as served:
             platform, ledger, watcher = served
             with (
@@ -66,7 +66,7 @@ class TestHealth:
             ):
                 self.told_unwell(watcher, "/health")
 
-    def test_a_database_that_freezes_while_every_thread_waits_for_it(self, tmp_path, committed, needs_postgresql):
+    def test_health_is_503_while_every_thread_waits_for_a_frozen_database(self, tmp_path, committed, needs_postgresql):
         me, stats = request("GET", "/v1/auth/me", b"", "X-API-Key: ck_test_none"), request("GET", "/stats")
         with freezing_proxy() as (address, frozen), both_services(address, tmp_path) as served:
             platform, ledger, watcher = served
@@ -84,22 +84,22 @@ class TestHealth:
 
     @staticmethod
     def told_unwell(port, target):
-        """Check that a question about health is answered although every thread waits."""
+        """Assert that a health check is answered with 503 although every thread waits."""
         assert status_of(exchange(port, request("GET", target))) == 503
 
-    def test_a_database_that_is_being_written_to_is_well(self, server, account, port):
+    def test_health_is_200_while_writers_wait_for_a_lock(self, server, account, port):
         log_in = json.dumps(dict(zip(("username", "password"), account, strict=True))).encode()
         writer = sqlite3.connect(server[1] / "own.sqlite3", isolation_level=None)
         writer.execute("BEGIN IMMEDIATE")
         try:
             with crowd(port, request("POST", "/v1/auth/token", log_in, JSON), 6), metrics_server(*server) as watcher:
-                # Every thread of the server waits: the operations port is who can still be asked.
+                # Every thread of the server waits, so only the operations port can respond.
                 assert status_of(exchange(watcher, request("GET", "/health"))) == 200
                 writer.execute("ROLLBACK")
         finally:
             writer.close()
 
-    def test_a_database_that_takes_no_writes(self, tmp_path, committed, needs_postgresql):
+    def test_health_with_a_read_only_database_is_503_or_degraded(self, tmp_path, committed, needs_postgresql):
         role = f"reader_{uuid.uuid4().hex[:8]}"
         with connection.cursor() as cursor:
             cursor.execute(f"CREATE ROLE {role} LOGIN SUPERUSER")
@@ -114,7 +114,7 @@ class TestHealth:
             with connection.cursor() as cursor:
                 cursor.execute(f"DROP ROLE {role}")
 
-    def test_migrations_that_are_pending(self, tmp_path):
+    def test_health_with_pending_migrations_is_503(self, tmp_path):
         begun = f"sqlite:///{tmp_path}/begun.sqlite3"
         manage({**os.environ, "DATABASE_URL": begun, "VAR_DIR": str(tmp_path)}, "migrate", "contenttypes")
         with gunicorn(begun, tmp_path) as port:
@@ -125,7 +125,7 @@ class TestHealth:
 
 @contextmanager
 def both_services(address, folder):
-    """Serve both with two threads each, and the operations port beside them; give the three ports."""
+    """Serve both services with two threads each, and the operations port; yield the three ports."""
     with (
         gunicorn(address, folder, threads=2) as platform,
         gunicorn(address, folder, threads=2, module="ledger.wsgi") as ledger,
@@ -136,7 +136,7 @@ def both_services(address, folder):
 
 @contextmanager
 def crowd(port, data, number):
-    """Have so many clients wait for an answer to the same request, at least until the block begins to end."""
+    """Let clients wait for a response to the same request, at least until the block starts to end."""
     threads = [threading.Thread(target=exchange, args=(port, data)) for _ in range(number)]
     for thread in threads:
         thread.start()
@@ -148,7 +148,7 @@ def crowd(port, data, number):
 
 @contextmanager
 def freezing_proxy():
-    """A way to the test's own PostgreSQL that passes nothing on while the event is set; its address, the event."""
+    """A proxy to the test's PostgreSQL that forwards nothing while an event is set; yields address and event."""
     frozen, url = threading.Event(), urlsplit(own_database_url())
 
     def pass_on(source, sink):

@@ -1,4 +1,4 @@
-"""A sandbox as it is hosted: production's profile behind a proxy, with what is built in, and an account's clock."""
+"""A hosted sandbox: the production profile behind a proxy, with the built-in vendors, and an account's clock."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ HTTPS, JSON = "X-Forwarded-Proto: https", "Content-Type: application/json"
 
 @pytest.fixture(scope="module")
 def environment(migrated, tmp_path_factory):
-    """The variables of a sandbox whose tables are there."""
+    """The variables of a sandbox with migrated tables."""
     folder = tmp_path_factory.mktemp("sandbox")
     shutil.copyfile(migrated, folder / "own.sqlite3")
     address = f"sqlite:///{folder}/own.sqlite3"
@@ -51,7 +51,7 @@ def test_hosted_sandbox_serves_over_https_and_advances_the_clock(environment, ke
             answer = exchange(port, request(method, f"/v1{path}", raw, JSON, *headers, host="sandbox.example"))
             return status_of(answer), json.loads(body_of(answer))
 
-        # A machine that has much to do may take longer than a health check waits.
+        # A busy machine can take longer than the timeout of a health check.
         wait_until(lambda: ask("GET", "/health", None, HTTPS)[1]["status"] == "healthy")
         status, refused = ask("GET", "/health")
         assert (status, refused["code"]) == (403, "E1009")

@@ -1,4 +1,4 @@
-"""`manage.py serve_metrics`: the sums over all processes, and what the apps read in the database."""
+"""`manage.py serve_metrics`: the sums over all processes, and the readings of the database."""
 
 import os
 import signal
@@ -30,17 +30,17 @@ def counted(values, route="/v1/openapi.json", status=200, service="platform"):
 
 
 def ask(port, times, target="/v1/openapi.json"):
-    """Send a GET so many times, each over a connection of its own; the statuses."""
+    """Send GETs, each over a new connection; return the set of statuses."""
     return {status_of(exchange(port, request("GET", target))) for _ in range(times)}
 
 
 class TestCounts:
-    def test_counts_add_up_over_workers_and_outlive_them(self, server):
+    def test_counts_are_summed_over_workers_and_survive_them(self, server):
         database, folder = server
         with gunicorn(database, folder, workers=2) as port, metrics_server(database, folder) as watcher:
             assert ask(port, 30) == {200}
             asked = 30
-            while len(list(folder.glob("metrics/*/histogram_*.db"))) < 2:  # which worker answers is the kernel's choice
+            while len(list(folder.glob("metrics/*/histogram_*.db"))) < 2:  # the kernel chooses the worker that responds
                 assert ask(port, 30) == {200}
                 asked += 30
             assert ask(port, 5, "/v1/nowhere/ada") == {404}
@@ -60,7 +60,7 @@ class TestCounts:
             assert counted(values) == asked + 20
             assert values['platform_requests_in_flight{service="platform"}'] >= 0
 
-    def test_two_servers_are_told_apart_and_leave_nothing_behind(self, server):
+    def test_counts_of_two_servers_are_separate_and_deleted_at_their_end(self, server):
         database, folder = server
         with gunicorn(database, folder) as port, metrics_server(database, folder) as watcher:
             with gunicorn(database, folder, module="ledger.wsgi", SERVICE="ledger") as ledger:
@@ -72,17 +72,17 @@ class TestCounts:
             assert (counted(values), counted(values, "/stats", service="ledger")) == (2, 0)
         assert [path.name for path in (folder / "metrics").iterdir()] == []
 
-    def test_neither_service_shows_them_to_the_public(self, client, db, settings):
+    def test_public_ports_of_both_services_serve_no_metrics(self, client, db, settings):
         assert client.get("/metrics").status_code == 404
         settings.ROOT_URLCONF = "ledger.urls"
         assert Client().get("/metrics").status_code == 404
 
-    def test_nothing_is_counted_when_nobody_wants_it(self, new_server):
+    def test_nothing_is_counted_with_metrics_off(self, new_server):
         with gunicorn(*new_server, METRICS="0") as port:
             assert ask(port, 1) == {200}
             assert not (new_server[1] / "metrics").exists()
 
-    def test_a_process_that_does_not_count_does_not_load_what_counts(self, server):
+    def test_a_process_without_metrics_does_not_load_prometheus_client(self, server):
         code = (
             "import django, sys; django.setup()\n"
             "from django.test import Client\n"
@@ -92,7 +92,7 @@ class TestCounts:
         done = run_python(environment_of(*server, DJANGO_SETTINGS_MODULE="config.settings"), "-c", code)
         assert done.stdout.split() == ["200", "False"], done.stderr
 
-    def test_a_folder_that_cannot_be_made_costs_the_counts_only(self, new_server):
+    def test_a_missing_metrics_folder_fails_no_request(self, new_server):
         (new_server[1] / "metrics").write_text("in the way")
         with gunicorn(*new_server) as port:
             assert ask(port, 1) == {200}
@@ -115,7 +115,7 @@ class TestCounts:
 
 
 class TestServer:
-    def test_metrics_server_answers_its_own_hosts_only(self, server):
+    def test_metrics_server_accepts_only_its_own_hosts(self, server):
         ours = ("127.0.0.1", "localhost:8002", "[::1]:8002", socket.gethostname(), "scraped.example")
         with metrics_server(*server, ALLOWED_HOSTS="scraped.example") as port:
             assert ask(port, 1, "/") == ask(port, 1, "/metrics/") == {404}
@@ -138,7 +138,7 @@ class TestServer:
         with metrics_server(*server, METRICS_HOST="::") as port:
             assert ask(port, 1, "/health") == {200}
 
-    def test_a_port_that_is_taken_gives_one_clear_line(self, server):
+    def test_error_for_a_used_metrics_port_is_one_line(self, server):
         with silent_port() as port:
             done = run_python({"VAR_DIR": str(server[1]), "METRICS_PORT": str(port)}, "manage.py", "serve_metrics")
         assert done.returncode == 1
@@ -146,18 +146,18 @@ class TestServer:
         assert done.stderr.endswith(" Set METRICS_PORT or METRICS_HOST.\n")
         assert done.stderr.count("\n") == 1
 
-    def test_a_database_that_is_gone_is_said_so(self, tmp_path):
+    def test_metrics_report_an_unreachable_database(self, tmp_path):
         with metrics_server("postgres://u:p@127.0.0.1:1/none", tmp_path) as port:
             values = scrape(port)
         assert values['platform_database_up{database="default"}'] == 0
         assert "platform_payments_unknown" not in values
 
-    def test_a_database_that_hangs_keeps_nobody(self, tmp_path):
+    def test_a_hanging_database_does_not_block_the_metrics(self, tmp_path):
         with silent_port() as silent, metrics_server(f"postgres://u:p@127.0.0.1:{silent}/none", tmp_path) as port:
             for _ in range(3):
                 assert scrape(port)['platform_database_up{database="default"}'] == 0
 
-    def test_a_ledger_database_that_is_gone_does_not_hide_the_other(self, server):
+    def test_an_unreachable_ledger_database_does_not_hide_other_metrics(self, server):
         gone = "postgres://u:p@127.0.0.1:1/none"
         with metrics_server(*server, LEDGER_DATABASE_URL=gone) as port:
             values = scrape(port)

@@ -1,4 +1,4 @@
-"""Two `migrate` at once on an empty database: both end well, on both engines."""
+"""Two concurrent `migrate` on an empty database succeed, on both engines."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ from tests.processes import ROOT, temporary_database
 
 
 def migrate_twice_at_once(database_url, var_dir):
-    """Start two of them together; return (status, standard error) of each."""
+    """Run two of them concurrently; return (status, standard error) of each."""
     env = {"PATH": os.environ["PATH"], "VAR_DIR": str(var_dir), "DATABASE_URL": database_url}
     running = [
         subprocess.Popen(
@@ -35,12 +35,12 @@ def assert_one_did_the_work(statuses, printed):
 
 
 @pytest.mark.timeout(900)
-def test_on_sqlite(tmp_path):
+def test_concurrent_migrations_succeed_on_sqlite(tmp_path):
     assert_one_did_the_work(*migrate_twice_at_once(f"sqlite:///{tmp_path}/new.sqlite3", tmp_path))
 
 
 @pytest.mark.timeout(900)
-def test_on_postgresql(tmp_path, committed):
+def test_concurrent_migrations_succeed_on_postgresql(tmp_path, committed):
     if connection.vendor != "postgresql":
         pytest.skip("needs PostgreSQL: set TEST_DATABASE_URL")
     with temporary_database(own_database_url(), f"migrate_{uuid.uuid4().hex[:12]}") as address:
@@ -48,7 +48,7 @@ def test_on_postgresql(tmp_path, committed):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_the_lock_is_let_go():
+def test_migrate_releases_its_lock():
     for _ in range(2):
         with alone("default", purpose="migrate"):
             pass

@@ -1,4 +1,4 @@
-"""What processes print of a wrong environment: one sentence, exit status 78, no traceback."""
+"""The output of processes with a wrong environment: one sentence, exit status 78, no traceback."""
 
 import os
 import secrets
@@ -22,7 +22,7 @@ PRODUCTION = {
 
 
 def run(*command, var_dir, **environment):
-    """Run Python with this environment alone, None left out; return its exit status and what it said."""
+    """Run Python with only this environment, without variables that are None; return its exit status and output."""
     given = {name: value for name, value in environment.items() if value is not None}
     done = run_python({"VAR_DIR": str(var_dir), **given}, *command)
     assert "Traceback" not in done.stdout + done.stderr
@@ -49,20 +49,20 @@ def test_command_prints_one_sentence_for_a_wrong_variable(tmp_path, environment,
 
 @pytest.mark.parametrize("environment", ["production", "sandbox"])
 @pytest.mark.parametrize("service", ["platform", "ledger"])
-def test_a_proper_production_has_no_issue(tmp_path, service, environment):
+def test_check_deploy_passes_for_valid_production_and_sandbox_settings(tmp_path, service, environment):
     check = ("manage.py", "check", "--deploy", "--fail-level", "WARNING")
     assert run(*check, var_dir=tmp_path, SERVICE=service, **PRODUCTION | {"ENVIRONMENT": environment})[0] == 0
 
 
 @pytest.mark.parametrize("command", [[*SERVER, "config.wsgi"], [*SERVER, "ledger.wsgi"], ["manage.py", "migrate"]])
-def test_no_database_of_another_kind_of_installation_is_opened(tmp_path, migrated, command):
+def test_no_process_opens_a_database_of_another_environment(tmp_path, migrated, command):
     shutil.copyfile(migrated, tmp_path / "platform.sqlite3")
     environment = PRODUCTION | {"DATABASE_URL": f"sqlite:///{tmp_path}/platform.sqlite3", "ALLOW_SANDBOX": "1"}
     sentence = "The database 'default' is one of ENVIRONMENT=development, and this is ENVIRONMENT=production."
     assert_one_sentence(run(*command, var_dir=tmp_path, **environment), sentence)
 
 
-def test_production_has_no_address_of_the_sandbox(tmp_path, settings):
+def test_production_has_no_route_of_the_sandbox(tmp_path, settings):
     code = (
         "import sys, django; django.setup()\n"
         "from django.urls import get_resolver\n"
@@ -77,38 +77,38 @@ def test_production_has_no_address_of_the_sandbox(tmp_path, settings):
         assert [problem.id for problem in checks.endpoint_problems([pattern])] == found
 
 
-def test_a_ledger_without_its_key_names_the_setting(tmp_path):
+def test_error_of_a_ledger_without_its_key_names_the_setting(tmp_path):
     status, said = run(*SERVER, "ledger.wsgi", var_dir=tmp_path, **PRODUCTION, ALLOW_SANDBOX="1")
     assert (status, "LEDGER_SIGNING_KEY is missing: set it" in said) == (os.EX_CONFIG, True)
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"secret_key": "x"}'])
-def test_damaged_secrets_are_named_and_not_replaced(tmp_path, content):
+def test_damaged_secrets_are_reported_and_not_replaced(tmp_path, content):
     file = tmp_path / "development-secrets.json"
     file.write_text(content)
     assert_one_sentence(run("manage.py", "prune", var_dir=tmp_path), f"{file} is damaged")
     assert file.read_text() == content
 
 
-def test_development_makes_its_secrets_once(tmp_path):
+def test_development_creates_its_secrets_once(tmp_path):
     program = "import sys; from config.settings import SECRET_KEY; print(SECRET_KEY, file=sys.stderr)"
     assert len({run("-c", program, var_dir=tmp_path) for _ in range(2)}) == 1
     assert (tmp_path / "development-secrets.json").stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize("address", ["postgres://127.0.0.1:{port}/none", "sqlite:////nowhere/at/all.sqlite3"])
-def test_a_database_that_cannot_be_opened_is_one_sentence(tmp_path, address):
+def test_error_for_an_unreachable_database_is_one_sentence(tmp_path, address):
     found = run("manage.py", "migrate", var_dir=tmp_path, DATABASE_URL=address.format(port=free_port()))
     assert_one_sentence(found, "The database does not answer: ", os.EX_UNAVAILABLE)
 
 
 @pytest.mark.parametrize("module", ["config.wsgi", "ledger.wsgi"])
-def test_a_server_says_it_once(tmp_path, module):
+def test_a_server_prints_a_settings_error_once(tmp_path, module):
     said = run(*SERVER, module, var_dir=tmp_path, METRICS="perhaps")
     assert said == (os.EX_CONFIG, "METRICS='perhaps' is neither yes nor no: set it to 1 or 0.")
 
 
-def test_make_run_says_it_once(tmp_path):
+def test_make_run_prints_a_settings_error_once(tmp_path):
     ports = {name: str(free_port()) for name in ("PORT", "LEDGER_PORT", "METRICS_PORT")}
     wrong = run(*MAKE_RUN, var_dir=tmp_path, SETTLEMENT_TOKEN_ADDRESS="usdc", **ports)
     assert_one_sentence(wrong, "SETTLEMENT_TOKEN_ADDRESS='usdc' must be an address", 1)
@@ -123,7 +123,7 @@ def test_make_run_says_it_once(tmp_path):
     assert twice == (1, ask_for_others)
 
 
-def test_an_empty_database_is_a_sentence_and_no_server(tmp_path):
+def test_a_server_with_an_empty_database_exits_with_one_sentence(tmp_path):
     # The ledger has no encrypted values, and reads no key.
     for command in ([*SERVER, "config.wsgi"], ["manage.py", "deliver_webhooks"]):
         said = run(*command, var_dir=tmp_path)
@@ -132,7 +132,7 @@ def test_an_empty_database_is_a_sentence_and_no_server(tmp_path):
 
 
 @pytest.mark.parametrize("command", [[*SERVER, "config.wsgi"], ["manage.py", "deliver_webhooks"]])
-def test_production_on_sandboxes_does_not_start(tmp_path, command):
+def test_production_with_development_settings_does_not_start(tmp_path, command):
     production = PRODUCTION | {
         "ALLOWED_HOSTS": "*", "DATABASE_URL": f"sqlite:///{tmp_path}/platform.sqlite3", "REVIEW_POLICY": "open",
         "BACKOFFICE_SECOND_FACTOR": "0",
@@ -143,7 +143,7 @@ def test_production_on_sandboxes_does_not_start(tmp_path, command):
         assert printed.count(name) == 1
 
 
-def test_other_encryption_keys_stop_every_process_of_the_platform(tmp_path, migrated):
+def test_processes_with_other_encryption_keys_do_not_start(tmp_path, migrated):
     key, other = (Fernet.generate_key().decode() for _ in range(2))
     environment = {"DATABASE_URL": f"sqlite:///{tmp_path}/platform.sqlite3", "FIELD_ENCRYPTION_KEYS": key}
     shutil.copyfile(migrated, tmp_path / "platform.sqlite3")
@@ -156,7 +156,7 @@ def test_other_encryption_keys_stop_every_process_of_the_platform(tmp_path, migr
         assert printed.count("No key in FIELD_ENCRYPTION_KEYS decrypts the stored values of ") == 1
         assert other not in printed
     assert run("manage.py", "doctor", **environment)[0] == os.EX_CONFIG
-    # With the key of old behind the new one everything is well again.
+    # With the old key after the new one, the processes start again.
     environment["FIELD_ENCRYPTION_KEYS"] = f"{other},{key}"
     assert run("manage.py", "deliver_webhooks", "--once", **environment)[0] == 0
     assert run("manage.py", "doctor", **environment)[0] == 0

@@ -1,4 +1,4 @@
-"""Rate limits that a Redis counts."""
+"""Rate limits with counters in Redis."""
 
 import contextlib
 import shutil
@@ -14,7 +14,7 @@ from tests.processes import PATIENCE_SECONDS, free_port, listens, wait_until
 
 @contextlib.contextmanager
 def redis_server():
-    """Run a Redis that keeps nothing on disk; give its address."""
+    """Run a Redis without persistence; yield its address."""
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]
@@ -29,7 +29,7 @@ def redis_server():
 
 @pytest.mark.django_db
 @pytest.mark.skipif(shutil.which("redis-server") is None, reason="needs redis-server")
-def test_workers_that_count_in_redis_never_give_out_more(at, settings, monkeypatch):
+def test_workers_with_redis_counters_do_not_exceed_the_limit(at, settings, monkeypatch):
     with redis_server() as address:
         at(address)
         settings.RATE_LIMITS = {"read": 10}

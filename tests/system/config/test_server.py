@@ -1,4 +1,4 @@
-"""What arrives as bytes: the corpus of odd requests, through a real gunicorn with our configuration."""
+"""Requests as bytes: a corpus of malformed requests, sent to a real gunicorn with our configuration."""
 
 import base64
 import json
@@ -19,14 +19,14 @@ POST = "POST /v1/auth/token HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 
 
 def error_of(answer, status, code):
-    """Check that an answer is the platform's own error."""
+    """Assert that a response is the platform's own error."""
     assert status_of(answer) == status, answer
     body = json.loads(body_of(answer))
     assert (body["code"], set(body) >= {"error", "message", "request_id"}) == (code, True)
 
 
 def answers_in(received):
-    """Count the answers in some bytes."""
+    """Count the responses in some bytes."""
     return len(re.findall(rb"(?m)^HTTP/1\.1 \d", received))
 
 
@@ -60,7 +60,7 @@ class TestFraming:
             "nul in method", "no colon",
         ],
     )  # fmt: skip
-    def test_a_request_with_two_readings_is_refused_once(self, port, head):
+    def test_an_ambiguous_request_gets_a_single_rejection(self, port, head):
         received = exchange(port, head.encode("latin-1"))
         assert status_of(received) in {400, 501, 505}, received
         assert answers_in(received) == 1
@@ -73,17 +73,17 @@ class TestFraming:
     @pytest.mark.parametrize(
         "chunks", [b"zz\r\n{}\r\n0\r\n\r\n", b"-1\r\n{}\r\n0\r\n\r\n", b"2\r\n{}xx0\r\n\r\n", b"\r\n"]
     )
-    def test_broken_chunks_are_a_bad_request(self, port, chunks):
+    def test_malformed_chunks_are_400(self, port, chunks):
         head = request("POST", "/v1/auth/token", b"", JSON, "Transfer-Encoding: chunked")
         assert status_of(exchange(port, head + chunks)) == 400
 
-    def test_chunks_are_read_and_bounded(self, port):
+    def test_chunked_bodies_are_read_up_to_the_limit(self, port):
         head = request("POST", "/v1/auth/token", b"", JSON, "Transfer-Encoding: chunked")
         error_of(exchange(port, head + b"2\r\n{}\r\n0\r\n\r\n"), 400, "E1001")
         flood = b"".join(b"10000\r\n" + b" " * 0x10000 + b"\r\n" for _ in range(17)) + b"0\r\n\r\n"
         error_of(exchange(port, head + flood), 413, "E1007")
 
-    def test_a_length_that_is_too_large_is_refused_unread(self, port):
+    def test_a_body_with_too_large_a_length_is_rejected_unread(self, port):
         head = request("POST", "/v1/auth/token", b"", JSON, "Content-Length: 1048577")
         error_of(exchange(port, head), 413, "E1007")
 
@@ -112,34 +112,34 @@ class TestTargets:
     @pytest.mark.parametrize(
         "target", ["//v1/health", "/v1/../v1/health", "/v1/health/", "/v1/./health", "/v1%2fhealth/"]
     )
-    def test_another_spelling_of_an_address_is_not_it(self, port, target):
+    def test_another_spelling_of_a_path_is_404(self, port, target):
         error_of(exchange(port, request("GET", target)), 404, "E4001")
 
     def test_an_absolute_target_of_another_host_is_refused(self, port):
         for target in ("http://evil.example/v1/health", "http://evil.example", "https://127.0.0.1@evil.example/v1"):
             assert status_of(exchange(port, request("GET", target))) == 400, target
 
-    def test_an_absolute_target_of_ours_is_answered(self, port):
+    def test_an_absolute_target_of_our_own_host_is_accepted(self, port):
         assert status_of(exchange(port, request("GET", f"http://127.0.0.1{HEALTH}"))) == 200
 
-    def test_a_long_id_is_not_found_in_json(self, port, key):
+    def test_a_long_id_is_404_in_json(self, port, key):
         answer = exchange(port, request("GET", f"/v1/applications/{'x' * 4096}", b"", f"X-API-Key: {key['key']}"))
         error_of(answer, 404, "E4002")
 
-    def test_bytes_that_are_no_text_do_no_harm(self, port, key):
+    def test_invalid_utf8_in_a_path_is_400_or_404(self, port, key):
         for target in ("/%ff%fe", "/%00", "/\xff", "?status=%ff"):
             answer = exchange(port, request("GET", f"/v1/applications{target}", b"", f"X-API-Key: {key['key']}"))
             assert status_of(answer) in {400, 404}, (target, answer)
 
 
 class TestHosts:
-    def test_a_host_that_is_not_ours_is_refused(self, port):
+    def test_a_request_to_another_host_is_rejected(self, port):
         error_of(exchange(port, request("GET", HEALTH, host="evil.example")), 400, "E1016")
 
     def test_http_1_1_without_a_host_is_refused(self, port):
         assert status_of(exchange(port, request("GET", HEALTH, host=None))) == 400
 
-    def test_two_hosts_are_refused(self, port):
+    def test_two_host_headers_are_rejected(self, port):
         for second in ("127.0.0.1", "evil.example"):
             assert status_of(exchange(port, request("GET", HEALTH, b"", f"Host: {second}"))) == 400
 
@@ -149,21 +149,21 @@ class TestCredentials:
         two = ("Authorization: Bearer a", "Authorization: Bearer b")
         error_of(exchange(port, request("GET", "/v1/auth/me", b"", *two)), 400, "E1015")
 
-    def test_two_keys_are_refused(self, port, key):
+    def test_two_api_key_headers_are_rejected(self, port, key):
         line = f"X-API-Key: {key['key']}"
         assert status_of(exchange(port, request("GET", "/v1/auth/me", b"", line, line))) in {400, 401}
 
-    def test_two_idempotency_keys_are_refused(self, port, key):
+    def test_two_idempotency_key_headers_are_rejected(self, port, key):
         one = "Idempotency-Key: 0192b3c4-d5e6-7f80-9a1b-2c3d4e5f6a7b"
         body = json.dumps({"provider_id": "p", "name": "n", "product_type": "x"}).encode()
         headers = (JSON, f"X-API-Key: {key['key']}", one, one)
         error_of(exchange(port, request("POST", "/v1/provider-offers", body, *headers)), 400, "E1008")
 
-    def test_a_header_with_an_underscore_is_not_the_one_with_a_hyphen(self, port, key):
+    def test_a_credential_header_with_underscores_is_ignored(self, port, key):
         answer = exchange(port, request("GET", "/v1/auth/me", b"", f"X_API_Key: {key['key']}"))
         assert status_of(answer) in {400, 401}
 
-    def test_a_path_is_signed_as_it_is_sent(self, port, key):
+    def test_a_signature_covers_the_path_as_sent(self, port, key):
         from identity.access.signatures import sign
 
         targets = {"/v1/auth/me": 200, "/v1/applications/%41%2d%C3%A9": 404, "/v1/applications?limit=%31": 200}
@@ -180,7 +180,7 @@ class TestCredentials:
             assert status_of(answer) == status, (target, answer)
 
 
-def test_a_kept_connection_is_served_again(port):
+def test_a_keep_alive_connection_is_served_again(port):
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS) as connection:
         for _ in range(3):
             connection.sendall(b"GET /v1/openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
@@ -195,7 +195,7 @@ def test_a_kept_connection_is_served_again(port):
 
 
 class TestMount:
-    """Where we are mounted is for nobody to say, not even for a trusted proxy that hands underscores on."""
+    """No caller can set the mount path, not even through a trusted proxy that forwards headers with underscores."""
 
     @pytest.fixture(scope="class")
     def behind_proxy(self, server):
@@ -204,7 +204,7 @@ class TestMount:
 
     @pytest.mark.parametrize("name", ["SCRIPT_NAME", "SCRIPT-NAME", "Script_Name", "PATH_INFO", "PATH-INFO"])
     @pytest.mark.parametrize("value", ["/v1", "/elsewhere", "", "//evil.example"])
-    def test_a_header_moves_nothing(self, behind_proxy, name, value):
+    def test_no_header_changes_the_mount_path(self, behind_proxy, name, value):
         header = f"{name}: {value}"
         for target, status in ((HEALTH, 200), ("/nowhere", 404)):
             assert status_of(exchange(behind_proxy, request("GET", target, b"", header))) == status

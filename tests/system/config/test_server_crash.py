@@ -1,4 +1,4 @@
-"""A worker that dies in the middle, and a database without room: over a real server on the test's own PostgreSQL."""
+"""A real server on the test's PostgreSQL: a worker dies during a request, and the database has no free connection."""
 
 import json
 import os
@@ -23,19 +23,19 @@ pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql")
 
 @pytest.fixture
 def keys(settings):
-    """Let the server read what this process has encrypted."""
+    """The encryption keys of this process, for the server."""
     return ",".join(settings.FIELD_ENCRYPTION_KEYS)
 
 
 def locks(which):
-    """How many locks of a kind there are in the test's own database; others stand on the same server."""
+    """Return the number of locks of a kind in the test's own database; others share the server."""
     with connection.cursor() as cursor:
         mine = "database = (SELECT oid FROM pg_database WHERE datname = current_database())"
         cursor.execute(f"SELECT count(*) FROM pg_locks WHERE {mine} AND {which}")
         return cursor.fetchone()[0]
 
 
-def test_a_request_whose_worker_was_killed_is_executed_once_by_its_retry(tmp_path, keys):
+def test_a_retry_after_the_death_of_its_worker_is_executed_once(tmp_path, keys):
     user = UserFactory()
     api_key, key = issue(user).key, str(uuid.uuid4())
     body = json.dumps({"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 2}).encode()
@@ -46,7 +46,7 @@ def test_a_request_whose_worker_was_killed_is_executed_once_by_its_retry(tmp_pat
     with gunicorn(own_database_url(), tmp_path, FIELD_ENCRYPTION_KEYS=keys) as port:
         assert status_of(exchange(port, request("GET", "/v1/auth/me", b"", f"X-API-Key: {api_key}"))) == 200
         with transaction.atomic(), connection.cursor() as cursor:
-            # The event is written last: the worker stops there with everything else done and nothing committed.
+            # The event is written last: the worker blocks there, with the other writes done and nothing committed.
             cursor.execute("LOCK TABLE webhooks_event IN ACCESS EXCLUSIVE MODE")
             answers = []
             thread = threading.Thread(target=lambda: answers.append(exchange(port, post)))
@@ -65,7 +65,7 @@ def test_a_request_whose_worker_was_killed_is_executed_once_by_its_retry(tmp_pat
     assert Application.objects.count() == Event.objects.filter(type="application.created").count() == 1
 
 
-def test_a_database_without_a_free_connection_is_said_so(tmp_path, keys):
+def test_requests_without_a_free_database_connection_are_503(tmp_path, keys):
     role = f"crowded_{uuid.uuid4().hex[:8]}"
     api_key = issue(UserFactory()).key
     with connection.cursor() as cursor:

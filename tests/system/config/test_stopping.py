@@ -1,4 +1,4 @@
-"""A server that stops: what has reached its machine is answered, nothing more is taken."""
+"""A stopping server answers the requests that have reached its machine, and accepts no more."""
 
 import os
 import signal
@@ -14,13 +14,13 @@ CALLERS = 6
 
 
 def is_stopped(process):
-    """Say whether every thread of a process is stopped: one that is not yet would still take a signal."""
+    """Return whether every thread of a process is stopped: a running thread would still handle a signal."""
     threads = list(Path(f"/proc/{process}/task").glob("*/stat"))
     return all(thread.read_text().rpartition(")")[2].split()[0] == "T" for thread in threads)
 
 
 def is_waiting(process, signal_number):
-    """Say whether a signal waits for a process that is stopped."""
+    """Return whether a signal is pending for a stopped process."""
     status = Path(f"/proc/{process}/status").read_text()
     pending = int(status.partition("ShdPnd:")[2].split()[0], 16)
     return bool(pending >> (signal_number - 1) & 1)
@@ -30,7 +30,7 @@ def test_requests_sent_before_a_stop_are_answered(server):
     with ExitStack() as stack:
         served = stack.enter_context(running(*server, workers=1, graceful_seconds=60))
         [worker] = workers_of(served.port)
-        os.kill(worker, signal.SIGSTOP)  # as if it were busy: the kernel takes connections for it meanwhile
+        os.kill(worker, signal.SIGSTOP)  # simulates a busy worker: the kernel still accepts connections for it
         wait_until(lambda: is_stopped(worker))
         callers = [
             socket.create_connection(("127.0.0.1", served.port), timeout=PATIENCE_SECONDS) for _ in range(CALLERS)

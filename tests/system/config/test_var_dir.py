@@ -1,10 +1,10 @@
-"""What is kept in VAR_DIR is its owner's alone."""
+"""Files in VAR_DIR are readable only by their owner."""
 
 import json
 
 from tests.processes import run_python
 
-# Opens the database as a service does, writes, and says which rights each path gives while it is open.
+# Opens the database as a service does, writes, and prints the mode of each path while it is open.
 PROGRAM = """
 import django, json, os, pathlib
 os.umask(0o022)
@@ -18,26 +18,26 @@ print(json.dumps({path.name: oct(path.stat().st_mode & 0o777) for path in found}
 
 
 def modes(var_dir):
-    """Return what a process in development leaves in a folder, with the rights to it."""
+    """Return the mode of each file that a process in development leaves in a folder."""
     done = run_python({"VAR_DIR": str(var_dir), "DJANGO_SETTINGS_MODULE": "config.settings"}, "-c", PROGRAM)
     return json.loads(done.stdout)
 
 
-def test_the_database_and_the_secrets_are_for_the_owner_alone(tmp_path):
+def test_only_the_owner_can_read_the_database_and_the_secrets(tmp_path):
     found = modes(tmp_path / "var")
     assert found.pop("var") == "0o700"
     assert {"platform.sqlite3", "platform.sqlite3-wal", "development-secrets.json"} <= set(found)
     assert set(found.values()) == {"0o600"}
 
 
-def test_a_database_that_others_could_read_is_closed_to_them(tmp_path):
+def test_a_database_readable_by_others_becomes_private(tmp_path):
     file = tmp_path / "platform.sqlite3"
     file.touch(mode=0o644)
     found = modes(tmp_path)
     assert found["platform.sqlite3"] == found["platform.sqlite3-wal"] == "0o600"
 
 
-def test_a_folder_that_may_serve_others_too_keeps_its_rights(tmp_path):
+def test_a_folder_outside_of_the_default_keeps_its_mode(tmp_path):
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared").chmod(0o755)
     assert modes(tmp_path / "shared")["shared"] == "0o755"
