@@ -64,6 +64,7 @@ class Input(NamedTuple):
     is_mutable: bool
     is_first: bool
     claim: str | None  # the claim in `first_of`, if any
+    is_amount: bool  # in the minor unit of the offer's currency
 
     def used(self, facts: Facts) -> list[str]:
         """Return the names of the facts that the value depends on."""
@@ -105,7 +106,11 @@ def input_of(declared: Mapping[str, Any], *, is_verified: bool = False) -> Input
         read = lambda facts: combine([number_of(facts.get(name)) for name in names]) if is_whole else None  # noqa: E731
     is_first = "first_of" in declared
     claim = next(filter(is_claimed, named), None) if is_first else None
-    return Input(declared["name"], kind, names, read, read_fact, declared.get("mutable", True), is_first, claim)
+    is_number = kind == "number" and "ratio" not in declared and "months_since" not in declared
+    is_amount = is_number and all(name.endswith("_cents") for name in named)
+    return Input(
+        declared["name"], kind, names, read, read_fact, declared.get("mutable", True), is_first, claim, is_amount
+    )
 
 
 def names_of(declared: Mapping[str, Any]) -> Sequence[str]:

@@ -41,10 +41,8 @@ class Duty(NamedTuple):
     keep_months: int
 
 
-_SCORED = Right(
-    gettext_noop("A score is computed automatically from your data, and the lender uses it for the decision."),
-    "SB 26-189; CCD2 18(3)",
-)
+_SCORED = gettext_noop("A score is computed automatically from your data, and the lender uses it for the decision.")
+_BEFORE = {US: Right(_SCORED, "SB 26-189"), EU: Right(_SCORED, "CCD2 18(3)")}
 _EU_PROCESSING = Right(
     gettext_noop("Your data are processed automatically. You can request that a person takes part in the decision."),
     "GDPR 13(2)(f), 22; CCD2 18(8)",
@@ -96,9 +94,9 @@ def _duties() -> Iterator[tuple[tuple[str, str, str], Duty]]:
         for way in (ASSISTED, ALONE):
             scored = _US_SCORED if outcome != APPROVAL else (_ROLE, _CORRECT)
             days = None if outcome == APPROVAL else _US_DAYS
-            yield (US, way, outcome), Duty((_SCORED,), (*reasons, *scored), days, _US_SCORED_MONTHS)
+            yield (US, way, outcome), Duty((_BEFORE[US],), (*reasons, *scored), days, _US_SCORED_MONTHS)
             days = _EU_DAYS if outcome == REJECTION else None
-            yield (EU, way, outcome), Duty((_SCORED, _EU_PROCESSING), (*told, *_EU_SCORED), days, _EU_SCORED_MONTHS)
+            yield (EU, way, outcome), Duty((_BEFORE[EU], _EU_PROCESSING), (*told, *_EU_SCORED), days, _EU_SCORED_MONTHS)
 
 
 DUTIES: dict[tuple[str, str, str], Duty] = dict(_duties())

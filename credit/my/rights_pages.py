@@ -8,15 +8,17 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import get_language, gettext
+from django.utils.translation import gettext_lazy as _
 
 from config.api.rate_limits import consume
 from config.core.currencies import to_minor_units
 from config.core.errors import ApiError, ValidationFailed
 from config.core.figure_fields import AmountField, FigureField
 from config.core.ids import get_by_uuid
+from config.core.json_text import day_of
 from credit.core.facts import path_of
 from credit.models import Application, DocumentFile
-from credit.my.content import Row, title_of, value_in_words
+from credit.my.content import Row, day_in_words, title_of, value_in_words
 from credit.my.pages import MyPage, actor_on, own_applications
 from credit.my.words import said
 from credit.scoring.corrections import (
@@ -44,9 +46,10 @@ class ExplanationPage(MyPage):
         facts = {
             "application": application,
             "explained": explanation,
+            "rights": [(right["text"], _law_in_words(right["law"])) for right in explanation["rights"]],
             "inputs": inputs,
             "correctable": [(name, _title(name)) for name in correctable_facts(application)],
-            "corrections": corrections_of(application_id, actor_on(request)),
+            "corrections": [(row, _title(row.fact)) for row in corrections_of(application_id, actor_on(request))],
             "files": DocumentFile.objects.filter(
                 document__application=application, stored__isnull=False, stored__deleted_at__isnull=True
             ),
@@ -100,18 +103,59 @@ def _read(fact: str, text: str, before: Any, currency: str | None) -> Any:
     return int(number) if number == int(number) else float(number)
 
 
+# Titles of the facts that the platform declares (`credit.core.facts.catalogue`), without those of `person.`.
+_TITLES = {
+    "account.age_days": _("Age of the account in days"),
+    "applications.in_90_days": _("Applications in 90 days"),
+    "bank.accounts_balance_cents": _("Balance of your bank accounts"),
+    "bank.as_of": _("Day of the bank data"),
+    "bank.income_monthly_cents": _("Monthly income, from your bank accounts"),
+    "bank.linked": _("A bank is linked"),
+    "bank.lowest_balance_cents": _("Lowest balance in 90 days"),
+    "bank.months_covered": _("Months of bank data"),
+    "bank.overdrawn_days_90": _("Overdrawn days in 90 days"),
+    "bank.spending_monthly_cents": _("Monthly spending, from your bank accounts"),
+    "identity.name_match": _("Comparison of your name"),
+    "identity.verified": _("Identity verified"),
+    "identity.verified_days_ago": _("Days since your identity was verified"),
+    "report.as_of": _("Day of the credit report"),
+    "report.delinquencies_24_months": _("Late payments in 24 months"),
+    "report.income_monthly_cents": _("Monthly income, from the income report"),
+    "report.inquiries_6_months": _("Inquiries in 6 months"),
+    "report.obligations_monthly_cents": _("Debt payments a month, from the credit report"),
+    "report.oldest_account_months": _("Months since the oldest account"),
+    "report.score": _("Credit score"),
+    "report.status": _("Status of the credit report"),
+}
+
+
+_LAWS = {"CCD2": _("CCD2"), "GDPR": _("GDPR"), "AI Act": _("AI Act")}
+
+
+def _law_in_words(citation: str) -> str:
+    """Return a citation with the names of the laws in the active language."""
+    for name, words in _LAWS.items():
+        citation = citation.replace(name, str(words))
+    return citation
+
+
 def _title(name: str) -> str:
     path = path_of(name)
-    return title_of(path[-1], {}) if path else name
+    return title_of(path[-1], {}) if path else str(_TITLES.get(name, name))
+
+
+def _day(as_of: str | None) -> str | None:
+    day = None if as_of is None else day_of(as_of)
+    return as_of if day is None else day_in_words(day)
 
 
 def _rows(facts: list[dict[str, Any]], application: Application) -> list[Row]:
     """Return each fact's name, and its value with source and day; withheld facts have no value."""
     return [
         (
-            fact["name"],
+            _title(fact["name"]),
             ", ".join(
-                filter(None, (_value(fact, application), fact["source_text"].rstrip("."), fact["as_of"])),
+                filter(None, (_value(fact, application), fact["source_text"].rstrip("."), _day(fact["as_of"]))),
             ),
         )
         for fact in facts

@@ -2,17 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from typing import Any
 
 from django.utils import translation
 from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
 
+from config.core.currencies import number_in_words
 from config.core.json_text import rfc3339
 from credit.core import rights
 from credit.core.applicants import language_of
-from credit.core.card import Card, Characteristic
+from credit.core.card import Card, Characteristic, Input
 from credit.core.facts import PERSON, SOURCES, has_person
+from credit.core.figures import money
 from credit.core.jurisdictions import Conventions
 from credit.core.machine import DECIDED, REJECTED
 from credit.core.reasons import reasons_of, text_of
@@ -81,7 +84,7 @@ def _explain(application: Application) -> dict[str, Any]:
         "decided_by": gettext(_DECIDERS[None if move is None else way]),
         "role": gettext(_WAITS if score is None and application.score_waits else _ROLES[way]),
         "reasons": [gettext(text_of(reason)) for reason in reasons],
-        **_score_parts(score),
+        **_score_parts(score, application.shown_currency),
         "can_do": [gettext(text) for text in ways_on],
         "rights": [{"text": gettext(right.text), "law": right.law} for right in after],
         "notice_days": duty.days if outcome else None,
@@ -94,7 +97,7 @@ def _score_at(application: Application, moment: datetime | None) -> Score | None
     return (scores if moment is None else scores.filter(created_at__lte=moment)).first()
 
 
-def _score_parts(score: Score | None) -> dict[str, Any]:
+def _score_parts(score: Score | None, currency: str | None) -> dict[str, Any]:
     if score is None:
         return dict.fromkeys(("score", "procedure", "inputs", "changes"))
     card, kept = score.version.card, score.facts_if_kept
@@ -111,8 +114,8 @@ def _score_parts(score: Score | None) -> dict[str, Any]:
             "reasons": [] if score.is_withheld else [gettext(text_of(reason)) for reason in score.reasons],
         },
         "procedure": _procedure(card, total),
-        "inputs": None if kept is None else _inputs(card, score, kept.values()),
-        "changes": None if evaluation is None else _changes(card, evaluation),
+        "inputs": None if kept is None else _inputs(card, score, kept.values(), currency),
+        "changes": None if evaluation is None else _changes(card, evaluation, currency),
     }
 
 
@@ -126,7 +129,7 @@ def _procedure(card: Card, total: int | None) -> str:
     return gettext(_PROCEDURE) % {"base": card.base_points, "total": total, "bands": ", ".join(bands)}
 
 
-def _inputs(card: Card, score: Score, facts: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _inputs(card: Card, score: Score, facts: Mapping[str, Any], currency: str | None) -> list[dict[str, Any]]:
     """Return each input with its used facts, and the points of its characteristic."""
     used = {fact["name"]: fact for fact in score.sources or ()}
     scored = {each.input: (each, row) for each, row in zip(card.characteristics, score.points, strict=True)}
@@ -134,7 +137,7 @@ def _inputs(card: Card, score: Score, facts: Mapping[str, Any]) -> list[dict[str
     for source in card.inputs:
         names = source.facts if has_person(source.facts) else source.used(facts)
         is_hidden = score.is_withheld or source.name not in scored  # points could reveal them
-        points = None if is_hidden else _points(*scored[source.name])
+        points = None if is_hidden else _points(source, *scored[source.name], currency)
         inputs.append(
             {
                 "name": source.name,
@@ -160,20 +163,28 @@ def _fact(name: str, value: Any, source: Mapping[str, Any]) -> dict[str, Any]:
 _NO_POINTS = {"range": None, "points": None, "baseline": None, "text": ""}
 
 
-def _points(characteristic: Characteristic, row: Sequence[Any]) -> dict[str, Any]:
+def _points(source: Input, characteristic: Characteristic, row: Sequence[Any], currency: str | None) -> dict[str, Any]:
     _name, position, points, baseline = row
     most = max(choice.points for choice in characteristic.bins)
     words = {"name": characteristic.name, "points": points, "most": most, "baseline": baseline}
     return {
-        "range": bin_in_words(characteristic, position),
+        "range": bin_in_words(source, characteristic, position, currency),
         "points": points,
         "baseline": baseline,
         "text": gettext(_POINTS) % words,
     }
 
 
-def bin_in_words(characteristic: Characteristic, position: int) -> str:
-    """Return the range of a bin, in the active language."""
+def bin_in_words(source: Input, characteristic: Characteristic, position: int, currency: str | None) -> str:
+    """Return the range of an input's bin in the active language; `currency` is that of `figures.money`."""
+
+    def show(bound: Decimal | None) -> str:
+        if bound is None:
+            return ""
+        if source.is_amount and bound == int(bound):
+            return money(int(bound), currency)
+        return str(bound) if currency is None else number_in_words(bound)
+
     choice = characteristic.bins[position]
     if choice.is_missing:
         return gettext("unknown")
@@ -182,23 +193,24 @@ def bin_in_words(characteristic: Characteristic, position: int) -> str:
         return ", ".join(values)
     lower = [each.below for each in characteristic.bins[:position] if each.below is not None]
     if choice.below is None:
-        return gettext("from %(lower)s") % {"lower": lower[-1]} if lower else gettext("another value")
+        return gettext("from %(lower)s") % {"lower": show(lower[-1])} if lower else gettext("another value")
     if not lower:
-        return gettext("below %(upper)s") % {"upper": choice.below}
-    return gettext("from %(lower)s to below %(upper)s") % {"lower": lower[-1], "upper": choice.below}
+        return gettext("below %(upper)s") % {"upper": show(choice.below)}
+    return gettext("from %(lower)s to below %(upper)s") % {"lower": show(lower[-1]), "upper": show(choice.below)}
 
 
-def _changes(card: Card, evaluation: Evaluation) -> list[str]:
+def _changes(card: Card, evaluation: Evaluation, currency: str | None) -> list[str]:
     """Return the smallest changes that would have led to a better outcome, or a sentence that there are none."""
-    by_name = {each.name: each for each in card.characteristics}
+    sources = {each.name: each for each in card.inputs}
+    by_name = {each.name: (sources[each.input], each) for each in card.characteristics}
     sentences = []
     for way in changes(card, evaluation):
         steps = [
             gettext(_CHANGE)
             % {
                 "name": step["characteristic"],
-                "to": bin_in_words(by_name[step["characteristic"]], step["to_bin"]),
-                "now": bin_in_words(by_name[step["characteristic"]], step["from_bin"]),
+                "to": bin_in_words(*by_name[step["characteristic"]], step["to_bin"], currency),
+                "now": bin_in_words(*by_name[step["characteristic"]], step["from_bin"], currency),
                 "points": step["points"],
             }
             for step in way["changes"]

@@ -7,10 +7,16 @@ import pytest
 from django.utils import timezone
 
 from credit.core import rights
+from credit.core.applicants import Applicants
+from credit.core.facts import PERSON as PERSON_FACTS
+from credit.core.facts import catalogue
 from credit.core.jurisdictions import JURISDICTIONS
 from credit.models import Score, ScoreFacts
+from credit.my import rights_pages
 from credit.review.automatic import decide_scored
 from tests.api import assert_error, client_of
+from tests.credit.applicants import PERSON
+from tests.credit.eu.offers import EU_TERMS
 from tests.credit.notices.test_pages import ROOT
 from tests.credit.scoring.making import join
 from tests.credit.scoring.submitting import SAYS_POOR, SAYS_SO_SO, draft_for, scored_offer, submit, verify
@@ -51,7 +57,7 @@ class TestExplanation:
         assert body["reasons"] == ["Income insufficient for amount of credit requested"]
         assert "with the score as a proposal" in body["decided_by"]
         income = body["inputs"][0]
-        assert (income["points"], income["baseline"], income["range"]) == (20, 120, "below 150000")
+        assert (income["points"], income["baseline"], income["range"]) == (20, 120, "below $1,500.00")
         assert income["facts"][0] | {"as_of": None} == {
             "name": "application_data.monthly_income_cents", "value": 140_000, "source": "applicant",
             "source_text": "The applicant claims it.", "as_of": None,
@@ -95,7 +101,7 @@ class TestExplanation:
         body = read(api, declined, "es")
         assert body["language"] == "es"
         assert body["decided_by"] == "Decidió un revisor del prestamista, con la puntuación como propuesta."
-        assert body["inputs"][0]["range"] == "menos de 150000"
+        assert body["inputs"][0]["range"] == "menos de $1,500.00"
         assert_error(api.read(f"/applications/{declined.pk}/explanation?language=xx"), 400, "E1001")
 
     def test_score_of_person_facts_has_no_points_from_which_they_follow(self, api, user):
@@ -137,6 +143,39 @@ class TestExplanation:
         assert browser_of(UserFactory()).get(f"/my/applications/{declined.pk}/explanation").status_code == 404
 
 
+@pytest.fixture
+def declined_in_euros(declined):
+    """The declined application, to an offer in euros."""
+    declined.refresh_from_db()
+    declined.offer_snapshot = {**declined.offer_snapshot, **EU_TERMS}
+    declined.applicants = Applicants.of([{**PERSON, "language": "de"}])
+    declined.save()
+    return declined
+
+
+class TestExplanationInEuros:
+    def test_changes_have_amounts_in_units_of_the_currency(self, api, declined_in_euros):
+        body = read(api, declined_in_euros, "de")
+        assert body["inputs"][0]["range"] == "unter 1.500,00\u00a0EUR"
+        assert "ab 0,4" in [each["range"] for each in body["inputs"]]
+        changes = " ".join(body["changes"])
+        assert "von 1.500,00\u00a0EUR bis unter 3.000,00\u00a0EUR" in changes
+        assert "150000" not in changes
+
+    def test_german_page_has_titles_days_and_laws_in_german(self, declined_in_euros, user):
+        page = browser_of(user).get(f"/my/applications/{declined_in_euros.pk}/explanation").content.decode()
+        text = unescape(re.sub("<[^>]+>", " ", page))
+        for words in ("Einkommen pro Monat", "Identität geprüft", "(DSGVO 16)", "KI-Verordnung 86", "2023/2225 18(9)"):
+            assert words in text, words
+        shown = re.sub(r' value="[^"]*"', "", page)
+        assert not re.search(r"application_data\.|identity\.verified|GDPR|AI Act|CCD2|\d{4}-\d\d-\d\d", shown)
+
+
+def test_each_declared_fact_that_people_see_has_a_title():
+    seen = {name for name in catalogue() if not name.startswith(PERSON_FACTS)}
+    assert seen == rights_pages._TITLES.keys()
+
+
 class TestAutomation:
     def test_public_answer_comes_from_the_published_version(self, anonymous, offer):
         body = anonymous.read(f"/provider-offers/{offer.pk}/automation").json()
@@ -159,6 +198,13 @@ class TestAutomation:
         offer.provider_id = "1001"
         page = browser_of(user).get(f"/my/apply/{offer.pk}").content.decode()
         assert "A score is computed automatically from your data" in page
+
+
+@pytest.mark.parametrize(("jurisdiction", "foreign"), [("us", "CCD2|GDPR|AI Act"), ("eu", "SB 26|USC|CFR")])
+def test_rights_cite_no_law_of_the_other_jurisdiction(jurisdiction, foreign):
+    duties = [duty for (law, _way, _outcome), duty in rights.DUTIES.items() if law == jurisdiction]
+    cited = {right.law for duty in duties for right in (*duty.before, *duty.after)}
+    assert [law for law in cited if re.search(foreign, law)] == []
 
 
 def test_each_jurisdiction_way_and_outcome_has_a_duty():

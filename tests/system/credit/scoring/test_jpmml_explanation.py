@@ -128,9 +128,10 @@ def test_points_and_stated_changes_are_those_of_jpmml_in_three_languages(engine,
                     sentence = sentences[id(way)]
                     assert sentence.endswith(f"{words[outcome]}."), sentence
                     with translation.override(language):
-                        by_name = {each.name: each for each in card.characteristics}
+                        sources = {each.name: each for each in card.inputs}
+                        by_name = {each.name: (sources[each.input], each) for each in card.characteristics}
                         for step in way["changes"]:
-                            to = bin_in_words(by_name[step["characteristic"]], step["to_bin"])
+                            to = bin_in_words(*by_name[step["characteristic"]], step["to_bin"], None)
                             assert f"{step['characteristic']}: " in sentence
                             assert to in sentence
                     stated += 1
