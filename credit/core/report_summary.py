@@ -17,6 +17,12 @@ CURRENCY = "USD"  # of a summary without a currency
 _CODE = re.compile(r"[A-Z]{3}", re.ASCII)
 _FIGURE_MAX = 10**12
 CATEGORIES_MAX = 20
+# The place in a summary of a member of `consumer_report_of`.
+_PLACES = {
+    "agency": "agency.name", "address": "agency.address", "phone": "agency.phone", "score": "score.value",
+    "range": "score.min and score.max", "factors": "score.factors", RANK: f"score.{RANK}", "supplier": "score.supplier",
+}  # fmt: skip
+RAW_MAX_BYTES = 1_048_576
 
 
 def checked_summary(summary: Any) -> dict[str, Any]:
@@ -42,7 +48,9 @@ def checked_summary(summary: Any) -> dict[str, Any]:
     try:
         reports_of({"consumer_report": consumer_report_of(summary, applicant=1, day="2026-01-31")})
     except ValidationFailed as error:
-        raise ValueError(error.message) from None
+        details: Any = error.details
+        name = details[0]["field"].rpartition(".")[2]
+        raise ValueError(f"{_PLACES.get(name, name)}: {details[0]['message']}") from None
     return {
         "score": score and {**dict.fromkeys(_SCORE), **score},
         "agency": {**dict.fromkeys(_AGENCY), **summary["agency"]},
@@ -51,6 +59,13 @@ def checked_summary(summary: Any) -> dict[str, Any]:
         "currency": currency,
         **{name: summary.get(name) for name in FIGURES},
     }
+
+
+def checked_raw(raw: Any) -> str | None:
+    """Return a vendor's response as text. Raises ValueError if it isn't a string of at most RAW_MAX_BYTES."""
+    if raw is not None and not (isinstance(raw, str) and len(raw.encode()) <= RAW_MAX_BYTES):
+        raise ValueError(f"raw must be a string of at most {RAW_MAX_BYTES} bytes")
+    return raw
 
 
 def consumer_report_of(summary: dict[str, Any], *, applicant: int, day: str) -> dict[str, Any]:

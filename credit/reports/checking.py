@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from config.core.adapters import attempt
 from config.core.ids import uuid7
-from credit.core.report_summary import checked_summary
+from credit.core.report_summary import checked_raw, checked_summary
 from credit.models.reports import FROZEN, KINDS, NO_FILE, RECEIVED
 from credit.reports.vendor import CASES, PENDING, ReportRequest, ReportVendor, UnknownReport, VendorReport
 
@@ -24,8 +24,10 @@ def check_vendor(vendor: ReportVendor) -> Iterator[Line]:
     name = getattr(vendor, "name", None)
     yield "name", "" if isinstance(name, str) and 0 < len(name) <= 64 else "must be a text of 1 to 64 characters"
     cases, fault = attempt(vendor.sandbox_cases)
-    yield "sandbox_cases", fault or ("" if set(cases) == set(CASES) else f"must have {', '.join(CASES)}")
-    if fault:
+    if not fault and not (isinstance(cases, Mapping) and set(cases) == set(CASES)):
+        fault = f"must be a mapping with {', '.join(CASES)}"
+    yield "sandbox_cases", fault
+    if not isinstance(cases, Mapping):
         return
     for case in CASES:
         yield from _check_case(vendor, case, cases.get(case))
@@ -60,7 +62,8 @@ def _fault_of(answer: Any, status: str) -> str:
         return ""
     try:
         checked_summary(answer.summary)
-    except ValueError as error:
+        checked_raw(answer.raw)
+    except (ValueError, TypeError, AttributeError) as error:
         return str(error)
     if type(answer.as_of) is not date:
         return "as_of must be a date"
@@ -68,8 +71,8 @@ def _fault_of(answer: Any, status: str) -> str:
     return "" if is_aware else "expires_at must be an aware datetime"
 
 
-def _difference(first: VendorReport, again: Any) -> str:
-    if not isinstance(again, VendorReport):
+def _difference(first: Any, again: Any) -> str:
+    if not (isinstance(first, VendorReport) and isinstance(again, VendorReport)):
         return "must return a VendorReport"
     same = (first.status, first.summary, first.raw) == (again.status, again.summary, again.raw)
     return "" if same else "is another report for the same id"

@@ -23,7 +23,7 @@ from config.ops.failed_items import FailedItems
 from config.webhooks.events import record_event
 from credit.core.applicants import FIRST
 from credit.core.errors import PurposeMissing, ReportNotPossible, ReportPending, ReportVendorError
-from credit.core.report_summary import checked_summary
+from credit.core.report_summary import checked_raw, checked_summary
 from credit.models import Application, Report, identity_of
 from credit.models.reports import (
     CREDIT_TRANSACTION,
@@ -39,7 +39,6 @@ from credit.reports.vendor import PENDING, ReportRequest, ReportVendor, UnknownR
 from credit.review.confirmations import load_for_facts
 from identity.access.consents import CREDIT_REPORT, Consent, give_consent
 
-RAW_MAX_BYTES = 1_048_576
 _IN_USE = timedelta(days=30)
 _LEASE = timedelta(seconds=60)  # longer than the deadline of a call
 _PAUSE, _LONGEST_PAUSE = timedelta(seconds=10), timedelta(hours=1)
@@ -251,9 +250,7 @@ def finish(report: Report, answer: VendorReport, *, now: datetime) -> None:
 
 
 def _columns(answer: VendorReport, now: datetime) -> dict[str, Any]:
-    text, raw = canonical_json(checked_summary(answer.summary)), answer.raw
-    if raw is not None and len(raw.encode()) > RAW_MAX_BYTES:
-        raise ValueError("The raw report is too large.")
+    text, raw = canonical_json(checked_summary(answer.summary)), checked_raw(answer.raw)
     day = answer.as_of or now.date()
     return {
         "status": answer.status,

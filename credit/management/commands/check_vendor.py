@@ -24,8 +24,8 @@ class Command(JsonCommand):
         adapter = options["adapter"]
         try:
             vendor = load_adapter(adapter)
-        except (ImportError, ValueError) as error:
-            raise CommandError(f"{adapter} can't be loaded: {error}") from error
+        except Exception as error:
+            raise CommandError(f"{adapter} can't be loaded: {type(error).__name__}: {error}") from error
         token, is_bank = options["public_token"], hasattr(vendor, "list_accounts")
         if is_bank != (token is not None):
             raise CommandError("--public-token is required for an adapter of open banking, and for no other.")

@@ -10,7 +10,6 @@ from random import Random
 from zipfile import ZipFile
 
 import pytest
-from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
@@ -397,12 +396,6 @@ def test_score_again_reads_the_report(api, ritas, user):
     assert (score["outcome"], score["facts"]) == (
         "approve", [{"name": "report.score", "source": "report", "as_of": day}]
     )  # fmt: skip
-
-
-def test_check_vendor_passes_the_sandbox(capsys):
-    call_command("check_vendor", "credit.reports.sandbox:SandboxVendor", as_json=True)
-    out = capsys.readouterr()
-    assert json.loads(out.out) == {"passed": 47, "failed": 0}
 
 
 def test_own_page_shows_the_applicants_own_reports(user, ritas, application):
