@@ -34,7 +34,7 @@ class Checklist(ReviewAdmin):
         documents = [
             {
                 "row": row,
-                "reason": mask(row.reason) if getattr(record, "is_masked", False) else row.reason,
+                "reason": row.reason,
                 "address": within_list(self.address_of("document", record.pk, row.pk), request),
                 "files": [
                     {"file": file, "address": self.address_of("file", record.pk, file.pk)} for file in row.kept_files
@@ -86,10 +86,14 @@ class Checklist(ReviewAdmin):
 
 
 def checklist_of(record: Any) -> list[RequestedDocument]:
-    """Return the checklist with all files and their uploaders, cached for one page."""
+    """Return the checklist with all files and their uploaders, cached for one page, and masked with the record."""
     files = Prefetch("requested_documents__files", DocumentFile.objects.select_related("principal"))
     prefetch_related_objects([record], "requested_documents", files)
-    return list(record.requested_documents.all())
+    documents = list(record.requested_documents.all())
+    if getattr(record, "is_masked", False):
+        for document in documents:
+            document.name, document.reason = mask(document.name), mask(document.reason)
+    return documents
 
 
 def file_entries(record: Application) -> list[TimelineEntry]:
