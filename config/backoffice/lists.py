@@ -141,8 +141,11 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         Overrides can filter the rows further or load more columns. The rows are ordered, because Django's autocomplete
         paginates them, and unordered pages could repeat rows.
         """
-        rows = narrowed(super().get_queryset(request), request.user)
+        rows = self.viewable(request, super().get_queryset(request))
         return rows if rows.ordered else rows.order_by("-pk")
+
+    def viewable(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+        return narrowed(rows, request.user)
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         console = console_of(request.user)

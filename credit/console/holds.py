@@ -6,11 +6,12 @@ from django import forms
 from django.http import HttpRequest
 from django.utils import timezone
 
-from config.backoffice.bases import RecordAction, ReviewAdmin, SeenForm
+from config.backoffice.bases import RecordAction, SeenForm
 from config.backoffice.consoles import may
 from config.backoffice.transitions import CREDENTIAL
 from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
+from credit.console.retained import RetainedFiles
 from credit.models import Application, RetentionHold
 from credit.notices.retention import HOLD_PERMISSION, set_hold
 
@@ -50,7 +51,7 @@ _HOLD = RecordAction(
 )
 
 
-class HoldConsole(ReviewAdmin):
+class HoldConsole(RetainedFiles):
     """Shows a litigation hold to viewers with its permission, which a lender's members don't have."""
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:

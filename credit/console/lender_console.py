@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q
 
-from config.backoffice.consoles import Console, Rule, Seat, of_provider
+from config.backoffice.consoles import UNMASK_ERASED, Console, Rule, Seat, of_provider
 from config.core.groups import LENDER
 from credit.console.people import applicants_of
 from credit.models import ProviderMember
@@ -13,7 +13,7 @@ from credit.models.applications import REVIEW_PERMISSION
 from credit.models.scoring import PUBLISH
 from credit.offers.providers import sent_to
 
-PERMISSIONS = (REVIEW_PERMISSION, PUBLISH)
+PERMISSIONS = (REVIEW_PERMISSION, PUBLISH, UNMASK_ERASED)
 
 
 def seats_of(user: Any) -> Iterator[Seat]:
@@ -31,7 +31,7 @@ def seats_of(user: Any) -> Iterator[Seat]:
         )
 
 
-def sent(to_application: str = "") -> Rule:
+def sent(to_application: str = "", *, with_erased: bool = False) -> Rule:
     """Return the rule for applications submitted to a lender since its creation.
 
     `to_application` is the path from a related record.
@@ -40,7 +40,7 @@ def sent(to_application: str = "") -> Rule:
     def rule(console: Console) -> Q:
         condition = Q()
         for seat in console.seats:
-            condition |= sent_to(seat.provider_id, seat.since, to_application=to_application)
+            condition |= sent_to(seat.provider_id, seat.since, to_application=to_application, with_erased=with_erased)
         return condition or Q(pk__in=())
 
     return rule

@@ -297,7 +297,7 @@ def load_read(provider_id: str, actor: Actor) -> Provider:
     return provider
 
 
-def sent_to(provider_id: str, since: datetime, *, to_application: str = "") -> Q:
+def sent_to(provider_id: str, since: datetime, *, to_application: str = "", with_erased: bool = False) -> Q:
     """Return the condition for applications submitted to a provider since its creation.
 
     `to_application` is the path from another model, such as `application__`. Applications of erased accounts are
@@ -307,7 +307,8 @@ def sent_to(provider_id: str, since: datetime, *, to_application: str = "") -> Q
     if number is None:
         return Q(pk__in=())
     named = {"provider_id": number, "created_at__gte": since, "submitted_at__isnull": False}
-    named["consumer__erased_at__isnull"] = True
+    if not with_erased:
+        named["consumer__erased_at__isnull"] = True
     return Q(**{f"{to_application}{name}": value for name, value in named.items()})
 
 

@@ -15,7 +15,7 @@ from config.core.casework import DataAccess
 from config.core.json_text import rfc3339
 from credit.core.applicants import Applicants
 from credit.documents import storage
-from credit.models import Application, Clock, DecisionAnchor, DocumentFile, RequestedDocument
+from credit.models import Application, Clock, DecisionAnchor, DocumentFile, ProviderMember, RequestedDocument
 from identity.accounts import erasure
 from identity.accounts.models import Erasure
 from identity.models import AccountHistory
@@ -26,6 +26,7 @@ from tests.backoffice.pages import confirm
 from tests.credit.applicants import changed
 from tests.factories import PASSWORD, ApplicationFactory, ProviderFactory, UserFactory
 from tests.flows.markers import Planter
+from tests.flows.test_erasure import planted
 from tests.identity.support import issue
 from tests.second_factors import authenticator_of
 
@@ -240,6 +241,68 @@ def test_lender_and_reviewer_cannot_read_a_retained_application_over_the_api(kep
         assert_error(client_of(reader).read(f"/applications/{kept.pk}"), 404, "E4002")
     page = console_client(provider.owner).get(reverse("admin:credit_application_changelist"))
     assert str(kept.pk) not in page.content.decode()
+
+
+@pytest.fixture
+def lender(kept):
+    """Return the lender of the kept application, as whose it was submitted."""
+    provider = ProviderFactory(id=str(kept.provider_id), created_at=kept.created_at - timedelta(days=1))
+    provider.owner.groups.add(Group.objects.get(name="Lender"))
+    return provider
+
+
+def page_of_a_lender(kept, member):
+    return console_client(member).get(reverse("admin:credit_application_change", args=[kept.pk]))
+
+
+def test_reviewer_of_the_lender_unmasks_a_retained_application_with_a_reason(kept, lender):
+    page = page_of_a_lender(kept, lender.owner)
+    assert page.status_code == 200
+    assert "qqsecret" not in page.content.decode()
+    client = console_client(lender.owner)
+    confirm(client, reverse("admin:credit_application_do", args=[kept.pk, "unmask"]), reason="Exam 28-1")
+    address = reverse("admin:credit_application_change", args=[kept.pk])
+    assert "qqsecret" in client.get(address).content.decode()
+    access = DataAccess.objects.get(action="unmasked")
+    assert (access.reason, access.provider, access.viewer) == ("Exam 28-1", lender.pk, lender.owner)
+    listed = client.get(reverse("admin:credit_application_changelist"))
+    assert str(kept.pk) not in listed.content.decode()
+
+
+def test_reader_of_the_lender_sees_only_the_masked_page_of_a_retained_application(kept, lender):
+    reader = UserFactory()
+    ProviderMember.objects.create(provider=lender, user=reader, role=ProviderMember.READER)
+    page = page_of_a_lender(kept, reader)
+    assert page.status_code == 200
+    assert "qqsecret" not in page.content.decode()
+    action = reverse("admin:credit_application_do", args=[kept.pk, "unmask"])
+    assert console_client(reader).get(action).status_code == 403
+
+
+def test_other_lender_does_not_open_a_retained_application(kept, lender):
+    other = ProviderFactory(created_at=lender.created_at)
+    other.owner.groups.add(Group.objects.get(name="Lender"))
+    assert page_of_a_lender(kept, other.owner).status_code == 302
+    action = reverse("admin:credit_application_do", args=[kept.pk, "unmask"])
+    assert console_client(other.owner).get(action).status_code in {302, 403}
+
+
+def test_masked_page_of_a_retained_application_has_no_personal_text(user):
+    application = planted(user, "qqmarker", status="withdrawn", submitted_at=timezone.now())
+    Application.objects.update(share=["bank"], offer_snapshot=None)
+    created_at = application.created_at - timedelta(days=1)
+    owner = ProviderFactory(id=str(application.provider_id), created_at=created_at).owner
+    owner.groups.add(Group.objects.get(name="Lender"))
+    erasure.erase(erasure._record(user.pk, requested_at=timezone.now()), now=timezone.now())
+    address = reverse("admin:credit_application_change", args=[application.pk])
+    viewers = [
+        backoffice_client(staff_of("Reviewer")),
+        backoffice_client(staff_of("Operations")),
+        console_client(owner),
+    ]
+    for viewer in viewers:
+        page = viewer.get(address)
+        assert (page.status_code, "qqmarker" in page.content.decode()) == (200, False)
 
 
 def test_exports_omit_retained_applications(kept):
