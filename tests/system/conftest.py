@@ -1,4 +1,4 @@
-"""What tests stand on that start servers, browsers, clusters and other processes."""
+"""Fixtures for tests that start servers, browsers, clusters and other processes."""
 
 import json
 import os
@@ -21,25 +21,25 @@ CHROMIUM_ARGUMENTS = [
 ]  # fmt: skip
 
 
-# At the end nobody waits for one of these that was begun last.
+# Started first: a long test that starts last delays the end of the run.
 _LONGEST = ("availability", "deploy", "upgrade", "release", "fuzz", "clients", "_browser", "_storm")
 
 
 def pytest_xdist_auto_num_workers():
-    """One worker more than there are cores: much of the time a test waits for a server, a lease or a fault."""
+    """Use one worker more than there are cores: tests often wait for a server, a lease or a fault."""
     return len(os.sched_getaffinity(0)) + 1
 
 
 def pytest_collection_modifyitems(items):
-    """Begin with the longest."""
+    """Run the longest tests first."""
     items.sort(key=lambda item: not any(word in item.nodeid.partition("::")[0] for word in _LONGEST))
 
 
 @pytest.fixture(scope="module")
 def launched():
-    """A browser of Debian's, for all tests of a file: to start one takes longer than most of them.
+    """Debian's Chromium, shared by all tests of a file, because its start takes longer than most tests.
 
-    While it runs, this thread has an event loop, which Django would take for its own.
+    While it runs, this thread has an event loop, which Django would regard as its own.
     """
     if not CHROMIUM.exists():
         pytest.skip(f"needs Chromium at {CHROMIUM}")
@@ -57,29 +57,29 @@ def launched():
         browser.new_context = patient
         yield browser
         browser.close()
-        # Beside that loop Django keeps connections of its own, which nobody else would close.
+        # Because of that loop Django opens separate connections, which only this line closes.
         connections.close_all()
 
 
 @pytest.fixture
 def chromium(launched):
-    """That browser, none of whose windows outlives the test."""
+    """The shared browser; its windows are closed after each test."""
     yield launched
     for window in launched.contexts:
         window.close()
 
 
 class Inhabited(NamedTuple):
-    """A PostgreSQL cluster with the platform's tables and an account (its id and an API key), to copy."""
+    """A PostgreSQL cluster to copy, with the platform's tables and an account (its id and an API key)."""
 
     data: Path
     account: list
-    secrets: Callable[[Path], Path]  # copies the folder of its secrets into another; says where it is then
+    secrets: Callable[[Path], Path]  # copies the folder of its secrets into another; returns the new path
 
 
 @pytest.fixture(scope="session")
 def inhabited(made_once):
-    """A cluster to copy, whose database `platform` belongs to the role of that name."""
+    """A cluster to copy, whose database `platform` belongs to the role of the same name."""
 
     def make(place):
         place.mkdir()

@@ -1,6 +1,6 @@
 """Declare withdrawals over HTTP while libfaketime sets the clock: `python -m tests.system.credit.declaring NUMBER`.
 
-Prints a line of JSON: how many declarations had another answer than the independent computation, and of how many.
+Prints a line of JSON: how many responses differed from the independent computation, and the number of declarations.
 """
 
 import json
@@ -21,7 +21,7 @@ def set_clock(moment):
 
 
 def declared_at(application, moment):
-    """Return the status of a declaration over HTTP at a moment."""
+    """Return the response status of a declaration over HTTP at a given time."""
     from tests.api import client_of
     from tests.credit.eu.test_contract_withdrawal import declare
 

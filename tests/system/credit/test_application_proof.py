@@ -1,4 +1,4 @@
-"""`GET /applications/{id}/proof` and `anchor_decisions`: decisions in a real ledger, over HTTP, checked by others."""
+"""`GET /applications/{id}/proof` and `anchor_decisions`: decisions in a real ledger, verified independently."""
 
 import json
 import logging
@@ -29,7 +29,7 @@ from tests.system.authority import private_server
 
 @pytest.fixture
 def ledger(live_server, settings, tmp_path):
-    """Service B in this process, under its own address."""
+    """The ledger in this process, under a separate address."""
     settings.LEDGER_ORIGIN = "ledger.example/log"
     settings.LEDGER_SIGNING_KEY = SIGNING_KEY
     settings.LEDGER_GUARD_FILE = tmp_path / "guard"
@@ -39,7 +39,7 @@ def ledger(live_server, settings, tmp_path):
 
 @pytest.fixture
 def decided(committed, settings, ledger, user, api):
-    """An application that was approved, and is not in the ledger yet."""
+    """An approved application that is not yet in the ledger."""
     settings.CHAIN_URL = ledger
     application = ApplicationFactory(consumer=user, status="under_review", application_data={"income": 52000})
     with override_settings(ROOT_URLCONF="config.urls"):
@@ -63,7 +63,7 @@ def test_a_decision_is_pending_until_the_worker_has_anchored_it(decided, api):
     assert read_proof(api, decided).json()["status"] == "anchored"
 
 
-def test_the_proof_is_accepted_by_a_foreign_implementation(decided, api):
+def test_the_proof_is_accepted_by_a_third_party_implementation(decided, api):
     anchor()
     body = read_proof(api, decided).json()
     record = json.loads(body["record"])
@@ -74,7 +74,7 @@ def test_the_proof_is_accepted_by_a_foreign_implementation(decided, api):
     assert foreign.accepts_proof_file(body["proof_file"], leaf, signer().verifier.vkey)
 
 
-def test_a_reopening_is_a_decision_of_its_own(decided, api):
+def test_a_reopening_is_anchored_as_a_separate_decision(decided, api):
     with override_settings(ROOT_URLCONF="config.urls"):
         assert move(api, decided, "under_review", "new documents").status_code == 200
         assert move(api, decided, "rejected", "income not confirmed").status_code == 200
@@ -85,7 +85,7 @@ def test_a_reopening_is_a_decision_of_its_own(decided, api):
     assert body["record"] == body["decisions"][-1]["record"]
 
 
-def test_a_ledger_that_cannot_be_reached_is_tried_again_later(decided, settings):
+def test_anchoring_in_an_unreachable_ledger_is_retried_later(decided, settings):
     settings.CHAIN_URL = "http://127.0.0.1:9"
     with pytest.raises(CommandError, match="2 records could not be anchored"):
         anchor()
@@ -125,14 +125,14 @@ def test_a_ledger_behind_a_private_authority_is_reached_with_its_certificate(dec
             assert {seal.last_error for seal in DecisionAnchor.objects.all()} == {word}
 
 
-def test_a_ledger_that_never_ends_its_answer_is_not_waited_for(decided, settings, monkeypatch):
+def test_anchoring_times_out_for_a_response_that_never_ends(decided, settings, monkeypatch):
     monkeypatch.setattr("config.clients.provider.READ_TIMEOUT_SECONDS", 0.3)
     with dripping() as settings.CHAIN_URL, pytest.raises(CommandError):
         anchor()
     assert {seal.last_error for seal in DecisionAnchor.objects.all()} == {"timeout"}
 
 
-def test_an_anchored_record_cannot_be_changed_unseen(decided, api):
+def test_a_changed_anchored_record_fails_its_proof(decided, api):
     anchor()
     with connection.cursor() as cursor:
         cursor.execute("UPDATE credit_decisionanchor SET record = replace(record, 'approved', 'rejected')")
@@ -140,7 +140,7 @@ def test_an_anchored_record_cannot_be_changed_unseen(decided, api):
     assert body["record_sha256"] != body["proof"]["hash"]
 
 
-def test_proof_handed_out_before_an_erasure_verifies_after_everything_is_erased(decided, api, user):
+def test_proof_issued_before_an_erasure_still_verifies(decided, api, user):
     anchor()
     before = read_proof(api, decided).json()
     type(decided).objects.update(status="withdrawn")

@@ -1,4 +1,4 @@
-"""From the link of a mail to a document handed in, terms taken up and the agreement: three widths, without a script."""
+"""An applicant's pages, from the mailed link to uploads, terms and the agreement: three widths, without scripts."""
 
 import pytest
 from django.db import transaction
@@ -38,7 +38,7 @@ TYPED = {
 NOTICES = {"approve": {}, "counter": {"with_denial": True}, "ask": {}, "reject": {"consumer_report": REPORT | SCORE}}
 
 
-def test_a_person_answers_what_an_application_needs(chromium, live_server, settings, user):
+def test_an_applicant_uploads_documents_and_accepts_the_terms(chromium, live_server, settings, user):
     settings.REVIEW_POLICY = "reviewed"
     confirm(user, EMAIL)
     offer = listed()
@@ -70,7 +70,7 @@ def test_a_person_answers_what_an_application_needs(chromium, live_server, setti
     person.open("/my/consent", "my-consent")
 
 
-def test_a_person_applies_in_a_browser(chromium, live_server, settings, user):
+def test_an_applicant_applies_in_a_browser(chromium, live_server, settings, user):
     settings.REVIEW_POLICY = "reviewed"
     offer = listed(application_schema=SCHEMA, description="For what you plan.")
     person = Person(chromium, live_server)
@@ -124,7 +124,7 @@ def test_an_applicant_reads_notices_and_requests_reconsideration(chromium, live_
 
 
 def check_decision(person):
-    """Check that both buttons look the same, that neither is focused, and that the Enter key decides nothing."""
+    """Check that both buttons look the same, that neither is focused, and that Enter decides nothing."""
     buttons = [person.page.get_by_role("button", name=name) for name in ("Accept this loan", "Decline")]
     person.page.set_viewport_size({"width": 375, "height": 900})
     looks = [button.evaluate(_LOOK) for button in buttons]
@@ -140,7 +140,7 @@ def check_decision(person):
 
 
 def press(person, name, shown):
-    """Find a button as who uses a keyboard does, and press it with the Enter key."""
+    """Focus a button with the keyboard, and press it with Enter."""
     person.page.get_by_role("button", name=name).focus()
     with person.page.expect_navigation():
         person.page.keyboard.press("Enter")

@@ -1,4 +1,4 @@
-"""A notice on paper: what weasyprint prints says what the page says, and asks nobody for anything."""
+"""A printed notice: weasyprint's PDF has the text of the page, and loads nothing from another server."""
 
 import importlib
 import re

@@ -1,6 +1,6 @@
-"""The European information form on paper: the pages of its rows, its labels, and the published APRs.
+"""The European information form on paper: the pages of its rows, its labels, and published APRs.
 
-`EU_FORMS=500` asks for the pages of that many random loans in each language instead of a few.
+`EU_FORMS=500` checks the pages of that many random loans in each language, instead of a few.
 """
 
 import json
@@ -26,7 +26,7 @@ from tests.credit.eu.forms import LANGUAGES, form, random_form
 from tests.credit.eu.offers import EU_TERMS, LENDER
 
 FOLDER = Path(__file__).parent
-PUBLISHED = json.loads((FOLDER / "published_aprs.json").read_text())  # the Commission's and the directives' examples
+PUBLISHED = json.loads((FOLDER / "published_aprs.json").read_text())  # examples of the Commission and the directives
 LABELS = json.loads((FOLDER / "annex_i.json").read_text())  # of Directive (EU) 2023/2225, Annex I
 
 
@@ -118,7 +118,7 @@ def form_of_published(published, language):
     return form_of(EU_TERMS, SimpleNamespace(**LENDER), terms, rows, language=language, today=start)
 
 
-def test_every_row_of_annex_i_has_its_place():
+def test_every_row_of_annex_i_is_in_its_part_of_the_form():
     parts = {"I": "Part I ", "II": "Part II ", "1": "1: ", "2": "2: ", "3": "3: ", "4": "4: ", "": "Whole form"}
     assert len(ROWS) == len(LABELS) == 60
     for row, label in zip(ROWS, LABELS, strict=True):

@@ -1,4 +1,4 @@
-"""The border second of the period of withdrawal by the machine's clock, which libfaketime sets."""
+"""The last second of the withdrawal period by the machine's clock, which libfaketime sets."""
 
 import json
 import os
@@ -14,7 +14,7 @@ AGREEMENTS = int(os.environ.get("CLOCKS", "50"))
 
 @pytest.mark.skipif(not LIBRARY, reason="needs libfaketime")
 @pytest.mark.timeout(600)
-def test_clock_decides_about_a_declaration_to_the_second(tmp_path):
+def test_withdrawal_period_ends_exactly_by_the_second(tmp_path):
     clock = tmp_path / "clock"
     clock.write_text("2026-11-20 12:00:00")
     environment = {

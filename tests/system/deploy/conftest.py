@@ -1,4 +1,4 @@
-"""A database as `roles.sql` wants it."""
+"""A database prepared with `roles.sql`."""
 
 import shutil
 import subprocess
@@ -11,7 +11,7 @@ from tests.system.server import manage
 
 
 def apply_roles(server, role="postgres"):
-    """Run `roles.sql` as its head says."""
+    """Run `roles.sql` as its header describes."""
     subprocess.run(
         ["psql", "-q", "-v", "ON_ERROR_STOP=1", "-f", "deploy/roles.sql", server.address("creditplatform", role)],
         cwd=ROOT, check=True, capture_output=True,
@@ -19,7 +19,7 @@ def apply_roles(server, role="postgres"):
 
 
 def make(place):
-    """Make a cluster with both roles and the tables, and the folder of its secrets."""
+    """Create a cluster with both roles and the tables, and the folder of its secrets."""
     place.mkdir()
     with cluster() as server:
         with server.connect("postgres") as session:
@@ -35,7 +35,7 @@ def make(place):
 
 @pytest.fixture(scope="module")
 def prepared(made_once, tmp_path_factory):
-    """Such a cluster, which runs, and the folder of its secrets."""
+    """A running cluster with both roles, and the folder of its secrets."""
     place = made_once("cluster-with-roles", make)
     folder = shutil.copytree(place / "var", tmp_path_factory.mktemp("prepared") / "var")
     with cluster(data=place / "data") as server:

@@ -1,4 +1,4 @@
-"""The audit stream in the collector of docs/operate/audit.md that Debian has: rsyslog."""
+"""The audit stream in rsyslog, the collector of docs/operate/audit.md that Debian includes."""
 
 import json
 import shutil
@@ -36,7 +36,7 @@ def lines(monkeypatch):
     return handler.texts
 
 
-def test_rsyslog_writes_each_line_of_the_stream_and_no_other(tmp_path, lines):
+def test_rsyslog_writes_exactly_the_lines_of_the_audit_stream(tmp_path, lines):
     (rules,) = (block.code for block in blocks(page("operate/audit.md")) if "omfile" in block.code)
     log, socket_file = tmp_path / "audit.log", tmp_path / "log"
     configuration = tmp_path / "rsyslog.conf"

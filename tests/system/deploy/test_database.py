@@ -1,4 +1,4 @@
-"""`roles.sql` and `pgbouncer.ini`, run as they stand on a PostgreSQL of their own."""
+"""`roles.sql` and `pgbouncer.ini`, unchanged, on a separate PostgreSQL."""
 
 import contextlib
 import json
@@ -38,7 +38,7 @@ PGBOUNCER = shutil.which("pgbouncer", path="/usr/sbin:/usr/bin:/usr/local/bin")
 
 @pytest.fixture(scope="module")
 def account(prepared):
-    """An account and its API key, made by the role that serves."""
+    """An account and its API key, created by the serving role."""
     server, folder = prepared
     return account_with_key(environment_of(server.address("creditplatform", "platform"), folder), "ada")[:2]
 
@@ -61,7 +61,7 @@ def test_the_serving_role_owns_nothing_and_cannot_change_records(prepared, accou
         assert session.execute("SHOW idle_in_transaction_session_timeout").fetchone()[0] == "90s"
 
 
-def test_master_user_of_a_host_who_is_no_superuser_applies_the_roles():
+def test_unprivileged_master_user_of_a_hosted_database_applies_the_roles():
     with cluster() as server:
         with server.connect("postgres") as session:
             session.execute("DROP DATABASE platform")
@@ -87,7 +87,7 @@ def test_master_user_of_a_host_who_is_no_superuser_applies_the_roles():
 
 
 def word_about_roles(address, folder, **more):
-    """What `doctor` says about the roles of the databases."""
+    """Return what `doctor` reports about the roles of the databases."""
     found = json.loads(processes.manage(environment_of(address, folder, **more), "doctor", "--json"))["checks"]
     return next(one["why"] for one in found if one["name"] == "database_role")
 
@@ -111,7 +111,7 @@ def test_doctor_warns_about_a_role_that_can_change_records(prepared):
 
 @contextlib.contextmanager
 def pgbouncer(server, folder, pool_size=8):
-    """Run PgBouncer with the file of `deploy/`, its ports ours and without passwords; give its address."""
+    """Run PgBouncer with the file of `deploy/`, with test ports and without passwords; yield its address."""
     port = free_port()
     text = (ROOT / "deploy/pgbouncer.ini").read_text()
     text = text.replace("port=5432", f"port={server.port}").replace("listen_port = 6432", f"listen_port = {port}")
@@ -134,7 +134,7 @@ def pgbouncer(server, folder, pool_size=8):
 
 
 class Sessions(threading.Thread):
-    """Counts, every tenth of a second, how many sessions the serving role has at PostgreSQL itself."""
+    """Counts the PostgreSQL sessions of the serving role every 0.1 s."""
 
     def __init__(self, server):
         super().__init__(daemon=True)
@@ -148,7 +148,7 @@ class Sessions(threading.Thread):
 
 
 def walk(port, me, key):
-    """One caller's way through the platform; return the statuses that it met."""
+    """Send one caller's typical requests; return the response statuses."""
     head = ["Content-Type: application/json", f"X-API-Key: {key}"]
     met = []
 
@@ -190,7 +190,7 @@ def test_four_processes_and_the_workers_share_eight_connections_behind_pgbouncer
 
 
 @pytest.mark.skipif(PGBOUNCER is None, reason="needs pgbouncer")
-def test_a_scrape_of_the_metrics_leaves_nothing_on_the_session_that_others_use_next(prepared, tmp_path):
+def test_a_scrape_of_the_metrics_leaves_no_setting_on_a_pooled_session(prepared, tmp_path):
     server, folder = prepared
     with pgbouncer(server, tmp_path, pool_size=1) as address, metrics_server(address, folder) as port:
         assert scrape(port)['platform_database_up{database="default"}'] == 1

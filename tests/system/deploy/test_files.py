@@ -1,4 +1,4 @@
-"""What operators copy from `deploy/`: judged by the programs that read it."""
+"""The files in `deploy/` that operators copy, checked by the programs that read them."""
 
 import hashlib
 import json
@@ -22,7 +22,7 @@ MEBIBYTE = 1 << 20
 
 
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="needs systemd-analyze")
-def test_systemd_takes_the_units(tmp_path):
+def test_systemd_accepts_the_units(tmp_path):
     for file in (DEPLOY / "systemd").glob("creditplatform*.[st]*"):
         if file.suffix in {".service", ".timer"}:
             text = file.read_text().replace("/opt/creditplatform/.venv/bin/gunicorn", "/bin/true")
@@ -45,7 +45,7 @@ def test_systemd_takes_the_units(tmp_path):
 
 
 @pytest.mark.parametrize("unit", sorted((DEPLOY / "systemd").glob("*.service")), ids=lambda file: file.name)
-def test_each_unit_is_confined(unit):
+def test_each_unit_is_sandboxed(unit):
     settings = dict(re.findall(r"^(\w+)=(.*)$", unit.read_text(), flags=re.MULTILINE))
     assert settings["CapabilityBoundingSet"] == ""
     assert settings["RestrictAddressFamilies"] == "AF_UNIX AF_INET AF_INET6"
@@ -59,20 +59,20 @@ def test_systemd_creates_a_user_for_each_service():
     assert (done.returncode, "not a valid" in done.stderr) == (0, False), done.stderr
 
 
-def test_compose_is_as_its_specification_says():
+def test_compose_file_is_valid_by_its_specification():
     judge = ("-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec", "deploy/compose.yaml")
     done = run_python(os.environ, *judge)
     assert done.returncode == 0, done.stdout
 
 
 @pytest.mark.skipif(nginx_program() is None, reason="needs nginx")
-def test_nginx_takes_its_file_and_passes_requests_on(migrated, tmp_path):
+def test_nginx_accepts_its_file_and_forwards_requests(migrated, tmp_path):
     shutil.copyfile(migrated, tmp_path / "own.sqlite3")
     database = f"sqlite:///{tmp_path}/own.sqlite3"
     with gunicorn(database, tmp_path, TRUSTED_PROXIES="127.0.0.1") as port, nginx(port) as front:
         answer = exchange(front, request("GET", "/v1/health"))
         assert status_of(answer) == 200, answer
-        # A refusal that is written before the body was read: closed too early, the connection would be a 502.
+        # An error response before the body is read: if the connection closed too early, nginx would return 502.
         json_type, large = "Content-Type: application/json", b"x" * (2 * MEBIBYTE - 1)
         for target, content_type, status in (
             ("/v1/auth/token", json_type, 413),
@@ -87,13 +87,13 @@ def test_nginx_takes_its_file_and_passes_requests_on(migrated, tmp_path):
 
 
 def made_as_it_says(name):
-    """What the command above a setting of the example prints, in words."""
+    """Return the words printed by the command above a setting of the example."""
     command = re.search(rf"^# (python3 .+)\n{name}=$", ENV, flags=re.MULTILINE)[1]
     return subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout.split()
 
 
 def filled_in():
-    """The example as an operator fills it in: secrets made as it says, names kept, providers left out for a trial."""
+    """The example as completed by an operator: secrets created by its commands, names kept, simulated vendors."""
     secrets = ("SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "DECISION_SIGNING_KEY", "LEDGER_SIGNING_KEY")
     made = {name: made_as_it_says(name)[0] for name in secrets}
     made["LEDGER_CLIENT_KEY"], made["LEDGER_API_KEYS"] = made_as_it_says("LEDGER_CLIENT_KEY")
@@ -102,7 +102,7 @@ def filled_in():
     return VALUES | made | trial
 
 
-def test_a_shell_can_read_the_example(tmp_path):
+def test_a_shell_can_read_the_example_env_file(tmp_path):
     commented = re.sub(r"^#([A-Z_]+=)", r"\1", ENV, flags=re.MULTILINE)
     (tmp_path / "env").write_text(commented)
     printed = subprocess.run(
@@ -113,7 +113,7 @@ def test_a_shell_can_read_the_example(tmp_path):
     assert names <= set(re.findall(r"^([A-Z_]+)=", printed, flags=re.MULTILINE))
 
 
-def test_the_example_starts_with_secrets_and_names_missing_ones(tmp_path):
+def test_the_example_env_file_works_with_secrets_and_reports_missing_secrets(tmp_path):
     check = ("manage.py", "check", "--deploy")
     done = run_python(filled_in() | {"VAR_DIR": str(tmp_path)}, *check)
     assert done.returncode == 0, done.stderr
@@ -138,7 +138,7 @@ def test_each_service_starts_with_its_own_file_of_settings(tmp_path, service):
 
 
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="needs promtool")
-def test_prometheus_takes_the_rules():
+def test_prometheus_accepts_the_alert_rules():
     for command in (["rules", "alerts.yml"], ["config", "prometheus.yml"]):
         done = subprocess.run(["promtool", "check", *command], cwd=DEPLOY, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -152,7 +152,7 @@ def test_prometheus_takes_the_rules():
 def test_a_witness_that_was_never_reached_raises_an_alert(tmp_path, blocks, cosigned, fires):
     of = '{instance="a", witness="w"}'
     series = {'platform_ledger_height{instance="a"}': f"{blocks}x180"}
-    # What it answers may change meanwhile: first nobody has asked it, then it does not answer.
+    # The outcome can change: first no request was sent, then the witness does not respond.
     series['platform_ledger_witness_refuses{instance="a", outcome="not_asked", witness="w"}'] = "1x30 _x150"
     series['platform_ledger_witness_refuses{instance="a", outcome="silent", witness="w"}'] = "_x30 1x150"
     if cosigned:
@@ -176,7 +176,7 @@ def test_a_witness_that_was_never_reached_raises_an_alert(tmp_path, blocks, cosi
 
 
 class Backend(BaseHTTPRequestHandler):
-    """Answers everything with 200."""
+    """Responds to everything with 200."""
 
     def do_POST(self):
         self.rfile.read(int(self.headers.get("Content-Length", 0)))

@@ -1,7 +1,7 @@
-"""Every operation and every command behind PgBouncer: none needs what an earlier transaction left, or leaves anything.
+"""Every operation and every command behind PgBouncer: none depends on the state of a session, and none leaves any.
 
-With one connection to PostgreSQL whatever is left on it is there for all to see; with as many as are shipped, what
-needs something of the transaction before does not find it.
+With one connection to PostgreSQL, every left-over state is visible; with the shipped number of connections, an
+operation that needs the state of an earlier transaction does not find it.
 """
 
 import contextlib
@@ -29,22 +29,22 @@ pytestmark = [
 ]
 CALLERS = 6
 WORKERS = ("ask_witnesses", "anchor_decisions", "decide_applications", "deliver_webhooks")
-# What the sandbox's bank and card processor answer, and who logs in while two others do.
+# Errors of the sandbox's bank and card processor, and of a log-in while two others run.
 MEANT = (b'"E5001"', b'"E5002"', b'"E5003"', b'"E5004"', b"Too many people are logging in")
-# What PgBouncer itself keeps as each client has it; and what every transaction begins anew with.
+# Settings that PgBouncer sets for each client, and settings that every transaction resets.
 OF_THE_POOLER = {"application_name", "client_encoding", "DateStyle", "standard_conforming_strings", "TimeZone"}
 OF_TRANSACTIONS = {"transaction_isolation", "transaction_read_only"}
 
 
 class Commands(commands.Commands):
-    """Those of the walk; `migrate` goes to PostgreSQL itself, because it holds a lock on a connection of its own."""
+    """The commands of the end-to-end test; `migrate` uses PostgreSQL directly, because its lock needs a session."""
 
     def __init__(self, settings, direct):
         super().__init__(ROOT, settings)
         self.direct = direct
 
     def print(self, *arguments):
-        """Run a command that has no `--json`; what it printed."""
+        """Run a command without `--json`; return its output."""
         kept = self.environment
         if arguments == ("migrate",):
             self.environment = kept | {"DATABASE_URL": self.direct}
@@ -55,9 +55,9 @@ class Commands(commands.Commands):
 
 
 def at_once(service, *, keeping=False):
-    """Call each operation as the walk has called it, six times at once; return what failed.
+    """Repeat each operation of the end-to-end test six times concurrently; return the failures.
 
-    What takes records away comes last, or not at all when they are to be kept.
+    Deletions come last; with `keeping`, they are skipped.
     """
     named = {operation_id: operation for operation, operation_id in service.operations.items()}
     asked = [(named[operation_id], seen) for operation_id, seen in service.exchanges.items()]
@@ -76,7 +76,7 @@ def at_once(service, *, keeping=False):
 
 
 @pytest.mark.timeout(900)
-def test_no_operation_and_no_command_leaves_anything_on_a_pooled_connection(prepared, tmp_path):
+def test_no_operation_or_command_leaves_state_on_a_pooled_connection(prepared, tmp_path):
     server, folder = prepared
     origin = "127.0.0.1:8001"
     with contextlib.ExitStack() as running:
@@ -86,7 +86,7 @@ def test_no_operation_and_no_command_leaves_anything_on_a_pooled_connection(prep
             "DATABASE_URL": address, "VAR_DIR": str(folder), "WEBHOOK_ALLOW_PRIVATE": "1",
             "WITNESS_POLICY": str(policy), "LEDGER_ORIGIN": origin,
             "LEDGER_CLIENT_KEY": "known to both services",
-            "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # whose limits of calls are out of reach
+            "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # whose rate limits are out of reach
         }  # fmt: skip
         env = {"PATH": os.environ["PATH"], **given}
         demo = json.loads(manage(env, "seed_demo", "--json"))

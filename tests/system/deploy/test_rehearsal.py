@@ -1,4 +1,4 @@
-"""A disaster on a small scale: dump under traffic, restore beside, verify, count; and what a wrong restore is told."""
+"""A small disaster recovery: dump under traffic, restore, verify, count; and the errors for a wrong restore."""
 
 import json
 import threading
@@ -31,12 +31,12 @@ def place(inhabited, tmp_path_factory):
 
 
 def rehearse(address, folder):
-    """Run the script; return its figures and what it wrote to standard error."""
+    """Run the script; return its figures and its standard error."""
     done = run_python(environment_of(address, folder), "deploy/rehearse-restore")
     return (json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None), done.stderr
 
 
-def test_a_dump_under_traffic_holds_all_that_was_acknowledged_before_it(place, inhabited):
+def test_a_dump_under_traffic_contains_all_earlier_acknowledged_writes(place, inhabited):
     address, folder = place
     me, key = inhabited.account
     body = json.dumps({"consumer_id": str(me), "offer_id": 1, "provider_id": 1, "application_data": {}}).encode()
@@ -77,7 +77,7 @@ def test_a_dump_under_traffic_holds_all_that_was_acknowledged_before_it(place, i
 
 
 def check(address, folder, manifest, **environment):
-    """What `backup_manifest --check` says about this machine; None when everything is there."""
+    """Return the errors of `backup_manifest --check`; None if nothing is missing."""
     file = folder / "manifest.json"
     file.write_text(json.dumps(manifest))
     env = environment_of(address, folder, **environment)

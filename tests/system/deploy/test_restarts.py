@@ -1,4 +1,4 @@
-"""Servers are restarted, reloaded and given new keys while callers work behind nginx: nobody's request is lost."""
+"""Servers behind nginx are restarted, reloaded and given new keys under load: no request is lost."""
 
 import pytest
 

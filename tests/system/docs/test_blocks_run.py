@@ -1,7 +1,7 @@
-"""The blocks of README.md and of most guides, run as they stand; placeholders are replaced by what they stand for.
+"""The blocks of README.md and of most guides run unchanged, except for replaced placeholders.
 
-tests/system/walk pastes tutorial.md, guides/scores.md and guides/webhooks.md, `test_guide.py` of commerce runs its own
-page, and test_webhook_samples.py that of guides/verify-webhooks.md.
+tests/system/walk runs tutorial.md, guides/scores.md and guides/webhooks.md; `test_guide.py` of commerce and
+test_webhook_samples.py (guides/verify-webhooks.md) run their own pages.
 """
 
 import json
@@ -32,14 +32,14 @@ from tests.ledger.witnesses import Witness, policy_of, serving
 from tests.system.credit.commerce.test_guide import differences
 from tests.webhooks.receiver import Receiver
 
-# What fails is to be seen, although nobody who pastes a block wants it said.
+# Shows the errors of failed calls, which the published blocks do not print.
 PREAMBLE = 'curl() { command curl -S --fail-with-body "$@"; }\n'
 
 
 @pytest.fixture
 def demo(committed, bookless, live_server, settings, tmp_path):
-    """A server with the demo's data, and what `make run` prints of it."""
-    settings.VAR_DIR = tmp_path / "var"  # the blocks find it in the folder in which they are pasted
+    """A server with the demo's data; yields the output of `make run`."""
+    settings.VAR_DIR = tmp_path / "var"  # the blocks read it relative to their working directory
     settings.VAR_DIR.mkdir()
     settings.BASE_URL = f"{live_server.url}/v1"
     out = StringIO()
@@ -54,7 +54,7 @@ def demo(committed, bookless, live_server, settings, tmp_path):
 
 @pytest.fixture
 def paste(tmp_path):
-    """Paste a block into a shell with these variables; what it printed."""
+    """Run a block in a shell with these variables; return its output."""
 
     def pasted(block, variables):
         done = subprocess.run(
@@ -68,7 +68,7 @@ def paste(tmp_path):
 
 
 def replaced(block, *pairs):
-    """Return a block with what stands for something replaced by it."""
+    """Return a block with its placeholders replaced."""
     for shown, meant in pairs:
         assert shown in block, shown
         block = block.replace(shown, meant)
@@ -76,7 +76,7 @@ def replaced(block, *pairs):
 
 
 def test_readme_makes_a_first_application(demo, paste):
-    _make_run, _printed_by_it, block = runnable(README.read_text())  # the first two are run by tests/system/walk
+    _make_run, _printed_by_it, block = runnable(README.read_text())  # tests/system/walk runs the first two
     printed = paste(replaced(block, (r"\"offer_id\": 1", rf"\"offer_id\": {demo['OFFER_ID']}")), demo)
     assert '"submitted"' in printed
     assert Application.objects.filter(consumer_id=demo["USER_ID"], status="submitted").exists()
@@ -184,7 +184,7 @@ def feed_of(demo):
 
 
 def test_the_event_that_webhooks_shows(demo):
-    _first, shown = runnable(page("guides/webhooks.md"))  # tests/system/walk runs the first one
+    _first, shown = runnable(page("guides/webhooks.md"))  # tests/system/walk runs the first block
     shown = json.loads(shown)
     event = next(one for one in feed_of(demo) if one["type"] == shown["type"])
     assert set(event) == set(shown)
@@ -216,10 +216,10 @@ def test_examples_in_the_scores_guide_match_the_card(api):
 
 @pytest.fixture
 def log(settings, tmp_path):
-    """A log of its own, with two witnesses."""
+    """A separate log with two witnesses."""
     settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "ledger.example/log", SIGNING_KEY
     settings.LEDGER_GUARD_FILE = tmp_path / "guard"
-    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 67_108_864  # as where SERVICE=ledger
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 67_108_864  # as with SERVICE=ledger
     with serving(*(Witness(number) for number in (1, 2))) as addresses:
         (tmp_path / "witness-policy").write_text(policy_of(addresses))
         settings.WITNESS_POLICY = str(tmp_path / "witness-policy")
@@ -249,7 +249,7 @@ def test_an_application_with_documents_accepted_and_proven(demo, log, live_serve
     assert '"accepted_at"' in paste(replaced(accept, offer), {})
     given = {**demo, "ID": str(Application.objects.latest("pk").pk)}
     with override_settings(ROOT_URLCONF="ledger.urls", CHAIN_URL=live_server.url):
-        while DecisionAnchor.objects.filter(anchored_at__isnull=True).exists():  # the demo's first, a batch at a time
+        while DecisionAnchor.objects.filter(anchored_at__isnull=True).exists():  # the demo's records first, in batches
             call_command("anchor_decisions", once=True, stdout=StringIO())
         key = requests.get(f"{live_server.url}/key", timeout=99).json()["vkey"]
     assert "score" in paste(replaced(prove, ("$(curl -s $(demo ledger_url)/key | member vkey)", key)), given)

@@ -1,4 +1,4 @@
-"""Subjects of commits follow CONTRIBUTING.md."""
+"""Commit subjects follow CONTRIBUTING.md."""
 
 import re
 import subprocess
@@ -16,7 +16,7 @@ def git(*arguments):
 
 
 def test_subjects_of_new_commits_are_short_and_plain():
-    """Every commit since this file exists is checked; a folder without history has none."""
+    """Every commit since the creation of this file is checked; a folder without history has none."""
     added = git("log", "--diff-filter=A", "--format=%H", "--", "tests/system/docs/test_commit_subjects.py")
     subjects = git("log", "--no-merges", "--format=%s", f"{added[-1]}..HEAD") if added else []
     wrong = [text for text in subjects if len(text) > SUBJECT_MAX or WRONG.search(text)]

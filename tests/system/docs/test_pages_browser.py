@@ -1,4 +1,4 @@
-"""The documentation in a real browser, on each width, in light and dark."""
+"""The documentation in a real browser, at each width, in light and dark."""
 
 import re
 
@@ -10,7 +10,7 @@ from tests.system.docs.test_blocks_run import demo  # noqa: F401  a fixture
 
 WIDTHS = (1280, 768, 360)
 GROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 29, 26)"}
-# A reference page takes a browser seconds: each scheme and each of the outer widths once.
+# A browser needs seconds for a reference page: each scheme and each of the outer widths runs once.
 LOOKS = pytest.mark.parametrize(("scheme", "width"), [("light", WIDTHS[0]), ("dark", WIDTHS[-1])])
 SHOWN = {
     "front": "/docs/",
@@ -33,7 +33,7 @@ def test_every_view_fits_and_passes_axe_in_light_and_dark(built, chromium, live_
     settle(page)
     assert page.complaints == []
     look_at_widths(page, f"docs-{name}", WIDTHS, whole=False)
-    if name != "root":  # its policy refuses the styles that axe tries
+    if name != "root":  # its policy rejects the styles that axe adds
         assert page.complaints == []
     assert [url for url in requested if not url.startswith((live_server.url, "data:"))] == []
 
@@ -95,9 +95,9 @@ def test_a_block_of_code_is_copied_by_its_button(built, chromium, live_server):
 
 
 def open_reference(chromium, address, scheme, width, *, abridged=False):
-    """Open a reference page in a scheme of colours, with one operation of each tag if it is to be abridged.
+    """Open a reference page in a color scheme; an abridged page has only one operation of each tag.
 
-    `page.asked` holds what it asked for, `page.document` the document that it shows.
+    `page.asked` lists its requests, `page.document` is the document that it shows.
     """
     page = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme).new_page()
     page.asked, page.document = [], None
@@ -118,7 +118,7 @@ def open_reference(chromium, address, scheme, width, *, abridged=False):
 
 
 def first_of_each_tag(paths):
-    """Return the first operation of each tag: to axe, which takes long for each, the others look the same."""
+    """Return the first operation of each tag: axe needs long for each, and the others look the same."""
     found = {}
     for path, item in paths.items():
         for method, operation in item.items():
@@ -137,7 +137,7 @@ def operations_of(document):
 
 
 def assert_sound(page, address, scheme):
-    """Check what holds for every reference page."""
+    """Run the checks for every reference page."""
     assert operations_shown(page) == operations_of(page.document)
     assert all(url.startswith((address, "blob:", "data:")) for url in page.asked), page.asked
     assert fits(page)
@@ -196,7 +196,7 @@ AUTHORIZED = ".auth-wrapper .authorize.locked"
 
 
 def show_only(*paths):
-    """Answer with the document as if it had these paths alone: Swagger UI takes ten seconds for all of them."""
+    """Respond with a document of only these paths: Swagger UI needs 10 s for all of them."""
 
     def answer(route):
         given = route.fetch()
@@ -208,7 +208,7 @@ def show_only(*paths):
 
 
 def known_key(page):
-    """Return the API key that Swagger UI will send, as it shows it in a command."""
+    """Return the API key that Swagger UI will send, as shown in its command."""
     operation = page.locator("#operations-identity-auth_me")
     page.click("#operations-tag-identity")
     operation.locator(".opblock-summary-control").click()
@@ -218,7 +218,7 @@ def known_key(page):
     return re.search(r"X-API-Key: (\S+?)'", operation.locator(".curl-command").inner_text())[1]
 
 
-# One operation of each method: to axe the others look the same.
+# One operation of each method: for axe the others look the same.
 EACH_METHOD = ("/v1/applications", "/v1/webhooks/endpoints/{endpoint_id}", "/v1/provider-offers/{offer_id}")
 
 

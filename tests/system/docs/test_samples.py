@@ -1,4 +1,4 @@
-"""The code samples of both OpenAPI documents: every one reads as its language, and those of stories are run."""
+"""The code samples of both OpenAPI documents: each one parses in its language, and those of scripts run."""
 
 import copy
 import json
@@ -46,7 +46,7 @@ class TestEachReadsAsItsLanguage:
 
 @pytest.fixture
 def reader(request, documents, live_server, tmp_path):
-    """Make what runs the samples of a document on the live server, with a key, in the language of the test."""
+    """Return a runner for the samples of a document on the live server, with a key, in the language of the test."""
 
     def make(service, key):
         folder = tmp_path / "pasted"

@@ -1,4 +1,4 @@
-"""Style sheets parse by CSS Syntax: a stray brace drops the rule behind it."""
+"""Style sheets are valid CSS Syntax: a stray brace drops the rule after it."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ NESTED = {"media", "supports", "container", "layer"}
 
 
 def errors_of(rules):
-    """Yield the line and the fault of each rule and declaration that a browser drops."""
+    """Yield the line and the error of each rule and declaration that a browser drops."""
     for rule in rules:
         if rule.type == "error":
             yield rule.source_line, rule.message

@@ -1,4 +1,4 @@
-"""After an erasure no byte of the person is left: not in dumps, files, logs, Redis, and not in a restored backup."""
+"""After an erasure no byte of personal data is left: not in dumps, files, logs, Redis, or a restored backup."""
 
 import json
 import os
@@ -45,7 +45,7 @@ from tests.system.config.test_misconfiguration import PRODUCTION, SERVER
 from tests.system.server import running
 
 MINE, KEPT = "qqmine", "qqkept"
-# What stands in personal fields: spellings that dumps, JSON, HTML, and addresses write in their own ways.
+# Values of personal fields that dumps, JSON, HTML, and URLs encode differently.
 KINDS = (
     "Rosa Alvarez", "Zoë Ångström", "Ольга", "李小龍", "O'Brien & Söhne", '"quoted"', "<b>bold</b>", "back\\slash",
     "tab\there", "two\nlines", "rosa@example.test", "+1 555 0100", "123-45-6789", "DE89 3704 0044", "1985-04-12",
@@ -54,7 +54,7 @@ KINDS = (
 
 
 class KindsPlanter(Planter):
-    """Plants another kind of text in each field, and another marker in the fields that a ground keeps."""
+    """Plants another kind of text in each field, and another marker in fields that are retained on a ground."""
 
     def plant(self):
         self.kept = declared_with(is_permanent=True) | declared_with(ground="audit_log")
@@ -69,7 +69,7 @@ class KindsPlanter(Planter):
 
 
 def found_in(content):
-    """Return the markers in some bytes, also in each value that a key of the platform opens."""
+    """Return the markers in some bytes, also in each value that a key of the platform decrypts."""
     markers = {marker for marker in (MINE, KEPT) if marker.encode() in content}
     for token in set(re.findall(rb"gAAAA[A-Za-z0-9_=-]{60,}", content)):
         try:
@@ -95,14 +95,14 @@ def dump(address):
 def bytes_of(address):
     """Return the bytes of SQLite's files."""
     files = [Path(urlsplit(address).path + suffix) for suffix in ("", "-wal", "-shm")]
-    # Another process reads them: closing such a file would end the locks of this process on the database
-    # (sqlite.org/howtocorrupt.html, 2.2), and its connections would read files that are deleted.
+    # Another process reads the files: closing such a file would release this process's locks on the database
+    # (sqlite.org/howtocorrupt.html, 2.2), and its connections would read deleted files.
     return subprocess.run(["cat", *filter(Path.exists, files)], capture_output=True, check=True).stdout
 
 
 @contextmanager
 def backup_of(address, folder):
-    """Back up a database; give a function that restores it at another place and returns the address."""
+    """Back up a database; return a function that restores it elsewhere and returns its address."""
     if address.startswith("postgres"):
         with temporary_database(address, f"restored_{uuid4().hex[:12]}") as restored:
             content = dump(address)
@@ -121,7 +121,7 @@ def backup_of(address, folder):
 
 @pytest.fixture
 def place(committed, settings, tmp_path):
-    """The environment of the processes on the database of this test, with a folder and a Redis of their own."""
+    """The environment of the processes on this test's database, with a separate folder and Redis."""
     var = tmp_path / "var"
     var.mkdir()
     environment = {
@@ -148,7 +148,7 @@ def run(place, *arguments, **environment):
 
 
 def use_the_api(place, key):
-    """Send markers in bodies, queries, paths and headers, as a person does."""
+    """Send markers in bodies, queries, paths and headers."""
     environment = {name: value for name, value in place.environment.items() if name not in {"VAR_DIR", "DATABASE_URL"}}
     with place.log.open("ab") as log, running(own_database_url(), place.var, stderr=log, **environment) as server:
         address = f"http://127.0.0.1:{server.port}/v1"
@@ -179,7 +179,7 @@ def plant(person):
     )  # fmt: skip
     EmailAddress.objects.create(user=person, email=f"{MINE}@example.test", verified=True)
     queue_mail(f"{MINE}@example.test", "notice", {"name": MINE}, now=timezone.now())
-    # The vendor has these items, of which each is counted.
+    # The vendor counts each of these items.
     BankItem.objects.filter(user=person).delete()
     for number in range(3):
         token = f"access-sandbox-{uuid4()}"
@@ -210,7 +210,7 @@ def assert_exported(place, person):
 
 
 def assert_erased(place, address):
-    """Check that a database and its files have no marker but those that a ground keeps."""
+    """Assert that a database and its files contain only the markers that are retained on a ground."""
     content = dump(address)
     assert found_in(content) == {KEPT}, [line[:2000] for line in content.splitlines() if MINE in str(found_in(line))]
     if address.startswith("sqlite"):
@@ -220,7 +220,7 @@ def assert_erased(place, address):
     assert found_in_folder(Path(place.environment["DOCUMENT_STORAGE"])) == set()
 
 
-def test_no_marker_is_left_anywhere_after_an_erasure_and_in_a_restored_backup(place):
+def test_no_marker_is_left_after_an_erasure_or_in_a_restored_backup(place):
     person = UserFactory(username="rosa")
     key = create_api_key(owner=person, name="n", scopes=None, now=timezone.now()).key
     _planter, stored = plant(person)
@@ -260,7 +260,7 @@ def test_no_marker_is_left_anywhere_after_an_erasure_and_in_a_restored_backup(pl
     assert found_in(place.log.read_bytes()) == set()
 
 
-# Erases accounts in processes of their own, each of which SIGKILL ends at another statement.
+# Erases accounts in separate processes; SIGKILL ends each at another statement.
 KILLED = """
 import os, signal
 from django.core.management import call_command
@@ -299,7 +299,7 @@ print("killed", len(others), "at", number, "statements")
 """
 
 
-def test_erasures_that_sigkill_ends_at_each_statement_end_once(place):
+def test_erasures_killed_at_each_statement_are_completed_once(place):
     people = [UserFactory() for _ in range(int(os.environ.get("ERASURE_KILLS", "8")) + 1)]
     for person in people:
         planted(person, f"{MINE}-{person.pk}")
@@ -316,7 +316,7 @@ def test_erasures_that_sigkill_ends_at_each_statement_end_once(place):
     done = run(place, "manage.py", "process_privacy", "--once", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     ended = dict(User.objects.filter(erased_at__isnull=False).values_list("pk", "erased_at"))
-    for person in people:  # the operator repeats the command, where it was killed before the erasure had begun, too
+    for person in people:  # the operator repeats the command if it was killed before the erasure had started
         if person.pk not in ended:
             assert run(place, "manage.py", "erase_subject", str(person.pk)).returncode == 0
     assert left_of(MINE) == set()

@@ -1,4 +1,4 @@
-"""The code flow with foreign clients against a running server, the consent clicked in Chromium."""
+"""The code flow with third-party clients against a running server; Chromium clicks the consent."""
 
 import os
 import threading
@@ -19,12 +19,12 @@ SCOPES = ["offers:read", "identity:read"]
 
 @pytest.fixture
 def callback():
-    """The client's own address: what is called there is kept."""
+    """The client's redirect address; it records its requests."""
     seen = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
-            if self.path.startswith("/done"):  # browsers ask for an icon, too
+            if self.path.startswith("/done"):  # browsers also request an icon
                 seen.append(self.path)
             self.send_response(200)
             self.send_header("Content-Type", "text/plain")
@@ -43,20 +43,20 @@ def callback():
 
 @pytest.fixture
 def person(live_server):
-    """Somebody with an account."""
+    """A user with an account."""
     return UserFactory(username="maria")
 
 
 @pytest.fixture
 def browser(person, monkeypatch, chromium):
-    """Chromium, for clients that speak to a server without TLS here, which they would otherwise refuse."""
+    """Chromium, for clients that would reject this server without TLS."""
     monkeypatch.setitem(os.environ, "OAUTHLIB_INSECURE_TRANSPORT", "1")
     monkeypatch.setitem(os.environ, "AUTHLIB_INSECURE_TRANSPORT", "1")
     return chromium
 
 
 def click_through(browser, address, callback):
-    """Log in, allow it; return the address at which the client was called back."""
+    """Log in and allow access; return the redirect address of the client."""
     redirect, seen = callback
     page = browser.new_context(java_script_enabled=False).new_page()
     page.goto(address)
@@ -71,7 +71,7 @@ def click_through(browser, address, callback):
 
 
 def registered(server, redirect):
-    """Register a client as a developer does, over the interface; its id and its secret."""
+    """Register a client over the API, as a developer does; return its id and secret."""
     body = {"name": "Budget app", "redirect_uris": [redirect], "scopes": SCOPES}
     log_in = {"Authorization": f"Bearer {bearer_of(UserFactory())}"}
     made = requests.post(f"{server}/v1/oauth/clients", json=body, headers=log_in, timeout=99).json()

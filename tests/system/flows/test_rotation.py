@@ -1,4 +1,4 @@
-"""Keys of every kind are rotated while traffic runs: no request fails."""
+"""Keys of every kind are rotated under traffic: no request fails."""
 
 import hashlib
 import hmac
@@ -26,11 +26,11 @@ from tests.processes import PATIENCE_SECONDS, wait_until
 from tests.webhooks.receiver import Receiver
 
 PATH = "/v1/auth/me"
-REQUESTS_BETWEEN = 15  # answers to wait for before and after each step
+REQUESTS_BETWEEN = 15  # responses to wait for before and after each step
 
 
 class Traffic:
-    """Callers that never pause; every answer that is not 200 is kept."""
+    """Callers without pauses; every response other than 200 is recorded."""
 
     def __init__(self, address, headers_of):
         self.address, self.headers_of = address, headers_of
@@ -46,7 +46,7 @@ class Traffic:
                     self.failures.append((response.status_code, response.text))
 
     def wait_for_more(self):
-        """Wait until some more requests were answered since now."""
+        """Wait for some more responses."""
         goal = self.answered + REQUESTS_BETWEEN
         wait_until(lambda: self.answered >= goal)
 
@@ -115,7 +115,7 @@ def test_signing_keys_rotate_under_traffic(live_server, person):
 
 
 class Verifier:
-    """A receiver's check: Standard Webhooks by any of its secrets, and the hex signature by any of them."""
+    """A receiver's check: Standard Webhooks and the hex signature, each with any of its secrets."""
 
     def __init__(self, secret):
         self.secrets = [secret]
@@ -155,7 +155,7 @@ def test_webhook_secrets_rotate_under_traffic(committed, settings):
         running.start()
 
         def check_until(goal):
-            """Check every delivery as it comes, until there were so many."""
+            """Check each delivery until this many have arrived."""
 
             def have_come():
                 checked.extend(verifier.accepts(one) for one in receiver.received[len(checked) :])
@@ -175,10 +175,10 @@ def test_webhook_secrets_rotate_under_traffic(committed, settings):
         try:
             happen_and_check(20)
             fresh = command("rotate_webhook_secret", str(endpoint.pk))["secret"]
-            happen_and_check(20)  # the receiver knows the old secret alone
+            happen_and_check(20)  # the receiver knows only the old secret
             verifier.secrets.append(fresh)
             happen_and_check(20)
-            send_test(endpoint, now=timezone.now())  # accepted, it proves that the receiver has the new secret
+            send_test(endpoint, now=timezone.now())  # acceptance proves that the receiver has the new secret
             check_until(len(checked) + 1)
             verifier.secrets = [fresh]
             happen_and_check(20)

@@ -1,1 +1,1 @@
-"""Both services against what their OpenAPI documents allow and forbid: generated requests, checked answers."""
+"""Both services against their OpenAPI documents: generated requests, checked responses."""

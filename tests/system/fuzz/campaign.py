@@ -1,4 +1,4 @@
-"""A campaign: schemathesis against both documents, round after round, and what it found in figures."""
+"""A campaign of schemathesis against both documents, in rounds, with its findings as figures."""
 
 import random
 from collections import Counter
@@ -18,21 +18,21 @@ from schemathesis.generation.meta import TestPhase
 
 from tests.system.fuzz.services import BEHIND_PROXY, Services
 
-# What takes away all that an account has, or ends its keys: called as somebody else, who has nothing to lose.
+# Operations that delete an account's records or end its keys are called with an account that has none.
 DESTRUCTIVE = r"^/v1/sandbox/clock$"
 OWNERS = frozenset({"user_id", "consumer_id"})
-# gunicorn answers 414 for a longer first line, before there is a request that a document could speak of.
+# gunicorn returns 414 for a longer request line, before the application sees the request.
 REQUEST_LINE_MAX = 8_190
-AGENTS_PATH = "/v1/ucp/catalog"  # whoever sends UCP-Agent is refused in the protocol's own body here
-SHORT_SHARE = 5  # the boundaries of all operations are ten thousand requests
-# A card that is declined is 502 by the specification; where it is not documented the next check objects.
+AGENTS_PATH = "/v1/ucp/catalog"  # with UCP-Agent, errors have the protocol's own body here
+SHORT_SHARE = 5  # the boundaries of all operations are 10,000 requests
+# By the specification a declined card is 502; where 502 is not documented, the next check fails.
 CHECKS = {
     "not_a_server_error": {"expected-statuses": ["2xx", "3xx", "4xx", "502"]},
-    # A body beyond its limit is 413, an Idempotency-Key used for something else 422.
+    # A body beyond its limit is 413, a reused Idempotency-Key 422.
     "negative_data_rejection": {
         "expected-statuses": ["400", "401", "403", "404", "405", "406", "409", "413", "415", "422", "502"]
     },
-    # A schema cannot say that a status does not follow, an offer is closed or a key was used: 400 and 422 are right.
+    # A schema can't express an invalid transition, a closed offer or a used key: 400 and 422 are right.
     "positive_data_acceptance": {"enabled": False},
 }
 SERVER_ERRORS = ("not_a_server_error",)
@@ -42,13 +42,13 @@ OUTSIDE_SCHEMA = ("response_schema_conformance", "content_type_conformance", "re
 
 @dataclass
 class Findings:
-    """What a campaign did, and each fault it met with the request that shows it, by the check that objected."""
+    """What a campaign did, and each fault with its request, by the failed check."""
 
     cases: int = 0
     faults: dict[str, list[str]] = field(default_factory=dict)
 
     def figures(self) -> dict[str, int]:
-        """Return how many cases there were, and how many answers were wrong in which way."""
+        """Return the number of cases, and the number of wrong responses of each kind."""
         known = {"server errors": SERVER_ERRORS, "undocumented statuses": UNDOCUMENTED}
         known["answers outside their schema"] = OUTSIDE_SCHEMA
         found = {name: sum(len(self.faults.get(check, [])) for check in checks) for name, checks in known.items()}
@@ -56,7 +56,7 @@ class Findings:
         return {"cases": self.cases, **found, "other faults": others}
 
     def examples(self, of_each: int = 1) -> str:
-        """Return faults to read, so many of each check and operation."""
+        """Return some faults of each check and operation to read."""
         shown: Counter = Counter()
         texts = []
         for check, faults in self.faults.items():
@@ -68,7 +68,7 @@ class Findings:
         return "\n\n".join(texts)
 
     def take(self, event: EngineEvent) -> None:
-        """Count what happened in one event."""
+        """Count the results of an event."""
         if isinstance(event, FatalError | NonFatalError):
             fault = event.exception if isinstance(event, FatalError) else event.value
             self.faults.setdefault("engine", []).append(f"{getattr(event, 'label', '')}: {fault!r}")
@@ -89,7 +89,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class Round:
-    """How one run of schemathesis over one document goes."""
+    """The settings of one run of schemathesis over one document."""
 
     document: str
     base: str
@@ -99,10 +99,10 @@ class Round:
     examples: int
     phases: tuple[str, ...]
     destructive: bool = False
-    share: int = 1  # one operation in so many
+    share: int = 1  # one operation in this many
 
     def configuration(self) -> SchemathesisConfig:
-        """Return what schemathesis is told."""
+        """Return the configuration for schemathesis."""
         phases = ("examples", "coverage", "fuzzing", "stateful")
         return SchemathesisConfig.from_dict(
             {
@@ -117,7 +117,7 @@ class Round:
                     "max-examples": self.examples,
                     "no-shrink": True,
                     "database": "none",
-                    # Credentials are ours to give: a generated one would make two, and every answer 401.
+                    # We send the credentials: a generated one would be a second one, and every response 401.
                     "with-security-parameters": False,
                 },
                 "phases": {name: {"enabled": name in self.phases} for name in phases},
@@ -126,7 +126,7 @@ class Round:
         )
 
     def run(self, found: Findings) -> None:
-        """Run it, adding to what was found."""
+        """Run it and add to the findings."""
         schema = schemathesis.openapi.from_url(self.document, config=self.configuration(), headers=self.headers)
         schema.hook("filter_failure")(_is_a_fault)
         chosen = schema.include if self.destructive else schema.exclude
@@ -142,20 +142,20 @@ class Round:
 
 
 def _is_a_fault(_context: Any, _failure: Any, case: Any, response: Any) -> bool:
-    """Say whether a failure is about an answer of ours that was not promised: no witness runs here, and 503 says so."""
+    """Return whether a failure concerns our own, undocumented response: 503 for a missing witness is documented."""
     is_unwitnessed = response.status_code == 503 and b'"E7003"' in response.content
     return _reached_the_application(None, None, case, response) and not is_unwitnessed
 
 
 def _reached_the_application(_context: Any, _failure: Any, _case: Any, response: Any) -> bool:
-    """Say whether a failure is about an answer of ours, and not of gunicorn's."""
+    """Return whether a failure concerns a response of the application, and not of gunicorn."""
     request = response.request
     return len(f"{request.method} {request.path_url} HTTP/1.1\r\n") <= REQUEST_LINE_MAX
 
 
 @schemathesis.check
 def errors_are_complete(_context: Any, response: Any, case: Any) -> None:
-    """Every error names its request, and says what the status wants said (decisions, section 11)."""
+    """Check that every error has its request id, and the header that its status requires (decisions, section 11)."""
     if response.status_code < 400 or not _reached_the_application(None, None, case, response):
         return
     headers = {name: values[0] for name, values in response.headers.items()}
@@ -169,16 +169,16 @@ def errors_are_complete(_context: Any, response: Any, case: Any) -> None:
             is_its_own = headers.get("idempotent-replayed") or body["request_id"] == headers["x-request-id"]
             assert is_its_own, "another request_id"
     if response.status_code == 409 and b'"E3013"' in response.content:
-        return  # an open counteroffer ends when somebody ends it, and no time can be named
+        return  # an open counteroffer ends when a user decides it, so no time can be given
     wanted = {401: "www-authenticate", 405: "allow", 429: "retry-after", 409: "retry-after", 503: "retry-after"}
     assert wanted.get(response.status_code, "x-request-id") in headers, f"{response.status_code} without its header"
 
 
 @contextmanager
 def _real_values(stock: dict[str, list[Any]], chance: random.Random) -> Iterator[None]:
-    """Put ids of what there is into most calls, in place of valid values: what was made wrong on purpose stays wrong.
+    """Put existing ids into most calls, in place of valid values: intentionally invalid values stay invalid.
 
-    schemathesis looks again at what a hook has changed before it judges the answer.
+    schemathesis classifies the changed request again before it checks the response.
     """
 
     def fill(values: Any, names: set[str], odds: float) -> None:
@@ -192,7 +192,7 @@ def _real_values(stock: dict[str, list[Any]], chance: random.Random) -> Iterator
     def before_call(_context: Any, case: Any, _kwargs: Any) -> None:
         if case.meta is None:
             return
-        # A story goes on with what it has made itself; only whose it is has to be right.
+        # A stateful sequence continues with its own records; only their owner has to be right.
         is_story = case.meta.phase.name == TestPhase.STATEFUL
         for place, values in (
             (ParameterLocation.PATH, case.path_parameters),
@@ -200,7 +200,7 @@ def _real_values(stock: dict[str, list[Any]], chance: random.Random) -> Iterator
             (ParameterLocation.BODY, case.body),
         ):
             if isinstance(values, dict):
-                # Whose request it is may be put right in any body: else every other fault hides behind that one.
+                # The owner can be corrected in any body: otherwise its error hides every other fault.
                 owners = {name for name in OWNERS & values.keys() if _is_plain(values[name])}
                 fill(values, owners if is_story or case.meta.is_negative_at(place) else set(values), 0.85)
         headers = case.headers or {}
@@ -216,16 +216,16 @@ def _real_values(stock: dict[str, list[Any]], chance: random.Random) -> Iterator
 
 
 def _is_plain(value: Any) -> bool:
-    """Say whether a value has the form of a user's id."""
+    """Return whether a value has the form of a user id."""
     return type(value) is int or (isinstance(value, str) and 1 <= len(value) <= 255 and "\0" not in value)
 
 
 def run(services: Services, *, seed: int, examples: int) -> Findings:
     """Run a campaign: some random cases of every operation, and each boundary of one operation in `SHORT_SHARE`.
 
-    With more than one example, of all operations.
+    With more than one example, all operations.
 
-    The same seed draws the same values, as far as ids and the order of answers allow.
+    The same seed draws the same values, as far as ids and the order of responses allow.
     """
     found = Findings()
     documents = [

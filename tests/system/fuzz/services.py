@@ -1,4 +1,4 @@
-"""Both services on a database of their own, and somebody's things in it whose ids generated requests can name."""
+"""Both services on a separate database, with records whose ids generated requests can use."""
 
 import base64
 import contextlib
@@ -20,32 +20,32 @@ from tests.processes import ROOT, manage
 from tests.system.server import gunicorn
 
 ADDRESS = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
-# Service B runs as in production, where it asks for credentials, and takes this machine for the proxy before it.
+# The ledger runs as in production, with credentials, and regards this machine as its proxy.
 BEHIND_PROXY = {"X-Forwarded-Proto": "https"}
 TYPED_TRANSACTION = "0x02" + "c0" * 8
 
 
 @dataclass
 class Services:
-    """Addresses of the two, and the credentials of an account without limits of scope."""
+    """The addresses of both services, and the credentials of an unrestricted account."""
 
     platform: str
     ledger: str
     owner: dict[str, Any]
-    newcomer: str  # the API key of an account that has nothing
+    newcomer: str  # the API key of an account without records
     bearer: str = ""
     number: int = 0
     session: requests.Session = field(default_factory=requests.Session)
 
     def send(self, path: str, body: Any = None, *, method: str = "POST", base: str = "") -> Any:
-        """Call as the owner; what the answer says."""
+        """Send a request as the owner; return the response body."""
         headers = {"X-API-Key": self.owner["api_key"], **BEHIND_PROXY}
         answer = self.session.request(method, (base or self.platform) + path, json=body, headers=headers, timeout=99)
         assert answer.status_code < 300, (method, path, answer.status_code, answer.text)
         return answer.json() if answer.content else None
 
     def stock(self, of_each: int) -> dict[str, list[Any]]:
-        """Make things, so many of each kind; return values that parameters and members can take, by their names."""
+        """Create this many records of each kind; return values for parameters and fields, by name."""
         me, found = str(self.owner["user_id"]), defaultdict(list)
         found["user_id"] = found["consumer_id"] = [me, self.owner["user_id"]]
         found["updated_by"] = [me, "reviewer"]
@@ -58,7 +58,7 @@ class Services:
         found["method_id"] = ["pm_sandbox_ok", "1"]
         found["provider_id"] += ["1001", 1001]
         found["kind"], found["payload"] = ["note", "claim"], [{"text": "x"}, {"text": "x", "title": "y"}]
-        # Approving all would leave nothing to approve one by one.
+        # Approving all would leave no item to approve individually.
         found["item_id"] = [self._stage]
         found["type"], found["object_id"] = ["kyc.verification.created"], found["verification_id"]
         found["ids"], found["query"] = [["1", "2-12", "none"]], ["loan"]
@@ -72,18 +72,18 @@ class Services:
         return dict(found)
 
     def _stage(self) -> str:
-        """Stage an item; its id."""
+        """Stage an item; return its id."""
         staged: str = self.send("/v1/staging/items", {"kind": "note", "payload": {"text": "x"}})["id"]
         return staged
 
     def _log_in(self) -> str:
-        """Log in; a refresh token that nobody has used."""
+        """Log in; return an unused refresh token."""
         who = {"username": self.owner["username"], "password": self.owner["password"]}
         token: str = self.send("/v1/auth/token", who)["refresh_token"]
         return token
 
     def _make(self, name: str, me: str, found: dict[str, list[Any]]) -> None:
-        """Make one of each kind."""
+        """Create a record of each kind."""
         offer = {"provider_id": f"77{self.owner['user_id']}", "name": name, "product_type": "personal_loan"}
         offer_id = self.send("/v1/provider-offers", offer)["id"]
         found["offer_id"] += [offer_id, int(offer_id)]
@@ -111,7 +111,7 @@ class Services:
         self._anchor(name, me, found)
 
     def _ask_for_document(self, body: dict[str, Any], found: dict[str, list[Any]]) -> None:
-        """Make an application of which a document was asked for, with a file; ids that belong together are the same."""
+        """Create an application with a requested document and a file; ids that belong together stay the same."""
         if not found["document_id"]:
             application = self.send("/v1/applications", {**body, "initial_status": "submitted"})["id"]
             address = f"/v1/applications/{application}/documents"
@@ -125,7 +125,7 @@ class Services:
             found["application_id"] += [application] * 8
 
     def _make_model(self, provider_id: str, found: dict[str, list[Any]]) -> None:
-        """Make a scoring model with a draft of a version."""
+        """Create a scoring model with a draft version."""
         model = self.send("/v1/scoring/models", {"provider_id": provider_id, "name": "Fuzzed"})["id"]
         version = self.send(f"/v1/scoring/models/{model}/versions", {"definition": DEFINITION})["number"]
         said = {name: value for name, value in POOR.items() if name.startswith("application_data.")}
@@ -136,7 +136,7 @@ class Services:
         found["facts"] += [POOR, said]
 
     def _make_webhooks(self, name: str, found: dict[str, list[Any]]) -> None:
-        """Make an endpoint and a delivery, as long as there is room for another."""
+        """Create an endpoint and a delivery, while the limit allows it."""
         if len(self.send("/v1/webhooks/endpoints", method="GET")["endpoints"]) > 12:
             for endpoint in self.send("/v1/webhooks/endpoints", method="GET")["endpoints"]:
                 self.send(f"/v1/webhooks/endpoints/{endpoint['id']}", method="DELETE")
@@ -167,7 +167,7 @@ class Services:
 
 @contextlib.contextmanager
 def serve(database_url: str, folder: Path, *, threads: int = 4) -> Iterator[Services]:
-    """Make demo data in a migrated database, run both services on it, rate limits out of reach."""
+    """Create demo data in a migrated database, and run both services on it, with rate limits out of reach."""
     environment = {
         "DATABASE_URL": database_url,
         "VAR_DIR": str(folder),
@@ -179,7 +179,7 @@ def serve(database_url: str, folder: Path, *, threads: int = 4) -> Iterator[Serv
     }
     owner = json.loads(manage(environment, "seed_demo", "--json"))
     manage(environment, "create_user", "newcomer", "--password", secrets.token_hex(), "--json")
-    # Its clock is moved again and again, by up to 400 days.
+    # Its clock is advanced repeatedly, by up to 400 days.
     made = manage(environment, "create_api_key", "newcomer", "--name", "x", "--expires-days", "36500", "--json")
     given = {name: value for name, value in environment.items() if name not in {"DATABASE_URL", "VAR_DIR", "PATH"}}
     strict = {
@@ -199,7 +199,7 @@ def serve(database_url: str, folder: Path, *, threads: int = 4) -> Iterator[Serv
             ("development", "config.wsgi", given),
             ("production", "ledger.wsgi", given | strict),
         ):
-            call_it(database_url, kind)  # both work on one database, which each looks at when it starts
+            call_it(database_url, kind)  # both use one database, whose kind each checks at its start
             serving = gunicorn(database_url, folder, module=wsgi, stderr=log, threads=threads, **settings)
             ports.append(stack.enter_context(serving))
         yield Services(*(f"http://127.0.0.1:{port}" for port in ports), owner=owner, newcomer=json.loads(made)["key"])

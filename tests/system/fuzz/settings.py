@@ -1,4 +1,4 @@
-"""The settings of a bench, rate limits out of reach, and static files as they lie, not collected."""
+"""The settings of the bench, with rate limits out of reach, and uncollected static files."""
 
 from tests.bench.settings import *  # noqa: F403
 from tests.bench.settings import STORAGES

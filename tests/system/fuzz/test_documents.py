@@ -1,4 +1,4 @@
-"""Both OpenAPI documents hold, whatever is sent: generated requests to real servers, the same ones at every run.
+"""Both OpenAPI documents hold for every request: generated requests to real servers, the same at every run.
 
 FUZZ_SEED and FUZZ_EXAMPLES change them.
 """
@@ -22,7 +22,7 @@ EXAMPLES = int(os.environ.get("FUZZ_EXAMPLES", "1"))
 
 
 @pytest.mark.usefixtures("needs_postgresql", "django_db_setup")
-def test_every_answer_is_one_that_the_documents_describe(template, tmp_path):
+def test_every_response_matches_the_openapi_documents(template, tmp_path):
     with (
         temporary_database(own_database_url(), f"fuzz_{os.getpid()}", template=template) as address,
         services.serve(address, tmp_path) as serving,
@@ -34,7 +34,7 @@ def test_every_answer_is_one_that_the_documents_describe(template, tmp_path):
 
 
 class Wrong(BaseHTTPRequestHandler):
-    """A service that answers each of its three operations otherwise than its document says."""
+    """A service whose responses to its three operations violate its document."""
 
     answers = {"/crash": (500, {}), "/teapot": (418, {}), "/shape": (200, {"a": "text"})}
 
@@ -48,7 +48,7 @@ class Wrong(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, *_arguments):
-        """Say nothing."""
+        """Print nothing."""
 
 
 INTEGER = {"type": "object", "required": ["a"], "properties": {"a": {"type": "integer"}}}
@@ -60,7 +60,7 @@ DOCUMENT = {
 }
 
 
-def test_a_campaign_sees_a_crash_and_an_unknown_status_and_a_wrong_shape():
+def test_a_campaign_finds_a_crash_an_unknown_status_and_a_wrong_shape():
     with ThreadingHTTPServer(("127.0.0.1", 0), Wrong) as httpd:
         threading.Thread(target=httpd.serve_forever, daemon=True).start()
         base = f"http://127.0.0.1:{httpd.server_port}"

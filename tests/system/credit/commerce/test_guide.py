@@ -1,4 +1,4 @@
-"""docs/guides/commerce.md: its blocks are run as they stand, and what they print is what it shows."""
+"""docs/guides/commerce.md: its blocks run unchanged, and their output matches the page."""
 
 import json
 import os
@@ -19,8 +19,8 @@ CUT = "…"
 
 @pytest.fixture
 def running(committed, bookless, live_server, settings, tmp_path):
-    """A server with the demo's data; the variables that the guide speaks of."""
-    settings.VAR_DIR = tmp_path / "var"  # the blocks find it in the folder in which they are pasted
+    """A server with the demo's data; yields the variables that the guide uses."""
+    settings.VAR_DIR = tmp_path / "var"  # the blocks read it relative to their working directory
     settings.VAR_DIR.mkdir()
     settings.BASE_URL = f"{live_server.url}/v1"
     out = StringIO()
@@ -29,7 +29,7 @@ def running(committed, bookless, live_server, settings, tmp_path):
 
 
 def differences(shown, printed, path="$"):
-    """Yield where what is printed is not what is shown; more members may be printed, and `…` stands for any text."""
+    """Yield the differences between output and page; extra fields are allowed, and `…` matches any text."""
     if isinstance(shown, dict) and isinstance(printed, dict):
         for name, value in shown.items():
             yield from differences(value, printed.get(name), f"{path}.{name}")
@@ -43,11 +43,11 @@ def differences(shown, printed, path="$"):
         yield path
 
 
-def test_every_call_answers_what_the_guide_shows(running, tmp_path):
+def test_every_call_of_the_commerce_guide_returns_the_shown_response(running, tmp_path):
     calls = [block for language, block in BLOCKS if language == "sh"]
     shown = [json.loads(block) for language, block in BLOCKS if language == "json"]
     assert len(calls) == len(shown) >= 5
-    # One shell for all of them, as for somebody who pastes one after the other.
+    # One shell for all blocks, as for a reader who pastes one after another.
     script = "\necho; echo --\n".join(calls)
     command, env = ["bash", "-euo", "pipefail", "-c", script], {**os.environ, **running}
     pasted = subprocess.run(
@@ -59,7 +59,7 @@ def test_every_call_answers_what_the_guide_shows(running, tmp_path):
         assert list(differences(expected, found)) == [], found
 
 
-def test_the_program_reads_every_answer(running, monkeypatch, capsys):
+def test_the_program_of_the_commerce_guide_reads_every_response(running, monkeypatch, capsys):
     (program,) = [block for language, block in BLOCKS if language == "python"]
     for name, value in running.items():
         monkeypatch.setenv(name, value)

@@ -1,11 +1,11 @@
-"""Applications to an offer of a lender that notices can name, with the facts of a random scorecard."""
+"""Applications for an offer of a lender with a name for notices, with the facts of a random scorecard."""
 
 from tests.credit.notices.world import ADDRESS
 from tests.factories import OfferFactory
 
 
 def nested(facts):
-    """Return the application's data of facts by path."""
+    """Return the application data for facts given by path."""
     data = {}
     for path, value in facts.items():
         first, *between = path.split(".")

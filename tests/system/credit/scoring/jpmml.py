@@ -1,7 +1,7 @@
-"""JPMML, a scoring engine that is not ours, in a process of its own: one Java machine for any number of cards.
+"""JPMML, a third-party scoring engine, in a separate process: one Java process for any number of scorecards.
 
-`python -m tests.system.credit.scoring.jpmml` reads a line of JSON for each card, `{"pmml": …, "rows": [{field: value},
-…]}`, and answers it with a line, the total and the ranked reason codes of each row.
+`python -m tests.system.credit.scoring.jpmml` reads a line of JSON for each scorecard, `{"pmml": …, "rows": [{field:
+value}, …]}`, and responds with a line: the total and the ranked reason codes of each row.
 """
 
 import json
@@ -26,7 +26,7 @@ WHY_NOT = next(
 
 
 class Engine:
-    """A context in which cards can be computed."""
+    """A context in which scorecards can be computed."""
 
     def __enter__(self):
         command = [sys.executable, "-W", "ignore", "-m", "tests.system.credit.scoring.jpmml"]

@@ -1,8 +1,7 @@
-"""reasonsmith, an auditor that is not ours, in a process of its own.
+"""reasonsmith, a third-party auditor, in a separate process.
 
-`python -m tests.system.credit.scoring.reasonsmith_checks` reads a line of JSON for each check,
-`{"folder": …, "pack": …, "is_rules": …}`. It answers with a line: the verdict and the
-strength of each duty of the pack.
+`python -m tests.system.credit.scoring.reasonsmith_checks` reads a line of JSON for each check, `{"folder": …, "pack":
+…, "is_rules": …}`. It responds with a line: the verdict and the strength of each duty of the pack.
 """
 
 import importlib.util
@@ -32,7 +31,7 @@ class Auditor:
         self._process.wait(timeout=120)
 
     def check(self, folder, pack, *, is_rules=False):
-        """Return `{duty: "verdict strength"}` of the decisions of a folder, or of its rules."""
+        """Return `{duty: "verdict strength"}` for the decisions of a folder, or for its rules."""
         self._process.stdin.write(json.dumps({"folder": str(folder), "pack": pack, "is_rules": is_rules}) + "\n")
         self._process.stdin.flush()
         answer = json.loads(self._process.stdout.readline())
@@ -53,7 +52,7 @@ def _checked(folder, pack, *, is_rules):
     from reasonsmith.spec import load_pack
 
     system = _rules_of(folder) if is_rules else JSONLAdapter(folder / "decisions.jsonl")
-    scope = "high-risk" if pack == "eu_ai_act" else None  # AI Act, Annex III, 5(b): the creditworthiness of persons
+    scope = "high-risk" if pack == "eu_ai_act" else None  # AI Act, Annex III, 5(b): creditworthiness of natural persons
     report = check_conformance(system, load_pack(pack), system_scope=scope, system_domains=["consumer-credit"])
     return {
         each.requirement_id: f"{each.verdict.value} {each.strength.value if each.strength else 'none'}"

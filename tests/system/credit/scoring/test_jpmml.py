@@ -1,6 +1,6 @@
-"""The evaluator against JPMML: equal totals and equal reasons, in order, of random pairs of a card and facts.
+"""The evaluator against JPMML: equal totals and equal ordered reasons for random pairs of a scorecard and facts.
 
-`SCORE_PAIRS=100000` asks for that many. JPMML also lists the reasons whose loss is zero, behind the others.
+`SCORE_PAIRS=100000` sets their number. JPMML also lists the reasons without a loss, after the others.
 """
 
 import json
@@ -23,7 +23,7 @@ from tests.system.credit.scoring.jpmml import WHY_NOT, Engine
 pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
 
 PAIRS = int(os.environ.get("SCORE_PAIRS", "600"))
-# A hundred thousand take minutes.
+# 100,000 pairs take minutes.
 SECONDS = 60 + PAIRS // 50
 
 
@@ -34,7 +34,7 @@ def engine():
 
 
 def losses(one, found):
-    """Return what was lost for each reason."""
+    """Return the points lost for each reason."""
     lost = {}
     for given, points in zip(one["characteristics"], found.points, strict=True):
         code = key_of(given["reason"])
@@ -43,7 +43,7 @@ def losses(one, found):
 
 
 @pytest.mark.timeout(SECONDS)
-def test_a_random_card_gives_random_people_the_total_and_the_reasons_that_jpmml_gives_them(engine):
+def test_totals_and_reasons_of_random_scorecards_equal_those_of_jpmml(engine):
     chance, done, hit, missing, ties = random.Random(20260328), 0, 0, 0, 0
     while done < PAIRS:
         one, samples = pairs.card(chance)
@@ -71,7 +71,7 @@ def test_a_random_card_gives_random_people_the_total_and_the_reasons_that_jpmml_
 
 
 def sourced_of(chance, one, rows):
-    """Return a verified card of a random one, and its rows: some of the claims are confirmed values in both."""
+    """Return a random scorecard with verified inputs, and its rows: some claims are confirmed values in both."""
     numbers = [n for n in range(len(one["inputs"])) if chance.random() < 0.7]
     claims = re.compile(rf"application_data\.f({'|'.join(map(str, numbers)) or 'x'})(?![0-9])")
 
@@ -87,8 +87,8 @@ def sourced_of(chance, one, rows):
 
 
 @pytest.mark.timeout(60 + DECISIONS // 5)
-def test_a_random_verified_card_decides_as_its_record_and_jpmml_whatever_is_claimed(engine):
-    """Each decision: the record names the sources, verifies offline, and equals JPMML; a claim changes nothing."""
+def test_decisions_of_random_verified_scorecards_equal_jpmml_for_any_claims(engine):
+    """For each decision, the record lists the sources, verifies offline, and equals JPMML; a claim changes nothing."""
     chance, done, named = random.Random(7), 0, 0
     while done < DECISIONS:
         one, samples = pairs.card(chance)

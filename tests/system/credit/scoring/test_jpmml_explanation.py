@@ -1,6 +1,6 @@
-"""The explanation of random scorecards over HTTP, recomputed by JPMML: its points, and each change that it states.
+"""Explanations of random scorecards over HTTP, recomputed by JPMML: the points, and each stated change.
 
-`EXPLANATIONS=300` asks for that many applications, each in three languages.
+`EXPLANATIONS=300` sets the number of applications, each in three languages.
 """
 
 import os
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT), pytest.mark.dja
 EXPLANATIONS = int(os.environ.get("EXPLANATIONS", "12"))
 A_CARD = 4
 RANKS = ("decline", "refer", "approve")
-# The outcomes as the three languages state them.
+# The outcomes in the three languages.
 OUTCOMES = {
     "en": {"approve": "approval", "refer": "decision by a person"},
     "es": {"approve": "aprobación", "refer": "decisión de una persona"},
@@ -42,7 +42,7 @@ def engine():
 
 
 def published(chance):
-    """Publish a random scorecard whose inputs do not depend on the day; return its version, and the samples."""
+    """Publish a random scorecard whose inputs do not depend on the date; return its version, and the samples."""
     while True:
         definition, samples = pairs.card(chance, reasons=[code for code in pairs.CODES if isinstance(code, str)])
         if any("months_since" in source for source in definition["inputs"]):
@@ -74,12 +74,12 @@ def submitted(offer, samples, chance):
 
 
 def joined(chosen):
-    """Return the facts, and what JPMML is given."""
+    """Return the facts, and the row for JPMML."""
     return tuple({name: value for one in chosen for name, value in one[part].items()} for part in (0, 1))
 
 
 def moved(card, chosen, samples, way):
-    """Return the samples with each changed characteristic in its stated bin; None if no sample is there."""
+    """Return the samples with each changed characteristic in its stated bin; None if a bin has no sample."""
     result = list(chosen)
     names = [each.name for each in card.characteristics]
     for step in way["changes"]:
@@ -92,13 +92,13 @@ def moved(card, chosen, samples, way):
 
 
 def outcome_of(card, total, facts):
-    """Return the outcome of JPMML's total; an approval without a value is one by a person."""
+    """Return the outcome of JPMML's total; an approval without a value is left to a reviewer."""
     outcome = card.outcome_of(total)
     return "refer" if outcome == "approve" and evaluate(card, facts).missing else outcome
 
 
 @pytest.mark.timeout(300 + EXPLANATIONS * 10)
-def test_points_and_stated_changes_are_those_of_jpmml_in_three_languages(engine, settings, no_rate_limits):
+def test_points_and_stated_changes_equal_those_of_jpmml_in_three_languages(engine, settings, no_rate_limits):
     settings.DECISIONING = "assist"
     chance, stated, applications = Random(3103), 0, 0
     while applications < EXPLANATIONS:

@@ -1,4 +1,4 @@
-"""A published version in a real ledger, over HTTP, checked by others."""
+"""A published version in a real ledger, over HTTP, verified with third-party code."""
 
 import json
 
@@ -13,12 +13,12 @@ from tests.system.credit.test_application_proof import anchor, decided, ledger  
 
 @pytest.fixture
 def published(committed, settings, ledger, user):
-    """A published champion that is not in the ledger yet."""
+    """A published champion that is not yet in the ledger."""
     settings.CHAIN_URL = ledger
     return make_version(make_model(user), role="champion")
 
 
-def test_a_publication_is_anchored_and_its_proof_kept(published):
+def test_a_publication_is_anchored_and_its_proof_stored(published):
     assert anchor() == {"anchored": 2, "failed": 0}  # the publication, and the key that signed it
     assert anchor() == {"anchored": 0, "failed": 0}
     row = DecisionAnchor.objects.get(record_key=None)

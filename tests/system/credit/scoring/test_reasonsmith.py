@@ -1,6 +1,6 @@
-"""The exported evidence of random scorecards and their decisions, judged by reasonsmith: duties that hold, and faults.
+"""The exported evidence of random scorecards and their decisions, checked by reasonsmith: duties and planted faults.
 
-`REASONSMITH_CARDS=100` asks for that many scorecards, each with ten decisions.
+`REASONSMITH_CARDS=100` sets the number of scorecards, each with ten decisions.
 """
 
 import json
@@ -41,7 +41,7 @@ OBSERVED = {
     "eu_ai_act_art13_2_instructions_for_use", "gdpr_art22_3_safeguards_human_intervention",
     "gdpr_recital71_meaningful_explanation",
 }  # fmt: skip
-# Each needs a signal that the platform does not have: why.
+# Each needs a signal that the platform lacks; with the reason.
 UNATTAINABLE = {
     "ecoa_reg_b_1002_9_b_2_principal_reasons_complete": "an inference artifact; a scorecard is exact",
     "ecoa_reg_b_1002_9_c_2_incompleteness_notice_runs_out": "decisions have no notice of incompleteness",
@@ -73,7 +73,7 @@ def published(chance):
 
 
 def submit(world, samples, chance):
-    """Submit with a random sample; one with values of another type is refused, and another is tried."""
+    """Submit a random sample; if its values have another type, it is rejected, and another sample is tried."""
     while True:
         application = world.application
         application.application_data = {**nested(chance.choice(samples)), "amount_cents": 500_000}
@@ -85,7 +85,7 @@ def submit(world, samples, chance):
 
 
 def decide(world, samples, chance):
-    """Let the score decide, or a reviewer, and the worker write the notice, which is delivered within 30 days."""
+    """Decide by score or by a reviewer; the worker creates the notice, which is delivered within 30 days."""
     submit(world, samples, chance)
     decide_scored(now=world.at(0.1))
     if world.application.status == "submitted":
@@ -116,7 +116,7 @@ def evidence(chance, folder, settings):
     return folder
 
 
-def test_evidence_of_random_cards_violates_no_duty_and_proves_three(auditor, settings, no_rate_limits, tmp_path):
+def test_evidence_of_random_scorecards_violates_no_duty_and_proves_three(auditor, settings, no_rate_limits, tmp_path):
     chance, found, decisions = Random(1002), {}, 0
     for number in range(CARDS):
         folder = evidence(chance, tmp_path / str(number), settings)
@@ -138,7 +138,7 @@ def test_evidence_of_random_cards_violates_no_duty_and_proves_three(auditor, set
 
 
 def alter(**changes):
-    """Return a fault in the last decision of a log: members that have another value, or none."""
+    """Return a fault in the last decision of a log: fields with another value, or without one."""
 
     def plant(folder):
         file = folder / "decisions.jsonl"
@@ -150,7 +150,7 @@ def alter(**changes):
 
 
 def add_rule(rule):
-    """Return a fault in the rules: one more at their end."""
+    """Return a fault in the rules: an additional rule at the end."""
 
     def plant(folder):
         text = (folder / "rules.py").read_text()

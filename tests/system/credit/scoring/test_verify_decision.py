@@ -1,4 +1,4 @@
-"""The verifier: what holds, what fails at which step, and what it needs, which is nothing."""
+"""The verifier of decisions: valid bundles, the failing step of invalid ones, and its independence of packages."""
 
 import ast
 import json
@@ -16,7 +16,7 @@ FILE = Path(verify_decision.__file__)
 
 
 class TestByItself:
-    """As whoever keeps it runs it: no package, no project around it."""
+    """Run as a stored copy: without any package, without the project."""
 
     KEYS = ("--ledger-key", KEY, "--platform-key", "record-keys.json")
 
@@ -29,13 +29,13 @@ class TestByItself:
             cwd=folder, env={}, capture_output=True, text=True, timeout=60, check=False,
         )  # fmt: skip
 
-    def test_valid_bundle_is_verified(self, tmp_path):
+    def test_valid_decision_bundle_is_verified(self, tmp_path):
         done = self.run(tmp_path, bundle(), *self.KEYS)
         assert (done.returncode, done.stderr) == (0, ""), done.stdout
         assert done.stdout.splitlines()[-1] == "The decision holds."
         assert [line.split()[1].rstrip(":") for line in done.stdout.splitlines()[:-1]] == NAMES
 
-    def test_without_keys_nothing_is_shown(self, tmp_path):
+    def test_verification_without_keys_is_inconclusive(self, tmp_path):
         for keys, missing in (((), "platform, signature"), (self.KEYS[:2], "platform"), (self.KEYS[2:], "signature")):
             done = self.run(tmp_path, bundle(), *keys)
             said = f"No error was found, but a key is missing, so it could be a forgery. Not checked: {missing}."
@@ -47,27 +47,27 @@ class TestByItself:
         said = "The record is unsigned: nothing shows that the platform wrote it."
         assert (done.returncode, done.stdout.splitlines()[-1]) == (4, said)
 
-    def test_erased_facts_are_said(self, tmp_path):
+    def test_verifier_reports_erased_facts(self, tmp_path):
         done = self.run(tmp_path, {**bundle(), "facts": None, "nonce": None}, *self.KEYS)
         said = "The decision holds. Not checked: facts, total, outcome, reasons."
         assert (done.returncode, done.stdout.splitlines()[-1]) == (0, said)
 
-    def test_tampered_bundle_fails(self, tmp_path):
+    def test_tampered_decision_bundle_fails(self, tmp_path):
         done = self.run(tmp_path, recorded(bundle(), total=551))
         assert (done.returncode, done.stderr) == (1, "")
         assert done.stdout.splitlines()[-1] == "The decision does not hold: total."
 
-    def test_a_name_that_would_command_the_terminal_is_spelled_out(self, tmp_path):
+    def test_verifier_escapes_terminal_control_characters(self, tmp_path):
         done = self.run(tmp_path, recorded(bundle(), changed_by="\x1b[2J", application_id="\x1b]0;x\x07é"))
         assert done.returncode == 3
         assert "\x1b" not in done.stdout
 
     @pytest.mark.parametrize("content", GARBAGE[:9], ids=range(9))
-    def test_garbage_gives_no_traceback(self, tmp_path, content):
+    def test_verifier_prints_no_traceback_for_malformed_files(self, tmp_path, content):
         done = self.run(tmp_path, content)
         assert (done.returncode, done.stderr) == (1, "")
 
-    def test_no_file(self, tmp_path):
+    def test_verifier_prints_no_traceback_for_a_missing_file(self, tmp_path):
         done = self.run(tmp_path, b"", "--ledger-key", KEY)
         (tmp_path / "bundle.json").unlink()
         done = subprocess.run(
