@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils import timezone
+from django.utils import timezone, translation
 from rest_framework.decorators import renderer_classes
 
 from config.api import heavy
@@ -18,6 +18,7 @@ from credit.api.terms import serializers
 from credit.applications import withdrawal_right
 from credit.applications.services import load_for
 from credit.applications.withdrawal_right import Withdrawable
+from credit.core.applicants import language_of
 from credit.core.errors import (
     READ_ERRORS,
     ApplicationNotFound,
@@ -50,14 +51,19 @@ _DECIDING_ERRORS = (ApplicationNotFound, InvalidApplicationTransition, ReviewerR
 
 
 def agreement_page(request: HttpRequest | None, agreement: Agreement) -> HttpResponse:
-    """Render the agreement as a page to read and print; `request` is None for a file."""
-    page = {
-        **in_words(agreement),
-        "agreement": agreement,
-        "agreement_sha256": serializers.AgreementSerializer(agreement).data["agreement_sha256"],
-        "provider_name": settings.PROVIDER_NAME,
-    }
-    return render(request, "credit/agreement.html", page)
+    """Render the agreement as a page to read and print; `request` is None for a file.
+
+    With the members of an EU agreement, which are in the first borrower's language, the whole page is.
+    """
+    is_eu = agreement.members is not None
+    with translation.override(language_of(agreement.borrower.applicants) if is_eu else translation.get_language()):
+        page = {
+            **in_words(agreement),
+            "agreement": agreement,
+            "agreement_sha256": serializers.AgreementSerializer(agreement).data["agreement_sha256"],
+            "provider_name": settings.PROVIDER_NAME,
+        }
+        return render(request, "credit/agreement.html", page)
 
 
 def _proposed(pending: Proposal) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from credit.terms.members import TITLES, is_complete
 from tests.api import client_of
 from tests.credit.eu.offers import EU_TERMS, TEXTS, eu_offer
 from tests.credit.eu.test_contract_withdrawal import PERSON
+from tests.credit.notices.test_pages import read
 from tests.credit.terms.lending import applied, approve, lender_of, take_up
 
 pytestmark = pytest.mark.django_db
@@ -70,6 +71,17 @@ def test_members_are_in_the_language_of_the_borrower():
     _application, members, _page = agreed(person={**PERSON, "language": "es"})
     assert members["goods"] == "No se aplica."
     assert members["total_credit"] == "9.700,00\u00a0EUR"
+
+
+def test_page_and_members_of_an_agreement_have_one_language():
+    """The caller, such as the lender, has asked for no language."""
+    _application, _members, page = agreed(person={**PERSON, "language": "de"})
+    text, language = read(page)
+    assert language == "de"
+    assert "Kreditvertrag" in text
+    assert "Gesetzliche Angaben" in text
+    assert "11.545,80 EUR" in text
+    assert [words for words in ("Credit agreement", "What it costs", "Borrower", "December") if words in text] == []
 
 
 def test_fee_that_is_paid_apart_adds_to_the_total_payable():
