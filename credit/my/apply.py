@@ -14,6 +14,7 @@ from django.utils.translation import get_language, gettext
 from django.views.generic import ListView
 
 from config.api.rate_limits import consume
+from config.core.currencies import number_in_words
 from config.core.errors import ApiError
 from config.core.ids import get_by_uuid, parse_positive_int64
 from credit.applications.services import change_application, create_application
@@ -62,7 +63,8 @@ def rows_of(offer: Offer) -> list[Row]:
     least, most = offer.loan_amount_min_cents, offer.loan_amount_max_cents
     low, high = offer.apr_min_percent, offer.apr_max_percent
     conventions = offer.conventions
-    rates = [f"{float(rate):g} %" for rate in dict.fromkeys((low, high)) if rate is not None]
+    show = number_in_words if conventions.is_eu else "{:g}".format
+    rates = [f"{show(float(rate))} %" for rate in dict.fromkeys((low, high)) if rate is not None]
     months = ", ".join(map(str, sorted(offer.term_options_months or ())))
     rows = [
         (

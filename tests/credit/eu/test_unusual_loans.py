@@ -14,6 +14,8 @@ from credit.core.lines import cost_of_line
 from credit.core.loan_words import in_words
 from credit.core.quotes import amortise, cost_of, eu_totals
 from credit.core.schedule_words import duration_in_words
+from credit.models import Offer
+from credit.my.apply import rows_of
 from credit.terms.precontract import form_of
 from tests.api import client_of
 from tests.credit.eu.forms import LANGUAGES, TODAY
@@ -114,3 +116,10 @@ def test_example_of_a_line_of_credit_has_the_rate_of_its_form():
 def test_example_of_one_payment_is_in_the_singular(language, words):
     example = {"amount_cents": 50_000, "months": 1, "rate_percent": 12, "fee_cents": 0}
     assert words in example_of(language, example=example, term_options_months=[1])["text"]
+
+
+@pytest.mark.parametrize(("language", "rates"), [("de", "6,9 % \u2013 17,5 %"), ("en", "6.9 % \u2013 17.5 %")])
+def test_rates_of_an_eu_offer_have_the_separator_of_the_language(language, rates):
+    offer = Offer(**{**EU_TERMS, "apr_min_percent": 6.9, "apr_max_percent": 17.5})
+    with translation.override(language):
+        assert rates in dict(rows_of(offer)).values()
