@@ -50,7 +50,7 @@ class CreditConfig(Declarations, AppConfig):
     console_permissions = "console.lender_console.PERMISSIONS"
     console_deciders = ("console.lender_console.decides",)
     charts = "console.charts.CHARTS"
-    blind_indexes = ("applications.services.index_applicants",)
+    blind_indexes = ("applications.services.index_applicants", "reports.services.index_persons")
     person_finders = ("console.people.find_people",)
     person_lines = ("console.people.LINES",)
     error_forms = ("api.commerce.refusals.write_for_agent",)

@@ -16,7 +16,7 @@ from django.db.models import QuerySet
 
 from config.clients.provider import ProviderError
 from config.core import audit
-from config.core.encryption import blind_digests
+from config.core.encryption import UnreadableSecret, blind_digests
 from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor, audit_actor
 from config.ops.failed_items import FailedItems
@@ -152,6 +152,22 @@ def _subject_of(application: Application, applicant: int) -> str | None:
         return None
     address = list(application.applicants or ())[applicant - 1].get("address")
     return f"{identity}:{canonical_json(address).decode()}"
+
+
+def index_persons() -> int:
+    """Compute the persons' hashes of all reports with the first key; return the number of changed reports.
+
+    A report about an applicant who changed since keeps its hash.
+    """
+    changed = 0
+    for report in Report.objects.select_related("application").defer("summary", "raw").iterator(chunk_size=500):
+        try:
+            first, *others = blind_digests(str(_subject_of(report.application, report.applicant)))
+        except UnreadableSecret:  # the log names it
+            continue
+        if report.person in others:
+            changed += Report.objects.filter(pk=report.pk).update(person=first)
+    return changed
 
 
 def reports_for(application: Application, viewer: Any) -> QuerySet[Report]:

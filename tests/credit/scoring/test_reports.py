@@ -10,6 +10,8 @@ from random import Random
 from zipfile import ZipFile
 
 import pytest
+from cryptography.fernet import Fernet
+from django.core.management import call_command
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
@@ -196,6 +198,19 @@ class TestRequest:
         Report.objects.update(expires_at=timezone.now())
         assert ask(ritas, application).status_code == 201
         assert ask(ritas, under_review(UserFactory(), "Thickfile", provider=701)).status_code == 201
+
+    def test_rotated_encryption_key_keeps_reports_in_use_and_requests_open(self, ritas, user, application, settings):
+        first = ask(ritas, application).json()
+        slow = under_review(UserFactory(), "Slow")
+        ask(ritas, slow)
+        new = Fernet.generate_key().decode()
+        settings.FIELD_ENCRYPTION_KEYS = [new, *settings.FIELD_ENCRYPTION_KEYS]
+        call_command("rotate_encryption_key", as_json=True)
+        settings.FIELD_ENCRYPTION_KEYS = [new]
+        again = ask(ritas, application)
+        assert (again.status_code, again.json()["id"]) == (200, first["id"])
+        collect(now=timezone.now() + timedelta(minutes=2))
+        assert Report.objects.get(application=slow).status == "requested"
 
     def test_report_of_another_account_address_or_purpose_is_not_reused(self, ritas, user, application):
         first = ask(ritas, application).json()
