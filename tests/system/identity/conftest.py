@@ -1,4 +1,4 @@
-"""Servers that share a database, each a process of its own."""
+"""Servers that share a database, each a separate process."""
 
 from contextlib import ExitStack
 
@@ -11,9 +11,9 @@ from tests.system.server import gunicorn
 
 @pytest.fixture
 def two_servers(committed, settings, tmp_path):
-    """Two servers on the test's database, each a process of its own; their addresses."""
+    """Run two servers on the test's database, each a separate process; yield their addresses."""
     shared = {
-        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # whose limits of calls are out of reach
+        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # whose rate limits are out of reach
         "BASE_URL": settings.BASE_URL,
         "SECRET_KEY": settings.SECRET_KEY,
         "FIELD_ENCRYPTION_KEYS": ",".join(settings.FIELD_ENCRYPTION_KEYS),

@@ -1,4 +1,4 @@
-"""Pages of `/account/` in a real browser: three widths, light and dark, without a script, every page checked by axe."""
+"""Pages of `/account/` in a real browser: three widths, light and dark, without scripts, every page checked by axe."""
 
 import re
 from urllib.parse import urlsplit
@@ -25,12 +25,12 @@ from tests.system.browsing import add_app, look_at_widths, noted
 
 EMAIL = "jane@example.org"
 WIDTHS = (1280, 768, 320)
-# Pages of an application show how an upload proceeds.
+# Pages of an application use a script to show the progress of an upload.
 OTHER_SCRIPTS = "script:not([src*='/credit/upload.'])"
 
 
 class Person:
-    """Somebody at a browser, whose pages have no OTHER_SCRIPTS; clicks are in the narrowest window."""
+    """A browser user; checks that pages have no OTHER_SCRIPTS, and clicks in the narrowest window."""
 
     def __init__(self, browser, server, **options):
         self.page = browser.new_context(base_url=server.url, **options).new_page()
@@ -41,15 +41,15 @@ class Person:
         self.look(name)
 
     def look(self, name):
-        self.page.locator("h1").first.wait_for()  # a page that was led to may still be coming
+        self.page.locator("h1").first.wait_for()  # the target of a redirect may still be loading
         assert self.page.locator("h1").count() == 1, name
         assert (self.page.locator(OTHER_SCRIPTS).count() == 0) == ("passkey" not in name), name
         assert self.complaints == [], name
         look_at_widths(self.page, f"account-{name}", WIDTHS)
-        self.complaints.clear()  # axe tries styles of its own, which the policy refuses
+        self.complaints.clear()  # axe adds styles that the policy rejects
 
     def send(self, name, **fields):
-        """Fill in the form, press its button, and look at what comes."""
+        """Fill in the form, press its button, and check the next page."""
         for field, value in fields.items():
             self.page.fill(f"[name={field}]", value)
         with self.page.expect_navigation():
@@ -57,20 +57,20 @@ class Person:
         self.look(name)
 
     def press(self, name, button="main form:not(.aside) button"):
-        """Press a button that leads on, and look at what comes."""
+        """Press a button that opens another page, and check that page."""
         with self.page.expect_navigation():
             self.page.click(button)
         self.look(name)
 
 
 def mailed_path():
-    """The path of the link in the newest mail."""
+    """Return the path of the link in the newest mail."""
     while any(deliver_some(now=timezone.now()).values()):
         pass
     return urlsplit(re.search(r"https?://\S+", mail.outbox[-1].body)[0]).path
 
 
-def test_a_person_comes_in_looks_around_and_leaves(chromium, live_server, transactional_db):
+def test_a_user_signs_up_logs_in_and_requests_erasure(chromium, live_server, transactional_db):
     person = Person(chromium, live_server)
     person.open("/account/signup", "sign-up")
     person.send("sign-up-refused", email=EMAIL, password1="short")
@@ -91,7 +91,7 @@ def test_a_person_comes_in_looks_around_and_leaves(chromium, live_server, transa
 
 
 @pytest.mark.parametrize("language", ["en", "es"])
-def test_privacy_page_with_every_kind_of_consent_an_obstacle_and_kept_records(chromium, live_server, user, language):
+def test_privacy_page_shows_consents_obstacles_and_retained_records(chromium, live_server, user, language):
     now = timezone.now()
     with transaction.atomic():
         kept = ApplicationFactory(consumer=user, status="withdrawn", submitted_at=now)
@@ -121,7 +121,7 @@ def test_privacy_page_with_every_kind_of_consent_an_obstacle_and_kept_records(ch
     person.press(f"privacy-keep-{language}", "button[value=keep]")
 
 
-def test_a_person_chooses_a_new_password_or_was_invited(chromium, live_server, user, settings):
+def test_password_reset_and_invitation_pages_in_a_browser(chromium, live_server, user, settings):
     type(user).objects.filter(pk=user.pk).update(email=EMAIL)
     person = Person(chromium, live_server)
     person.open("/account/password/forgot", "forgot")
@@ -135,7 +135,7 @@ def test_a_person_chooses_a_new_password_or_was_invited(chromium, live_server, u
     person.send("invited-sign-up")
 
 
-def test_a_person_adds_a_second_factor_gives_it_and_takes_it_away(chromium, live_server, user):
+def test_a_user_adds_uses_and_removes_a_second_factor(chromium, live_server, user):
     person = Person(chromium, live_server)
     page = person.page
     person.open("/account/second-factor", "log-in-first")
@@ -155,8 +155,8 @@ def test_a_person_adds_a_second_factor_gives_it_and_takes_it_away(chromium, live
     person.press("second-factor-none")
 
 
-def test_a_passkey_is_added_in_a_browser_and_opens_the_account(chromium, live_server, user):
-    """Browsers have passkeys on addresses with a name alone, and on their own machine without TLS."""
+def test_a_passkey_is_added_in_a_browser_and_logs_in(chromium, live_server, user):
+    """Browsers support passkeys only for host names, and without TLS only on their own machine."""
     person = Person(chromium, live_server)
     page, server = person.page, live_server.url.replace("127.0.0.1", "localhost")
     tools = page.context.new_cdp_session(page)

@@ -1,4 +1,4 @@
-"""An access token is nowhere in the clear in the database's bytes, nor in a dump."""
+"""Access tokens never appear in the clear in the database's bytes or in a dump."""
 
 import os
 import shutil
@@ -14,11 +14,11 @@ from tests.identity.test_bankdata_exchange import exchange
 
 
 def bytes_of_the_database():
-    """Return everything that a thief of the database's files or of a dump would have."""
+    """Return all bytes of the database's files or of a dump."""
     name = str(connection.settings_dict["NAME"])
     if connection.vendor == "sqlite":
-        # Read by another process: whoever closes the file in this one lets go of SQLite's locks on it, and the next
-        # process to leave the database takes it for unused.
+        # Another process reads the files: closing a file in this process would release SQLite's locks on it, and the
+        # next process that leaves the database would regard it as unused.
         files = sorted(str(path) for path in Path(name).parent.glob(Path(name).name + "*"))
         return subprocess.run(["cat", *files], capture_output=True, check=True).stdout
     if shutil.which("pg_dump") is None:
@@ -33,11 +33,11 @@ def bytes_of_the_database():
     return dump.stdout
 
 
-def test_no_byte_of_the_database_holds_the_token(committed, user):
+def test_the_bytes_of_the_database_do_not_contain_the_access_token(committed, user):
     api = client_of(user)
     item_id = exchange(api, user).json()["item_id"]
     token = BankItem.objects.get().access_token
     content = bytes_of_the_database()
-    assert item_id.encode() in content  # what is searched is what was written
+    assert item_id.encode() in content  # the search includes the written rows
     assert token.encode() not in content
     assert token.removeprefix("access-sandbox-").encode() not in content

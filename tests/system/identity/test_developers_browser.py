@@ -1,4 +1,4 @@
-"""The developers' page in a real browser: from an invitation to a verified webhook, and every page looked at by axe."""
+"""The developer pages in a real browser: from an invitation to a verified webhook, every page checked by axe."""
 
 import hashlib
 import hmac
@@ -23,7 +23,7 @@ WIDTHS = (1440, 768, 375)
 
 
 class Visitor:
-    """Somebody at a browser, whose clicks are counted."""
+    """A browser user whose clicks are counted."""
 
     def __init__(self, browser, server):
         self.page = browser.new_context(base_url=server.url, viewport={"width": 1440, "height": 900}).new_page()
@@ -40,10 +40,10 @@ class Visitor:
         assert page.locator("script:not([src*='/identity/copy.'])").count() == 0, name
         assert self.complaints == [], name
         look_at_widths(page, f"developers-{name}", WIDTHS)
-        self.complaints.clear()  # axe tries styles of its own, which the policy refuses
+        self.complaints.clear()  # axe adds styles that the policy rejects
 
 
-def test_from_an_invitation_to_a_verified_webhook_in_ten_clicks(
+def test_an_invited_developer_verifies_a_webhook_in_ten_clicks(
     chromium, live_server, transactional_db, settings, receiver
 ):  # fmt: skip
     settings.SIGN_UP = "invited"
@@ -72,7 +72,7 @@ def test_from_an_invitation_to_a_verified_webhook_in_ten_clicks(
     assert visitor.complaints == []
 
 
-def test_every_page_fits_and_axe_finds_nothing_serious(chromium, live_server, user, receiver):
+def test_every_developer_page_fits_and_passes_axe(chromium, live_server, user, receiver):
     visitor = Visitor(chromium, live_server)
     page = visitor.page
     page.goto("/developers")

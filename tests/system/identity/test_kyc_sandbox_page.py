@@ -12,12 +12,12 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def browser(live_server, settings, chromium):
-    """A browser that finds the hosted page where it says it is."""
+    """A browser in which the hosted page has its configured address."""
     settings.BASE_URL = f"{live_server.url}/v1"
     return chromium
 
 
-def test_a_person_plays_a_verification_with_the_keyboard_alone(browser, transactional_db, user):
+def test_a_sandbox_verification_is_completed_with_the_keyboard(browser, transactional_db, user):
     shown = start(client_of(user), {"redirect_uri": "https://shop.example/back"})
     page = open_page(browser, shown["hosted_url"], java_script_enabled=False)
     keep_picture(page, "verification-open")
@@ -35,13 +35,13 @@ def test_a_person_plays_a_verification_with_the_keyboard_alone(browser, transact
     assert page.complaints == []
 
 
-def test_the_page_fits_a_phone_and_keeps_its_policy(browser, transactional_db, user):
+def test_the_sandbox_page_fits_a_phone_and_follows_its_policy(browser, transactional_db, user):
     shown = start(client_of(user))
     page = open_page(browser, shown["hosted_url"], viewport={"width": 360, "height": 740}, color_scheme="dark")
     keep_picture(page, "verification-phone")
     assert fits(page)
     assert page.locator("label").first.evaluate("one => one.getBoundingClientRect().height") >= 44
-    page.click("button")  # the browser asks for a choice first
+    page.click("button")  # the browser requires a choice first
     assert page.locator("form").count() == 1
     page.check("input[value=pass]")
     page.click("button")

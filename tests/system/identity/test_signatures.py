@@ -1,4 +1,4 @@
-"""Eight copies of one signed request arrive together."""
+"""Eight concurrent copies of a signed request."""
 
 import json
 import uuid

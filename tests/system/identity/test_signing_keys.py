@@ -1,4 +1,4 @@
-"""Which key signs when, and that nobody ever meets a token of a key that they do not know."""
+"""Which key signs when, and that no server rejects a token as signed by an unknown key."""
 
 from datetime import timedelta
 
@@ -15,7 +15,7 @@ from tests.identity.test_signing_keys import WEEK
 
 
 class LogIns:
-    """Logs in at each server in turn and calls all of them with what it got; every refusal is kept."""
+    """Logs in at each server in turn and calls all servers with the token; records every rejection."""
 
     def __init__(self, servers, username):
         self.servers, self.body = servers, {"username": username, "password": PASSWORD}
@@ -31,23 +31,23 @@ class LogIns:
                     self.refused.append((signer, reader, answer.text))
 
 
-def test_no_token_of_one_server_is_refused_by_the_other(two_servers):
+def test_tokens_of_one_server_are_accepted_by_the_other_during_rotation(two_servers):
     user = UserFactory()
-    user.password = make_password(PASSWORD, hasher="argon2")  # the servers do not know the quick hash of the tests
+    user.password = make_password(PASSWORD, hasher="argon2")  # the servers lack the fast hasher of the tests
     user.save(update_fields=["password"])
     log_ins = LogIns(two_servers, user.username)
-    log_ins.round()  # the very first key, which nobody could know before
+    log_ins.round()  # the very first key, which no server could know before
     assert log_ins.refused == []
     old, fresh = log_ins.kids[-1], signing_keys.rotate_signing_key(now=timezone.now(), overlap=WEEK)[0]
     for _ in range(3):
         log_ins.round()
     assert set(log_ins.kids) == {old}
-    # Bring the moment near, but leave each process as long as it may remember the keys for.
+    # Move the start of the new key close, but leave each process the time for which it may cache the keys.
     soon = timezone.now() + timedelta(seconds=KEYS_REMEMBERED_SECONDS + 1)
     SigningKey.objects.filter(kid=fresh.kid).update(signs_from=soon)
     until = soon + timedelta(seconds=KEYS_REMEMBERED_SECONDS + 1)
     while timezone.now() < until:
         log_ins.round()
-    log_ins.round()  # by now both know that the other key signs
+    log_ins.round()  # both servers know that the other key signs
     assert log_ins.kids[-2:] == [fresh.kid] * 2
     assert log_ins.refused == []

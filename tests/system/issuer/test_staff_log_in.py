@@ -1,4 +1,4 @@
-"""Staff log in at a foreign issuer, `oidc-provider`, which is certified by the OpenID Foundation.
+"""Staff log in at a third-party issuer, `oidc-provider`, which is certified by the OpenID Foundation.
 
 `npm ci` in this folder installs it. Without it the tests skip.
 """
@@ -57,7 +57,7 @@ def answers(url):
 
 
 def log_in(issuer, *, sub="jane-1", amr=("pwd", "otp"), session=None, **claims):
-    """Log in at the issuer, in a new session or one that goes on; return our browser, its response, the session."""
+    """Log in at the issuer, in a new or an existing session; return our browser, its response, and the session."""
     person = {"sub": sub, "claims": CLAIMS | claims, "amr": amr}
     requests.put(f"{issuer.url}/person", json=person, timeout=10).raise_for_status()
     browser, session = Client(), session or requests.Session()
@@ -115,14 +115,14 @@ def test_person_who_was_removed_at_the_issuer_does_not_log_in_again(issuer):
     assert (response.status_code, is_in(browser)) == (403, False)
 
 
-def test_account_of_another_subject_with_the_same_address_is_refused(issuer):
+def test_log_in_of_another_subject_with_the_same_address_is_rejected(issuer):
     invited()
     log_in(issuer)
     browser, response, _session = log_in(issuer, sub="jane-2")
     assert (response.status_code, is_in(browser)) == (403, False)
 
 
-def test_log_out_at_the_issuer_ends_the_session_here_at_once(issuer):
+def test_log_out_at_the_issuer_ends_our_session_immediately(issuer):
     invited()
     browser, _response, session = log_in(issuer)
     other = log_in(issuer)[0]
@@ -130,14 +130,14 @@ def test_log_out_at_the_issuer_ends_the_session_here_at_once(issuer):
     assert (is_in(browser), is_in(other)) == (False, True)
 
 
-def test_log_in_without_a_second_factor_at_the_issuer_requires_one_here(issuer):
+def test_log_in_without_a_second_factor_at_the_issuer_requires_our_own(issuer):
     invited()
     browser = log_in(issuer, amr=["pwd"])[0]
     (*_others, (address, _status)) = browser.get("/admin/", follow=True).redirect_chain
     assert address.startswith("/account/second-factor")
 
 
-def test_code_is_accepted_once(issuer):
+def test_code_of_the_issuer_is_accepted_once(issuer):
     invited()
     browser, response, _session = log_in(issuer)
     again = f"{response.request['PATH_INFO']}?{response.request['QUERY_STRING']}"
@@ -145,7 +145,7 @@ def test_code_is_accepted_once(issuer):
     assert browser.get(again).status_code == 403
 
 
-def test_session_at_the_issuer_logs_in_again_without_a_form(issuer):
+def test_existing_session_at_the_issuer_logs_in_without_a_form(issuer):
     invited()
     session = log_in(issuer)[2]
     assert is_in(log_in(issuer, session=session)[0])

@@ -1,3 +1,3 @@
-"""A log of each test's own, as in the tests of the ledger that run in the process."""
+"""A separate log for each test, as in the in-process tests of the ledger."""
 
 from tests.ledger.conftest import client, committed_log, own_log  # noqa: F401  fixtures

@@ -1,12 +1,12 @@
-"""SIGKILL of a whole process group under load, again and again: `python tests/system/ledger/storm.py ROUNDS`.
+"""Repeated SIGKILL of a process group under load: `python tests/system/ledger/storm.py ROUNDS`.
 
-Needs DATABASE_URL of an empty PostgreSQL database. Each round forks a group of two processes with eight
-threads each, which anchor through the whole HTTP stack and report every acknowledged hash and every served
-checkpoint through a pipe; at a random moment the group is killed. At the end nothing acknowledged may be
-missing, the log must verify, and every checkpoint must be a prefix of the last. Prints one JSON object.
+Requires DATABASE_URL of an empty PostgreSQL database. Each round forks a group of two processes with eight threads
+each. They anchor through the whole HTTP stack, and report every acknowledged hash and every served checkpoint through a
+pipe. At a random time the group is killed. At the end, every acknowledged hash must exist, the log must verify, and
+every checkpoint must be a prefix of the last. Prints one JSON object.
 """
 
-# ruff: noqa: E402  Django must be set up before its parts are imported.
+# ruff: noqa: E402  Django must be set up before its modules are imported.
 
 import base64
 import json
@@ -22,7 +22,7 @@ START_SECONDS = 120.0
 PROCESSES, THREADS = 2, 8
 
 os.environ["SERVICE"] = "ledger"
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.bench.settings")  # its limits are out of reach
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.bench.settings")  # whose rate limits are out of reach
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 import django
@@ -40,12 +40,12 @@ from ledger.keys import signer
 
 
 def anchor_for_ever(pipe: int) -> None:
-    """Anchor, and report what was acknowledged and what was served."""
+    """Anchor forever, and report each acknowledged hash and each served checkpoint."""
     client = Client(headers={"host": "127.0.0.1"})
     number = 0
     while True:
         number += 1
-        os.write(pipe, b"\n")  # where nobody reads any more, this ends the process
+        os.write(pipe, b"\n")  # if no process reads the pipe, this ends the process
         body = {"user_id": "42", "report_type": "storm", "report_data": os.urandom(16).hex()}
         response = client.post("/anchor", json.dumps(body), content_type="application/json")
         if response.status_code == 200:
@@ -57,7 +57,7 @@ def anchor_for_ever(pipe: int) -> None:
 
 
 def run_group(pipe: int) -> None:
-    """Be the process group that will be killed."""
+    """Run the process group that will be killed."""
     os.setsid()
     for _ in range(PROCESSES - 1):
         if os.fork() == 0:
@@ -68,7 +68,7 @@ def run_group(pipe: int) -> None:
 
 
 def one_round() -> list[bytes]:
-    """Start a group, let it run for a moment, kill it; whole lines that it reported."""
+    """Start a group, let it run for a moment, and kill it; return the complete lines that it reported."""
     connections.close_all()
     reader, writer = os.pipe()
     group = os.fork()
@@ -81,7 +81,7 @@ def one_round() -> list[bytes]:
     os.set_blocking(reader, False)
     while time.monotonic() < (killed_at or patience):
         if killed_at is None and b"C " in received:
-            # Something was acknowledged and signed: from here on there is something to lose.
+            # A hash was acknowledged and signed: from now on a kill could lose it.
             killed_at = time.monotonic() + random.uniform(0.05, 0.35)
         try:
             received += os.read(reader, 65_536)
@@ -97,8 +97,8 @@ def one_round() -> list[bytes]:
 
 
 def main(rounds: int) -> None:
-    """Run the storm and judge it."""
-    call_command("migrate", verbosity=0)  # what counts callers has a table, too
+    """Run the storm and check its result."""
+    call_command("migrate", verbosity=0)  # the rate limits have a table, too
     lines = [line for _ in range(rounds) for line in one_round()]
     acknowledged = [bytes.fromhex(line[2:].decode()) for line in lines if line.startswith(b"A ")]
     notes = {base64.b64decode(line[2:]).decode() for line in lines if line.startswith(b"C ")}

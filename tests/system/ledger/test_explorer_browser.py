@@ -1,4 +1,4 @@
-"""The page in a real browser: it checks what it shows, and proofs that somebody kept."""
+"""The explorer in a real browser: it verifies the data on its page, and stored proof files."""
 
 from urllib.parse import urlsplit
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.urls("ledger.urls")
 
 @pytest.fixture
 def anchored(committed_log, settings, tmp_path):
-    """A report among others in a log that two of three witnesses cosigned, and its file."""
+    """A report, among others, in a log that two of three witnesses cosigned; returns its file."""
     for size in (3, 40, 100, 7, 150):
         seal_reports([f"other {size} {number}" for number in range(size)])
     for number in range(6):
@@ -37,7 +37,7 @@ def anchored(committed_log, settings, tmp_path):
     return file
 
 
-def test_a_chosen_file_is_hashed_in_the_browser_and_its_path_recomputed(chromium, anchored, live_server):
+def test_the_browser_hashes_a_file_and_recomputes_its_inclusion_path(chromium, anchored, live_server):
     page = open_page(chromium, live_server.url)
     sent = []
     page.on("request", lambda request: sent.append((request.method, request.post_data)))
@@ -50,7 +50,7 @@ def test_a_chosen_file_is_hashed_in_the_browser_and_its_path_recomputed(chromium
     assert page.complaints == []
 
 
-def test_a_page_that_lies_is_caught_by_its_own_script(chromium, anchored, live_server):
+def test_the_script_of_the_explorer_detects_a_falsified_page(chromium, anchored, live_server):
     page = open_page(chromium, live_server.url)
 
     def lie(route):
@@ -63,7 +63,7 @@ def test_a_page_that_lies_is_caught_by_its_own_script(chromium, anchored, live_s
     assert "Do not trust this page" in page.inner_text("#checked")
 
 
-def test_a_look_up_works_without_javascript_on_a_phone(chromium, anchored, live_server):
+def test_a_look_up_in_the_explorer_works_without_javascript_on_a_phone(chromium, anchored, live_server):
     page = open_page(chromium, live_server.url, java_script_enabled=False, viewport={"width": 360, "height": 740})
     assert not page.is_visible("#drop")
     page.fill("#hash", "ab" * 32)
@@ -74,7 +74,7 @@ def test_a_look_up_works_without_javascript_on_a_phone(chromium, anchored, live_
 
 @pytest.fixture
 def kept(anchored, client, tmp_path):
-    """The proof file of the report, as somebody kept it."""
+    """A stored proof file of the report."""
     file = tmp_path / "kept.tlog-proof"
     file.write_bytes(client.get(f"/proof/{report_digest('report 123').hex()}.tlog-proof?witnessed=1").content)
     return file
@@ -87,14 +87,14 @@ def page(anchored, chromium, live_server):
 
 
 def check(page, *files):
-    """Give the page files to check; the steps with their marks, and the verdict."""
+    """Select files for verification; return the steps with their marks, and the verdict."""
     page.set_input_files("#kept-files", [str(file) for file in files])
     page.wait_for_selector("#kept-verdict:not(:empty)")
     steps = [item.split("\n")[:2] for item in page.locator("#kept-steps li").all_inner_texts()]
     return [(name, mark) for mark, name in steps], page.inner_text("#kept-verdict")
 
 
-def test_a_kept_proof_and_its_report_are_checked_in_five_steps(page, kept, anchored):
+def test_a_stored_proof_and_its_report_are_verified_in_five_steps(page, kept, anchored):
     sent = []
     page.on("request", lambda request: sent.append(urlsplit(request.url).path))
     steps, verdict = check(page, kept, anchored)
@@ -102,11 +102,11 @@ def test_a_kept_proof_and_its_report_are_checked_in_five_steps(page, kept, ancho
     assert [mark for _, mark in steps] == ["✓"] * 5
     assert verdict.startswith("Proven")
     assert "2 of 3 witnesses cosigned: w1 at 20" in page.inner_text("#kept-steps")
-    assert {*sent} <= {"/static/ledger/icon.svg"}  # nothing leaves the browser; the page's own icon may come late
+    assert {*sent} <= {"/static/ledger/icon.svg"}  # the browser sends no request, except perhaps for the page's icon
     assert page.complaints == []
 
 
-def test_the_two_files_may_come_one_after_the_other_and_the_proof_first_of_all(page, kept, anchored):
+def test_proof_and_report_can_be_selected_one_after_the_other(page, kept, anchored):
     page.set_input_files("#file", str(kept))
     page.wait_for_function("document.getElementById('kept-state').textContent.includes('now the report')")
     _, verdict = check(page, anchored)
@@ -130,13 +130,13 @@ def test_a_changed_proof_is_rejected(chromium, live_server, kept, anchored, tmp_
         assert verdict.startswith("Not proven")
 
 
-def test_a_file_without_a_proof_counts_as_the_report(page, tmp_path):
+def test_a_file_other_than_a_proof_counts_as_the_report(page, tmp_path):
     (tmp_path / "hello").write_text("hello")
     page.set_input_files("#kept-files", str(tmp_path / "hello"))
     page.wait_for_function("document.getElementById('kept-state').textContent.includes('now the proof file')")
 
 
-def test_a_person_may_demand_more_than_the_page_does(page, kept, anchored):
+def test_a_stricter_policy_of_the_user_rejects_the_proof(page, kept, anchored):
     check(page, kept, anchored)
     page.click("summary:has-text('Trusted keys')")
     demanded = page.input_value("#policy").replace("all-of-them 2", "all-of-them 3")
@@ -146,7 +146,7 @@ def test_a_person_may_demand_more_than_the_page_does(page, kept, anchored):
     assert "The quorum, all-of-them, is not reached." in page.inner_text("#kept-steps")
 
 
-def test_the_page_verifies_the_checkpoint_that_it_shows(page, chromium, live_server):
+def test_the_explorer_verifies_its_displayed_checkpoint(page, chromium, live_server):
     page.wait_for_selector("#newest-checked:not(:empty)")
     assert "2 of 3 witnesses cosigned" in page.inner_text("#newest-checked")
     assert page.locator("[data-witness].done").count() == 2

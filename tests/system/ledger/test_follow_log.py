@@ -1,4 +1,4 @@
-"""`manage.py follow_log`: from head to head over tiles, and both checkpoints when a log forks."""
+"""`manage.py follow_log`: from head to head over tiles, and both checkpoints of a forked log."""
 
 import contextlib
 import os
@@ -18,7 +18,7 @@ from tests.processes import PATIENCE_SECONDS, ROOT
 
 
 @pytest.mark.urls("ledger.urls")
-def test_follow_log_follows_our_own_log(committed, live_server, tmp_path, settings):
+def test_follow_log_follows_the_ledgers_own_log(committed, live_server, tmp_path, settings):
     arguments = ["follow_log", live_server.url, "--key", LOG.verifier.vkey, "--once", "--state", str(tmp_path / "own")]
     for size in (3, 260, 40):
         seal_reports([f"report {size} {number}" for number in range(size)])
@@ -28,7 +28,7 @@ def test_follow_log_follows_our_own_log(committed, live_server, tmp_path, settin
 
 @contextlib.contextmanager
 def following(tmp_path, *command):
-    """Run a program that follows a log; give its process."""
+    """Run a program that follows a log; yield its process."""
     process = subprocess.Popen(
         [sys.executable, *command], cwd=ROOT, env={"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path)},
         stderr=subprocess.PIPE, text=True, stdout=subprocess.DEVNULL,
@@ -63,7 +63,7 @@ def test_follow_log_stops_while_it_waits_for_a_response(tmp_path):
         assert process.stderr.read() == ""
 
 
-# An hour is longer than any test: it ends because it is told to.
+# An hour is longer than any test: only the signal ends it.
 _FOLLOW_PATIENTLY = """
 import os, sys
 os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"

@@ -1,4 +1,4 @@
-"""Go's golang.org/x/mod/sumdb reads what we and our witnesses sign: Debian's golang-go and golang-golang-x-mod-dev."""
+"""Go's golang.org/x/mod/sumdb reads our checkpoints and cosignatures: Debian's golang-go, golang-golang-x-mod-dev."""
 
 import json
 import os
@@ -30,7 +30,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def judge(tmp_path_factory):
-    """The Go program, built once: the faults that it finds in what it is given, empty when there are none."""
+    """The Go program, built once; it returns the errors in its input, empty if there are none."""
     folder = tmp_path_factory.mktemp("go")
     environment = {
         "PATH": os.environ["PATH"], "HOME": str(folder), "GOCACHE": str(folder / "cache"), "GOPATH": str(GOPATH),
@@ -48,7 +48,7 @@ def judge(tmp_path_factory):
 
 @pytest.fixture
 def cosigned(client, settings, tmp_path):
-    """Three cosigned heads of a log, what leads from one to the next, and a proof."""
+    """Three cosigned heads of a log, the consistency proofs between them, and an inclusion proof."""
     notes, proofs, sizes = [], [], []
     with serving(*(Witness(number) for number in (1, 2, 3))) as addresses:
         (tmp_path / "policy").write_text(policy_of(addresses))

@@ -1,4 +1,4 @@
-"""The reference at /docs of service B: what its own server serves for it."""
+"""The API reference at /docs of the ledger, with the assets from its own server."""
 
 import re
 
@@ -7,7 +7,7 @@ import requests
 from tests.system.server import gunicorn
 
 
-def test_its_own_server_has_everything_that_the_page_needs(migrated, tmp_path):
+def test_the_ledger_serves_every_asset_of_its_reference(migrated, tmp_path):
     with gunicorn(f"sqlite:///{migrated}", tmp_path, module="ledger.wsgi", SERVICE="ledger") as port:
         root = f"http://127.0.0.1:{port}"
         page = requests.get(f"{root}/docs", timeout=20)

@@ -1,4 +1,4 @@
-"""A token that was ended at service A is refused by the ledger five seconds later: the real service A answers here."""
+"""The ledger rejects a token 5 s after its revocation; a real platform responds in these tests."""
 
 import pytest
 from django.utils import timezone
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("committed")
 
 @pytest.fixture
 def clock(monkeypatch):
-    """What both services take for `time.monotonic`: a list of one number, to be moved."""
+    """The `time.monotonic` of both services: a list with one number, which tests advance."""
     from identity.access import authentication
 
     now = [1_000_000.0]
@@ -33,14 +33,14 @@ class _Clock:
 
 @pytest.fixture
 def log_in(live_server, settings, monkeypatch, clock):
-    """Log somebody in at a running service A; the tokens."""
+    """Return a function that logs a user in at a running platform and returns the tokens."""
     settings.BASE_URL = f"{live_server.url}/v1"
     monkeypatch.setattr(service_a, "published_keys", service_a.PublishedKeys())
     monkeypatch.setattr(service_a, "introspection", service_a.Introspection())
     return lambda user: tokens.start_family(user=user, now=timezone.now())
 
 
-def test_service_a_behind_a_private_authority_is_reached_with_its_certificate(settings, tmp_path):
+def test_the_ledger_reaches_a_platform_with_a_private_certificate_authority(settings, tmp_path):
     with private_server(tmp_path) as server:
         settings.BASE_URL = f"{server.address}/v1"
         for ca_file, asked in (("", []), (server.certificate, ["/.well-known/jwks.json"])):
@@ -67,12 +67,12 @@ def change_password(user, pair):
 
 
 @pytest.mark.parametrize("end", [revoke, disable, change_password])
-def test_a_token_that_was_ended_is_refused_after_five_seconds(log_in, clock, end):
+def test_the_ledger_rejects_a_revoked_token_after_five_seconds(log_in, clock, end):
     user = UserFactory()
     pair = log_in(user)
     assert called_with(pair).user_id == str(user.pk)
     end(user, pair)
-    # Just before A forgets what it knew, the ledger asks: together they may remember for no more than five seconds.
+    # The ledger queries just before the platform's cache expires: together both may cache for at most 5 s.
     clock[0] += 2.9
     assert called_with(pair).user_id == str(user.pk)
     clock[0] += 2.1

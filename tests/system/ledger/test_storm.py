@@ -1,4 +1,4 @@
-"""SIGKILL of the process group under load, again and again: what was acknowledged is there."""
+"""Repeated SIGKILL of the process group under load loses no acknowledged entry."""
 
 import json
 import os
@@ -16,7 +16,7 @@ ROUNDS = int(os.environ.get("STORM_ROUNDS", "8"))
 
 
 @pytest.mark.usefixtures("needs_postgresql")
-def test_nothing_acknowledged_is_lost_when_the_whole_group_is_killed_again_and_again(tmp_path):
+def test_repeated_kills_of_the_process_group_lose_no_acknowledged_entry(tmp_path):
     with temporary_database(own_database_url(), f"ledger_storm_{os.getpid()}") as address:
         outcome = storm(address, tmp_path)
     assert outcome["rounds"] == ROUNDS
@@ -27,7 +27,7 @@ def test_nothing_acknowledged_is_lost_when_the_whole_group_is_killed_again_and_a
 
 
 def storm(address, tmp_path):
-    """Run it on an empty database; what came of it."""
+    """Run the storm on an empty database; return its result."""
     environment = {
         **os.environ,
         "DATABASE_URL": address,

@@ -1,4 +1,4 @@
-"""POST /verify on a real server: what a stranger's large bodies cost in memory and time."""
+"""POST /verify on a real server: the memory and time cost of large bodies from anonymous callers."""
 
 import shutil
 import time
@@ -16,24 +16,24 @@ MEBIBYTE = 1_048_576
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory, migrated):
-    """A ledger with one worker: its port, and the worker's process id."""
+    """A ledger with one worker; yields its port and the worker's process id."""
     folder = tmp_path_factory.mktemp("ledger")
     shutil.copyfile(migrated, folder / "own.sqlite3")
     address = f"sqlite:///{folder}/own.sqlite3"
-    proxied = {"TRUSTED_PROXIES": "127.0.0.1"}  # behind one a refused body is read to its end, too
+    proxied = {"TRUSTED_PROXIES": "127.0.0.1"}  # behind a proxy, a rejected body is also read to its end
     with running(address, folder, module="ledger.wsgi", threads=8, **proxied, **STEADY_MEMORY) as server:
         assert send_eight(server.port, report(9 * MEBIBYTE)) - {503} == {200}
-        time.sleep(3)  # what the threads need is there from now on
+        time.sleep(3)  # wait for the memory of all threads
         yield server.port, workers_of(server.port)[0]
 
 
 def held(pid):
-    """Return what a process holds in memory, in bytes."""
+    """Return the resident memory of a process in bytes."""
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4_096
 
 
 def send_eight(port, body):
-    """Send a body from eight addresses at once; return the answers' statuses. Two are read, the others are 503."""
+    """Send a body concurrently from eight addresses; return the statuses. Two are read, the others are 503."""
 
     def send(number):
         headers = ("Content-Type: application/json", f"X-Forwarded-For: 192.0.2.{number}")
@@ -44,7 +44,7 @@ def send_eight(port, body):
 
 
 def report(size, unit=b"x"):
-    """Return a body with a report of so many bytes."""
+    """Return a body with a report of this size in bytes."""
     return b'{"proof": "x", "report_data": "' + unit * (size // len(unit)) + b'"}'
 
 
@@ -60,18 +60,18 @@ def report(size, unit=b"x"):
     ],
     ids=["29 MiB", "15 MiB", "9 MiB", "escapes", "lists", "a text that never ends"],
 )
-def test_memory_returns_to_what_it_was(ledger, body, statuses):
+def test_memory_returns_to_its_level_before_large_bodies(ledger, body, statuses):
     port, pid = ledger
     before = held(pid)
     assert send_eight(port, body) - {503} == statuses
-    wait_until(lambda: held(pid) < before + 8 * MEBIBYTE)  # connections are closed two seconds after their answer
+    wait_until(lambda: held(pid) < before + 8 * MEBIBYTE)  # connections are closed 2 s after their response
 
 
-def test_eight_large_bodies_cost_no_more_memory_than_one(ledger):
+def test_eight_large_bodies_need_no_more_memory_than_one(ledger):
     port, pid = ledger
-    # One character beyond the basic plane, and Python keeps four bytes for each.
+    # With one character beyond the basic plane, Python uses four bytes for each character.
     body = report(29 * MEBIBYTE)[:-2] + '😀"}'.encode()
-    Path(f"/proc/{pid}/clear_refs").write_text("5")  # forget the peak
+    Path(f"/proc/{pid}/clear_refs").write_text("5")  # reset the peak
     assert send_eight(port, body) - {503} == {413}
     peak = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM"))
     assert int(peak.split()[1]) * 1_024 < 30 * len(body)

@@ -1,4 +1,4 @@
-"""What a ledger server sets up that commands do not."""
+"""Settings of a ledger server that commands do not have."""
 
 import json
 import os
@@ -18,7 +18,7 @@ with database().cursor() as cursor:
 """
 
 
-def test_a_statement_and_a_wait_for_a_lock_end_before_the_request_does(db, needs_postgresql):
+def test_timeouts_of_statements_and_locks_are_shorter_than_that_of_requests(db, needs_postgresql):
     environment = {name: value for name, value in os.environ.items() if name != "STATEMENT_TIMEOUT_SECONDS"} | {
         "DATABASE_URL": own_database_url(),
         "LEDGER_DATABASE_URL": "",

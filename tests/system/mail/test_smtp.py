@@ -1,4 +1,4 @@
-"""A real mail server that is killed, slow and rude: every mail arrives once or twice, and none is lost."""
+"""A real mail server that fails, is slow, or rejects mails: every mail arrives once or twice, and none is lost."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ MAILS = 60
 
 
 class Mailbox:
-    """What a mail server took. `answers` are given in place of the first ones."""
+    """The mails that a server accepted. `answers` replace its first responses."""
 
     def __init__(self, *answers, seconds=0.0):
         self.taken, self.answers, self.seconds = [], list(answers), seconds
@@ -41,7 +41,7 @@ class Mailbox:
 
 @contextmanager
 def serving(mailbox, port=0):
-    """Run a mail server, and yield its port."""
+    """Run a mail server; yield its port."""
     controller = Controller(mailbox, hostname="127.0.0.1", port=port or free_port())
     controller.start()
     try:
@@ -58,13 +58,13 @@ def queued(committed):
 
 
 def worker(port):
-    """Start a worker as a service would."""
+    """Start a worker as in production."""
     command = [sys.executable, "-W", "ignore", "manage.py", "deliver_mail"]
     environment = os.environ | {"EMAIL_URL": f"smtp://127.0.0.1:{port}", "DATABASE_URL": own_database_url()}
     return subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.DEVNULL)
 
 
-def test_workers_that_are_killed_lose_nothing(queued):
+def test_killed_mail_workers_lose_no_mail(queued):
     mailbox = Mailbox(seconds=0.02)
     with serving(mailbox) as port:
         for _ in range(3):
@@ -73,7 +73,7 @@ def test_workers_that_are_killed_lose_nothing(queued):
             wait_until(lambda before=before: len(mailbox.taken) > before + 3)
             running.send_signal(signal.SIGKILL)
             running.wait()
-            # What it held would wait for its lease.
+            # Its claimed mails would wait for the end of the lease.
             OutgoingMail.objects.filter(status=PENDING).update(due_at=timezone.now())
         last = worker(port)
         wait_until(lambda: not OutgoingMail.objects.filter(status=PENDING).exists())
@@ -88,7 +88,7 @@ def test_workers_that_are_killed_lose_nothing(queued):
 
 @pytest.fixture
 def by_smtp(settings):
-    """Send from this process to a mail server."""
+    """Return a function that makes this process send to a mail server."""
 
     def use(port, patience_seconds=PATIENCE_SECONDS):
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
@@ -104,7 +104,7 @@ def rounds(count):
         OutgoingMail.objects.filter(status=PENDING).update(due_at=timezone.now())
 
 
-def test_a_server_that_is_away_comes_back(queued, by_smtp):
+def test_mails_are_sent_after_an_outage_of_the_server(queued, by_smtp):
     port = free_port()
     by_smtp(port)
     rounds(1)
@@ -115,7 +115,7 @@ def test_a_server_that_is_away_comes_back(queued, by_smtp):
     assert Counter(mailbox.taken) == Counter(queued)
 
 
-def test_a_server_that_is_too_slow_or_full_gets_it_again(queued, by_smtp):
+def test_mails_are_retried_at_a_slow_or_full_server(queued, by_smtp):
     slow, quick = Mailbox(seconds=2), Mailbox("451 later", "452 full", "421 going down")
     OutgoingMail.objects.exclude(pk__in=OutgoingMail.objects.values("pk")[:3]).delete()
     with serving(slow) as port:
@@ -149,7 +149,7 @@ POISONED = [
 
 
 @pytest.mark.parametrize("poison", POISONED, ids=range(len(POISONED)))
-def test_a_mail_that_cannot_be_encoded_stops_no_other_and_ends_after_ten_attempts(committed, by_smtp, poison):
+def test_a_mail_that_cannot_be_encoded_fails_after_ten_attempts_and_blocks_no_other(committed, by_smtp, poison):
     now = timezone.now()
     first, poisoned, last = (
         queue_mail(f"{name}@example.org", "invitation", {"link": "https://api.example/x"}, now=now) for name in "abc"

@@ -1,9 +1,9 @@
-"""The storm: servers that are killed and stopped in the middle of payments, a processor that misbehaves, and a count.
+"""The storm: servers are killed and stopped during payments, the processor fails, and every charge is counted.
 
-`Storm(...).run()` starts two servers on a database of its own. One is killed at every fault point by chance, the other
-is stopped there for longer than a payment's lease and then woken up. Two clients for each key, one at each server,
-send the same order until they have a final answer; a reconciler runs beside them. `violations` then holds what was
-told to the clients, what stands in the database and what the processor really charged against each other.
+`Storm(...).run()` starts two servers on a separate database. One is killed at random fault points; the other is stopped
+there for longer than a payment's lease, and then continued. Two clients per key, one at each server, send the same
+order until they get a final response; a reconciler runs at the same time. `violations` then lists every contradiction
+between the clients' responses, the database and the processor's charges.
 """
 
 import os
@@ -29,16 +29,16 @@ from tests.processes import ROOT, account_with_key, manage, temporary_database, 
 
 POINTS = ("intent-committed", "before-send", "answered", "before-outcome-commit", "outcome-committed", "taken-over")
 LEASE_SECONDS = 2
-COUNTS = frozenset({"keys", "kills", "stops", "charges"})  # what a storm did; all else must be nothing
+COUNTS = frozenset({"keys", "kills", "stops", "charges"})  # only these counts may be positive
 MANNERS = ["ok"] * 60 + ["500-before"] * 5 + ["500-after"] * 6 + ["reset-before"] * 8 + ["reset-after"] * 8
 MANNERS += ["html"] * 3 + ["wrong-amount"] * 3 + ["redirect"] * 2 + ["declined"] * 5
 
 
 @dataclass
 class Storm:
-    """One storm. `server` is the address of any database of a server; `wsgi` is what the servers serve.
+    """A storm. `server` is the address of any database of a server; `wsgi` is the module that the servers run.
 
-    `template` names a migrated database there to begin with a copy of.
+    `template` is a migrated database there, to start with a copy of it.
     """
 
     server: str
@@ -136,7 +136,7 @@ class Storm:
                         yield int(entry.name), state
 
     def _wake_stopped(self, over):
-        """Wake who was stopped, once its leases are over; count who was killed."""
+        """Continue stopped processes after their leases; count the killed processes."""
         seen, known = {}, set()
         while not over.is_set() or seen:
             children = dict(self._children())
@@ -156,7 +156,7 @@ class Storm:
             time.sleep(0.1)
 
     def _reconcile(self, over):
-        """A reconciler that dies like the servers do, and is started again."""
+        """Run a reconciler that is killed like the servers, and restart it."""
         faults = {"FAULT_POINT": ",".join(POINTS), "FAULT_CHANCE": "0.01"}
         while not over.is_set():
             worker = subprocess.Popen(
@@ -169,7 +169,7 @@ class Storm:
             worker.wait()
 
     def _settle(self):
-        """What reconciling makes of what is still open, once everything is quiet."""
+        """Reconcile the remaining payments after all processes have ended."""
         self._end_processes()
 
         def is_over():
@@ -227,5 +227,5 @@ class Storm:
 
 
 def violations(figures):
-    """The figures that must be nothing and are not."""
+    """Return the counts that must be zero and are not."""
     return {name: value for name, value in figures.items() if name not in COUNTS and value}

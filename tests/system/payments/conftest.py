@@ -1,4 +1,4 @@
-"""A real chain, and somebody who can pay on it."""
+"""A real chain, and a user who can pay on it."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.payments.conftest import double, impatient, scoped_api, stripe_settin
 
 @pytest.fixture(scope="session")
 def evm():
-    """A real chain, one for all tests of a process; people on it are new in each test."""
+    """A real chain, shared by all tests of a process; each test has new accounts on it."""
     from tests.system.payments import evm as machinery
 
     lacking = machinery.missing()
@@ -20,7 +20,7 @@ def evm():
 
 @pytest.fixture
 def node(evm, settings, impatient):
-    """The settings of a platform that settles on the chain, and the double between the two; one block is enough."""
+    """The settings of a platform that settles on the chain after one block, and the node double in between."""
     from tests.payments.crypto_support import NETWORK
     from tests.system.payments.evm import NodeDouble
 
@@ -35,7 +35,7 @@ def node(evm, settings, impatient):
 
 @pytest.fixture
 def payer(evm, node, api, user):
-    """A person who can pay on the chain."""
+    """A user who can pay on the chain."""
     from tests.payments.crypto_support import Payer
 
     return Payer(evm, api, user)

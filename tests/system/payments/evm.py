@@ -1,4 +1,4 @@
-"""A real EVM chain for tests: anvil, with a token of six decimals, and people who sign for themselves."""
+"""A real EVM chain for tests: anvil, with a token of six decimals, and accounts that sign for themselves."""
 
 import json
 import platform
@@ -25,7 +25,7 @@ ETHER = 10**18
 
 
 def missing():
-    """Say what the machine lacks for a chain; empty when it lacks nothing."""
+    """Return the requirements of a chain that this machine lacks; empty if it has all."""
     if shutil.which("node") is None:
         return "needs node"
     if not _anvil().exists() or not (MODULES / "solc").exists():
@@ -34,7 +34,7 @@ def missing():
 
 
 def _anvil():
-    """Where npm puts the node's own binary: started without the wrapper, it is ours to end."""
+    """Return the path of npm's anvil binary: without its wrapper, tests can end the process."""
     machine = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
     system = platform.system().lower()
     return MODULES / "@foundry-rs" / f"anvil-{system}-{machine}" / "bin" / "anvil"
@@ -42,7 +42,7 @@ def _anvil():
 
 @cache
 def token_bytecode():
-    """The token's creation code, compiled from its source."""
+    """Return the token's creation code, compiled from its source."""
     compiled = subprocess.run(
         ["node", HERE / "chain" / "compile.cjs", HERE / "contracts" / "TestToken.sol"],
         capture_output=True, text=True, timeout=120, check=True,
@@ -51,10 +51,10 @@ def token_bytecode():
 
 
 class Chain:
-    """An anvil process and its token. Each transaction is a block of its own unless `mine_by_hand` says otherwise."""
+    """An anvil process and its token. Each transaction is a separate block unless `mine_by_hand` is on."""
 
     def __init__(self):
-        # A file, because nobody reads a pipe while tests run, and a full one would stop the node.
+        # A file, because no process reads a pipe during tests, and a full pipe would block the node.
         self._log = tempfile.NamedTemporaryFile("w+", prefix="anvil-", suffix=".log")  # noqa: SIM115
         self._process = subprocess.Popen(
             [_anvil(), "--port", "0", "--chain-id", str(CHAIN_ID), "--accounts", "1"],
@@ -66,7 +66,7 @@ class Chain:
             created = self.send(self.issuer, to=None, data=token_bytecode() + f"{SUPPLY:064x}", gas=3_000_000)
             self.token = to_checksum_address(self.mined(created)["contractAddress"])
         except BaseException:
-            self.stop()  # nobody else could
+            self.stop()  # no other code could end it
             raise
 
     def stop(self):
@@ -76,7 +76,7 @@ class Chain:
         self._log.close()
 
     def _address(self):
-        """The address that the node has announced, if it has."""
+        """Return the address that the node announced, if any."""
         found = re.search(r"Listening on (127\.0\.0\.1:\d+)", Path(self._log.name).read_text())
         return found[1] if found else None
 
@@ -85,7 +85,7 @@ class Chain:
         return wait_until(lambda: self.rpc("eth_getTransactionReceipt", tx_hash))
 
     def rpc(self, method, *params):
-        """Call the node itself, past every double."""
+        """Call the node directly, without a double."""
         answer = requests.post(
             self.url,
             json={"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)},
@@ -95,19 +95,19 @@ class Chain:
         return answer["result"]
 
     def new_account(self, *, ether=10):
-        """A new person on the chain, with some of its coin for fees."""
+        """Return a new account on the chain, with some of its coin for fees."""
         person = Account.create()
         self.rpc("anvil_setBalance", person.address, hex(ether * ETHER))
         return person
 
     def new_payer(self, units):
-        """A new person who holds the token."""
+        """Return a new account that owns the token."""
         person = self.new_account()
         self.mined(self.send(self.issuer, to=self.token, data=transfer_call_data(person.address, units)))
         return person
 
     def send(self, person, *, to, data, gas=200_000, **changes):
-        """Send a transaction of `person`, as their own wallet would; return its hash."""
+        """Send a transaction of `person`, as a wallet would; return its hash."""
         return self.rpc("eth_sendRawTransaction", self.sign(person, to=to, data=data, gas=gas, **changes))
 
     def sign(self, person, *, to, data, gas=200_000, **changes):
@@ -119,11 +119,11 @@ class Chain:
         return "0x" + person.sign_transaction({**content, **changes}).raw_transaction.hex().removeprefix("0x")
 
     def nonce(self, person):
-        """The person's next nonce."""
+        """Return the account's next nonce."""
         return int(self.rpc("eth_getTransactionCount", person.address, "pending"), 16)
 
     def balance(self, address):
-        """How much of the token an address holds."""
+        """Return the token balance of an address."""
         data = "0x70a08231" + address[2:].lower().rjust(64, "0")
         return int(self.rpc("eth_call", {"to": self.token, "data": data}, "latest"), 16)
 
@@ -132,15 +132,15 @@ class Chain:
         self.rpc("anvil_mine", hex(blocks))
 
     def mine_by_hand(self, on=True):
-        """Stop (or go on) making a block of each transaction."""
+        """Switch automatic mining of each transaction off (or on)."""
         self.rpc("evm_setAutomine", not on)
 
 
 class NodeDouble(HttpDouble):
-    """What stands before the real node: passes everything on, counts it, and fails where a test says so.
+    """A double in front of the real node: forwards every call, counts it, and fails as a test configures.
 
-    `faults` maps a method to what happens to its calls: `before` (nothing is passed on), `after` (the node gets it, the
-    answer is lost), or what is answered in the node's place: a Reply as it is, or the `result` or `error` of a dict.
+    `faults` maps a method to the fault of its calls: `before` (the call is not forwarded), `after` (the node gets the
+    call, the response is lost), or a replacement of the response: a whole Reply, or the `result` or `error` of a dict.
     """
 
     def __init__(self, chain):
@@ -166,10 +166,10 @@ class NodeDouble(HttpDouble):
         return Reply(status=passed.status_code, raw=passed.content)
 
     def calls(self, method):
-        """How often a method was called."""
+        """Return how often a method was called."""
         return sum(1 for request in self.received if request.body["method"] == method)
 
     @property
     def broadcasts(self):
-        """How many transactions were handed to the network."""
+        """Return how many transactions were sent to the network."""
         return self.calls("eth_sendRawTransaction")

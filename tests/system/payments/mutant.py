@@ -1,7 +1,7 @@
-"""A way of taking payments that looks right and is not; the storm must find it out.
+"""An implementation of payments that looks correct and is not; the storm must detect it.
 
-It looks for a stored answer, charges, and stores: nothing is written before the processor is asked, and every try is a
-new charge to it.
+It looks for a stored response, charges, and stores: it writes nothing before it calls the processor, and every attempt
+is a new charge.
 """
 
 import os
@@ -26,7 +26,7 @@ from payments.errors import ProcessorUnavailable
 
 
 def look_up_do_store(order, *, user, key):
-    """Look up, do, store."""
+    """Look up the stored response; if there is none, charge and store."""
     found = key.find()
     if isinstance(found, card.Outcome):
         return found

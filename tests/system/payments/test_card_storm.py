@@ -1,4 +1,4 @@
-"""The storm over card payments, and a mutant that must not survive it. PostgreSQL only."""
+"""The storm over card payments, and a mutant that it must detect. PostgreSQL only."""
 
 import os
 
@@ -21,6 +21,6 @@ def test_no_card_is_charged_twice_or_without_a_record(tmp_path, template):
 
 
 @pytest.mark.nightly
-def test_the_storm_finds_a_mutant_out(tmp_path, template):
+def test_the_storm_detects_a_mutant(tmp_path, template):
     storm = Storm(own_database_url(), tmp_path, template, keys=40, wsgi="tests.system.payments.mutant")
     assert violations(storm.run()).keys() & {"double charges", "charges without record"}

@@ -1,4 +1,4 @@
-"""A payment on a chain whose node fails at the worst moments: nothing is lost, and nothing counts twice."""
+"""Payments on a chain whose node fails at the worst times: no payment is lost or counted twice."""
 
 from datetime import timedelta
 from functools import partial
@@ -30,11 +30,11 @@ TROUBLE = [
 
 
 def settle(*, minutes=2):
-    """Let the worker run, as if `minutes` had passed."""
+    """Run the worker as if `minutes` had passed."""
     return settle_crypto(now=timezone.now() + timedelta(minutes=minutes))
 
 
-def test_a_lost_answer_is_found_by_the_hash_when_the_same_is_sent_again(payer, node):
+def test_a_retry_after_a_lost_response_finds_the_transaction_by_its_hash(payer, node):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     node.faults[SEND] = "after"
@@ -43,12 +43,12 @@ def test_a_lost_answer_is_found_by_the_hash_when_the_same_is_sent_again(payer, n
     node.faults.clear()
     response = payer.confirm(payment, signed)
     assert (response.status_code, response.json()["status"]) == (200, "submitted")
-    assert node.broadcasts == 1  # it was looked up, not sent again
+    assert node.broadcasts == 1  # found by its hash, not sent again
     payer.chain.mined(response.json()["tx_hash"])
     assert payer.balances()[1] == AMOUNT
 
 
-def test_a_lost_transaction_is_sent_by_the_same_request(payer, node):
+def test_a_retry_sends_a_lost_transaction(payer, node):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     node.faults[SEND] = "before"
@@ -59,7 +59,7 @@ def test_a_lost_transaction_is_sent_by_the_same_request(payer, node):
     assert payer.balances()[1] == AMOUNT
 
 
-def test_an_answer_that_says_nothing_leaves_the_outcome_open(payer, node):
+def test_an_unusable_response_of_the_node_leaves_the_outcome_open(payer, node):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     for fault in TROUBLE:
@@ -70,7 +70,7 @@ def test_an_answer_that_says_nothing_leaves_the_outcome_open(payer, node):
     assert payer.confirm(payment, signed).status_code == 200
 
 
-def test_while_the_outcome_is_open_no_other_transaction_is_taken(payer, node):
+def test_another_transaction_is_rejected_while_the_outcome_is_open(payer, node):
     payment = payer.initiate()
     node.faults[SEND] = "after"
     assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 502, "E5003")
@@ -88,8 +88,8 @@ def test_an_unverifiable_rejection_leaves_the_outcome_open(payer, node):
     assert stored(payment["payment_id"]).status == "broadcasting"
 
 
-def test_a_node_that_refuses_what_it_has_taken_is_corrected_by_the_hash(payer, node):
-    """`already known` is an error to a node, and a success to whoever wants the transaction sent."""
+def test_a_transaction_already_known_to_the_node_is_submitted(payer, node):
+    """To a node `already known` is an error; to the sender it means success."""
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     payer.chain.mine_by_hand()
@@ -97,7 +97,7 @@ def test_a_node_that_refuses_what_it_has_taken_is_corrected_by_the_hash(payer, n
     assert payer.confirm(payment, signed).json()["status"] == "submitted"
 
 
-def test_a_node_that_cannot_be_reached_leaves_the_payment_open_for_any_transaction(payer, node, settings):
+def test_an_unreachable_node_leaves_the_payment_open_for_any_transaction(payer, node, settings):
     payment = payer.initiate()
     reachable, settings.SETTLEMENT_RPC_URL = settings.SETTLEMENT_RPC_URL, unused_address()
     assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 502, "E5003")
@@ -106,7 +106,7 @@ def test_a_node_that_cannot_be_reached_leaves_the_payment_open_for_any_transacti
     assert payer.confirm(payment, payer.sign(payment["transaction"], gas=90_000)).status_code == 200
 
 
-def test_a_chain_that_was_switched_off_is_a_provider_that_cannot_be_used(payer, settings):
+def test_a_confirmation_with_the_chain_switched_off_is_502(payer, settings):
     payment = payer.initiate()
     settings.SETTLEMENT_RPC_URL = ""
     assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 502, "E5003")
@@ -128,13 +128,13 @@ def test_the_worker_finishes_abandoned_payments(payer, node, fault):
     assert node.broadcasts == {"before": 2, "after": 1}[fault]
 
 
-def test_a_payment_that_died_between_commit_and_sending_is_sent_by_the_worker(payer):
-    """As a process leaves it that is killed right after its commit."""
+def test_the_worker_sends_a_payment_that_died_between_commit_and_sending(payer):
+    """The state after a process is killed immediately after its commit."""
     payment = payer.initiate()
     signed = crypto.decode_signed(payer.sign(payment["transaction"]))
     record = stored(payment["payment_id"])
     crypto._claim(record, signed, actor=crypto.Actor(payer.user, "jwt:x"), now=timezone.now())
-    assert settle(minutes=0)["resumed"] == 0  # somebody may be at it
+    assert settle(minutes=0)["resumed"] == 0  # another process could still be sending it
     assert settle()["resumed"] == 1
     payer.chain.mined(signed.tx_hash)
     assert payer.balances()[1] == AMOUNT
@@ -154,7 +154,7 @@ def test_an_unsendable_payment_waits_for_a_signature_and_expires(payer, node):
 
 @pytest.mark.usefixtures("committed", "needs_postgresql")
 def test_no_database_transaction_is_open_during_a_call_to_the_node(payer, node):
-    """Asked of PostgreSQL itself, from outside, at the moment at which the node is called."""
+    """PostgreSQL itself is queried, from outside, during each call to the node."""
     states = []
     with psycopg.connect(
         host=connection.settings_dict["HOST"], user=connection.settings_dict["USER"], dbname="postgres",
@@ -182,9 +182,9 @@ def test_no_database_transaction_is_open_during_a_call_to_the_node(payer, node):
 
 @pytest.mark.usefixtures("committed", "needs_postgresql", "no_rate_limits")
 class TestAtOnce:
-    """Confirmations of one payment at the same moment."""
+    """Concurrent confirmations of a payment."""
 
-    def test_the_same_transaction_many_times_is_one_payment(self, payer):
+    def test_concurrent_confirmations_of_one_transaction_are_one_payment(self, payer):
         for nonce in range(5):
             payment = payer.initiate()
             assert payment["transaction"]["nonce"] == nonce
@@ -197,7 +197,7 @@ class TestAtOnce:
             assert statuses(payment["payment_id"])[-1] == "submitted"
         assert payer.balances()[1] == 5 * AMOUNT
 
-    def test_of_different_transactions_one_is_sent(self, evm, api, user, node):
+    def test_concurrent_different_transactions_of_a_payment_send_one(self, evm, api, user, node):
         for _ in range(5):
             payer = Payer(evm, api, user)
             payment = payer.initiate()
@@ -208,14 +208,14 @@ class TestAtOnce:
             assert node.broadcasts == sent + 1
             assert CryptoTransaction.objects.filter(payment_id=payment["payment_id"]).count() == 1
 
-    def test_one_transaction_for_two_payments_at_once_pays_for_one(self, payer):
+    def test_one_transaction_for_two_concurrent_payments_pays_for_one(self, payer):
         first, second = payer.initiate(), payer.initiate()
         signed = payer.sign(first["transaction"])
         answers = at_once(*[partial(payer.confirm, payment, signed) for payment in (first, second)])
         assert sorted(answer.status_code for answer in answers) == [200, 400]
         assert CryptoPayment.objects.filter(status="submitted").count() == 1
 
-    def test_workers_that_run_at_once_settle_each_payment_once(self, payer):
+    def test_concurrent_workers_settle_each_payment_once(self, payer):
         paid = [payer.pay() for _ in range(4)]
         for one in paid:
             payer.chain.mined(one["tx_hash"])

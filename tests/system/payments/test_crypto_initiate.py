@@ -8,7 +8,7 @@ from tests.payments.http_double import Reply, unused_address
 from tests.payments.wallet_support import connected
 
 
-def test_on_the_chain_it_is_the_transfer_itself(payer, node):
+def test_initiate_on_a_chain_returns_the_transfer_to_sign(payer, node):
     body = payer.initiate()
     transaction = body["transaction"]
     assert (body["simulated"], body["network"]) == (False, "eip155:31337")
@@ -23,25 +23,25 @@ def test_on_the_chain_it_is_the_transfer_itself(payer, node):
     assert node.broadcasts == 0
 
 
-def test_the_nonce_counts_what_waits_for_a_block(payer):
+def test_the_nonce_counts_pending_transactions(payer):
     payer.chain.mine_by_hand()
     payer.pay()
     assert payer.initiate()["transaction"]["nonce"] == 1
 
 
-def test_a_wallet_that_has_too_little_is_offered_nothing_to_sign(api, user, evm, node):
+def test_initiate_with_too_little_balance_is_rejected(api, user, evm, node):
     wallet = connected(user, evm.new_account().address, network="eip155:31337")
     assert_error(initiate(api, user, wallet), 400, "E3017")
     assert not CryptoPayment.objects.exists()
 
 
-def test_on_a_chain_from_before_eip_1559_both_fees_are_the_gas_price(payer, node):
+def test_without_eip_1559_both_fees_are_the_gas_price(payer, node):
     node.faults["eth_getBlockByNumber"] = {"result": {"number": "0x1"}}
     transaction = payer.initiate()["transaction"]
     assert transaction["max_fee_per_gas"] == transaction["max_priority_fee_per_gas"] > 0
 
 
-def test_a_node_that_fails_or_is_down_leaves_no_payment(payer, node, settings):
+def test_initiate_with_a_failing_node_stores_no_payment(payer, node, settings):
     for method in ("eth_getTransactionCount", "eth_getBlockByNumber", "eth_estimateGas"):
         for fault in ("before", Reply(status=503, content={}), Reply(raw=b"{")):
             node.faults = {method: fault}
@@ -51,5 +51,5 @@ def test_a_node_that_fails_or_is_down_leaves_no_payment(payer, node, settings):
     assert not CryptoPayment.objects.exists()
 
 
-def test_on_the_chain_payments_settle_on_one_network(payer):
+def test_initiate_accepts_only_the_settlement_network(payer):
     assert_error(initiate(payer.api, payer.user, payer.wallet, network="base"), 400, "E1001")

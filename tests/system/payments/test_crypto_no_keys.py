@@ -1,4 +1,4 @@
-"""What reads signed transactions, and could sign some, is not there unless one is read."""
+"""The libraries that decode signed transactions, and could sign, are loaded only with a transaction."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""A payment on a real chain: what goes well, what is refused, and that nothing refused is ever sent."""
+"""Payments on a real chain: accepted transactions, rejected transactions, and that no rejected one is ever sent."""
 
 import pytest
 import rlp
@@ -12,7 +12,7 @@ from tests.payments.crypto_support import AMOUNT, Payer, confirm, initiate, stat
 from tests.payments.wallet_support import connected, events
 
 
-def test_initiate_sign_confirm_and_the_token_has_moved(payer, node):
+def test_a_confirmed_payment_transfers_the_token(payer, node):
     before = payer.balances()
     payment = payer.initiate(description="rent")
     assert node.broadcasts == 0
@@ -30,7 +30,7 @@ def test_initiate_sign_confirm_and_the_token_has_moved(payer, node):
     assert [event["tx_hash"] for event in events(payer.user, "payment.crypto.submitted")] == [body["tx_hash"]]
 
 
-def test_the_moves_keep_who_made_them(payer):
+def test_the_history_of_a_payment_names_its_user_and_credential(payer):
     paid = payer.pay()
     for row in stored(paid["payment_id"]).history.all():
         assert (row.principal, row.changed_by) == (payer.user, str(payer.user.pk))
@@ -39,7 +39,7 @@ def test_the_moves_keep_who_made_them(payer):
 
 
 @pytest.mark.parametrize("kind", ["legacy", "with an access list", "dynamic fees"])
-def test_every_kind_of_transaction_that_wallets_sign_is_taken(payer, kind):
+def test_every_transaction_type_that_wallets_sign_is_accepted(payer, kind):
     payment = payer.initiate()
     changes = {
         "legacy": {"type": None, "maxFeePerGas": None, "maxPriorityFeePerGas": None, "gasPrice": 10**10},
@@ -55,7 +55,7 @@ def test_every_kind_of_transaction_that_wallets_sign_is_taken(payer, kind):
     assert payer.balances()[1] == AMOUNT
 
 
-def test_a_wallet_may_choose_its_own_fees_and_gas(payer):
+def test_a_transaction_with_other_fees_and_gas_is_accepted(payer):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"], gas=90_000, maxFeePerGas=3 * 10**10, maxPriorityFeePerGas=2 * 10**9)
     assert payer.confirm(payment, signed).status_code == 200
@@ -67,11 +67,11 @@ def test_an_amount_of_zero_can_be_paid(payer):
     assert payer.api.read(f"/payments/crypto/receipt/{paid['tx_hash']}").json()["verified"] is True
 
 
-# --- What differs is refused, and nothing is sent -----------------------------------------------------------------
+# --- Different transactions are rejected, and not sent ---------------------------------------------------------------
 
 
 def tampered(payer, stranger_account):
-    """Every way in which a signed transaction can differ: (changes to what is signed, fields named in the refusal)."""
+    """Return every way in which a signed transaction can differ: (changes, fields named in the rejection)."""
     elsewhere = stranger_account.address
     data = transfer_call_data(payer.recipient, AMOUNT)
     approve = "0x095ea7b3" + data[10:]
@@ -97,7 +97,7 @@ def tampered(payer, stranger_account):
     }
 
 
-def test_a_transaction_that_differs_is_refused_and_not_sent(payer, node):
+def test_a_changed_transaction_is_rejected_and_not_sent(payer, node):
     before, payment = payer.balances(), payer.initiate()
     for difference, (changes, fields) in tampered(payer, payer.chain.new_payer(AMOUNT)).items():
         body = assert_error(payer.confirm(payment, payer.sign(payment["transaction"], **changes)), 400, "E3007")
@@ -105,11 +105,11 @@ def test_a_transaction_that_differs_is_refused_and_not_sent(payer, node):
         assert node.broadcasts == 0, difference
     assert payer.balances() == before
     assert not CryptoTransaction.objects.exists()
-    # The payment stays open: what was asked for can still be signed.
+    # The payment stays open: the original transaction can still be signed.
     assert payer.confirm(payment, payer.sign(payment["transaction"])).status_code == 200
 
 
-def test_a_transaction_without_a_chain_is_refused_and_not_sent(payer, node):
+def test_a_transaction_without_a_chain_id_is_rejected_and_not_sent(payer, node):
     payment = payer.initiate()
     unprotected = {"type": None, "chainId": None, "maxFeePerGas": None, "maxPriorityFeePerGas": None}
     signed = payer.sign(payment["transaction"], gasPrice=10**10, **unprotected)
@@ -117,7 +117,7 @@ def test_a_transaction_without_a_chain_is_refused_and_not_sent(payer, node):
     assert node.broadcasts == 0
 
 
-def test_a_signature_that_does_not_fit_is_refused_and_not_sent(payer, node):
+def test_an_invalid_signature_is_rejected_and_not_sent(payer, node):
     payment = payer.initiate()
     raw = bytes.fromhex(payer.sign(payment["transaction"])[2:])
     members = rlp.decode(raw[1:])
@@ -127,7 +127,7 @@ def test_a_signature_that_does_not_fit_is_refused_and_not_sent(payer, node):
     assert node.broadcasts == 0
 
 
-def test_another_network_is_refused_and_not_sent(payer, node):
+def test_a_confirmation_for_another_network_is_rejected_and_not_sent(payer, node):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     assert_error(payer.confirm(payment, signed, network="base"), 400, "E3007")
@@ -135,7 +135,7 @@ def test_another_network_is_refused_and_not_sent(payer, node):
     assert payer.confirm(payment, signed, network="eip155:31337").status_code == 200
 
 
-def test_after_its_time_it_is_refused_and_not_sent(payer, node):
+def test_a_confirmation_after_the_deadline_is_rejected_and_not_sent(payer, node):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     CryptoPayment.objects.filter(pk=payment["payment_id"]).update(expires_at=timezone.now())
@@ -145,10 +145,10 @@ def test_after_its_time_it_is_refused_and_not_sent(payer, node):
     assert node.broadcasts == 0
 
 
-# --- Once is once -------------------------------------------------------------------------------------------------
+# --- Repetitions ------------------------------------------------------------------------------------------------------
 
 
-def test_the_same_signed_transaction_again_has_the_same_answer_and_is_sent_once(payer, node):
+def test_a_repeated_confirmation_returns_the_same_response_and_sends_once(payer, node):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     first = payer.confirm(payment, signed)
@@ -158,7 +158,7 @@ def test_the_same_signed_transaction_again_has_the_same_answer_and_is_sent_once(
     assert node.broadcasts == 1
 
 
-def test_another_transaction_for_a_submitted_payment_is_refused_and_not_sent(payer, node):
+def test_another_transaction_for_a_submitted_payment_is_rejected_and_not_sent(payer, node):
     payment = payer.initiate()
     payer.confirm(payment, payer.sign(payment["transaction"]))
     other = payer.sign(payment["transaction"], nonce=payment["transaction"]["nonce"] + 1)
@@ -166,7 +166,7 @@ def test_another_transaction_for_a_submitted_payment_is_refused_and_not_sent(pay
     assert node.broadcasts == 1
 
 
-def test_one_transaction_does_not_pay_twice(payer, node):
+def test_one_transaction_cannot_pay_two_payments(payer, node):
     first, second = payer.initiate(), payer.initiate()
     signed = payer.sign(first["transaction"])
     assert payer.confirm(first, signed).status_code == 200
@@ -175,8 +175,8 @@ def test_one_transaction_does_not_pay_twice(payer, node):
     assert stored(second["payment_id"]).status == "awaiting_signature"
 
 
-def test_a_transfer_made_for_something_else_before_does_not_pay(payer, node):
-    """The same recipient and amount, signed and mined before the payment was made."""
+def test_an_earlier_transfer_does_not_pay_a_new_payment(payer, node):
+    """The same recipient and amount, signed and mined before the payment was created."""
     data = transfer_call_data(payer.recipient, AMOUNT)
     earlier = payer.chain.sign(payer.account, to=payer.chain.token, data=data)
     payer.chain.mined(payer.chain.rpc("eth_sendRawTransaction", earlier))
@@ -186,7 +186,7 @@ def test_a_transfer_made_for_something_else_before_does_not_pay(payer, node):
 
 
 def test_another_payers_transaction_is_rejected(payer, evm, node):
-    """A wallet is only a reference: another person may name the same address, and gains nothing by it."""
+    """A wallet is only a reference: another user can connect the same address, and gains nothing."""
     other_user = UserFactory()
     other = client_of(other_user)
     copy = connected(other_user, payer.account.address, network="eip155:31337")
@@ -198,15 +198,15 @@ def test_another_payers_transaction_is_rejected(payer, evm, node):
     assert stored(theirs["payment_id"]).status == "awaiting_signature"
 
 
-# --- The node refuses ---------------------------------------------------------------------------------------------
+# --- Rejections by the node -------------------------------------------------------------------------------------------
 
 
 def refused(response):
-    """The node's words in a refusal."""
+    """Return the node's message in a rejection."""
     return assert_error(response, 400, "E3009")["message"]
 
 
-def test_a_nonce_that_is_used_up_is_refused_and_the_payment_stays_open(payer, node):
+def test_a_used_nonce_is_rejected_and_the_payment_stays_open(payer, node):
     payment = payer.initiate()
     payer.chain.mined(payer.chain.send(payer.account, to=payer.recipient, data="0x"))
     assert "nonce too low" in refused(payer.confirm(payment, payer.sign(payment["transaction"])))
@@ -218,7 +218,7 @@ def test_a_nonce_that_is_used_up_is_refused_and_the_payment_stays_open(payer, no
     assert payer.balances()[1] == AMOUNT
 
 
-def test_a_sender_without_funds_for_fees_is_refused_and_may_send_the_same_again_once_funded(payer):
+def test_a_transaction_without_funds_for_fees_is_accepted_after_funding(payer):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     payer.chain.rpc("anvil_setBalance", payer.account.address, "0x0")
@@ -227,14 +227,14 @@ def test_a_sender_without_funds_for_fees_is_refused_and_may_send_the_same_again_
     assert payer.confirm(payment, signed).status_code == 200
 
 
-def test_fees_below_the_base_fee_are_refused_and_another_with_the_same_nonce_is_taken(payer):
+def test_fees_below_the_base_fee_are_rejected_and_can_be_replaced_at_the_same_nonce(payer):
     payment = payer.initiate()
     cheap = payer.sign(payment["transaction"], maxFeePerGas=1, maxPriorityFeePerGas=1)
     refused(payer.confirm(payment, cheap))
     assert payer.confirm(payment, payer.sign(payment["transaction"])).status_code == 200
 
 
-def test_no_second_transaction_is_sent_that_could_also_count(payer, node):
+def test_a_second_transaction_with_another_nonce_is_rejected(payer, node):
     payment = payer.initiate()
     refused(payer.confirm(payment, payer.sign(payment["transaction"], maxFeePerGas=1, maxPriorityFeePerGas=1)))
     sent = node.broadcasts
@@ -243,8 +243,8 @@ def test_no_second_transaction_is_sent_that_could_also_count(payer, node):
     assert node.broadcasts == sent
 
 
-def test_a_rejected_transaction_that_is_on_the_chain_is_not_paid_again(payer, node):
-    """Whoever has the bytes can send them, whatever the node said about them."""
+def test_a_rejected_transaction_that_is_mined_is_not_paid_again(payer, node):
+    """The bytes of a transaction can be sent again, even if the node rejected them."""
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     node.faults["eth_sendRawTransaction"] = {"error": {"code": -32000, "message": "not today"}}
@@ -267,7 +267,7 @@ def test_a_nodes_message_is_shown_without_invalid_characters(payer, node):
     assert len(message) < 300
 
 
-def test_a_second_payer_with_the_same_address_spelt_otherwise_is_the_same_wallet(evm, node, api, user):
+def test_another_spelling_of_an_address_is_the_same_wallet(evm, node, api, user):
     payer = Payer(evm, api, user)
     again = api.send(
         "/wallet/connect/walletconnect", {"address": payer.account.address.lower(), "network": "eip155:31337"}

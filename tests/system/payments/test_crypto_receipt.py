@@ -11,7 +11,7 @@ from tests.payments.test_crypto_confirm import HASH, read
 BOTH = pytest.mark.parametrize("ending", ["", "/details"])
 
 
-def test_a_payment_that_is_in_a_block_is_verified_with_all_that_it_moved(payer):
+def test_the_receipt_of_a_mined_payment_is_verified_with_its_transfer(payer):
     paid = payer.pay()
     mined = payer.chain.mined(paid["tx_hash"])
     told = {"tx_hash": paid["tx_hash"], "verified": True, "network": "eip155:31337"}
@@ -32,13 +32,13 @@ def test_a_payment_that_is_in_a_block_is_verified_with_all_that_it_moved(payer):
 
 
 @BOTH
-def test_a_payment_that_waits_for_a_block_is_not_verified(payer, ending):
+def test_the_receipt_of_a_pending_payment_is_not_verified(payer, ending):
     payer.chain.mine_by_hand()
     assert read(payer.api, payer.pay()["tx_hash"], ending).json()["verified"] is False
 
 
 @BOTH
-def test_a_payment_whose_block_was_replaced_is_no_longer_verified(payer, ending):
+def test_the_receipt_of_a_payment_in_a_replaced_block_is_not_verified(payer, ending):
     paid = payer.pay()
     payer.chain.mined(paid["tx_hash"])
     assert read(payer.api, paid["tx_hash"], ending).json()["verified"] is True
@@ -47,7 +47,7 @@ def test_a_payment_whose_block_was_replaced_is_no_longer_verified(payer, ending)
 
 
 @BOTH
-def test_a_transfer_outside_the_platform_is_verified_too(payer, ending):
+def test_the_receipt_of_a_transfer_outside_the_platform_is_verified(payer, ending):
     data = transfer_call_data(payer.recipient, 7)
     tx_hash = payer.chain.send(payer.account, to=payer.chain.token, data=data)
     payer.chain.mined(tx_hash)
@@ -55,7 +55,7 @@ def test_a_transfer_outside_the_platform_is_verified_too(payer, ending):
 
 
 @BOTH
-def test_a_transaction_that_moves_no_token_is_not_verified(payer, ending):
+def test_the_receipt_of_a_transaction_without_a_transfer_is_not_verified(payer, ending):
     tx_hash = payer.chain.send(payer.account, to=payer.recipient, data="0x")
     payer.chain.mined(tx_hash)
     assert read(payer.api, tx_hash, ending).json()["verified"] is False
@@ -81,7 +81,7 @@ def test_an_unknown_hash_is_not_verified(api, node, ending):
     assert read(api, HASH, ending).json()["verified"] is False
 
 
-def test_an_unreadable_receipt_is_unavailable(api, node):
+def test_an_unreadable_receipt_of_the_node_is_502(api, node):
     for receipt in (
         "x",
         {},
@@ -120,6 +120,6 @@ def test_other_event_logs_are_ignored(api, node, evm):
 
 
 @BOTH
-def test_a_node_that_is_down_is_a_provider_that_cannot_be_used(api, node, settings, ending):
+def test_a_receipt_from_an_unreachable_node_is_502(api, node, settings, ending):
     settings.SETTLEMENT_RPC_URL = unused_address()
     assert_error(read(api, HASH, ending), 502, "E5003")

@@ -1,4 +1,4 @@
-"""The worker: following what was submitted to its end, and letting go of what nobody signed."""
+"""The worker: it follows submitted payments to their end, and expires unsigned payments."""
 
 from datetime import timedelta
 
@@ -16,7 +16,7 @@ from tests.payments.test_crypto_settlement import NOTHING, settle
 from tests.payments.wallet_support import events
 
 
-def test_a_payment_is_confirmed_when_enough_blocks_stand_on_it(payer, settings):
+def test_a_payment_is_confirmed_after_enough_blocks(payer, settings):
     settings.SETTLEMENT_CONFIRMATIONS = 3
     payer.chain.mine_by_hand()
     paid = payer.pay()
@@ -34,7 +34,7 @@ def test_a_payment_is_confirmed_when_enough_blocks_stand_on_it(payer, settings):
     assert settle() == NOTHING
 
 
-def test_a_payment_that_waits_is_not_asked_about_all_the_time(payer, node, monkeypatch):
+def test_a_pending_payment_is_checked_every_ten_seconds(payer, node, monkeypatch):
     monkeypatch.setattr("payments.crypto.settlement.LOOK_AGAIN_SECONDS", 10)
     payer.chain.mine_by_hand()
     payer.pay()
@@ -56,8 +56,8 @@ def test_a_repeated_confirmation_returns_the_outcome(payer):
     assert payer.confirm(payment, signed).json()["status"] == "confirmed"
 
 
-def test_a_reverted_transfer_has_failed(payer):
-    """The payer spends the token before the block is made."""
+def test_a_payment_with_a_reverted_transfer_fails(payer):
+    """The payer spends the token before the block is mined."""
     payer.chain.mine_by_hand()
     payment = payer.initiate()
     spent = transfer_call_data(payer.chain.issuer.address, 10 * AMOUNT)
@@ -72,8 +72,8 @@ def test_a_reverted_transfer_has_failed(payer):
     assert len(events(payer.user, "payment.crypto.failed")) == 1
 
 
-def test_a_transaction_that_succeeded_without_the_transfer_has_failed(payer, node):
-    """As with a token that answers false instead of reverting."""
+def test_a_payment_whose_transaction_transferred_nothing_fails(payer, node):
+    """As with a token that returns false instead of reverting."""
     paid = payer.pay()
     receipt = payer.chain.mined(paid["tx_hash"])
     node.faults["eth_getTransactionReceipt"] = {"result": {**receipt, "logs": []}}
@@ -90,7 +90,7 @@ def test_a_payment_whose_block_was_replaced_is_sent_again_and_settles(payer, set
     assert payer.balances()[1] == 0
     sent = node.broadcasts
     outcome = settle()
-    assert outcome in ({**NOTHING, "resumed": 1}, {**NOTHING, "waiting": 1})  # the pool may have kept it
+    assert outcome in ({**NOTHING, "resumed": 1}, {**NOTHING, "waiting": 1})  # the transaction may still be in the pool
     assert node.broadcasts == sent + outcome["resumed"]
     payer.chain.mine()
     payer.chain.mined(paid["tx_hash"])
@@ -112,7 +112,7 @@ def test_a_dropped_transaction_is_sent_again(payer, node):
     assert payer.balances()[1] == AMOUNT
 
 
-def test_a_dropped_transaction_that_the_node_refuses_now_waits(payer):
+def test_a_dropped_transaction_that_the_node_now_rejects_waits(payer):
     payer.chain.mine_by_hand()
     paid = payer.pay()
     payer.chain.rpc("anvil_dropTransaction", paid["tx_hash"])
@@ -121,8 +121,8 @@ def test_a_dropped_transaction_that_the_node_refuses_now_waits(payer):
     assert stored(paid["payment_id"]).status == "submitted"
 
 
-def test_a_replaced_transaction_has_failed_when_what_replaced_it_is_deep_enough(payer, settings):
-    """The payer sends something else with the same nonce and a higher fee."""
+def test_a_replaced_transaction_fails_after_enough_blocks(payer, settings):
+    """The payer sends another transaction with the same nonce and a higher fee."""
     settings.SETTLEMENT_CONFIRMATIONS = 2
     payer.chain.mine_by_hand()
     paid = payer.pay()
@@ -130,7 +130,7 @@ def test_a_replaced_transaction_has_failed_when_what_replaced_it_is_deep_enough(
         payer.account, to=payer.recipient, data="0x", nonce=0, maxFeePerGas=10**11, maxPriorityFeePerGas=10**11
     )
     payer.chain.mine()
-    assert settle()["failed"] == 0  # one block may still be replaced
+    assert settle()["failed"] == 0  # the single block may still be replaced
     payer.chain.mine()
     assert settle() == {**NOTHING, "failed": 1}
     failed = stored(paid["payment_id"])
@@ -139,7 +139,7 @@ def test_a_replaced_transaction_has_failed_when_what_replaced_it_is_deep_enough(
 
 
 def test_the_mined_one_of_two_transactions_with_one_nonce_counts(payer, node):
-    """The first was refused and another one sent; then somebody sent the first, and it won."""
+    """The first was rejected and another one sent; then the first was sent elsewhere, and was mined."""
     payer.chain.mine_by_hand()
     payment = payer.initiate()
     first = payer.sign(payment["transaction"], maxFeePerGas=10**11, maxPriorityFeePerGas=10**11)
@@ -186,14 +186,14 @@ def test_an_unreachable_node_changes_nothing_and_is_reported(payer, settings):
     assert stored(paid["payment_id"]).status == "submitted"
 
 
-def test_when_the_chain_is_switched_off_its_payments_wait(payer, settings):
+def test_payments_wait_while_the_chain_is_switched_off(payer, settings):
     paid = payer.pay()
     settings.SETTLEMENT_RPC_URL = ""
     assert settle(minutes=20) == {**NOTHING, "waiting": 1}
     assert stored(paid["payment_id"]).status == "submitted"
 
 
-def test_the_database_itself_keeps_history_and_transactions(payer):
+def test_the_database_rejects_changes_of_history_and_transactions(payer):
     payment = payer.pay()["payment_id"]
     for rows in (CryptoPaymentHistory.objects.all(), CryptoTransaction.objects.all()):
         for change in (rows.delete, lambda rows=rows: rows.update(payment=payment)):

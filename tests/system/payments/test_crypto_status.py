@@ -5,7 +5,7 @@ from tests.payments.http_double import unused_address
 from tests.payments.test_crypto_confirm import HASH
 
 
-def test_a_transaction_is_followed_from_the_pool_to_its_depth(payer, settings):
+def test_the_status_of_a_transaction_follows_its_confirmations(payer, settings):
     settings.SETTLEMENT_CONFIRMATIONS = 3
     payer.chain.mine_by_hand()
     paid = payer.pay()
@@ -24,7 +24,7 @@ def test_a_transaction_is_followed_from_the_pool_to_its_depth(payer, settings):
     assert status() == ("confirmed", 3)
 
 
-def test_a_transaction_that_reverted_has_failed(payer):
+def test_the_status_of_a_reverted_transaction_is_failed(payer):
     tx_hash = payer.chain.send(payer.account, to=payer.chain.token, data="0x12345678")
     payer.chain.mined(tx_hash)
     body = payer.api.read(f"/payments/crypto/status/{tx_hash}").json()
@@ -32,7 +32,7 @@ def test_a_transaction_that_reverted_has_failed(payer):
     assert body["confirmations"] >= 1
 
 
-def test_a_hash_that_the_chain_does_not_know_is_not_found(api, node):
+def test_the_status_of_an_unknown_hash_is_not_found(api, node):
     assert api.read(f"/payments/crypto/status/{HASH}").json() == {
         "tx_hash": HASH,
         "status": "not_found",
@@ -41,6 +41,6 @@ def test_a_hash_that_the_chain_does_not_know_is_not_found(api, node):
     }
 
 
-def test_a_node_that_is_down_is_a_provider_that_cannot_be_used(api, node, settings):
+def test_the_status_from_an_unreachable_node_is_502(api, node, settings):
     settings.SETTLEMENT_RPC_URL = unused_address()
     assert_error(api.read(f"/payments/crypto/status/{HASH}"), 502, "E5003")

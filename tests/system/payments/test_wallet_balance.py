@@ -1,11 +1,11 @@
-"""GET /v1/wallet/balance/{wallet_id}; Circle's balances stand in test_wallet_circle.py."""
+"""GET /v1/wallet/balance/{wallet_id}; the balances of Circle are in test_wallet_circle.py."""
 
 from tests.api import assert_error
 from tests.payments.http_double import HTML, Reply, unused_address
 from tests.payments.wallet_support import connected
 
 
-def test_the_chain_answers_for_a_wallet_on_it(api, user, evm, node):
+def test_the_balance_of_a_wallet_comes_from_its_chain(api, user, evm, node):
     payer = evm.new_payer(12_345_678)
     wallet = connected(user, payer.address, network="eip155:31337")
     body = api.read(f"/wallet/balance/{wallet.pk}").json()
@@ -13,14 +13,14 @@ def test_the_chain_answers_for_a_wallet_on_it(api, user, evm, node):
     assert body["amount_usdc"] == 12_345_678
 
 
-def test_a_wallet_on_a_network_that_is_not_read_has_no_balance_rather_than_an_invented_one(api, user, node):
+def test_a_wallet_on_another_network_has_no_balance(api, user, node):
     wallet = connected(user, network="eip155:1")
     body = api.read(f"/wallet/balance/{wallet.pk}").json()
     assert (body["source"], body["amount"], body["amount_usdc"]) == ("unavailable", None, None)
     assert not node.received
 
 
-def test_a_node_without_a_usable_answer_is_a_provider_that_cannot_be_used(api, user, node, settings):
+def test_a_balance_from_a_node_without_a_usable_response_is_502(api, user, node, settings):
     wallet = connected(user, network="eip155:31337")
     for fault in (
         "before",
@@ -39,7 +39,7 @@ def test_a_node_without_a_usable_answer_is_a_provider_that_cannot_be_used(api, u
     assert_error(api.read(f"/wallet/balance/{wallet.pk}"), 502, "E5003")
 
 
-def test_a_node_of_another_chain_is_not_believed(api, user, node):
+def test_a_balance_from_a_node_of_another_chain_is_502(api, user, node):
     wallet = connected(user, network="eip155:31337")
     node.faults["eth_chainId"] = {"result": "0x1"}
     assert_error(api.read(f"/wallet/balance/{wallet.pk}"), 502, "E5003")
