@@ -1,4 +1,4 @@
-"""Make the pictures of README.md and docs/ anew, from a demo of their own: `python -m tests.system.pictures`."""
+"""Create the pictures of README.md and docs/ again, from a new demo: `python -m tests.system.pictures`."""
 
 import json
 import os
@@ -18,16 +18,16 @@ from tests.system.conftest import CHROMIUM, CHROMIUM_ARGUMENTS
 
 FOLDER = ROOT / "docs" / "pictures"
 BYTES_MAX = 200_000
-# The record about which a colleague left a note for the demo's staff.
+# The record with a colleague's note for the demo's staff.
 _CASE = """
 from config.core.casework import Note
 print(Note.objects.filter(mentioned__is_superuser=True).earliest("id").record_id)
 """
-_ANCHORED = 100  # the explorer has something to show
+_ANCHORED = 100  # entries for the explorer to show
 
 
 def main():
-    """Start the demo, look at its pages, write what is seen, and end what was started."""
+    """Start the demo, take pictures of its pages, write them, and end the started processes."""
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         ports = {name: str(free_port()) for name in ("PORT", "LEDGER_PORT", "METRICS_PORT")}
@@ -46,7 +46,7 @@ def main():
 
 
 def anchored_at(ledger, running):
-    """Return how many entries the demo's ledger has so far."""
+    """Return the number of entries in the demo's ledger."""
     if running.poll() is not None:
         raise SystemExit("The demo did not start; see its output above.")
     try:
@@ -56,7 +56,7 @@ def anchored_at(ledger, running):
 
 
 def take(platform, ledger, demo, case):
-    """Take each picture: what it is called, where it is seen and by whom, how large, and what has to be there first."""
+    """Take each picture: name, address, user, size, and the element to wait for."""
     staff, person = (demo["staff_username"], demo["staff_password"]), (demo["username"], demo["password"])
     case = f"{platform}/admin/credit/application/{case}/change/"
     report = sha256(demo_ids.REPORTS[0]["report_data"].encode()).hexdigest()

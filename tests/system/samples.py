@@ -1,4 +1,4 @@
-"""Running the code samples of an OpenAPI document as a reader would: pasted, with `KEY` in the environment."""
+"""Run the code samples of an OpenAPI document as a reader would: pasted, with `KEY` in the environment."""
 
 import os
 import subprocess
@@ -9,7 +9,7 @@ from config.api.samples import samples
 
 TOOLS = Path(__file__).parent / "clients" / "node_modules" / ".bin"
 DEADLINE_SECONDS = 120
-# What each language is run by, and how it is made to say at last which status it got.
+# The command for each language, and the code that prints the final response status.
 _FILES = {"curl": "sample.sh", "Python": "sample.py", "TypeScript": "sample.ts"}
 _COMMANDS = {"curl": ["bash", "-eu"], "Python": [sys.executable], "TypeScript": [str(TOOLS / "tsx")]}
 _FIRST = {"curl": "curl() { command curl -sS -w '\\n%{http_code}\\n' \"$@\"; }\n"}
@@ -17,14 +17,14 @@ _LAST = {"Python": "\nprint(answer.status_code)\n", "TypeScript": "\nconsole.log
 
 
 def missing(language):
-    """Return what the samples of a language need and this machine lacks; nothing is fine."""
+    """Return what this machine lacks for the samples of a language; empty if it lacks nothing."""
     if language == "TypeScript" and not (TOOLS / "tsx").exists():
         return "needs the tools from npm: run `npm ci` in tests/system/clients"
     return ""
 
 
 class Reader:
-    """Runs the samples of one document in one language, each with the ids of the server that it is to reach."""
+    """Runs the samples of one document in one language, with the ids of the target server."""
 
     def __init__(self, document, root, *, key, folder, language):
         self._document = {**document, "servers": [{"url": root}]}
@@ -33,7 +33,7 @@ class Reader:
         (folder / "package.json").write_text('{"type": "module"}')
 
     def run(self, operation_id, *, body=None, query=None, **path):
-        """Run an operation's sample; return what it printed. Fails unless it answers with its documented success."""
+        """Run an operation's sample; return its output. Fails unless the response is the documented success."""
         address, method, operation = self._find(operation_id)
         for parameter in operation.get("parameters", ()):
             if parameter["name"] in path:

@@ -1,4 +1,4 @@
-"""Items that kill their worker's process (a real SIGKILL) become dead letters, and the others are processed."""
+"""Items that kill their worker's process (by a real SIGKILL) become dead letters, and the others are processed."""
 
 import os
 import signal
@@ -19,7 +19,7 @@ from tests.processes import PATIENCE_SECONDS, ROOT
 from tests.system.webhooks.conftest import happen, make_endpoint, private_allowed  # noqa: F401  fixtures
 from tests.webhooks.receiver import Receiver
 
-# `expire_applications`, whose process is killed while it has one application in hand.
+# `expire_applications`, whose process is killed while it processes one of the applications.
 EXPIRE = """
 import os, signal
 from django.core.management import call_command
@@ -37,7 +37,7 @@ call_command("expire_applications")
 
 
 def start(*arguments):
-    """Start a management command on the database of this test."""
+    """Start a management command on this test's database."""
     environment = {**os.environ, "DATABASE_URL": own_database_url(), "WEBHOOK_ALLOW_PRIVATE": "1"}
     command = [sys.executable, "-W", "ignore", "manage.py", *arguments]
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
@@ -49,7 +49,7 @@ def let_leases_end():
     Delivery.objects.filter(status="pending").update(due_at=past)
 
 
-def test_an_application_that_kills_three_processes_is_a_dead_letter_and_the_others_expire_once(committed):
+def test_an_application_that_kills_three_processes_becomes_a_dead_letter(committed):
     long_ago = timezone.now() - timedelta(days=400)
     applications = [ApplicationFactory(status="draft", updated_at=long_ago) for _ in range(4)]
     poisoned = applications.pop(1)
@@ -67,13 +67,13 @@ def test_an_application_that_kills_three_processes_is_a_dead_letter_and_the_othe
     assert not WorkMark.objects.exists()
 
 
-def test_a_delivery_that_kills_three_workers_is_a_dead_letter_and_the_others_are_delivered(
+def test_a_delivery_that_kills_three_processes_becomes_a_dead_letter(
     committed, private_allowed, make_endpoint, happen, stranger, user
 ):
     workers = []
 
     class Kills(list):
-        """What a receiver was sent: the worker that sent it is killed before there is an answer."""
+        """Kill the worker that sends a delivery before it gets a response."""
 
         def append(self, request):
             super().append(request)
@@ -95,7 +95,7 @@ def test_a_delivery_that_kills_three_workers_is_a_dead_letter_and_the_others_are
     assert (dead.kind, dead.key, dead.kills, dead.error) == ("delivery", str(poisoned.pk), 3, KILLED)
     assert len(killing.received) == 3
     assert set(Delivery.objects.filter(account=user).values_list("status", flat=True)) == {"delivered"}
-    # What the first worker had sent when it was killed is sent again, under the same id.
+    # Deliveries that the killed worker had sent are sent again, with the same id.
     sent = Counter(receiver.ids)
     assert set(sent) == set(events)
     assert max(sent.values()) <= 2

@@ -1,4 +1,4 @@
-"""Setting up where there is Python and make alone: what the lock holds, and what is left when it cannot be done."""
+"""Set-up with only Python and make: the contents of the lock, and the state after a failed set-up."""
 
 import re
 import shutil
@@ -10,12 +10,12 @@ import pytest
 from tests.processes import ROOT, run_python
 
 TOO_OLD = '#!/bin/sh\n[ "$1" != --version ] || echo Python 3.9.2\n[ "$1" = --version ]\n'
-# It is new enough, begins an environment, and fails in the midst of it.
+# A Python that is new enough, starts an environment, and fails during it.
 HALF = (
     '#!/bin/sh\nif [ "$1" = -m ]; then mkdir -p .venv/bin; touch .venv/bin/python; chmod +x .venv/bin/python; '
     f'exit 1; fi\nexec {sys.executable} "$@"\n'
 )
-# What a first use of every lazily loaded package loads; the names of the distributions behind all loaded modules.
+# Loads everything that a first use of each lazily loaded package loads; prints the distributions of all loaded modules.
 LOAD_ALL = """
 import importlib.metadata as metadata, sys
 import django
@@ -31,12 +31,12 @@ owners = metadata.packages_distributions()
 print(*{name for module in list(sys.modules) for name in owners.get(module.partition(".")[0], ())})
 """
 
-# Django, Django REST framework, requests, whitenoise and jsonschema load these where there are some, and do without.
+# Django, Django REST framework, requests, whitenoise and jsonschema use these if they are installed, and work without.
 TAKEN_WHERE_THEY_ARE = {"brotli", "chardet", "jinja2", "markupsafe", "pygments", "rfc3339-validator", "six"}
 
 
 def normal(name):
-    """Return the name of a distribution in its one spelling (PEP 503)."""
+    """Return the normalized name of a distribution (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -53,7 +53,7 @@ def test_runtime_code_needs_no_development_package(tmp_path):
 
 
 def make(folder, program):
-    """Run `make run` in an empty folder with a Python of our own; its status and what it wrote."""
+    """Run `make run` in an empty folder with a given Python; return its status and output."""
     shutil.copy(ROOT / "Makefile", folder)
     (folder / "requirements.txt").touch()
     python = folder / "python"
@@ -65,7 +65,7 @@ def make(folder, program):
 
 
 @pytest.mark.parametrize(("program", "version"), [(TOO_OLD, "Python 3.9.2"), (None, "not to be found")])
-def test_an_old_python_is_named_and_leaves_nothing(tmp_path, program, version):
+def test_make_run_rejects_an_old_python_and_leaves_no_environment(tmp_path, program, version):
     status, written = make(tmp_path, program)
     assert status == 2
     assert written.splitlines()[0] == (
@@ -74,14 +74,14 @@ def test_an_old_python_is_named_and_leaves_nothing(tmp_path, program, version):
     assert not (tmp_path / ".venv").exists()
 
 
-def test_an_environment_that_cannot_be_finished_is_taken_away(tmp_path):
+def test_make_run_removes_an_incomplete_environment(tmp_path):
     status, written = make(tmp_path, HALF)
     assert status == 2
     assert "Creating .venv" in written
     assert not (tmp_path / ".venv").exists()
 
 
-def test_a_killed_setup_starts_again(tmp_path):
+def test_make_run_restarts_a_killed_setup(tmp_path):
     (tmp_path / ".venv" / "bin").mkdir(parents=True)
     for name in (".unfinished", "bin/python", "left"):
         (tmp_path / ".venv" / name).touch(mode=0o755)

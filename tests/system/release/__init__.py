@@ -1,1 +1,1 @@
-"""What `make release` makes, and whether it is what it says."""
+"""The output of `make release`, and its verification."""

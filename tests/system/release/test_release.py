@@ -1,4 +1,4 @@
-"""make_release, from a clone to five files that verify, and the same bytes from another clone."""
+"""make_release: a clone produces five files that verify, and another clone the same bytes."""
 
 import io
 import json
@@ -15,20 +15,20 @@ from tests.processes import ROOT, run_python
 
 
 def clone(folder, *, of=ROOT):
-    """Clone what is committed here, or in another clone."""
+    """Clone the commit of this repository, or of another clone."""
     subprocess.run(["git", "clone", "--quiet", str(of), str(folder)], check=True)
     return folder
 
 
 def make(folder, *arguments, **environment):
-    """Run `make_release` in a clone; the last line of what it prints is its JSON."""
+    """Run `make_release` in a clone; the last line of its output is its JSON."""
     env = {"VAR_DIR": f"{folder}-var", **environment}
     return run_python(env, "manage.py", "make_release", "--json", *arguments, folder=folder)
 
 
 @pytest.fixture(scope="session")
 def made(made_once):
-    """A clone whose `dist/` is a release of it, and what the command said."""
+    """A clone with a release in `dist/`, and the output of the command."""
 
     def build(place):
         place.mkdir()
@@ -42,11 +42,11 @@ def made(made_once):
 
 
 def read(folder):
-    """The files of a folder by name."""
+    """Return the files of a folder by name."""
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
-def test_five_files_verify_offline(made):
+def test_the_five_files_of_a_release_verify_offline(made):
     root, said, warning = made
     names = Names(Source.of(root).version())
     assert read(root / "dist").keys() == {*names.summed, "SHA256SUMS"}
@@ -62,7 +62,7 @@ def test_five_files_verify_offline(made):
     assert "verified: True" in told.getvalue()
 
 
-def test_another_clone_gives_the_same_bytes(made, tmp_path):
+def test_another_clone_produces_the_same_release(made, tmp_path):
     root, said, _warning = made
     source = Source.of(clone(tmp_path / "somewhere else", of=root))
     names = Names(source.version())
@@ -74,7 +74,7 @@ def test_another_clone_gives_the_same_bytes(made, tmp_path):
     assert said["commit"] == source.commit
 
 
-def test_the_sbom_names_every_package_of_the_lock_and_is_one(made):
+def test_the_sbom_is_valid_and_lists_every_locked_package(made):
     root, *_said = made
     text = (root / "dist" / Names(Source.of(root).version()).sbom).read_text()
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
@@ -87,7 +87,7 @@ def test_the_sbom_names_every_package_of_the_lock_and_is_one(made):
     assert document["metadata"]["component"]["name"] == "credit-platform"
 
 
-def test_a_tree_that_is_not_what_was_committed_is_refused(made, tmp_path):
+def test_a_release_from_a_changed_tree_is_rejected(made, tmp_path):
     root = clone(tmp_path / "changed", of=made[0])
     (root / "README.md").write_text("Something else.")
     (root / "left").touch()
@@ -97,7 +97,7 @@ def test_a_tree_that_is_not_what_was_committed_is_refused(made, tmp_path):
         Source.of(tmp_path)
 
 
-def test_a_ledger_that_takes_no_release_ends_it(made, tmp_path):
+def test_a_release_fails_without_a_ledger(made, tmp_path):
     root, *_said = made
     done = make(root, "--sbom", "README.md", "--to", str(tmp_path), CHAIN_URL="http://127.0.0.1:9")
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-"""A moved clock leaves the proofs of anchored records unchanged."""
+"""Moving the clock leaves the proofs of anchored records unchanged."""
 
 import json
 from io import StringIO
@@ -16,7 +16,7 @@ from tests.sandbox.conftest import seconds_of
 
 @pytest.fixture
 def anchored(committed, live_server, settings, tmp_path, user, api):
-    """The id of an application that was approved and anchored in a ledger of its own."""
+    """The id of an approved application, anchored in a separate ledger."""
     settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "ledger.example/log", SIGNING_KEY
     settings.LEDGER_GUARD_FILE = tmp_path / "guard"
     settings.CHAIN_URL, settings.ANCHOR_DECISIONS = live_server.url, True
@@ -29,7 +29,7 @@ def anchored(committed, live_server, settings, tmp_path, user, api):
 
 
 def anchor():
-    """Carry what waits to the ledger; how many records that were."""
+    """Anchor the waiting records; return their number."""
     out = StringIO()
     with override_settings(ROOT_URLCONF="ledger.urls"):
         call_command("anchor_decisions", once=True, as_json=True, stdout=out)
@@ -37,7 +37,7 @@ def anchor():
 
 
 def verified():
-    """Say whether everything that the ledger and the platform keep is proved; what it is."""
+    """Verify all proofs of the ledger and the platform; return them."""
     out = StringIO()
     with override_settings(ROOT_URLCONF="ledger.urls"):
         call_command("verify_ledger", as_json=True, stdout=out)
@@ -49,7 +49,7 @@ def verified():
     return [(one.record, one.proof, one.proof_file, one.anchored_at) for one in kept]
 
 
-def test_a_moved_clock_changes_no_proof(anchored, api):
+def test_moving_the_clock_changes_no_proof(anchored, api):
     before, shown = verified(), api.read(f"/applications/{anchored}/proof").json()
     bundle = api.read(f"/applications/{anchored}/decision-bundle").json()
     done = api.send("/sandbox/clock", {"advance_seconds": seconds_of(days=40)}).json()["done"]

@@ -1,6 +1,6 @@
-"""From a released version to this one: what it kept is still there, and its program serves on the new tables.
+"""Upgrades from a released version to this one: its data stays, and its program runs on the new tables.
 
-`1.0.0/` and its like hold what a version made: its tables with the demo and what the walk does in them, for PostgreSQL
-and for SQLite, with the throw-away secrets that open them, and the commit of its program. `keep.py` makes such a
-folder, `judge.py` migrates a database and says what is wrong with that, `wrong/` shows that it can.
+`1.0.0/` and its like contain the data of a version: its tables with the demo and the records of the end-to-end test,
+for PostgreSQL and SQLite, with throw-away secrets, and the commit of its program. `keep.py` creates such a folder.
+`judge.py` migrates a database and reports every problem; `wrong/` tests that it does.
 """

@@ -1,8 +1,8 @@
-"""Migrate a database of an earlier version, and say what is wrong with that: `python -m tests.system.upgrade.judge`.
+"""Migrate a database of an earlier version, and report every problem: `python -m tests.system.upgrade.judge`.
 
-In the environment of the database; prints one line of JSON: what the linter says, and what changed that no migration
-names. A migration names what its operations add, alter or delete, and what it lists itself in `changes`
-("table.column", or "table" for rows), as one that computes values anew does.
+Runs in the environment of the database, and prints one line of JSON: the findings of the linter, and the changes that
+no migration declares. A migration declares the tables and columns that its operations add, alter or delete, and its
+`changes` list ("table.column", or "table" for rows), for example if it recomputes values.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import django
 
 
 def main() -> None:
-    """Judge every database of the environment."""
+    """Check every database of the environment."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--serves-before", action="store_true", help="Demand what the version before needs.")
     parser.add_argument("--evidence", type=Path, metavar="FOLDER", help="Verify the ledger, a decision, a proof there.")
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def verify(folder: Path) -> list[str]:
-    """Verify what a version left with the commands of this one; CommandError for what does not hold."""
+    """Verify the evidence of a version with the commands of this one; raises CommandError for a failure."""
     from django.core.management import call_command
 
     key = (folder / "ledger.vkey").read_text()
@@ -58,7 +58,7 @@ def verify(folder: Path) -> list[str]:
 
 
 def lint() -> list[str]:
-    """What django-migration-linter finds with the options of pyproject.toml, as `make lint` asks it."""
+    """Return the findings of django-migration-linter with the options of pyproject.toml, as in `make lint`."""
     from django.core.management import call_command
 
     said = io.StringIO()
@@ -71,7 +71,7 @@ def lint() -> list[str]:
 
 
 def names(migration: Any, loader: Any) -> set[str]:
-    """What a migration says that it changes."""
+    """Return the tables and columns that a migration declares as changed."""
     found = set(getattr(migration, "changes", ()))
     state = loader.project_state((migration.app_label, migration.name), at_end=False)
     for operation in migration.operations:
@@ -84,14 +84,14 @@ def names(migration: Any, loader: Any) -> set[str]:
             name = getattr(operation, "old_name", None) or operation.name
             if kind == "AlterField" and _stored(model._meta.get_field(name)) == _stored(operation.field):
                 operation.state_forwards(migration.app_label, state)
-                continue  # another text for people changes no value
+                continue  # another help text or label changes no value
             found.add(f"{model._meta.db_table}.{model._meta.get_field(name).column}")
         operation.state_forwards(migration.app_label, state)
     return found
 
 
 def _stored(field: Any) -> tuple[Any, ...]:
-    """Return how a field is written in a migration, without its texts for people."""
+    """Return a field as written in a migration, without help text and labels."""
     _, path, arguments, options = field.deconstruct()
     return (
         path,

@@ -1,7 +1,7 @@
-"""Declare a version and keep what it makes: `python -m tests.system.upgrade.keep 1.0.0`, from a commit.
+"""Declare a version and store its data: `python -m tests.system.upgrade.keep 1.0.0`, from a commit.
 
-Both services run on PostgreSQL and then on SQLite, with the demo and whatever the walk does in them; what is in the
-database afterwards, and the secrets that open it, stand in `tests/system/upgrade/1.0.0/`. The change log has its date.
+Both services run on PostgreSQL and then on SQLite, with the demo and the end-to-end test. The resulting database and
+its secrets are written to `tests/system/upgrade/1.0.0/`. The change log gets the date.
 """
 
 import contextlib
@@ -29,14 +29,14 @@ from tests.system.walk import ledger, platform
 from tests.system.walk.service import Service
 
 WORKERS = ("ask_witnesses", "anchor_decisions", "decide_applications", "issue_notices")
-# Of the folder of secrets what the database is nothing without; not the counts of requests, nor the database itself.
+# Excluded from the stored folder of secrets: request counters, static files, and the database itself.
 LEFT_OUT = re.compile(r"metrics|static|.*\.sqlite3(-wal|-shm)?|witness.*|tests")
 REPORT = ledger.REPORT
 
 
 @contextlib.contextmanager
 def databases(kind: str, folder: Path) -> Iterator[str]:
-    """Run an empty database of a kind; give its address."""
+    """Run an empty database of a kind; yield its address."""
     if kind == "sqlite":
         yield f"sqlite:///{folder}/platform.sqlite3"
         return
@@ -45,13 +45,13 @@ def databases(kind: str, folder: Path) -> Iterator[str]:
 
 
 def fill(address: str, var: Path) -> None:
-    """Serve both services on an empty database, do everything once, and keep a decision and a proof beside it."""
+    """Run both services on an empty database, call everything once, and store a decision and a proof with it."""
     origin, port, ledger_port = "kept.invalid", free_port(), free_port()
     env = {
         "PATH": os.environ["PATH"], "DATABASE_URL": address, "VAR_DIR": str(var), "WEBHOOK_ALLOW_PRIVATE": "1",
         "BASE_URL": f"http://127.0.0.1:{port}/v1", "CHAIN_URL": f"http://127.0.0.1:{ledger_port}",
         "LEDGER_ORIGIN": origin, "WITNESS_POLICY": str(var / "witness-policy"),
-        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # whose limits of calls are out of reach
+        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # whose rate limits are out of reach
     }  # fmt: skip
     with watched_log(var, origin), contextlib.ExitStack() as running:
         manage(env, "migrate", "-v0")
@@ -89,11 +89,11 @@ def dump(kind: str, address: str) -> bytes:
         return Path(f"{file}.kept").read_bytes()
     command = [f"{folder_of('pg_dump')}/pg_dump", "--no-owner", "--no-privileges", address]
     sql = subprocess.run(command, capture_output=True, check=True).stdout
-    return re.sub(rb"(?m)^\\(un)?restrict .*\n", b"", sql)  # of newer minor versions, which an older psql does not know
+    return re.sub(rb"(?m)^\\(un)?restrict .*\n", b"", sql)  # lines of newer minor versions, which an older psql rejects
 
 
 def pack(folder: Path) -> bytes:
-    """Return what is worth keeping of a folder."""
+    """Return an archive of a folder, without the excluded files."""
     packed = BytesIO()
     with tarfile.open(mode="w:xz", fileobj=packed) as archive:
         for path in sorted(folder.iterdir()):
@@ -103,7 +103,7 @@ def pack(folder: Path) -> bytes:
 
 
 def keep(kind: str, database: Path, secrets: Path) -> None:
-    """Write one kind of database and what belongs to it."""
+    """Write one kind of database and its files."""
     with tempfile.TemporaryDirectory() as place, databases(kind, Path(place)) as address:
         var = Path(place, "var")
         var.mkdir(mode=0o700)
@@ -113,13 +113,13 @@ def keep(kind: str, database: Path, secrets: Path) -> None:
 
 
 def declare(number: str, log: Path) -> None:
-    """Put today's date in the place of `unreleased`."""
+    """Replace `unreleased` by today's date."""
     today = datetime.now(UTC).date().isoformat()
     log.write_text(log.read_text().replace(f"## {number} — unreleased\n", f"## {number} — {today}\n"))
 
 
 def main(number: str) -> None:
-    """Keep it."""
+    """Store the version's data."""
     if subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, check=True).stdout:
         raise SystemExit("Commit first: a version that is kept names the commit of its program.")
     folder = HERE / number

@@ -1,4 +1,4 @@
-"""What released versions have left, and laying it out again: databases, secrets, programs."""
+"""The stored data of released versions, and their restoration: databases, secrets, programs."""
 
 import functools
 import lzma
@@ -12,29 +12,29 @@ from tests.clusters import folder_of
 from tests.processes import ROOT
 
 HERE = Path(__file__).parent
-# The database of each kind; `KIND-var.tar.xz` beside it has its secrets, and evidence with what judges it.
+# The database of each kind; `KIND-var.tar.xz` has its secrets, the evidence, and its verifiers.
 DUMPS = {"postgresql": "postgresql.sql.xz", "sqlite": "sqlite3.xz"}
 
 
 @dataclass(frozen=True)
 class Version:
-    """One that was released, by its number."""
+    """A released version, by its number."""
 
     number: str
     folder: Path
 
     @property
     def commit(self) -> str:
-        """The commit of its program."""
+        """Return the commit of its program."""
         return (self.folder / "COMMIT").read_text().strip()
 
     def unpack(self, kind: str, into: Path) -> None:
-        """Lay out what lies beside its database: secrets, a decision, a report and its proof."""
+        """Unpack the files next to its database: secrets, a decision, a report and its proof."""
         with tarfile.open(self.folder / f"{kind}-var.tar.xz") as archive:
             archive.extractall(into, filter="data")
 
     def restore(self, address: str) -> None:
-        """Fill a database of PostgreSQL that is empty."""
+        """Restore into an empty PostgreSQL database."""
         dump = lzma.decompress((self.folder / DUMPS["postgresql"]).read_bytes())
         program = f"{folder_of('psql')}/psql"
         command = [program, "-X", "-q", "-1", "-v", "ON_ERROR_STOP=1", "-d", address]
@@ -47,7 +47,7 @@ class Version:
         file.write_bytes(lzma.decompress((self.folder / DUMPS["sqlite"]).read_bytes()))
 
     def program(self, into: Path) -> Path:
-        """Lay out its program; raises RuntimeError where the history lacks its commit."""
+        """Check out its program; raises RuntimeError if the history lacks its commit."""
         command = ["git", "archive", "--format=tar", self.commit]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
         if done.returncode:
@@ -59,6 +59,6 @@ class Version:
 
 @functools.cache
 def versions() -> list[Version]:
-    """Those that were kept, the oldest first."""
+    """Return the stored versions, the oldest first."""
     found = [Version(file.parent.name, file.parent) for file in HERE.glob("*/COMMIT")]
     return sorted(found, key=lambda one: [int(part) for part in one.number.split(".")])

@@ -1,6 +1,6 @@
-"""The platform's settings for judging migrations: with the linter, and with a migration that is tried, if there is one.
+"""The platform's settings for checking migrations: with the linter, and with a migration under test, if there is one.
 
-WRONG_MIGRATIONS is a folder that has the migrations of `claims` and one more (`test_upgrade.py` makes it).
+WRONG_MIGRATIONS is a folder with the migrations of `claims` and one more (`test_upgrade.py` creates it).
 """
 
 import os

@@ -1,28 +1,28 @@
-"""What a database holds, as a hash per column: two are compared to see what a migration did."""
+"""The content of a database as a hash per column: comparing two snapshots shows the effect of a migration."""
 
 import hashlib
 from dataclasses import dataclass, field
 from typing import Any
 
-# Django adds to them what a new model brings: rows that were there stay.
+# Django adds rows for new models here; existing rows stay.
 GROWING = {"django_migrations", "django_content_type", "auth_permission", "auth_group_permissions"}
 
 
 @dataclass
 class Table:
-    """A table's columns by their hash, how many rows it has, and what PostgreSQL knows of it."""
+    """The hashes of a table's columns, its number of rows, and PostgreSQL's data about it."""
 
     rows: int
     columns: dict[str, str]
-    required: set[str] = field(default_factory=set)  # NOT NULL, and nothing that fills them
-    file: int = 0  # another one once PostgreSQL has written all rows anew
+    required: set[str] = field(default_factory=set)  # NOT NULL without a default
+    file: int = 0  # changes when PostgreSQL rewrites all rows
 
 
 Snapshot = dict[str, Table]
 
 
 def take(connection: Any, known: Snapshot | None = None) -> Snapshot:
-    """Look at every table; in one that grows only at what stands in a snapshot from before."""
+    """Hash every table; in a growing table, only the rows of an earlier snapshot."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             return _of_postgresql(cursor, known or {})
@@ -85,17 +85,17 @@ def _of_sqlite(cursor: Any, known: Snapshot) -> Snapshot:
 
 
 def _first(table: str, keys: list[str], known: Snapshot) -> str:
-    """What selects the rows that stood in a table that grows."""
+    """Return the SQL that selects the earlier rows of a growing table."""
     if table not in GROWING or table not in known:
         return ""
     return f'ORDER BY "{keys[0]}" LIMIT {known[table].rows}'
 
 
 def compare(before: Snapshot, after: Snapshot, named: set[str], *, serves_before: bool) -> list[str]:
-    """Say in sentences what changed that no migration names as `table` or `table.column`.
+    """Return a sentence for each change that no migration declares as `table` or `table.column`.
 
-    With `serves_before` also what the program of the version before does not work on: it reads what it knows, and
-    writes no column that it does not know.
+    With `serves_before`, also report changes that break the program of the earlier version: it reads the columns that
+    it knows, and writes no other column.
     """
     faults = []
     for name, table in before.items():

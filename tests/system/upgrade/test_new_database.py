@@ -1,4 +1,4 @@
-"""An empty database, whose tables are created at once, gets what the migrations make one by one."""
+"""Tables created at once in an empty database equal the tables of the single migrations."""
 
 import re
 import sqlite3
@@ -12,7 +12,8 @@ from tests import clusters
 from tests.bench.faults.cluster import cluster
 from tests.processes import create_database, manage
 
-# An app's name makes Django run the migrations; the tables of contenttypes are then no reason to create all at once.
+# With the name of an app, Django runs the migrations; the existing tables of contenttypes then do not prevent the
+# creation of all others at once.
 WAYS = {"at_once": [["migrate"]], "one_by_one": [["migrate", "contenttypes"], ["migrate"]]}
 GRANTS = """
     SELECT app_label, model, codename, auth_permission.name, auth_group.name FROM auth_permission
@@ -29,20 +30,20 @@ def migrate(address, folder, way):
 
 
 def rows_of(database, tables):
-    """Return permissions with their groups, applied migrations, and how many rows each table has."""
+    """Return the permissions with their groups, the applied migrations, and the number of rows of each table."""
     parts = [f"SELECT '{table}', count(*) FROM \"{table}\"" for table in tables]
     counts = [row for part in parts for row in database.execute(part).fetchall()]
     return sorted(counts), *(sorted(database.execute(text).fetchall(), key=repr) for text in (GRANTS, MIGRATIONS))
 
 
 def definition(sql):
-    """Return a statement; of a table, sorted columns and constraints: SQLite puts changed columns to the end."""
+    """Return a statement, for a table with sorted columns and constraints: SQLite moves changed columns to the end."""
     if not sql or not sql.startswith("CREATE TABLE"):
         return sql
     return sorted(re.split(r", (?=\"|CONSTRAINT)", sql.partition(" (")[2].removesuffix(")")))
 
 
-def test_tables_created_at_once_are_those_of_the_migrations_on_sqlite(tmp_path):
+def test_tables_created_at_once_equal_those_of_the_migrations_on_sqlite(tmp_path):
     found = []
     for way in WAYS:
         file = tmp_path / f"{way}.sqlite3"
@@ -56,7 +57,7 @@ def test_tables_created_at_once_are_those_of_the_migrations_on_sqlite(tmp_path):
 
 
 @pytest.mark.skipif(bool(clusters.missing()), reason=clusters.missing())
-def test_tables_created_at_once_are_those_of_the_migrations_on_postgresql(tmp_path):
+def test_tables_created_at_once_equal_those_of_the_migrations_on_postgresql(tmp_path):
     found = []
     with cluster(fsync="off") as server:
         for way in WAYS:
@@ -67,7 +68,7 @@ def test_tables_created_at_once_are_those_of_the_migrations_on_postgresql(tmp_pa
             sql = subprocess.run(command, capture_output=True, check=True, text=True).stdout
             with psycopg.connect(address) as database:
                 rows = rows_of(database, re.findall(r"(?m)^CREATE TABLE public\.(\w+)", sql))
-            # A random word of newer minor versions, and names that PostgreSQL or Django gives to `unique=True`.
+            # A random word of newer minor versions, and names that PostgreSQL or Django generates for `unique=True`.
             sql = re.sub(r"(?m)^\\(un)?restrict .*\n", "", sql)
             sql = re.sub(r"(accesstoken_token_checksum)_(key|\w{8}_uniq)\b", r"\1", sql)
             found.append((sql.splitlines(), rows))

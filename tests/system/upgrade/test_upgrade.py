@@ -1,6 +1,6 @@
-"""From every version that was kept to this one: nothing is lost, nobody waits, and what would be wrong is named.
+"""Upgrades from every stored version: no data is lost, no request waits, and wrong migrations are reported.
 
-UPGRADE_ROWS is how many applications there are under traffic; with a million of them, nobody may wait a second.
+UPGRADE_ROWS sets the number of applications under traffic; with 1,000,000 of them, no request may wait for 1 s.
 """
 
 import json
@@ -22,7 +22,7 @@ from tests.system.upgrade import kept, traffic
 ROWS = int(os.environ.get("UPGRADE_ROWS", "2000"))
 MANY, PATIENCE_SECONDS = 1_000_000, 1.0
 WRONG = {
-    # What the linter says of each, and what the judge does.
+    # The finding of the linter, and that of the judge.
     "dropped_column": ("DROPPING columns", "claims_claim.notes is gone, and the version before reads it"),
     "renamed_column": ("RENAMING columns", "claims_claim.notes is gone, and the version before reads it"),
     "lost_default": ("NOT NULL constraint", "claims_claim.language has no default, and the version before does not"),
@@ -34,7 +34,7 @@ pytestmark = pytest.mark.skipif(bool(clusters.missing()), reason=clusters.missin
 
 
 def judge(address, var, version, *, program=(), **more):
-    """Migrate a database and return what is said of it; raises RuntimeError when something does not verify."""
+    """Migrate a database and return the findings; raises RuntimeError if a verification fails."""
     newest = version == kept.versions()[-1]
     env = {
         "PATH": os.environ["PATH"], "DATABASE_URL": address, "VAR_DIR": str(var), "LEDGER_ORIGIN": "kept.invalid",
@@ -63,7 +63,7 @@ def tried(folder, name):
     [("lost_default", "changed_value"), pytest.param(tuple(WRONG), marks=pytest.mark.nightly)],
     ids=["two", "all"],
 )
-def test_upgrades_on_postgresql_keep_data_and_name_wrong_migrations(version, wrong_ones, tmp_path):
+def test_upgrades_on_postgresql_keep_data_and_report_wrong_migrations(version, wrong_ones, tmp_path):
     version.unpack("postgresql", tmp_path)
     with cluster(fsync="off") as server, ThreadPoolExecutor(2) as two:
         version.restore(server.address())

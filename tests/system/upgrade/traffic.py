@@ -1,4 +1,4 @@
-"""An upgrade behind nginx while callers work: old servers on new tables, then new ones in turn, and back."""
+"""An upgrade behind nginx under traffic: old servers on new tables, then new servers one by one, and back."""
 
 import contextlib
 import os
@@ -21,14 +21,14 @@ from tests.bench.server import Server
 from tests.processes import ROOT
 from tests.system.upgrade.kept import Version
 
-EVIDENCE = ["verify_ledger", "decision.json", "report.tlog-proof"]  # what judges what a version left, in order
-_LONG_AGO = "2001-01-01"  # when the applications were made that only stand there
+EVIDENCE = ["verify_ledger", "decision.json", "report.tlog-proof"]  # verify a version's evidence, in order
+_LONG_AGO = "2001-01-01"  # creation time of the applications that no caller changes
 _LOOK_SECONDS = 0.02
 
 
 @dataclass
 class Seen:
-    """What callers saw, and what the database did: `held` by table and lock, in seconds."""
+    """The responses to callers, and the database's locks: `held` by table and lock, in seconds."""
 
     requests: int = 0
     failed: list[str] = field(default_factory=list)
@@ -40,14 +40,14 @@ class Seen:
 
 
 class Callers(Traffic):
-    """Those of the bench, who apply for an offer that is not listed: the demo's ask for more than they say."""
+    """The callers of the bench, who apply for an unlisted offer: the demo's offers require more data."""
 
     def _wanted(self, key: str) -> dict[str, object]:
         return {**super()._wanted(key), "offer_id": 999_000_001, "provider_id": 999_000}
 
 
 def upgrade(version: Version, folder: Path, *, rows: int) -> Seen:
-    """Serve a version's program on its tables; migrate them, restart into this program and back again."""
+    """Run a version's program on its tables; migrate them, restart into this program and back again."""
     old, var, seen = version.program(folder / "old"), folder / "var", Seen()
     version.unpack("postgresql", var)
     with cluster() as own, contextlib.ExitStack() as stack:
@@ -59,13 +59,13 @@ def upgrade(version: Version, folder: Path, *, rows: int) -> Seen:
         first, second = stack.enter_context(made.serve()), stack.enter_context(made.serve())
         port = stack.enter_context(nginx(first.port, second.port))
         with Callers(made, port, callers=CALLERS, keyless=KEYLESS) as callers:
-            time.sleep(1.0)  # of the old program on the old tables
+            time.sleep(1.0)  # the old program on the old tables
             with _watching(own, seen):
                 began = time.monotonic()
                 made.program = ROOT
                 made.manage("migrate", "-v0")
                 seen.migrating = time.monotonic() - began
-            time.sleep(1.0)  # of the old program on the new tables
+            time.sleep(1.0)  # the old program on the new tables
             for program in (ROOT, old):
                 made.program = program
                 _in_turn(stack, made, first, second)
@@ -82,19 +82,19 @@ def _in_turn(stack: contextlib.ExitStack, made: Stand, *servers: Server) -> None
 
 
 def _stand(own: Cluster, var: Path, old: Path) -> Stand:
-    """What callers need: an account, which the old program makes."""
+    """Return a stand with an account, created by the old program."""
     made = Stand(own, var, program=old)
     made.environment = {
         "PATH": os.environ["PATH"], "DATABASE_URL": own.address(), "VAR_DIR": str(var), "PYTHONWARNINGS": "ignore",
         "WEBHOOK_ALLOW_PRIVATE": "1", "LEDGER_ORIGIN": "kept.invalid",
-        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # whose limits of calls are out of reach
+        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # whose rate limits are out of reach
     }  # fmt: skip
     made.make_account("upgrader")
     return made
 
 
 def _multiply(own: Cluster, rows: int) -> None:
-    """Put so many applications there as copies of one, in whatever columns a version has."""
+    """Insert `rows` copies of an application, in all columns of the version."""
     columns = _columns(own)
     with own.connect() as session:
         special = {"id": sql.SQL("gen_random_uuid()"), "created_at": sql.Literal(_LONG_AGO)}
@@ -116,7 +116,7 @@ def _columns(own: Cluster) -> list[str]:
 
 
 def _standing(own: Cluster, columns: list[str]) -> Any:
-    """A hash of the applications that nobody calls for, in some of their columns."""
+    """Return a hash of the applications that no caller changes, in some of their columns."""
     row = sql.SQL(", ").join(map(sql.Identifier, columns))
     hashed = "SELECT count(*), sum(hashtextextended(row({})::text, 0)::numeric) FROM credit_application"
     wanted = hashed + " WHERE created_at = {}"
@@ -128,7 +128,7 @@ _WAITS = """
 SELECT max(extract(epoch FROM clock_timestamp() - waitstart)) FROM pg_locks
 WHERE NOT granted AND waitstart IS NOT NULL AND locktype = 'relation'
 """
-# Each of them keeps writers, or everybody, out of a table.
+# Each of these locks blocks writers, or all access, to a table.
 _HOLDS = """
 SELECT pid, relation::regclass::text, mode FROM pg_locks
 WHERE granted AND locktype = 'relation' AND relation = ANY (%s)
@@ -139,7 +139,7 @@ _TABLES = "SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = 'publ
 
 @contextlib.contextmanager
 def _watching(own: Cluster, seen: Seen) -> Iterator[None]:
-    """Look again and again how long somebody has waited for a table, and how long it was kept from others."""
+    """Poll how long sessions wait for a table, and how long others lock it."""
     over = threading.Event()
     with own.connect() as session:
         tables = [row[0] for row in session.execute(_TABLES)]
@@ -166,7 +166,7 @@ def _look(session: psycopg.Connection, tables: list[int], seen: Seen, over: thre
 
 
 def _tell(seen: Seen, callers: Traffic, own: Cluster) -> None:
-    """Hold what callers were told against what is stored."""
+    """Compare the responses to callers with the stored rows."""
     seen.requests = len(callers.seen)
     failed = [one for one in callers.seen if not one.proper or one.status >= 500 or one.status == 409]
     seen.failed = [one.text or f"{one.work} {one.status}" for one in show(failed)]

@@ -1,6 +1,6 @@
-"""A new user's walk: `python3 -m tests.system.walk` in a checkout, with the standard library alone.
+"""The end-to-end test of a new user: `python3 -m tests.system.walk` in a checkout, with only the standard library.
 
-It clones the checkout, lets `make run` set everything up from requirements.txt, pastes the printed `curl`, then calls
-every operation of both OpenAPI documents and every management command once. What answers 5xx, says "Traceback", or has
-no entry here fails the walk.
+It clones the checkout, lets `make run` set everything up from requirements.txt, runs the printed `curl`, and calls
+every operation of both OpenAPI documents and every management command once. A 5xx response, a "Traceback", or an
+operation or command without an entry here fails the test.
 """

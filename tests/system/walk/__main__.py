@@ -1,4 +1,4 @@
-"""Clone, `make run`, paste, walk, Ctrl-C: says what it does, and ends with status 1 at the first fault."""
+"""Clone, `make run`, run printed commands, call everything, Ctrl-C; prints its steps, and exits with 1 at a failure."""
 
 import contextlib
 import os
@@ -17,7 +17,7 @@ from tests.processes import free_port
 from tests.system.walk import commands, ledger, platform
 from tests.system.walk.service import Service, WalkFailed
 
-START_SECONDS = 300  # far beyond what it takes: a slow mirror of packages is no fault of ours
+START_SECONDS = 300  # far longer than needed: a slow package mirror must not fail the test
 STOP_SECONDS = 120
 ROOT = Path(__file__).resolve().parents[3]
 _begun = time.monotonic()
@@ -30,7 +30,7 @@ def say(text: str) -> None:
 
 @contextlib.contextmanager
 def make_run(root: Path, log: Path) -> Iterator[str]:
-    """Start everything as a person would; give what was printed. Ends it with SIGINT, as Ctrl-C does."""
+    """Start everything as a user would; yield the output. At the end send SIGINT, like Ctrl-C."""
     with log.open("w") as output:
         process = subprocess.Popen(
             ["make", "--no-print-directory", "run"], cwd=root, env=commands.environment() | free_ports(),
@@ -56,12 +56,12 @@ def make_run(root: Path, log: Path) -> Iterator[str]:
 
 
 def free_ports() -> dict[str, str]:
-    """Return the variables of ports that nobody uses."""
+    """Return the variables with free ports."""
     return {name: str(free_port()) for name in ("PORT", "LEDGER_PORT", "METRICS_PORT")}
 
 
 def read_welcome(process: "subprocess.Popen[bytes]", log: Path) -> str:
-    """Return what `make run` prints until its `curl`, which it shows meanwhile."""
+    """Return and print the output of `make run` up to its `curl`."""
     deadline, printed = time.monotonic() + START_SECONDS, ""
     while time.monotonic() < deadline:
         has_ended = process.poll() is not None
@@ -77,7 +77,7 @@ def read_welcome(process: "subprocess.Popen[bytes]", log: Path) -> str:
 
 
 def paste(printed: str) -> None:
-    """Run the printed `curl` as it stands; it lists the demo's applications."""
+    """Run the printed `curl` unchanged; it lists the demo's applications."""
     line = next(line for line in printed.splitlines() if line.strip().startswith("curl "))
     done = subprocess.run(["sh", "-c", line], capture_output=True, text=True, timeout=STOP_SECONDS, check=False)
     if done.returncode or not done.stdout.startswith("[{"):
@@ -85,7 +85,7 @@ def paste(printed: str) -> None:
 
 
 def find(pattern: str, printed: str) -> str:
-    """Return what a person reads off the screen."""
+    """Return the part of the output that a user would copy."""
     found = re.search(pattern, printed)
     if found is None:
         raise WalkFailed(f"`make run` does not print {pattern}.")
@@ -93,7 +93,7 @@ def find(pattern: str, printed: str) -> str:
 
 
 def follow(root: Path, page: str) -> int:
-    """Paste a page's blocks into one shell; return how many there are."""
+    """Run a page's blocks in one shell; return their number."""
     blocks = re.findall(r"^```sh\n(.*?)^```", (root / "docs" / page).read_text(), flags=re.DOTALL | re.MULTILINE)
     script = "\n".join(blocks)
     command = ["bash", "-euo", "pipefail", "-c", script]
@@ -118,7 +118,7 @@ def wait_for_documentation(address: str) -> None:
 
 
 def walk(root: Path, folder: Path) -> None:
-    """Do all of it in a fresh clone, with a folder for what is written meanwhile."""
+    """Run all steps in a new clone, with a folder for written files."""
     starting = time.monotonic()
     with make_run(root, folder / "log") as printed:
         say(f"It runs after {time.monotonic() - starting:.1f} s")
@@ -133,7 +133,7 @@ def walk(root: Path, folder: Path) -> None:
         service = Service(find(r"API +(\S+)/v1", printed), "/v1/openapi.json", key)
         log = Service(find(r"Ledger +(\S+)/\n", printed), "/openapi.json", {})
         called = commands.Commands(root, {"BASE_URL": f"{service.root}/v1", "CHAIN_URL": log.root})
-        # First, so that the examples are those of the demo's account.
+        # First, so that the examples use the demo's account.
         platform.let_time_go_by(service, commands.key_of_new_account(called, "newcomer"))
         platform.hold(service, commands.key_of_new_account(called, "operator", "--staff", "--group", "Operations"))
         endpoint, bundle = platform.walk(service, demo)
@@ -152,7 +152,7 @@ def walk(root: Path, folder: Path) -> None:
 
 
 def main() -> int:
-    """Walk; return the exit status."""
+    """Run the end-to-end test; return the exit status."""
     with tempfile.TemporaryDirectory(prefix="credit-platform-walk-") as folder:
         root = Path(folder) / "clone"
         subprocess.run(["git", "clone", "--quiet", str(ROOT), str(root)], check=True)

@@ -1,4 +1,4 @@
-"""Every management command of ours, in an order in which each finds what it is for."""
+"""Every management command of ours, in an order in which each finds the records that it needs."""
 
 import json
 import os
@@ -17,13 +17,13 @@ PASSWORD = "a walker walks far"
 
 
 def environment() -> dict[str, str]:
-    """Return the environment without what our settings read: a new user has set nothing."""
+    """Return the environment without variables of our settings: a new user has set none."""
     kept = re.compile(r"PATH|HOME|USER|LANG|LC_.*|TMPDIR|PIP_.*|SSL_.*|.*_PROXY", re.IGNORECASE)
     return {name: value for name, value in os.environ.items() if kept.fullmatch(name)}
 
 
 class Commands:
-    """Runs commands in a checkout that `make run` has set up, with the settings of the services that run."""
+    """Runs commands in a checkout prepared by `make run`, with the settings of the running services."""
 
     def __init__(self, root: Path, settings: dict[str, str]) -> None:
         self.root, self.environment = root, environment() | settings
@@ -48,27 +48,27 @@ class Commands:
         return done
 
     def call(self, *arguments: str, stdin: str = "") -> dict[str, Any]:
-        """Run a command with `--json`; the object on its last line."""
+        """Run a command with `--json`; return the object on its last line."""
         done = self._run(*arguments, "--json", stdin=stdin)
         self.called.add(arguments[0])
         answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return answer
 
     def print(self, *arguments: str) -> str:
-        """Run a command that has no `--json`; what it printed."""
+        """Run a command without `--json`; return its output."""
         done = self._run(*arguments)
         self.called.add(arguments[0])
         return done.stdout
 
     def fetch(self, path: str, file: Path, service: str = "CHAIN_URL") -> str:
-        """Keep what the ledger answers, or the platform (BASE_URL), in a file; its name."""
+        """Store a response of the ledger, or of the platform (BASE_URL), in a file; return its name."""
         address = self.environment[service].removesuffix("/v1") + path
         with urllib.request.urlopen(address, timeout=COMMAND_SECONDS) as answer:
             file.write_bytes(answer.read())
         return str(file)
 
     def scrape_metrics(self) -> None:
-        """Run `serve_metrics` beside the one of `make run`, read it once, end it."""
+        """Run `serve_metrics` next to that of `make run`, read it once, and end it."""
         port = free_port()
         server = subprocess.Popen(
             [".venv/bin/python", "manage.py", "serve_metrics"],
@@ -85,25 +85,25 @@ class Commands:
         self.called.add("serve_metrics")
 
     def check_complete(self) -> None:
-        """Raise WalkFailed when there is a command that nobody called."""
+        """Raise WalkFailed if a command was not called."""
         if left := sorted(self.ours - self.called):
             raise WalkFailed(f"No entry in tests/system/walk calls the commands: {', '.join(left)}.")
 
 
 def policy_key(file: Path) -> str:
-    """The key of the log in a policy."""
+    """Return the key of the log in a policy."""
     return next(line.split()[1] for line in file.read_text().splitlines() if line.startswith("log "))
 
 
 def key_of_new_account(commands: Commands, name: str, *options: str) -> str:
-    """Make an account that nobody else uses; return its API key."""
+    """Create an account that nothing else uses; return its API key."""
     commands.call("create_user", name, "--password-stdin", *options, stdin=PASSWORD)
     key: str = commands.call("create_api_key", name, "--name", "Walk")["key"]
     return key
 
 
 def walk(commands: Commands, *, endpoint: str, bundle: dict[str, Any], report_hash: str, folder: Path) -> None:
-    """Call every command, with a webhook endpoint, a decision and an anchored report that the operations have made."""
+    """Call every command, with a webhook endpoint, a decision and an anchored report from the called operations."""
     run = commands.call
     run("seed_demo")
     walker = run("create_user", "walker", "--password-stdin", "--group", "Reviewer", "--staff", stdin=PASSWORD)
@@ -174,7 +174,7 @@ def walk(commands: Commands, *, endpoint: str, bundle: dict[str, Any], report_ha
 
 
 def _release(commands: Commands, folder: Path) -> None:
-    """Release what is committed, and check it; with a short SBOM, because what makes a real one is for developers."""
+    """Create a release of the commit, and verify it, with a short SBOM: the tool for a real one is for developers."""
     subprocess.run(["git", "clone", "--quiet", str(commands.root), str(folder / "tree")], check=True)
     lock = (folder / "tree" / "requirements.txt").read_text()
     packages = re.findall(r"^([\w.-]+)(?:\[[^]]*\])?==([^\s;]+)", lock, re.MULTILINE)

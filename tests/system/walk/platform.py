@@ -1,4 +1,4 @@
-"""The operations of service A whose recorded example isn't enough, as stories of the demo account.
+"""The operations of the platform whose recorded example isn't enough, as scripts of the demo account.
 
 `Service.call_rest` calls the others with their recorded examples.
 """
@@ -11,12 +11,12 @@ from typing import Any
 from config.ops import demo_ids
 from tests.system.walk.service import Service, WalkFailed
 
-ANCHOR_SECONDS = 120  # that the worker may take to carry a decision to the ledger
+ANCHOR_SECONDS = 120  # the time for the worker to anchor a decision in the ledger
 TAKES_LOG_IN = re.compile("auth_collect|(api_key|oauth_client|account_invitation|account_erasure|account_export)s_")
 
 
 def walk(service: Service, demo: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Call every operation; return the id of a webhook endpoint that is still there, and the bundle of a decision."""
+    """Call every operation; return the id of an existing webhook endpoint, and the bundle of a decision."""
     me = str(demo["user_id"])
     if me != str(demo_ids.DEMO_USER):
         raise WalkFailed(f"The demo account is user {me}: the examples name user {demo_ids.DEMO_USER}.")
@@ -37,7 +37,7 @@ def walk(service: Service, demo: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def _log_in(service: Service, demo: dict[str, Any]) -> None:
-    """Call what takes the account's own log-in."""
+    """Call the operations that require the account's own log-in."""
     key, service.headers = service.headers, {}
     issued = service.call("POST /v1/auth/token", {"username": demo["username"], "password": demo["password"]})
     service.headers = {"Authorization": f"Bearer {issued['access_token']}"}
@@ -47,7 +47,7 @@ def _log_in(service: Service, demo: dict[str, Any]) -> None:
     service.headers = {}
     issued = service.call("POST /v1/auth/refresh", {"refresh_token": issued["refresh_token"]})
     service.call("POST /v1/auth/revoke", {"refresh_token": issued["refresh_token"]})
-    # A code takes a browser: what happens with one is shown by tests/identity/test_oauth_*.py.
+    # A code requires a browser: tests/identity/test_oauth_*.py cover the flow with one.
     nobody = {"client_id": "nobody", "client_secret": "nothing"}
     service.call("POST /v1/oauth/token", {"grant_type": "refresh_token", "refresh_token": "none", **nobody}, status=401)
     service.call("POST /v1/oauth/revoke", {"token": "none", **nobody}, status=401)
@@ -57,22 +57,22 @@ def _log_in(service: Service, demo: dict[str, Any]) -> None:
 
 
 def _apply(service: Service) -> None:
-    """Send a file, and call what is refused to the demo account or under the law of its offers."""
+    """Upload a file, and call operations that reject the demo account or do not exist under the law of its offers."""
     files = "/v1/applications/{application_id}/documents/{document_id}/files"
     asked_for = {"application_id": demo_ids.WAITS_FOR_DOCUMENTS, "document_id": demo_ids.DOCUMENT_ASKED_FOR}
     service.call(f"POST {files}", b"%PDF-1.4\n%%EOF\n", **asked_for)
     path, of = "/v1/applications/{application_id}", {"application_id": demo_ids.SCORED}
-    # Nothing waits for a second reviewer where one decides.
+    # A single reviewer decides, so no decision waits for a second reviewer.
     service.call(f"DELETE {path}/pending-decision", status=404, **of)
     # The demo's offers follow the law of the United States, which has no European form and no right of withdrawal.
     service.call("GET /v1/provider-offers/{offer_id}/precontract", offer_id=demo_ids.OFFER, status=404)
     service.call(f"GET {path}/precontract", **of, status=404)
     service.call(f"GET {path}/withdrawal", **of, status=404)
     service.call(f"POST {path}/withdrawal", {}, **of, status=404)
-    # It takes a member of `Operations`.
+    # It requires a member of `Operations`.
     service.call(f"GET {path}/hold", **of, status=403)
     service.call(f"PUT {path}/hold", {"on": True, "reason": "Case 26-1"}, **of, status=403)
-    # The demo account is the applicant, who adds no facts to their own application.
+    # The demo account is the applicant, who can't add facts to an application.
     answer = {"status": "refused", "reason": "The payslip shows it."}
     correction = {**of, "correction_id": demo_ids.CORRECTION}
     service.call(f"PUT {path}/corrections/{{correction_id}}", answer, **correction, status=403)
@@ -103,7 +103,7 @@ def _decide(service: Service) -> None:
 
 
 def _tell(service: Service) -> None:
-    """Wait until a notice is made, and record that it was sent by post."""
+    """Wait until a notice is created, and record its delivery by post."""
     named = {"name": "Cedar Lending", "address": "1 Bank Street, Ames, IA 50010"}
     service.call("PUT /v1/providers/{provider_id}", named, provider_id=demo_ids.OWN_PROVIDER)
     of, path = {"application_id": demo_ids.SCORED}, "/v1/applications/{application_id}/notices"
@@ -119,13 +119,13 @@ def _tell(service: Service) -> None:
 
 
 def _stage(service: Service, me: str) -> None:
-    """Decide single items before all of them."""
+    """Decide single items, then all of them."""
     service.call("POST /v1/staging/approve/{item_id}", {"user_id": me}, item_id=demo_ids.NOTE_TO_APPROVE)
     service.call("POST /v1/staging/reject/{item_id}", {"user_id": me}, item_id=demo_ids.NOTE_TO_REJECT)
 
 
 def let_time_go_by(service: Service, key: str) -> None:
-    """Move the clock of an account of its own, whose key this is: that takes things away."""
+    """Advance the clock of a separate account with this key: that deletes records."""
     demo, service.headers = service.headers, {"X-API-Key": key}
     me = service.call("GET /v1/auth/me")["user_id"]
     service.call("POST /v1/applications", {"consumer_id": me, "offer_id": 1, "provider_id": 1001})
@@ -136,7 +136,7 @@ def let_time_go_by(service: Service, key: str) -> None:
 
 
 def hold(service: Service, key: str) -> None:
-    """Hold the records of an application, and release them, with the key of a member of `Operations`."""
+    """Put a hold on the records of an application, and release it, with the key of a member of `Operations`."""
     demo, service.headers = service.headers, {"X-API-Key": key}
     path, of = "/v1/applications/{application_id}/hold", {"application_id": demo_ids.REJECTED}
     for on in (True, False):

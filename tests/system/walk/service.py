@@ -1,4 +1,4 @@
-"""One running service: its document, and calls that are counted against it."""
+"""A running service: its document, and a record of the called operations."""
 
 import json
 import re
@@ -14,7 +14,7 @@ ANY = re.compile("")
 
 
 class WalkFailed(Exception):
-    """Something did not answer as it is to; the message says what."""
+    """Raised for an unexpected response or output; the message describes it."""
 
 
 def file_form(content: bytes) -> bytes:
@@ -45,7 +45,7 @@ class Service:
     def call(
         self, operation: str, body: Any = None, *, query: dict[str, Any] | None = None, status: int = 0, **path: Any
     ) -> Any:
-        """Call it and return what it answers, JSON read; `status` is the one to expect, 0 for any success.
+        """Call an operation and return its parsed response; `status` is the expected one, 0 for any success.
 
         A body of bytes is sent as a file, in a form.
         """
@@ -67,13 +67,13 @@ class Service:
     def send(
         self, operation: str, body: Any, query: dict[str, Any] | None, path: dict[str, Any]
     ) -> tuple[int, bytes, str]:
-        """Send it, whatever the answer; the status, the content and its media type."""
+        """Call an operation without a check; return the status, the content and its media type."""
         method, template = operation.split(" ", 1)
         address = re.sub(r"\{(\w+)\}", lambda name: quote(str(path[name[1]])), template)
         return self._send(method, address + (f"?{urlencode(query)}" if query else ""), body)
 
     def _send(self, method: str, address: str, body: Any) -> tuple[int, bytes, str]:
-        """Send a request; the status, the content and its media type."""
+        """Send a request; return the status, the content and its media type."""
         data, sent = None, self.headers
         if isinstance(body, bytes):
             data, sent = file_form(body), sent | {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"}
@@ -87,9 +87,9 @@ class Service:
             return refused.code, refused.read(), refused.headers.get("Content-Type", "")
 
     def call_rest(self, names: re.Pattern[str] = ANY) -> None:
-        """Call each operation that was not called yet, and whose id fits, with the example of its document.
+        """Call each remaining operation whose id matches, with the example of its document.
 
-        Reads come first, and what deletes comes last.
+        Reads are called first, deletions last.
         """
         for operation in sorted(self.operations.keys() - self.called, key=_order):
             if not names.match(self.operations[operation]):

@@ -1,3 +1,3 @@
-"""Endpoints and a receiver, as in the tests of webhooks that run in the process."""
+"""Endpoints and a receiver, as in the in-process tests of webhooks."""
 
 from tests.webhooks.conftest import happen, make_endpoint, private_allowed, receiver, work  # noqa: F401  fixtures

@@ -1,4 +1,4 @@
-"""manage.py listen: an account's events, printed and forwarded."""
+"""manage.py listen: print and forward the events of an account."""
 
 import os
 import shutil

@@ -1,6 +1,6 @@
-"""Four workers, a thousand events, eight of the workers killed while they send: nothing is lost.
+"""Four workers deliver 1,000 events; eight kills of workers lose none.
 
-STORM_EVENTS and STORM_KILLS ask for more.
+STORM_EVENTS and STORM_KILLS change the numbers.
 """
 
 import os
@@ -21,12 +21,12 @@ from tests.webhooks.receiver import Receiver
 
 WORKERS, ACCOUNTS = 4, 4
 EVENTS, KILLS = int(os.environ.get("STORM_EVENTS", "1024")), int(os.environ.get("STORM_KILLS", "8"))
-LEASE_SECONDS = 10  # longer than a worker that lives takes for what it holds, however busy the machine is
+LEASE_SECONDS = 10  # longer than a live worker needs for its claimed deliveries, even on a busy machine
 
 
 @pytest.fixture
 def nursery(committed):
-    """Make workers on the database of this test: a function that returns the process id of a new one."""
+    """Return a function that starts a worker on this test's database and returns its process id."""
     environment = {
         **os.environ,
         "DATABASE_URL": own_database_url(),
@@ -52,7 +52,7 @@ def nursery(committed):
     process.wait(timeout=PATIENCE_SECONDS)
 
 
-def test_every_event_is_delivered_though_workers_are_killed_at_any_moment(
+def test_every_event_is_delivered_despite_killed_workers(
     needs_postgresql, private_allowed, nursery, make_endpoint, happen
 ):
     chance = random.Random()
@@ -80,6 +80,6 @@ def test_every_event_is_delivered_though_workers_are_killed_at_any_moment(
     for request in receiver.received:
         bodies[request.headers["webhook-id"]].add(request.body)
     assert all(len(same) == 1 for same in bodies.values())
-    # What is sent twice was in the hand of a worker that was killed.
+    # Only deliveries claimed by a killed worker are sent twice.
     assert len(receiver.received) - EVENTS <= KILLS * 100
     assert Delivery.objects.count() == EVENTS

@@ -1,1 +1,1 @@
-"""Five migrations that must not pass, each with what names it. PREDECESSOR is put in where one is tried."""
+"""Five migrations that must fail, each with the expected finding. PREDECESSOR is replaced for each test."""

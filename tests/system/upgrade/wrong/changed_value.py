@@ -1,4 +1,4 @@
-"""It makes private claims public, and says so nowhere."""
+"""Makes private claims public without declaring it."""
 
 from django.db import migrations
 

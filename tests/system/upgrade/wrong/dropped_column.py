@@ -1,4 +1,4 @@
-"""The version before still reads what this takes away."""
+"""Removes a column that the previous version still reads."""
 
 from django.db import migrations
 

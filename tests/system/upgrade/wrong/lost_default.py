@@ -1,4 +1,4 @@
-"""The default is Django's alone: the version before, which does not know the column, cannot make a row."""
+"""Only Django has the default: the previous version, which does not know the column, cannot insert a row."""
 
 from django.db import migrations, models
 

@@ -1,4 +1,4 @@
-"""To the version before a column that has another name is gone."""
+"""Renames a column, which is then missing for the previous version."""
 
 from django.db import migrations
 

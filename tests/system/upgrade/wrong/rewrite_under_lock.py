@@ -1,4 +1,4 @@
-"""Every row gets a value of its own, so PostgreSQL writes them all anew while nobody may read."""
+"""Gives every row a different value, so PostgreSQL rewrites all rows and blocks readers meanwhile."""
 
 from django.db import migrations, models
 from django.db.models.functions import Random
