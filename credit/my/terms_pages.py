@@ -28,6 +28,7 @@ from credit.terms import acceptance, counteroffers, withdrawals
 from credit.terms.acceptance import Acceptable
 from credit.terms.agreement import agreement_of, lender_of
 from credit.terms.agreement import in_words as agreement_in_words
+from credit.terms.agreement_links import agreement_of_link
 from credit.terms.members import is_complete, members_of
 from credit.terms.precontract import form_of_acceptable
 from credit.terms.provision import form_of_link, provide
@@ -156,6 +157,16 @@ class LinkedInformationPage(InTheirLanguage):
     def get(self, _request: HttpRequest, token: str) -> HttpResponse:
         try:
             return HttpResponse(form_of_link(token).html)
+        except NotFound as refusal:
+            raise Http404 from refusal
+
+
+class LinkedAgreementPage(InTheirLanguage):
+    """The agreement for a borrower without an account, by the link in their mail."""
+
+    def get(self, request: HttpRequest, token: str) -> HttpResponse:
+        try:
+            return agreement_page(request, agreement_of_link(token))
         except NotFound as refusal:
             raise Http404 from refusal
 

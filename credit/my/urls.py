@@ -23,6 +23,7 @@ urlpatterns = [
         name="my_information",
     ),
     path("/information/<str:token>", terms_pages.LinkedInformationPage.as_view(), name="my_linked_information"),
+    path("/agreement/<str:token>", terms_pages.LinkedAgreementPage.as_view(), name="my_linked_agreement"),
     path("/applications/<str:application_id>/agreement", terms_pages.AgreementPage.as_view(), name="my_agreement"),
     path("/applications/<str:application_id>/withdrawal", terms_pages.WithdrawalPage.as_view(), name="my_withdrawal"),
     path(

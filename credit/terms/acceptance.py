@@ -24,6 +24,7 @@ from credit.models.terms import NOT_RECORDED
 from credit.notices import clocks
 from credit.terms import counteroffers, loans
 from credit.terms.agreement import lender_of
+from credit.terms.agreement_links import mail_links
 from credit.terms.members import is_complete, members_of
 from credit.terms.precontract import form_of_acceptable, require_form, was_late
 
@@ -220,6 +221,8 @@ def _store_acceptance(
         record = record_about(application, record_version=3, **accepted, **agreed_terms)
         about: dict[str, Any] = {"acceptance": acceptance, "application": application}
         record_keys.queue(record.text, openings=record.openings, now=now, **about)
+    if members is not None:
+        mail_links(application, now=now)
     if form is not None and was_late(form, now=now):
         clocks.owe_reminders(application, now=now)
     record_application_event("accepted", application, now=now)

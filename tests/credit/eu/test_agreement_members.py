@@ -1,15 +1,23 @@
 """The members of an EU agreement (Directive (EU) 2023/2225, Art. 21), and the two times that its acceptance sets."""
 
+import json
 import re
+import time
+from datetime import timedelta
 
 import pytest
+from django.core import signing
 
+from config.core.errors import NotFound
+from config.mail.delivery import message_of
+from config.mail.models import OutgoingMail
 from credit.core.applicants import Applicants
 from credit.models import Acceptance, Provider
+from credit.terms.agreement_links import agreement_of_link
 from credit.terms.members import TITLES, is_complete
 from tests.api import client_of
 from tests.credit.eu.offers import EU_TERMS, TEXTS, eu_offer
-from tests.credit.eu.test_contract_withdrawal import PERSON
+from tests.credit.eu.test_contract_withdrawal import OTHER, PERSON
 from tests.credit.notices.test_pages import read
 from tests.credit.terms.lending import applied, approve, lender_of, take_up
 
@@ -123,3 +131,35 @@ def test_line_of_credit_has_the_rate_of_the_assumptions():
     assert "The credit runs for a year, and is repaid in twelve equal monthly parts" in members["apr"]
     assert re.match(r"11\.\d %; in all you pay 31,121\.28", members["apr"].replace("\u00a0", " ")), members["apr"]
     assert (members["duration"], members["termination"]) == ("Open-end", "A month's notice.")
+
+
+def test_another_borrower_gets_a_link_to_the_agreement_and_reads_it_without_an_account(client, monkeypatch):
+    offer = eu_offer()
+    application = applied(offer, applicants=Applicants.of([PERSON, OTHER]))
+    assert approve(lender_of(offer), application, LOAN).status_code == 200
+    assert take_up(client_of(application.consumer), application).status_code == 200
+    mail = OutgoingMail.objects.get(template="agreement")
+    assert (mail.recipient, mail.language) == ("ben@example.test", "es")
+    message = message_of(
+        to=mail.recipient, template=mail.template, context=json.loads(mail.context), language=mail.language
+    )
+    assert message.subject.startswith("Su contrato de crédito")
+    link = json.loads(mail.context)["link"]
+    path = link[link.index("/my/agreement/") :]
+    text = read(client.get(path).content.decode())[0]
+    assert "Credit agreement" in text
+    assert "Ben Beispiel" in text
+    assert "You can withdraw from the agreement within 14 calendar days" in text
+    assert client.get(f"{path}x").status_code == 404
+    days_later = time.time() + timedelta(days=91).total_seconds()
+    monkeypatch.setattr(signing.time, "time", lambda: days_later)
+    with pytest.raises(NotFound):
+        agreement_of_link(path.rpartition("/")[2])
+
+
+def test_borrower_in_the_united_states_gets_no_link_to_an_agreement():
+    application = applied(eu_offer(**dict.fromkeys(EU_TERMS)), applicants=Applicants.of([PERSON, OTHER]))
+    client = client_of(application.consumer)
+    assert approve(client, application, {**LOAN, "fee_cents": 0}).status_code == 200
+    assert take_up(client, application).status_code == 200
+    assert not OutgoingMail.objects.filter(template="agreement").exists()
