@@ -1,4 +1,4 @@
-"""The back office's people, each logged in with a client of Django's own."""
+"""Staff accounts of the back office, each with a logged-in Django client."""
 
 import pytest
 from django.contrib.auth.models import Group

@@ -1,4 +1,4 @@
-"""Following the links of the back office, with records of every kind to link to."""
+"""Crawl the links of the back office, with records of every kind to link to."""
 
 import re
 from collections import deque
@@ -21,7 +21,7 @@ from tests.credit.scoring.cards import GOOD
 from tests.credit.scoring.past import model_of, scored, version_of
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
 
-# What reading a page may write: who looked, and the session's life.
+# Tables that reading a page can extend: access log, presence, and sessions.
 MAY_GROW = {"sessions.session", "backoffice.dataaccess", "backoffice.presence"}
 
 
@@ -54,8 +54,9 @@ def furnished(db):
 
 
 def crawl(client, *, kind_of, start="/admin/"):
-    """Follow one link of each kind in the back office, where `kind_of` says of which an address is; yield (address,
-    from where, response).
+    """Follow one link of each kind in the back office; yield (address, from where, response).
+
+    `kind_of` maps an address to its kind.
     """
     seen, waiting = {kind_of(start)}, deque([(start, "")])
     while waiting:
@@ -71,7 +72,7 @@ def crawl(client, *, kind_of, start="/admin/"):
         for link in found:
             target = urlsplit(urljoin(address, link))
             plain = target.path + (f"?{target.query}" if target.query else "")
-            # One filter at a time, and no sorting: combinations are the same pages again.
+            # One filter at a time, and no sorting: combinations show the same pages again.
             is_combined = "&" in target.query or "o=" in target.query
             if not target.path.startswith("/admin/") or is_combined or kind_of(plain) in seen:
                 continue
@@ -81,18 +82,18 @@ def crawl(client, *, kind_of, start="/admin/"):
 
 
 def one_choice(address):
-    """Take all choices of a filter for one kind: what one does, the others do."""
+    """Treat all choices of a filter as one kind."""
     path, _, query = address.partition("?")
     return address if query.startswith("queue=") else (path, query.partition("=")[0])
 
 
 def one_record(address):
-    """Take all records of a table for one kind, and all lists of it, whatever they are filtered by."""
+    """Treat all records of a table as one kind, and all lists of the table too, regardless of filters."""
     return re.sub(r"[^/]*[0-9][^/]*", "*", address.partition("?")[0])
 
 
 def rows():
-    """Return how many rows each table has."""
+    """Return the number of rows of each table."""
     tables = set(connection.introspection.table_names())
     return {
         model._meta.label_lower: model._default_manager.count()
@@ -102,7 +103,7 @@ def rows():
 
 
 def assert_harmless(address, body):
-    """Check that a page has no script or style in it, and asks no other host for anything."""
+    """Check that a page has no inline script or style, and loads nothing from another host."""
     for tag in re.findall(r"<script\b[^>]*>", body):
         assert "src=" in tag or 'type="application/json"' in tag, (address, tag)
     assert not re.findall(r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=[\"'](?:https?:)?//", body), address
@@ -112,7 +113,7 @@ def assert_harmless(address, body):
 
 
 def assert_no_link_fails(client, *, kind_of):
-    """Check that no link leads to a refusal or a fault, and that looking changes nothing."""
+    """Check that no link leads to a refusal or an error, and that reading pages changes nothing."""
     before = rows()
     for address, source, response in crawl(client, kind_of=kind_of):
         assert response.status_code in {200, 302}, f"{source} links to {address}: {response.status_code}"

@@ -1,4 +1,4 @@
-"""Two lenders with one record of every kind each, and everybody who may want to see them."""
+"""Two lenders with one record of every kind each, and a client of every role."""
 
 import re
 from dataclasses import dataclass, field
@@ -43,7 +43,7 @@ ROLES = (ProviderMember.OWNER, ProviderMember.REVIEWER, ProviderMember.READER)
 
 
 def console_client(person):
-    """Return a client that is logged in with the second factor."""
+    """Return a client that is logged in with a second factor."""
     client = backoffice_client(person)
     given = person.authenticator_set.first() or authenticator_of(person)
     session = client.session
@@ -54,13 +54,13 @@ def console_client(person):
 
 @dataclass
 class Lender:
-    """A lender and what belongs to it. Every text has `mark` in it, and no other text has."""
+    """A lender and its records. Only this lender's texts contain `mark`."""
 
     mark: str
     number: int
     people: dict = field(default_factory=dict)
-    records: dict = field(default_factory=dict)  # a record of each model, by its label
-    parts: dict = field(default_factory=dict)  # what addresses name beside the record
+    records: dict = field(default_factory=dict)  # a record of each model, by label
+    parts: dict = field(default_factory=dict)  # values for the other parts of addresses
 
     @property
     def application(self):
@@ -68,7 +68,7 @@ class Lender:
 
     @property
     def names(self):
-        """Everything by which somebody would recognise a record of this lender."""
+        """Return every text that would identify a record of this lender."""
         ids = {str(one.pk) for one in self.records.values()} | {*map(str, self.parts.values())}
         return {self.mark, f"A-{str(self.application.pk).replace('-', '')[-8:].upper()}"} | {
             one for one in ids if len(one) > 20
@@ -164,7 +164,7 @@ def models_shown():
 
 
 def _filled(route, pk, parts):
-    """Return a route with values for what it takes."""
+    """Return a route with values for its parameters."""
     values = {
         "object_id": quote(str(pk), safe=""), "to": "approved", "verb": "confirm", "name": "unmask", "kind": "csv",
         **{name: str(value) for name, value in parts.items()},
@@ -174,7 +174,7 @@ def _filled(route, pk, parts):
 
 
 def addresses_of(model, pk, parts):
-    """Yield every address of a model's admin, with this record where one is named."""
+    """Yield every address of a model's admin; those of a record have this primary key."""
     options = model._meta
     model_admin = admin.site.get_model_admin(model)
     start = reverse(f"admin:{options.app_label}_{options.model_name}_changelist")
@@ -185,7 +185,7 @@ def addresses_of(model, pk, parts):
 
 
 def questions_about(model, foreign, term):
-    """Yield lists of a model that ask for what is another lender's: `term` names it."""
+    """Yield lists of a model with queries for another lender's records: `term` identifies the lender."""
     options = model._meta
     start = reverse(f"admin:{options.app_label}_{options.model_name}_changelist")
     shown = admin.site.get_model_admin(model)
@@ -205,7 +205,7 @@ def questions_about(model, foreign, term):
 
 
 def rows_of_lender(lender):
-    """Return everything that could be changed of a lender, as it is stored."""
+    """Return the stored values of every record of a lender that could be changed."""
     found = [list(type(one)._default_manager.filter(pk=one.pk).values()) for one in lender.records.values()]
     more = (
         list(one.objects.filter(**{path: lender.application}).order_by("pk").values())

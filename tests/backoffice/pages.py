@@ -1,4 +1,4 @@
-"""Reading the back office's pages in tests."""
+"""Helpers to read the back office's pages in tests."""
 
 import re
 from html import unescape
@@ -19,16 +19,16 @@ def text_of(response):
 
 
 def seen_in(response):
-    """Return what a confirmation page is bound to."""
+    """Return the `seen` value that binds a confirmation page to the record's state."""
     return unescape(HIDDEN.search(response.content.decode())[1])
 
 
 def confirm(client, address, **fields):
-    """Open a confirmation page and send its form; return the answer, its redirect followed."""
+    """Open a confirmation page and send its form; return the response after redirects."""
     page = client.get(address)
     assert page.status_code == 200, (address, page.status_code, page.headers.get("Location"))
     sent = {"seen": seen_in(page), "terms_seen": (page.context or {}).get("terms_seen", ""), **fields}
     shown = client.post(address, sent, follow=True)
-    if shown.context and shown.context.get("unseen") and not shown.context["form"].errors:  # terms that are new
+    if shown.context and shown.context.get("unseen") and not shown.context["form"].errors:  # changed terms
         return client.post(address, {**sent, "terms_seen": shown.context["terms_seen"]}, follow=True)
     return shown

@@ -1,4 +1,4 @@
-"""Who may be at the back office, and that nobody meets a link there that leads to a refusal."""
+"""Access to the back office, and pages without links that lead to a refusal."""
 
 import pytest
 from django.contrib import admin
@@ -14,20 +14,20 @@ from tests.test_examples import demo  # noqa: F401  a fixture
 
 @pytest.mark.usefixtures("demo", "furnished")
 @pytest.mark.parametrize("group", ["Support", None])
-def test_no_page_links_to_a_refusal_or_a_fault_and_none_changes_anything(group):
-    """Look at one record of each kind; `tests/system/backoffice` follows every link for every group."""
+def test_crawled_pages_have_no_failing_link_and_change_nothing(group):
+    """Crawls one record of each kind; `tests/system/backoffice` follows every link for every group."""
     person = staff_of(group) if group else UserFactory(is_staff=True, is_superuser=True)
     assert_no_link_fails(backoffice_client(person), kind_of=one_record)
 
 
-def test_the_backoffice_asks_for_a_login(db):
+def test_backoffice_pages_redirect_to_the_log_in(db):
     for path in ("/admin/", "/admin/credit/application/", "/admin/identity/apikey/x/do/revoke/"):
         response = Client().get(path)
         assert response.status_code == 302
         assert response.headers["Location"].startswith("/admin/login/")
 
 
-def test_an_account_that_is_not_staff_is_not_let_in(user):
+def test_account_that_is_not_staff_cannot_open_the_backoffice(user):
     response = backoffice_client(user).get("/admin/credit/application/", follow=True)
     assert (response.status_code, "for staff" in response.content.decode()) == (403, True)
     anonymous = Client()
@@ -35,14 +35,14 @@ def test_an_account_that_is_not_staff_is_not_let_in(user):
     assert anonymous.post("/account/login", body, follow=True).status_code == 403
 
 
-def test_a_bearer_token_does_not_open_the_client(superuser):
+def test_bearer_token_does_not_open_the_backoffice(superuser):
     from tests.api import bearer_of
 
     response = Client().get("/admin/", headers={"Authorization": f"Bearer {bearer_of(superuser)}"})
     assert response.status_code == 302
 
 
-def test_pages_carry_a_policy_that_allows_no_foreign_host_and_no_inline_script(superusers_client):
+def test_backoffice_policy_allows_no_other_host_and_no_inline_script(superusers_client):
     response = superusers_client.get("/admin/")
     policy = response.headers["Content-Security-Policy"]
     assert "script-src 'self'" in policy
@@ -51,7 +51,7 @@ def test_pages_carry_a_policy_that_allows_no_foreign_host_and_no_inline_script(s
     assert response.headers["X-Frame-Options"] == "DENY"
 
 
-# Where a person with every right may do more than look and press buttons.
+# Models that a superuser can edit with Django's forms; other models have only views and buttons.
 EDITED = {
     "backoffice.ReplyTemplate": {"add", "change", "delete"}, "identity.Invitation": {"add"},
     "identity.User": {"add", "change"}, "credit.Provider": {"change"},
@@ -68,7 +68,7 @@ def test_admin_pages_allow_only_declared_changes(rf, superuser):
         assert (rights, model_admin.has_view_permission(request)) == (EDITED.get(model._meta.label, set()), True), model
 
 
-def test_a_refusal_and_an_address_of_nothing_are_pages_with_a_way_back(supports_client):
+def test_error_pages_of_the_backoffice_link_back_to_the_start(supports_client):
     for address, status in (("/admin/identity/apikey/", 403), ("/admin/nothing/at/all/", 404)):
         response = supports_client.get(address)
         assert response.status_code == status
@@ -76,7 +76,7 @@ def test_a_refusal_and_an_address_of_nothing_are_pages_with_a_way_back(supports_
         assert "/admin/" in links_of(response)
 
 
-# Models whose records each group sees.
+# Models that each group can view.
 APPLICATIONS = {
     "credit.Application", "credit.ApplicationHistory", "credit.ApplicationRevision", "credit.Clock", "credit.Notice",
     "credit.ContractWithdrawal", "credit.Correction", "credit.Offer", "credit.ReviewRequest", "claims.Claim",
@@ -108,7 +108,7 @@ VIEWED_BY = {
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("group", VIEWED_BY)
-def test_each_group_views_what_its_work_needs(group):
+def test_each_group_views_exactly_its_models(group):
     client = backoffice_client(staff_of(group))
     statuses = {
         model._meta.label: client.get(

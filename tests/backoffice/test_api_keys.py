@@ -1,4 +1,4 @@
-"""API keys at the back office: seen by fingerprint, rotated and revoked by buttons, shown once."""
+"""API keys in the back office: identified by fingerprint, rotated and revoked with buttons, shown once."""
 
 import re
 from datetime import timedelta
@@ -32,7 +32,7 @@ def button_of(key, name):
     return reverse("admin:identity_apikey_do", args=[key.pk, name])
 
 
-def test_lists_and_pages_show_a_fingerprint_and_neither_key_nor_secret(operations_client, issued):
+def test_key_pages_show_a_fingerprint_and_neither_key_nor_secret(operations_client, issued):
     for address in (LIST, page_of(issued.record)):
         body = operations_client.get(address).content.decode()
         assert issued.record.fingerprint in body
@@ -40,7 +40,7 @@ def test_lists_and_pages_show_a_fingerprint_and_neither_key_nor_secret(operation
             assert secret not in body
 
 
-def test_revoking_ends_the_key_and_tells_its_owner(operations_client, issued):
+def test_revoking_a_key_stops_it_and_sends_its_owner_an_event(operations_client, issued):
     assert ApiClient(api_key=issued.key).read("/auth/me").status_code == 200
     text = text_of(confirm(operations_client, button_of(issued.record, "revoke")))
     assert "is revoked" in text
@@ -53,17 +53,17 @@ def test_revoking_ends_the_key_and_tells_its_owner(operations_client, issued):
 
 @pytest.fixture
 def omar(operations_client):
-    """The member of Operations at `operations_client`."""
+    """The account of `operations_client`."""
     return User.objects.get(username="omar")
 
 
 @pytest.fixture
 def own(omar):
-    """A key of theirs."""
+    """An API key of that account."""
     return keys.create_api_key(owner=omar, name="mine", scopes=None, now=timezone.now())
 
 
-def test_rotating_ones_own_key_shows_one_that_works_once_and_keeps_the_old_one_for_its_grace(operations_client, own):
+def test_rotating_an_own_key_shows_the_new_key_once_and_keeps_the_old_key_for_a_grace_period(operations_client, own):
     issued = own
     response = confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
     fresh = ApiKey.objects.get(replaces=issued.record)
@@ -107,7 +107,7 @@ def test_a_key_rotated_by_staff_is_collected_once_by_its_owner_only(operations_c
     assert answer["key"] not in operations_client.get(page_of(fresh)).content.decode()
 
 
-def test_an_uncollected_key_does_not_work_and_only_its_owner_collects_it(operations_client, omar, issued):
+def test_uncollected_key_does_not_work_and_only_its_owner_collects_it(operations_client, omar, issued):
     fresh = keys.offer_successor(issued.record, now=timezone.now(), grace_days=7)
     limited = keys.create_api_key(owner=fresh.owner, name="x", scopes=["offers:read"], now=timezone.now())
     assert fresh not in ApiKey.objects.usable_at(timezone.now())
@@ -119,7 +119,7 @@ def test_an_uncollected_key_does_not_work_and_only_its_owner_collects_it(operati
     assert collect(fresh.pk, api_key=issued.key).status_code == 200
 
 
-def test_an_uncollected_key_can_be_revoked_and_offered_again(operations_client, issued):
+def test_uncollected_key_can_be_revoked_and_offered_again(operations_client, issued):
     confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
     fresh = ApiKey.objects.get(replaces=issued.record)
     assert "was not collected yet" in text_of(
@@ -138,7 +138,7 @@ def test_concurrent_collections_return_the_key_once(committed, needs_postgresql,
     assert sorted(statuses) == [200, 404, 404, 404]
 
 
-def test_reloading_the_page_that_showed_the_secret_makes_no_second_key(operations_client, own):
+def test_sending_the_rotation_form_again_creates_no_second_key(operations_client, own):
     issued = own
     address = button_of(issued.record, "rotate")
     fields = {"seen": seen_in(operations_client.get(address)), "grace_days": "2"}
@@ -149,20 +149,20 @@ def test_reloading_the_page_that_showed_the_secret_makes_no_second_key(operation
 
 
 @pytest.mark.parametrize("days", ["-1", "91", "x", "", "1e3"])
-def test_a_grace_out_of_range_is_refused_on_the_form(operations_client, issued, days):
+def test_grace_period_out_of_range_is_refused_on_the_form(operations_client, issued, days):
     response = confirm(operations_client, button_of(issued.record, "rotate"), grace_days=days)
     assert response.status_code == 200
     assert ApiKey.objects.count() == 1
 
 
-def test_support_and_reviewers_do_not_reach_keys(supports_client, reviewers_client, issued):
+def test_support_and_reviewers_cannot_open_or_revoke_keys(supports_client, reviewers_client, issued):
     for client in (supports_client, reviewers_client):
         assert client.get(LIST).status_code == 403
         assert client.post(button_of(issued.record, "revoke"), {"seen": "x"}).status_code == 403
     assert ApiKey.objects.get().revoked_at is None
 
 
-def test_an_unknown_button_is_refused(operations_client, issued):
+def test_unknown_action_on_a_key_is_refused(operations_client, issued):
     assert operations_client.get(button_of(issued.record, "explode")).status_code == 403
 
 
@@ -170,7 +170,7 @@ def test_an_unknown_button_is_refused(operations_client, issued):
     ("state", "expected"),
     [("active", 2), ("expiring", 1), ("expired", 1), ("revoked", 1), ("to_collect", 1), ("nonsense", 5)],
 )
-def test_the_filter_keeps_keys_by_state(operations_client, issued, state, expected):
+def test_keys_are_filtered_by_state(operations_client, issued, state, expected):
     now = timezone.now()
     owner = issued.record.owner
     keys.create_api_key(owner=owner, name="soon", scopes=[], now=now, expires_at=now + timedelta(days=3))

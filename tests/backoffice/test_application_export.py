@@ -45,7 +45,7 @@ def application(db):
     return application_of()
 
 
-def test_a_row_has_what_the_list_shows_and_the_approved_terms(reviewers_client, reviewer, application):
+def test_exported_row_has_the_columns_of_the_list_and_the_approved_terms(reviewers_client, reviewer, application):
     Assignment.objects.create(
         kind="credit.application", record_id=str(application.pk), assignee=reviewer, assigned_by=reviewer,
         assigned_at=timezone.now(),
@@ -71,12 +71,12 @@ def test_a_rejection_is_exported_with_its_reasons_in_words(reviewers_client, app
     assert rows_of(reviewers_client)[0]["reasons"] == ""
 
 
-def test_a_name_is_no_formula_to_a_spreadsheet(reviewers_client):
+def test_exported_name_is_not_a_spreadsheet_formula(reviewers_client):
     application_of("-Rosa")
     assert rows_of(reviewers_client)[0]["legal_name"] == "'-Rosa"
 
 
-def test_who_sees_masks_exports_masks(application):
+def test_viewer_of_masked_data_exports_masked_values(application):
     person = UserFactory(is_staff=True)
     for codename in ("view_application", "export_records"):
         person.user_permissions.add(Permission.objects.get(codename=codename))
@@ -94,14 +94,14 @@ def test_a_lender_exports_its_own_applications_with_its_own_assignees(settings):
     assert (row["id"], row["assignee"], row["offer_name"]) == (str(ours.application.pk), "owner-quartz", "Offer quartz")
 
 
-def test_an_unreadable_name_is_left_empty(reviewers_client, application, settings):
+def test_unreadable_name_is_exported_as_empty(reviewers_client, application, settings):
     kept, settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS, ["A" * 43 + "="]
     application.save(update_fields=["applicants"])
     settings.FIELD_ENCRYPTION_KEYS = kept
     assert rows_of(reviewers_client)[0]["legal_name"] == ""
 
 
-def test_more_rows_cost_no_more_statements(reviewers_client, application):
+def test_export_of_more_rows_costs_no_more_statements(reviewers_client, application):
     counts = []
     for _ in range(2):
         with CaptureQueriesContext(connection) as captured:
@@ -111,8 +111,8 @@ def test_more_rows_cost_no_more_statements(reviewers_client, application):
     assert counts[0] == counts[1]
 
 
-def test_the_access_log_has_a_digest_of_a_searched_name(reviewers_client, application):
-    assert rows_of(reviewers_client, "q=quillfeather") == []  # it has no index
+def test_access_log_of_an_export_has_a_digest_of_the_searched_name(reviewers_client, application):
+    assert rows_of(reviewers_client, "q=quillfeather") == []  # the name has no search index
     query = DataAccess.objects.get(action="export").details["query"]
     assert query.startswith("q=digest")
     assert "quillfeather" not in query

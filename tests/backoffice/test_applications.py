@@ -1,4 +1,4 @@
-"""Applications at the back office: found, read, and moved by the rules of the API."""
+"""Applications in the back office: searched, read, and moved by the same rules as in the API."""
 
 import re
 from datetime import timedelta
@@ -37,7 +37,7 @@ def make(status="under_review", **options):
 # --- Lists ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_list_shows_status_age_offer_and_person(reviewers_client):
+def test_application_list_shows_status_age_offer_and_account(reviewers_client):
     offer = OfferFactory(name="Harbour loan")
     application = make(offer_id=offer.pk, submitted_at=timezone.now() - timedelta(days=26))
     body = reviewers_client.get(LIST).content.decode()
@@ -48,19 +48,19 @@ def test_the_list_shows_status_age_offer_and_person(reviewers_client):
     assert f"{application.consumer.username} ({application.consumer_id})" in body
 
 
-def test_an_application_older_than_thirty_days_is_marked(reviewers_client):
+def test_application_older_than_30_days_is_marked(reviewers_client):
     make(submitted_at=timezone.now() - timedelta(days=31))
     assert "clock-over" in reviewers_client.get(LIST).content.decode()
 
 
-def test_the_age_runs_from_the_submission_and_asking_for_documents_does_not_restart_it(reviewers_client):
+def test_age_counts_from_the_submission_and_not_from_a_request_for_documents(reviewers_client):
     application = make("submitted", submitted_at=timezone.now() - timedelta(days=26))
     confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents="Payslip")
     for address in (page_of(application), f"{LIST}?queue=documents", f"{LIST}?age=21"):
         assert "26 days of 30" in text_of(reviewers_client.get(address)), address
 
 
-def test_an_offer_of_another_marketplace_is_named_by_its_number(reviewers_client):
+def test_unlisted_offer_is_shown_by_its_number(reviewers_client):
     make(offer_id=987_654)
     assert "987654 (not listed here)" in text_of(reviewers_client.get(LIST))
 
@@ -70,7 +70,7 @@ def test_an_offer_of_another_marketplace_is_named_by_its_number(reviewers_client
     ("queue=decided", {"approved", "rejected"}), ("status__exact=draft", {"draft"}), ("age=21", {"under_review"}),
     ("age=nonsense", {"draft", "submitted", "under_review", "pending_documents", "approved", "rejected"}),
 ])  # fmt: skip
-def test_filters_keep_what_they_name(reviewers_client, query, found):
+def test_application_filters_return_the_selected_statuses(reviewers_client, query, found):
     for status in ("draft", "submitted", "pending_documents", "approved", "rejected"):
         make(status)
     make("under_review", submitted_at=timezone.now() - timedelta(days=25))
@@ -78,14 +78,14 @@ def test_filters_keep_what_they_name(reviewers_client, query, found):
     assert {row.status for row in response.context["cl"].result_list} == found
 
 
-def test_a_queue_starts_with_what_has_waited_longest(reviewers_client):
+def test_review_queue_starts_with_the_application_that_waited_longest(reviewers_client):
     now = timezone.now()
     order = [make("submitted", submitted_at=now - timedelta(days=days)) for days in (9, 2, 5)]
     rows = reviewers_client.get(f"{LIST}?queue=review").context["cl"].result_list
     assert [row.pk for row in rows] == [order[0].pk, order[2].pk, order[1].pk]
 
 
-def test_search_finds_by_id_and_person_and_nothing_else(reviewers_client):
+def test_search_finds_applications_by_exact_id_or_account(reviewers_client):
     application = make(offer_id=4711)
     make(offer_id=4712)
     person = application.consumer
@@ -98,7 +98,7 @@ def test_search_finds_by_id_and_person_and_nothing_else(reviewers_client):
         assert "\x00" in term or response.context["cl"].result_list == [], term
 
 
-def test_search_finds_by_the_reference_that_the_list_shows(reviewers_client):
+def test_search_finds_an_application_by_its_reference(reviewers_client):
     application, _other = make(), make()
     reference = f"A-{application.pk.hex[-8:].upper()}"
     assert reference in reviewers_client.get(LIST).content.decode()
@@ -107,7 +107,7 @@ def test_search_finds_by_the_reference_that_the_list_shows(reviewers_client):
     assert reviewers_client.get(LIST, {"q": reference[:9]}).context["cl"].result_list == []
 
 
-def test_search_finds_by_any_ten_characters_of_an_id(reviewers_client):
+def test_search_finds_applications_by_any_ten_characters_of_an_id(reviewers_client):
     application, _other = make(), make()
     shown = str(application.pk)[-12:]
     for term in (shown, f"…{shown}", shown[:10], shown[2:], shown.upper(), str(application.pk)[9:]):
@@ -128,7 +128,7 @@ def test_search_finds_the_applications_to_an_offer(reviewers_client):
         assert reviewers_client.get(LIST, {"q": term}).context["cl"].result_list == [], term
 
 
-def test_a_page_of_the_list_costs_the_same_however_long_it_is(reviewers_client, django_assert_max_num_queries):
+def test_application_list_costs_the_same_statements_for_more_rows(reviewers_client, django_assert_max_num_queries):
     offers = [OfferFactory() for _ in range(3)]
     make(offer_id=offers[0].pk)
     with django_assert_max_num_queries(100) as few:
@@ -142,7 +142,7 @@ def test_a_page_of_the_list_costs_the_same_however_long_it_is(reviewers_client, 
 # --- The page ------------------------------------------------------------------------------------------------------
 
 
-def test_the_page_shows_the_facts_the_pinned_offer_and_the_digest(reviewers_client):
+def test_application_page_shows_the_data_the_pinned_offer_and_the_digest(reviewers_client):
     application = make(
         application_data={"purpose": "<roof>"},
         offer_version=3,
@@ -152,20 +152,20 @@ def test_the_page_shows_the_facts_the_pinned_offer_and_the_digest(reviewers_clie
     assert '"purpose": "<roof>"' in text
     assert "Roof loan" in text
     assert "nationwide yes" in text
-    assert "d5d7b1" not in text  # a digest is computed, not remembered
+    assert "d5d7b1" not in text  # digests are computed when the page is shown
     from hashlib import sha256
 
     assert sha256(b'{"purpose":"<roof>"}').hexdigest() in text
 
 
-def test_markup_in_what_a_person_sent_is_text_on_the_page(reviewers_client):
+def test_markup_in_application_data_is_escaped(reviewers_client):
     application = make(application_data={"a": "<script>alert(1)</script>"}, notes="<b>bold</b>", status_reason="<i>")
     body = reviewers_client.get(page_of(application)).content.decode()
     assert "<script>alert" not in body
     assert "<b>bold" not in body
 
 
-def test_the_timeline_shows_who_it_was_said_to_be_and_who_it_was(reviewers_client, reviewer):
+def test_timeline_shows_the_given_and_the_authenticated_name(reviewers_client, reviewer):
     application = make("submitted")
     application.transition_to(
         "under_review", actor=Actor(user=reviewer, credential="api_key:abc"), changed_by="Somebody Else",
@@ -178,7 +178,7 @@ def test_the_timeline_shows_who_it_was_said_to_be_and_who_it_was(reviewers_clien
     assert '"ticket": 7' in text
 
 
-def test_timeline_entries_of_one_instant_keep_their_order(reviewers_client, reviewer):
+def test_timeline_entries_at_the_same_instant_keep_their_order(reviewers_client, reviewer):
     now = timezone.now()
     application = ApplicationFactory(status="draft", initial_status="draft", created_at=now, updated_at=now)
     actor = Actor(user=reviewer, credential="api_key:abc")
@@ -190,7 +190,7 @@ def test_timeline_entries_of_one_instant_keep_their_order(reviewers_client, revi
     ]  # fmt: skip
 
 
-def test_data_changes_of_one_instant_keep_their_order(reviewers_client):
+def test_data_changes_at_the_same_instant_keep_their_order(reviewers_client):
     application, now = make("submitted", application_data={"amount": 0}), timezone.now()
     for amount in (1, 2, 3):
         change_application(
@@ -202,7 +202,7 @@ def test_data_changes_of_one_instant_keep_their_order(reviewers_client):
     assert [dict(entry.facts)["after"] for entry in timeline if entry.title == "Data changed"] == digests
 
 
-def test_data_that_moved_under_review_is_announced_and_its_digests_shown(reviewers_client):
+def test_page_shows_data_changes_after_submission_with_digests(reviewers_client):
     application = make("submitted", application_data={"amount": 1})
     change_application(
         str(application.pk), actor=Actor(user=application.consumer, credential="jwt:x"), updated_by="me",
@@ -213,16 +213,16 @@ def test_data_that_moved_under_review_is_announced_and_its_digests_shown(reviewe
     assert f"before as created after {application.revisions.get().sha256}" in text
 
 
-def test_an_application_that_began_beyond_draft_says_that_nothing_was_decided_here(reviewers_client):
+def test_page_of_an_application_created_beyond_draft_states_that_no_decision_is_recorded(reviewers_client):
     application = ApplicationFactory(status="approved", initial_status="approved")
     assert "The platform has no earlier decision" in text_of(reviewers_client.get(page_of(application)))
     assert "The platform has no earlier decision" not in text_of(reviewers_client.get(page_of(make("draft"))))
 
 
-# --- Moves ---------------------------------------------------------------------------------------------------------
+# --- Transitions ---------------------------------------------------------------------------------------------------
 
 
-def test_a_reviewer_approves_with_a_reason(reviewers_client, reviewer):
+def test_reviewer_approves_an_application_with_a_reason(reviewers_client, reviewer):
     application = make()
     response = confirm(reviewers_client, move_of(application, "approved"), reason="Income is enough")
     assert f"Application {reference_of(application.pk)} is now approved." in text_of(response)
@@ -235,7 +235,7 @@ def test_a_reviewer_approves_with_a_reason(reviewers_client, reviewer):
     assert Event.objects.get().type == "application.approved"
 
 
-def test_the_confirmation_repeats_what_will_happen(reviewers_client):
+def test_confirmation_page_describes_the_transition(reviewers_client):
     application = make()
     text = text_of(reviewers_client.get(move_of(application, "rejected")))
     assert "The status changes from “under review” to “rejected”" in text
@@ -245,7 +245,7 @@ def test_the_confirmation_repeats_what_will_happen(reviewers_client):
 @pytest.mark.parametrize(
     ("to", "first"), [("approved", "amount"), ("pending_documents", "documents"), ("rejected", "code_1")]
 )
-def test_a_confirmation_begins_in_its_first_field(reviewers_client, to, first):
+def test_confirmation_page_focuses_its_first_field(reviewers_client, to, first):
     form = reviewers_client.get(move_of(make(), to)).content.decode()
     tags = re.findall(r"<(?:input|textarea|select)[^>]* autofocus[^>]*>", form)
     assert len(tags) == 1
@@ -260,9 +260,9 @@ def test_a_rejection_requires_a_reason(reviewers_client):
     assert application.status == "under_review"
 
 
-def test_a_move_that_the_table_lacks_is_refused_with_the_apis_words(reviewers_client):
+def test_transition_missing_from_the_table_shows_the_error_of_the_api(reviewers_client):
     application = make("draft")
-    for address in (move_of(application, "approved"), move_of(make(), "expired")):  # nobody expires one by hand
+    for address in (move_of(application, "approved"), move_of(make(), "expired")):  # expiry is never manual
         assert "Can't change the status of application" in text_of(reviewers_client.get(address, follow=True))
         assert "Can't change the status of application" in text_of(
             reviewers_client.post(address, {"seen": "x"}, follow=True)
@@ -270,7 +270,7 @@ def test_a_move_that_the_table_lacks_is_refused_with_the_apis_words(reviewers_cl
     assert not ApplicationHistory.objects.exists()
 
 
-def test_an_application_that_changed_meanwhile_is_not_moved(reviewers_client):
+def test_application_changed_after_the_page_was_opened_is_not_moved(reviewers_client):
     application = make("submitted", application_data={"amount": 1})
     address = move_of(application, "under_review")
     seen = seen_in(reviewers_client.get(address))
@@ -281,7 +281,7 @@ def test_an_application_that_changed_meanwhile_is_not_moved(reviewers_client):
     assert application.status == "submitted"
 
 
-def test_sending_a_confirmed_form_twice_moves_once(reviewers_client):
+def test_sending_a_confirmation_twice_moves_the_application_once(reviewers_client):
     application = make()
     address = move_of(application, "pending_documents")
     fields = {"seen": seen_in(reviewers_client.get(address)), "reason": "Please", "documents": "Payslip"}
@@ -291,14 +291,14 @@ def test_sending_a_confirmed_form_twice_moves_once(reviewers_client):
     assert ApplicationHistory.objects.count() == 1
 
 
-def test_a_move_needs_the_token_of_the_form(reviewer):
+def test_transition_requires_the_csrf_token(reviewer):
     application = make()
     strict = backoffice_client(reviewer, enforce_csrf_checks=True)
     assert strict.post(move_of(application, "approved"), {"seen": "x"}).status_code == 403
     assert not ApplicationHistory.objects.exists()
 
 
-def test_moves_that_are_not_possible_are_shown_with_the_reason(reviewers_client, reviewer, settings):
+def test_blocked_transitions_are_disabled_with_the_reason(reviewers_client, reviewer, settings):
     settings.REVIEW_POLICY = "four_eyes"
     application = make(consumer=reviewer)
     body = reviewers_client.get(page_of(application)).content.decode()
@@ -308,7 +308,7 @@ def test_moves_that_are_not_possible_are_shown_with_the_reason(reviewers_client,
     assert f'href="{move_of(application, "withdrawn")}"' in body
 
 
-def test_under_four_eyes_who_changed_the_data_does_not_decide(reviewers_client, reviewer, settings):
+def test_four_eyes_forbids_a_decision_by_the_last_editor_of_the_data(reviewers_client, reviewer, settings):
     settings.REVIEW_POLICY = "four_eyes"
     application = make(data_changed_by=reviewer)
     response = reviewers_client.post(move_of(application, "approved"), {"seen": "x"}, follow=True)
@@ -317,7 +317,7 @@ def test_under_four_eyes_who_changed_the_data_does_not_decide(reviewers_client, 
     assert application.status == "under_review"
 
 
-def test_support_reads_and_is_offered_nothing_that_it_may_not_do(supports_client):
+def test_support_reads_an_application_and_has_no_transitions(supports_client):
     application = make()
     body = supports_client.get(page_of(application)).content.decode()
     assert "/move/" not in body
@@ -327,7 +327,7 @@ def test_support_reads_and_is_offered_nothing_that_it_may_not_do(supports_client
     assert not ApplicationHistory.objects.exists()
 
 
-def test_a_member_of_the_provider_reviews_its_applications_alone(db, settings):
+def test_member_of_a_lender_reviews_only_applications_to_that_lender(db, settings):
     settings.REVIEW_POLICY = "reviewed"
     member = staff_of("Support")
     provider = ProviderFactory(id="501")
@@ -342,12 +342,12 @@ def test_a_member_of_the_provider_reviews_its_applications_alone(db, settings):
     assert theirs.status == "approved"
 
 
-def test_an_id_that_names_nothing_leads_back_to_the_list(reviewers_client):
+def test_transition_of_an_unknown_id_redirects_or_is_404(reviewers_client):
     for identifier in ("0", "nonsense", "019a0000-0000-7000-8000-000000000000", "..", "%00"):
         assert reviewers_client.get(f"{LIST}{identifier}/move/approved/").status_code in {302, 404}, identifier
 
 
-def test_the_timeline_joins_what_other_apps_know(reviewers_client):
+def test_timeline_includes_events_of_other_apps(reviewers_client):
     from config.webhooks.models import Delivery, Endpoint
     from identity.bank.models import BankItem
     from identity.kyc.models import KycVerification
@@ -398,7 +398,7 @@ def test_the_timeline_joins_what_other_apps_know(reviewers_client):
     ("q=019a0000-0000-7000-8000-000000000000", "credit_application_pkey"), ("q=nobody7", "credit_app_consumer"),
     ("q=offer:17", "credit_application_pkey"), ("q=0123456789ab", "credit_app"),
 ])  # fmt: skip
-def test_every_list_is_answered_by_an_index(needs_postgresql, rf, superuser, query, index):
+def test_every_application_list_uses_an_index(needs_postgresql, rf, superuser, query, index):
     from django.contrib import admin
     from django.db import connection
 
@@ -426,7 +426,7 @@ def test_every_list_is_answered_by_an_index(needs_postgresql, rf, superuser, que
 @pytest.mark.parametrize(
     ("status", "word"), [("approved", "Reopen"), ("rejected", "Reopen"), ("submitted", "Start the review")]
 )
-def test_a_move_under_review_is_called_what_it_is(reviewers_client, status, word):
+def test_transition_to_review_is_named_by_its_effect(reviewers_client, status, word):
     application = make(status)
     for address in (page_of(application), move_of(application, "under_review")):
         text = text_of(reviewers_client.get(address))

@@ -1,4 +1,4 @@
-"""Decisions at the back office: many at once, rejections with principal reasons, and the checklist of documents."""
+"""Decisions in the back office: bulk decisions, rejections with principal reasons, and the checklist of documents."""
 
 import pytest
 from django.urls import reverse
@@ -23,7 +23,7 @@ def rows_in(response):
     return [row["seen"] for row in response.context["rows"] if not row["refusal"]]
 
 
-def test_three_are_chosen_previewed_and_rejected(reviewers_client):
+def test_three_applications_are_previewed_and_rejected_in_bulk(reviewers_client):
     chosen = [make() for _ in range(3)]
     other = make()
     preview = choose(reviewers_client, chosen)
@@ -37,7 +37,7 @@ def test_three_are_chosen_previewed_and_rejected(reviewers_client):
     assert other.status == "under_review"
 
 
-def test_the_preview_says_which_cannot_be_moved_and_why(reviewers_client):
+def test_bulk_preview_explains_skipped_applications(reviewers_client):
     able, draft = make(), make("draft")
     preview = choose(reviewers_client, [able, draft])
     text = text_of(preview)
@@ -46,7 +46,7 @@ def test_the_preview_says_which_cannot_be_moved_and_why(reviewers_client):
     assert [seen.partition("|")[0] for seen in rows_in(preview)] == [str(able.pk)]
 
 
-def test_a_row_that_changed_meanwhile_is_reported_and_left(reviewers_client):
+def test_bulk_decision_skips_and_reports_a_changed_application(reviewers_client):
     first, second = make(application_data={"a": 1}), make()
     preview = choose(reviewers_client, [first, second])
     Application.objects.filter(pk=first.pk).update(application_data={"a": 2})
@@ -58,7 +58,7 @@ def test_a_row_that_changed_meanwhile_is_reported_and_left(reviewers_client):
     assert first.status == "under_review"
 
 
-def test_a_form_that_is_not_right_moves_nothing_and_keeps_the_rows(reviewers_client):
+def test_invalid_bulk_form_moves_nothing_and_keeps_the_selection(reviewers_client):
     preview = choose(reviewers_client, [make(), make()])
     again = reviewers_client.post(ADDRESS, {"row": rows_in(preview), "seen": "bulk"})
     assert "errorlist" in again.content.decode()
@@ -66,7 +66,7 @@ def test_a_form_that_is_not_right_moves_nothing_and_keeps_the_rows(reviewers_cli
     assert not ApplicationHistory.objects.exists()
 
 
-def test_rows_that_name_nothing_are_left_out(reviewers_client):
+def test_bulk_decision_ignores_invalid_rows(reviewers_client):
     rows = ["", "|", "x|y", "019a0000-0000-7000-8000-000000000000|draft:0", "\x00|"]
     response = reviewers_client.post(ADDRESS, {"row": rows, "seen": "bulk", "code_1": "bankruptcy"})
     assert "Done: 0 of 0." in text_of(response)
@@ -74,7 +74,7 @@ def test_rows_that_name_nothing_are_left_out(reviewers_client):
     assert "You selected no rows" in text_of(reviewers_client.get(ADDRESS, follow=True))
 
 
-def test_at_most_so_many_at_once(reviewers_client, monkeypatch):
+def test_bulk_decision_has_a_maximum_number_of_rows(reviewers_client, monkeypatch):
     monkeypatch.setattr(bulk, "ROWS_MAX", 2)
     chosen = [make() for _ in range(3)]
     assert "At most 2 at once" in text_of(choose(reviewers_client, chosen))
@@ -82,7 +82,7 @@ def test_at_most_so_many_at_once(reviewers_client, monkeypatch):
     assert "At most 2 at once" in text_of(reviewers_client.post(ADDRESS, {"row": rows, "seen": "x"}, follow=True))
 
 
-def test_under_four_eyes_each_row_becomes_a_proposal(reviewers_client, settings):
+def test_bulk_decision_under_four_eyes_creates_proposals(reviewers_client, settings):
     settings.REVIEW_POLICY = "four_eyes"
     preview = choose(reviewers_client, [make(), make()])
     reviewers_client.post(ADDRESS, {"row": rows_in(preview), "seen": "bulk", "code_1": "bankruptcy"})
@@ -91,11 +91,11 @@ def test_under_four_eyes_each_row_becomes_a_proposal(reviewers_client, settings)
 
 
 @pytest.mark.parametrize("to", ["expired", "withdrawn", "nonsense"])
-def test_only_the_moves_that_are_offered_can_be_made(reviewers_client, to):
+def test_transition_not_offered_in_bulk_is_refused(reviewers_client, to):
     assert reviewers_client.post(f"{LIST}bulk/{to}/", {"row": "x|y", "seen": "x"}).status_code == 403
 
 
-def test_support_is_offered_no_bulk_move(supports_client, reviewer):
+def test_support_cannot_decide_in_bulk(supports_client, reviewer):
     application = make()
     assert "_selected_action" not in supports_client.get(LIST).content.decode()
     choose(supports_client, [application])
@@ -105,7 +105,7 @@ def test_support_is_offered_no_bulk_move(supports_client, reviewer):
     assert not ApplicationHistory.objects.exists()
 
 
-def test_a_rejection_keeps_its_principal_reasons_in_order(reviewers_client):
+def test_rejection_stores_its_principal_reasons_in_order(reviewers_client):
     application = make()
     confirm(
         reviewers_client, move_of(application, "rejected"), code_1="income_insufficient",
@@ -118,7 +118,7 @@ def test_a_rejection_keeps_its_principal_reasons_in_order(reviewers_client):
     assert row.reason.startswith("Income insufficient for amount of credit requested; Excessive obligations")
 
 
-def test_another_reason_uses_the_reviewers_words(reviewers_client):
+def test_other_reason_uses_the_reviewers_text(reviewers_client):
     fields = {"code_1": "other", "code_2": "bankruptcy", "other": "The car is too old"}
     confirm(reviewers_client, move_of(make(), "rejected"), **fields)
     row = ApplicationHistory.objects.get()
@@ -126,7 +126,7 @@ def test_another_reason_uses_the_reviewers_words(reviewers_client):
     assert row.reason == "The car is too old; Bankruptcy."
 
 
-def test_the_reviewers_own_words_win(reviewers_client):
+def test_reviewers_own_reason_replaces_the_generated_text(reviewers_client):
     confirm(reviewers_client, move_of(make(), "rejected"), code_1="bankruptcy", reason="We are sorry.")
     assert ApplicationHistory.objects.get().reason == "We are sorry."
 
@@ -135,7 +135,7 @@ def test_the_reviewers_own_words_win(reviewers_client):
     {}, {"code_2": "bankruptcy"}, {"code_1": "made_up"}, {"code_1": "bankruptcy", "code_2": "bankruptcy"},
     {"code_1": "other"}, {"code_1": "bankruptcy", "other": "Not chosen"}, {"code_1": "other", "other": "x" * 121},
 ])  # fmt: skip
-def test_a_rejection_without_proper_reasons_is_not_made(reviewers_client, fields):
+def test_rejection_with_invalid_reasons_is_refused(reviewers_client, fields):
     response = confirm(reviewers_client, move_of(make(), "rejected"), reason="No.", **fields)
     assert response.status_code == 200
     assert "errorlist" in response.content.decode()
@@ -144,7 +144,7 @@ def test_a_rejection_without_proper_reasons_is_not_made(reviewers_client, fields
 
 @pytest.fixture
 def asked(reviewers_client):
-    """An application of which two documents were asked for."""
+    """An application with two requested documents."""
     application = make()
     lines = "Payslip of  September\n\n Payslip of October \nPayslip of October"
     confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please send these.", documents=lines)
@@ -161,7 +161,7 @@ def test_the_checklist_lists_each_requested_document_once(asked):
     assert ApplicationHistory.objects.get().metadata == {"documents": ["Payslip of September", "Payslip of October"]}
 
 
-def test_the_person_reads_the_checklist_in_the_transitions(asked, reviewers_client):
+def test_applicant_reads_the_checklist_in_the_transitions(asked, reviewers_client):
     api = client_of(asked.consumer)
     first = asked.requested_documents.first()
     mark(reviewers_client, asked, first, "received")
@@ -176,7 +176,7 @@ def test_the_person_reads_the_checklist_in_the_transitions(asked, reviewers_clie
     }  # fmt: skip
 
 
-def test_documents_are_received_accepted_and_asked_for_again(asked, reviewers_client):
+def test_documents_are_accepted_and_requested_again(asked, reviewers_client):
     document = asked.requested_documents.first()
     assert "is accepted" in text_of(mark(reviewers_client, asked, document, "accepted"))
     document.refresh_from_db()
@@ -187,7 +187,7 @@ def test_documents_are_received_accepted_and_asked_for_again(asked, reviewers_cl
     assert Event.objects.filter(type="application.updated").count() == 2
 
 
-def test_asking_for_the_same_document_again_keeps_one_row(asked, reviewers_client):
+def test_requesting_the_same_document_again_reuses_its_row(asked, reviewers_client):
     mark(reviewers_client, asked, asked.requested_documents.first(), "accepted")
     asked.refresh_from_db()
     confirm(reviewers_client, move_of(asked, "under_review"))
@@ -197,21 +197,21 @@ def test_asking_for_the_same_document_again_keeps_one_row(asked, reviewers_clien
 
 
 @pytest.mark.parametrize("status", ["", "burnt", "ACCEPTED"])
-def test_a_status_that_the_checklist_lacks_changes_nothing(asked, reviewers_client, status):
+def test_unknown_document_status_changes_nothing(asked, reviewers_client, status):
     assert "Document not found on the checklist" in text_of(
         mark(reviewers_client, asked, asked.requested_documents.first(), status)
     )
     assert {row.status for row in RequestedDocument.objects.all()} == {"requested"}
 
 
-def test_a_document_of_another_application_is_not_marked(asked, reviewers_client):
+def test_document_of_another_application_is_not_changed(asked, reviewers_client):
     other = make()
     assert "Document not found on the checklist" in text_of(
         mark(reviewers_client, other, asked.requested_documents.first(), "accepted")
     )
 
 
-def test_opening_a_documents_address_changes_nothing_and_support_may_not_mark(asked, reviewers_client, supports_client):
+def test_document_status_changes_only_by_post_and_not_by_support(asked, reviewers_client, supports_client):
     document = asked.requested_documents.first()
     address = reverse("admin:credit_application_document", args=[asked.pk, document.pk])
     reviewers_client.get(address, {"status": "accepted"})
@@ -221,7 +221,7 @@ def test_opening_a_documents_address_changes_nothing_and_support_may_not_mark(as
     assert "Accept" not in text_of(supports_client.get(page_of(asked)))
 
 
-def test_names_of_documents_are_cleaned_as_over_the_api(reviewers_client):
+def test_document_names_are_normalized_as_in_the_api(reviewers_client):
     application = make()
     name = "\u0639\u0644\u06cc\u200c\u0631\u0636\u0627"
     lines = f"  Pay\u00a0slip  of\u3000May \n{name}"
@@ -233,7 +233,7 @@ def test_names_of_documents_are_cleaned_as_over_the_api(reviewers_client):
     "", "\n \n", "x" * 256, "Pay\u202eslip", "Payslip\u200b", "\u3164", "a\0b",
     "\n".join(f"document {n}" for n in range(31)),
 ])  # fmt: skip
-def test_a_checklist_out_of_bounds_is_refused(reviewers_client, lines):
+def test_invalid_list_of_documents_is_refused(reviewers_client, lines):
     application = make()
     confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents=lines)
     application.refresh_from_db()

@@ -1,4 +1,4 @@
-"""The page of an application as a reviewer works with it: figures, the person, the next case, notes, views."""
+"""An application's page for reviewers: figures, the applicant, the next case, notes, and saved views."""
 
 import re
 from datetime import timedelta
@@ -25,14 +25,14 @@ DATA = {"amount_cents": 500_000, "term_months": 36, "income_cents": 4_800_000, "
 
 
 def case(**options):
-    """Return a case with figures, whose offer lends at most 4,000 dollars over one or two years."""
+    """Return a case with figures, whose offer lends at most 4,000 dollars over 12 or 24 months."""
     offer = OfferFactory(loan_amount_max_cents=400_000, term_options_months=[12, 24], apr_min_percent=6.0)
     options = {"application_data": DATA, **options}
     return make(offer_id=offer.pk, offer_snapshot=offer.terms(), **options)
 
 
 def account(person, **columns):
-    """Let a bank have told of 123.45 dollars of a person."""
+    """Create a bank account of the person, reported by a bank, with 123.45 dollars."""
     now = timezone.now()
     told = {
         "account_id": "a", "item_id": "item", "name": "Checking", "type": "depository", "current_cents": 12_345,
@@ -43,7 +43,7 @@ def account(person, **columns):
 
 
 def bank(person, *, days_ago=0, item="item", **columns):
-    """Let a person have linked a bank so many days ago, whose bookings were staged then."""
+    """Create a bank linked so many days ago, whose transactions were staged on that day."""
     now = timezone.now()
     since = now.date() - timedelta(days=90 + days_ago)
     staged = {"transactions_since": since, "transactions_staged": 0, **columns}
@@ -54,7 +54,7 @@ def bank(person, *, days_ago=0, item="item", **columns):
 
 
 def booking(person, cents, *, days_ago, **columns):
-    """Let a bank have told of a booking that the person approved."""
+    """Create a transaction that a bank reported and the person approved."""
     now = timezone.now()
     told = {"account_id": "a", "item_id": "item", "currency": "USD", "from_provider": True, **columns}
     BankTransaction.objects.create(
@@ -64,33 +64,33 @@ def booking(person, cents, *, days_ago, **columns):
 
 
 class TestFigures:
-    def test_they_are_read_by_their_names(self):
+    def test_figures_are_read_by_their_names(self):
         read = Figures(DATA)
         assert (read.amount_cents, read.term_months, read.monthly_income_cents) == (500_000, 36, 400_000)
         assert read.percent_of_income(read.monthly_debt_cents) == 25
         assert Figures({"monthly_income_cents": 7, "income_cents": 1_200}).monthly_income_cents == 7
 
     @pytest.mark.parametrize("value", [None, "5", 5.5, True, -1, [5], {}, 2**63])
-    def test_what_is_no_amount_counts_as_nothing(self, value):
+    def test_figure_that_is_not_a_valid_amount_is_none(self, value):
         assert Figures({"amount_cents": value}).amount_cents is None
 
     @pytest.mark.parametrize("data", [None, [], "x", 7])
-    def test_data_of_any_shape_has_none(self, data):
+    def test_data_that_is_not_an_object_has_no_figures(self, data):
         read = Figures(data)
         assert (read.amount_cents, read.term_months, read.monthly_income_cents, read.monthly_debt_cents) == (None,) * 4
 
-    def test_nobody_pays_from_no_income(self):
+    def test_percentage_of_zero_income_is_none(self):
         assert Figures({"income_cents": 0}).percent_of_income(5) is None
 
     @pytest.mark.parametrize(
         ("cents", "shown"), [(0, "$0.00"), (5, "$0.05"), (123_456_789, "$1,234,567.89"), (-250, "-$2.50")]
     )
-    def test_money(self, cents, shown):
+    def test_money_is_shown_in_dollars(self, cents, shown):
         assert money(cents) == shown
 
 
 class TestPage:
-    def test_amount_first_with_what_breaks_the_offers_limits(self, reviewers_client):
+    def test_case_shows_the_amount_first_and_exceeded_limits_of_the_offer(self, reviewers_client):
         application = case()
         body = reviewers_client.get(page_of(application)).content.decode()
         text = text_of(reviewers_client.get(page_of(application)))
@@ -103,7 +103,7 @@ class TestPage:
         assert "Installment to income 4 %" in text
         assert body.count('class="outside"') == 2
 
-    def test_the_person_and_their_bank(self, reviewers_client):
+    def test_case_shows_the_applicant_and_their_bank(self, reviewers_client):
         application = case()
         person = application.consumer
         account(person)
@@ -123,7 +123,7 @@ class TestPage:
         assert f"Money in and out per month $1,000.00 in, $333.33 out ({len(months) - 1} complete months to " in text
         assert "Claimed" not in text
 
-    def test_what_a_person_claims_is_told_apart_and_counts_nowhere(self, api, user, reviewers_client):
+    def test_claimed_bank_data_is_shown_separately_and_not_counted(self, api, user, reviewers_client):
         application = case(consumer=user)
         claims = (
             ("bank_account", {"account_id": "c", "name": "x", "type": "depository", "current_cents": 98_765_432_100}),
@@ -141,7 +141,7 @@ class TestPage:
             "Stated by the applicant 1 account and 1 transaction: not reported by a bank, and not counted here" in text
         )
 
-    def test_what_is_owed_is_told_beside_what_is_owned(self, reviewers_client):
+    def test_debts_are_shown_separately_from_balances(self, reviewers_client):
         application = case()
         account(application.consumer)
         account(application.consumer, account_id="b", type="credit", current_cents=24_715)
@@ -150,18 +150,18 @@ class TestPage:
         assert "Owed on cards and loans 1, together $247.15" in text
 
     @pytest.mark.parametrize("other", [{"currency": "EUR"}, {"currency": None}, {"current_cents": None}])
-    def test_balances_that_cannot_be_added_are_not_known(self, reviewers_client, other):
+    def test_sum_of_balances_that_cannot_be_added_is_not_known(self, reviewers_client, other):
         application = case()
         account(application.consumer)
         account(application.consumer, account_id="b", **other)
         assert "Bank accounts 2, together not known" in text_of(reviewers_client.get(page_of(application)))
 
-    def test_another_currency_is_named(self, reviewers_client):
+    def test_balance_in_another_currency_has_its_currency(self, reviewers_client):
         application = case()
         account(application.consumer, currency="EUR")
         assert "Bank accounts 1, together 123.45 EUR" in text_of(reviewers_client.get(page_of(application)))
 
-    def test_a_bank_that_is_linked_and_approved_tells_what_goes_in_and_out(self, api, user, reviewers_client):
+    def test_linked_and_approved_bank_shows_money_in_and_out_per_month(self, api, user, reviewers_client):
         application = case(consumer=user)
         linked = api.send("/bankdata/exchange", {"user_id": str(user.pk), "public_token": "public-sandbox-case"})
         assert linked.status_code == 200
@@ -169,7 +169,7 @@ class TestPage:
         text = text_of(reviewers_client.get(page_of(application)))
         months = [int(one.replace(",", "")) for one in re.findall(r"\$([\d,]+)\.\d\d (?:in,|out )", text)]
         assert len(months) == 2, text
-        # A salary of 1,800 to 2,600 dollars comes every two weeks: four to seven times in two or three months.
+        # A salary of 1,800 to 2,600 dollars arrives every two weeks: four to seven times in two or three months.
         assert 3_600 <= months[0] <= 7_800
         assert abs(months[0] - months[1]) < 2_600
 
@@ -181,7 +181,7 @@ class TestPage:
         ([{}, {"item": "b", "days_ago": 91}], "the banks reported different days"),
         ([{}, {"item": "b", "days_ago": 70}], "the banks reported less than one complete month"),
     ])  # fmt: skip
-    def test_what_no_bank_reported_is_not_known(self, reviewers_client, banks, why):
+    def test_money_in_and_out_is_not_known_without_complete_bank_data(self, reviewers_client, banks, why):
         application = case()
         account(application.consumer)
         account(application.consumer, account_id="b", item_id=banks[-1].get("item", "item") if banks else "item")
@@ -191,7 +191,7 @@ class TestPage:
         text = text_of(reviewers_client.get(page_of(application)))
         assert f"Money in and out per month not known: {why}" in text
 
-    def test_bookings_in_another_currency_are_not_added(self, reviewers_client):
+    def test_money_in_and_out_in_several_currencies_is_not_known(self, reviewers_client):
         application = case()
         account(application.consumer)
         bank(application.consumer)
@@ -199,7 +199,7 @@ class TestPage:
             booking(application.consumer, cents, days_ago=5, currency=currency)
         assert "not known: in another currency" in text_of(reviewers_client.get(page_of(application)))
 
-    def test_other_applications_are_told_by_their_status(self, reviewers_client):
+    def test_other_applications_are_counted_by_status(self, reviewers_client):
         application = case()
         for status in ("rejected", "draft", "rejected"):
             make(status, consumer=application.consumer)
@@ -207,13 +207,13 @@ class TestPage:
         text = text_of(reviewers_client.get(page_of(application)))
         assert "Other applications 3: 1 draft, 2 rejected" in text
 
-    def test_a_lender_reads_that_only_applications_to_it_are_counted(self, db):
+    def test_lender_sees_a_count_of_applications_to_that_lender_only(self, db):
         lender = lender_of("acme", 4_711)
         make("rejected", consumer=lender.application.consumer)
         text = text_of(console_client(lender.people["owner"]).get(page_of(lender.application)))
         assert "Other applications to you none" in text
 
-    def test_support_sees_it_masked(self, supports_client):
+    def test_support_sees_a_case_with_masked_figures(self, supports_client):
         application = case()
         account(application.consumer)
         bank(application.consumer)
@@ -227,7 +227,7 @@ class TestPage:
         assert "5,000.00" not in listed
         assert supports_client.get(LIST, {"amount": "large"}).status_code == 400
 
-    def test_page_costs_at_most_16_statements_beside_the_log_in(self, reviewers_client, reviewer):
+    def test_case_costs_at_most_16_statements_besides_the_log_in(self, reviewers_client, reviewer):
         application = case()
         account(application.consumer)
         bank(application.consumer)
@@ -248,7 +248,7 @@ class TestPage:
         assert len(asked) <= 16, asked
 
 
-def test_changed_data_is_shown_with_the_titles_of_the_offer(reviewers_client, reviewer):
+def test_changed_data_is_shown_with_the_titles_of_the_offers_schema(reviewers_client, reviewer):
     schema = {"type": "object", "properties": {"income_cents": {"type": "integer", "title": "Yearly income"}}}
     application = make(offer_snapshot={"application_schema": schema}, application_data={"income_cents": 900_000})
     changes = {
@@ -269,7 +269,7 @@ class TestNextCase:
     def take(self, client):
         return client.post(OLDEST)
 
-    def test_the_oldest_that_is_nobodys_becomes_mine(self, reviewers_client, reviewer):
+    def test_take_the_oldest_assigns_the_oldest_unassigned_case(self, reviewers_client, reviewer):
         now = timezone.now()
         make("submitted", submitted_at=now)
         taken = make("submitted", submitted_at=now - timedelta(days=9))
@@ -287,7 +287,7 @@ class TestNextCase:
         assert not Assignment.objects.filter(record_id=str(own.pk)).exists()
 
     @pytest.mark.parametrize("leave", [{"is_active": False}, None])
-    def test_the_work_of_a_colleague_who_left_is_free_again(self, reviewers_client, reviewer, leave):
+    def test_case_of_a_former_reviewer_is_unassigned(self, reviewers_client, reviewer, leave):
         case, colleague = make(submitted_at=timezone.now()), staff_of("Reviewer", username="gone")
         work = {"kind": "credit.application", "record_id": str(case.pk), "assigned_at": timezone.now()}
         Assignment.objects.create(**work, assignee=colleague, assigned_by=reviewer)
@@ -304,7 +304,7 @@ class TestNextCase:
         assert self.take(reviewers_client).url.startswith(page_of(case))
         assert Assignment.objects.get().assignee == reviewer
 
-    def test_the_work_of_a_lenders_former_reviewer_is_free_again(self, db):
+    def test_case_of_a_lenders_former_reviewer_is_unassigned(self, db):
         lender = lender_of("acme", 4_711)
         case, people = lender.application, lender.people
         Application.objects.filter(pk=case.pk).update(status="under_review")
@@ -318,16 +318,16 @@ class TestNextCase:
         assert owner.post(OLDEST).url.startswith(page_of(case))
         assert Assignment.objects.get(**work).assignee == people["owner"]
 
-    def test_when_none_waits_it_says_so(self, reviewers_client):
+    def test_take_the_oldest_without_a_waiting_case_shows_a_message(self, reviewers_client):
         assert "No unassigned case is waiting" in text_of(reviewers_client.post(OLDEST, follow=True))
 
-    def test_it_is_for_reviewers_and_a_get_takes_nothing(self, reviewers_client, supports_client):
+    def test_take_the_oldest_is_limited_to_reviewers_and_post(self, reviewers_client, supports_client):
         make()
         assert supports_client.post(OLDEST).status_code == 403
         assert reviewers_client.get(OLDEST).status_code == 302
         assert not Assignment.objects.exists()
 
-    def test_documents_are_asked_for_on_the_page_and_the_next_case_comes(self, reviewers_client):
+    def test_requesting_documents_can_lead_to_the_next_case(self, reviewers_client):
         now = timezone.now()
         first, second = make(submitted_at=now - timedelta(days=2)), make(submitted_at=now - timedelta(days=1))
         page = reviewers_client.post(OLDEST, follow=True)
@@ -341,7 +341,7 @@ class TestNextCase:
         assert first.status == "pending_documents"
         assert set(RequestedDocument.objects.values_list("name", flat=True)) == {"Payslip", "Passport"}
 
-    def test_what_cannot_be_done_does_not_lead_on(self, reviewers_client):
+    def test_refused_request_for_documents_does_not_lead_to_the_next_case(self, reviewers_client):
         first = make(submitted_at=timezone.now() - timedelta(days=2))
         make()
         body = {"seen": "stale", "documents": "Payslip", "reason": "Please", "next": "yes"}
@@ -349,7 +349,7 @@ class TestNextCase:
         refused = reviewers_client.post(move_of(first, "pending_documents"), {**body, "documents": ""})
         assert "errorlist" in refused.content.decode()
 
-    def test_lists_and_reasons_that_are_used_often(self, reviewers_client):
+    def test_reply_templates_fill_in_documents_and_reasons(self, reviewers_client):
         application = make()
         payslips = ReplyTemplate.objects.create(
             use="documents", name="Payslips", text="Payslip of May\nPayslip of June"
@@ -365,7 +365,7 @@ class TestNextCase:
         assert (application.status, application.status_reason) == ("pending_documents", "Please send them.")
         assert RequestedDocument.objects.count() == 2
 
-    def test_reviewers_keep_the_templates(self, reviewers_client, supports_client):
+    def test_reviewers_edit_reply_templates_and_support_cannot(self, reviewers_client, supports_client):
         add = reverse("admin:backoffice_replytemplate_add")
         assert reviewers_client.post(add, {"use": "reason", "name": "n", "text": "t"}).status_code == 302
         assert ReplyTemplate.objects.get().text == "t"
@@ -376,7 +376,7 @@ class TestNotes:
     def write(self, client, application, text):
         return client.post(reverse("admin:credit_application_note", args=[application.pk]), {"text": text}, follow=True)
 
-    def test_a_note_is_kept_for_colleagues_and_tells_whom_it_mentions(self, reviewers_client):
+    def test_note_is_shown_to_colleagues_and_notifies_mentioned_reviewers(self, reviewers_client):
         application, ruth = make(), staff_of("Reviewer", username="ruth")
         answer = self.write(reviewers_client, application, "Look at the income, @ruth!")
         assert "ruth gets a notification" in text_of(answer)
@@ -389,11 +389,11 @@ class TestNotes:
         assert not Note.unread_by(ruth).exists()
 
     @pytest.mark.parametrize("text", ["", "  ", "x" * 4_001, "a\x00b"])
-    def test_what_is_no_note_is_refused(self, reviewers_client, text):
+    def test_empty_or_too_long_note_is_refused(self, reviewers_client, text):
         assert "A note must have 1 to" in text_of(self.write(reviewers_client, make(), text))
         assert not Note.objects.exists()
 
-    def test_nobody_else_reads_or_writes_them(self, reviewers_client, supports_client, api, user):
+    def test_support_and_applicants_cannot_read_or_write_notes(self, reviewers_client, supports_client, api, user):
         application = make(consumer=user)
         self.write(reviewers_client, application, "Only for us")
         assert self.write(supports_client, application, "x").status_code == 403
@@ -401,14 +401,14 @@ class TestNotes:
         for path in ("", "/history", "/transitions"):
             assert "Only for us" not in api.read(f"/applications/{application.pk}{path}").content.decode()
 
-    def test_it_is_never_changed(self, reviewers_client):
+    def test_note_cannot_be_changed(self, reviewers_client):
         self.write(reviewers_client, make(), "x")
         with pytest.raises(Exception, match="append-only"):
             Note.objects.update(text="y")
 
 
 class TestList:
-    def test_it_shows_amount_and_assignee_and_filters_by_them(self, reviewers_client, reviewer):
+    def test_application_list_shows_and_filters_amount_and_assignee(self, reviewers_client, reviewer):
         small, large = (
             case(amount_cents=90_000),
             case(amount_cents=2_000_000, submitted_at=timezone.now() - timedelta(days=40)),
@@ -424,7 +424,7 @@ class TestList:
         ):  # fmt: skip
             assert reviewers_client.get(LIST, query).context["cl"].result_list == found, query
 
-    def test_a_view_is_kept_used_and_forgotten(self, reviewers_client, reviewer):
+    def test_saved_view_is_created_used_and_deleted(self, reviewers_client, reviewer):
         keep = reverse("admin:credit_application_views")
         answer = reviewers_client.post(keep, {"name": "Big ones", "query": "?amount=large&queue=review"})
         assert answer.url == f"{LIST}?amount=large&queue=review"
@@ -440,17 +440,17 @@ class TestList:
     @pytest.mark.parametrize(
         "body", [{}, {"name": "x" * 41}, {"name": "a\x00"}, {"name": "x", "query": "q=" + "y" * 1_001}]
     )
-    def test_what_is_no_view_is_refused(self, reviewers_client, body):
+    def test_invalid_saved_view_is_refused(self, reviewers_client, body):
         assert reviewers_client.post(reverse("admin:credit_application_views"), body).status_code == 302
         assert not SavedView.objects.exists()
 
-    def test_its_address_leads_nowhere_else(self, reviewers_client):
+    def test_saved_view_never_redirects_to_another_host(self, reviewers_client):
         answer = reviewers_client.post(
             reverse("admin:credit_application_views"), {"name": "x", "query": "//evil.example"}
         )
         assert answer.url.startswith(LIST)
 
-    def test_the_amount_follows_the_data(self, api, user):
+    def test_amount_column_follows_the_application_data(self, api, user):
         body = {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 7, "application_data": {"amount_cents": 700}}
         made = api.send("/applications", body).json()["id"]
         assert Application.objects.get().amount_cents == 700

@@ -1,4 +1,4 @@
-"""What can be done with a case: each action once, in a bar or its menu, with one word for each act."""
+"""Actions of a case: each action once, in a bar or a menu, with one label everywhere."""
 
 import re
 
@@ -15,12 +15,12 @@ ACTIONS = re.compile(r'<a class="button[^"]*" href="([^"]*/(?:move|do|proposal)/
 
 
 def actions_of(response):
-    """Return the addresses of a page's actions, without what the menu holds, and those of the menu."""
+    """Return the addresses of a page's actions: those of the bar, and those of the menu."""
     before, _, menu = response.content.decode().partition(">More<")
     return ACTIONS.findall(before), ACTIONS.findall(menu.partition("</details>")[0])
 
 
-def test_a_case_has_each_action_once_and_rare_ones_in_a_menu(reviewers_client):
+def test_case_has_each_action_once_and_rare_actions_in_a_menu(reviewers_client):
     application = make()
     page = reviewers_client.get(page_of(application))
     bar, menu = actions_of(page)
@@ -32,7 +32,7 @@ def test_a_case_has_each_action_once_and_rare_ones_in_a_menu(reviewers_client):
     assert "Transitions" not in text_of(page)
 
 
-def test_a_refused_action_is_in_the_menu_with_its_reason(reviewers_client, reviewer, settings):
+def test_blocked_action_is_in_the_menu_with_its_reason(reviewers_client, reviewer, settings):
     settings.REVIEW_POLICY = "four_eyes"
     page = reviewers_client.get(page_of(make(consumer=reviewer)))
     assert actions_of(page)[0] == []
@@ -41,7 +41,7 @@ def test_a_refused_action_is_in_the_menu_with_its_reason(reviewers_client, revie
     assert "review your own application." in menu
 
 
-def test_support_has_the_action_that_unmasks_and_no_decision(supports_client):
+def test_support_can_unmask_a_case_and_not_decide_it(supports_client):
     page = supports_client.get(page_of(make()))
     bar, menu = actions_of(page)
     assert [address.rstrip("/").rpartition("/")[2] for address in bar] == ["unmask"]
@@ -49,7 +49,7 @@ def test_support_has_the_action_that_unmasks_and_no_decision(supports_client):
     assert "Only reviewers can decide it." in text_of(page)
 
 
-def test_documents_that_came_lead_back_to_review_by_that_name(reviewers_client):
+def test_case_that_waited_for_documents_has_the_action_return_to_review(reviewers_client):
     application = make("pending_documents")
     for address in (page_of(application), move_of(application, "under_review")):
         text = text_of(reviewers_client.get(address))
@@ -68,7 +68,7 @@ class TestProposal:
     def colleague(self, db):
         return backoffice_client(staff_of("Reviewer", username="ruth"))
 
-    def test_a_colleague_rejects_or_returns_and_never_declines(self, colleague, proposal):
+    def test_second_reviewer_can_reject_or_return_a_proposal(self, colleague, proposal):
         for address in (page_of(proposal.application), f"/admin/credit/proposal/{proposal.pk}/change/"):
             text = text_of(colleague.get(address))
             assert "Reject the applicant (second reviewer)" in text, address
@@ -78,7 +78,7 @@ class TestProposal:
     @pytest.mark.parametrize(
         ("verb", "label"), [("confirm", "Reject the applicant (second reviewer)"), ("close", "Return to review")]
     )
-    def test_a_confirmation_has_the_word_of_its_button(self, colleague, proposal, verb, label):
+    def test_confirmation_of_a_proposal_has_the_label_of_its_button(self, colleague, proposal, verb, label):
         page = colleague.get(end_of(proposal, verb))
         assert f'<input type="submit" class="default" value="{label}">' in page.content.decode()
 
@@ -88,7 +88,7 @@ class TestProposal:
         assert "returned to review" in text
         assert "declined" not in text
 
-    def test_its_author_can_withdraw_it(self, reviewers_client, proposal):
+    def test_author_can_withdraw_a_proposal(self, reviewers_client, proposal):
         assert "Withdraw the proposal" in text_of(reviewers_client.get(page_of(proposal.application)))
         confirm(reviewers_client, end_of(proposal, "close"))
         assert Proposal.objects.get().outcome == "withdrawn"

@@ -1,4 +1,4 @@
-"""The page of an application: who applies, and the data by the titles of the offer's schema."""
+"""Applicants on an application's page, and application data with the titles of the offer's schema."""
 
 from uuid import uuid4
 
@@ -39,7 +39,7 @@ def page(client, case):
 
 
 @pytest.mark.parametrize("status", ["draft", "submitted"])
-def test_a_reviewer_reads_titles_and_values(reviewers_client, case, status):
+def test_reviewer_reads_data_with_titles_and_formatted_values(reviewers_client, case, status):
     if status == "draft":
         offer = OfferFactory(application_schema=TERMS)
         Application.objects.update(status="draft", submitted_at=None, offer_snapshot=None, offer_id=offer.pk)
@@ -55,18 +55,18 @@ def test_a_reviewer_reads_titles_and_values(reviewers_client, case, status):
     assert "Li Wei" in shown
 
 
-def test_support_reads_neither_before_they_are_unmasked(supports_client, case):
+def test_support_reads_neither_data_nor_applicants_while_masked(supports_client, case):
     shown = page(supports_client, case)
     assert [secret for secret in (*SECRETS, "Li Wei", "2,500.00", "qq apart") if secret in shown] == []
     assert case.applicants_sha256 in shown
 
 
-def test_without_a_schema_the_data_is_shown_as_it_was_sent(reviewers_client, case):
+def test_data_without_a_schema_is_shown_as_json(reviewers_client, case):
     Application.objects.update(offer_snapshot=None)
     assert "&quot;purpose&quot;" in page(reviewers_client, case)
 
 
-def test_erased_or_unreadable_applicants_do_not_break_the_page(reviewers_client, supports_client, case, settings):
+def test_page_with_erased_or_unreadable_applicants_is_shown(reviewers_client, supports_client, case, settings):
     Application.objects.update(applicants=None)
     assert "Erased. The hash remains." in page(reviewers_client, case)
     kept, settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS, ["A" * 43 + "="]
@@ -76,7 +76,7 @@ def test_erased_or_unreadable_applicants_do_not_break_the_page(reviewers_client,
     assert "decrypts the data" not in page(supports_client, case)
 
 
-def test_a_change_of_who_applies_is_on_the_timeline_without_names(reviewers_client, case):
+def test_timeline_shows_a_change_of_applicants_without_names(reviewers_client, case):
     changes = {"applicants": [PERSON]}
     now = timezone.now()
     change_application(
@@ -89,7 +89,7 @@ def test_a_change_of_who_applies_is_on_the_timeline_without_names(reviewers_clie
 
 
 class TestNames:
-    """The legal name comes first wherever a reviewer chooses or decides."""
+    """Pages where a reviewer selects or decides a case show the legal name first."""
 
     NAMES = "Rosa Quillfeather and Li Wei"
 
@@ -103,21 +103,21 @@ class TestNames:
         for address in self.addresses(case):
             assert self.NAMES in text_of(reviewers_client.get(address)), address
 
-    def test_a_list_shows_the_name_above_the_account(self, reviewers_client, case):
+    def test_application_list_shows_the_legal_name_above_the_account(self, reviewers_client, case):
         text = text_of(reviewers_client.get(reverse("admin:credit_application_changelist")))
         assert f"{self.NAMES} {case.consumer.username} ({case.consumer_id})" in text
 
-    def test_a_decision_names_the_person_in_its_title(self, reviewers_client, case):
+    def test_title_of_a_decision_page_has_the_legal_name(self, reviewers_client, case):
         shown = reviewers_client.get(reverse("admin:credit_application_move", args=[case.pk, "under_review"]))
         title = f"Start the review: application {self.NAMES} · {reference_of(case.pk)}"
         assert shown.context["title"] == title
 
-    def test_a_bulk_preview_names_each_person(self, reviewers_client, case):
+    def test_bulk_preview_has_the_legal_name_of_each_applicant(self, reviewers_client, case):
         chosen = {"action": "move_to_under_review", "_selected_action": [str(case.pk)], "index": "0"}
         shown = reviewers_client.post(reverse("admin:credit_application_changelist"), chosen)
         assert f"{self.NAMES} · {reference_of(case.pk)}" in text_of(shown)
 
-    def test_clocks_and_proposals_name_the_person(self, reviewers_client, reviewer, case):
+    def test_lists_of_clocks_and_proposals_have_the_legal_name(self, reviewers_client, reviewer, case):
         Clock.start(case, Clock.REVIEW, now=timezone.now())
         Proposal.objects.create(
             application=case, to="approved", seen="x", proposed_by=reviewer, proposed_at=timezone.now()
@@ -126,7 +126,7 @@ class TestNames:
             text = text_of(reviewers_client.get(reverse(f"admin:credit_{kind}_changelist")))
             assert f"{self.NAMES} {reference_of(case.pk)}" in text, kind
 
-    def test_support_reads_masks_and_nothing_is_decrypted_for_them(self, supports_client, case, monkeypatch):
+    def test_support_reads_masked_names_and_nothing_is_decrypted(self, supports_client, case, monkeypatch):
         Clock.start(case, Clock.REVIEW, now=timezone.now())
         opened = []
         monkeypatch.setattr(Applicants, "from_text", classmethod(lambda _cls, text: opened.append(text)))
@@ -140,7 +140,7 @@ class TestNames:
             assert "Quillfeather" not in text, address
         assert opened == []
 
-    def test_names_cost_no_statement(self, reviewers_client, case, django_assert_max_num_queries):
+    def test_legal_names_cost_no_additional_statements(self, reviewers_client, case, django_assert_max_num_queries):
         address = reverse("admin:credit_application_changelist")
         reviewers_client.get(address)
         with CaptureQueriesContext(connection) as few:
@@ -151,7 +151,7 @@ class TestNames:
         with django_assert_max_num_queries(len(few)):
             assert text_of(reviewers_client.get(address)).count(self.NAMES) == 6
 
-    def test_a_name_that_no_key_opens_leaves_the_account(self, reviewers_client, case, settings):
+    def test_pages_show_the_account_if_the_name_cannot_be_decrypted(self, reviewers_client, case, settings):
         kept, settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS, ["A" * 43 + "="]
         case.save(update_fields=["applicants"])
         settings.FIELD_ENCRYPTION_KEYS = kept

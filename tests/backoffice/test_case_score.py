@@ -26,7 +26,7 @@ def champion(db):
 
 
 def case(champion, facts=POOR, purpose=Score.DECISION, **options):
-    """Return a case that a champion has scored."""
+    """Return a case with a score of the champion."""
     offer = OfferFactory(provider=champion.model.provider, blockscore_model_id=champion.model_id)
     application = make(offer_id=offer.pk, offer_snapshot=offer.terms(), **options)
     found = evaluate(champion.card, facts)
@@ -37,7 +37,7 @@ def case(champion, facts=POOR, purpose=Score.DECISION, **options):
     return application
 
 
-def test_total_outcome_points_and_reasons_are_shown_in_words(reviewers_client, champion):
+def test_score_shows_total_outcome_points_and_reasons_in_words(reviewers_client, champion):
     answer = reviewers_client.get(page_of(case(champion)))
     text, body = text_of(answer), answer.content.decode()
     assert "550 of 0 to 900 reject" in text
@@ -50,14 +50,14 @@ def test_total_outcome_points_and_reasons_are_shown_in_words(reviewers_client, c
     assert body.count('<svg class="points"') == 3
 
 
-def test_a_referral_proposes_nothing(reviewers_client, champion):
+def test_score_with_a_referral_proposes_nothing(reviewers_client, champion):
     text = text_of(reviewers_client.get(page_of(case(champion, {**GOOD, "identity.verified": False}))))
     assert "Proposal: none: a reviewer decides" in text
     assert "Unable to verify identity" in text
     assert "740 of 0 to 900 refer approve is from 640, but a knockout or a missing value sets the outcome" in text
 
 
-def test_a_score_costs_three_statements_and_no_model_none(reviewers_client, champion):
+def test_score_on_a_case_costs_three_statements(reviewers_client, champion):
     counts, asked = {}, {}
     for name, application in (("scored", case(champion)), ("plain", make(offer_id=OfferFactory().pk))):
         reviewers_client.get(page_of(application))
@@ -68,24 +68,24 @@ def test_a_score_costs_three_statements_and_no_model_none(reviewers_client, cham
         assert ("Proposal:" in text) == (name == "scored")
     assert asked["plain"] == []
     assert len(asked["scored"]) == 2
-    # The score with its panel, its number that a decision is bound to, and the champion whose facts are compared.
+    # The score with its panel, the score number that binds a decision, and the champion to compare the facts.
     assert counts["scored"] == counts["plain"] + 3
 
 
-def test_scores_in_the_shadow_are_not_shown(reviewers_client, champion):
+def test_shadow_scores_are_not_shown(reviewers_client, champion):
     assert "Proposal:" not in text_of(reviewers_client.get(page_of(case(champion, purpose=Score.SHADOW))))
 
 
-def test_support_sees_that_there_is_one_and_nothing_of_it(supports_client, champion):
+def test_support_sees_a_masked_score(supports_client, champion):
     answer = supports_client.get(page_of(case(champion)))
     text = text_of(answer)
     assert "The result is masked." in text
-    # The total stands alone; an id may hold the same three digits.
+    # Match the total as a word: an id can contain the same three digits.
     for hidden in (r"\b550\b", "Income insufficient", "below 150000", "Proposal:", '<svg class="points"'):
         assert not re.search(hidden, answer.content.decode()), hidden
 
 
-def test_erased_facts_and_changed_data_are_said(reviewers_client, champion):
+def test_score_states_erased_facts_and_changed_data(reviewers_client, champion):
     application = case(champion)
     before = text_of(reviewers_client.get(page_of(application)))
     assert "are erased" not in before
@@ -101,7 +101,7 @@ def test_erased_facts_and_changed_data_are_said(reviewers_client, champion):
     assert "550 of 0 to 900" in after
 
 
-def test_a_decision_against_the_proposal_says_before_that_it_needs_a_reason(reviewers_client, champion):
+def test_decision_page_states_that_a_decision_against_the_proposal_requires_a_reason(reviewers_client, champion):
     application = case(champion)
     against = "The score, 550, proposes to reject it: a different decision requires a reason"
     assert against in text_of(reviewers_client.get(move_of(application, "approved")))

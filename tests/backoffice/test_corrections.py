@@ -1,4 +1,4 @@
-"""Corrections and litigation holds in the console: the queue, the answer, and their lines on a case's page."""
+"""Corrections and litigation holds in the console: the queue, the answer, and a case's page."""
 
 from datetime import timedelta
 
@@ -45,13 +45,13 @@ def test_queue_counts_open_corrections(reviewer, correction):
     assert waiting["corrections"] == 1
 
 
-def test_list_filters_by_state(reviewers_client, reviewer, correction):
+def test_corrections_are_filtered_by_state(reviewers_client, reviewer, correction):
     assert FACT in text_of(reviewers_client.get(page(correction)))
     assert str(correction.pk) in reviewers_client.get(LIST, {"state": "open"}).content.decode()
     assert str(correction.pk) not in reviewers_client.get(LIST, {"state": "answered"}).content.decode()
 
 
-def test_answer_is_stored_once_and_leaves_the_queue(reviewers_client, reviewer, correction):
+def test_answer_to_a_correction_is_stored_once_and_removes_it_from_the_queue(reviewers_client, reviewer, correction):
     text = text_of(confirm(reviewers_client, answer_page(correction), status="refused", reason="No document shows it."))
     assert "You answered the correction." in text
     correction.refresh_from_db()
@@ -60,20 +60,20 @@ def test_answer_is_stored_once_and_leaves_the_queue(reviewers_client, reviewer, 
     assert "The correction is already answered." in reviewers_client.get(page(correction)).content.decode()
 
 
-def test_answer_requires_a_reason(reviewers_client, correction):
+def test_answer_to_a_correction_requires_a_reason(reviewers_client, correction):
     confirm(reviewers_client, answer_page(correction), status="corrected", reason="")
     correction.refresh_from_db()
     assert correction.closed_at is None
 
 
-def test_support_sees_masked_values_and_cannot_answer(supports_client, correction):
+def test_support_sees_masked_corrections_and_cannot_answer(supports_client, correction):
     body = supports_client.get(page(correction)).content.decode()
     assert "320000" not in body
     assert "A digit was wrong." not in body
     assert supports_client.post(answer_page(correction), {"status": "refused", "reason": "x"}).status_code == 403
 
 
-def test_another_lenders_member_reads_no_correction():
+def test_member_of_another_lender_reads_no_correction():
     ours, theirs = lender_of("northern", 71), lender_of("southern", 72)
     correction = correction_of(theirs.application)
     client = console_client(ours.people["reviewer"])
@@ -110,7 +110,7 @@ class TestHold:
         assert not RetentionHold.objects.exists()
         assert "litigation hold" not in text_of(reviewers_client.get(page_of(application)))
 
-    def test_a_lenders_member_reads_no_hold(self):
+    def test_member_of_a_lender_cannot_read_a_hold(self):
         lender = lender_of("northern", 71)
         RetentionHold.objects.create(
             application=lender.application, is_on=True, reason="Case 28", at=timezone.now(),

@@ -1,4 +1,4 @@
-"""What people handed in, at the back office: looked at, written down who did, accepted or asked for again."""
+"""Uploaded documents in the back office: viewed, logged, accepted, or requested again."""
 
 import pytest
 from django.urls import reverse
@@ -28,13 +28,13 @@ def file_of(application, file):
 
 
 def handed_in(application, content=PNG, filename="scan.png"):
-    """Hand in a file; return its record."""
+    """Upload a file; return its record."""
     return DocumentFile.objects.get(
         pk=hand_in(client_of(application.consumer), application, content, filename).json()["id"]
     )
 
 
-def test_the_page_shows_the_files_of_each_document(reviewers_client, application):
+def test_application_page_shows_the_files_of_each_document(reviewers_client, application):
     image, other = handed_in(application), handed_in(application, PDF, "<b>.pdf")
     page = reviewers_client.get(page_of(application))
     assert "View scan.png" in text_of(page)
@@ -44,7 +44,7 @@ def test_the_page_shows_the_files_of_each_document(reviewers_client, application
     assert "File uploaded" in text_of(page)
 
 
-def test_an_image_is_shown_and_nothing_in_it_runs(reviewers_client, application):
+def test_image_is_shown_inline_in_a_sandbox(reviewers_client, application):
     answer = reviewers_client.get(file_of(application, handed_in(application)))
     assert (answer.status_code, answer.content) == (200, PNG)
     assert answer.headers["Content-Type"] == "image/png"
@@ -55,7 +55,7 @@ def test_an_image_is_shown_and_nothing_in_it_runs(reviewers_client, application)
 
 
 def png_of(width, height):
-    """A picture of a few bytes that says to be so large."""
+    """Return a PNG of a few bytes with these dimensions in its header."""
     return PNG[:16] + width.to_bytes(4) + height.to_bytes(4) + PNG[24:]
 
 
@@ -69,7 +69,7 @@ def jpeg_of(width, height, before=b"\xff\xe0\x00\x04ab"):
     (jpeg_of(5_000, 10_000), True), (jpeg_of(65_535, 65_535), False),
     (jpeg_of(9, 9, b"\xff" * 70_000), True), (jpeg_of(9, 9, b""), True),
 ])  # fmt: skip
-def test_an_image_that_claims_too_many_pixels_is_saved_and_not_drawn(reviewers_client, application, content, shown):
+def test_image_with_too_many_pixels_is_downloaded_instead_of_shown(reviewers_client, application, content, shown):
     answer = reviewers_client.get(file_of(application, handed_in(application, content)))
     assert (answer.status_code, answer.content) == (200, content)
     assert answer.headers["Content-Disposition"].partition(";")[0] == ("inline" if shown else "attachment")
@@ -79,11 +79,11 @@ def test_an_image_that_claims_too_many_pixels_is_saved_and_not_drawn(reviewers_c
     png_of(0, 5), PNG[:20], b"\xff\xd8\xff\xda" + bytes(9), jpeg_of(9, 9, b"\xff\xe1\x00\x00" * 9), b"\xff\xd8\xff",
     b"\xff\xd8\xff\xe0" + b"\xff" * 90,
 ])  # fmt: skip
-def test_a_damaged_image_is_not_drawn(content):
+def test_damaged_image_is_not_shown_inline(content):
     assert not may_be_shown(content)
 
 
-def test_a_pdf_is_saved(reviewers_client, application):
+def test_pdf_is_downloaded(reviewers_client, application):
     answer = reviewers_client.get(file_of(application, handed_in(application, PDF, "page.html")))
     assert (answer.content, answer.headers["Content-Type"]) == (PDF, "application/pdf")
     assert answer.headers["Content-Disposition"] == 'attachment; filename="page.html.pdf"'
@@ -97,7 +97,7 @@ def test_reading_a_document_is_logged(reviewers_client, reviewer, application):
     assert row.details == {"file": str(file.pk), "sha256": file.sha256}
 
 
-def test_support_sees_no_file_and_no_name_of_one(supports_client, application):
+def test_support_sees_no_files_and_no_file_names(supports_client, application):
     file = handed_in(application, PNG, "passport of jane.png")
     page = supports_client.get(page_of(application))
     assert "Payslip" in text_of(page)
@@ -105,26 +105,26 @@ def test_support_sees_no_file_and_no_name_of_one(supports_client, application):
     assert supports_client.get(file_of(application, file)).status_code == 403
 
 
-def test_strangers_are_sent_to_the_log_in(client, application):
+def test_visitors_who_are_not_staff_are_redirected_to_the_log_in(client, application):
     answer = client.get(file_of(application, handed_in(application)))
     assert (answer.status_code, answer.headers["Location"].startswith("/admin/login/")) == (302, True)
     people = backoffice_client(UserFactory())
     assert people.get(file_of(application, DocumentFile.objects.get())).status_code == 302
 
 
-def test_a_file_of_another_application_is_not_shown_here(reviewers_client, application, user):
+def test_file_of_another_application_is_not_found(reviewers_client, application, user):
     file, other = handed_in(application), asked(user)
     assert "File not found" in text_of(reviewers_client.get(file_of(other, file), follow=True))
 
 
-def test_an_unreadable_file_shows_a_message(reviewers_client, application):
+def test_missing_file_content_shows_a_message(reviewers_client, application):
     file = handed_in(application)
     storage().delete(StoredFile.objects.get().name)
     assert "can't read the file" in text_of(reviewers_client.get(file_of(application, file), follow=True))
     assert not DataAccess.objects.filter(details__isnull=False).exclude(action="page").exists()
 
 
-def test_asking_again_gives_a_reason_that_the_person_reads(reviewers_client, application):
+def test_applicant_reads_the_reason_of_a_repeated_request(reviewers_client, application):
     handed_in(application)
     document = RequestedDocument.objects.get()
     address = reverse("admin:credit_application_document", args=[application.pk, document.pk])
@@ -136,7 +136,7 @@ def test_asking_again_gives_a_reason_that_the_person_reads(reviewers_client, app
     assert "at most 1000 characters" in text_of(page)
 
 
-def test_an_infected_file_is_in_the_timeline_without_a_link(reviewers_client, application, settings):
+def test_infected_file_is_on_the_timeline_without_a_link(reviewers_client, application, settings):
     with clamd() as double:
         settings.DOCUMENT_SCANNER = double.address
         hand_in(client_of(application.consumer), application, PDF + EICAR)

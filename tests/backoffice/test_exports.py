@@ -1,4 +1,4 @@
-"""Lists as files: harmless to a spreadsheet, bound to a digest, and remembered."""
+"""Lists exported as files: safe in a spreadsheet, with a digest, and logged."""
 
 import base64
 import csv
@@ -26,7 +26,7 @@ def body_of(response):
     return b"".join(response.streaming_content)
 
 
-def test_a_filtered_list_is_taken_as_csv(reviewers_client):
+def test_filtered_list_is_exported_as_csv(reviewers_client):
     wanted, _ = make("submitted", status_reason="fine, thanks"), make("draft")
     response = take(reviewers_client, query="queue=review")
     assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
@@ -38,7 +38,7 @@ def test_a_filtered_list_is_taken_as_csv(reviewers_client):
     assert rows[0]["submitted_at"].endswith("Z")
 
 
-def test_a_list_is_taken_as_json_lines_in_its_order(reviewers_client):
+def test_list_is_exported_as_json_lines_in_its_order(reviewers_client):
     made = [make("submitted", offer_id=number) for number in (5, 6, 7)]
     lines = body_of(take(reviewers_client, "jsonl")).splitlines()
     assert [json.loads(line)["offer_id"] for line in lines] == [7, 6, 5]
@@ -46,7 +46,7 @@ def test_a_list_is_taken_as_json_lines_in_its_order(reviewers_client):
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d"])
-def test_no_cell_is_a_formula(reviewers_client, start):
+def test_exported_application_has_no_formula_in_a_cell(reviewers_client, start):
     make("submitted", status_reason=f"{start}HYPERLINK(1)", reviewed_by="a=b")
     row = next(csv.DictReader(io.StringIO(body_of(take(reviewers_client)).decode("utf-8-sig"), newline="")))
     assert row["status_reason"] == f"'{start}HYPERLINK(1)"
@@ -63,7 +63,7 @@ def test_no_cell_is_a_formula(reviewers_client, start):
         " =1", "\ufeff=1", "\u200b@x", "\u3000=1", "\ufe66=1", "\ufe62x", "a;\ufeff=1", "a;\u3000-1", "\x0c=1", "'=1",
     ],
 )  # fmt: skip
-def test_no_exported_cell_is_a_formula_for_any_separator(text, separator):
+def test_exported_cell_is_no_formula_for_any_separator(text, separator):
     content = b"".join(table_files.csv_lines(["first", "second"], [["x", text], ["é", text]]))
     assert content.startswith(b"\xef\xbb\xbf"), "Excel reads UTF-8 only with a byte order mark"
     for row in csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=separator):
@@ -75,7 +75,7 @@ def test_no_exported_cell_is_a_formula_for_any_separator(text, separator):
 @pytest.mark.parametrize(
     "text", ["a; b", "2026-01-31", "a-b", "x = y", "a,-b", "a;b=c", "Main St 5; Apt -", "é", "1;2", "a:-b"]
 )
-def test_other_text_stays_as_it_is(text):
+def test_text_that_is_no_formula_is_exported_unchanged(text):
     assert table_files.plain_cell(text) == text
 
 
@@ -86,7 +86,7 @@ def test_values_other_than_strings_are_exported_unchanged(value, cell):
     assert table_files.plain_cell(value) == cell
 
 
-def test_the_digest_is_in_the_answer_and_in_the_audit(reviewers_client, reviewer):
+def test_digest_of_an_export_is_in_the_response_and_the_access_log(reviewers_client, reviewer):
     make("submitted")
     response = take(reviewers_client, query="queue=review")
     digest = hashlib.sha256(body_of(response)).digest()
@@ -97,7 +97,7 @@ def test_the_digest_is_in_the_answer_and_in_the_audit(reviewers_client, reviewer
     assert taken.details == {"query": "queue=review", "rows": 1, "format": "csv", "sha256": digest.hex()}
 
 
-def test_too_much_is_refused(reviewers_client, monkeypatch):
+def test_export_of_too_many_rows_is_refused(reviewers_client, monkeypatch):
     monkeypatch.setattr(exports, "ROWS_MAX", 1)
     make("submitted"), make("submitted")
     response = reviewers_client.post(f"{LIST}export/csv/", follow=True)
@@ -105,11 +105,11 @@ def test_too_much_is_refused(reviewers_client, monkeypatch):
     assert not DataAccess.objects.filter(action="export").exists()
 
 
-def test_an_empty_list_is_a_file_with_its_head(reviewers_client):
+def test_export_of_an_empty_list_has_only_the_header(reviewers_client):
     assert body_of(take(reviewers_client)).startswith(b"\xef\xbb\xbfid,status,")
 
 
-def test_exports_are_posted_by_those_who_may(reviewer, reviewers_client, supports_client):
+def test_export_requires_post_a_known_format_and_the_permission(reviewer, reviewers_client, supports_client):
     assert reviewers_client.get(f"{LIST}export/csv/").status_code == 302
     assert take(supports_client).status_code == 403
     assert take(reviewers_client, "xlsx").status_code == 403
@@ -120,7 +120,7 @@ def test_exports_are_posted_by_those_who_may(reviewer, reviewers_client, support
     assert not DataAccess.objects.filter(action="export").exists()
 
 
-def test_no_file_has_a_password_a_digest_or_a_secret_in_it(superusers_client, db):
+def test_exports_have_no_passwords_digests_or_secrets(superusers_client, db):
     from django.contrib import admin
     from django.urls import reverse
 
@@ -135,7 +135,7 @@ def test_no_file_has_a_password_a_digest_or_a_secret_in_it(superusers_client, db
                 body_of(response)
 
 
-def test_viewers_with_a_mask_export_masked_data(operations_client):
+def test_viewers_of_masked_data_export_masked_data(operations_client):
     UserFactory(username="jdoe", email="jane@example.test")
     text = body_of(take(operations_client, address="/admin/identity/user/")).decode()
     assert "jdoe" in text
@@ -144,5 +144,5 @@ def test_viewers_with_a_mask_export_masked_data(operations_client):
 
 
 @pytest.mark.parametrize("query", ["nonsense=1", "status__bad=1", "o=x"])
-def test_filters_that_mean_nothing_are_refused_or_passed_over(reviewers_client, query):
+def test_export_rejects_unknown_filters(reviewers_client, query):
     assert take(reviewers_client, query=query).status_code == (200 if query == "o=x" else 400)

@@ -1,4 +1,4 @@
-"""Claimed, sourced and confirmed figures on the page of an application, and the actions of reviewers about them."""
+"""Claimed, sourced, and confirmed figures on an application's page, and reviewers' actions on them."""
 
 import re
 
@@ -36,13 +36,13 @@ def sent(user):
 
 
 def do(client, application, name, **fields):
-    """Open an action's page, and confirm it with these fields."""
+    """Open an action's page, and send its form with these fields."""
     address = page_of(application).replace("/change/", f"/do/{name}/")
     seen = re.search(r'name="seen" value="([^"]+)"', client.get(address).content.decode())[1]
     return client.post(address, {"seen": seen, **fields}, follow=True)
 
 
-def test_figures_are_shown_side_by_side_and_marked(reviewers_client, sent):
+def test_figures_are_shown_side_by_side_with_differences_marked(reviewers_client, sent):
     confirmed = {"pointer": "/monthly_debt_cents", "value": 61_000, "file_id": str(sent.file.pk)}
     path = f"/applications/{sent.pk}/confirmations"
     assert client_of(make_reviewer()).send(path, confirmed).status_code == 201
@@ -64,7 +64,7 @@ def test_reviewer_confirms_a_figure_and_scores_again(reviewers_client, sent):
 
 
 @pytest.mark.parametrize("field", [{"figure": "/other"}, {"file_id": "x"}, {"value": "a lot"}])
-def test_other_choices_are_refused(reviewers_client, sent, field):
+def test_invalid_confirmation_of_a_figure_is_refused(reviewers_client, sent, field):
     fields = {"figure": "/monthly_debt_cents", "value": "1", "file_id": str(sent.file.pk), **field}
     assert do(reviewers_client, sent, "confirm-figure", **fields).status_code == 200
     assert not Confirmation.objects.exists()
@@ -77,7 +77,7 @@ def test_support_sees_no_figures_and_no_actions(supports_client, sent):
     assert "Score again" not in text
 
 
-def test_lenders_reader_sees_figures_and_no_actions(sent):
+def test_reader_of_a_lender_sees_figures_and_no_actions(sent):
     reader = UserFactory()
     provider = sent.version.model.provider
     ProviderMember.objects.create(provider=provider, user=reader, role=ProviderMember.READER)
@@ -89,13 +89,13 @@ def test_lenders_reader_sees_figures_and_no_actions(sent):
     assert console_client(reader).get(address).status_code == 403
 
 
-def test_without_shared_bank_data_nothing_is_sourced(reviewers_client, sent):
+def test_figures_have_no_sourced_values_without_shared_bank_data(reviewers_client, sent):
     type(sent).objects.filter(pk=sent.pk).update(share=[])
     text = text_of(reviewers_client.get(page_of(sent)))
     assert "Monthly income $2,000.00 — —" in text
 
 
-def test_decided_application_takes_no_figure(reviewers_client, sent):
+def test_decided_application_accepts_no_new_facts(reviewers_client, sent):
     type(sent).objects.filter(pk=sent.pk).update(status="rejected")
     address = page_of(sent).replace("/change/", "/do/score-again/")
     assert "Facts can be added only after submission" in text_of(reviewers_client.get(address, follow=True))

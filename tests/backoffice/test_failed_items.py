@@ -17,7 +17,7 @@ LIST = "/admin/ops/faileditem/"
 
 @pytest.fixture
 def items():
-    """Return a dead letter, and an item that its worker retries by itself."""
+    """Return a dead letter, and an item that its worker retries automatically."""
     now = timezone.now()
     times = {"first_failed_at": now, "last_failed_at": now, "retry_at": now + timedelta(hours=6)}
     dead = FailedItem.objects.create(kind="notice", key="4711", kills=3, error=KILLED, dead_at=now, **times)
@@ -52,7 +52,7 @@ def test_support_sees_failed_items_and_retries_none(items):
     assert FailedItem.objects.filter(dead_at__isnull=False).exists()
 
 
-def test_an_item_that_failed_again_meanwhile_is_not_retried(items):
+def test_dead_letter_that_failed_again_after_the_page_was_opened_is_not_retried(items):
     client = backoffice_client(staff_of("Operations"))
     dead, _ = items
     address = retry_address(dead)

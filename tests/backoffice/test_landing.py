@@ -1,4 +1,4 @@
-"""The landing page: what waits, since when, and what was decided."""
+"""The landing page: queues, waiting times, and decisions."""
 
 from datetime import timedelta
 
@@ -25,7 +25,7 @@ def _no_cache():
     cache.clear()
 
 
-def test_queues_show_how_many_wait_and_since_when(reviewers_client):
+def test_queue_cards_show_the_count_and_the_longest_wait(reviewers_client):
     now = timezone.now()
     make("submitted", submitted_at=now - timedelta(days=23, hours=2))
     make("under_review", submitted_at=now - timedelta(days=4))
@@ -42,7 +42,7 @@ def test_an_empty_queue_shows_a_message(reviewers_client):
     assert "No decisions in this period." in text
 
 
-def test_expiring_keys_show_when_the_first_one_ends(operations_client):
+def test_card_of_expiring_keys_shows_the_first_deadline(operations_client):
     now = timezone.now()
     for days in (5, 3):
         ends = now + timedelta(days=days, hours=1)
@@ -52,7 +52,7 @@ def test_expiring_keys_show_when_the_first_one_ends(operations_client):
     assert "The first deadline is in 3 days." in text_of(operations_client.get("/admin/"))
 
 
-def test_an_unknown_payment_waits_since_its_creation(superusers_client):
+def test_unknown_payment_waits_since_its_creation(superusers_client):
     now = timezone.now()
     Payment.objects.create(
         user=UserFactory(), amount_cents=1, fee_amount_cents=0, currency="USD", payment_method_id="pm",
@@ -63,7 +63,7 @@ def test_an_unknown_payment_waits_since_its_creation(superusers_client):
     assert "1 Payments with an unknown outcome The oldest has waited 2 days." in text
 
 
-def test_an_anchor_waits_since_its_decision_and_not_since_its_next_try(superusers_client, reviewer, settings):
+def test_anchor_waits_since_its_decision_and_not_since_its_next_attempt(superusers_client, reviewer, settings):
     settings.ANCHOR_DECISIONS = True
     now = timezone.now()
     actor = Actor(user=reviewer, credential="admin")
@@ -74,13 +74,13 @@ def test_an_anchor_waits_since_its_decision_and_not_since_its_next_try(superuser
     )
 
 
-def test_people_see_the_queues_of_their_groups(supports_client, operations_client):
+def test_each_group_sees_its_own_queues(supports_client, operations_client):
     assert "Applications to review" not in text_of(supports_client.get("/admin/"))
     assert "Applications to review" not in text_of(operations_client.get("/admin/"))
     assert "Decisions waiting for the ledger" in text_of(operations_client.get("/admin/"))
 
 
-def test_it_costs_at_most_twelve_queries(superusers_client, reviewers_client):
+def test_landing_page_costs_at_most_twelve_statements(superusers_client, reviewers_client):
     for status in ("submitted", "under_review", "pending_documents"):
         make(status)
     for client in (superusers_client, reviewers_client):
@@ -91,7 +91,7 @@ def test_it_costs_at_most_twelve_queries(superusers_client, reviewers_client):
         assert len(statements) <= 12, statements
 
 
-def test_a_count_stops_at_its_cap(reviewer, monkeypatch):
+def test_queue_count_stops_at_its_maximum(reviewer, monkeypatch):
     monkeypatch.setattr(queues, "COUNT_MAX", 2)
     for _ in range(4):
         make("submitted")
@@ -100,7 +100,7 @@ def test_a_count_stops_at_its_cap(reviewer, monkeypatch):
     assert review.shown_count == "2+"
 
 
-def test_decisions_are_drawn_and_listed(reviewers_client, reviewer):
+def test_landing_page_shows_decisions_per_day(reviewers_client, reviewer):
     for to in ("approved", "rejected", "approved"):
         make(submitted_at=timezone.now() - timedelta(days=2)).transition_to(
             to, actor=Actor(user=reviewer, credential="admin"), changed_by="rita", now=timezone.now()
@@ -113,10 +113,10 @@ def test_decisions_are_drawn_and_listed(reviewers_client, reviewer):
     assert "Mean time from submission to decision: <strong>2 days</strong>" in body
 
 
-def test_the_review_queue_is_read_from_its_own_index(db, needs_postgresql):
+def test_review_queue_uses_its_own_index(db, needs_postgresql):
     rows = Application.objects.filter(status__in=("submitted", "under_review")).order_by("submitted_at")
     with connection.cursor() as cursor:
-        # Few rows are sorted sooner than read in order; a million are not.
+        # PostgreSQL would sort these few rows instead of reading the index in order.
         cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_sort = off")
         statement, parameters = rows.values("submitted_at")[:1000].query.sql_with_params()
         cursor.execute(f"EXPLAIN {statement}", parameters)
@@ -127,7 +127,7 @@ def test_the_review_queue_is_read_from_its_own_index(db, needs_postgresql):
 
 @pytest.fixture
 def work(superuser):
-    """Something in every queue, and beside it what is nearly so."""
+    """Create records in every queue, and similar records outside of the queues."""
     now = timezone.now()
     for status in ("draft", "submitted", "under_review", "pending_documents", "pending_documents", "approved"):
         make(status)
@@ -144,7 +144,7 @@ def work(superuser):
         )  # fmt: skip
 
 
-def test_every_tile_counts_what_its_list_shows(work, superuser, superusers_client):
+def test_every_queue_card_counts_the_rows_of_its_list(work, superuser, superusers_client):
     states = queues.states_of(superuser)
     counts = {}
     for state in states:
@@ -155,7 +155,7 @@ def test_every_tile_counts_what_its_list_shows(work, superuser, superusers_clien
     assert {name: counts[name] for name in expected} == expected
 
 
-def test_disputed_claims_have_a_list_of_their_own(work, reviewers_client):
+def test_disputed_claims_have_their_own_list(work, reviewers_client):
     for queue, statuses in (("review", {"pending", "disputed"}), ("disputes", {"disputed"})):
         rows = reviewers_client.get(f"/admin/claims/claim/?queue={queue}").context["cl"].result_list
         assert {row.status for row in rows} == statuses
@@ -164,7 +164,7 @@ def test_disputed_claims_have_a_list_of_their_own(work, reviewers_client):
     assert Claim.with_tombstones.count() == 10
 
 
-def test_the_title_of_an_open_proposal_says_that_it_is_proposed(work, superusers_client):
+def test_title_of_a_proposal_has_its_state(work, superusers_client):
     proposal = Proposal.objects.first()
     page = superusers_client.get(f"/admin/credit/proposal/{proposal.pk}/change/")
     assert f"approved, proposed, for {proposal.application_id}" in page.content.decode()

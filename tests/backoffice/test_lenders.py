@@ -1,6 +1,6 @@
-"""A lender's console: what its people see and do, and that there is no way from it to what is another's.
+"""A lender's console: what its members see and do, and that they can't reach another lender's records.
 
-`make test` asks 100 addresses, `make test-all` 400, and `CONSOLE_PROBES=100000` that many.
+`make test` sends 100 requests, `make test-all` 400, and `CONSOLE_PROBES=100000` that many.
 """
 
 import itertools
@@ -67,13 +67,13 @@ def page_of(record):
 
 
 def nothing_like(record):
-    """Return an id of the same kind that nothing has."""
+    """Return an id of the same type that no record has."""
     pk = record.pk
     return 999_999_999 if isinstance(pk, int) else "799000000009" if str(pk).isdecimal() else uuid4()
 
 
 def probes(ours, theirs):
-    """Yield each question about a foreign record beside the same one about a record that there is not."""
+    """Yield each request for a foreign record together with the same request for a missing record."""
     absent = {name: uuid4() for name in theirs.parts}
     for model in models_shown():
         record = theirs.records.get(model._meta.label_lower) or theirs.application
@@ -88,14 +88,14 @@ def probes(ours, theirs):
         ):  # fmt: skip
             pairs = zip(questions_about(model, record, term), questions_about(model, record, other), strict=True)
             yield from (("GET", *pair) for pair in pairs)
-        # The own record's address, with what is foreign in its further parts and its body.
+        # The own record's address, with foreign ids in its other parts and in its body.
         own = ours.records.get(model._meta.label_lower) or ours.application
         pairs = zip(addresses_of(model, own.pk, theirs.parts), addresses_of(model, own.pk, absent), strict=True)
         yield from (("GET", *pair) for pair in pairs)
 
 
 def body_of(theirs, *, foreign):
-    """Return a form that names what is foreign wherever a form can."""
+    """Return a form with foreign ids (or missing ones) in every field that accepts an id."""
     if foreign:
         pk, person = theirs.application.pk, theirs.people["reviewer"].pk
     else:
@@ -108,13 +108,13 @@ def body_of(theirs, *, foreign):
 
 
 def told_of(response):
-    """Return what an answer says, a file's content included, and how many rows its list has."""
+    """Return the text of a response, including the content of a file, and the number of rows of its list."""
     content = b"".join(response.streaming_content) if response.streaming else response.content
     shown = getattr(response.context, "get", lambda _name: None)("cl")
     return content.decode(errors="replace").lower(), shown and shown.result_count
 
 
-def test_another_lenders_records_are_unreachable(ours, theirs, clients):
+def test_records_of_another_lender_are_unreachable(ours, theirs, clients):
     asked = [one for one in itertools.product(probes(ours, theirs), ROLES) if one[1] not in STAFF or one[0][0] == "GET"]
     random.Random(20261124).shuffle(asked)
     before, number = rows_of_lender(theirs), 0
@@ -137,7 +137,7 @@ def test_another_lenders_records_are_unreachable(ours, theirs, clients):
             if role == "nobody":
                 assert response.status_code in {302, 403}, (role, method, address)
             where = response.headers.get("Location", "").partition("?")[0].replace(address.partition("?")[0], "")
-            # The log grows with every look, whatever is asked.
+            # Every request extends the access log, so its count differs.
             answers.append((response.status_code, where, None if "dataaccess" in address else count))
         if answers:
             (status, where, count), (status_missing, where_missing, count_missing) = answers
@@ -146,7 +146,7 @@ def test_another_lenders_records_are_unreachable(ours, theirs, clients):
     assert rows_of_lender(theirs) == before
 
 
-def test_staff_see_both_lenders_and_who_has_no_console_sees_neither(ours, theirs, clients):
+def test_staff_see_both_lenders_and_other_accounts_see_none(ours, theirs, clients):
     for address in ("/admin/", "/admin/credit/application/", page_of(theirs.application)):
         for role in (*STAFF, "nobody", *LENDERS):
             response = clients[role].get(address)
@@ -165,7 +165,7 @@ def test_staff_see_both_lenders_and_who_has_no_console_sees_neither(ours, theirs
 
 
 @pytest.mark.parametrize("role", LENDERS)
-def test_they_see_their_own_record_of_every_kind(ours, theirs, clients, role):
+def test_members_see_every_kind_of_record_of_their_lender(ours, theirs, clients, role):
     for label, record in ours.records.items():
         if not has_rule(type(record)):
             assert clients[role].get(page_of(record)).status_code == 403, label
@@ -181,7 +181,7 @@ def test_they_see_their_own_record_of_every_kind(ours, theirs, clients, role):
 
 
 @pytest.mark.parametrize("role", LENDERS)
-def test_every_link_on_their_pages_leads_to_a_page_of_theirs(ours, clients, role):
+def test_every_link_on_a_members_page_is_allowed(ours, clients, role):
     found = {}
     for record in ours.records.values():
         if has_rule(type(record)):
@@ -197,7 +197,7 @@ def _console_of(lender, role):
     return console_of(type(lender.people["owner"]).objects.get(pk=lender.people[role.split()[1]].pk))
 
 
-def test_every_admin_is_narrowed_and_a_model_without_a_rule_shows_nothing(ours, clients):
+def test_every_admin_is_limited_to_the_lender_and_models_without_a_rule_are_empty(ours, clients):
     for model in models_shown():
         shown = admin.site.get_model_admin(model)
         assert isinstance(shown, LargeListAdmin), model
@@ -221,7 +221,7 @@ def _source(function):
     return inspect.getsource(function)
 
 
-def test_the_second_factor_is_needed_even_where_staff_need_none(ours, settings):
+def test_lender_console_needs_a_second_factor_even_if_staff_do_not(ours, settings):
     settings.BACKOFFICE_SECOND_FACTOR = False
     person = ours.people["reviewer"]
     assert (
@@ -232,7 +232,7 @@ def test_the_second_factor_is_needed_even_where_staff_need_none(ours, settings):
     assert console_client(person).get("/admin/").status_code == 200
 
 
-def test_the_group_opens_the_console_and_its_end_closes_it(ours):
+def test_lender_console_needs_the_group_and_a_membership(ours):
     client = console_client(ours.people["reader"])
     assert client.get("/admin/").status_code == 200
     ours.people["owner"].groups.clear()
@@ -257,7 +257,7 @@ def test_staff_who_are_members_keep_their_staff_permissions(ours, theirs):
     ).status_code  # fmt: skip
 
 
-def test_a_readers_page_has_no_buttons_and_its_addresses_refuse(ours, clients):
+def test_reader_has_no_action_buttons_and_actions_are_refused(ours, clients):
     application, client = ours.application, clients["A reader"]
     page = client.get(page_of(application))
     assert "Only reviewers can decide it" in text_of(page)
@@ -273,7 +273,7 @@ def test_a_readers_page_has_no_buttons_and_its_addresses_refuse(ours, clients):
     assert application.status == "under_review"
 
 
-def test_an_underwriter_decides_from_inbox_to_notice(ours, theirs, clients):
+def test_underwriter_decides_an_application_from_inbox_to_notice(ours, theirs, clients):
     application, client = ours.application, clients["A reviewer"]
     ours.records["credit.proposal"].close("withdrawn", by=ours.people["reviewer"], now=application.updated_at)
     assert client.post("/admin/credit/application/oldest/").headers["Location"].endswith("?queue=review"), "the owner's"
@@ -294,7 +294,7 @@ def test_an_underwriter_decides_from_inbox_to_notice(ours, theirs, clients):
     assert theirs.application.status == "under_review"
 
 
-def test_four_eyes_are_two_of_the_lenders_reviewers(ours, clients, settings):
+def test_four_eyes_approval_takes_two_reviewers_of_the_lender(ours, clients, settings):
     settings.REVIEW_POLICY = "four_eyes"
     place = page_of(ours.application).removesuffix("change/")
     proposal = f"{place}proposal/{ours.parts['proposal_id']}/confirm/"
@@ -306,7 +306,7 @@ def test_four_eyes_are_two_of_the_lenders_reviewers(ours, clients, settings):
     assert ours.application.status == "approved", said
 
 
-def test_notes_work_and_texts_stay_with_the_side_that_wrote_them(ours, theirs, clients):
+def test_notes_and_assignments_are_separate_for_lender_and_platform(ours, theirs, clients):
     application = ours.application
     place = page_of(application).removesuffix("change/")
     clients["Reviewer"].post(f"{place}note/", {"text": "between us at the platform"})
@@ -340,7 +340,7 @@ def test_notes_work_and_texts_stay_with_the_side_that_wrote_them(ours, theirs, c
     assert ReplyTemplate.objects.get(name="x").provider == str(ours.number)
 
 
-def test_the_access_log_has_the_provider_of_a_member(ours, theirs, clients):
+def test_access_log_has_the_lender_of_a_member(ours, theirs, clients):
     clients["A reader"].get(page_of(ours.application))
     clients["A reader"].get("/admin/credit/application/")
     clients["Support"].get(page_of(ours.application))
@@ -351,7 +351,7 @@ def test_the_access_log_has_the_provider_of_a_member(ours, theirs, clients):
     assert {row.provider for row in listed.context["cl"].result_list} == {str(ours.number)}
 
 
-def test_unshared_data_is_hidden(ours, clients):
+def test_data_that_is_not_shared_is_hidden_from_the_lender(ours, clients):
     shown = text_of(clients["A reviewer"].get(page_of(ours.application)))
     assert "not shared with you" in shown
     assert "no account linked" not in shown
@@ -363,7 +363,7 @@ def test_unshared_data_is_hidden(ours, clients):
     assert "not shared with you" not in text_of(clients["Reviewer"].get(page_of(ours.application)))
 
 
-def test_other_applications_of_the_person_are_those_to_the_same_lender(ours, theirs, clients):
+def test_lender_sees_only_other_applications_to_the_same_lender(ours, theirs, clients):
     person = ours.application.consumer
     for number in (ours.number, theirs.number, theirs.number):
         ApplicationFactory(
@@ -373,7 +373,7 @@ def test_other_applications_of_the_person_are_those_to_the_same_lender(ours, the
     assert "3: 3 submitted" in text_of(clients["Reviewer"].get(page_of(ours.application)))
 
 
-def test_the_landing_page_counts_what_is_theirs(ours, theirs, clients):
+def test_landing_page_of_a_lender_counts_only_its_records(ours, theirs, clients):
     for role in LENDERS:
         cards = {card.queue.name: card.count for card in clients[role].get("/admin/").context["cards"]}
         assert cards["notices"] <= 1, role
@@ -383,7 +383,7 @@ def test_the_landing_page_counts_what_is_theirs(ours, theirs, clients):
     assert "zircon" not in clients["A owner"].get("/admin/").content.decode()
 
 
-def test_an_owner_changes_roles_in_the_console_and_cannot_add_members(ours, theirs, clients):
+def test_owner_changes_roles_and_cannot_add_members(ours, theirs, clients):
     provider, reader = ours.records["credit.provider"], ours.people["reader"]
     rows = "providermember_set"
     members = list(ProviderMember.objects.filter(provider=provider).order_by("id"))
@@ -413,7 +413,7 @@ def test_an_owner_changes_roles_in_the_console_and_cannot_add_members(ours, thei
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="a plan of PostgreSQL's")
-def test_a_lenders_list_is_read_from_an_index(ours, clients):
+def test_application_list_of_a_lender_uses_an_index(ours, clients):
     connection.cursor().execute("SET LOCAL enable_seqscan = off")
     with CaptureQueriesContext(connection) as captured:
         clients["A reader"].get("/admin/credit/application/")
@@ -426,7 +426,7 @@ def test_a_lenders_list_is_read_from_an_index(ours, clients):
         assert "credit_app_inbox" in plan, plan
 
 
-def test_a_lenders_list_costs_no_more_statements_than_one_for_who_they_are(ours, theirs, clients):
+def test_application_list_of_a_lender_costs_at_most_one_more_statement(ours, theirs, clients):
     counted = {}
     for role in ("Reviewer", "A reviewer"):
         clients[role].get("/admin/credit/application/")

@@ -1,4 +1,4 @@
-"""A lender's owner makes, changes, and deactivates offers in the console, after a quote; nobody else does."""
+"""A lender's owner creates, changes, and deactivates offers in the console, after a quote."""
 
 import pytest
 from django.urls import reverse
@@ -40,14 +40,14 @@ def offer(owner, lender):
     return Offer.objects.get(name="Harbor loan")
 
 
-def test_an_owner_makes_an_offer(lender, offer):
+def test_owner_creates_an_offer(lender, offer):
     assert offer.owner == lender.people["owner"]
     assert (offer.provider_id, offer.version, offer.is_active) == ("701", 1, True)
     assert (offer.loan_amount_min_cents, offer.loan_amount_max_cents) == (100_000, 1_000_000)
     assert (offer.apr_min_percent, offer.apr_max_percent, offer.term_options_months) == (6.9, 17.5, [12, 24])
 
 
-def test_a_quote_is_shown_before_the_offer_is_made(owner, lender):
+def test_quote_is_shown_before_the_offer_is_created(owner, lender):
     first = owner.post(make_of(lender), {"seen": seen_in(owner.get(make_of(lender))), **FIELDS})
     text = text_of(first)
     assert "$10,000.00 at 6.90 % for 12 months $864.81 a month" in text
@@ -56,7 +56,7 @@ def test_a_quote_is_shown_before_the_offer_is_made(owner, lender):
     assert not Offer.objects.filter(name="Harbor loan").exists()
 
 
-def test_an_owner_changes_their_offer_and_keeps_its_other_terms(owner, offer):
+def test_owner_changes_an_offer_and_fields_outside_of_the_form_stay(owner, offer):
     Offer.objects.filter(pk=offer.pk).update(required_documents=["Payslip"])
     page = owner.get(action_of(offer))
     assert page.context["form"].initial["terms"] == "12, 24"
@@ -66,7 +66,7 @@ def test_an_owner_changes_their_offer_and_keeps_its_other_terms(owner, offer):
     assert (offer.apr_min_percent, offer.required_documents, offer.version) == (5.5, ["Payslip"], 2)
 
 
-def test_an_offer_without_terms_is_a_line_of_credit_and_stays_one(owner, lender):
+def test_offer_without_terms_is_a_line_of_credit_and_stays_one(owner, lender):
     first = owner.post(make_of(lender), {"seen": seen_in(owner.get(make_of(lender))), **FIELDS, "terms": ""})
     assert "up to $10,000.00 at 17.50 %" in text_of(first)
     confirm(owner, make_of(lender), **{**FIELDS, "terms": ""})
@@ -78,7 +78,7 @@ def test_an_offer_without_terms_is_a_line_of_credit_and_stays_one(owner, lender)
     assert (line.term_options_months, line.apr_max_percent) == (None, 16.0)
 
 
-def test_an_owner_deactivates_their_offer(owner, offer):
+def test_owner_deactivates_an_offer(owner, offer):
     confirm(owner, action_of(offer, "deactivate"))
     offer.refresh_from_db()
     assert not offer.is_active
@@ -92,14 +92,14 @@ def test_an_owner_deactivates_their_offer(owner, offer):
         ({"rate_max": "1e9"}, "rate_max"), ({"terms": ","}, "terms"),
     ],
 )  # fmt: skip
-def test_terms_that_the_api_refuses_are_refused_at_their_field(owner, lender, fields, at):
+def test_terms_that_the_api_rejects_have_an_error_at_their_field(owner, lender, fields, at):
     page = confirm(owner, make_of(lender), **{**FIELDS, **fields})
     assert at in page.context["form"].errors
     assert not Offer.objects.filter(name="Harbor loan").exists()
 
 
 @pytest.mark.parametrize("role", ROLES[1:])
-def test_other_members_neither_make_nor_change_offers(lender, offer, role):
+def test_other_members_of_a_lender_cannot_create_or_change_offers(lender, offer, role):
     client = console_client(lender.people[role])
     for address in (make_of(lender), action_of(offer), action_of(offer, "deactivate")):
         assert client.get(address).status_code == 403, address
@@ -108,7 +108,7 @@ def test_other_members_neither_make_nor_change_offers(lender, offer, role):
     assert (offer.version, offer.is_active) == (1, True)
 
 
-def test_another_lenders_owner_and_staff_change_nothing(offer, lender, reviewers_client, superusers_client):
+def test_another_lenders_owner_and_staff_cannot_change_an_offer(offer, lender, reviewers_client, superusers_client):
     foreign = console_client(lender_of("zircon", 702).people["owner"])
     for client in (foreign, reviewers_client, superusers_client):
         for address in (make_of(lender), action_of(offer)):
@@ -118,7 +118,7 @@ def test_another_lenders_owner_and_staff_change_nothing(offer, lender, reviewers
     assert offer.version == 1
 
 
-def test_an_offer_that_changed_meanwhile_is_not_changed(owner, offer):
+def test_offer_changed_after_the_page_was_opened_is_not_changed(owner, offer):
     page = owner.get(action_of(offer))
     sent = {"seen": seen_in(page), **FIELDS, "rate_min": "5"}
     shown = owner.post(action_of(offer), sent)
@@ -143,7 +143,7 @@ def eu_owner(lender):
     return console_client(lender.people["owner"])
 
 
-def test_an_owner_makes_an_eu_offer(eu_owner, lender):
+def test_owner_creates_an_eu_offer(eu_owner, lender):
     text = text_of(confirm(eu_owner, make_of(lender), **EU_FIELDS))
     offer = Offer.objects.get(name="Harbor loan")
     assert (offer.jurisdiction, offer.regime, offer.currency, offer.day_count) == ("eu", "ccd2", "EUR", "act_365")
@@ -153,7 +153,7 @@ def test_an_owner_makes_an_eu_offer(eu_owner, lender):
     assert "$" not in text
 
 
-def test_a_changed_eu_offer_keeps_texts_without_a_field(eu_owner, lender):
+def test_changed_eu_offer_keeps_texts_outside_of_the_form(eu_owner, lender):
     confirm(eu_owner, make_of(lender), **EU_FIELDS)
     offer = Offer.objects.get(name="Harbor loan")
     Offer.objects.filter(pk=offer.pk).update(texts={**offer.texts, "validity": "One month."})
@@ -167,7 +167,7 @@ def test_a_changed_eu_offer_keeps_texts_without_a_field(eu_owner, lender):
     assert (offer.version, offer.example["fee_cents"], offer.texts["validity"]) == (2, 1_250, "One month.")
 
 
-def test_an_eu_offer_in_yen_is_made_in_yen(eu_owner, lender):
+def test_eu_offer_in_yen_stores_yen(eu_owner, lender):
     yen = {"currency": "JPY", "regime": "ccd2_small", "regime_reason": "Small.", "amount_min": "100,000"}
     yen |= {"amount_max": "900,000", "example_amount": "500,000"}
     confirm(eu_owner, make_of(lender), **{**EU_FIELDS, **yen})
@@ -187,12 +187,12 @@ def test_errors_of_an_eu_offer_are_next_to_their_field(eu_owner, lender, fields,
     assert not Offer.objects.filter(name="Harbor loan").exists()
 
 
-def test_an_eu_offer_of_a_lender_without_contact_lists_what_it_lacks(owner, lender):
+def test_eu_offer_of_a_lender_without_contact_lists_missing_fields(owner, lender):
     text = text_of(confirm(owner, make_of(lender), **EU_FIELDS))
     assert "telephone number" in text
     assert not Offer.objects.filter(name="Harbor loan").exists()
 
 
-def test_an_example_above_the_cap_is_refused_in_words(eu_owner, lender):
+def test_example_above_the_apr_cap_is_refused_with_both_rates(eu_owner, lender):
     text = text_of(confirm(eu_owner, make_of(lender), **{**EU_FIELDS, "apr_cap": "21.5"}))
     assert "The annual percentage rate of `example` is 22.6330, above `apr_cap`: 21.5." in text

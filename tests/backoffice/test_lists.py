@@ -1,4 +1,4 @@
-"""Lists of the back office: what they ask the database, filters, names, links."""
+"""Lists of the back office: statements, filters, names, and links."""
 
 import re
 from itertools import product
@@ -27,7 +27,7 @@ from tests.credit.scoring.making import make_model, make_version
 from tests.factories import ProviderFactory, ScoringModelFactory, UserFactory
 from tests.test_examples import demo  # noqa: F401  a fixture
 
-# Whose assignments there are is read from a table that holds only what is assigned now.
+# Filters of assignments are computed from the table, which has only current assignments.
 SMALL = {"backoffice.assignment"}
 
 
@@ -38,8 +38,8 @@ def listed():
 
 
 @pytest.mark.usefixtures("demo")
-def test_a_list_costs_few_statements_and_walks_over_no_table_for_a_filter(superusers_client):
-    superusers_client.get("/admin/")  # the first page reads what a process remembers
+def test_every_list_costs_few_statements_and_computes_no_filter_from_a_table(superusers_client):
+    superusers_client.get("/admin/")  # the first page fills the process's caches
     for model in listed():
         address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
         query = {"q": "some-record"} if model._meta.label == "backoffice.DataAccess" else {}
@@ -51,7 +51,7 @@ def test_a_list_costs_few_statements_and_walks_over_no_table_for_a_filter(superu
         assert [sql for sql in asked if "SELECT DISTINCT" in sql and table in sql] == []
 
 
-def test_a_filter_offers_the_declared_values_and_keeps_one(superusers_client):
+def test_filter_offers_the_declared_values(superusers_client):
     address = reverse("admin:credit_applicationhistory_changelist")
     page = superusers_client.get(address).content.decode()
     for status in ("draft", "under_review", "expired"):
@@ -60,13 +60,13 @@ def test_a_filter_offers_the_declared_values_and_keeps_one(superusers_client):
 
 
 @pytest.mark.parametrize("asked", ["application/?status=%00", "notice/?status__exact=a%00", "clock/?kind=%00"])
-def test_a_filter_that_no_database_can_be_asked_for_leads_back_to_the_list(superusers_client, asked):
+def test_filter_with_an_invalid_value_redirects_to_the_list(superusers_client, asked):
     assert superusers_client.get(f"/admin/credit/{asked}").headers["Location"].endswith("?e=1")
 
 
 @pytest.mark.parametrize("model", ["identity/apikey", "identity/signingkey", "credit/provider", "credit/application"])
 @pytest.mark.parametrize("page", ["change", "history"])
-def test_an_id_that_no_database_can_be_asked_for_names_nothing(superusers_client, model, page):
+def test_id_with_a_null_byte_is_not_found(superusers_client, model, page):
     assert superusers_client.get(f"/admin/{model}/a%00/{page}/").status_code in {302, 404}
 
 
@@ -76,19 +76,19 @@ LOOKUPS = ("", "__exact", "__startswith", "__regex", "__contains", "__gt", "__lt
 USERS, ACCOUNTS = "/admin/identity/user/", "/admin/identity/bankaccount/"
 
 
-def test_every_list_is_built_on_our_base():
+def test_every_admin_extends_large_list_admin():
     assert set(ADMINS) == set(OURS)
     assert len(OURS) > 25
 
 
-def test_every_paginated_list_has_an_order(rf, superuser):
+def test_every_list_has_an_order(rf, superuser):
     request = rf.get("/")
     request.user = superuser
     assert [label for label in OURS if not ADMINS[label].get_queryset(request).ordered] == []
 
 
 @pytest.mark.parametrize("label", OURS)
-def test_a_list_allows_the_look_ups_of_its_filters_and_no_other(label, rf, superuser):
+def test_list_allows_only_the_lookups_of_its_filters(label, rf, superuser):
     model_admin = ADMINS[label]
     request = rf.get("/")
     request.user = superuser
@@ -113,7 +113,7 @@ def test_a_list_allows_the_look_ups_of_its_filters_and_no_other(label, rf, super
     (ACCOUNTS, "current_cents__gt=5"), (ACCOUNTS, "user__first_name=Jane"),
     ("/admin/credit/applicationhistory/", "reason__startswith=x"), ("/admin/credit/offer/", "nonsense=1"),
 ])  # fmt: skip
-def test_support_is_refused_and_that_it_asked_is_kept(supports_client, address, query):
+def test_disallowed_lookup_of_support_is_refused_and_logged(supports_client, address, query):
     make(notes="confidential", application_data={"name": "Jane", "street": "Acacia"})
     response = supports_client.get(f"{address}?{query}")
     assert response.status_code == 400
@@ -123,7 +123,7 @@ def test_support_is_refused_and_that_it_asked_is_kept(supports_client, address, 
     assert f"/admin/{look.kind.replace('.', '/')}/" == address
 
 
-def test_neither_exports_nor_the_way_through_a_list_answer_such_a_question(reviewers_client):
+def test_disallowed_lookup_is_refused_in_exports_and_in_next_links(reviewers_client):
     first, last = make(notes="confidential"), make(notes="confidential")
     exported = reviewers_client.post(f"{LIST}export/csv/?notes__startswith=confid")
     assert exported.status_code == 400
@@ -134,7 +134,7 @@ def test_neither_exports_nor_the_way_through_a_list_answer_such_a_question(revie
     assert DataAccess.objects.filter(action="refused").count() == 2
 
 
-def test_a_list_that_found_nothing_was_a_question_too(supports_client):
+def test_list_without_results_is_logged(supports_client):
     make()
     digest = f"q=digest%3A{blind_digests('rosa quillfeather')[0]}"
     for address, query, logged in (
@@ -146,7 +146,7 @@ def test_a_list_that_found_nothing_was_a_question_too(supports_client):
         assert (look.action, look.details) == ("list", {"query": logged, "rows": 0})
 
 
-def test_a_mail_address_is_found_whole_and_not_guessed_by_letters(supports_client):
+def test_email_address_is_found_only_as_a_whole(supports_client):
     person = UserFactory(username="jdoe", email="jane@example.test")
     assert supports_client.get(f"{USERS}?q=Jane@example.test").context["cl"].result_list == [person]
     assert supports_client.get(f"{USERS}?q=jan").context["cl"].result_list == []
@@ -168,10 +168,10 @@ ROOTS = {"config", "identity", "credit", "claims", "payments", "staging", "ledge
 APPS = [app for app in apps.get_app_configs() if app.name.partition(".")[0] in ROOTS]
 NAMES_OURS = [model for app in APPS for model in app.get_models()]
 SHOWN = sorted(admin.site._registry, key=str)
-# Words of which there are not several, and those that stand in the plural already.
+# Uncountable words, and words that are plural already.
 UNCOUNTED = {"history", "mail", "terms", "facts"}
 ACRONYMS = {"API", "European", "OAuth"}
-# What is wrong about a plural that was made by adding an "s".
+# A plural that was wrongly formed by adding an "s".
 WRONG_PLURAL = re.compile(r"(ss|xs|chs|shs|[^aeiou]ys)$")
 
 
@@ -180,7 +180,7 @@ def label(model):
 
 
 @pytest.mark.parametrize("model", NAMES_OURS + [one for one in SHOWN if one not in NAMES_OURS], ids=label)
-def test_a_models_name_is_one_that_people_say(model):
+def test_model_names_are_readable_words(model):
     one, many = str(model._meta.verbose_name), str(model._meta.verbose_name_plural)
     for word in f"{one} {many}".replace("-", " ").split():
         assert word in ACRONYMS or re.fullmatch("[a-z]*[aeiouy][a-z]*", word.removesuffix("s")), word
@@ -194,25 +194,25 @@ def test_a_models_name_is_one_that_people_say(model):
         assert many.startswith(one[:-1]) or (one, many) == ("person", "people")
 
 
-def test_no_two_models_of_the_back_office_are_called_alike():
+def test_models_of_the_backoffice_have_different_names():
     names = [(model._meta.app_label, str(model._meta.verbose_name_plural)) for model in SHOWN]
     assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("app", APPS, ids=lambda app: app.label)
-def test_an_apps_name_is_one_that_people_say(app):
+def test_app_names_are_readable_words(app):
     assert re.fullmatch(r"[A-Z][a-z]+( [a-z]+)*", app.verbose_name), app.verbose_name
     assert app.verbose_name not in {"Api", "Ops", "Docs"}
 
 
 @pytest.mark.parametrize("key", ["1", "0", "x", "01942424-2424-7242-8242-424242424242", "9" * 30])
-def test_no_content_type_and_no_key_has_a_page_or_a_fault(superusers_client, key):
-    kinds = ContentType.objects.get_for_models(User, Application).values()  # numbered, and by UUID
+def test_view_on_site_is_404_for_any_content_type_and_key(superusers_client, key):
+    kinds = ContentType.objects.get_for_models(User, Application).values()  # with integer and UUID keys
     for number in [0, 10**9, *(kind.pk for kind in kinds)]:
         assert superusers_client.get(f"/admin/r/{number}/{key}/").status_code == 404
 
 
-def test_a_publication_is_listed_and_shown_without_an_application(superusers_client, user):
+def test_anchored_publication_without_an_application_is_listed_and_shown(superusers_client, user):
     version = make_version(make_model(user), role="champion")
     row = DecisionAnchor.objects.get()
     listed = superusers_client.get(reverse("admin:credit_decisionanchor_changelist"))
@@ -225,7 +225,7 @@ ODD = ["a\nb", "a/b?c#d", "evt_3Ax_5F", "a b%0A", "é\u2028ü", '"><b>', "..", "
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_every_link_to_a_record_leads_to_it(superusers_client, superuser, name):
+def test_links_to_records_with_unusual_ids_work(superusers_client, superuser, name):
     now = timezone.now()
     model = ScoringModelFactory(provider=ProviderFactory(id=name, owner=superuser))
     ProcessorEvent.objects.create(id=name, type="x", detail={}, received_at=now)
@@ -243,7 +243,7 @@ def test_every_link_to_a_record_leads_to_it(superusers_client, superuser, name):
     assert superusers_client.get(reverse("admin:credit_scoringmodel_change", args=[model.pk])).status_code == 200
 
 
-def test_the_page_of_an_oauth_client_opens(superusers_client):
+def test_page_of_an_oauth_client_opens(superusers_client):
     client, _ = create_client(
         name="Shop", redirect_uris=["https://shop.example/back"], scopes=["offers:read"], public=True
     )

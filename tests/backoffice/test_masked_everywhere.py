@@ -1,4 +1,4 @@
-"""Support walks every list and every page, and meets nothing of what is masked for it."""
+"""Support opens every list and every page, and sees no masked data."""
 
 import re
 from datetime import timedelta
@@ -37,8 +37,8 @@ from tests.credit.applicants import changed
 from tests.factories import ApplicationFactory, ClaimFactory, ProviderFactory, StagedItemFactory, UserFactory
 from tests.payments.wallet_support import ADDRESS, connected, custodial
 
-SECRET = "qqsecret"  # stands in every personal text
-NUMBER = 98_765_431  # and this in every personal number
+SECRET = "qqsecret"  # part of every personal text
+NUMBER = 98_765_431  # every personal number
 SHOWN = re.compile(rf"{SECRET}|98,?765,?431|987,?654\.31", re.IGNORECASE)
 ADMINS = {
     model: model_admin
@@ -58,7 +58,7 @@ def person(db):
 
 @pytest.fixture
 def told(person, reviewer):
-    """Records of every kind, with secrets wherever somebody's page hides something."""
+    """Create records of every kind, with secrets in every masked field; return the application."""
     now = timezone.now()
     theirs = Actor(user=person, credential="jwt:x")
     staff = Actor(user=reviewer, credential="admin", second_factor=True)
@@ -149,7 +149,7 @@ def told(person, reviewer):
 
 
 def pages():
-    """Return the address of every list and of every record's page of every admin that is about people."""
+    """Yield the address of every list and of every record's pages, for every admin about people."""
     for model, model_admin in ADMINS.items():
         yield model_admin.address_of("changelist")
         for pk in model._base_manager.values_list("pk", flat=True):
@@ -157,25 +157,25 @@ def pages():
             yield model_admin.address_of("do", pk, "unmask")
 
 
-def test_support_meets_nothing_that_is_masked_on_any_list_or_page(told, supports_client):
+def test_support_sees_no_masked_data_on_any_list_or_page(told, supports_client):
     assert all(model._base_manager.exists() for model in ADMINS)
     for address in pages():
         response = supports_client.get(address)
-        of_others = "/proposal/" in address or "/credit/applicant/" in address  # reviewers' own, and lenders' own
+        of_others = "/proposal/" in address or "/credit/applicant/" in address  # for reviewers or lenders only
         assert response.status_code == (403 if of_others else 200), address
         assert not (found := SHOWN.search(response.content.decode())), (address, found)
     case = reverse("admin:credit_application_change", args=[told.pk])
     assert not SHOWN.search(supports_client.get(f"{case}?events=all").content.decode())
 
 
-def test_a_reviewer_meets_it_where_it_stands(told, reviewers_client):
+def test_reviewer_sees_the_data_that_support_sees_masked(told, reviewers_client):
     move = ApplicationHistory.objects.get(status="rejected")
     for record in (told, move, DecisionAnchor.objects.get(history__isnull=False)):
         page = reviewers_client.get(ADMINS[type(record)].address_of("change", record.pk))
         assert SHOWN.search(page.content.decode()), record
 
 
-def test_records_about_a_person_count_as_their_data(told, person, supports_client):
+def test_access_to_records_about_a_person_is_logged_as_access_to_their_data(told, person, supports_client):
     for model in (ApplicationHistory, ApplicationRevision, DecisionAnchor):
         looks, record = DataAccess.objects.count(), model.objects.first()
         supports_client.get(ADMINS[model].address_of("changelist"))
@@ -186,8 +186,8 @@ def test_records_about_a_person_count_as_their_data(told, person, supports_clien
         assert opened.was_masked
 
 
-def test_no_order_tells_what_is_masked(rf, supports_client):
-    """A column is sorted by the field that it names, whatever the column is called."""
+def test_lists_cannot_be_sorted_by_masked_columns(rf, supports_client):
+    """Checks the field that a column sorts by, not the column's name."""
     viewer = staff_of("Support")
     for model_admin in ADMINS.values():
         for direction in ("", "-"):
@@ -198,10 +198,10 @@ def test_no_order_tells_what_is_masked(rf, supports_client):
             assert not {one.lstrip("-") for one in ordering} & {*model_admin.hidden_fields}, model_admin
 
 
-def test_a_masked_amount_cannot_be_sorted(told, supports_client, reviewers_client):
+def test_list_cannot_be_sorted_by_a_masked_amount(told, supports_client, reviewers_client):
     small = ApplicationFactory(consumer=told.consumer, application_data={"amount_cents": 5})
     address = reverse("admin:credit_application_changelist")
-    # Reviewers have a box to tick before the first column.
+    # For reviewers, a checkbox is the first column.
     assert reviewers_client.get(f"{address}?o=-3").context["cl"].result_list == [told, small]
     rows = supports_client.get(f"{address}?o=-2").context["cl"].result_list
     assert [row.pk for row in rows] == sorted(Application.objects.values_list("pk", flat=True), reverse=True)

@@ -1,4 +1,4 @@
-"""People at the back office: members of a lender, invitations, and a person's page."""
+"""People in the back office: members of a lender, invitations, and an account's page."""
 
 import pytest
 from django.urls import reverse
@@ -27,7 +27,7 @@ def members_of(provider):
 
 
 def add(client, provider, person):
-    """Send the page's form with one more member."""
+    """Send the lender's form with one more member."""
     rows = "providermember_set"
     return client.post(
         provider_page(provider),
@@ -39,7 +39,7 @@ def add(client, provider, person):
 
 
 @pytest.mark.parametrize("group", ["Operations", "Support", "Reviewer"])
-def test_no_group_makes_itself_a_member(provider, group):
+def test_staff_cannot_add_themselves_as_members_of_a_lender(provider, group):
     person = staff_of(group)
     client = backoffice_client(person)
     assert client.get(provider_page(provider)).status_code == 200
@@ -47,7 +47,7 @@ def test_no_group_makes_itself_a_member(provider, group):
     assert members_of(provider) == ["olga"]
 
 
-def test_not_even_with_every_permission_on_providers(provider):
+def test_provider_permissions_do_not_allow_adding_members(provider):
     from django.contrib.auth.models import Permission
 
     person = staff_of("Operations")
@@ -56,7 +56,7 @@ def test_not_even_with_every_permission_on_providers(provider):
     assert members_of(provider) == ["olga"]
 
 
-def test_the_owner_and_a_superuser_add_members_and_the_owner_removes_them(provider, superusers_client):
+def test_owner_and_superuser_add_members_and_the_owner_removes_them(provider, superusers_client):
     first, second = UserFactory(username="first"), UserFactory(username="second")
     olga = backoffice_client(provider.owner)
     assert add(olga, provider, first).status_code == 302
@@ -72,13 +72,13 @@ def test_the_owner_and_a_superuser_add_members_and_the_owner_removes_them(provid
     assert members_of(provider) == ["olga", "second"]
 
 
-def test_an_owner_decides_about_their_own_provider_only(provider):
+def test_owner_cannot_add_members_to_another_lender(provider):
     other = ProviderFactory(id="502")
     assert add(backoffice_client(provider.owner), other, provider.owner).status_code == 403
     assert members_of(other) == [other.owner.username]
 
 
-def test_viewers_of_a_provider_see_its_members(provider, operations_client, reviewers_client):
+def test_viewers_of_a_lender_see_its_members(provider, operations_client, reviewers_client):
     ProviderMember.objects.create(provider=provider, user=UserFactory(username="member-of-501"))
     for client in (operations_client, reviewers_client):
         assert "member-of-501" in text_of(client.get(provider_page(provider)))
@@ -88,14 +88,14 @@ ADD, LIST = "/admin/identity/invitation/add/", "/admin/identity/invitation/"
 FORM = {"email": "jane@example.org", "role": "partner", "provider_id": "", "group": ""}
 
 
-def test_operations_invite_and_take_it_back(operations_client, supports_client):
+def test_operations_create_and_revoke_an_invitation(operations_client, supports_client):
     assert operations_client.get(ADD).status_code == 200
     assert supports_client.post(ADD, FORM).status_code == 403
     assert operations_client.post(ADD, FORM).status_code == 302
     sent = Invitation.objects.get()
     assert (sent.email, sent.role, OutgoingMail.objects.count()) == ("jane@example.org", "partner", 1)
     page = reverse("admin:identity_invitation_change", args=[sent.pk])
-    for address in (LIST, page):  # neither of them sees whom
+    for address in (LIST, page):  # both groups see a masked address
         for client in (operations_client, supports_client):
             assert "jane@" not in client.get(address).content.decode()
     button = reverse("admin:identity_invitation_do", args=[sent.pk, "revoke"])
@@ -106,7 +106,7 @@ def test_operations_invite_and_take_it_back(operations_client, supports_client):
 
 
 @pytest.mark.parametrize("wrong", [{"email": "jane"}, {"role": "king"}, {"role": "staff", "group": "Reviewer"}])
-def test_the_form_shows_the_errors_of_an_invitation(operations_client, wrong):
+def test_form_shows_the_errors_of_an_invitation(operations_client, wrong):
     response = operations_client.post(ADD, {**FORM, **wrong})
     assert (response.status_code, Invitation.objects.count()) == (200, 0)
 
@@ -115,7 +115,7 @@ def person_page(person):
     return reverse("admin:identity_user_change", args=[person.pk])
 
 
-def test_it_tells_what_every_app_knows(reviewers_client):
+def test_account_page_summarizes_the_records_of_every_app(reviewers_client):
     person = UserFactory()
     for status in ("submitted", "submitted", "approved"):
         make(status, consumer=person)
@@ -130,13 +130,13 @@ def test_it_tells_what_every_app_knows(reviewers_client):
     assert "Edit the account" not in text
 
 
-def test_a_case_tells_the_persons_claims_too(reviewers_client):
+def test_case_shows_the_applicants_publication_claims(reviewers_client):
     application = make()
     ClaimFactory(user=application.consumer)
     assert "Publication claims 1 draft" in text_of(reviewers_client.get(page_of(application)))
 
 
-def test_editors_of_a_person_see_the_summary_first(superusers_client):
+def test_editors_of_an_account_see_the_summary_first(superusers_client):
     person = UserFactory(username="before")
     summary = superusers_client.get(person_page(person))
     assert "What is known" in text_of(summary)
@@ -152,12 +152,12 @@ def test_editors_of_a_person_see_the_summary_first(superusers_client):
     assert person.username == "after"
 
 
-def test_the_form_is_shown_to_editors_only(reviewers_client):
+def test_form_of_an_account_is_shown_to_editors_only(reviewers_client):
     page = reviewers_client.get(person_page(UserFactory()), {"edit": "1"})
     assert b'name="username"' not in page.content
 
 
-def test_editors_open_the_form_of_a_new_password(superusers_client, reviewers_client):
+def test_editors_of_an_account_can_open_the_password_form(superusers_client, reviewers_client):
     address = reverse("admin:auth_user_password_change", args=[UserFactory().pk])
     assert superusers_client.get(address).status_code == 200
     assert reviewers_client.get(address).status_code == 403

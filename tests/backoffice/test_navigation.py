@@ -1,4 +1,4 @@
-"""The main links of the console, the list of all records, and figures in the words of the field."""
+"""The main links of the console, the list of all records, and formatted figures."""
 
 from datetime import timedelta
 
@@ -19,7 +19,7 @@ def titles(client, address="/admin/"):
     return [link.title for link in client.get(address).context["main_links"]]
 
 
-def test_a_superuser_has_every_main_link_and_each_leads_to_its_list(superusers_client):
+def test_superuser_has_every_main_link_and_each_opens_its_list(superusers_client):
     links = superusers_client.get("/admin/").context["main_links"]
     assert [link.title for link in links] == STAFF
     for link in links:
@@ -36,11 +36,11 @@ def test_a_superuser_has_every_main_link_and_each_leads_to_its_list(superusers_c
         ("Operations", ["People", "Lenders", "Scoring", "Audit"]),
     ],
 )
-def test_staff_have_the_links_that_their_group_may_open(group, expected):
+def test_staff_have_the_main_links_of_their_group(group, expected):
     assert titles(backoffice_client(staff_of(group))) == expected
 
 
-def test_a_lenders_member_has_the_lenders_links_and_its_name(db):
+def test_member_of_a_lender_has_the_lenders_main_links_and_name(db):
     client = console_client(lender_of("quartz", 701).people["reader"])
     assert titles(client) == ["Applications", "People", "Offers", "Team", "Audit"]
     page = client.get("/admin/").content.decode()
@@ -49,7 +49,7 @@ def test_a_lenders_member_has_the_lenders_links_and_its_name(db):
         assert client.get(link.address).status_code == 200
 
 
-def test_all_records_lists_what_the_viewer_may_open(reviewers_client, superusers_client):
+def test_all_records_lists_the_models_that_the_viewer_can_open(reviewers_client, superusers_client):
     everything, some = (
         client.get("/admin/records/").content.decode() for client in (superusers_client, reviewers_client)
     )
@@ -60,11 +60,11 @@ def test_all_records_lists_what_the_viewer_may_open(reviewers_client, superusers
     assert "/admin/identity/signingkey/" not in superusers_client.get("/admin/").content.decode()
 
 
-def test_a_stranger_is_not_shown_what_the_console_has(client):
+def test_all_records_redirects_visitors_to_the_log_in(client):
     assert client.get("/admin/records/").status_code == 302
 
 
-def test_an_application_beyond_its_limit_is_late_by_days(reviewers_client):
+def test_application_beyond_30_days_shows_the_days_late(reviewers_client):
     application = make(submitted_at=timezone.now() - timedelta(days=38, hours=2))
     for address in (LIST, page_of(application)):
         text = text_of(reviewers_client.get(address))
@@ -72,7 +72,7 @@ def test_an_application_beyond_its_limit_is_late_by_days(reviewers_client):
         assert "of 30" not in text, address
 
 
-def test_terms_of_an_offer_are_dollars_and_rates_with_two_decimals(reviewers_client):
+def test_offer_page_shows_dollars_and_rates_with_two_decimals(reviewers_client):
     offer = OfferFactory(apr_min_percent=6.9, loan_amount_min_cents=100_000)
     text = text_of(reviewers_client.get(f"/admin/credit/offer/{offer.pk}/change/"))
     assert "loan amount min $1,000.00" in text

@@ -1,4 +1,4 @@
-"""The console: who has to be told, by days left, and a notice beside what it was made from."""
+"""Notices in the console: deadlines by days left, and a notice next to its source data."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -42,12 +42,12 @@ def page(client, name, *arguments, query=""):
 @pytest.mark.parametrize(
     ("day", "tone"), [(0, "fine"), (19, "fine"), (20, "late"), (27, "late"), (28, "over"), (31, "over")]
 )
-def test_it_is_yellow_from_day_20_and_red_from_day_28(day, tone):
+def test_deadline_is_yellow_from_day_20_and_red_from_day_28(day, tone):
     due_at = NOW + timedelta(days=30)
     assert f"clock-{tone}" in days_left(due_at, now=NOW + timedelta(days=day))
 
 
-def test_the_queue_has_what_runs(world, reviewers):
+def test_queue_of_notices_lists_running_clocks(world, reviewers):
     shown = page(reviewers, "clock_changelist", query="?state=running")
     assert "clock-late" in shown
     assert "adverse action: ready" in shown
@@ -63,7 +63,7 @@ def test_a_reviewer_reads_the_notice_next_to_its_source_data(world, reviewers):
     assert world.notice.status == "ready"
 
 
-def test_one_that_waits_says_for_what(world, reviewers):
+def test_waiting_notice_shows_what_is_missing(world, reviewers):
     world.reopen(7)
     world.reject(8)
     world.offer.provider.address = ""
@@ -73,7 +73,7 @@ def test_one_that_waits_says_for_what(world, reviewers):
     assert "the provider has no name or no address" in page(reviewers, "notice_change", world.notice.pk)
 
 
-def test_requests_to_look_again_have_a_queue_of_their_own(world, reviewers):
+def test_review_requests_have_their_own_queue(world, reviewers):
     services.request_review(str(world.pk), statement="My rent was read wrong.", actor=world.consumer, now=world.at(7))
     asked = ReviewRequest.objects.get()
     assert "left" in page(reviewers, "reviewrequest_changelist", query="?state=open")
@@ -82,7 +82,7 @@ def test_requests_to_look_again_have_a_queue_of_their_own(world, reviewers):
     assert "My rent was read wrong." not in page(support, "reviewrequest_change", asked.pk)
 
 
-def test_a_reviewer_records_what_the_post_brought(world, reviewers):
+def test_reviewer_records_a_delivery_by_post(world, reviewers):
     button = reverse("admin:credit_notice_do", args=[world.notice.pk, "deliver"])
     sent = datetime.now(UTC) - timedelta(hours=1)
     given = {"channel": "post", "at": f"{sent:%Y-%m-%d %H:%M:%S}", "reference": "RR 123"}
@@ -96,7 +96,7 @@ def test_a_reviewer_records_what_the_post_brought(world, reviewers):
     assert not world.application.clocks.filter(stopped_at=None).exists()
 
 
-def test_no_delivery_of_an_unissued_notice_is_recorded(world, reviewers):
+def test_delivery_of_an_unissued_notice_is_refused(world, reviewers):
     world.reopen(7)
     world.reject(8)
     button = reverse("admin:credit_notice_do", args=[world.notice.pk, "deliver"])

@@ -1,4 +1,4 @@
-"""The people of a lender: who applied to it, name first, and nothing about other people."""
+"""People in a lender's console: its applicants, legal name first, and no other persons."""
 
 import pytest
 from django.db import connection
@@ -51,7 +51,7 @@ def people_of(client, **query):
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_a_member_has_the_link_people_with_the_applicants_of_the_lender(lender, other, role):
+def test_members_have_a_link_to_the_applicants_of_their_lender(lender, other, role):
     client = console_client(lender.people[role])
     rosa = apply_to(lender, "Rosa Quillfeather")
     apply_to(other, "Jorge Zircon")
@@ -65,7 +65,7 @@ def test_a_member_has_the_link_people_with_the_applicants_of_the_lender(lender, 
     assert "Jorge" not in text
 
 
-def test_the_page_of_a_person_has_their_applications_to_the_lender_alone(lender, other):
+def test_page_of_a_person_has_only_applications_to_the_lender(lender, other):
     client = console_client(lender.people["reader"])
     first = apply_to(lender, "Rosa Quillfeather")
     second = apply_to(lender, "Rosa Quillfeather-Smith", consumer=first.consumer)
@@ -83,7 +83,7 @@ def test_the_page_of_a_person_has_their_applications_to_the_lender_alone(lender,
         assert private.lower() not in text.lower()
 
 
-def test_a_person_of_another_lender_is_not_found(lender, other):
+def test_person_who_applied_only_to_another_lender_is_not_found(lender, other):
     client = console_client(lender.people["owner"])
     stranger = apply_to(other, "Jorge Zircon").consumer
     draft = ApplicationFactory(provider_id=lender.number, status="draft", submitted_at=None).consumer
@@ -97,7 +97,7 @@ def test_a_person_of_another_lender_is_not_found(lender, other):
 @pytest.mark.parametrize("typed", [
     "quillfeather", "ROSA", "rosa@example.test", "(503) 555-0100", "user:{}", "$1,234", "{reference}", "{username}",
 ])  # fmt: skip
-def test_people_are_found_as_applications_are(lender, other, typed):
+def test_people_are_searched_like_applications(lender, other, typed):
     client = console_client(lender.people["reviewer"])
     said = {"email": "rosa@example.test", "phone": "+15035550100"}
     rosa = apply_to(lender, "Rosa Quillfeather", **said)
@@ -108,7 +108,7 @@ def test_people_are_found_as_applications_are(lender, other, typed):
     assert people_of(client, q="nobody at all") == []
 
 
-def test_an_erased_person_leaves_the_list(lender):
+def test_erased_person_is_not_listed(lender):
     client = console_client(lender.people["owner"])
     rosa = apply_to(lender, "Rosa Quillfeather")
     erase_applicants(rosa.consumer_id)
@@ -118,7 +118,7 @@ def test_an_erased_person_leaves_the_list(lender):
     assert people_of(client) == [lender.application.consumer_id]
 
 
-def test_the_list_costs_the_same_statements_for_many_people(lender):
+def test_list_of_people_costs_the_same_statements_for_more_people(lender):
     client, counts = console_client(lender.people["owner"]), []
     client.get(PEOPLE)
     for number in (1, 9):
@@ -132,7 +132,7 @@ def test_the_list_costs_the_same_statements_for_many_people(lender):
     assert max(counts) <= 20
 
 
-def test_staff_without_the_right_find_no_list_of_applicants(reviewers_client):
+def test_staff_without_the_permission_cannot_open_the_list_of_applicants(reviewers_client):
     apply_to(lender_of("quartz", 701), "Rosa Quillfeather")
     assert reviewers_client.get(PEOPLE).status_code == 403
     assert Application.objects.count() == 2

@@ -1,4 +1,4 @@
-"""Scoring models and their versions at the back office: the card, differences, trying, publishing."""
+"""Scoring models and versions in the back office: the card, differences, trials, and publication."""
 
 import pytest
 from django.urls import reverse
@@ -36,7 +36,7 @@ def champion(model):
 
 @pytest.fixture
 def draft(model, champion):
-    """The second version, of which one bin is worth less and the housing is gone."""
+    """The second version: one bin has fewer points, and the characteristic `housing` is removed."""
     given = definition(base_points=540)
     given["characteristics"].pop()
     given["characteristics"][0]["bins"][1]["points"] = 5
@@ -44,7 +44,7 @@ def draft(model, champion):
 
 
 class TestLists:
-    def test_models_with_their_provider_champion_and_versions(self, reviewers_client, champion, draft):
+    def test_model_list_shows_lender_champion_and_number_of_versions(self, reviewers_client, champion, draft):
         text = text_of(reviewers_client.get(MODELS))
         assert "Everyday card" in text
         assert "501" in text
@@ -55,31 +55,31 @@ class TestLists:
             assert len(reviewers_client.get(MODELS, {"q": term}).context["cl"].result_list) == 1, term
         assert not reviewers_client.get(MODELS, {"q": "nothing"}).context["cl"].result_list
 
-    def test_versions_and_their_filter(self, reviewers_client, champion, draft):
+    def test_version_list_is_filtered_by_status(self, reviewers_client, champion, draft):
         text = text_of(reviewers_client.get(VERSIONS))
         assert "Everyday card, version 1" in text
         assert "Everyday card, version 2" in text
         listed = reviewers_client.get(VERSIONS, {"status__exact": "draft"}).context["cl"].result_list
         assert listed == [draft]
 
-    def test_the_page_of_a_model_lists_its_versions(self, reviewers_client, champion, draft):
+    def test_page_of_a_model_lists_its_versions(self, reviewers_client, champion, draft):
         text = text_of(reviewers_client.get(reverse("admin:credit_scoringmodel_change", args=[champion.model_id])))
         assert "Version 2" in text
         assert "Version 1 published champion" in text
 
     @pytest.mark.parametrize(("name", "lines"), [("scoringmodel", 1), ("modelversion", 2)])
-    def test_both_are_exported(self, reviewers_client, champion, draft, name, lines):
+    def test_models_and_versions_are_exported(self, reviewers_client, champion, draft, name, lines):
         answer = reviewers_client.post(reverse(f"admin:credit_{name}_export", args=["csv"]))
         assert b"".join(answer).count(b"\n") == lines + 1
 
-    def test_whoever_has_no_group_sees_nothing(self, db, champion):
+    def test_staff_without_a_group_cannot_open_models_and_versions(self, db, champion):
         stranger = backoffice_client(staff_of())
         for address in (MODELS, VERSIONS, page_of(champion)):
             assert stranger.get(address).status_code == 403, address
 
 
 class TestCard:
-    def test_the_page_says_what_the_card_does_in_words(self, supports_client, champion):
+    def test_page_of_a_version_describes_the_card_in_words(self, supports_client, champion):
         answer = supports_client.get(page_of(champion))
         text = text_of(answer)
         for said in (
@@ -95,7 +95,7 @@ class TestCard:
             assert said in text, said
         assert answer.content.decode().count('<svg class="points"') == 12
 
-    def test_what_a_definition_says_is_no_markup(self, reviewers_client, model):
+    def test_text_of_a_definition_is_escaped(self, reviewers_client, model):
         given = definition()
         given["characteristics"][0]["name"] = "<script>alert(1)</script>"
         given["characteristics"][2]["bins"][1]["in"] = ["<b>own</b>"]
@@ -104,7 +104,7 @@ class TestCard:
         assert "<b>own</b>" not in body
         assert "&lt;b&gt;own&lt;/b&gt;" in body
 
-    def test_a_publication_that_was_anchored_stands_in_the_timeline(self, reviewers_client, draft, settings):
+    def test_timeline_of_a_version_shows_its_anchored_publication(self, reviewers_client, draft, settings):
         settings.ANCHOR_DECISIONS = True
         confirm(reviewers_client, page_of(draft, "do", "publish-challenger"))
         assert "anchored in the ledger" not in text_of(reviewers_client.get(page_of(draft)))
@@ -114,7 +114,7 @@ class TestCard:
 
 
 class TestDifference:
-    def test_what_was_removed_and_changed_side_by_side(self, reviewers_client, champion, draft):
+    def test_removed_and_changed_parts_of_versions_are_shown_side_by_side(self, reviewers_client, champion, draft):
         answer = reviewers_client.get(page_of(draft, "difference"), {"with": 1})
         body, text = answer.content.decode(), text_of(answer)
         assert "<del>below 150000: 20 points</del>" in body
@@ -128,12 +128,12 @@ class TestDifference:
         )
 
     @pytest.mark.parametrize("asked", ["", "with=", "with=9", "with=x", "with=%00", "with=99999999999999999999"])
-    def test_without_another_version_it_asks_for_one(self, reviewers_client, champion, draft, asked):
+    def test_difference_without_a_second_version_shows_no_fields(self, reviewers_client, champion, draft, asked):
         answer = reviewers_client.get(f"{page_of(champion, 'difference')}?{asked}")
         assert answer.status_code == 200
         assert "fields differ" not in text_of(answer)
 
-    def test_versions_that_compute_the_same(self, reviewers_client, champion, model):
+    def test_identical_versions_compute_the_same(self, reviewers_client, champion, model):
         make_version(model)
         text = text_of(reviewers_client.get(page_of(champion, "difference"), {"with": 2}))
         assert "compute the same" in text
@@ -147,7 +147,7 @@ class TestTrying:
     def ask(self, client, version, term):
         return client.post(page_of(version, "try"), {"application": term})
 
-    def test_it_computes_and_stores_nothing_but_the_look(self, reviewers_client, reviewer, draft, application):
+    def test_trial_of_a_version_stores_nothing_except_the_access(self, reviewers_client, reviewer, draft, application):
         text = text_of(self.ask(reviewers_client, draft, f"A-{application.pk.hex[-8:].upper()}"))
         assert "740 of 0 to 900" in text
         assert "income 320000 from 300000 120 +0" in text
@@ -159,7 +159,7 @@ class TestTrying:
         assert (look.subject_id, look.record_id) == (application.consumer_id, str(application.pk))
         assert look.details == {"scoring_model": draft.model_id, "version": 2}
 
-    def test_reasons_what_is_missing_and_what_would_change_it_are_in_words(self, reviewers_client, model):
+    def test_trial_shows_reasons_missing_facts_and_better_bins_in_words(self, reviewers_client, model):
         version = version_of(model, definition=definition(base_points=504, knockouts=[]))
         poor = make(application_data={"monthly_income_cents": 140_000, "monthly_debt_cents": 70_000})
         text = text_of(self.ask(reviewers_client, version, str(poor.pk)))
@@ -169,13 +169,13 @@ class TestTrying:
         assert "income “from 150000 to below 300000” instead of “below 150000” (+50 points)" in text
 
     @pytest.mark.parametrize("term", ["A-00000000", "nonsense", "00000000-0000-7000-8000-000000000000", "x" * 61, ""])
-    def test_what_names_no_application_is_said_so(self, reviewers_client, champion, application, term):
+    def test_trial_with_an_unknown_application_shows_an_error(self, reviewers_client, champion, application, term):
         answer = self.ask(reviewers_client, champion, term)
         assert answer.status_code == 200
         assert 'class="errorlist' in answer.content.decode()
         assert not DataAccess.objects.filter(kind="credit.application").exists()
 
-    def test_it_belongs_to_reviewers(self, supports_client, operations_client, champion, application):
+    def test_trial_of_a_version_is_for_reviewers_only(self, supports_client, operations_client, champion, application):
         for client in (supports_client, operations_client):
             assert client.get(page_of(champion, "try")).status_code == 403
             assert self.ask(client, champion, str(application.pk)).status_code == 403
@@ -184,7 +184,7 @@ class TestTrying:
 
 
 class TestPublishing:
-    def test_a_draft_becomes_the_champion_and_the_former_one_a_challenger(self, reviewers_client, champion, draft):
+    def test_published_champion_turns_the_previous_champion_into_a_challenger(self, reviewers_client, champion, draft):
         asked = text_of(reviewers_client.get(page_of(draft, "do", "publish-champion")))
         assert "Version 1, the current champion, becomes a challenger." in asked
         answer = confirm(reviewers_client, page_of(draft, "do", "publish-champion"))
@@ -193,7 +193,9 @@ class TestPublishing:
         assert list(roles) == [("published", "challenger"), ("published", "champion")]
         assert draft.history.get().credential == "admin"
 
-    def test_it_is_not_done_twice_and_not_when_the_champion_changed_meanwhile(self, reviewers_client, champion, draft):
+    def test_version_is_not_published_if_the_champion_changed_after_the_page_was_opened(
+        self, reviewers_client, champion, draft
+    ):
         page = reviewers_client.get(page_of(draft, "do", "publish-champion"))
         confirm(reviewers_client, page_of(champion, "do", "retire"))
         answer = reviewers_client.post(page_of(draft, "do", "publish-champion"), {"seen": seen_in(page)}, follow=True)
@@ -201,7 +203,7 @@ class TestPublishing:
         draft.refresh_from_db()
         assert draft.status == "draft"
 
-    def test_retiring_the_champion_says_what_follows(self, reviewers_client, champion):
+    def test_confirmation_of_retiring_the_champion_states_its_effect(self, reviewers_client, champion):
         asked = text_of(reviewers_client.get(page_of(champion, "do", "retire")))
         assert "The model then has no champion" in asked
         confirm(reviewers_client, page_of(champion, "do", "retire"))
@@ -210,10 +212,10 @@ class TestPublishing:
         refused = text_of(reviewers_client.get(page_of(champion, "do", "publish-champion"), follow=True))
         assert "Can't change the status of model version" in refused
 
-    def test_the_same_role_again_is_no_button(self, reviewers_client, champion):
+    def test_published_version_has_no_button_for_its_current_role(self, reviewers_client, champion):
         assert "It is published as champion." in text_of(reviewers_client.get(page_of(champion)))
 
-    def test_under_four_eyes_whoever_made_it_does_not_publish_it(self, reviewers_client, reviewer, model, settings):
+    def test_author_of_a_version_cannot_publish_it_under_four_eyes(self, reviewers_client, reviewer, model, settings):
         settings.REVIEW_POLICY = "four_eyes"
         own = make_version(model, by=reviewer)
         assert "The author of a version can't publish it." in text_of(reviewers_client.get(page_of(own)))
@@ -224,7 +226,7 @@ class TestPublishing:
         own.refresh_from_db()
         assert own.status == "published"
 
-    def test_it_takes_the_permission(self, supports_client, operations_client, draft):
+    def test_publishing_and_retiring_require_the_permission(self, supports_client, operations_client, draft):
         for client in (supports_client, operations_client):
             assert "Publish as" not in text_of(client.get(page_of(draft)))
             for name in ("publish-champion", "publish-challenger", "retire"):

@@ -1,4 +1,4 @@
-"""The searches of the console's lists find what people type."""
+"""Searches in the console's lists, with queries as people type them."""
 
 from io import StringIO
 
@@ -37,7 +37,7 @@ def names_found(client, model, query):
 
 
 @pytest.mark.parametrize(("name", "query"), SEARCHED)
-def test_a_list_finds_a_record_by_words_of_its_name(superusers_client, name, query):
+def test_record_is_found_by_words_of_its_name(superusers_client, name, query):
     provider = ProviderFactory(name=name)
     ProviderFactory(name="Ferry pass")
     assert names_found(superusers_client, "credit/provider", query) == [str(provider)]
@@ -58,7 +58,7 @@ def make_offer(name):
 @pytest.mark.parametrize(("model", "make"), [
     ("credit/offer", make_offer), ("credit/modelversion", make_version), ("identity/apikey", make_key),
 ])  # fmt: skip
-def test_each_list_of_named_records_ignores_accents_and_hyphens(superusers_client, model, make):
+def test_search_by_name_ignores_accents_and_hyphens_in_every_list(superusers_client, model, make):
     record = make("Rénovation Home-loan")
     make("Ferry pass")
     for query in ("renovation", "homeloan RENOVATION", "loan home", "novat"):
@@ -107,7 +107,7 @@ def applications_found(client, query):
 
 
 @pytest.mark.parametrize(("members", "typed"), SAID)
-def test_an_applicant_is_found_by_what_they_say_on_the_phone(reviewers_client, members, typed):
+def test_applicant_is_found_by_name_email_or_phone_as_spoken(reviewers_client, members, typed):
     account = UserFactory()
     other = {"legal_name": "Tom Ash", "email": "tom@example.test", "phone": "+15035550199"}
     apply_with(UserFactory(), **other)
@@ -117,13 +117,13 @@ def test_an_applicant_is_found_by_what_they_say_on_the_phone(reviewers_client, m
 
 
 @pytest.mark.parametrize("typed", ["Quill", "Rosa Ash", "5550100", "rosa@example", "555", "@", "()", "+1"])
-def test_other_texts_find_no_applicant(reviewers_client, typed):
+def test_incomplete_names_emails_and_phones_find_no_applicant(reviewers_client, typed):
     apply_with(UserFactory())
     assert applications_found(reviewers_client, typed) == []
 
 
 @pytest.mark.parametrize("typed", ["$20,000", "20,000.00", "20000.00", "$ 20000", "$20,000.00"])
-def test_an_application_is_found_by_its_amount(reviewers_client, typed):
+def test_application_is_found_by_its_amount(reviewers_client, typed):
     application = ApplicationFactory(amount_cents=2_000_000)
     for cents in (2_000_001, 200_000, 20_000, None):
         ApplicationFactory(amount_cents=cents)
@@ -131,29 +131,29 @@ def test_an_application_is_found_by_its_amount(reviewers_client, typed):
 
 
 @pytest.mark.parametrize("typed", ["$", "$20,00", "$1,2345", "$20.000", "20000", "$99999999999999"])
-def test_other_texts_find_no_amount(reviewers_client, typed):
+def test_malformed_or_different_amounts_find_no_application(reviewers_client, typed):
     ApplicationFactory(amount_cents=2_000_000)
     assert applications_found(reviewers_client, typed) == []
 
 
-def test_an_amount_finds_nothing_where_amounts_are_masked(supports_client):
+def test_search_by_amount_finds_nothing_if_amounts_are_masked(supports_client):
     ApplicationFactory(amount_cents=2_000_000)
     assert applications_found(supports_client, "$20,000") == []
 
 
-def test_a_search_by_a_name_has_four_statements_more_than_the_list(reviewers_client, django_assert_max_num_queries):
+def test_search_by_a_name_costs_at_most_four_more_statements(reviewers_client, django_assert_max_num_queries):
     apply_with(UserFactory())
     address = "/admin/credit/application/"
     with CaptureQueriesContext(connection) as listed:
         reviewers_client.get(address)
-    # Accounts by their user name, by their address, and by their applicants. PostgreSQL estimates the latter before.
+    # Accounts by user name, by email address, and by applicants, after an estimate by PostgreSQL.
     with django_assert_max_num_queries(len(listed) + 4):
         reviewers_client.get(address, {"q": "quillfeather"})
 
 
 @pytest.mark.usefixtures("needs_postgresql")
 @pytest.mark.parametrize(("common", "ordering"), [(8_000, '"created_at" DESC'), (0, '"id" DESC')])
-def test_rare_names_are_sorted_and_common_ones_are_read_in_order(reviewers_client, monkeypatch, common, ordering):
+def test_rare_names_are_sorted_and_common_names_are_read_in_order(reviewers_client, monkeypatch, common, ordering):
     monkeypatch.setattr(people, "_COMMON", common)
     first, second = (apply_with(UserFactory()) for _ in range(2))
     with CaptureQueriesContext(connection) as captured:
@@ -162,7 +162,7 @@ def test_rare_names_are_sorted_and_common_ones_are_read_in_order(reviewers_clien
     assert f'ORDER BY "credit_application".{ordering} LIMIT 50' in searched
 
 
-def test_an_applicant_is_found_by_the_address_of_the_account(supports_client):
+def test_applicant_is_found_by_the_email_address_of_the_account(supports_client):
     account = UserFactory(email="home@example.test")
     application = apply_with(account)
     for typed in ("HOME@example.test", "quillfeather"):
@@ -170,7 +170,7 @@ def test_an_applicant_is_found_by_the_address_of_the_account(supports_client):
     assert DataAccess.objects.filter(kind="credit.application", action=DataAccess.LIST, was_masked=True).count() == 2
 
 
-def test_changed_and_erased_applicants_are_found_no_longer(reviewers_client):
+def test_changed_and_erased_applicants_are_no_longer_found(reviewers_client):
     account = UserFactory()
     body = {"consumer_id": str(account.pk), "offer_id": 7_000, "provider_id": 8_000, "applicants": [PERSON]}
     application = client_of(account).send("/applications", body).json()["id"]
@@ -183,7 +183,7 @@ def test_changed_and_erased_applicants_are_found_no_longer(reviewers_client):
     assert Application.objects.get().applicant_index is None
 
 
-def test_the_index_reveals_nothing_and_follows_the_first_key(reviewers_client, settings):
+def test_search_index_has_no_plain_text_and_follows_the_first_encryption_key(reviewers_client, settings):
     application = apply_with(UserFactory())
     before = Application.objects.get().applicant_index
     assert not any(text in before for text in ("rosa", "quillfeather", "5035550"))
@@ -213,20 +213,20 @@ def test_prune_follows_applicants_that_an_older_server_changed_or_erased(reviewe
     assert Application.objects.get(pk=erased.pk).applicant_index is None
 
 
-def test_a_name_of_a_thousand_words_is_a_search(reviewers_client):
+def test_search_for_a_thousand_words_finds_nothing(reviewers_client):
     apply_with(UserFactory())
     assert applications_found(reviewers_client, " ".join(f"word{number}" for number in range(1_000))) == []
 
 
 @pytest.mark.parametrize("word", ["-".join(["ab"] * 2_000), "-".join(f"p{number}" for number in range(2_000))])
-def test_names_of_two_thousand_parts_make_a_statement_of_bounded_conditions(reviewers_client, word):
+def test_search_for_thousands_of_name_parts_has_a_bounded_statement(reviewers_client, word):
     apply_with(UserFactory())
     with CaptureQueriesContext(connection) as statements:
         assert applications_found(reviewers_client, f"{word} {word}") == []
     assert max(statement["sql"].count("applicant_index") for statement in statements) < 100
 
 
-def test_a_member_cannot_test_whether_an_address_has_an_account(db):
+def test_member_of_a_lender_cannot_search_for_account_email_addresses(db):
     provider, applicant = ProviderFactory(id="8000"), UserFactory(email="private@example.test")
     apply_with(applicant)
     member = UserFactory()
@@ -235,7 +235,7 @@ def test_a_member_cannot_test_whether_an_address_has_an_account(db):
     assert applications_found(console_client(member), "private@example.test") == []
 
 
-def test_a_lender_finds_the_applicants_of_their_own_applications(db):
+def test_lender_finds_only_applicants_of_its_own_applications(db):
     mine, other = ProviderFactory(id="8000"), ProviderFactory(id="8001")
     application = apply_with(UserFactory())
     for provider, found in ((mine, [application]), (other, [])):

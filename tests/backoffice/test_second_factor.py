@@ -1,4 +1,4 @@
-"""The second factor at the back office: asked for, added, lost."""
+"""The second factor in the back office: required, added, and reset."""
 
 import io
 import json
@@ -37,7 +37,7 @@ def log_in(name, next_page="/admin/"):
     return browser, answer
 
 
-def test_the_password_alone_opens_nothing(reviewer, device):
+def test_log_in_with_only_the_password_opens_no_page(reviewer, device):
     browser, answer = log_in("rita")
     assert answer.headers["Location"] == "/account/second-factor/log-in"
     for path in ("/admin/", "/admin/credit/application/", "/admin/password_change/", "/account/", "/account/email"):
@@ -48,7 +48,7 @@ def test_the_password_alone_opens_nothing(reviewer, device):
     assert browser.get("/account/email").status_code == 200
 
 
-def test_a_session_from_before_gives_it_where_it_wants_to_go(reviewers_client, device):
+def test_session_without_a_second_factor_confirms_it_and_returns_to_its_page(reviewers_client, device):
     wanted = "/admin/credit/application/?queue=review"
     response = reviewers_client.get(wanted, follow=True)
     address = response.redirect_chain[-1][0]
@@ -58,34 +58,34 @@ def test_a_session_from_before_gives_it_where_it_wants_to_go(reviewers_client, d
     assert reviewers_client.get(wanted).status_code == 200
 
 
-def test_staff_without_one_add_it_first(supports_client):
+def test_staff_without_a_second_factor_must_add_it_first(supports_client):
     response = supports_client.get("/admin/", follow=True)
     assert response.redirect_chain[-1][0].startswith("/account/second-factor")
     assert "Add an app" in text_of(response)
 
 
-def test_a_second_factor_does_not_admit_other_people_than_staff(user):
+def test_second_factor_does_not_admit_accounts_that_are_not_staff(user):
     authenticator_of(user)
     browser, _ = log_in(user.username)
     browser.post("/account/second-factor/log-in", {"code": code_of()})
     assert browser.get("/admin/", follow=True).status_code == 403
 
 
-def test_another_accounts_device_does_not_count(supports_client, reviewer):
+def test_second_factor_of_another_account_is_refused(supports_client, reviewer):
     authenticator_of(reviewer, secret="B" * 32)
     authenticator_of(supports_client.get("/account/").wsgi_request.user)
     assert supports_client.post(CONFIRM, {"code": code_of("B" * 32)}).status_code == 200
     assert supports_client.get("/admin/").status_code == 302
 
 
-def test_a_verified_session_ends_with_its_device(reviewers_client, device):
+def test_session_ends_when_its_second_factor_is_deleted(reviewers_client, device):
     reviewers_client.post(CONFIRM, {"code": code_of()})
     assert reviewers_client.get("/admin/").status_code == 200
     device.delete()
     assert reviewers_client.get("/admin/").status_code == 302
 
 
-def test_a_lost_device_is_taken_away_by_a_superuser(superuser, reviewer, device, settings):
+def test_superuser_resets_a_lost_second_factor(superuser, reviewer, device, settings):
     settings.BACKOFFICE_SECOND_FACTOR = False
     recovery_codes_of(reviewer)
     address = reverse("admin:identity_user_do", args=[reviewer.pk, "reset-second-factor"])
@@ -95,23 +95,23 @@ def test_a_lost_device_is_taken_away_by_a_superuser(superuser, reviewer, device,
     assert not RecoveryCode.objects.exists()
 
 
-def test_no_page_of_the_back_office_shows_a_secret():
+def test_second_factors_have_no_page_in_the_backoffice():
     assert not {Authenticator, RecoveryCode} & admin.site._registry.keys()
     assert not [model for model in admin.site._registry if model._meta.app_label == "oauth2_provider"]
 
 
-def test_the_table_holds_no_secret_in_the_clear(device):
+def test_second_factor_secret_is_stored_encrypted(device):
     assert SECRET not in json.dumps(list(Authenticator.objects.values_list("data", flat=True)))
 
 
-def test_the_secrets_move_to_a_new_key_with_the_others(device, reviewer, settings):
+def test_second_factor_secret_is_included_in_a_key_rotation(device, reviewer, settings):
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
     call_command("rotate_encryption_key", stdout=io.StringIO())
     settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS[:1]
     assert kept_codes.use_code(reviewer, code_of()) is not None
 
 
-def test_an_unreadable_secret_is_hidden_and_reported(device, reviewer, settings):
+def test_unreadable_second_factor_is_refused_and_reported(device, reviewer, settings):
     codes = recovery_codes_of(reviewer)
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     assert kept_codes.use_code(reviewer, code_of()) is None
@@ -120,7 +120,7 @@ def test_an_unreadable_secret_is_hidden_and_reported(device, reviewer, settings)
         call_command("rotate_encryption_key", stdout=io.StringIO())
 
 
-def test_a_command_takes_a_lost_device_away(device, reviewer):
+def test_command_resets_a_lost_second_factor(device, reviewer):
     recovery_codes_of(reviewer)
     out = io.StringIO()
     call_command("reset_second_factor", "rita", "--json", stdout=out)
@@ -132,17 +132,17 @@ def test_a_command_takes_a_lost_device_away(device, reviewer):
         call_command("reset_second_factor", "nobody")
 
 
-def test_development_asks_for_the_password_alone(reviewers_client, settings):
+def test_password_is_enough_if_the_second_factor_is_not_required(reviewers_client, settings):
     settings.BACKOFFICE_SECOND_FACTOR = False
     assert reviewers_client.get("/admin/").status_code == 200
 
 
-def test_one_can_leave_before_giving_the_second_factor(reviewer, device):
+def test_log_out_works_before_the_second_factor_is_entered(reviewer, device):
     browser, _ = log_in("rita")
     assert browser.post("/account/logout").headers["Location"] == "/account/login"
     assert browser.get("/account/second-factor/log-in").headers["Location"] == "/account/login"
 
 
-def test_a_wrong_code_opens_nothing(reviewers_client, device):
+def test_wrong_code_opens_no_page(reviewers_client, device):
     assert "wrong" in text_of(reviewers_client.post(CONFIRM, {"code": wrong_code()}))
     assert reviewers_client.get("/admin/").status_code == 302

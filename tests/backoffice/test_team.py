@@ -1,4 +1,4 @@
-"""A lender's team: its owners invite members by mail from the console, and nobody else does."""
+"""A lender's team: only its owners invite members, by mail from the console."""
 
 import pytest
 from django.urls import reverse
@@ -26,7 +26,7 @@ def invite_of(lender):
     return reverse("admin:credit_provider_do", args=[str(lender.number), "invite"])
 
 
-def test_an_owner_invites_a_member_by_mail(lender):
+def test_owner_invites_a_member_by_mail(lender):
     owner = console_client(lender.people["owner"])
     page = owner.get(page_of(lender))
     assert "Invite a member" in text_of(page)
@@ -43,7 +43,7 @@ def test_an_owner_invites_a_member_by_mail(lender):
 
 
 @pytest.mark.parametrize("role", ROLES[1:])
-def test_other_members_neither_invite_nor_see_who_is_invited(lender, role):
+def test_other_members_cannot_invite_or_see_invitations(lender, role):
     confirm(console_client(lender.people["owner"]), invite_of(lender), email="new@example.test", role="reader")
     client = console_client(lender.people[role])
     text = text_of(client.get(page_of(lender)))
@@ -54,7 +54,7 @@ def test_other_members_neither_invite_nor_see_who_is_invited(lender, role):
     assert Invitation.objects.count() == 1
 
 
-def test_an_owner_does_not_invite_to_another_lender(lender):
+def test_owner_cannot_invite_to_another_lender(lender):
     other = lender_of("zircon", 702)
     client = console_client(lender.people["owner"])
     response = client.post(invite_of(other), {"seen": "702", "email": "x@y.test", "role": "owner"})
@@ -62,20 +62,20 @@ def test_an_owner_does_not_invite_to_another_lender(lender):
     assert not Invitation.objects.exists()
 
 
-def test_staff_who_own_no_lender_do_not_invite(lender, reviewers_client, operations_client):
+def test_staff_who_own_no_lender_cannot_invite(lender, reviewers_client, operations_client):
     for client in (reviewers_client, operations_client):
         assert "Invite a member" not in text_of(client.get(page_of(lender)))
         assert client.get(invite_of(lender)).status_code == 403
 
 
 @pytest.mark.parametrize("fields", [{"email": "no address", "role": "reader"}, {"email": "a@b.test", "role": "boss"}])
-def test_a_wrong_address_or_role_is_refused_at_its_field(lender, fields):
+def test_invalid_email_or_role_of_an_invitation_has_an_error_at_its_field(lender, fields):
     answer = confirm(console_client(lender.people["owner"]), invite_of(lender), **fields)
     assert len(answer.context["form"].errors) == 1
     assert not Invitation.objects.exists()
 
 
-def test_too_many_invitations_are_refused_in_words(lender, monkeypatch):
+def test_too_many_invitations_are_refused_with_a_message(lender, monkeypatch):
     monkeypatch.setattr("identity.accounts.invitations.WAITING_MAX", 1)
     owner = console_client(lender.people["owner"])
     confirm(owner, invite_of(lender), email="a@example.test", role="reader")
@@ -84,7 +84,7 @@ def test_too_many_invitations_are_refused_in_words(lender, monkeypatch):
     assert Invitation.objects.count() == 1
 
 
-def test_a_lenders_member_reads_that_the_second_factor_is_a_must(lender, client, settings):
+def test_member_of_a_lender_reads_that_the_second_factor_is_required(lender, client, settings):
     settings.BACKOFFICE_SECOND_FACTOR = False
     sentence = "You must add an app or a passkey before you can open the back office."
     for person, must in ((lender.people["reader"], True), (UserFactory(is_staff=True), False), (UserFactory(), False)):
@@ -95,7 +95,7 @@ def test_a_lenders_member_reads_that_the_second_factor_is_a_must(lender, client,
     assert sentence in client.get(reverse("mfa_index")).content.decode()
 
 
-def test_an_owner_revokes_an_invitation_of_the_own_lender_alone(lender):
+def test_owner_revokes_only_invitations_of_their_own_lender(lender):
     owner, other = console_client(lender.people["owner"]), lender_of("zircon", 702)
     path = reverse("admin:credit_provider_do", args=[str(lender.number), "revoke"])
     assert "No invitations are pending." in text_of(owner.get(path, follow=True))

@@ -1,4 +1,4 @@
-"""Working together: proposals that another confirms, assignment, and seeing each other."""
+"""Teamwork of reviewers: proposals, assignment, and presence."""
 
 from datetime import timedelta
 from functools import partial
@@ -45,7 +45,7 @@ def propose(client, application, to="approved", **fields):
 # --- Four eyes -----------------------------------------------------------------------------------------------------
 
 
-def test_a_decision_is_proposed_by_one_and_confirmed_by_another(
+def test_decision_is_proposed_by_one_reviewer_and_confirmed_by_another(
     four_eyes, reviewers_client, colleagues_client, colleague
 ):
     application = make(application_data={"amount": 1})
@@ -67,7 +67,7 @@ def own_page_of(proposal):
     return reverse("admin:credit_proposal_change", args=[proposal.pk])
 
 
-def test_the_page_of_a_proposal_leads_to_its_confirmation(four_eyes, reviewers_client, colleagues_client):
+def test_page_of_a_proposal_links_to_its_confirmation(four_eyes, reviewers_client, colleagues_client):
     application = make()
     proposal = propose(reviewers_client, application)
     assert end_of(proposal, "confirm") not in links_of(reviewers_client.get(own_page_of(proposal)))
@@ -81,7 +81,7 @@ def test_the_page_of_a_proposal_leads_to_its_confirmation(four_eyes, reviewers_c
     assert not {end_of(proposal, "confirm"), end_of(proposal, "close")} & set(ended)
 
 
-def test_the_page_of_a_void_proposal_shows_it(four_eyes, reviewers_client, colleagues_client):
+def test_page_of_a_void_proposal_states_that_it_cannot_be_confirmed(four_eyes, reviewers_client, colleagues_client):
     proposal = propose(reviewers_client, make(application_data={"amount": 1}))
     Application.objects.update(application_data={"amount": 2})
     page = colleagues_client.get(own_page_of(proposal))
@@ -89,7 +89,7 @@ def test_the_page_of_a_void_proposal_shows_it(four_eyes, reviewers_client, colle
     assert end_of(proposal, "confirm") not in links_of(page)
 
 
-def test_the_proposer_cannot_confirm(four_eyes, reviewers_client):
+def test_author_of_a_proposal_cannot_confirm_it(four_eyes, reviewers_client):
     application = make()
     proposal = propose(reviewers_client, application)
     assert "Another reviewer must confirm it." in text_of(reviewers_client.get(page_of(application)))
@@ -123,7 +123,7 @@ def test_changed_data_voids_the_proposal_with_a_message(four_eyes, reviewers_cli
     assert (proposal.outcome, application.status) == ("void", "under_review")
 
 
-def test_data_that_changes_between_looking_and_confirming_is_noticed(four_eyes, reviewers_client, colleagues_client):
+def test_data_changed_before_the_confirmation_voids_the_proposal(four_eyes, reviewers_client, colleagues_client):
     application = make(application_data={"amount": 1})
     proposal = propose(reviewers_client, application)
     seen = seen_in(colleagues_client.get(end_of(proposal, "confirm")))
@@ -133,7 +133,7 @@ def test_data_that_changes_between_looking_and_confirming_is_noticed(four_eyes, 
     assert not ApplicationHistory.objects.exists()
 
 
-def test_a_void_proposal_gives_way_to_a_new_one(four_eyes, reviewers_client, colleagues_client):
+def test_new_proposal_replaces_a_void_proposal(four_eyes, reviewers_client, colleagues_client):
     application = make(application_data={"amount": 1})
     first = propose(reviewers_client, application)
     Application.objects.update(application_data={"amount": 2})
@@ -143,7 +143,7 @@ def test_a_void_proposal_gives_way_to_a_new_one(four_eyes, reviewers_client, col
     assert second.to == "rejected"
 
 
-def test_one_proposal_waits_at_a_time(four_eyes, reviewers_client, colleagues_client):
+def test_application_has_one_open_proposal_at_a_time(four_eyes, reviewers_client, colleagues_client):
     application = make()
     propose(reviewers_client, application)
     assert "The application has a proposed decision" in text_of(colleagues_client.get(page_of(application)))
@@ -153,7 +153,7 @@ def test_one_proposal_waits_at_a_time(four_eyes, reviewers_client, colleagues_cl
 
 
 @pytest.mark.parametrize(("who", "outcome"), [("reviewers_client", "withdrawn"), ("colleagues_client", "declined")])
-def test_a_proposal_is_withdrawn_by_its_author_and_declined_by_others(
+def test_proposal_is_withdrawn_by_its_author_and_declined_by_others(
     four_eyes, reviewers_client, colleagues_client, who, outcome
 ):
     application = make()
@@ -178,14 +178,14 @@ def test_the_last_editor_of_the_data_cannot_propose_or_confirm(
     assert proposal.closed_at is None
 
 
-def test_asking_for_documents_takes_one_person(four_eyes, reviewers_client):
+def test_request_for_documents_under_four_eyes_takes_one_reviewer(four_eyes, reviewers_client):
     application = make()
     confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents="Payslip")
     application.refresh_from_db()
     assert application.status == "pending_documents"
 
 
-def test_support_reaches_no_proposal(four_eyes, reviewers_client, supports_client):
+def test_support_cannot_confirm_or_close_a_proposal(four_eyes, reviewers_client, supports_client):
     proposal = propose(reviewers_client, make())
     for verb in ("confirm", "close", "explode"):
         assert supports_client.post(end_of(proposal, verb), {"seen": "x"}).status_code == 403
@@ -213,7 +213,7 @@ def assign_of(application):
     return reverse("admin:credit_application_assign", args=[application.pk])
 
 
-def test_a_reviewer_takes_gives_and_releases_work(reviewers_client, reviewer, colleague):
+def test_reviewer_takes_assigns_and_releases_a_case(reviewers_client, reviewer, colleague):
     application = make()
     reviewers_client.post(assign_of(application), {"assignee": "me"})
     assert Assignment.objects.get().assignee == reviewer
@@ -224,7 +224,7 @@ def test_a_reviewer_takes_gives_and_releases_work(reviewers_client, reviewer, co
     assert not Assignment.objects.exists()
 
 
-def test_work_is_given_to_reviewers_only(reviewers_client, supports_client, user):
+def test_case_is_assigned_to_reviewers_only(reviewers_client, supports_client, user):
     application = make()
     for stranger in (str(user.pk), "0", "x", "999999"):
         response = reviewers_client.post(assign_of(application), {"assignee": stranger}, follow=True)
@@ -234,14 +234,16 @@ def test_work_is_given_to_reviewers_only(reviewers_client, supports_client, user
     assert not Assignment.objects.exists()
 
 
-def test_a_decision_ends_the_assignment(reviewers_client):
+def test_decision_ends_the_assignment(reviewers_client):
     application = make()
     reviewers_client.post(assign_of(application), {"assignee": "me"})
     confirm(reviewers_client, move_of(application, "approved"))
     assert not Assignment.objects.exists()
 
 
-def test_two_reviewers_of_one_application_see_each_other_for_a_while(reviewers_client, colleagues_client, reviewer):
+def test_reviewers_who_open_the_same_case_see_each_other_for_a_few_minutes(
+    reviewers_client, colleagues_client, reviewer
+):
     application = make()
     assert "Here too" not in text_of(reviewers_client.get(page_of(application)))
     assert "Here too, or a moment ago: rita." in text_of(colleagues_client.get(page_of(application)))
@@ -251,7 +253,7 @@ def test_two_reviewers_of_one_application_see_each_other_for_a_while(reviewers_c
     assert present_beside(reviewer, now=later, **named) == []
 
 
-# --- Going through a queue ------------------------------------------------------------------------------------------
+# --- Moving through a queue ------------------------------------------------------------------------------------------
 
 
 def test_next_and_previous_follow_the_filtered_list(reviewers_client):
@@ -266,7 +268,7 @@ def test_next_and_previous_follow_the_filtered_list(reviewers_client):
     assert "rel=" not in reviewers_client.get(page_of(middle)).content.decode().partition('class="way"')[2][:1]
 
 
-def test_a_decision_links_to_the_next_case(reviewers_client):
+def test_page_after_a_decision_links_to_the_next_case(reviewers_client):
     now = timezone.now()
     first, second = [make("under_review", submitted_at=now - timedelta(days=days)) for days in (9, 5)]
     kept = "?_changelist_filters=queue%3Dreview"
@@ -278,7 +280,7 @@ def test_a_decision_links_to_the_next_case(reviewers_client):
 @pytest.mark.parametrize(
     "filters", ["nonsense=1", "age=x", "o=99", "q=%00", "status=%00", "status__bad__lookup=1", "_popup=1", "&&&"]
 )
-def test_filters_that_mean_nothing_do_no_harm(reviewers_client, filters):
+def test_invalid_list_filters_do_not_break_a_case(reviewers_client, filters):
     from urllib.parse import quote
 
     response = reviewers_client.get(f"{page_of(make())}?_changelist_filters={quote(filters)}")
