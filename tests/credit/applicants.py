@@ -1,4 +1,4 @@
-"""A person who applies, and every way in which one can be wrong."""
+"""A valid applicant, and invalid values for each field."""
 
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,7 @@ LEAST = {
     "legal_name": "Li Wei",
     "address": {"line1": "1 Road", "city": "Riga", "postal_code": "LV-1010", "country": "LV"},
 }
-# What of PERSON may stand nowhere but in the application and before those who may see it.
+# Texts of PERSON that only the application and its authorized readers can have.
 SECRETS = ("Quillfeather", "rosa@example.test", "+15035550100", "1980-02-29", "12 Cedar Street", "97201")
 
 GOOD = {
@@ -70,7 +70,7 @@ def changed(path, value, person=PERSON):
 
 
 def without(path, person=PERSON):
-    """Return a person without the member at a path."""
+    """Return a person without the field at a path."""
     made = deepcopy(person)
     first, _, inner = path.partition(".")
     del (made[first] if inner else made)[inner or first]

@@ -1,4 +1,4 @@
-"""A small clamd on a socket: PING and INSTREAM as clamd(8) describes them, and the ways in which it fails."""
+"""A small clamd on a socket: PING and INSTREAM as in clamd(8), with configurable faults."""
 
 import contextlib
 import socketserver
@@ -33,7 +33,7 @@ class _Handler(socketserver.StreamRequestHandler):
             if len(content) > double.size_limit:
                 self.wfile.write(b"INSTREAM size limit exceeded. ERROR\0")
                 self.wfile.flush()
-                while self.rfile.read(65_536):  # a close with unread bytes would reset the connection
+                while self.rfile.read(65_536):  # closing with unread bytes would reset the connection
                     pass
                 return
         double.streams.append(content)
@@ -59,7 +59,7 @@ class _Handler(socketserver.StreamRequestHandler):
 
 
 class Clamd:
-    """What it was asked, and how it is to fail: "hangs", "hangs up", "nonsense", "drips"."""
+    """Records commands and streams; `fault` is "hangs", "hangs up", "nonsense", or "drips"."""
 
     def __init__(self):
         self.commands, self.streams, self.fault = [], [], ""
@@ -69,7 +69,7 @@ class Clamd:
 
 @contextlib.contextmanager
 def clamd(path=None):
-    """Run it on 127.0.0.1, or on a Unix socket at `path`."""
+    """Run the double on 127.0.0.1, or on a Unix socket at `path`."""
     base = socketserver.UnixStreamServer if path else socketserver.TCPServer
     server_class = type("Server", (socketserver.ThreadingMixIn, base), {"daemon_threads": True})
     with server_class(str(path) if path else ("127.0.0.1", 0), _Handler) as server:

@@ -1,4 +1,4 @@
-"""Fixtures of the tests of credit."""
+"""Fixtures for the tests of credit."""
 
 import pytest
 
@@ -12,13 +12,13 @@ from tests.factories import ProviderFactory, UserFactory
 
 @pytest.fixture
 def reviewed(settings):
-    """Let reviewers decide."""
+    """Set the review policy `reviewed`."""
     settings.REVIEW_POLICY = "reviewed"
 
 
 @pytest.fixture
 def application(user):
-    """An application that waits for documents."""
+    """An application in `pending_documents`."""
     return asked(user)
 
 
@@ -30,13 +30,13 @@ def offer(db):
 
 @pytest.fixture
 def provider(user):
-    """A lender of `user`."""
+    """A lender that `user` owns."""
     return ProviderFactory(id="700", owner=user)
 
 
 @pytest.fixture
 def member(db):
-    """A member of the lender that the factory's applications name."""
+    """A member of lender 700, which the factory's applications name."""
     account = UserFactory()
     ProviderMember.objects.create(provider=ProviderFactory(id="700"), user=account)
     return account
@@ -50,5 +50,5 @@ def reviewer(db):
 
 @pytest.fixture
 def reviewers_api(reviewer):
-    """A client that calls as that reviewer."""
+    """An API client of the reviewer."""
     return client_of(reviewer)

@@ -1,4 +1,4 @@
-"""Files to hand in, and applications of which documents were asked for."""
+"""Files to upload, and applications with requested documents."""
 
 from zlib import compress, crc32
 
@@ -46,20 +46,20 @@ FORM = f"multipart/form-data; boundary={BOUNDARY}"
 
 
 def asked(consumer, *names, status="pending_documents", **options):
-    """Return an application of which documents were asked for."""
+    """Return an application with requested documents."""
     application = ApplicationFactory(consumer=consumer, status=status, initial_status="draft", **options)
     request_documents(application, names or ["Payslip"], by=consumer, now=timezone.now())
     return application
 
 
 def path_of(application, document=None):
-    """Return the address of a document's files: of the first one, or of the one that is given."""
+    """Return the path of a document's files; by default of the application's first document."""
     document = document or RequestedDocument.objects.filter(application=application).first()
     return f"/applications/{application.pk}/documents/{document.pk}/files"
 
 
 def hand_in(api, application, content=PDF, filename="payslip.pdf", *, document=None, raw=None, **options):
-    """Hand in a file; return the answer."""
+    """Upload a file; return the response."""
     body = form(part(content=content, filename=filename)) if raw is None else raw
     options.setdefault("content_type", FORM)
     return api.send(path_of(application, document), raw=body, **options)

@@ -1,10 +1,10 @@
-"""Applicants and facts that are gone, as after an erasure, in applications that go on."""
+"""Erase applicants or facts of applications that continue."""
 
 from credit.models import Application, LastScore, ScoreFacts
 
 
 def erase_facts(user_id):
-    """Delete what a person's scores were computed from; return how many."""
+    """Delete the facts and last scores of a person; return the number of deleted facts."""
     LastScore.objects.filter(user_id=user_id).delete()
     deleted, _ = ScoreFacts.objects.filter(score__user_id=user_id).delete()
     return deleted

@@ -1,4 +1,4 @@
-"""What the tests of this app share."""
+"""Helpers for the tests of credit."""
 
 from itertools import count
 
@@ -10,7 +10,7 @@ from tests.factories import UserFactory
 from tests.identity.oauth_support import code_for, exchange, make_client
 from tests.identity.support import issue
 
-# From, to, whose move it is: written out, so that the table in the code has something to differ from.
+# From, to, and the role that may move: written out a second time to check the table in the code.
 TABLE = {
     ("draft", "submitted"): Role.OWNER, ("draft", "withdrawn"): Role.OWNER, ("draft", "expired"): Role.SYSTEM,
     ("submitted", "under_review"): Role.REVIEWER, ("submitted", "pending_documents"): Role.REVIEWER,
@@ -26,18 +26,18 @@ TABLE = {
 STATUSES = (
     "draft", "submitted", "under_review", "pending_documents", "approved", "rejected", "withdrawn", "expired",
 )  # fmt: skip
-# What a rejection says where reviewers decide.
+# Metadata that a rejection requires if reviewers decide.
 BECAUSE = {"reasons": ["no_credit_file"]}
 EVERY_MOVE = [(start, to) for start in STATUSES for to in STATUSES]
 
 
 def requestable(status):
-    """Return the statuses that a request may ask for next."""
+    """Return the statuses that a request may set next."""
     return {to for (start, to), role in TABLE.items() if start == status and role is not Role.SYSTEM}
 
 
 def make_reviewer(**options):
-    """Make somebody with the permission to review."""
+    """Create an account in the group of reviewers."""
     made = UserFactory(**options)
     made.groups.add(Group.objects.get(name="Reviewer"))
     return made
@@ -53,12 +53,12 @@ _numbers = count(1)  # names of clients are unique
 
 
 def app_of(user, *scopes):
-    """A third party's program that the person has given these scopes."""
+    """Return a client of an OAuth app to which the person has granted these scopes."""
     registered = make_client(name=f"Loan helper {next(_numbers)}", scopes=list(scopes))
     body = exchange(code_for(user, registered[0], scope=" ".join(scopes)), *registered).json()
     return ApiClient(bearer=body["access_token"])
 
 
 def key_of(user, *scopes):
-    """A key of the person's own, limited to these scopes."""
+    """Return a client with an API key of the person that is limited to these scopes."""
     return ApiClient(api_key=issue(user, scopes=list(scopes)).key)

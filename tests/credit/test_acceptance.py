@@ -1,4 +1,4 @@
-"""`/applications/{id}/acceptance`: an approval is taken up by its consumer, on the terms that were approved."""
+"""`/applications/{id}/acceptance`: the applicant accepts the approved terms."""
 
 import json
 from datetime import timedelta
@@ -53,8 +53,8 @@ def test_acceptance_shows_terms_and_expiry(api, approved, offer):
 
 
 @pytest.mark.parametrize("percent", [9, 9.0, 9.25, 0.0001, 0, 100.0, 12.5, 29.99, 1.005, 36.0])
-def test_any_language_computes_the_hash_of_the_terms(api, user, percent):
-    # RFC 8785 spells 9.0 as 9: an offer with a whole rate was hashed as no other program spells it.
+def test_hash_of_the_terms_follows_rfc_8785(api, user, percent):
+    # RFC 8785 serializes 9.0 as 9; Python would write 9.0.
     offer = OfferFactory(apr_min_percent=percent, apr_max_percent=100.0)
     offer.refresh_from_db()
     pinned = {"offer_id": offer.pk, "offer_version": 1, "offer_snapshot": offer.terms()}
@@ -63,7 +63,7 @@ def test_any_language_computes_the_hash_of_the_terms(api, user, percent):
     assert shown["terms_sha256"] == sha256(rfc8785.dumps(shown["terms"])).hexdigest()
 
 
-def test_an_approval_is_accepted_once(api, approved, user, offer):
+def test_approval_is_accepted_once(api, approved, user, offer):
     first = take_up(api, approved)
     assert first.status_code == 200, first.content
     shown = first.json()
@@ -79,21 +79,21 @@ def test_an_approval_is_accepted_once(api, approved, user, offer):
 
 
 @pytest.mark.parametrize("status", ["draft", "submitted", "under_review", "pending_documents", "rejected", "withdrawn"])
-def test_an_unapproved_application_cannot_be_accepted(api, user, status):
+def test_unapproved_application_cannot_be_accepted(api, user, status):
     application = ApplicationFactory(consumer=user, status=status)
     assert api.read(path(application)).json()["acceptable"] is False
     assert_error(take_up(api, application), 400, "E3011")
 
 
 @pytest.mark.parametrize("terms", ["0" * 64, "x", "\u0000", "", None, 7])
-def test_other_terms_are_refused(api, approved, terms):
+def test_acceptance_with_the_hash_of_other_terms_is_rejected(api, approved, terms):
     answer = api.send(path(approved), {"terms_sha256": terms})
     assert answer.status_code == 400
     assert answer.json()["code"] in {"E3012", "E1001", "E1002"}
     assert not Acceptance.objects.exists()
 
 
-def test_the_terms_of_an_unlisted_offer_are_null_and_have_a_hash_too(api, user):
+def test_terms_of_an_unlisted_offer_are_null_and_have_a_hash(api, user):
     application = ApplicationFactory(consumer=user, status="approved")
     shown = api.read(path(application)).json()
     assert shown["terms"] is None
@@ -101,7 +101,7 @@ def test_the_terms_of_an_unlisted_offer_are_null_and_have_a_hash_too(api, user):
     assert take_up(api, application).status_code == 200
 
 
-def test_only_the_consumer_accepts(approved, stranger_api, offer):
+def test_only_the_applicant_can_accept(approved, stranger_api, offer):
     terms = approved.terms_sha256
     assert_error(take_up(stranger_api, approved, terms), 404, "E4002")
     lender = client_of(offer.provider.owner)
@@ -109,7 +109,7 @@ def test_only_the_consumer_accepts(approved, stranger_api, offer):
     assert_error(take_up(lender, approved, terms), 404, "E4002")
 
 
-def test_an_accepted_approval_neither_expires_nor_is_withdrawn(api, approved):
+def test_accepted_approval_cannot_expire_or_be_withdrawn(api, approved):
     take_up(api, approved)
     assert_error(move(api, approved, "withdrawn"), 400, "E3001")
     later = timezone.now() + timedelta(days=365)
@@ -118,7 +118,7 @@ def test_an_accepted_approval_neither_expires_nor_is_withdrawn(api, approved):
     assert (ways["withdrawn"]["allowed"], ways["withdrawn"]["code"]) == (False, "E3001")
 
 
-def test_an_accepted_approval_is_reopened_with_a_reason_and_accepted_again(api, approved):
+def test_accepted_approval_is_reopened_with_a_reason_and_accepted_again(api, approved):
     take_up(api, approved)
     assert_error(move(api, approved, "under_review"), 400, "E1017")
     assert move(api, approved, "under_review", reason="The income was forged.").status_code == 200
@@ -128,11 +128,11 @@ def test_an_accepted_approval_is_reopened_with_a_reason_and_accepted_again(api, 
     assert Acceptance.objects.count() == 2
 
 
-def test_an_unaccepted_approval_is_reopened_without_a_reason(api, approved):
+def test_unaccepted_approval_is_reopened_without_a_reason(api, approved):
     assert move(api, approved, "under_review").status_code == 200
 
 
-def test_the_acceptance_is_recorded_for_the_ledger(api, approved, settings):
+def test_acceptance_creates_a_record_to_anchor(api, approved, settings):
     settings.ANCHOR_DECISIONS = True
     accepted = take_up(api, approved).json()
     anchor = DecisionAnchor.objects.get()
@@ -143,7 +143,7 @@ def test_the_acceptance_is_recorded_for_the_ledger(api, approved, settings):
     assert record["application_id"] == str(approved.pk)
 
 
-def test_a_withdrawal_that_read_the_approval_before_loses(api, approved, user):
+def test_withdrawal_fails_if_the_approval_was_accepted_after_loading(api, approved, user):
     from config.core.lifecycle import Actor
     from credit.core.errors import InvalidApplicationTransition
 
@@ -156,7 +156,7 @@ def test_a_withdrawal_that_read_the_approval_before_loses(api, approved, user):
 
 @pytest.mark.usefixtures("committed", "needs_postgresql")
 class TestAtOnce:
-    def test_a_hundred_acceptances_are_one(self, settings):
+    def test_hundred_concurrent_acceptances_create_one(self, settings):
         settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
         user = UserFactory()
         application = ApplicationFactory(consumer=user, status="approved", submitted_at=timezone.now())
@@ -169,7 +169,7 @@ class TestAtOnce:
         assert len({answer.json()["accepted_at"] for answer in answers}) == 1
         assert (Acceptance.objects.count(), Event.objects.filter(type="application.accepted").count()) == (1, 1)
 
-    def test_taken_up_or_withdrawn_but_not_both(self, settings):
+    def test_concurrent_acceptance_and_withdrawal_succeed_once(self, settings):
         settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
         user = UserFactory()
         pair = clients(user, 2)

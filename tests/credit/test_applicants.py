@@ -1,4 +1,4 @@
-"""`applicants` of an application: who applies, kept encrypted."""
+"""`applicants` of an application, stored encrypted."""
 
 import json
 import logging
@@ -39,7 +39,7 @@ def replace(api, made, persons, **more):
 
 
 def everything_kept():
-    """Return all that the database holds, but the table of whom applications are about, as text."""
+    """Return the content of all tables as text, except the table that links applications to accounts."""
     kept = []
     with connection.cursor() as cursor:
         for table in connection.introspection.table_names():
@@ -62,7 +62,7 @@ def test_applicants_are_returned_as_sent(api, body):
     assert api.read(PATH, limit=50).json()[0] == made
 
 
-def test_applicants_are_encrypted_in_every_table_and_in_no_log(api, body, key, caplog):
+def test_applicants_are_encrypted_in_every_table_and_absent_from_logs(api, body, key, caplog):
     caplog.set_level(logging.DEBUG)
     first = api.send(PATH, body, key=key)
     replace(api, first.json(), [changed("email", "rosa@example.test.invalid"), PERSON])
@@ -73,7 +73,7 @@ def test_applicants_are_encrypted_in_every_table_and_in_no_log(api, body, key, c
     assert IdempotencyRecord.objects.filter(key=key).exists()
 
 
-def test_the_hash_is_of_a_nonce_and_the_persons_as_they_are_shown(made):
+def test_applicants_hash_covers_a_nonce_and_the_returned_persons(made):
     row = Application.objects.get()
     assert row.applicants_sha256 == row.applicants.sha256
     assert row.applicants_sha256 == sha256(row.applicants.nonce + canonical_json(made["applicants"])).hexdigest()
@@ -92,7 +92,7 @@ def table():
     yield from ((path, changed(path, "x")) for path in UNKNOWN)
 
 
-def test_every_wrong_member_is_named_by_a_pointer_and_not_repeated(api, user, body):
+def test_invalid_field_of_an_applicant_is_named_by_pointer_and_its_value_not_repeated(api, user, body):
     for path, person in table():
         answer = assert_error(api.send(PATH, {**body, "applicants": [PERSON, person]}), 400, "E1001")
         first, _, inner = path.partition(".")
@@ -106,7 +106,7 @@ def test_every_wrong_member_is_named_by_a_pointer_and_not_repeated(api, user, bo
     ("Anna\u00a0Maria", "Anna Maria"), ("李\u3000伟", "李 伟"), ("Ana\u2009\u202fLuz", "Ana Luz"),
     ("  Li  Wei ", "Li Wei"),
 ])  # fmt: skip
-def test_other_spaces_in_names_and_addresses_are_read_as_one_space(api, made, sent, kept):
+def test_unicode_spaces_in_names_and_addresses_become_one_space(api, made, sent, kept):
     for path in ("legal_name", "address.line1", "address.city"):
         assert replace(api, made, [changed(path, sent)]).json()["applicants"] == [changed(path, kept)]
 
@@ -117,11 +117,11 @@ def test_other_spaces_in_names_and_addresses_are_read_as_one_space(api, made, se
     ("a@fa\u00df.de", "a@xn--fa-hia.de"), ("a@\uff42.co", "a@b.co"), ("a@b\u3002co", "a@b.co"),
     ("o'brien@b.co", "o'brien@b.co"), ("a+tag@b.co", "a+tag@b.co"),
 ])  # fmt: skip
-def test_an_email_address_is_stored_by_idna_2008_in_lower_case(api, made, sent, kept):
+def test_email_address_is_stored_in_lower_case_with_idna_2008(api, made, sent, kept):
     assert replace(api, made, [changed("email", sent)]).json()["applicants"] == [changed("email", kept)]
 
 
-# Cities and lines of countries' posts: the first group has no postal codes (UPU), the second does not insist on them.
+# Countries without postal codes (UPU), then countries where postal codes are optional.
 ADDRESSES = [
     ("HK", "Kowloon"), ("AE", "Dubai"), ("PA", "Ciudad de Panamá"), ("JM", "Kingston"), ("QA", "Doha"), ("GH", "Accra"),
     ("UG", "Kampala"), ("ZW", "Harare"), ("FJ", "Suva"), ("BS", "Nassau"), ("AO", "Luanda"), ("RW", "Kigali"),
@@ -131,7 +131,7 @@ ADDRESSES = [
 
 
 @pytest.mark.parametrize(("country", "city"), ADDRESSES)
-def test_an_address_has_what_its_country_has(api, body, country, city):
+def test_address_without_a_postal_code_is_accepted_if_the_country_needs_none(api, body, country, city):
     address = {"line1": "12 Nathan Road", "city": city, "country": country}
     made = api.send(PATH, {**body, "applicants": [{"legal_name": "Suharto", "address": address}]})
     assert made.status_code == 201, made.content
@@ -143,7 +143,7 @@ def test_an_address_has_what_its_country_has(api, body, country, city):
     ("HK", {"region": "Kowloon"}), ("KY", {"region": "Grand Cayman"}),
     ("JP", {"region": "Tokyo", "postal_code": "100-0001"}),
 ])  # fmt: skip
-def test_an_address_without_a_city_is_accepted_where_the_country_has_none(api, body, country, more):
+def test_address_without_a_city_is_accepted_if_the_country_has_none(api, body, country, more):
     address = {"line1": "1 Marina Boulevard", "country": country, **more}
     made = api.send(PATH, {**body, "applicants": [{"legal_name": "Tan", "address": address}]})
     assert made.status_code == 201, made.content
@@ -151,7 +151,7 @@ def test_an_address_without_a_city_is_accepted_where_the_country_has_none(api, b
 
 
 @pytest.mark.parametrize("country", ["US", "DE", "IE", "QA", "KR", "TW"])
-def test_a_city_is_required_where_the_country_has_cities(api, body, country):
+def test_city_is_required_if_the_country_has_cities(api, body, country):
     address = {"line1": "12 Cedar Street", "city": None, "country": country, "postal_code": "10115"}
     made = api.send(PATH, {**body, "applicants": [{"legal_name": "U", "address": address}]})
     assert assert_error(made, 400, "E1001")["details"][0]["field"] == "/applicants/0/address/city"
@@ -173,7 +173,7 @@ def test_a_city_is_required_where_the_country_has_cities(api, body, country):
         ),  # Rachel
     ],
 )
-def test_a_joiner_without_an_effect_is_left_out_of_a_name(api, body, sent, kept):
+def test_joiner_without_effect_is_removed_from_a_name(api, body, sent, kept):
     applicant = {**PERSON, "legal_name": sent}
     made = api.send(PATH, {**body, "applicants": [applicant]})
     assert made.status_code == 201, made.content
@@ -181,7 +181,7 @@ def test_a_joiner_without_an_effect_is_left_out_of_a_name(api, body, sent, kept)
 
 
 @pytest.mark.parametrize("country", ["US", "CA", "GB", "DE", "FR", "JP", "AU", "IN", "BR", "MX", "ZA"])
-def test_a_postal_code_is_required_where_no_mail_arrives_without(api, body, country):
+def test_postal_code_is_required_if_the_country_needs_it_for_mail(api, body, country):
     address = {"line1": "12 Cedar Street", "city": "Town", "country": country, "postal_code": None}
     answer = assert_error(
         api.send(PATH, {**body, "applicants": [{"legal_name": "U", "address": address}]}), 400, "E1001"
@@ -190,7 +190,7 @@ def test_a_postal_code_is_required_where_no_mail_arrives_without(api, body, coun
 
 
 @pytest.mark.parametrize("persons", [[], [PERSON] * 3, {}, "Rosa", 1, True, [None], ["Rosa"], [[PERSON]], [1]])
-def test_applicants_are_a_list_of_one_or_two_persons(api, body, persons):
+def test_applicants_must_be_a_list_of_one_or_two_persons(api, body, persons):
     answer = assert_error(api.send(PATH, {**body, "applicants": persons}), 400, "E1001")
     assert answer["details"][0]["field"] in {"/applicants", "/applicants/0"}
 
@@ -202,8 +202,8 @@ def test_valid_applicants_are_accepted(api, body, made):
             assert replace(api, made, [person]).json()["applicants"] == [person]
 
 
-def test_many_or_long_members_cost_what_they_are_long(api, body):
-    """A regular expression that goes back would not come to an end here."""
+def test_validation_time_grows_linearly_with_the_input(api, body):
+    """A backtracking regular expression would not terminate here."""
     for person in (
         changed("language", "a" + "-abcdefgh" * 20_000),
         changed("language", "en-" + "a-b" * 50_000),
@@ -214,7 +214,7 @@ def test_many_or_long_members_cost_what_they_are_long(api, body):
         assert_error(api.send(PATH, {**body, "applicants": [person]}), 400, "E1001")
 
 
-def test_a_change_is_a_revision_that_tells_which_members_and_not_to_what(api, made):
+def test_revision_names_changed_applicant_fields_without_their_values(api, made):
     replace(api, made, [changed("address.city", "Salem"), LEAST])
     revision = ApplicationRevision.objects.get()
     row = Application.objects.get()
@@ -224,7 +224,7 @@ def test_a_change_is_a_revision_that_tells_which_members_and_not_to_what(api, ma
     assert "applicants[0].legal_name" not in revision.changes
 
 
-def test_the_same_persons_again_keep_their_hash_and_others_do_not(api, made):
+def test_applicants_hash_stays_only_if_the_same_applicants_are_sent_again(api, made):
     before = Application.objects.get().applicants_sha256
     replace(api, made, [PERSON])
     assert Application.objects.get().applicants_sha256 == before
@@ -235,7 +235,7 @@ def test_the_same_persons_again_keep_their_hash_and_others_do_not(api, made):
     assert Application.objects.get().applicants_sha256 is None
 
 
-def test_data_and_applicants_change_without_each_other(api, made):
+def test_data_and_applicants_can_be_changed_separately(api, made):
     body = {"updated_by": "me", "application_data": {"amount_cents": 5}}
     assert api.call("PUT", f"{PATH}/{made['id']}", body).json()["applicants"] == [PERSON]
     answer = replace(api, made, [LEAST]).json()
@@ -250,7 +250,7 @@ def test_applicants_of_a_decided_application_are_frozen(api, made, status):
     assert Application.objects.get().applicants.persons == [PERSON]
 
 
-def test_a_proposal_is_bound_to_who_applies(api, made):
+def test_change_of_applicants_changes_the_state_that_a_proposal_confirms(api, made):
     before = Application.objects.get().reviewed_state
     replace(api, made, [changed("address.city", "Salem")])
     assert Application.objects.get().reviewed_state != before
@@ -258,7 +258,7 @@ def test_a_proposal_is_bound_to_who_applies(api, made):
 
 @override_settings(ANCHOR_DECISIONS=True)
 @pytest.mark.parametrize("persons", [[PERSON], None])
-def test_a_decisions_record_has_the_hash_alone(api, body, persons):
+def test_decision_record_has_only_the_hash_of_the_applicants(api, body, persons):
     made = api.send(PATH, {**body, "applicants": persons}).json()
     for status in ("submitted", "under_review", "approved"):
         api.call("PUT", f"{PATH}/{made['id']}/status", {"status": status, "updated_by": "me"})
@@ -275,14 +275,14 @@ def test_erasure_of_a_draft_deletes_applicants_and_nonce_and_keeps_the_hash(user
     assert (erased.applicants, erased.applicants_sha256) == (None, row.applicants_sha256)
 
 
-def test_a_rotated_key_opens_it_again(made, settings):
+def test_applicants_are_readable_after_a_key_rotation(made, settings):
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
     assert rotate().unreadable == []
     settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS[:1]
     assert Application.objects.get().applicants.persons == [PERSON]
 
 
-def test_unreadable_applicants_are_reported_and_block_no_change(api, made, settings):
+def test_unreadable_applicants_are_503_for_reads_and_changes(api, made, settings):
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     for address in (f"{PATH}/{made['id']}", PATH):
         assert "gAAAA" not in json.dumps(assert_error(api.read(address), 503, "E5030"))
@@ -290,7 +290,7 @@ def test_unreadable_applicants_are_reported_and_block_no_change(api, made, setti
     assert Application.objects.get().reviewed_state
 
 
-def test_an_application_without_applicants_costs_no_extra_statement(api, user, body, django_assert_num_queries):
+def test_application_without_applicants_costs_no_additional_statement(api, user, body, django_assert_num_queries):
     made = api.send(PATH, {**body, "applicants": None}).json()
     api.read(f"{PATH}/{made['id']}")
     with django_assert_num_queries(2) as seen:

@@ -1,4 +1,4 @@
-"""Links of partners to the form of an application: signed, filled in, and without effect when they are opened."""
+"""A partner's links to the application form: signed, with prefilled answers, and without side effects when opened."""
 
 import re
 from datetime import timedelta
@@ -41,7 +41,7 @@ def link_to(offer, **body):
     return "/my/apply/link/" + response.json()["url"].partition("/my/apply/link/")[2]
 
 
-def test_a_link_opens_the_form_with_the_answers_of_the_partner(offer, user):
+def test_link_opens_the_form_with_the_partners_answers(offer, user):
     page = browser_of(user).get(link_to(offer)).content.decode()
     for value in ("8000.00", "54000.00", "Ada &lt;Example&gt;", "ada@example.test", "Portland"):
         assert f'value="{value}"' in page, value
@@ -50,7 +50,7 @@ def test_a_link_opens_the_form_with_the_answers_of_the_partner(offer, user):
     assert "Some answers were filled in for you." in page
 
 
-def test_a_link_without_an_account_shows_the_offer_and_none_of_the_answers(offer):
+def test_link_without_a_log_in_shows_the_offer_without_the_answers(offer):
     path = link_to(offer)
     response = Client().get(path)
     page = response.content.decode()
@@ -60,7 +60,7 @@ def test_a_link_without_an_account_shows_the_offer_and_none_of_the_answers(offer
     assert f"/account/login?next={path.replace('=', '%3D').replace(':', '%3A')}" in page.replace("/login/?", "/login?")
 
 
-def test_opening_a_link_stores_nothing_and_uses_nothing_up(offer, user):
+def test_opening_a_link_stores_nothing_and_can_be_repeated(offer, user):
     path = link_to(offer)
     for browser in (Client(), browser_of(user), Client(), browser_of(UserFactory())):
         assert browser.get(path).status_code == 200
@@ -68,12 +68,12 @@ def test_opening_a_link_stores_nothing_and_uses_nothing_up(offer, user):
     assert not Application.objects.exists()
 
 
-def test_the_address_of_a_link_has_no_answers(offer):
+def test_url_of_a_link_does_not_contain_the_answers(offer):
     assert "Ada" not in link_to(offer)
-    assert "QWRh" not in link_to(offer)  # Base64 of it
+    assert "QWRh" not in link_to(offer)  # Base64 of "Ada"
 
 
-def test_an_altered_or_expired_link_shows_a_page_with_a_way_on(offer, user, monkeypatch):
+def test_altered_or_expired_link_shows_a_page_with_the_next_step(offer, user, monkeypatch):
     path = link_to(offer, expires_in_hours=1)
     token = path.rpartition("/")[2]
     read_link(token, now=timezone.now() + timedelta(minutes=59))
@@ -91,7 +91,7 @@ def test_an_altered_or_expired_link_shows_a_page_with_a_way_on(offer, user, monk
             assert "This link has expired" in response.content.decode()
 
 
-def test_a_link_ends_with_its_offer(offer, user):
+def test_link_ends_when_its_offer_is_deactivated(offer, user):
     path = link_to(offer)
     type(offer).objects.update(is_active=False)
     assert browser_of(user).get(path).status_code == Client().get(path).status_code == 410
@@ -119,17 +119,17 @@ def test_pages_of_a_link_are_spanish_for_a_spanish_browser(offer, user):
     ({"expires_in_hours": 721}, 400, "expires_in_hours"), ({"expires_in_hours": 0}, 400, "expires_in_hours"),
     ({"offer_id": 987_654}, 404, "Offer not found"), ({"prefil": {}}, 400, "prefill"),
 ])  # fmt: skip
-def test_a_wrong_request_is_refused_in_words(offer, body, status, words):
+def test_invalid_request_for_a_link_is_refused_with_the_reason(offer, body, status, words):
     response = create(offer, **body)
     assert response.status_code == status, response.content
     assert words in response.content.decode()
 
 
-def test_only_those_who_act_for_the_lender_create_links(offer, user):
+def test_only_members_of_the_lender_create_links(offer, user):
     assert create(offer, user).json()["code"] == "E4012"
 
 
-def test_reader_creates_no_link(offer):
+def test_reader_of_a_lender_cannot_create_links(offer):
     reader = join(offer.provider)
     ProviderMember.objects.filter(user=reader).update(role=ProviderMember.READER)
     assert create(offer, reader).json()["code"] == "E2011"
@@ -140,7 +140,7 @@ def test_reader_creates_no_link(offer):
     lambda members: members.update(role=ProviderMember.READER),
     lambda members: type(members.get().user).objects.filter(pk=members.get().user_id).update(is_active=False),
 ])  # fmt: skip
-def test_link_ends_with_the_role_of_the_member_who_created_it(offer, user, change):
+def test_link_ends_if_its_author_loses_the_role(offer, user, change):
     member = join(offer.provider)
     response = create(offer, member)
     path = "/my/apply/link/" + response.json()["url"].rpartition("/")[2]

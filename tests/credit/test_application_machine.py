@@ -1,4 +1,4 @@
-"""The state machine against the table, over any sequence of moves that a test can think of."""
+"""The state machine compared with the table, over random sequences of transitions."""
 
 import hypothesis.strategies as st
 import pytest
@@ -21,11 +21,11 @@ WHO = ("consumer", "reviewer", "colleague")
 
 
 class ApplicationMachine(RuleBasedStateMachine):
-    """A consumer and two reviewers move and change one application over HTTP; a plain model says what comes of it."""
+    """A consumer and two reviewers move and change one application over HTTP; a simple model predicts the results."""
 
     @initialize(policy=st.sampled_from(["open", "reviewed", "four_eyes"]))
     def begin(self, policy):
-        """Make the people, the policy and a draft."""
+        """Create the accounts, the policy, and a draft."""
         from django.conf import settings as project
 
         self.policy = project.REVIEW_POLICY = policy
@@ -39,7 +39,7 @@ class ApplicationMachine(RuleBasedStateMachine):
         self.status, self.entries, self.data, self.revisions, self.pending = "draft", [], None, 0, None
 
     def _may_move(self, who, to):
-        """Say, from the written table alone, what asking for a move must be answered with."""
+        """Return the expected status of a response, computed from the written table alone."""
         if who != "consumer" and self.status == "draft":
             return 404
         role = TABLE.get((self.status, to))
@@ -52,7 +52,7 @@ class ApplicationMachine(RuleBasedStateMachine):
         return 400 if to in DECIDED and self.pending and self.pending[1] != to else 200
 
     def _is_decided(self, who, to, reason):
-        """Say whether a request that is answered with 200 moves the application; under `four_eyes` it takes two."""
+        """Return whether a successful request moves the application: under `four_eyes` it takes two reviewers."""
         if self.policy != "four_eyes" or to not in DECIDED:
             return True, reason
         if self.pending is None:
@@ -63,7 +63,7 @@ class ApplicationMachine(RuleBasedStateMachine):
 
     @rule(who=st.sampled_from(WHO), to=st.sampled_from(STATUSES), reason=st.none() | st.just("r"))
     def move(self, who, to, reason):
-        """Ask for any move."""
+        """Request any transition."""
         expected = self._may_move(who, to)
         body = {"status": to, "updated_by": who, "reason": reason}
         answer = self.clients[who].replace(f"/applications/{self.id}/status", body)
@@ -81,7 +81,7 @@ class ApplicationMachine(RuleBasedStateMachine):
 
     @rule(value=st.integers(0, 5))
     def change(self, value):
-        """Ask for a change of data."""
+        """Request a change of the data."""
         body = {"updated_by": "consumer", "application_data": value}
         answer = self.clients["consumer"].replace(f"/applications/{self.id}", body)
         assert answer.status_code == (400 if self.status in FROZEN else 200)
@@ -93,14 +93,14 @@ class ApplicationMachine(RuleBasedStateMachine):
 
     @rule()
     def expire(self):
-        """Let the command try, as if the time had come."""
+        """Check whether the expiry command could move the application."""
         application = Application.objects.get(pk=self.id)
         refusal = application.check_transition("expired", Actor.system("test"))
         assert (refusal is None) == ((self.status, "expired") in TABLE)
 
     @invariant()
     def what_is_stored_is_what_was_answered(self):
-        """Compare everything that is shown with the model."""
+        """Compare all returned values with the model."""
         if not hasattr(self, "id"):
             return
         shown = self.clients["consumer"].read(f"/applications/{self.id}").json()
@@ -122,9 +122,9 @@ class ApplicationMachine(RuleBasedStateMachine):
 
 
 class TestMachine(TestCase):
-    """Runs the machine; each sequence in a transaction of its own."""
+    """Run the state machine, each sequence in its own transaction."""
 
-    def test_no_sequence_of_moves_leaves_the_table(self):
+    def test_random_transitions_stay_within_the_table(self):
         from django.conf import settings as project
 
         limits, policy = project.RATE_LIMITS, project.REVIEW_POLICY
@@ -139,8 +139,8 @@ class TestMachine(TestCase):
 
 
 @pytest.mark.django_db
-def test_only_the_machine_writes_a_status(user):
-    """The column has one writer beside creation; the database knows the eight words."""
+def test_status_is_written_only_by_the_state_machine(user):
+    """Only creation and the state machine write the column; the database allows only the eight statuses."""
     from django.db import IntegrityError
     from django.utils import timezone
 
@@ -153,7 +153,7 @@ def test_only_the_machine_writes_a_status(user):
 
 
 @pytest.mark.django_db
-def test_a_status_changes_inside_a_transaction_only(committed, user):
+def test_transition_requires_a_transaction(committed, user):
     from django.db.transaction import TransactionManagementError
     from django.utils import timezone
 

@@ -1,4 +1,4 @@
-"""`GET /applications/{id}/proof` and `anchor_decisions`: decisions in a real ledger, over HTTP, checked by others."""
+"""`GET /applications/{id}/proof` and the records of decisions."""
 
 from django.test import override_settings
 
@@ -17,12 +17,12 @@ def read_proof(api, application):
         return api.read(f"/applications/{application.pk}/proof")
 
 
-def test_an_undecided_application_has_no_proof(db, api, user):
+def test_undecided_application_has_no_proof(db, api, user):
     application = ApplicationFactory(consumer=user, status="submitted")
     assert_error(read_proof(api, application), 404, "E4001")
 
 
-def test_nothing_is_recorded_when_anchoring_is_switched_off(db, api, user, settings):
+def test_decision_creates_no_record_if_anchoring_is_off(db, api, user, settings):
     settings.ANCHOR_DECISIONS = False
     application = ApplicationFactory(consumer=user, status="under_review")
     assert move(api, application, "approved").status_code == 200

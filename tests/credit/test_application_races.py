@@ -1,4 +1,4 @@
-"""Races on PostgreSQL: of two moves one happens, of fifty equal requests one is executed."""
+"""Races on PostgreSQL: one of two transitions succeeds, one of fifty equal requests is executed."""
 
 import time
 import uuid
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("committed", "needs_postgresql")
 
 
 def clients(user, count):
-    """Return clients with one token, warm: the test is about what follows authentication."""
+    """Return clients with one authenticated token: the tests are about the time after authentication."""
     from tests.api import ApiClient
 
     token = bearer_of(user)
@@ -35,11 +35,11 @@ def _unlimited(settings):
 
 
 def positions(application):
-    """Return the history's positions, in order of writing."""
+    """Return the history's positions in order of writing."""
     return list(application.history.order_by("id").values_list("position", flat=True))
 
 
-def test_approving_and_rejecting_at_once_a_hundred_times():
+def test_concurrent_approval_and_rejection_succeed_once():
     user = UserFactory()
     pair = clients(user, 2)
     for _ in range(100):
@@ -59,7 +59,7 @@ def test_approving_and_rejecting_at_once_a_hundred_times():
     assert Event.objects.count() == 100
 
 
-def test_an_application_that_left_its_status_and_came_back_is_not_decided_by_who_read_it_before():
+def test_application_that_left_and_reentered_its_status_is_not_decided_by_a_stale_request():
     user = UserFactory()
     application = ApplicationFactory(consumer=user, status="under_review")
     actor, now = Actor(user=user, credential="test"), timezone.now()
@@ -73,7 +73,7 @@ def test_an_application_that_left_its_status_and_came_back_is_not_decided_by_who
 
     with ThreadPoolExecutor(1) as thread:
         with transaction.atomic():
-            # The request reads what is committed, then waits for this transaction before it writes.
+            # The request reads the committed row, then waits for this transaction before it writes.
             application.transition_to("pending_documents", actor=actor, now=now)
             application.transition_to("under_review", actor=actor, now=now)
             late = thread.submit(ask)
@@ -85,7 +85,7 @@ def test_an_application_that_left_its_status_and_came_back_is_not_decided_by_who
 
 
 def wait_for_a_blocked_connection():
-    """Return once another connection waits for a lock of this one."""
+    """Return when another connection waits for a lock of this one."""
     waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))"
     for _ in range(600):
         with connection.cursor() as cursor:
@@ -96,7 +96,7 @@ def wait_for_a_blocked_connection():
     pytest.fail("Nobody waits.")
 
 
-def test_fifty_equal_moves_at_once():
+def test_fifty_concurrent_identical_transitions_succeed_once():
     user = UserFactory()
     application = ApplicationFactory(consumer=user, status="under_review")
     path = f"/applications/{application.id}/status"
@@ -106,7 +106,7 @@ def test_fifty_equal_moves_at_once():
     assert positions(application) == [1]
 
 
-def test_a_storm_of_different_moves_leaves_an_unbroken_history():
+def test_concurrent_different_transitions_leave_consecutive_history_positions():
     user = UserFactory()
     application = ApplicationFactory(consumer=user, status="under_review")
     path = f"/applications/{application.id}/status"
@@ -127,7 +127,7 @@ def test_a_storm_of_different_moves_leaves_an_unbroken_history():
     assert Event.objects.count() == done
 
 
-def test_fifty_requests_with_one_key_make_one_application():
+def test_fifty_requests_with_one_idempotency_key_create_one_application():
     user = UserFactory()
     key, body = str(uuid.uuid4()), {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 2}
     crowd = clients(user, 50)
@@ -143,7 +143,7 @@ def test_fifty_requests_with_one_key_make_one_application():
     assert Application.objects.count() == Event.objects.count() == 1
 
 
-def test_a_key_used_for_two_requests_at_once_serves_one():
+def test_concurrent_different_requests_with_one_key_execute_one():
     user = UserFactory()
     pair = clients(user, 2)
     for _ in range(20):
@@ -160,7 +160,7 @@ def test_a_key_used_for_two_requests_at_once_serves_one():
     assert Application.objects.count() == 20
 
 
-def test_a_decision_and_a_change_of_data_at_once_never_mix():
+def test_concurrent_decision_and_change_of_data_are_consistent():
     user = UserFactory()
     pair = clients(user, 2)
     for _ in range(30):
@@ -182,7 +182,7 @@ def test_a_decision_and_a_change_of_data_at_once_never_mix():
             assert (application.application_data, revisions) == ({"v": 1}, 0)
 
 
-def test_replacements_at_once_are_versions_of_their_own():
+def test_concurrent_updates_of_an_offer_have_different_versions():
     user = UserFactory()
     offer = OfferFactory(provider=ProviderFactory(owner=user))
     path = f"/provider-offers/{offer.pk}"
@@ -203,7 +203,7 @@ def test_replacements_at_once_are_versions_of_their_own():
             assert answer.json()["name"] == offer.name
 
 
-def test_a_provider_id_claimed_by_many_at_once_has_one_owner():
+def test_provider_id_claimed_concurrently_has_one_owner():
     users = [UserFactory() for _ in range(8)]
     body = {"provider_id": "fresh", "name": "A", "product_type": "x"}
     callers = [clients(user, 1)[0] for user in users]

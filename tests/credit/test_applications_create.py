@@ -27,7 +27,7 @@ STATUSES = [
 
 @pytest.fixture
 def body(user):
-    """A body that is accepted."""
+    """A valid body."""
     return {"consumer_id": str(user.pk), "offer_id": 7_000, "provider_id": 8_000}
 
 
@@ -56,7 +56,7 @@ def test_creating_an_application_emits_one_event_and_no_history(api, user, body)
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_under_open_any_status_may_be_the_first(api, body, settings, status):
+def test_open_policy_allows_every_initial_status(api, body, settings, status):
     settings.REVIEW_POLICY = "open"
     made = api.send(PATH, {**body, "initial_status": status})
     assert (made.status_code, made.json()["status"]) == (201, status)
@@ -65,7 +65,7 @@ def test_under_open_any_status_may_be_the_first(api, body, settings, status):
 
 
 @pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
-def test_under_the_other_policies_only_two_may_be(api, body, settings, policy):
+def test_reviewed_and_four_eyes_allow_only_draft_and_submitted_as_initial_status(api, body, settings, policy):
     settings.REVIEW_POLICY = policy
     for status in STATUSES:
         response = api.send(PATH, {**body, "initial_status": status})
@@ -76,7 +76,7 @@ def test_under_the_other_policies_only_two_may_be(api, body, settings, policy):
     assert Application.objects.count() == 2
 
 
-def test_a_null_initial_status_is_a_draft(api, body):
+def test_null_initial_status_creates_a_draft(api, body):
     assert api.send(PATH, {**body, "initial_status": None}).json()["status"] == "draft"
 
 
@@ -87,20 +87,20 @@ def test_a_null_initial_status_is_a_draft(api, body):
         ({"~": [-(2**63)]}, "/~0/0"),
     ],
 )  # fmt: skip
-def test_an_integer_that_json_readers_round_is_refused(api, body, data, pointer):
+def test_integer_beyond_2_to_the_53_in_application_data_is_rejected(api, body, data, pointer):
     refused = assert_error(api.send(PATH, {**body, "application_data": data}), 400, "E1001")
     message = f"The integer at {pointer} must be between -9007199254740991 and 9007199254740991. "
     assert refused["details"] == [{"field": "application_data", "message": f"{message}Send a larger one as a string."}]
 
 
 @pytest.mark.parametrize("data", [2**53 - 1, {"a": [1 - 2**53, 1e300, "9007199254740993", 1e16, True, 0.1]}])
-def test_other_numbers_are_kept(api, body, data):
+def test_representable_numbers_in_application_data_are_stored_unchanged(api, body, data):
     made = api.send(PATH, {**body, "application_data": data})
     assert (made.status_code, made.json()["application_data"]) == (201, data)
 
 
 @pytest.mark.parametrize("number", [7_000, 2**53 - 1, 2**53, 2**63 - 1])
-def test_the_record_of_a_decision_spells_ids_exactly_and_by_rfc_8785(api, body, number):
+def test_decision_record_has_exact_ids_in_rfc_8785_form(api, body, number):
     body |= {"offer_id": number, "provider_id": number, "initial_status": "under_review"}
     made = api.send(PATH, {**body, "application_data": {"\ufb33": 9.0, "😀": 1e-7}}).json()
     assert api.replace(f"{PATH}/{made['id']}/status", {"status": "approved", "updated_by": "me"}).status_code == 200
@@ -114,16 +114,16 @@ def test_the_record_of_a_decision_spells_ids_exactly_and_by_rfc_8785(api, body, 
 
 
 class TestOffers:
-    def test_an_active_listed_offer_is_applied_to(self, api, body):
+    def test_application_to_an_active_listed_offer_is_created(self, api, body):
         offer = OfferFactory()
         assert api.send(PATH, {**body, "offer_id": offer.pk, "provider_id": int(offer.provider_id)}).status_code == 201
 
-    def test_an_inactive_listed_offer_is_not(self, api, body):
+    def test_application_to_an_inactive_listed_offer_is_rejected(self, api, body):
         offer = OfferFactory(is_active=False)
         answer = api.send(PATH, {**body, "offer_id": offer.pk, "provider_id": int(offer.provider_id)})
         assert_error(answer, 400, "E1011")
 
-    def test_an_unlisted_offer_belongs_to_another_marketplace(self, api, body, settings):
+    def test_unlisted_offer_is_accepted_unless_listed_offers_are_required(self, api, body, settings):
         assert api.send(PATH, body).status_code == 201
         settings.REQUIRE_LISTED_OFFERS = True
         assert_error(api.send(PATH, body), 400, "E1011")
@@ -140,7 +140,7 @@ class TestOffers:
             ({"term_months": 13}, "The offer's terms are 12, 24 months."),
         ],
     )
-    def test_a_listed_offer_lends_within_its_limits_alone(self, api, body, settings, figure, why):
+    def test_application_outside_of_the_offers_limits_is_not_submitted(self, api, body, settings, figure, why):
         settings.REQUIRE_LISTED_OFFERS = True
         limits = {"loan_amount_min_cents": 100_000, "loan_amount_max_cents": 900_000, "term_options_months": [12, 24]}
         offer = OfferFactory(**limits)
@@ -155,12 +155,12 @@ class TestOffers:
         assert api.send(PATH, refused).status_code == 201
 
     @pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
-    def test_where_providers_review_the_provider_must_be_the_offers_own(self, api, body, settings, policy):
+    def test_provider_must_own_the_listed_offer_if_providers_review(self, api, body, settings, policy):
         settings.REVIEW_POLICY = policy
         offer = OfferFactory()
         assert_error(api.send(PATH, {**body, "offer_id": offer.pk, "provider_id": 1}), 400, "E1011")
 
-    def test_a_draft_pins_nothing_and_a_submission_pins_the_terms(self, api, body):
+    def test_draft_pins_nothing_and_a_submission_pins_the_terms(self, api, body):
         offer = OfferFactory(apr_min_percent=3.5, version=4, term_options_months=[12, 24])
         body |= {"offer_id": offer.pk, "provider_id": int(offer.provider_id)}
         api.send(PATH, body)

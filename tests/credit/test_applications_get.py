@@ -1,4 +1,4 @@
-"""GET /v1/applications/{id}: one's own, or one that one reviews."""
+"""GET /v1/applications/{id}: the caller's own applications, or applications to review."""
 
 import pytest
 from django.contrib.auth.models import Group
@@ -19,19 +19,19 @@ PLACES = ["", "/history", "/transitions"]
 
 @pytest.fixture
 def application(user):
-    """An application of `user`, submitted."""
+    """A submitted application of `user`."""
     return ApplicationFactory(consumer=user, status="submitted", application_data={"a": [1, None]}, notes="n")
 
 
 @pytest.mark.parametrize("identifier", ["..%2f", "..%2f..%2fv1%2fhealth", "a/b/c"])
-def test_a_slash_in_an_id_is_another_address(api, identifier):
+def test_slash_in_an_application_id_is_404(api, identifier):
     response = api.read(f"{PATH}/{identifier}")
     assert response.status_code == 404
     assert response.json()["code"] in {"E4001", "E4002"}
 
 
 class TestReviewers:
-    def test_a_holder_of_the_permission_reads_what_has_left_draft(self, application, user):
+    def test_reviewer_reads_applications_except_drafts(self, application, user):
         reviewer = make_reviewer()
         api = client_of(reviewer)
         for place in PLACES:
@@ -39,26 +39,26 @@ class TestReviewers:
         draft = ApplicationFactory(consumer=user)
         assert_error(api.read(f"{PATH}/{draft.id}"), 404, "E4002")
 
-    def test_a_member_of_the_provider_reads_it(self, application):
+    def test_member_of_the_lender_reads_an_application(self, application):
         provider = ProviderFactory(id=str(application.provider_id))
         member = UserFactory()
         ProviderMember.objects.create(provider=provider, user=member)
         assert client_of(member).read(f"{PATH}/{application.id}").status_code == 200
 
-    def test_one_who_is_no_longer_active_or_a_superuser_is_told_apart(self, application):
+    def test_active_superuser_reads_an_application_and_an_inactive_one_does_not(self, application):
         superuser = UserFactory(is_superuser=True)
         assert client_of(superuser).read(f"{PATH}/{application.id}").status_code == 200
         former = UserFactory(is_superuser=True, is_active=False)
         with pytest.raises(ApplicationNotFound):
             load_visible(str(application.id), Actor(former, "jwt:of-before"))
 
-    def test_a_member_of_another_provider_does_not(self, application):
+    def test_member_of_another_lender_cannot_read_an_application(self, application):
         ProviderFactory(id=str(application.provider_id))
         member = UserFactory()
         ProviderMember.objects.create(provider=ProviderFactory(), user=member)
         assert_error(client_of(member).read(f"{PATH}/{application.id}"), 404, "E4002")
 
-    def test_support_staff_do_not_read_over_the_api(self, application):
+    def test_support_staff_cannot_read_an_application_over_the_api(self, application):
         support = UserFactory(is_staff=True)
         support.groups.add(Group.objects.get(name="Support"))
         assert_error(client_of(support).read(f"{PATH}/{application.id}"), 404, "E4002")
@@ -69,13 +69,13 @@ class TestQueries:
     def _unlimited(self, settings):
         settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
 
-    def test_one_signed_costs_one(self, user, application, django_assert_num_queries):
+    def test_repeated_signed_read_costs_one_statement(self, user, application, django_assert_num_queries):
         issued = issue(user)
         signed_call(issued, "GET", f"/v1{PATH}/{application.id}")
         with django_assert_num_queries(1):
             assert signed_call(issued, "GET", f"/v1{PATH}/{application.id}").status_code == 200
 
-    def test_a_token_not_seen_before_costs_two_more(self, user, application, django_assert_num_queries):
+    def test_first_read_with_a_token_costs_two_statements(self, user, application, django_assert_num_queries):
         from tests.api import bearer_of
 
         client_of(user).read("/auth/me")

@@ -1,4 +1,4 @@
-"""GET /v1/applications/{id}/history: every status entered, in order; and nobody can change it."""
+"""GET /v1/applications/{id}/history: every entered status in order, in append-only rows."""
 
 import pytest
 from django.db import DatabaseError, connection, transaction
@@ -11,14 +11,14 @@ TABLES = ["credit_applicationhistory", "credit_applicationrevision"]
 
 
 def execute(*statements):
-    """Run SQL in a transaction of its own."""
+    """Run SQL in its own transaction."""
     with transaction.atomic(), connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement)
 
 
 def delete_behind_the_orm(application):
-    """Delete an application's row and nothing else, and let the database look at its foreign keys now."""
+    """Delete only an application's row, and check foreign keys immediately."""
     with transaction.atomic():
         Application.objects.filter(pk=application.pk)._raw_delete("default")
         connection.check_constraints()
@@ -26,7 +26,7 @@ def delete_behind_the_orm(application):
 
 @pytest.fixture
 def moved(api, user):
-    """An application that was changed once and moved three times."""
+    """An application with one change of data and three transitions."""
     application = ApplicationFactory(consumer=user)
     api.replace(f"/applications/{application.id}", {"updated_by": "me", "application_data": {"a": 1}})
     for number, to in enumerate(("submitted", "under_review", "approved")):
@@ -35,7 +35,7 @@ def moved(api, user):
     return application
 
 
-def test_three_moves_are_three_entries_in_order(api, moved):
+def test_three_transitions_are_three_history_entries_in_order(api, moved):
     shown = api.read(f"/applications/{moved.id}/history").json()
     assert set(shown) == {"application_id", "history"}
     assert shown["application_id"] == str(moved.id)
@@ -50,7 +50,7 @@ def test_three_moves_are_three_entries_in_order(api, moved):
 
 class TestAppendOnly:
     @pytest.mark.parametrize("model", [ApplicationHistory, ApplicationRevision])
-    def test_the_orm_cannot_change_or_delete_a_row(self, moved, model):
+    def test_orm_cannot_change_or_delete_history(self, moved, model):
         row = model.objects.first()
         for act in (
             row.save, lambda: model.objects.update(credential="somebody else"), row.delete, model.objects.all().delete,
@@ -61,22 +61,22 @@ class TestAppendOnly:
 
     @pytest.mark.parametrize("table", TABLES)
     @pytest.mark.parametrize("statement", ["UPDATE {} SET credential = 'x'", "DELETE FROM {}"])
-    def test_sql_cannot_either(self, moved, table, statement):
+    def test_sql_cannot_change_or_delete_history(self, moved, table, statement):
         with pytest.raises(DatabaseError, match="append-only"):
             execute(statement.format(table))
 
     @pytest.mark.parametrize("table", TABLES)
-    def test_truncate_cannot(self, moved, needs_postgresql, table):
+    def test_truncate_cannot_delete_history(self, moved, needs_postgresql, table):
         with pytest.raises(DatabaseError, match="append-only"):
             execute("SET CONSTRAINTS ALL IMMEDIATE", f"TRUNCATE {table} CASCADE")
 
     @pytest.mark.parametrize("table", TABLES)
     @pytest.mark.parametrize("role", ["replica", "local"])
-    def test_a_replication_role_does_not_switch_it_off(self, moved, needs_postgresql, table, role):
+    def test_replication_role_does_not_disable_append_only_history(self, moved, needs_postgresql, table, role):
         for statement in (f"UPDATE {table} SET credential = 'x'", f"DELETE FROM {table}"):
             with pytest.raises(DatabaseError, match="append-only"):
                 execute(f"SET LOCAL session_replication_role = {role}", statement)
 
-    def test_an_application_with_a_history_cannot_be_deleted(self, moved):
+    def test_application_with_a_history_cannot_be_deleted(self, moved):
         with pytest.raises(DatabaseError):
             delete_behind_the_orm(moved)

@@ -1,4 +1,4 @@
-"""GET /v1/applications: the caller's own, newest first."""
+"""GET /v1/applications: the caller's applications, newest first."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def ids(response):
 
 
 def make(count, **members):
-    """Make applications; their ids, newest first."""
+    """Create applications; return their ids, newest first."""
     return [str(ApplicationFactory(**members).id) for _ in range(count)][::-1]
 
 
@@ -26,7 +26,7 @@ def test_list_shows_own_applications_newest_first(api, user, stranger):
     assert ids(api.read(PATH)) == own
 
 
-def test_twenty_is_the_page_unless_asked_otherwise(api, user):
+def test_application_list_has_twenty_items_by_default(api, user):
     own = make(23, consumer=user)
     assert ids(api.read(PATH)) == own[:20]
     assert ids(api.read(f"{PATH}?limit=2")) == own[:2]
@@ -36,7 +36,7 @@ def test_twenty_is_the_page_unless_asked_otherwise(api, user):
     assert ids(api.read(f"{PATH}?offset={2**63 - 1}&limit=100")) == []
 
 
-def test_filters_go_together(api, user):
+def test_application_filters_can_be_combined(api, user):
     make(1, consumer=user, status="approved")
     wanted = make(2, consumer=user, status="submitted", offer_id=5, provider_id=6)
     make(1, consumer=user, status="submitted", offer_id=5, provider_id=7)
@@ -48,7 +48,7 @@ def test_filters_go_together(api, user):
     assert len(ids(api.read(f"{PATH}?consumer_id={user.pk}&limit=2&offset=1"))) == 2
 
 
-def test_every_pair_of_filters_is_a_statement_of_its_own(api, user):
+def test_every_combination_of_filters_finds_the_application(api, user):
     from itertools import combinations
 
     own = make(1, consumer=user, status="draft", offer_id=1, provider_id=2)
@@ -60,7 +60,7 @@ def test_every_pair_of_filters_is_a_statement_of_its_own(api, user):
             assert ids(api.read(f"{PATH}?{query}&offset=1")) == []
 
 
-def test_unknown_parameters_are_refused(api):
+def test_unknown_query_parameters_are_rejected(api):
     refusal = assert_error(api.read(f"{PATH}?page=2&consumer=9&limit=1"), 400, "E1001")
     assert [one["field"] for one in refusal["details"]] == ["page", "consumer"]
 

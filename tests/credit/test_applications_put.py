@@ -1,4 +1,4 @@
-"""PUT /v1/applications/{id}: replacing data, notes, or both."""
+"""PUT /v1/applications/{id}: replaces data, notes, or both."""
 
 import hashlib
 import json
@@ -24,7 +24,7 @@ def application(user):
 
 @pytest.fixture
 def path(application):
-    """The address of the draft."""
+    """The path of the draft."""
     return f"/applications/{application.id}"
 
 
@@ -46,7 +46,7 @@ def test_empty_update_changes_only_updated_at(api, path, application):
     assert ApplicationHistory.objects.count() == 0
 
 
-def test_only_a_change_of_data_leaves_a_revision(api, path, application, user):
+def test_only_a_change_of_data_creates_a_revision(api, path, application, user):
     api.replace(path, {"updated_by": "me", "notes": "n"})
     assert ApplicationRevision.objects.count() == 0
     api.replace(path, {"updated_by": "somebody", "application_data": {"b": 1, "a": [1.5, "é"]}})
@@ -59,7 +59,7 @@ def test_only_a_change_of_data_leaves_a_revision(api, path, application, user):
     assert application.data_changed_by == user
 
 
-def test_the_revision_names_the_api_key(user, path):
+def test_revision_names_the_api_key(user, path):
     issued = issue(user)
     ApiClient(api_key=issued.key).replace(path, {"updated_by": "x", "application_data": 1})
     assert ApplicationRevision.objects.get().credential == f"api_key:{issued.record.pk}"
@@ -72,7 +72,7 @@ def test_update_emits_an_event_without_the_data(api, path):
     assert "income" not in json.dumps(event.object)
 
 
-def test_a_reviewer_does_not_change_what_they_review(path, application):
+def test_reviewer_cannot_change_an_application(path, application):
     Application.objects.update(status="submitted")
     reviewer = make_reviewer()
     assert client_of(reviewer).read(path).status_code == 200
@@ -80,7 +80,7 @@ def test_a_reviewer_does_not_change_what_they_review(path, application):
 
 
 @pytest.mark.parametrize("status", MACHINE.statuses)
-def test_data_is_frozen_once_decided_and_notes_never_are(api, path, application, status):
+def test_data_is_frozen_after_the_decision_and_notes_stay_editable(api, path, application, status):
     Application.objects.update(status=status)
     changed = api.replace(path, {"updated_by": "me", "application_data": {"new": 1}, "notes": "both"})
     if status in FROZEN:

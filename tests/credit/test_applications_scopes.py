@@ -1,4 +1,4 @@
-"""The scopes `applications:read` and `applications:write`: one's own applications, and never a decision."""
+"""The scopes `applications:read` and `applications:write`: only the account's own applications, and no decisions."""
 
 import pytest
 from django.contrib.auth.models import Group
@@ -32,7 +32,7 @@ def apply_body(user, **changes):
     return {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 7, "application_data": {}, **changes}
 
 
-def test_the_moves_of_a_consumer_are_these():
+def test_transitions_of_the_applicant_are_complete():
     assert OWN_MOVES == [
         ("approved", "withdrawn"), ("draft", "submitted"), ("draft", "withdrawn"),
         ("pending_documents", "under_review"), ("pending_documents", "withdrawn"),
@@ -40,7 +40,7 @@ def test_the_moves_of_a_consumer_are_these():
     ]  # fmt: skip
 
 
-def test_an_app_applies_and_follows_what_becomes_of_it(user, limited):
+def test_limited_credential_applies_and_reads_its_application(user, limited):
     app = limited(user, READING, WRITING)
     made = app.send(PATH, apply_body(user))
     assert made.status_code == 201, made.content
@@ -70,7 +70,7 @@ def test_limited_key_makes_no_transition_of_a_reviewer(user, any_policy):
         assert (application.status, application.moves) == (start, 0)
 
 
-def test_an_app_decides_nothing_under_any_policy(user, any_policy):
+def test_app_decides_nothing_under_any_policy(user, any_policy):
     application = ApplicationFactory(consumer=user, status="under_review")
     app = app_of(user, READING, WRITING)
     for to in ("approved", "rejected", "pending_documents"):
@@ -92,7 +92,7 @@ def test_limited_credential_creates_no_decided_application(user, limited, settin
     assert Application.objects.count() == len(INITIAL_STATUSES)
 
 
-def test_a_reviewers_app_sees_only_its_own_persons_applications(limited, any_policy):
+def test_reviewers_limited_credential_sees_only_the_reviewers_own_applications(limited, any_policy):
     reviewer = make_reviewer()
     application = ApplicationFactory(status="under_review")
     one = f"{PATH}/{application.id}"
@@ -106,7 +106,7 @@ def test_a_reviewers_app_sees_only_its_own_persons_applications(limited, any_pol
     assert app.read(PATH).json() == []
 
 
-def test_without_a_scope_list_a_reviewers_key_decides(any_policy, settings):
+def test_unrestricted_key_of_a_reviewer_moves_applications(any_policy, settings):
     reviewer = make_reviewer()
     application = ApplicationFactory(status="submitted")
     assert move(ApiClient(api_key=issue(reviewer).key), application, "under_review").status_code == 200

@@ -1,4 +1,4 @@
-"""What an applicant shares with the lender beside the application: `share`, and what follows from it."""
+"""`share`: what the applicant shares with the lender in addition to the application."""
 
 import json
 
@@ -30,7 +30,7 @@ def body_for(user, offer=None, **members):
 
 @pytest.fixture
 def offer(user):
-    """An offer whose model asks for the bank balance, for a person who has one and a checked identity."""
+    """An offer whose model reads the bank balance; the person has a balance and a verified identity."""
     submitting.verify(user)
     submitting.bank_account(user, 777)
     card = definition()
@@ -42,7 +42,7 @@ def offer(user):
 
 
 class TestSaying:
-    def test_nothing_is_shared_unless_it_is_said(self, api, user):
+    def test_share_is_empty_by_default(self, api, user):
         made = api.send(PATH, body_for(user))
         assert (made.status_code, made.json()["share"]) == (201, [])
 
@@ -71,18 +71,18 @@ class TestSaying:
         assert_error(api.replace(one, {"updated_by": "me", "share": ["bank", "identity"]}), 400, "E3004")
         assert api.replace(one, {"updated_by": "me", "share": ["bank"], "notes": "y"}).json()["notes"] == "y"
 
-    def test_share_revoked_during_submission_stops_it(self, api, user):
+    def test_submission_fails_if_share_was_changed_after_loading(self, api, user):
         application = ApplicationFactory(consumer=user, share=["bank"])
         assert api.replace(f"{PATH}/{application.pk}", {"updated_by": "me", "share": []}).status_code == 200
         actor = Actor(user=user, credential="test")
         with pytest.raises(InvalidApplicationTransition), transaction.atomic():
-            application.transition_to("submitted", actor=actor, now=timezone.now())  # as it was read before
+            application.transition_to("submitted", actor=actor, now=timezone.now())  # loaded before the change
         assert Application.objects.get().status == "draft"
 
 
 class TestApps:
     @pytest.mark.parametrize("limited", [app_of, key_of])
-    def test_an_app_shares_what_it_may_see_itself(self, user, limited):
+    def test_limited_credential_shares_only_what_its_scopes_cover(self, user, limited):
         application = ApplicationFactory(consumer=user)
         for share, scope in ((["bank"], "bankdata:read"), (["identity"], "identity:read")):
             without = limited(user, "applications:write", "offers:read")
@@ -96,13 +96,13 @@ class TestApps:
             assert_error(allowed.send(PATH, body_for(user, share=["bank", "identity"])), 403, "E2005")
             assert allowed.replace(f"{PATH}/{application.pk}", body).status_code == 200
 
-    def test_an_app_may_share_nothing_and_take_back(self, user):
+    def test_app_can_share_nothing_and_revoke_sharing(self, user):
         application = ApplicationFactory(consumer=user, share=["bank"])
         app = app_of(user, "applications:write")
         assert app.send(PATH, body_for(user, share=[])).status_code == 201
         assert app.replace(f"{PATH}/{application.pk}", {"updated_by": "app", "share": []}).json()["share"] == []
 
-    def test_an_apps_submission_is_scored_with_what_the_applicant_shares(self, user, offer):
+    def test_submission_by_an_app_is_scored_with_what_the_applicant_shares(self, user, offer):
         application = submitting.draft_for(offer, user, share=["bank"])
         app = app_of(user, "applications:write")
         moved = app.replace(f"{PATH}/{application.pk}/status", {"status": "submitted", "updated_by": "app"})
@@ -114,7 +114,7 @@ class TestApps:
 class TestScores:
     @pytest.mark.parametrize("share", SHARES)
     @pytest.mark.parametrize("at_once", [True, False])
-    def test_facts_enter_the_score_as_far_as_they_are_shared(self, api, user, offer, share, at_once):
+    def test_score_reads_only_shared_facts(self, api, user, offer, share, at_once):
         begun = {"initial_status": "submitted"} if at_once else {}
         made = api.send(PATH, body_for(user, offer, share=share, application_data=submitting.SAYS_GOOD, **begun)).json()
         if not at_once:
@@ -126,7 +126,7 @@ class TestScores:
         assert (facts["identity.verified"] is True) is ("identity" in share)
 
     @pytest.mark.parametrize("share", SHARES)
-    def test_the_lender_reads_in_the_bundle_what_is_shared_and_that_it_is(self, api, user, offer, share, settings):
+    def test_lender_reads_only_shared_facts_in_the_bundle(self, api, user, offer, share, settings):
         settings.REVIEW_POLICY = "reviewed"
         member = UserFactory()
         ProviderMember.objects.create(provider=offer.provider, user=member)
@@ -142,7 +142,7 @@ class TestScores:
         assert (facts["bank.accounts_balance_cents"] == 777) is ("bank" in share)
         assert FAIL not in {step.state for step in verify(shown.content)}
 
-    def test_the_verifier_refuses_facts_that_were_not_shared(self):
+    def test_verifier_refuses_facts_that_were_not_shared(self):
         given = bundle()
         assert "identity.verified" in given["facts"]
         for share, fails in (([], True), (["bank"], True), (["identity"], False), (["bank", "identity"], False)):
@@ -154,7 +154,7 @@ class TestScores:
     ("share", "words"),
     [([], "nothing else"), (["bank"], "bank data"), (["bank", "identity"], "bank data, the identity check")],
 )
-def test_the_console_shows_the_shared_areas(share, words):
+def test_console_shows_what_is_shared(share, words):
     reviewer = make_reviewer(is_staff=True)
     application = ApplicationFactory(status="submitted", share=share)
     client = Client()
@@ -164,7 +164,7 @@ def test_the_console_shows_the_shared_areas(share, words):
     assert words in page
 
 
-def test_the_consent_page_says_that_an_app_may_show_a_lender_what_it_sees():
+def test_scope_text_states_that_an_app_can_share_data_with_lenders():
     from identity.access.scopes import SCOPES
 
     assert "share the bank accounts and identity checks that it can see itself" in SCOPES["applications:write"]

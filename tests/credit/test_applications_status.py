@@ -1,4 +1,4 @@
-"""PUT /v1/applications/{id}/status: the state table, the review policies, and what a move writes."""
+"""PUT /v1/applications/{id}/status: the state table, the review policies, and what a transition writes."""
 
 import pytest
 from django.db import transaction
@@ -17,14 +17,14 @@ from tests.identity.support import issue
 pytestmark = pytest.mark.django_db
 
 
-def test_the_table_in_the_code_is_the_table_of_the_decisions():
+def test_state_table_in_the_code_equals_the_written_table():
     assert MACHINE.statuses == STATUSES
     declared = {(start, to): role for start in MACHINE.statuses for to, role in MACHINE.moves_from(start).items()}
     assert declared == TABLE
 
 
 class TestOpen:
-    def test_every_pair_of_statuses(self, user):
+    def test_open_policy_allows_exactly_the_transitions_of_the_table(self, user):
         application = ApplicationFactory(consumer=user)
         for start, to in EVERY_MOVE:
             application.status, role = start, TABLE.get((start, to))
@@ -36,7 +36,7 @@ class TestOpen:
             else:
                 assert refusal is None, (start, to)
 
-    def test_every_move_that_may_be_made_is_written(self, user):
+    def test_every_allowed_transition_is_stored_with_history(self, user):
         for start, to in TABLE:
             application = ApplicationFactory(consumer=user, status=start)
             actor = Actor.system("test") if TABLE[start, to] is Role.SYSTEM else Actor(user=user, credential="jwt:x")
@@ -47,7 +47,7 @@ class TestOpen:
             assert (stored.status, stored.moves) == (row.status, row.position) == (to, 1)
             assert (row.previous_status, Event.objects.order_by("-id")[0].type) == (start, f"application.{to}")
 
-    def test_whoever_read_it_before_it_was_moved_and_moved_back_decides_nothing(self, user):
+    def test_transition_of_an_application_that_left_and_reentered_its_status_after_loading_is_refused(self, user):
         application, actor, now = (
             ApplicationFactory(status="under_review"), Actor(user=user, credential="x"), timezone.now(),
         )  # fmt: skip
@@ -60,7 +60,7 @@ class TestOpen:
         application.refresh_from_db()
         assert (application.status, application.moves, application.history.count()) == ("under_review", 2, 2)
 
-    def test_a_move_that_is_not_in_the_table_changes_nothing(self, api, user):
+    def test_transition_missing_from_the_table_changes_nothing(self, api, user):
         application = ApplicationFactory(consumer=user, status="draft")
         body = assert_error(move(api, application, "approved"), 400, "E3001")
         assert set(body["details"]["allowed"]) == requestable("draft")
@@ -71,14 +71,14 @@ class TestOpen:
 
 
 class TestReviewed:
-    """Reviewer moves belong to reviewers, owner moves to the consumer."""
+    """Reviewers make reviewers' transitions, and the applicant makes the applicant's."""
 
     @pytest.fixture(autouse=True)
     def _policy(self, settings):
         settings.REVIEW_POLICY = "reviewed"
 
     @pytest.mark.parametrize("who", ["consumer", "reviewer", "member"])
-    def test_every_move_by_everybody(self, user, reviewer, member, who):
+    def test_applicant_and_reviewers_make_only_their_own_transitions(self, user, reviewer, member, who):
         application = ApplicationFactory(consumer=user, data_changed_by=user)
         actor = Actor(user={"consumer": user, "reviewer": reviewer, "member": member}[who], credential="jwt:x")
         for (start, to), role in TABLE.items():
@@ -94,7 +94,7 @@ class TestReviewed:
     @pytest.mark.parametrize(
         ("who", "to"), [("consumer", "approved"), ("reviewer", "withdrawn"), ("member", "withdrawn")]
     )
-    def test_another_ones_move_is_refused_and_changes_nothing(self, user, reviewer, member, who, to):
+    def test_transition_of_another_role_is_refused_and_changes_nothing(self, user, reviewer, member, who, to):
         application = ApplicationFactory(consumer=user, status="under_review", data_changed_by=user)
         caller = {"consumer": user, "reviewer": reviewer, "member": member}[who]
         assert_error(move(client_of(caller), application, to, metadata=BECAUSE), 403, "E2010")
@@ -102,24 +102,24 @@ class TestReviewed:
         assert application.status == "under_review"
 
     @pytest.mark.parametrize("who", ["reviewer", "member"])
-    def test_a_draft_is_not_there_for_who_reviews(self, user, reviewer, member, who):
+    def test_draft_is_not_found_by_reviewers(self, user, reviewer, member, who):
         application = ApplicationFactory(consumer=user, status="draft")
         caller = {"reviewer": reviewer, "member": member}[who]
         assert_error(move(client_of(caller), application, "submitted"), 404, "E4002")
 
-    def test_a_consumer_who_is_a_reviewer_may_review_their_own(self, reviewer):
+    def test_reviewed_policy_lets_a_reviewer_review_their_own_application(self, reviewer):
         application = ApplicationFactory(consumer=reviewer, status="submitted")
         assert move(client_of(reviewer), application, "under_review").status_code == 200
 
 
 class TestFourEyes:
-    """Besides: nobody reviews their own, and who changed the data last does not decide."""
+    """Also forbids reviews of own applications, and decisions by the last editor of the data."""
 
     @pytest.fixture(autouse=True)
     def _policy(self, settings):
         settings.REVIEW_POLICY = "four_eyes"
 
-    def test_a_reviewing_consumer_makes_only_the_consumers_moves(self, reviewer):
+    def test_four_eyes_limits_a_reviewer_to_the_applicants_transitions_on_their_own_application(self, reviewer):
         application = ApplicationFactory(consumer=reviewer)
         for (start, to), role in TABLE.items():
             application.status = start
@@ -127,7 +127,7 @@ class TestFourEyes:
             wanted = {Role.SYSTEM: InvalidApplicationTransition, Role.REVIEWER: ReviewerRequired}.get(role)
             assert (refusal and type(refusal)) == wanted, (start, to)
 
-    def test_who_changed_the_data_last_decides_nothing(self, user, reviewer):
+    def test_four_eyes_forbids_decisions_by_the_last_editor_of_the_data(self, user, reviewer):
         application = ApplicationFactory(consumer=user, data_changed_by=reviewer)
         for (start, to), role in TABLE.items():
             application.status = start
@@ -141,7 +141,7 @@ class TestFourEyes:
 
 
 class TestWhatAMoveWrites:
-    def test_submitting_pins_the_offer(self, api, user):
+    def test_submission_pins_the_offer(self, api, user):
         offer = OfferFactory(version=3, apr_max_percent=9.5)
         application = ApplicationFactory(consumer=user, offer_id=offer.pk, provider_id=int(offer.provider_id))
         shown = move(api, application, "submitted").json()
@@ -156,26 +156,26 @@ class TestWhatAMoveWrites:
         assert application.offer_version == 3
 
     @pytest.mark.parametrize("decision", ["approved", "rejected"])
-    def test_a_decision_says_who_and_when(self, api, user, decision):
+    def test_decision_stores_reviewer_reason_and_time(self, api, user, decision):
         application = ApplicationFactory(consumer=user, status="under_review")
         shown = move(api, application, decision, updated_by="Dr. R", reason="because").json()
         assert (shown["reviewed_by"], shown["status_reason"]) == ("Dr. R", "because")
         assert shown["reviewed_at"] == shown["updated_at"]
 
-    def test_a_later_move_takes_the_reason_with_it(self, api, user):
+    def test_reopening_clears_the_reason(self, api, user):
         application = ApplicationFactory(consumer=user, status="under_review")
         move(api, application, "rejected", reason="because")
         shown = move(api, application, "under_review").json()
         assert shown["status_reason"] is None
         assert shown["reviewed_by"] == "me"
 
-    def test_submitted_at_is_the_first_time(self, api, user):
+    def test_submitted_at_stays_at_the_first_submission(self, api, user):
         application = ApplicationFactory(consumer=user)
         first = move(api, application, "submitted").json()["submitted_at"]
         for to in ("pending_documents", "under_review", "approved"):
             assert move(api, application, to).json()["submitted_at"] == first
 
-    def test_the_wire_name_and_the_principal_are_both_kept(self, user, stranger):
+    def test_history_stores_the_given_name_and_the_authenticated_account(self, user, stranger):
         issued = issue(user)
         application = ApplicationFactory(consumer=user)
         api = ApiClient(api_key=issued.key)

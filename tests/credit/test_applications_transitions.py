@@ -1,4 +1,4 @@
-"""GET /v1/applications/{id}/transitions: what may happen next, and why not the rest."""
+"""GET /v1/applications/{id}/transitions: the allowed transitions, and why others are blocked."""
 
 import pytest
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 
 
 def moves(api, application):
-    """Return the moves that are shown, by status."""
+    """Return the listed transitions, by status."""
     shown = api.read(f"/applications/{application.id}/transitions").json()
     assert set(shown) == {"application_id", "status", "review_policy", "transitions"}
     return {entry["to"]: entry for entry in shown["transitions"]}

@@ -1,4 +1,4 @@
-"""The annual percentage rate, held against the examples that the law itself prints, and the counting of time."""
+"""The annual percentage rate, compared with examples printed in the law, and the counting of time."""
 
 from datetime import date, timedelta
 from decimal import Decimal
@@ -19,24 +19,24 @@ from credit.core.apr import (
 
 
 def monthly(first, count, *, months=1):
-    """Return days that are so many months apart."""
+    """Return dates that are so many months apart."""
     return [in_month(month_of(first) + months * number, first.day) for number in range(count)]
 
 
 def weekly(first, count, *, weeks=1):
-    """Return days that are so many weeks apart."""
+    """Return dates that are so many weeks apart."""
     return [first + timedelta(weeks=weeks * number) for number in range(count)]
 
 
 def paying(days, *amounts):
-    """Pair the days with amounts, each given as (how many payments, cents)."""
+    """Pair the dates with amounts, each given as (number of payments, cents)."""
     cents = [amount for times, amount in amounts for _ in range(times)]
     return list(zip(days, cents, strict=True))
 
 
 TENTHS = monthly(date(1978, 2, 10), 24)
 FIRSTS_AND_SIXTEENTHS = sorted(monthly(date(1978, 3, 1), 12) + monthly(date(1978, 3, 16), 12))
-# 12 CFR part 1026, Appendix J (c): where, the printed rate, the day of the advance, its cents, the payments.
+# 12 CFR part 1026, Appendix J (c): example, printed rate, date of the advance, its cents, and payments.
 EXAMPLES = {
     "(1)(i)": ("9.69", date(1978, 1, 10), 500_000, paying(TENTHS, (24, 23_000))),
     "(1)(ii)": ("11.82", date(1978, 2, 10), 600_000, paying(monthly(date(1978, 4, 1), 36), (36, 20_000))),
@@ -61,7 +61,7 @@ EXAMPLES = {
 
 
 @pytest.mark.parametrize("where", EXAMPLES)
-def test_an_example_of_appendix_j_gives_the_printed_rate(where):
+def test_examples_of_appendix_j_have_the_printed_rate(where):
     printed, start, amount, payments = EXAMPLES[where]
     assert str(round(us_appendix_j(amount, payments, start=start), 2)) == printed
 
@@ -70,14 +70,14 @@ def test_an_example_of_appendix_j_gives_the_printed_rate(where):
     (600_000, 14_931, "9.380593"), (594_000, 14_931, "9.954966"), (600_000, 15_056, "9.856689"),
     (594_000, 15_231, "11.1070115"),
 ])  # fmt: skip
-def test_an_example_of_the_commission_gives_the_printed_rate(drawdown, payment, printed):
+def test_examples_of_the_commission_have_the_printed_rate(drawdown, payment, printed):
     # COM(2005) 483 final/2, Annex II, examples 2 to 5: 48 months, printed to a few millionths.
     payments = paying(monthly(date(2026, 2, 15), 48), (48, payment))
     assert abs(eu_annex_iii(drawdown, payments, start=date(2026, 1, 15)) - Decimal(printed)) < Decimal("4e-6")
 
 
-def test_european_days_are_parts_of_the_year_that_ends_with_them():
-    # 100 becomes 110 in a month and 14 days, which end on 1 March 2027 (365 days back) and 2028 (366).
+def test_days_in_the_eu_rate_are_parts_of_the_year_that_ends_with_them():
+    # 100 grows to 110 in a month and 14 days, which end on 1 March 2027 (365 days back) and 2028 (366).
     for year, days in ((2027, 365), (2028, 366)):
         end, start = date(year, 4, 1), date(year, 3, 1) - timedelta(days=14)
         effective = (Decimal("1.1") ** (1 / (Decimal(1) / 12 + Decimal(14) / days)) - 1) * 100
@@ -94,24 +94,24 @@ def test_european_days_are_parts_of_the_year_that_ends_with_them():
         (date(2026, 1, 1), weekly(date(2026, 1, 8), 3), 7, 52),
         (date(2026, 1, 1), weekly(date(2026, 1, 29), 3, weeks=4), 28, 13),
         (date(2026, 2, 1), [date(2026, 2, 16), date(2026, 3, 1), date(2026, 3, 16)], 15, 24),
-        # February is a month rather than four weeks: here a month occurs twice, and four weeks once.
+        # February counts as a month, not as four weeks: a month occurs twice here, and four weeks once.
         (date(2026, 2, 1), [date(2026, 3, 1), date(2026, 4, 1)], 30, 12),
         (date(2029, 1, 27), monthly(date(2029, 2, 24), 3), 30, 12),
         (date(2026, 1, 4), weekly(date(2026, 2, 1), 3, weeks=4), 28, 13),
-        # As frequent: two weeks and two months. The shorter counts.
+        # Two weeks and two months are equally frequent. The shorter period counts.
         (date(2026, 1, 1), [date(2026, 1, 8), date(2026, 1, 15), date(2026, 2, 15), date(2026, 3, 15)], 7, 52),
         # No period occurs twice: 45 and 31 days have an average of 38, and 5 weeks are nearest.
         (date(2026, 1, 15), [date(2026, 3, 1), date(2026, 4, 1)], 35, Fraction(52, 5)),
-        # 27 and 31 days: 29 are as near to four weeks as to a month. The shorter counts.
+        # 27 and 31 days have an average of 29, as near to four weeks as to a month. The shorter period counts.
         (date(2026, 2, 2), [date(2026, 3, 1), date(2026, 4, 1)], 28, 13),
-        # A single payment: the term, in months if they are whole.
+        # A single payment: the unit is the term, in months if they are whole.
         (date(2026, 1, 31), [date(2026, 2, 28)], 30, 12),
         (date(2026, 1, 10), [date(2027, 1, 10)], 360, 1),
         (date(1978, 1, 3), [date(1978, 9, 15)], 255, Fraction(365, 255)),
         (date(2026, 1, 1), [date(2026, 1, 2)], 1, 365),
     ],
 )
-def test_the_unit_period(start, dates, days, per_year):
+def test_unit_period_of_appendix_j(start, dates, days, per_year):
     unit = unit_period(start, dates, due_day(start, dates))
     assert (unit.days, unit.per_year) == (days, per_year)
 
@@ -123,11 +123,11 @@ def test_the_unit_period(start, dates, days, per_year):
     (date(2024, 2, 28), date(2024, 3, 29), 29, (1, 1)), (date(2025, 12, 31), date(2026, 1, 1), 1, (0, 1)),
     (date(2025, 12, 1), date(2026, 12, 1), 1, (12, 0)), (date(2026, 1, 1), date(2026, 1, 31), 31, (0, 30)),
 ])  # fmt: skip
-def test_months_are_counted_back_and_days_are_left(start, end, due, expected):
+def test_time_is_counted_back_in_months_and_remaining_days(start, end, due, expected):
     assert count_back(start, end, due) == expected
 
 
-def test_month_ends_are_a_series():
+def test_due_day_of_month_ends_is_the_latest_day():
     ends = [date(2026, 2, 28), date(2026, 3, 31), date(2026, 4, 30)]
     assert due_day(date(2026, 1, 31), ends) == 31
     assert due_day(date(2026, 1, 10), ends) == 31
@@ -136,7 +136,7 @@ def test_month_ends_are_a_series():
     assert due_day(date(2026, 1, 1), [date(2026, 2, 1), date(2026, 2, 16)]) is None
 
 
-def test_every_month_ends_where_the_calendar_says():
+def test_day_31_is_the_last_day_of_every_month():
     for month in range(month_of(date(1999, 1, 1)), month_of(date(2101, 1, 1))):
         last = in_month(month, 31)
         assert month_of(last) == month
@@ -145,7 +145,7 @@ def test_every_month_ends_where_the_calendar_says():
 
 
 @pytest.mark.parametrize("method", [us_appendix_j, eu_annex_iii])
-def test_a_rate_out_of_range_is_refused(method):
+def test_rate_out_of_range_is_refused(method):
     tomorrow = [(date(2026, 1, 2), 1_000)]
     assert method(1_000, tomorrow, start=date(2026, 1, 1)) == 0
     for financed in (1_001, 1):

@@ -1,4 +1,4 @@
-"""GET /v1/ucp/catalog/items: active offers as one caller sees them."""
+"""GET /v1/ucp/catalog/items: active offers, filtered for the caller."""
 
 import pytest
 
@@ -55,6 +55,6 @@ class TestFilters:
 
 
 class TestVariants:
-    def test_a_variant_is_named(self, api):
+    def test_catalog_item_names_its_variant(self, api):
         OfferFactory(ab_test_variant="b", ab_test_allocation=100)
         assert api.read(PATH).json()["items"][0]["variant"] == "b"

@@ -1,4 +1,4 @@
-"""The rules of the catalogue, which the database applies: held against the same rules in plain Python."""
+"""The catalog's rules, as the database applies them, compared with the same rules in Python."""
 
 import random
 from base64 import urlsafe_b64encode
@@ -22,7 +22,7 @@ ANSWER_MAX_BYTES = 8 * 1024 * 1024
 
 
 def rule_against(offer, asked, scores):
-    """The first rule that an offer does not meet, in plain words; None where it is shown."""
+    """Return the first rule that an offer does not meet; None if it is shown."""
     if asked.get("product_type") not in {None, offer.product_type}:
         return "product_type"
     if (state := asked.get("state")) is not None and (
@@ -53,7 +53,7 @@ def sees_variant(offer, user_id):
 
 @pytest.fixture
 def market(user):
-    """Two hundred offers of every kind, and scores of a person by most of their models."""
+    """Create 200 different offers, and scores of a person by most of their models."""
     chance = random.Random(25)
     providers = [ProviderFactory() for _ in range(4)]
     versions = [ModelVersionFactory(model__provider=provider) for provider in providers for _ in range(3)]
@@ -87,7 +87,7 @@ ASKED = [
 ]  # fmt: skip
 
 
-def test_every_offer_is_shown_or_hidden_by_the_rule_that_python_finds(user, market):
+def test_catalog_shows_and_hides_offers_by_the_same_rules_as_python(user, market):
     user_id, active = str(user.pk), list(Offer.objects.filter(is_active=True))
     for asked, sees_scores in product(ASKED, (True, False)):
         scores, asked_by = market if sees_scores else {}, {**asked, "user_id": user_id}
@@ -100,7 +100,7 @@ def test_every_offer_is_shown_or_hidden_by_the_rule_that_python_finds(user, mark
         assert {one["offer_id"]: one["rule"] for one in page.hidden} == hidden, asked
 
 
-def test_match_pages_over_what_the_person_ever_sees(user, market):
+def test_match_pages_over_the_offers_whose_variant_the_person_sees(user, market):
     asked = {"credential": Credential("token", "1", user.pk), "facts": {}, "now": timezone.now()}
     visible = [one for one in Offer.objects.filter(is_active=True) if sees_variant(one, str(user.pk))]
     page = match_offers(state="NY", amount_cents=4_000, limit=20, offset=5, **asked)
@@ -116,8 +116,8 @@ def test_match_pages_over_what_the_person_ever_sees(user, market):
         assert ("The offer does not lend this amount." in why_not) is ("amount" in rules)
 
 
-def test_no_more_rows_are_read_than_are_shown(api, no_rate_limits, monkeypatch):
-    """The statements of a request fetch a page's rows and a count, whatever there is."""
+def test_page_of_offers_reads_no_more_rows_than_it_shows(api, no_rate_limits, monkeypatch):
+    """A request reads a page's rows and a count, regardless of the number of offers."""
     provider = ProviderFactory()
     for number in range(60):
         OfferFactory(name=f"Loan {number}", provider=provider)
@@ -134,11 +134,11 @@ def test_no_more_rows_are_read_than_are_shown(api, no_rate_limits, monkeypatch):
         made.clear()
         with CaptureQueriesContext(connection) as captured:
             assert call().status_code == 200
-        assert len(captured) == (5 if operation == "match" else 2)  # three are a heavy operation's turn
-        assert len(made) <= 6, operation  # one more tells whether there is a next page
+        assert len(captured) == (5 if operation == "match" else 2)  # three of the statements limit heavy operations
+        assert len(made) <= 6, operation  # one additional row determines whether a next page exists
 
 
-def test_a_search_ranks_and_pages_in_the_database(api, no_rate_limits):
+def test_search_ranks_and_pages_in_the_database(api, no_rate_limits):
     for number in range(9):
         name, text = "Gold loan" if number % 3 == 0 else "Gold card", "yacht" if number == 4 else ""
         OfferFactory(name=name, description=text, product_type="credit")
@@ -158,21 +158,21 @@ def test_a_search_ranks_and_pages_in_the_database(api, no_rate_limits):
 
 @pytest.mark.parametrize("query", ["", "loan", "?!"])
 @pytest.mark.parametrize("place", ["999999.9999999999999999999", "0.1", "1.9223372036854775807"])
-def test_any_cursor_that_can_be_read_gives_a_page(api, query, place):
+def test_every_decodable_cursor_returns_a_page(api, query, place):
     OfferFactory()
     cursor = urlsafe_b64encode(place.encode()).decode()
     answer = ask(api, "search", {"query": query, "pagination": {"cursor": cursor}})
     assert answer["pagination"]["total_count"] == (0 if query == "?!" else 1)
 
 
-def test_only_the_first_twenty_words_count(api):
+def test_search_uses_only_the_first_twenty_words(api):
     offer = OfferFactory(name="Needle")
     words = [f"word{number}" for number in range(19)]
     for query, found in (([*words, "needle"], [str(offer.pk)]), ([*words, "last", "needle"], [])):
         assert [one["id"] for one in ask(api, "search", {"query": " ".join(query)})["products"]] == found
 
 
-def test_the_words_of_an_offer_follow_its_terms(api, user):
+def test_search_words_of_an_offer_follow_its_terms(api, user):
     body = {"provider_id": "77", "name": "Silver_50% \\ loan", "product_type": "home_loan"}
     made = api.send("/provider-offers", body).json()["id"]
 
@@ -189,7 +189,7 @@ def test_the_words_of_an_offer_follow_its_terms(api, user):
 
 @pytest.fixture
 def largest():
-    """A page and more of the largest offers: texts of four bytes a character, every term."""
+    """More than a page of the largest offers: texts of four bytes per character, and every term."""
     wide = "\U0001d552"
     provider = ProviderFactory(id=wide * 255)
     OfferFactory.create_batch(
@@ -201,7 +201,7 @@ def largest():
     )  # fmt: skip
 
 
-def test_the_largest_answers_stay_within_the_budget(api, no_rate_limits, largest):
+def test_largest_catalog_responses_stay_below_eight_mebibytes(api, no_rate_limits, largest):
     ids = [f"{pk}-{term}" for pk in Offer.objects.values_list("pk", flat=True)[:100] for term in (500,)]
     sizes = {
         "catalogue": len(api.read("/ucp/catalog/items?limit=100").content),

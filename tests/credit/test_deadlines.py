@@ -1,4 +1,4 @@
-"""Deadlines in the time zone of a person's state or country: IANA's zones, and what their clocks showed."""
+"""Deadlines in the time zone of a person's state or country, compared with IANA's zones."""
 
 from datetime import datetime
 from unittest.mock import patch
@@ -52,26 +52,26 @@ def words(moment, *where, language="en"):
     (("ES", None), "2028-06-30T22:00:00Z", "July 1, 2028, 12:00 a.m. CEST"),
     (("AU", "NSW"), "2028-02-20T00:30:00Z", "February 20, 2028, 12:30 a.m. UTC"),
 ])  # fmt: skip
-def test_a_deadline_is_a_moment_of_the_persons_clock_with_its_zone(where, moment, shown):
+def test_deadline_is_shown_in_the_persons_time_zone(where, moment, shown):
     assert words(moment, *where) == shown
 
 
-def test_a_deadline_is_in_the_language_of_the_moment():
+def test_deadline_is_shown_in_the_active_language():
     assert words("2028-02-20T00:30:00Z", "US", "TX", language="es") == "19 de febrero de 2028, 6:30 p.m. CST"
 
 
 @pytest.mark.parametrize("nobody", [None, Applicants([], b""), object()])
-def test_a_deadline_of_an_unknown_person_is_in_utc(nobody):
+def test_deadline_of_an_unknown_person_is_in_utc(nobody):
     assert deadlines.zone_of(nobody) == "UTC"
 
 
-def test_every_state_has_a_zone_and_every_zone_is_known():
+def test_every_us_state_has_a_zone_and_every_zone_exists():
     zones = {deadlines.zone_of(applicants("US", state)) for state in US_STATES}
     assert "UTC" not in zones
     for name in zones | {deadlines.zone_of(applicants(country)) for country in COUNTRIES}:
         assert deadlines.in_words(datetime.fromisoformat("2028-02-20T00:30:00Z"), name)
 
 
-def test_a_machine_without_zones_shows_utc():
+def test_deadline_is_in_utc_if_the_zone_database_is_missing():
     with patch.object(deadlines, "ZoneInfo", side_effect=deadlines.ZoneInfoNotFoundError):
         assert words("2028-02-20T00:30:00Z", "US", "CA") == "February 20, 2028, 12:30 a.m. UTC"

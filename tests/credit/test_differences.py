@@ -1,4 +1,4 @@
-"""What changed between two documents, as the back office shows it."""
+"""Differences between two documents, as shown in the back office."""
 
 import pytest
 from django.contrib.auth.models import Group
@@ -29,23 +29,23 @@ JSON = st.recursive(
     (None, {"a": 1}, {"(all)": {"before": None, "after": {"a": 1}}}),
     ({"a": "x" * 300}, {"a": ""}, {"a": {"before": "x" * 200 + "…", "after": ""}}),
 ])  # fmt: skip
-def test_every_member_that_differs_is_named(before, after, expected):
+def test_differences_name_every_changed_field(before, after, expected):
     assert differences(before, after) == expected
 
 
-def test_a_long_list_of_changes_is_cut():
+def test_long_list_of_differences_is_cut():
     found = differences({}, {str(number): number for number in range(500)})
     assert len(found) == CHANGES_MAX + 1
     assert found["…"]
 
 
 @given(JSON, JSON)
-def test_nothing_is_named_when_nothing_differs(before, after):
+def test_identical_documents_have_no_differences(before, after):
     assert differences(before, before) == {}
     assert (differences(before, after) == {}) == (canonical_json(before) == canonical_json(after))
 
 
-def test_a_revision_keeps_what_changed(api, user):
+def test_revision_stores_the_differences(api, user):
     application = ApplicationFactory(consumer=user, application_data={"income": 1, "name": "A"})
     body = {"updated_by": "x", "application_data": {"income": 2, "name": "A"}}
     assert api.replace(f"/applications/{application.pk}", body).status_code == 200
@@ -53,7 +53,7 @@ def test_a_revision_keeps_what_changed(api, user):
 
 
 @pytest.mark.parametrize(("group", "is_seen"), [("Reviewer", True), ("Support", False)])
-def test_the_back_office_shows_differences_to_viewers_of_the_data(api, user, client, group, is_seen):
+def test_differences_are_shown_to_viewers_of_the_data_only(api, user, client, group, is_seen):
     application = ApplicationFactory(consumer=user, status="submitted", application_data={"purpose": "quartz"})
     api.replace(f"/applications/{application.pk}", {"updated_by": "x", "application_data": {"purpose": "zircon"}})
     member = UserFactory(is_staff=True)

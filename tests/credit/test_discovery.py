@@ -1,4 +1,4 @@
-"""GET {host_root}/.well-known/ucp: the provider metadata."""
+"""GET {host_root}/.well-known/ucp: the discovery document."""
 
 import pytest
 
@@ -17,7 +17,7 @@ def test_discovery_document_describes_the_provider(anonymous, settings):
     assert all(isinstance(capability, str) for capability in body["capabilities"])
 
 
-def test_every_link_of_this_service_leads_somewhere(anonymous, api, settings):
+def test_every_link_of_the_discovery_document_works(anonymous, api, settings):
     links = anonymous.read(PATH).json()["links"]
     assert set(links) >= {"openapi", "jwks", "catalog", "ledger"}
     for name, link in links.items():
@@ -38,7 +38,7 @@ def test_discovery_document_is_cacheable_by_etag(anonymous):
     assert anonymous.read(PATH, If_None_Match='"another"').status_code == 200
 
 
-def test_the_verifier_answers_if_none_match(anonymous):
+def test_verifier_supports_if_none_match(anonymous):
     path = "/scoring/verifier"
     etag = anonymous.read(path).headers["ETag"]
     for tags in (etag, f"W/{etag}", "*", f'"x", {etag}', f'W/"y",{etag} ', f'{etag}, "z"'):
@@ -52,19 +52,19 @@ def test_the_verifier_answers_if_none_match(anonymous):
     {"X_Forwarded_Host": "evil.example"}, {"X_Forwarded_Server": "evil.example"}, {"Forwarded": "host=evil.example"},
     {"X_Original_URL": "http://evil.example/"},
 ])  # fmt: skip
-def test_no_header_changes_what_it_says(anonymous, settings, headers):
+def test_forwarding_headers_do_not_change_the_discovery_document(anonymous, settings, headers):
     response = anonymous.read(PATH, **headers)
     assert response.status_code == 200
     assert b"evil" not in response.content
     assert response.json()["base_url"] == settings.BASE_URL
 
 
-def test_a_served_host_does_not_change_what_it_says(anonymous, settings):
+def test_host_header_does_not_change_the_discovery_document(anonymous, settings):
     response = anonymous.generic("GET", PATH, HTTP_HOST="localhost:1234")
     assert response.json()["base_url"] == settings.BASE_URL
 
 
-def test_head_and_options_are_answered(anonymous):
+def test_discovery_document_supports_head_and_options(anonymous):
     assert anonymous.call("HEAD", PATH).status_code == 200
     assert anonymous.call("HEAD", PATH).content == b""
     response = anonymous.call("OPTIONS", PATH)

@@ -1,4 +1,4 @@
-"""Where documents are: encrypted, covered by a rotation of keys, and nothing is left of what came to nothing."""
+"""Storage of documents: encryption, key rotation, and removal of unused files."""
 
 import json
 from datetime import timedelta
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def folder(settings, tmp_path):
-    """A folder of the test's own."""
+    """A temporary folder for documents."""
     options = {**settings.STORAGES["documents"]["OPTIONS"], "location": str(tmp_path / "documents")}
     settings.STORAGES = {**settings.STORAGES, "documents": {**settings.STORAGES["documents"], "OPTIONS": options}}
     return tmp_path / "documents"
@@ -42,7 +42,7 @@ def content_of(api, application):
     return api.read(f"{path_of(application)}/{shown['id']}")
 
 
-def test_a_file_is_encrypted_and_its_owner_s_alone(api, application, folder):
+def test_uploaded_file_is_encrypted_and_readable_by_its_owner_only(api, application, folder):
     marker = b"the person's secret" * 100
     hand_in(api, application, PDF + marker, "very personal.pdf")
     (file,) = files_in(folder)
@@ -54,14 +54,14 @@ def test_a_file_is_encrypted_and_its_owner_s_alone(api, application, folder):
     assert content_of(api, application).content == PDF + marker
 
 
-def test_the_same_file_twice_is_two_files_that_have_nothing_in_common(api, application, folder):
+def test_same_file_uploaded_twice_has_different_ciphertexts(api, application, folder):
     for _ in range(2):
         hand_in(api, application)
     one, other = (file.read_bytes() for file in files_in(folder))
     assert one != other
 
 
-def test_a_rotation_of_keys_covers_the_files(api, application, settings, folder):
+def test_key_rotation_includes_document_files(api, application, settings, folder):
     hand_in(api, application)
     before = [file.read_bytes() for file in files_in(folder)]
     old, new = settings.FIELD_ENCRYPTION_KEYS[0], Fernet.generate_key().decode()
@@ -96,13 +96,13 @@ def test_prune_deletes_only_rolled_back_files(api, application, folder, monkeypa
     assert content_of(api, application).content == PDF
 
 
-def test_a_row_whose_file_was_never_written_is_forgotten_too(db):
+def test_prune_deletes_rows_whose_file_was_never_written(db):
     StoredFile.objects.create(key="x", begun_at=timezone.now() - timedelta(hours=2))
     assert run_json("prune")["abandoned_document_files"] == 1
     assert not StoredFile.objects.exists()
 
 
-def test_an_upload_that_resumes_after_prune_keeps_nothing(api, application, monkeypatch, folder):
+def test_upload_that_resumes_after_prune_stores_nothing(api, application, monkeypatch, folder):
     written = documents.keep
 
     def sleep_for_hours(content, *, now):
@@ -117,7 +117,7 @@ def test_an_upload_that_resumes_after_prune_keeps_nothing(api, application, monk
     assert files_in(folder) == []
 
 
-def test_a_storage_that_fails_keeps_nothing_and_prune_goes_on(api, application, settings, tmp_path):
+def test_failing_storage_stores_nothing_and_does_not_stop_prune(api, application, settings, tmp_path):
     (tmp_path / "documents").write_text("a file where the folder should be")
     assert_error(hand_in(api, application), 503, "E5030")
     assert not DocumentFile.objects.exists()
@@ -127,12 +127,12 @@ def test_a_storage_that_fails_keeps_nothing_and_prune_goes_on(api, application, 
         run_json("prune")
 
 
-def test_doctor_does_not_even_make_the_folder(folder):
+def test_doctor_does_not_create_the_document_folder(folder):
     assert why("document_storage") == "answers"
     assert not folder.exists()
 
 
-def test_missing_files_of_a_restored_machine_are_found(api, application, folder, tmp_path):
+def test_missing_document_files_after_a_restore_are_found(api, application, folder, tmp_path):
     for _ in range(2):
         hand_in(api, application)
     manifest = tmp_path / "manifest.json"
@@ -151,7 +151,7 @@ def test_missing_files_of_a_restored_machine_are_found(api, application, folder,
 
 
 @pytest.mark.parametrize("change", [{"name": "other.pdf"}, {"sha256": "0" * 64}, {"infection": "x"}])
-def test_the_record_of_a_file_never_changes(api, application, change):
+def test_record_of_a_file_cannot_be_changed_or_deleted(api, application, change):
     hand_in(api, application)
     with pytest.raises(DatabaseError), transaction.atomic():
         DocumentFile.objects.update(**change)
@@ -160,7 +160,7 @@ def test_the_record_of_a_file_never_changes(api, application, change):
 
 
 @pytest.mark.parametrize("infection", ["", "Eicar"])
-def test_a_record_has_a_file_or_a_finding(application, user, infection):
+def test_record_has_either_a_file_or_an_infection(application, user, infection):
     stored = StoredFile.objects.create(key="x", begun_at=timezone.now()) if infection else None
     with pytest.raises(IntegrityError), transaction.atomic():
         DocumentFile.objects.create(
@@ -170,7 +170,7 @@ def test_a_record_has_a_file_or_a_finding(application, user, infection):
         )  # fmt: skip
 
 
-def test_a_file_is_flushed_to_the_disk_before_it_is_answered(api, application, monkeypatch, folder):
+def test_uploaded_file_is_flushed_to_disk_before_the_response(api, application, monkeypatch, folder):
     flushed = []
     monkeypatch.setattr(
         document_storage.os, "fsync", lambda descriptor: flushed.append(Path(f"/proc/self/fd/{descriptor}").readlink())
@@ -180,7 +180,7 @@ def test_a_file_is_flushed_to_the_disk_before_it_is_answered(api, application, m
     assert flushed == [file, file.parent]
 
 
-def test_a_storage_elsewhere_has_no_disk_of_ours(api, application, settings):
+def test_storage_without_a_file_system_is_supported(api, application, settings):
     options = {"BACKEND": "django.core.files.storage.InMemoryStorage"}
     settings.STORAGES = {**settings.STORAGES, "documents": options}
     hand_in(api, application)

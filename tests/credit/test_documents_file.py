@@ -1,4 +1,4 @@
-"""GET /v1/applications/{id}/documents/{document_id}/files/{file_id}: the content, and who reads it."""
+"""GET /v1/applications/{id}/documents/{document_id}/files/{file_id}: download, and its readers."""
 
 import pytest
 from django.utils import timezone
@@ -24,7 +24,7 @@ def application(user, settings):
 
 
 def handed_in(api, application, content=PDF, filename="payslip.pdf"):
-    """Hand in a file; return its address."""
+    """Upload a file; return its path."""
     return f"{path_of(application)}/{hand_in(api, application, content, filename).json()['id']}"
 
 
@@ -33,7 +33,7 @@ def handed_in(api, application, content=PDF, filename="payslip.pdf"):
     [(PDF, "application/pdf", ".pdf"), (JPEG, "image/jpeg", ".jpg"), (PNG, "image/png", ".png")],
     ids=["pdf", "jpeg", "png"],
 )
-def test_the_content_comes_back_as_it_was(api, application, content, content_type, extension):
+def test_downloaded_content_equals_the_upload(api, application, content, content_type, extension):
     answer = api.read(handed_in(api, application, content, f"scan{extension}"))
     assert (answer.status_code, answer.content) == (200, content)
     assert answer.headers["Content-Type"] == content_type
@@ -55,15 +55,15 @@ def test_download_has_the_extension_of_its_content(api, application, filename, s
 
 
 @pytest.mark.parametrize("accept", ["*/*", "application/pdf", "image/png", "application/json", "image/*"])
-def test_a_file_is_served_for_any_matching_accept_header(api, application, accept):
+def test_file_is_served_for_any_matching_accept_header(api, application, accept):
     assert api.read(handed_in(api, application), Accept=accept).status_code == 200
 
 
-def test_an_unsupported_accept_header_is_406(api, application):
+def test_file_with_an_unsupported_accept_header_is_406(api, application):
     assert_error(api.read(handed_in(api, application), Accept="application/xml"), 406, "E1014")
 
 
-def test_reviewers_read_it_and_that_is_written_down(api, reviewer, application):
+def test_reviewers_download_of_a_file_is_logged(api, reviewer, application):
     path = handed_in(api, application)
     api.read(path)
     assert not DataAccess.objects.exists()
@@ -74,7 +74,7 @@ def test_reviewers_read_it_and_that_is_written_down(api, reviewer, application):
     assert row.details == {"file": str(file.pk), "sha256": file.sha256}
 
 
-def test_a_file_is_404_under_another_application_or_document(api, user, application):
+def test_file_under_another_application_or_document_is_404(api, user, application):
     handed_in(api, application)
     other = asked(user)
     file = DocumentFile.objects.get()
@@ -85,7 +85,7 @@ def test_a_file_is_404_under_another_application_or_document(api, user, applicat
     )
 
 
-def test_a_reviewers_limited_key_reads_only_its_own_files(api, reviewer, application):
+def test_reviewers_scoped_key_cannot_download_foreign_files(api, reviewer, application):
     path = handed_in(api, application)
     limited = ApiClient(api_key=issue(reviewer, scopes=["applications:read"]).key)
     assert_error(limited.read(path), 404, "E4002")
@@ -93,7 +93,7 @@ def test_a_reviewers_limited_key_reads_only_its_own_files(api, reviewer, applica
 
 
 @pytest.mark.parametrize("damage", ["gone", "changed", "another's", "key lost"])
-def test_a_changed_file_is_not_served(api, application, damage):
+def test_changed_or_missing_file_is_not_served(api, application, damage):
     path = handed_in(api, application)
     stored = StoredFile.objects.get()
     with storage().open(stored.name) as written:
@@ -118,7 +118,7 @@ def _write(name, content):
     assert storage().save(name, ContentFile(content)) == name
 
 
-def test_an_infected_file_is_404_for_all(api, application, reviewer, user):
+def test_infected_file_is_404_for_everyone(api, application, reviewer, user):
     document = RequestedDocument.objects.get(application=application)
     refused = DocumentFile.objects.create(
         document=document, infection="Eicar-Test-Signature", name="a.pdf", content_type="application/pdf",

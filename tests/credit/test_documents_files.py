@@ -1,4 +1,4 @@
-"""POST and GET /v1/applications/{id}/documents/{document_id}/files: handing in, and what was handed in."""
+"""POST and GET /v1/applications/{id}/documents/{document_id}/files: uploads, and their list."""
 
 import hashlib
 import tracemalloc
@@ -31,7 +31,7 @@ MIB = 1_048_576
     [(PDF, "application/pdf"), (JPEG, "image/jpeg"), (PNG, "image/png")],
     ids=["pdf", "jpeg", "png"],
 )
-def test_a_file_is_uploaded(api, application, content, content_type):
+def test_uploaded_file_is_returned_with_its_type_size_and_hash(api, application, content, content_type):
     answer = hand_in(api, application, content, "my payslip.bin")
     assert answer.status_code == 201
     shown = answer.json()
@@ -48,7 +48,7 @@ def test_a_file_is_uploaded(api, application, content, content_type):
     assert (row.principal_id, row.credential.partition(":")[0]) == (application.consumer_id, "jwt")
 
 
-def test_the_event_names_the_document(api, application):
+def test_upload_event_names_the_document(api, application):
     hand_in(api, application)
     event = Event.objects.get()
     assert (event.type, event.account_id) == ("application.document_received", application.consumer_id)
@@ -58,7 +58,7 @@ def test_the_event_names_the_document(api, application):
     }  # fmt: skip
 
 
-def test_several_files_keep_the_order_of_upload(api, application):
+def test_files_are_listed_in_order_of_upload(api, application):
     for number in range(3):
         assert hand_in(api, application, filename=f"{number}.pdf").status_code == 201
     assert [one["name"] for one in api.read(path_of(application)).json()["files"]] == ["0.pdf", "1.pdf", "2.pdf"]
@@ -70,19 +70,19 @@ def test_reviewers_list_files_and_cannot_upload(reviewers_api, api, application)
     assert_error(hand_in(reviewers_api, application), 404, "E4002")
 
 
-# --- What is in the file ---------------------------------------------------------------------------------------------
+# --- Content of the file ---------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("content", "filename"), [
     (b"hello", "text.pdf"), (b"<html><script>", "page.png"), (b"GIF89a" + bytes(20), "picture.jpg"),
     (b"\x89PNG", "cut.png"), (b"PK\x03\x04", "office.docx"), (b"\0" * 100, "nothing.pdf"),
 ])  # fmt: skip
-def test_the_content_determines_the_file_type(api, application, content, filename):
+def test_unsupported_content_is_rejected_regardless_of_the_file_name(api, application, content, filename):
     assert_error(hand_in(api, application, content, filename), 415, "E1013")
     assert not StoredFile.objects.exists()
 
 
-def test_a_file_of_ten_mebibytes_is_taken_and_a_byte_more_is_not(api, application):
+def test_file_of_ten_mebibytes_is_accepted_and_one_byte_more_is_rejected(api, application):
     largest = PDF + b"x" * (10 * MIB - len(PDF))
     answer = hand_in(api, application, largest)
     assert (answer.status_code, answer.json()["size_bytes"]) == (201, 10 * MIB)
@@ -91,14 +91,14 @@ def test_a_file_of_ten_mebibytes_is_taken_and_a_byte_more_is_not(api, applicatio
     assert DocumentFile.objects.count() == 1
 
 
-def test_an_announced_length_beyond_the_limit_is_refused(api, application):
+def test_content_length_above_the_limit_is_rejected(api, application):
     body = form(part(content=PDF + b"x" * (11 * MIB)))
     assert_error(hand_in(api, application, raw=body), 413, "E1007")
 
 
-def test_memory_stays_within_a_few_times_the_file(api, application):
+def test_upload_memory_stays_within_a_few_times_the_file(api, application):
     body = form(part(content=PDF + b"x" * (9 * MIB)))
-    hand_in(api, application)  # what is loaded once is not counted
+    hand_in(api, application)  # warm up: modules loaded once are not counted
     tracemalloc.start()
     try:
         assert hand_in(api, application, raw=body).status_code == 201
@@ -108,7 +108,7 @@ def test_memory_stays_within_a_few_times_the_file(api, application):
     assert peak < 60 * MIB
 
 
-def test_an_empty_file_is_refused(api, application):
+def test_empty_file_is_rejected(api, application):
     error = assert_error(hand_in(api, application, b""), 400, "E1001")
     assert error["details"] == [{"field": "file", "message": "The submitted file is empty."}]
 
@@ -123,7 +123,7 @@ WHOLE = {
     "two ends": PDF + PDF,
     "data behind a JPEG": JPEG + b"ftypmp42" * 99, "data behind a PNG": PNG + b"x", "a JPEG with a comment":
     JPEG[:2] + b"\xff\xfe\x00\x04\xff\xd9" + JPEG[2:],
-    # ISO 32000, and what scanners and phones write
+    # ISO 32000, and variants by scanners and phones
     "PDF 2.0": PDF.replace(b"1.4", b"2.0"), "an unknown version": PDF.replace(b"1.4", b"1.9"),
     "binary bytes in line 2": PDF.replace(b"\n", b"\n%\xe2\xe3\xcf\xd3\n", 1),
     "old Mac lines": PDF.replace(b"\n", b"\r"), "a MacBinary header": bytes(128) + PDF, "MPO": JPEG * 2,
@@ -144,7 +144,7 @@ BROKEN = [
     PNG[:-12],
     PNG[:40], PNG[:8], PNG[:16] + bytes(8) + PNG[24:], PNG[:33] + PNG[-12:],
 ]  # fmt: skip
-# Brands of MP4RA's register that are still pictures or bursts of them
+# Brands of still images and image sequences in MP4RA's register
 HEIF = [
     "heic", "heix", "heim", "heis", "hevc", "hevx", "hevm", "hevs", "mif1", "mif2", "mif3", "msf1", "miaf", "avif",
     "avis", "avio", "avci", "avcs", "jpeg", "jpgs", "j2ki", "j2is", "vvic", "vvis",
@@ -162,32 +162,32 @@ OTHER_KINDS = {
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_a_file_that_readers_open_is_taken(api, application, name):
+def test_complete_pdf_is_accepted(api, application, name):
     assert hand_in(api, application, WHOLE[name]).status_code == 201
 
 
 @pytest.mark.parametrize(
     ("content", "way_on"), [*((one, "Print it") for one in LOCKED), *((one, "again") for one in BROKEN)]
 )
-def test_a_file_that_people_cannot_open_is_400_with_the_way_on(api, application, content, way_on):
+def test_encrypted_or_truncated_pdf_is_400_with_the_next_step(api, application, content, way_on):
     refusal = assert_error(hand_in(api, application, content), 400, "E1001")
     assert refusal["details"][0]["field"] == "file"
     assert way_on in refusal["message"]
 
 
 @pytest.mark.parametrize("name", OTHER_KINDS)
-def test_another_kind_is_415_with_the_way_on(api, application, name):
+def test_unsupported_file_kind_is_415_with_the_next_step(api, application, name):
     refusal = assert_error(hand_in(api, application, OTHER_KINDS[name] + bytes(99)), 415, "E1013")
     way_on = "as JPEG" if name in HEIF else "as a PDF"
     assert way_on in refusal["message"]
 
 
-def test_a_file_in_base64_is_decoded(api, application):
+def test_base64_encoded_file_is_decoded(api, application):
     raw = form(part(content=b"JVBERi0xLjQKJSVFT0Y=", headers=["Content-Transfer-Encoding: base64"]))
     assert hand_in(api, application, raw=raw).json()["sha256"] == hashlib.sha256(b"%PDF-1.4\n%%EOF").hexdigest()
 
 
-# --- What is around the file -----------------------------------------------------------------------------------------
+# --- Form and headers ------------------------------------------------------------------------------------------------
 
 BAD_FORMS = {
     "nothing": b"",
@@ -216,7 +216,7 @@ BAD_FORMS = {
 
 
 @pytest.mark.parametrize("name", BAD_FORMS)
-def test_a_form_that_is_none_is_refused(api, application, name):
+def test_malformed_form_is_rejected(api, application, name):
     answer = hand_in(api, application, raw=BAD_FORMS[name])
     assert answer.status_code == 400, answer.content
     assert_error(answer, 400, "E1002" if name == "nothing" else "E1001")
@@ -227,27 +227,27 @@ def test_a_form_that_is_none_is_refused(api, application, name):
     "multipart/form-data", "multipart/form-data; boundary=", f"multipart/form-data; boundary={'x' * 210}",
     "multipart/form-data; boundary=other", "multipart/form-data; boundary=\u00e4", "multipart/form-data; boundary=;;",
 ])  # fmt: skip
-def test_a_boundary_that_does_not_fit_is_refused(api, application, content_type):
+def test_missing_or_wrong_boundary_is_rejected(api, application, content_type):
     assert_error(hand_in(api, application, content_type=content_type), 400, "E1001")
 
 
 @pytest.mark.parametrize("content_type", [
     "application/json", "text/plain", "application/pdf", "multipart/mixed; boundary=x", "", "application/octet-stream",
 ])  # fmt: skip
-def test_another_media_type_is_refused(api, application, content_type):
+def test_upload_with_another_media_type_is_rejected(api, application, content_type):
     assert_error(hand_in(api, application, content_type=content_type), 415, "E1013")
 
 
-def test_a_compressed_form_is_refused(api, application):
+def test_compressed_form_is_rejected(api, application):
     assert_error(hand_in(api, application, Content_Encoding="gzip"), 415, "E1013")
 
 
-def test_a_form_is_refused_by_every_other_operation(api, application):
+def test_form_is_rejected_by_other_operations(api, application):
     answer = api.replace(f"/applications/{application.pk}", raw=form(part()), content_type=FORM)
     assert_error(answer, 415, "E1013")
 
 
-def test_a_large_extra_form_field_is_rejected(api, application):
+def test_large_extra_form_field_is_rejected(api, application):
     raw = form(part(name="more", filename=None, content=b"x" * (3 * MIB)), part())
     assert_error(hand_in(api, application, raw=raw), 413, "E1007")
 
@@ -268,21 +268,21 @@ def test_file_names_are_sanitized(api, application, filename, kept):
     assert (answer.status_code, answer.json().get("name")) == (201, kept)
 
 
-# --- Where, when and by whom -----------------------------------------------------------------------------------------
+# --- Status, time and caller -----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("status", ["approved", "rejected", "withdrawn", "expired"])
-def test_an_application_that_is_over_takes_nothing(api, user, status):
+def test_ended_application_accepts_no_files(api, user, status):
     assert_error(hand_in(api, asked(user, status=status)), 400, "E3004")
     assert not StoredFile.objects.exists()
 
 
 @pytest.mark.parametrize("status", ["submitted", "under_review", "pending_documents"])
-def test_an_open_application_takes_files_wherever_it_is(api, user, status):
+def test_open_application_accepts_files_in_every_status(api, user, status):
     assert hand_in(api, asked(user, status=status)).status_code == 201
 
 
-def test_an_accepted_document_takes_no_files_until_it_is_requested_again(api, application, user):
+def test_accepted_document_accepts_no_files_until_it_is_requested_again(api, application, user):
     document = RequestedDocument.objects.get()
     hand_in(api, application)
     mark_document(application, document.pk, "accepted", by=user, now=timezone.now())
@@ -302,7 +302,7 @@ def test_each_request_for_a_document_allows_ten_files(api, application, user, mo
     assert hand_in(api, application).status_code == 201
 
 
-def test_a_decision_that_comes_meanwhile_is_respected(api, application, monkeypatch):
+def test_upload_fails_if_the_document_was_accepted_during_the_upload(api, application, monkeypatch):
     received = documents.keep
 
     def decide_meanwhile(content, *, now):
@@ -315,14 +315,14 @@ def test_a_decision_that_comes_meanwhile_is_respected(api, application, monkeypa
     assert StoredFile.objects.get().is_kept is False
 
 
-def test_a_document_of_another_application_is_404(api, user, application):
+def test_document_of_another_application_is_404(api, user, application):
     other = asked(user)
     crossed = path_of(application, RequestedDocument.objects.get(application=other))
     assert_error(api.send(crossed, raw=form(part()), content_type=FORM), 404, "E4001")
     assert_error(api.read(crossed), 404, "E4001")
 
 
-def test_an_app_uploads_on_behalf_of_its_person(user, application):
+def test_app_uploads_on_behalf_of_its_person(user, application):
     writing = app_of(user, "applications:read", "applications:write")
     assert hand_in(writing, application).status_code == 201
     assert writing.read(path_of(application)).json()["total"] == 1
@@ -330,14 +330,14 @@ def test_an_app_uploads_on_behalf_of_its_person(user, application):
     assert_error(app_of(user, "offers:read").read(path_of(application)), 403, "E2005")
 
 
-def test_a_key_uploads_and_a_signed_request_carries_json_only(user, application):
+def test_api_key_can_upload_and_a_signed_request_cannot(user, application):
     issued = issue(user)
     assert hand_in(ApiClient(api_key=issued.key), application).status_code == 201
     answer = signed_call(issued, "POST", f"/v1{path_of(application)}", form(part()), content_type=FORM)
     assert_error(answer, 400, "E1002")
 
 
-def test_uploads_have_a_limit_of_their_own(api, application, settings):
+def test_uploads_have_their_own_rate_limit(api, application, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "upload": 2}
     assert [hand_in(api, application).status_code for _ in range(3)] == [201, 201, 429]
     assert api.read(path_of(application)).status_code == 200
@@ -346,7 +346,7 @@ def test_uploads_have_a_limit_of_their_own(api, application, settings):
 # --- Idempotency -----------------------------------------------------------------------------------------------------
 
 
-def test_another_boundary_is_the_same_request_and_another_file_is_not(api, application, key):
+def test_retry_with_another_boundary_is_replayed_and_another_file_is_rejected(api, application, key):
     hand_in(api, application, key=key)
     raw = form(part()).replace(BOUNDARY.encode(), b"another-boundary")
     again = hand_in(api, application, raw=raw, key=key, content_type="multipart/form-data; boundary=another-boundary")
@@ -355,13 +355,13 @@ def test_another_boundary_is_the_same_request_and_another_file_is_not(api, appli
     assert_error(hand_in(api, application, filename="other.pdf", key=key), 422, "E1010")
 
 
-def test_a_refused_file_may_be_corrected_under_the_same_key(api, application, key):
+def test_rejected_file_can_be_replaced_with_the_same_idempotency_key(api, application, key):
     assert_error(hand_in(api, application, b"text", key=key), 415, "E1013")
     assert hand_in(api, application, key=key).status_code == 201
 
 
-def test_django_s_own_form_of_the_test_client_is_understood(api, application):
-    """The bodies above are written by hand; this one is not."""
+def test_form_of_djangos_test_client_is_accepted(api, application):
+    """Other tests write the bodies by hand."""
     made = RequestFactory().post("/", {"file": SimpleUploadedFile("scan.pdf", PDF)})
     answer = hand_in(api, application, raw=made.body, content_type=made.META["CONTENT_TYPE"])
     assert answer.json()["name"] == "scan.pdf"
@@ -371,7 +371,7 @@ def test_django_s_own_form_of_the_test_client_is_understood(api, application):
     ("limit", "accepted"),
     [("DRAFT_BYTES_MAX", [2, 2, 2]), ("DRAFTS_BYTES_MAX", [2, 0, 2]), ("ACCOUNT_BYTES_MAX", [2, 0, 0])],
 )
-def test_the_files_of_a_draft_of_the_drafts_and_of_an_account_have_a_quota(api, user, monkeypatch, limit, accepted):
+def test_files_have_quotas_per_draft_for_all_drafts_and_per_account(api, user, monkeypatch, limit, accepted):
     monkeypatch.setattr(documents, limit, 2 * len(PDF) + 1)
     counts = []
     for application in (asked(user, status="draft"), asked(user, status="draft"), asked(user)):
@@ -399,7 +399,7 @@ def test_concurrent_uploads_do_not_exceed_the_quota(user, monkeypatch):
         documents.add_file(str(application.pk), str(document.pk), received[1], actor=actor, now=now)
 
 
-def test_files_that_never_left_a_draft_go_with_it(api, user, monkeypatch):
+def test_prune_deletes_the_files_of_a_withdrawn_draft(api, user, monkeypatch):
     monkeypatch.setattr(documents, "ACCOUNT_BYTES_MAX", 2 * len(PDF))
     draft, sent = asked(user, status="draft"), asked(user, submitted_at=timezone.now())
     for application in (draft, sent):

@@ -1,4 +1,4 @@
-"""POST and GET /v1/applications/{id}/documents: what a reviewer asks for, and who reads it."""
+"""POST and GET /v1/applications/{id}/documents: requested documents, and their readers."""
 
 from datetime import timedelta
 
@@ -27,7 +27,7 @@ def ask(api, application, *names, **options):
 
 
 @pytest.mark.parametrize("status", ["submitted", "under_review"])
-def test_asking_moves_the_application_and_makes_the_checklist(reviewers_api, reviewer, user, status):
+def test_requesting_documents_moves_the_application_and_creates_the_checklist(reviewers_api, reviewer, user, status):
     application = ApplicationFactory(consumer=user, status=status)
     answer = ask(reviewers_api, application, members={"reason": "We need these two."})
     assert answer.status_code == 201
@@ -45,7 +45,7 @@ def test_asking_moves_the_application_and_makes_the_checklist(reviewers_api, rev
     assert Event.objects.get().type == "application.pending_documents"
 
 
-def test_the_consumer_and_the_reviewers_read_the_checklist(reviewers_api, api, application):
+def test_applicant_and_reviewers_read_the_checklist(reviewers_api, api, application):
     ask(reviewers_api, application)
     for client in (reviewers_api, api):
         shown = client.read(f"/applications/{application.pk}/documents").json()
@@ -54,12 +54,12 @@ def test_the_consumer_and_the_reviewers_read_the_checklist(reviewers_api, api, a
         assert details["documents"] == shown["documents"]
 
 
-def test_an_application_of_which_nothing_was_asked_has_an_empty_list(api, application):
+def test_application_without_requested_documents_has_an_empty_list(api, application):
     answer = api.read(f"/applications/{application.pk}/documents")
     assert answer.json() == {"documents": [], "total": 0}
 
 
-def test_a_list_costs_the_same_however_long_it_is(
+def test_list_of_documents_costs_the_same_statements_for_more_documents(
     api, user, django_assert_num_queries, no_rate_limits, django_assert_max_num_queries
 ):
     application = asked(user, *(f"Document {number}" for number in range(12)))
@@ -70,7 +70,7 @@ def test_a_list_costs_the_same_however_long_it_is(
     assert [len(one["files"]) for one in shown["documents"]] == [1] * 12
 
 
-def test_a_provider_s_member_asks(user, stranger, stranger_api):
+def test_member_of_the_lender_requests_documents(user, stranger, stranger_api):
     provider = ProviderFactory(id="77")
     application = ApplicationFactory(consumer=user, status="submitted", provider_id=77)
     assert_error(ask(stranger_api, application), 404, "E4002")
@@ -78,7 +78,7 @@ def test_a_provider_s_member_asks(user, stranger, stranger_api):
     assert ask(stranger_api, application).status_code == 201
 
 
-def test_an_application_that_waits_already_gets_a_longer_checklist_and_stays(reviewers_api, application):
+def test_documents_can_be_added_to_an_application_pending_documents(reviewers_api, application):
     ask(reviewers_api, application, "Payslip")
     answer = ask(reviewers_api, application, "Passport")
     assert answer.status_code == 201
@@ -95,14 +95,14 @@ def test_requesting_an_uploaded_document_requests_it_again(reviewers_api, api, a
     assert (document["status"], document["received_at"], len(document["files"])) == ("requested", None, 1)
 
 
-def test_the_consumer_cannot_request_documents(api, application):
+def test_applicant_cannot_request_documents(api, application):
     assert_error(ask(api, application), 403, "E2010")
     asked_already = asked(application.consumer)
     assert_error(ask(api, asked_already, "Another"), 403, "E2010")
     assert RequestedDocument.objects.count() == 1
 
 
-def test_the_open_policy_allows_requests_by_all_movers(api, application, settings):
+def test_open_policy_lets_the_applicant_request_documents(api, application, settings):
     settings.REVIEW_POLICY = "open"
     assert ask(api, application).status_code == 201
 
@@ -114,21 +114,21 @@ def test_four_eyes_forbids_requests_on_an_own_application(reviewer, reviewers_ap
     assert_error(ask(reviewers_api, asked(reviewer)), 403, "E2010")
 
 
-def test_staff_ask_with_a_second_factor_only(application, reviewer, settings):
+def test_staff_request_documents_with_a_second_factor_only(application, reviewer, settings):
     settings.BACKOFFICE_SECOND_FACTOR = True
     assert_error(ask(client_of(reviewer), application), 403, "E2012")
     assert_error(ask(client_of(reviewer), asked(application.consumer)), 403, "E2012")
     assert not ApplicationHistory.objects.exists()
 
 
-def test_keys_with_scopes_do_not_ask_and_keys_without_do(application, reviewer):
+def test_only_unrestricted_keys_request_documents(application, reviewer):
     limited = ApiClient(api_key=issue(reviewer, scopes=["applications:read", "applications:write"]).key)
     assert_error(ask(limited, application), 403, "E2005")
     assert ask(ApiClient(api_key=issue(reviewer).key), application).status_code == 201
 
 
 @pytest.mark.parametrize("status", ["draft", "approved", "rejected", "withdrawn", "expired"])
-def test_other_statuses_do_not_lead_there(reviewers_api, user, reviewer, status):
+def test_documents_cannot_be_requested_in_other_statuses(reviewers_api, user, reviewer, status):
     application = ApplicationFactory(consumer=user, status=status)
     answer = ask(reviewers_api, application)
     assert (answer.status_code, answer.json()["code"]) == ((404, "E4002") if status == "draft" else (400, "E3001"))
@@ -136,21 +136,21 @@ def test_other_statuses_do_not_lead_there(reviewers_api, user, reviewer, status)
 
 
 @pytest.mark.parametrize("names", [[""], ["   "], ["x" * 256], ["Payslip", 5], [None]])
-def test_names_out_of_bounds_are_refused(reviewers_api, application, names):
+def test_invalid_document_names_are_rejected(reviewers_api, application, names):
     answer = reviewers_api.send(f"/applications/{application.pk}/documents", {"names": names})
     assert_error(answer, 400, "E1001")
     assert not RequestedDocument.objects.exists()
 
 
-def test_a_checklist_has_an_end(reviewers_api, user):
+def test_checklist_has_at_most_30_documents(reviewers_api, user):
     application = asked(user, *(f"Document {number}" for number in range(29)))
     assert ask(reviewers_api, application, "The thirtieth").status_code == 201
     assert_error(ask(reviewers_api, application, "One more"), 400, "E1001")
     assert RequestedDocument.objects.count() == 30
 
 
-def test_names_of_documents_are_stored_as_they_look(reviewers_api, application):
-    persian = "\u0641\u06cc\u0634\u200c\u062d\u0642\u0648\u0642\u06cc"  # a payslip, with a joiner
+def test_document_names_are_stored_normalized(reviewers_api, application):
+    persian = "\u0641\u06cc\u0634\u200c\u062d\u0642\u0648\u0642\u06cc"  # a payslip, with a zero-width joiner
     names = ("'; DROP TABLE", "<script>", " Caf\u0065\u0301 ", "Pay\u00a0slip", persian)
     shown = ask(reviewers_api, application, *names).json()
     assert [one["name"] for one in shown["documents"]] == [
@@ -168,7 +168,7 @@ class TestGoingBackToReview:
         moves = api.read(f"/applications/{application.pk}/transitions").json()["transitions"]
         return next(one for one in moves if one["to"] == "under_review")
 
-    def test_the_consumer_moves_it_back_when_every_document_has_a_file(self, api, user):
+    def test_applicant_returns_an_application_to_review_when_every_document_has_a_file(self, api, user):
         application = asked(user, "Payslip", "Passport")
         first, second = application.requested_documents.all()
         hand_in(api, application, document=first)
@@ -183,28 +183,28 @@ class TestGoingBackToReview:
         assert self.shown(api, application)["allowed"] is True
         assert self.move(api, application).json()["status"] == "under_review"
 
-    def test_document_received_by_a_reviewer_counts(self, api, user):
+    def test_document_received_outside_of_the_platform_needs_no_file(self, api, user):
         application = asked(user)
         application.requested_documents.update(status="received", received_at=timezone.now())
         assert self.move(api, application).status_code == 200
 
-    def test_one_that_is_asked_for_again_wants_another_file(self, api, reviewers_api, user):
+    def test_document_requested_again_needs_another_file(self, api, reviewers_api, user):
         application = asked(user)
         hand_in(api, application)
         ask(reviewers_api, application, "Payslip")
         assert_error(self.move(api, application), 400, "E3001")
 
-    def test_a_reviewer_moves_it_back_at_any_time(self, reviewers_api, user):
+    def test_reviewer_returns_an_application_to_review_at_any_time(self, reviewers_api, user):
         assert self.move(reviewers_api, asked(user)).status_code == 200
 
-    def test_the_open_policy_is_the_specification_s(self, api, user, settings):
+    def test_open_policy_returns_an_application_to_review_without_files(self, api, user, settings):
         settings.REVIEW_POLICY = "open"
         application = asked(user)
         assert self.shown(api, application)["allowed"] is True
         assert self.move(api, application).status_code == 200
 
 
-def test_an_upload_restarts_the_expiry(api, user):
+def test_upload_restarts_the_expiry_period(api, user):
     application = asked(user)
     Application.objects.filter(pk=application.pk).update(updated_at=timezone.now() - timedelta(days=29))
     hand_in(api, application)

@@ -1,4 +1,4 @@
-"""`DOCUMENT_SCANNER`: what is handed in is looked at before it is kept."""
+"""`DOCUMENT_SCANNER`: uploads are scanned before they are stored."""
 
 import pytest
 
@@ -21,13 +21,13 @@ def scanner(request, settings, tmp_path):
         yield double
 
 
-def test_a_clean_file_is_kept_after_the_scanner_has_seen_all_of_it(api, application, scanner):
+def test_clean_file_is_stored_after_a_complete_scan(api, application, scanner):
     content = PDF + bytes(range(256)) * 4_000
     assert hand_in(api, application, content).status_code == 201
     assert scanner.streams == [content]
 
 
-def test_an_infected_file_is_refused_and_recorded(api, application, scanner):
+def test_infected_file_is_rejected_and_recorded(api, application, scanner):
     error = assert_error(hand_in(api, application, INFECTED), 400, "E1021")
     assert "Win.Test.EICAR_HDB-1" in error["message"]
     row = DocumentFile.objects.get()
@@ -38,7 +38,7 @@ def test_an_infected_file_is_refused_and_recorded(api, application, scanner):
     assert hand_in(api, application).status_code == 201
 
 
-def test_the_same_infected_file_is_recorded_once_and_its_answer_is_not_kept(api, application, scanner, key):
+def test_repeated_infected_file_is_recorded_once_and_its_response_not_stored(api, application, scanner, key):
     for _ in range(12):
         assert_error(hand_in(api, application, INFECTED, key=key), 400, "E1021")
     assert DocumentFile.objects.count() == 1
@@ -49,7 +49,7 @@ def test_no_scan_runs_without_a_scanner(api, application):
 
 
 @pytest.mark.parametrize("fault", ["hangs up", "nonsense"])
-def test_a_scanner_without_a_verdict_keeps_nothing(api, application, scanner, fault):
+def test_scanner_without_a_verdict_stores_nothing(api, application, scanner, fault):
     scanner.fault = fault
     answer = hand_in(api, application)
     assert_error(answer, 503, "E5030")
@@ -61,14 +61,14 @@ def test_a_scanner_without_a_verdict_keeps_nothing(api, application, scanner, fa
 
 
 @pytest.mark.parametrize("fault", ["hangs", "drips"])
-def test_a_scanner_that_takes_too_long_is_given_up(api, application, scanner, monkeypatch, fault):
+def test_slow_scanner_is_abandoned(api, application, scanner, monkeypatch, fault):
     monkeypatch.setattr(scanning, "SCAN_SECONDS", 0.5)
     scanner.fault, scanner.hang_seconds = fault, 400
     assert_error(hand_in(api, application), 503, "E5030")
     assert not StoredFile.objects.exists()
 
 
-def test_a_scanner_whose_limit_is_lower_than_ours_keeps_nothing(api, application, scanner):
+def test_scanner_with_a_lower_size_limit_stores_nothing(api, application, scanner):
     scanner.size_limit = 100_000
     assert_error(hand_in(api, application, PDF + b"x" * 5_000_000), 413, "E1007")
     assert not StoredFile.objects.exists()
@@ -100,13 +100,13 @@ def test_other_scanner_verdicts_are_distinguished(api, application, scanner, ver
 
 
 @pytest.mark.parametrize("kind", [b"SSN", b"CreditCardNumber"])
-def test_a_file_with_numbers_of_persons_is_not_infected(api, application, scanner, kind):
+def test_file_with_personal_numbers_is_not_infected(api, application, scanner, kind):
     scanner.verdict = b"Heuristics.Structured." + kind + b" FOUND"
     assert hand_in(api, application).status_code == 201
 
 
 @pytest.mark.parametrize("nobody", ["tcp", "unix"])
-def test_a_scanner_that_is_down_keeps_nothing(api, application, settings, tmp_path, nobody):
+def test_unreachable_scanner_stores_nothing(api, application, settings, tmp_path, nobody):
     settings.DOCUMENT_SCANNER = ("127.0.0.1", free_port()) if nobody == "tcp" else str(tmp_path / "nobody")
     assert_error(hand_in(api, application), 503, "E5030")
     assert not StoredFile.objects.exists()

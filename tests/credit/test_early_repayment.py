@@ -30,11 +30,11 @@ def test_early_repayment_returns_the_fee_in_proportion_to_the_days_left():
     (10_000_00, 9_999_99, date(2027, 12, 1), 50_00), (10_000_00, 12_34, date(2026, 12, 1), 12_34),
     (99, 99, date(2026, 12, 1), 0), (10_000_00, 0, date(2026, 12, 1), 0),
 ])  # fmt: skip
-def test_compensation_has_the_ceilings_of_article_29(capital, interest_left, on, cents):
+def test_compensation_has_the_maximum_of_article_29(capital, interest_left, on, cents):
     assert compensation_max(capital, interest_left, on=on, ends_on=date(2028, 12, 1)) == cents
 
 
-def test_fee_reductions_over_the_term_fall_to_nothing():
+def test_fee_reductions_decrease_over_the_term():
     each = [early_repayment(SCHEDULE, start=START, fee=300_00, after_payments=number) for number in range(1, 24)]
     reductions = [figures.fee_reduction for figures in each]
     assert reductions == sorted(reductions, reverse=True)
@@ -43,7 +43,7 @@ def test_fee_reductions_over_the_term_fall_to_nothing():
 
 
 def nominal(effective):
-    """Return the nominal yearly rate of which a twelfth each month is the effective rate in percent."""
+    """Return the nominal yearly rate (12 times the monthly rate) of an effective rate in percent."""
     return 1200 * ((1 + Decimal(effective) / 100) ** (1 / Decimal(12)) - 1)
 
 
@@ -51,22 +51,22 @@ def apr(financed, payments, places="0.1"):
     return eu_annex_iii(financed, payments, start=date(2015, 1, 15)).quantize(Decimal(places), ROUND_HALF_UP)
 
 
-def test_open_end_credit_has_the_rate_that_the_commission_published():
-    # Example 31a of January 2015: 30,000 euros at an effective 7 %, a fee of 600 kept back.
+def test_open_end_credit_has_the_rate_published_by_the_commission():
+    # Example 31a of January 2015: 30,000 euros at an effective 7 %, with a fee of 600 deducted.
     payments = payments_of_line(30_000_00, nominal("7"), start=date(2015, 1, 15))
     assert [cents for _day, cents in payments[:3]] == [2_669_62, 2_655_49, 2_641_35]
     assert apr(29_400_00, payments, "0.000001") == Decimal("11.164789")
 
 
 def test_overdraft_is_repaid_after_three_months():
-    # Example 38: 3,000 euros, costs of 24.12 a month, a fee of 60.
+    # Example 38: 3,000 euros, costs of 24.12 a month, and a fee of 60.
     rate = Decimal(24_12) * 1200 / 3_000_00
     payments = payments_of_line(3_000_00, rate, start=date(2015, 1, 15), is_overdraft=True)
     assert payments == [(date(2015, 2, 15), 24_12), (date(2015, 3, 15), 24_12), (date(2015, 4, 15), 3_024_12)]
     assert apr(2_940_00, payments) == Decimal("19.4")
 
 
-def test_ceiling_that_is_not_agreed_is_1500_euros():
+def test_line_of_credit_without_an_agreed_ceiling_is_assumed_to_have_1500_euros():
     payments = payments_of_line(None, Decimal(0), start=START)
     assert [cents for _day, cents in payments] == [125_00] * 12
     assert assumptions_of_line(ceiling=None, is_overdraft=False) == ["a", "e", "h"]

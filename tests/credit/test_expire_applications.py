@@ -1,4 +1,4 @@
-"""`expire_applications`: what nobody took up ends by itself."""
+"""`expire_applications`: idle applications expire."""
 
 import io
 import json
@@ -18,13 +18,13 @@ pytestmark = pytest.mark.django_db
 
 
 def run():
-    """Run the command; the object on its last line."""
+    """Run the command; return the JSON object of its last line."""
     out = io.StringIO()
     call_command("expire_applications", "--json", stdout=out)
     return json.loads(out.getvalue().splitlines()[-1])
 
 
-def test_only_what_sits_too_long_where_it_may_expire_expires():
+def test_only_idle_applications_in_expirable_statuses_expire():
     now = timezone.now()
     for status in STATUSES:
         for days in (29, 31, 400):
@@ -40,7 +40,7 @@ def test_only_what_sits_too_long_where_it_may_expire_expires():
         assert Application.objects.filter(status=status).count() == 3
 
 
-def test_each_leaves_a_history_row_and_an_event_of_the_system():
+def test_expiry_creates_a_history_row_and_an_event_of_the_system():
     application = ApplicationFactory(updated_at=timezone.now() - timedelta(days=31))
     run()
     row = ApplicationHistory.objects.get()
@@ -59,7 +59,7 @@ def test_every_idle_application_expires_in_one_run():
     assert expire_idle(now=timezone.now())["draft"] == 8
 
 
-def test_for_people_it_prints_lines():
+def test_command_without_json_prints_lines():
     out = io.StringIO()
     call_command("expire_applications", stdout=out)
     assert "expired: 0" in out.getvalue()

@@ -1,4 +1,4 @@
-"""Reading somebody else's application: with the second factor that deciding takes, and never without a trace."""
+"""Reading another person's application: with the second factor required for decisions, and always logged."""
 
 import pytest
 from django.utils import timezone
@@ -13,7 +13,7 @@ from tests.identity.support import issue
 
 pytestmark = pytest.mark.django_db
 
-# Every reading endpoint of an application; of these the last two have nothing to show here.
+# Every endpoint that reads an application; the last two have no data in these tests.
 PLACES = [
     "", "/history", "/transitions", "/acceptance", "/documents", "/documents/{document}/files", "/proof", "/score",
     "/decision-bundle",
@@ -22,7 +22,7 @@ PLACES = [
 
 @pytest.fixture
 def application(user):
-    """An application of `user` that was submitted to provider 700, and waits for a document."""
+    """An application of `user` to provider 700 in `pending_documents`."""
     made = ApplicationFactory(consumer=user, status="pending_documents", submitted_at=timezone.now())
     RequestedDocument.objects.create(application=made, name="Payslip", changed_by=user, requested_at=timezone.now())
     return made
@@ -30,7 +30,7 @@ def application(user):
 
 @pytest.fixture
 def reviewer(db):
-    """One of the platform's staff who may review."""
+    """A reviewer who is staff of the platform."""
     return make_reviewer(is_staff=True)
 
 
@@ -45,7 +45,9 @@ def rows():
 
 @pytest.mark.parametrize("place", PLACES)
 class TestOne:
-    def test_a_reviewer_s_reading_is_written_down_once_and_one_s_own_is_not(self, api, application, reviewer, place):
+    def test_reviewers_read_of_an_application_is_logged_once_and_the_applicants_is_not(
+        self, api, application, reviewer, place
+    ):
         own = read(api, application, place)
         assert rows() == []
         answer = read(client_of(reviewer), application, place)
@@ -53,11 +55,11 @@ class TestOne:
         if own.status_code == 200:
             assert rows() == [("page", reviewer.pk, application.consumer_id, str(application.pk))]
 
-    def test_so_is_that_of_a_provider_s_member(self, application, member, place):
+    def test_lender_members_read_of_an_application_is_logged(self, application, member, place):
         if read(client_of(member), application, place).status_code == 200:
             assert rows() == [("page", member.pk, application.consumer_id, str(application.pk))]
 
-    def test_staff_read_with_the_second_factor_where_they_need_one(self, api, application, reviewer, settings, place):
+    def test_staff_need_a_second_factor_to_read_an_application(self, api, application, reviewer, settings, place):
         settings.BACKOFFICE_SECOND_FACTOR = True
         for client in (client_of(reviewer), ApiClient(api_key=issue(reviewer).key)):
             assert_error(read(client, application, place), 403, "E2012")
@@ -66,14 +68,14 @@ class TestOne:
         own = read(api, application, place)
         assert read(ApiClient(bearer=pair.access_token), application, place).status_code == own.status_code
 
-    def test_members_read_with_the_second_factor(self, application, member, settings, place):
+    def test_lender_members_need_a_second_factor_to_read_an_application(self, application, member, settings, place):
         settings.BACKOFFICE_SECOND_FACTOR = True
         for client in (client_of(member), ApiClient(api_key=issue(member).key)):
             assert_error(read(client, application, place), 403, "E2012")
         key = issue(member, second_factor=True).key
         assert read(ApiClient(api_key=key), application, place).status_code != 403
 
-    def test_the_consumer_needs_none_and_leaves_no_trace(self, application, user, settings, place):
+    def test_applicant_reads_without_a_second_factor_and_without_a_log_entry(self, application, user, settings, place):
         settings.BACKOFFICE_SECOND_FACTOR = True
         user.is_staff = True
         user.save()
@@ -81,23 +83,23 @@ class TestOne:
         assert answer.status_code != 403
         assert rows() == []
 
-    def test_to_a_stranger_there_is_no_such_application(self, application, stranger_api, settings, place):
+    def test_stranger_gets_404_for_an_application(self, application, stranger_api, settings, place):
         settings.BACKOFFICE_SECOND_FACTOR = True
         assert_error(read(stranger_api, application, place), 404, "E4002")
 
 
 class TestInbox:
-    def test_a_page_of_it_is_written_down(self, application, member):
+    def test_reading_a_page_of_the_inbox_is_logged(self, application, member):
         assert client_of(member).read("/providers/700/applications?status=pending_documents").json()["total"] == 1
         row = DataAccess.objects.get()
         assert (row.action, row.viewer, row.subject, row.kind) == ("list", member, None, "credit.application")
         assert row.details == {"provider_id": "700", "query": "status=pending_documents", "rows": 1}
 
-    def test_an_empty_one_shows_nobody(self, member):
+    def test_reading_an_empty_inbox_is_not_logged(self, member):
         assert client_of(member).read("/providers/700/applications").json()["total"] == 0
         assert rows() == []
 
-    def test_staff_read_it_with_the_second_factor(self, application, reviewer, settings):
+    def test_staff_need_a_second_factor_to_read_the_inbox(self, application, reviewer, settings):
         ProviderMember.objects.create(provider=ProviderFactory(id="700"), user=reviewer)
         settings.BACKOFFICE_SECOND_FACTOR = True
         assert_error(client_of(reviewer).read("/providers/700/applications"), 403, "E2012")
@@ -105,7 +107,7 @@ class TestInbox:
         assert ApiClient(bearer=pair.access_token).read("/providers/700/applications").json()["total"] == 1
 
 
-def test_under_the_open_policy_staff_without_it_move_nothing_that_is_not_theirs(application, reviewer, settings):
+def test_open_policy_requires_a_second_factor_of_staff_for_foreign_applications(application, reviewer, settings):
     settings.BACKOFFICE_SECOND_FACTOR, settings.REVIEW_POLICY = True, "open"
     move = {"status": "under_review", "updated_by": "me"}
     assert_error(client_of(reviewer).replace(f"/applications/{application.pk}/status", move), 403, "E2012")

@@ -1,6 +1,6 @@
-"""Records that the platform did not make: the verifier refuses each, at the step that names what is wrong.
+"""Records that the platform did not create: the verifier refuses each at the step that names the fault.
 
-Whoever forges has a ledger that takes what they give, an account, genuine bundles, and keys of their own.
+The forger has a ledger that accepts any text, an account, genuine bundles, and own keys.
 """
 
 import json
@@ -46,8 +46,8 @@ def check(given, keys=(RECORD_KEYS,), ledger_key=KEY):
 
 
 @pytest.mark.django_db(databases="__all__")
-def test_a_consumer_forges_no_approval_by_way_of_the_ledger(settings, user, tmp_path):
-    """The attack: any text under the platform's report type, from the consumer's own log-in, and its proof."""
+def test_applicant_cannot_forge_an_approval_through_the_ledger(settings, user, tmp_path):
+    """The attack: anchor a text under the platform's report type with the applicant's log-in, and use its proof."""
     settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "ledger.example/log", SIGNING_KEY
     settings.LEDGER_GUARD_FILE = tmp_path / "guard"
     me = {**json.loads(bundle(**GIFT)["record"]), "consumer_id": str(user.pk)}
@@ -56,7 +56,7 @@ def test_a_consumer_forges_no_approval_by_way_of_the_ledger(settings, user, tmp_
         consumer, own = LedgerClient(), {"authorization": f"Bearer {bearer_of(user)}"}
         refused = consumer.post_json("/anchor", item, **own)
         assert (refused.status_code, refused.json()["code"]) == (403, "E2005")
-        # Under another type it is taken, and proven.
+        # Under another report type the ledger accepts and proves it.
         taken = consumer.post_json("/anchor", {**item, "report_type": "my_decision"}, **own).json()
         proof_file = consumer.get(f"/proof/{taken['hash']}.tlog-proof").content.decode()
     made = {"definition": bundle()["definition"], "facts": bundle()["facts"], "nonce": bundle()["nonce"]}
@@ -65,7 +65,7 @@ def test_a_consumer_forges_no_approval_by_way_of_the_ledger(settings, user, tmp_
 
 
 def forged(**changes):
-    """A record of the forger's own, anchored; `signature` among the changes is that of the bundle."""
+    """Return an anchored record of the forger; `signature` in the changes is the bundle's signature."""
     signature = changes.pop("signature", None)
     return {**recorded(bundle(), **changes), "signature": signature}
 
@@ -82,7 +82,7 @@ def with_signature(value, key=FIRST, **changes):
 
 
 def of_record(change, **changes):
-    """A genuine bundle with another record, under the old signature."""
+    """Return a genuine bundle with a changed record and the old signature."""
     told = {**json.loads(bundle()["record"]), **changes}
     change(told)
     return {**bundle(), "record": text(told), **anchored(text(told))}
@@ -122,7 +122,7 @@ def spelled_otherwise(record):
 
 
 def twice(member, value):
-    """The genuine file with a member before its own of the same name."""
+    """Return the genuine file with a duplicate member placed before the original."""
     return b"{" + f"{json.dumps(member)}:{json.dumps(value)},".encode() + json.dumps(GENUINE).encode()[1:]
 
 
@@ -130,7 +130,7 @@ def opened(**changes):
     return {**GENUINE, "opening": {**GENUINE["opening"], **changes}}
 
 
-# By name: the step that refuses it, and the bundle.
+# By name: the refusing step, and the bundle.
 FORGERIES = {
     "no signature": ("platform", forged(**GIFT)),
     "no signature, in a bundle as they once were": ("platform", {name: kept for name,
@@ -219,13 +219,13 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize(("step", "given"), FORGERIES.values(), ids=FORGERIES.keys())
-def test_a_forgery_is_refused_by_its_step(step, given):
+def test_forgery_is_refused_at_its_step(step, given):
     found = check(given)
     assert (found[-1].name, found[-1].state) == (step, FAIL), found[-1]
     assert outcome_of(found) == "failed"
 
 
-def test_there_are_fifty_and_what_they_are_made_of_holds():
+def test_at_least_fifty_forgeries_derive_from_valid_bundles():
     assert len(FORGERIES) >= 50
     assert outcome_of(check(GENUINE)) == outcome_of(check(ANOTHER)) == "verified"
 
@@ -250,19 +250,19 @@ KEY_FILES = {
 
 
 @pytest.mark.parametrize("keys", KEY_FILES.values(), ids=KEY_FILES.keys())
-def test_with_a_wrong_file_of_keys_nothing_is_verified(keys):
+def test_wrong_key_file_fails_the_platform_step(keys):
     assert (check(GENUINE, [keys])[-1].name, check(GENUINE, [keys])[-1].state) == ("platform", FAIL)
 
 
-def test_a_key_cannot_extend_its_own_period():
+def test_key_cannot_extend_its_own_period():
     late = signed_with(FIRST, decided_at=CHANGED_AT)
     for keys in ([RECORD_KEYS, public_of(FIRST)], [public_of(FIRST), RECORD_KEYS]):
         assert check(late, keys)[-1].name == "platform"
-    assert outcome_of(check(late, [public_of(FIRST)])) == "verified"  # who gives it alone says that it is good
+    assert outcome_of(check(late, [public_of(FIRST)])) == "verified"  # a key passed alone is trusted without a period
 
 
 @pytest.mark.parametrize("decided_at", ["2025-11-22T12:00:00.000000Z", "0001-01-01T00:00:00.000000Z"])
-def test_an_unsigned_record_from_before_the_keys_is_never_verified(decided_at):
+def test_unsigned_record_from_before_the_keys_is_never_verified(decided_at):
     found = check(forged(decided_at=decided_at, **GIFT))
     assert {step.name: step.state for step in found}["platform"] == UNSIGNED
     assert outcome_of(found) == "unsigned"

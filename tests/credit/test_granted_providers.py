@@ -1,4 +1,4 @@
-"""`POST /v1/providers`, and `PROVIDERS=granted`: a provider's number is drawn by the server, and taken by nobody."""
+"""`POST /v1/providers`, and `PROVIDERS=granted`: the server assigns a provider's number, and others can't claim it."""
 
 import os
 
@@ -18,7 +18,7 @@ from tests.second_factors import authenticator_of
 
 PATH = "/providers"
 TERMS = {"name": "Loan", "product_type": "personal_loan"}
-IDS = int(os.environ.get("PROVIDER_IDS", "60"))  # that a stranger tries
+IDS = int(os.environ.get("PROVIDER_IDS", "60"))  # ids that a stranger tries
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def granted(settings):
 
 @pytest.fixture
 def lender(user):
-    """Somebody whom staff let make a provider."""
+    """An account with permission to create a provider."""
     user.groups.add(Group.objects.get(name="Lender"))
     forget_credentials()
     return user
@@ -40,7 +40,7 @@ def application(user, provider_id, offer_id=700_000):
 
 class TestMaking:
     @pytest.mark.parametrize("mode", ["open", "granted"])
-    def test_the_number_is_the_server_s(self, api, lender, settings, mode, key):
+    def test_server_assigns_the_number_of_a_provider(self, api, lender, settings, mode, key):
         settings.PROVIDERS = mode
         made = api.send(PATH, {"name": "Harbour Bank", "id": "7", "owner_id": "1"}, key=key)
         assert made.status_code == 201
@@ -66,7 +66,7 @@ class TestMaking:
         authenticator_of(lender)
         assert_error(api.send(PATH, {"name": "x"}), 403, "E2012")
 
-    def test_a_number_that_somebody_has_or_an_application_named_is_not_drawn(self, api, lender, monkeypatch):
+    def test_number_of_a_provider_or_of_a_submitted_application_is_not_assigned(self, api, lender, monkeypatch):
         ProviderFactory(id=str(10**11))
         for number, status in ((1, "submitted"), (2, "withdrawn")):
             ApplicationFactory(provider_id=10**11 + number, status=status, submitted_at=timezone.now())
@@ -74,7 +74,9 @@ class TestMaking:
         monkeypatch.setattr(providers.secrets, "randbelow", lambda _end: next(draws))
         assert api.send(PATH, {"name": "x"}).json()["id"] == str(10**11 + 3)
 
-    def test_a_draft_from_before_stays_out_of_its_reach(self, api, lender, stranger_api, monkeypatch):
+    def test_new_provider_cannot_read_an_earlier_draft_that_named_its_number(
+        self, api, lender, stranger_api, monkeypatch
+    ):
         draft = ApplicationFactory(provider_id=10**11)
         monkeypatch.setattr(providers.secrets, "randbelow", lambda _end: 0)
         made = api.send(PATH, {"name": "x"}).json()
@@ -86,7 +88,7 @@ class TestMaking:
 @pytest.mark.usefixtures("granted")
 class TestGranted:
     @pytest.mark.timeout(600 + IDS // 10)
-    def test_of_many_ids_none_is_taken(self, api, user, no_rate_limits):
+    def test_granted_mode_lets_an_account_claim_no_provider_id(self, api, user, no_rate_limits):
         ProviderFactory(id="500")
         for number in [*range(490, 490 + IDS), "acme", "-1", "0", str(2**63 - 1)]:
             terms = {"provider_id": str(number), **TERMS}
@@ -97,25 +99,25 @@ class TestGranted:
         assert not Offer.objects.exists()
         assert not ScoringModel.objects.exists()
 
-    def test_an_offer_does_not_move_to_one(self, api, user):
+    def test_offer_cannot_move_to_an_unknown_provider(self, api, user):
         offer = OfferFactory(provider=ProviderFactory(owner=user))
         moved = api.replace(f"/provider-offers/{offer.pk}", {"provider_id": "unknown", **TERMS})
         assert_error(moved, 403, "E2011")
 
-    def test_an_application_names_a_known_provider(self, api, user):
+    def test_application_must_name_a_known_provider(self, api, user):
         ProviderFactory(id="800")
         assert_error(api.send("/applications", application(user, 801)), 400, "E1011")
         assert api.send("/applications", application(user, 800)).status_code == 201
         assert Application.objects.count() == 1
 
     @pytest.mark.parametrize("policy", ["open", "reviewed"])
-    def test_to_a_listed_offer_too(self, api, user, settings, policy):
+    def test_application_to_a_listed_offer_must_name_a_known_provider(self, api, user, settings, policy):
         settings.REVIEW_POLICY = policy
         offer = OfferFactory(provider=ProviderFactory(id="800"))
         assert_error(api.send("/applications", application(user, 801, offer.pk)), 400, "E1011")
         assert api.send("/applications", application(user, 800, offer.pk)).status_code == 201
 
-    def test_to_the_offer_s_own_provider_that_costs_nothing(self, api, user, settings, no_rate_limits):
+    def test_granted_mode_costs_no_additional_statement(self, api, user, settings, no_rate_limits):
         offer = OfferFactory(provider=ProviderFactory(id="800"))
         body = application(user, 800, offer.pk)
         api.send("/applications", body)
@@ -129,16 +131,16 @@ class TestGranted:
 
 
 class TestChanging:
-    """PUT /providers/{provider_id}: what notices call a lender."""
+    """PUT /providers/{provider_id}: the lender's name and address in notices."""
 
     BODY = {"name": "Harbour Bank", "address": "1 Quay\nPortland, OR 97201"}
 
-    def test_its_owner_says_what_it_is_called_and_where_it_is(self, api, user):
+    def test_owner_changes_name_and_address_of_a_lender(self, api, user):
         made = ProviderFactory(owner=user)
         answer = api.replace(f"{PATH}/{made.pk}", self.BODY)
         assert (answer.status_code, answer.json()["address"]) == (200, self.BODY["address"])
 
-    def test_another_member_does_not_and_a_stranger_finds_none(self, api, user, stranger):
+    def test_member_and_stranger_cannot_change_a_lender(self, api, user, stranger):
         made = ProviderFactory(owner=stranger)
         assert_error(api.replace(f"{PATH}/{made.pk}", self.BODY), 404, "E4012")
         made.members.add(user)

@@ -1,4 +1,4 @@
-"""The logo of a lender: what is accepted, who sets it, and how it is served."""
+"""A lender's logo: accepted files, who sets it, and how it is served."""
 
 import base64
 import hashlib
@@ -27,12 +27,12 @@ def encoded(content):
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-def test_a_logo_is_accepted(name):
+def test_valid_logo_is_accepted(name):
     assert read_logo(ACCEPTED[name]).content
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_a_file_that_is_not_a_safe_logo_is_refused_with_the_reason(name):
+def test_unsafe_or_invalid_logo_is_refused_with_the_reason(name):
     content, reason = REFUSED[name]
     begun = time.process_time()
     with pytest.raises(NotALogo) as refusal:
@@ -41,11 +41,11 @@ def test_a_file_that_is_not_a_safe_logo_is_refused_with_the_reason(name):
     assert time.process_time() - begun < 1
 
 
-def test_a_logo_of_the_greatest_size_is_accepted():
+def test_logo_of_the_maximum_size_is_accepted():
     assert read_logo(SVG + b" " * (MAX_BYTES - len(SVG))).media_type == "image/svg+xml"
 
 
-def test_texts_and_times_are_removed_from_a_png():
+def test_metadata_is_removed_from_a_png():
     stored = read_logo(png(chunk(b"tEXt", b"Author\0Jane Doe"), chunk(b"eXIf", b"GPS")))
     assert (stored.content, stored.media_type) == (PNG, "image/png")
 
@@ -61,7 +61,7 @@ def put(api, provider):
 
 
 @pytest.mark.parametrize(("content", "media_type"), [(SVG, "image/svg+xml"), (PNG, "image/png")])
-def test_a_logo_is_served_at_the_address_of_its_digest(put, content, media_type):
+def test_logo_is_served_at_a_path_with_its_digest(put, content, media_type):
     url = put(logo=encoded(content)).json()["logo_url"]
     path = url.partition("://")[2].partition("/")[2]
     assert path == f"logos/{hashlib.sha256(content).hexdigest()}"
@@ -73,7 +73,7 @@ def test_a_logo_is_served_at_the_address_of_its_digest(put, content, media_type)
     assert "Set-Cookie" not in answer
 
 
-def test_a_request_without_a_logo_keeps_it_and_null_removes_it(put, provider):
+def test_logo_stays_if_missing_from_a_request_and_null_removes_it(put, provider):
     url = put(logo=encoded(SVG)).json()["logo_url"]
     assert put().json()["logo_url"] == url
     assert put(logo=None).json()["logo_url"] is None
@@ -81,7 +81,7 @@ def test_a_request_without_a_logo_keeps_it_and_null_removes_it(put, provider):
     assert Client().get(f"/logos/{hashlib.sha256(SVG).hexdigest()}").status_code == 404
 
 
-def test_a_new_logo_replaces_the_logo(put, api, provider):
+def test_new_logo_replaces_the_previous_one(put, api, provider):
     put(logo=encoded(SVG))
     url = put(logo=encoded(PNG)).json()["logo_url"]
     assert ProviderLogo.objects.get().media_type == "image/png"
@@ -89,7 +89,7 @@ def test_a_new_logo_replaces_the_logo(put, api, provider):
     assert (listed["provider_id"], listed["logo_url"]) == (provider.pk, url)
 
 
-def test_a_lender_is_created_with_a_logo(api, user):
+def test_lender_can_be_created_with_a_logo(api, user):
     user.groups.add(Group.objects.get(name="Lender"))
     forget_credentials()
     made = api.send("/providers", {**BODY, "logo": encoded(PNG)})
@@ -110,7 +110,7 @@ def test_a_lender_is_created_with_a_logo(api, user):
         ([encoded(SVG)], ""),
     ],
 )
-def test_the_api_refuses_a_logo_at_its_field(put, provider, logo, reason):
+def test_invalid_logo_is_rejected_at_its_field(put, provider, logo, reason):
     [detail] = assert_error(put(logo=logo, name="Other Bank"), 400, "E1001")["details"]
     assert detail["field"] == "logo"
     assert reason in detail["message"]
@@ -128,11 +128,11 @@ def test_only_an_owner_sets_the_logo(api, user, stranger):
 
 
 @pytest.mark.parametrize("path", ["/logos/x", f"/logos/{'0' * 64}", "/logos/%00"])
-def test_an_unknown_logo_is_not_found(db, client, path):
+def test_unknown_logo_is_404(db, client, path):
     assert client.get(path).status_code == 404
 
 
-def test_the_address_of_a_logo_is_read_only(put, client):
+def test_path_of_a_logo_is_read_only(put, client):
     path = (
         put(logo=encoded(SVG)).json()["logo_url"].partition("testserver")[2]
         or f"/logos/{hashlib.sha256(SVG).hexdigest()}"
@@ -156,7 +156,7 @@ class TestPages:
     def upload(self, client, lender, content, name="logo.svg"):
         confirm(client, self.page_of(lender), logo=SimpleUploadedFile(name, content))
 
-    def test_an_owner_uploads_a_logo_that_the_header_shows_to_members(self, owner, lender):
+    def test_uploaded_logo_is_in_the_console_header_of_every_member(self, owner, lender):
         assert "multipart/form-data" in owner.get(self.page_of(lender)).content.decode()
         self.upload(owner, lender, SVG)
         shown = f'<img class="lender-logo" src="/logos/{hashlib.sha256(SVG).hexdigest()}" alt="">'
@@ -166,7 +166,7 @@ class TestPages:
         confirm(owner, self.page_of(lender, "remove-logo"))
         assert "/logos/" not in owner.get("/admin/").content.decode()
 
-    def test_a_refused_file_leaves_the_logo_and_states_the_reason(self, owner, lender):
+    def test_refused_file_keeps_the_logo_and_states_the_reason(self, owner, lender):
         self.upload(owner, lender, SVG)
         page = owner.post(
             self.page_of(lender),
@@ -179,16 +179,16 @@ class TestPages:
         assert bytes(ProviderLogo.objects.get().content) == SVG
 
     @pytest.mark.parametrize("role", ["reviewer", "reader"])
-    def test_another_member_uploads_no_logo(self, lender, role):
+    def test_member_who_is_not_owner_cannot_upload_a_logo(self, lender, role):
         assert console_client(lender.people[role]).get(self.page_of(lender)).status_code == 403
 
-    def test_an_owner_of_another_lender_uploads_no_logo(self, lender):
+    def test_owner_of_another_lender_cannot_upload_a_logo(self, lender):
         other = console_client(lender_of("basalt", 702).people["owner"])
         assert other.get(self.page_of(lender)).status_code in {302, 403, 404}
         other.post(self.page_of(lender), {"logo": SimpleUploadedFile("a.svg", SVG)})
         assert not ProviderLogo.objects.exists()
 
-    def test_applicants_see_the_logo_next_to_the_offer_and_the_contact(self, owner, lender):
+    def test_applicants_see_the_logo_with_offers_and_contact_data(self, owner, lender):
         self.upload(owner, lender, PNG)
         offer = OfferFactory(provider_id=str(lender.number))
         application = Application.objects.filter(provider_id=lender.number).exclude(submitted_at=None).first()
