@@ -1,4 +1,4 @@
-"""Applying in the browser: the list of offers, and the form that follows from an offer."""
+"""Applying in the browser: the list of offers, and the form of an offer."""
 
 import re
 from datetime import timedelta
@@ -49,7 +49,7 @@ ADA = {
 }  # fmt: skip
 TYPED = {**ANSWERS, **ADA, "second-address.country": "US", "second-language": "en"}
 
-# Forms with several wrong values, and a part of the error that is shown at each. A person is checked in a second step.
+# Forms with several wrong values, and a part of the error shown at each. Applicants are checked in a second step.
 WRONG = [
     {
         "data-amount_cents": ("50", "Enter at least $1,000.00."),
@@ -126,12 +126,12 @@ class TestOffers:
         assert browser.get("/my/apply?page=2").content.decode().count("<h2>") == 5
 
     @pytest.mark.parametrize("path", ["", "/1"])
-    def test_a_stranger_logs_in_first(self, path):
+    def test_visitor_must_log_in_to_apply(self, path):
         answer = Client().get(f"/my/apply{path}")
         assert answer.headers["Location"].startswith("/account/login")
 
     @pytest.mark.parametrize("number", ["0", "x", "99999999999999999999", "1\0"])
-    def test_an_unknown_or_closed_offer_is_404(self, asking, user, number):
+    def test_unknown_or_closed_offer_is_404(self, asking, user, number):
         browser = browser_of(user)
         assert browser.get(f"/my/apply/{number}").status_code == 404
         asking.is_active = False
@@ -139,18 +139,18 @@ class TestOffers:
         for method in (browser.get, browser.post):
             assert method(f"/my/apply/{asking.pk}").status_code == 404
 
-    def test_the_list_of_applications_leads_there(self, user):
+    def test_list_of_applications_links_to_the_offers(self, user):
         assert 'href="/my/apply"' in browser_of(user).get("/my").content.decode()
 
 
 class TestForm:
-    def test_form_has_a_field_for_each_member_and_fact_of_the_applicant(self, asking, user):
+    def test_form_has_a_field_for_each_data_field_and_fact_of_the_applicant(self, asking, user):
         page = browser_of(user).get(f"/my/apply/{asking.pk}").content.decode()
         names = set(re.findall(r'name="((?:data|first|share)-[^"]+)"', page))
         assert names == {*ANSWERS, *ADA, "share-share"}
         for title in ("Income a year", "Do you own your home?", "Employed since", "Date of birth", "Country"):
             assert title in page
-        assert 'for="id_data-owns_home"' not in page  # a group of choices has a legend
+        assert 'for="id_data-owns_home"' not in page  # a group of radio buttons has a legend
         assert "Purpose (optional)" in page
         assert "Date of birth (optional)" not in page
         assert "E-mail address (optional)" in page
@@ -158,18 +158,18 @@ class TestForm:
         assert "<script" not in page
         assert '<option value="US" selected>United States</option>' in page
 
-    def test_text_of_the_lender_is_no_html(self, asking, user):
+    def test_lenders_text_is_escaped_in_the_form(self, asking, user):
         page = browser_of(user).get(f"/my/apply/{asking.pk}").content.decode()
         assert "In &lt;b&gt;your&lt;/b&gt; words." in page
 
-    def test_an_offer_without_a_schema_asks_for_amount_term_and_applicant(self, user):
+    def test_form_of_an_offer_without_a_schema_has_amount_term_and_applicant(self, user):
         page = browser_of(user).get(f"/my/apply/{listed().pk}").content.decode()
         assert set(re.findall(r'name="(data-[^"]+)"', page)) == {"data-amount_cents", "data-term_months"}
         assert "From $1,000.00 to $40,000.00" in page
 
 
 class TestApplying:
-    def test_answers_become_a_draft_that_is_checked_and_sent(self, committed, asking, user):
+    def test_answers_are_saved_as_a_draft_checked_and_sent(self, committed, asking, user):
         answer, _page = send(f"/my/apply/{asking.pk}", user, **TYPED, **{"share-share": ["bank"]})
         draft = draft_of(user)
         assert answer.headers["Location"] == f"/my/applications/{draft.pk}"
@@ -188,13 +188,13 @@ class TestApplying:
         assert draft.status == "submitted"
         assert browser_of(user).get(f"/my/applications/{draft.pk}/edit").status_code == 302
 
-    def test_the_same_answers_pass_over_the_api(self, asking, user):
+    def test_draft_from_the_form_meets_the_requirements_of_the_api(self, asking, user):
         send(f"/my/apply/{asking.pk}", user, **TYPED)
         draft = draft_of(user)
         read = client_of(user).read(f"/applications/{draft.pk}/requirements").json()
         assert read["currently_due"] == []
 
-    def test_a_draft_with_gaps_is_saved_completed_and_keeps_what_was_typed(self, asking, user):
+    def test_incomplete_draft_is_saved_and_completed_later(self, asking, user):
         answer, _page = send(f"/my/apply/{asking.pk}", user, "save", **{"data-story": "Later. ", "data-purpose": "car"})
         draft = draft_of(user)
         assert answer.status_code == 302
@@ -220,7 +220,7 @@ class TestApplying:
         assert draft.applicants_sha256 == before
         assert Application.objects.count() == 1
 
-    def test_missing_fields_are_named_at_the_fields(self, asking, user):
+    def test_missing_fields_have_an_error_at_the_field(self, asking, user):
         answer, page = send(f"/my/apply/{asking.pk}", user)
         assert answer.status_code == 400
         assert "Nothing was saved. Correct the marked fields." in page
@@ -236,7 +236,7 @@ class TestApplying:
 
     @pytest.mark.parametrize("wrong", WRONG)
     @pytest.mark.parametrize("do", ["save", "check"])
-    def test_wrong_values_are_refused_at_their_fields_and_stay_in_the_form(self, asking, user, do, wrong):
+    def test_invalid_values_have_an_error_at_the_field_and_stay_in_the_form(self, asking, user, do, wrong):
         answer, page = send(f"/my/apply/{asking.pk}", user, do, **TYPED | {name: wrong[name][0] for name in wrong})
         assert answer.status_code == 400
         shown = {name: words.replace("&#x27;", "'") for name, words in errors_in(page).items()}
@@ -260,7 +260,7 @@ class TestApplying:
             ("IN", "+91 98765 43210", "+919876543210"),
         ],
     )
-    def test_a_phone_number_is_read_as_people_write_it(self, asking, user, country, typed, kept):
+    def test_phone_number_is_accepted_in_local_spellings(self, asking, user, country, typed, kept):
         home = {"first-address.country": country, "first-phone": typed}
         send(f"/my/apply/{asking.pk}", user, "save", **{**TYPED, **home})
         assert Application.objects.get().applicants.persons[0]["phone"] == kept
@@ -268,30 +268,30 @@ class TestApplying:
     @pytest.mark.parametrize(
         ("country", "typed"), [("IN", "98765 43210"), ("DE", "0301234567"), ("US", "030 123 4567")]
     )
-    def test_a_phone_number_of_an_unknown_country_is_refused(self, asking, user, country, typed):
+    def test_phone_number_that_does_not_fit_the_country_is_refused(self, asking, user, country, typed):
         home = {"first-address.country": country, "first-phone": typed}
         _answer, page = send(f"/my/apply/{asking.pk}", user, "save", **{**TYPED, **home})
         assert list(errors_in(page)) == ["first-phone"]
 
     @pytest.mark.parametrize(("jurisdiction", "preset"), [("us", ["US"]), ("eu", [""])])
-    def test_a_new_form_presets_the_country_of_us_offers_alone(self, user, jurisdiction, preset):
+    def test_country_is_preset_for_us_offers_only(self, user, jurisdiction, preset):
         offer = eu_offer() if jurisdiction == "eu" else listed()
         page = browser_of(user).get(f"/my/apply/{offer.pk}").content.decode()
         field = re.search(r'<select name="first-address\.country".*?</select>', page, re.DOTALL)[0]
         assert re.findall(r'<option value="(\w*)" selected', field) == preset
 
-    def test_missing_and_wrong_fields_are_marked_at_once(self, asking, user):
+    def test_missing_and_invalid_fields_are_marked_together(self, asking, user):
         typed = {**TYPED, "data-amount_cents": "x", "data-owns_home": "", "first-phone": "1", "first-address.city": ""}
         _answer, page = send(f"/my/apply/{asking.pk}", user, **typed)
         assert set(errors_in(page)) == {"data-amount_cents", "data-owns_home", "first-phone", "first-address.city"}
 
-    def test_an_applicant_who_is_too_young_reads_from_when_on(self, asking, user):
+    def test_applicant_who_is_too_young_sees_the_minimum_age(self, asking, user):
         born = (timezone.now() - timedelta(days=17 * 365)).date()
         answer, page = send(f"/my/apply/{asking.pk}", user, **{**TYPED, "first-date_of_birth": born.isoformat()})
         assert answer.status_code == 400
         assert "Each applicant must be at least 18 years old." in errors_in(page)["first-date_of_birth"]
 
-    def test_a_second_applicant_is_stored_and_removed(self, asking, user):
+    def test_second_applicant_is_stored_and_removed(self, asking, user):
         second = {name.replace("first", "second"): value for name, value in ADA.items()}
         send(f"/my/apply/{asking.pk}", user, **{**TYPED, **second, "second-legal_name": "Bob Example"})
         draft = draft_of(user)
@@ -302,36 +302,36 @@ class TestApplying:
         draft.refresh_from_db()
         assert [person["legal_name"] for person in draft.applicants] == ["Ada Example"]
 
-    def test_a_second_applicant_needs_a_first(self, asking, user):
+    def test_second_applicant_requires_a_first(self, asking, user):
         second = {name.replace("first", "second"): value for name, value in ADA.items()}
         answer, page = send(f"/my/apply/{asking.pk}", user, "save", **{**ANSWERS, **second})
         assert answer.status_code == 400
         assert errors_in(page) == {"first-legal_name": "This field is required."}
 
-    def test_a_double_click_makes_one_draft(self, asking, user):
+    def test_double_click_creates_one_draft(self, asking, user):
         for _ in range(2):
             send(f"/my/apply/{asking.pk}", user, **TYPED)
         assert Application.objects.count() == 1
 
     @pytest.mark.parametrize("change", [{"first-legal_name": "Bob Example"}, {"share-share": ["bank"]}])
-    def test_another_applicant_or_share_is_no_double_click(self, asking, user, change):
+    def test_form_with_another_applicant_or_share_creates_a_second_draft(self, asking, user, change):
         send(f"/my/apply/{asking.pk}", user, **TYPED)
         send(f"/my/apply/{asking.pk}", user, **{**TYPED, **change})
         assert Application.objects.count() == 2
 
-    def test_without_a_form_token_nothing_is_stored(self, asking, user):
+    def test_form_without_a_csrf_token_stores_nothing(self, asking, user):
         browser = browser_of(user, enforce_csrf_checks=True)
         assert browser.post(f"/my/apply/{asking.pk}", {**TYPED, "do": "save"}).status_code == 403
         assert not Application.objects.exists()
 
-    def test_saving_counts_for_the_limit_of_writes(self, asking, user, settings):
+    def test_saving_the_form_counts_for_the_write_rate_limit(self, asking, user, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
         _answer, page = send(f"/my/apply/{asking.pk}", user, **TYPED)
         assert "You sent too many requests." in page
         assert 'value="Ada Example"' in page
         assert not Application.objects.exists()
 
-    def test_a_text_without_a_limit_has_the_longest(self, user):
+    def test_text_field_without_a_limit_has_a_maximum_length(self, user):
         schema = {"type": "object", "properties": {"text": {"type": "string"}}}
         offer = listed(application_schema=schema)
         answer, page = send(f"/my/apply/{offer.pk}", user, "save", **{"data-text": "x" * (TEXT_MAX_LENGTH + 1)})
@@ -340,7 +340,7 @@ class TestApplying:
 
 
 class TestEditing:
-    def test_data_that_the_form_does_not_have_stay(self, asking, user):
+    def test_editing_keeps_data_without_a_form_field(self, asking, user):
         draft = applied(
             asking, consumer=user, status="draft", submitted_at=None, data={"channel": "shop", "persons": 1}
         )
@@ -348,7 +348,7 @@ class TestEditing:
         draft.refresh_from_db()
         assert draft.application_data == {"channel": "shop", **DATA}
 
-    def test_a_term_that_cannot_be_read_and_has_no_field_is_left_out(self, user, settings):
+    def test_unreadable_term_without_a_form_field_is_removed(self, user, settings):
         settings.REQUIRE_LISTED_OFFERS = True
         data = {"amount_cents": 800_050, "term_months": "24", "channel": "shop"}
         offer = listed(term_options_months=None)
@@ -359,7 +359,7 @@ class TestEditing:
         assert draft.application_data == {"amount_cents": 800_050, "channel": "shop"}
 
     @pytest.mark.parametrize("do", ["save", "check"])
-    def test_a_fault_without_a_field_is_shown_above_the_form(self, asking, user, monkeypatch, do):
+    def test_error_without_a_form_field_is_shown_above_the_form(self, asking, user, monkeypatch, do):
         draft = applied(asking, consumer=user, status="draft", submitted_at=None)
         fault = Due("/application_data/unlisted", "Unlisted", "integer", "Must be less.")
         monkeypatch.setattr(OfferRequirements, "due", lambda *_args, **_options: [fault])
@@ -367,13 +367,13 @@ class TestEditing:
         assert answer.status_code == 400
         assert "Unlisted: doesn&#x27;t meet the lender&#x27;s requirement." in page
 
-    def test_a_text_in_place_of_an_amount_is_not_shown_as_dollars(self, asking, user):
+    def test_amount_stored_as_text_is_not_shown_in_the_form(self, asking, user):
         draft = applied(asking, consumer=user, status="draft", submitted_at=None, data={"amount_cents": "500000"})
         form = browser_of(user).get(f"/my/applications/{draft.pk}/edit").content.decode()
         assert "500000" not in form
         assert 'name="data-amount_cents"' in form
 
-    def test_a_language_that_a_program_stored_stays(self, asking, user):
+    def test_language_stored_over_the_api_stays_selected(self, asking, user):
         path = "/applications"
         body = {
             "consumer_id": str(user.pk), "offer_id": asking.pk, "provider_id": 700, "applicants": [PERSON],
@@ -383,7 +383,7 @@ class TestEditing:
         assert '<option value="es-US" selected>' in browser_of(user).get(edit).content.decode()
 
     @pytest.mark.parametrize("status", ["submitted", "pending_documents", "approved", "withdrawn"])
-    def test_only_drafts_have_a_form(self, asking, user, status):
+    def test_only_drafts_can_be_edited(self, asking, user, status):
         application = applied(asking, consumer=user, status=status)
         browser, path = browser_of(user), f"/my/applications/{application.pk}"
         for method in (browser.get, browser.post):
@@ -393,14 +393,14 @@ class TestEditing:
         assert application.application_data == {"amount_cents": 1_000_000, "term_months": 24}
 
     @pytest.mark.parametrize("data", [["a"], "text"])
-    def test_data_of_another_form_and_unlisted_offers_have_none(self, asking, user, data):
+    def test_drafts_with_other_data_or_an_unlisted_offer_cannot_be_edited(self, asking, user, data):
         draft = applied(asking, consumer=user, status="draft", submitted_at=None, data=data)
         unlisted = ApplicationFactory(consumer=user, offer_id=999)
         for application in (draft, unlisted):
             assert browser_of(user).get(f"/my/applications/{application.pk}/edit").status_code == 302
             assert "/edit" not in page_of(application)
 
-    def test_another_person_gets_404(self, asking, user):
+    def test_edit_page_is_404_for_another_person(self, asking, user):
         draft = applied(asking, consumer=user, status="draft", submitted_at=None)
         for other in (UserFactory(), asking.provider.owner):
             browser = browser_of(other)
@@ -410,7 +410,7 @@ class TestEditing:
         assert draft.application_data == {"amount_cents": 1_000_000, "term_months": 24}
 
 
-def test_every_page_of_applying_is_spanish(user):
+def test_every_page_of_applying_is_in_spanish(user):
     offer = OfferFactory(**LOAN, name="Préstamo", provider=ProviderFactory(id="701", name="Banco"))
     browser = browser_of(user)
     headers = {"Accept-Language": "es"}

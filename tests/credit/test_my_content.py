@@ -1,4 +1,4 @@
-"""What an application contains, on its page: the offer, the data, the applicants, and what is shared, in words."""
+"""The page of an application in words: its offer, data, applicants, and shared data."""
 
 import re
 from datetime import UTC, datetime
@@ -47,7 +47,7 @@ def written(application, persons, **columns):
     return application
 
 
-def test_every_field_is_shown_under_the_offers_titles_and_formatted():
+def test_data_is_shown_formatted_with_the_titles_of_the_offers_schema():
     application = applied(listed(name="Home loan", application_schema=SCHEMA), data=DATA)
     assert rows_of(page_of(application)) == {
         "Offer": "Home loan", "Amount": "$10,000.00", "Number of months": "24", "What you earn a year": "$54,000.50",
@@ -68,7 +68,7 @@ def test_applicants_are_shown_with_country_language_and_birth_in_words():
     assert "United States" in page
 
 
-def test_a_draft_states_that_nothing_was_sent_and_a_sent_one_what_was():
+def test_page_of_a_draft_states_that_nothing_was_sent():
     offer = listed()
     draft = page_of(applied(offer, status="draft", submitted_at=None, offer_snapshot=None))
     assert "Content of the application" in draft
@@ -80,14 +80,14 @@ def test_a_draft_states_that_nothing_was_sent_and_a_sent_one_what_was():
 
 
 @pytest.mark.parametrize(("share", "is_shared"), [([], False), (["bank", "identity"], True)])
-def test_what_is_shared_with_the_lender_is_listed(share, is_shared):
+def test_page_lists_what_is_shared_with_the_lender(share, is_shared):
     page = page_of(applied(listed(), share=share))
     assert "This application and its documents" in page
     assert ("Your linked bank accounts" in page) is is_shared
     assert ("Your identity check" in page) is is_shared
 
 
-def test_the_lenders_address_is_on_the_page_as_far_as_it_is_known():
+def test_page_shows_the_known_name_and_address_of_the_lender():
     world = World()
     page = page_of(world.application)
     assert "Cedar Bank" in page
@@ -95,7 +95,7 @@ def test_the_lenders_address_is_on_the_page_as_far_as_it_is_known():
     assert "Lender 903" in page_of(ApplicationFactory(provider_id=903))
 
 
-def test_the_reason_of_a_rejection_stands_before_everything_else():
+def test_reason_of_a_rejection_is_above_the_content():
     world = World(person={**PERSON, "language": "en"}, start=datetime.now(UTC))
     world.submit(0)
     world.reject(0, ["income_insufficient"])
@@ -115,17 +115,17 @@ def test_erased_and_unreadable_applicants_are_not_shown(settings):
 @pytest.mark.parametrize(
     "data", [["a", {"b": 1}], "text", 3.5, {"a": [{"b": [1]}]}, {"x_cents": 1.5, "y_cents": 1e300}]
 )
-def test_data_of_any_form_has_a_page(data):
+def test_data_of_any_json_type_has_a_page(data):
     assert "Your answers" in page_of(applied(listed(), data=data))
 
 
-def test_data_are_escaped():
+def test_application_data_is_escaped():
     page = page_of(applied(listed(), data={"<b>x</b>": "<script>alert(1)</script>"}))
     assert "<script>" not in page
     assert "<b>" not in page
 
 
-def test_times_are_in_the_zone_of_the_applicant():
+def test_times_are_in_the_time_zone_of_the_applicant():
     world = World(person={**PERSON, "language": "en"}, start=datetime(2028, 2, 1, 3, tzinfo=UTC))
     world.submit(0)
     page = page_of(world.application)
@@ -146,7 +146,7 @@ def test_uploaded_files_stay_listed_after_the_decision():
 
 
 @pytest.mark.parametrize("language", ["en", "es", "de"])
-def test_every_country_has_a_name(language):
+def test_every_country_has_a_name_in_each_language(language):
     with translation.override(language):
         names = {country_name(code) for code in COUNTRIES}
     assert len(names) == len(COUNTRIES)

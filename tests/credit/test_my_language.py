@@ -1,4 +1,4 @@
-"""`/my` and its mails in the language that the person named to the lender, or the browser's."""
+"""`/my` and its mails in the applicant's language, or in the browser's."""
 
 import json
 import re
@@ -25,7 +25,7 @@ ENGLISH = [text for text in re.findall(r'^msgid "([^%]+)"$', CATALOGUE, re.MULTI
 
 
 def spanish(page):
-    """Return what a person reads there, of which nothing is English."""
+    """Return the text of a page; check that it is Spanish, without any English text of the catalog."""
     text, language = read(page)
     assert language == "es"
     assert [one for one in ENGLISH if one in text] == []
@@ -33,7 +33,7 @@ def spanish(page):
 
 
 def german(page):
-    """Return what a person reads there, of which nothing is English."""
+    """Return the text of a page; check that it is German, without any English text of the catalog."""
     text, language = read(page)
     assert language == "de"
     assert [phrase for phrase in ENGLISH if phrase in text] == []
@@ -46,7 +46,7 @@ def speaking(application, language="es-MX"):
     return application
 
 
-def test_every_page_of_an_application_is_spanish(committed):
+def test_every_page_of_an_application_is_in_spanish(committed):
     world = World(person={**PERSON, "language": "es"}, start=timezone.now())
     application = world.application
     assert "Todavía falta algo" not in spanish(page_of(application))
@@ -71,7 +71,7 @@ def agreement(browser, application_id):
     return browser.get(f"/my/applications/{application_id}/agreement").content.decode()
 
 
-def test_a_declined_approval_is_described_in_spanish():
+def test_declined_approval_is_described_in_spanish():
     world = World(person={**PERSON, "language": "es"}, start=timezone.now())
     world.submit(0)
     world.approve(0)
@@ -80,7 +80,7 @@ def test_a_declined_approval_is_described_in_spanish():
     assert "El solicitante rechazó las condiciones aprobadas." in text
 
 
-def test_a_rejection_says_its_reasons_in_spanish_and_is_looked_at_again():
+def test_rejection_and_reconsideration_are_described_in_spanish():
     world = World(person={**PERSON, "language": "es"}, start=timezone.now())
     world.submit(0)
     world.reject(0, ["bankruptcy", "no_credit_file"])
@@ -89,14 +89,14 @@ def test_a_rejection_says_its_reasons_in_spanish_and_is_looked_at_again():
     assert "Alguien que no participó en la decisión" in spanish(press(world.application, "ask_again", statement="Más."))
 
 
-def test_a_document_is_uploaded_in_spanish():
+def test_document_upload_is_described_in_spanish():
     application = speaking(asked(UserFactory()))
     assert "El contenido del archivo debe ser PDF, JPEG o PNG." in spanish(hand_in(application, b"MZ"))
     assert "Se subió el archivo." in spanish(hand_in(application))
     assert "Está en manos del prestamista." in spanish(press(application, "send"))
 
 
-def test_without_a_language_the_browser_says_it(user):
+def test_page_without_an_applicants_language_follows_the_browser(user):
     def shown(wish):
         return read(browser_of(user).get("/my", headers={"Accept-Language": wish}).content.decode())[1]
 
@@ -104,7 +104,7 @@ def test_without_a_language_the_browser_says_it(user):
     assert [shown(wish) for wish in wishes] == ["es", "de", "en", "en"]
 
 
-def test_every_page_of_an_application_is_german(committed):
+def test_every_page_of_an_application_is_in_german(committed):
     world = World(person={**PERSON, "language": "de"}, start=timezone.now())
     application = world.application
     assert "Der Antrag liegt beim Kreditgeber." in german(press(application, "send"))
@@ -123,7 +123,7 @@ def test_every_page_of_an_application_is_german(committed):
     assert "Ihr Antrag wurde bewilligt" in german(world.notice.html)
 
 
-def test_the_mail_about_it_is_spanish_too():
+def test_mail_about_an_application_is_in_spanish():
     world = World(person={**PERSON, "language": "es"}, start=timezone.now())
     confirm(world.consumer.user, "rosa@example.org")
     world.submit(0)

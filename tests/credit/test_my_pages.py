@@ -1,4 +1,4 @@
-"""Pages under `/my`: where a person's applications stand, what is due from them, and the buttons that answer."""
+"""Pages under `/my`: the status of the applicant's applications, what is due, and the buttons."""
 
 import json
 import re
@@ -43,7 +43,7 @@ def page_of(application, user=None):
 
 
 def press(application, do, user=None, **data):
-    """Press a button; return the page that it leads to."""
+    """Press a button; return the page after the redirect."""
     browser = browser_of(user or application.consumer)
     answer = browser.post(f"/my/applications/{application.pk}", {"do": do, **data}, follow=True)
     assert answer.redirect_chain == [(f"/my/applications/{application.pk}", 302)]
@@ -69,7 +69,7 @@ class TestList:
         assert "$10,000.00" in page
         assert "The lender is looking at it" in page
 
-    def test_staff_see_their_own_alone(self, offer):
+    def test_staff_see_only_their_own_applications(self, offer):
         application = applied(offer)
         browser = browser_of(reviewer())
         assert str(application.pk) not in browser.get("/my").content.decode()
@@ -77,7 +77,7 @@ class TestList:
             assert method(f"/my/applications/{application.pk}").status_code == 404
         assert browser.get(f"/my/applications/{application.pk}/agreement").status_code == 404
 
-    def test_a_provider_that_came_later_gives_no_name(self):
+    def test_provider_created_after_the_application_is_not_shown_as_lender(self):
         application = ApplicationFactory(provider_id=991, created_at=timezone.now() - timedelta(days=1))
         ProviderFactory(id="991", name="Pretender", created_at=timezone.now())
         assert "Pretender" not in browser_of(application.consumer).get("/my").content.decode()
@@ -94,17 +94,17 @@ class TestList:
         assert browser.get("/my?page=x").status_code == 404
 
     @pytest.mark.parametrize("path", ["", "/applications/01a20000-0000-7000-8000-000000000000"])
-    def test_a_stranger_logs_in_first(self, path):
+    def test_visitor_must_log_in_to_see_applications(self, path):
         assert Client().get(f"/my{path}").headers["Location"].startswith("/account/login")
 
 
 class TestButtons:
-    def test_a_draft_is_sent(self, committed, offer):
+    def test_draft_is_sent_with_a_button(self, committed, offer):
         application = applied(offer, status="draft", submitted_at=None)
         assert "The application was sent to the lender." in press(application, "send")
         assert application.status == "submitted"
 
-    def test_a_draft_in_which_something_is_missing_says_what_and_is_not_sent(self, offer):
+    def test_incomplete_draft_lists_what_is_missing_and_is_not_sent(self, offer):
         schema = {
             "type": "object",
             "properties": {"income": {"type": "integer", "title": "Income a year"}},
@@ -118,30 +118,30 @@ class TestButtons:
         assert "Something is still missing." in press(application, "send")
         assert application.status == "draft"
 
-    def test_one_is_withdrawn(self, offer):
+    def test_application_is_withdrawn_with_a_button(self, offer):
         application = applied(offer)
         assert "The application was withdrawn." in press(application, "withdraw")
         assert "The application has changed." in press(application, "withdraw")
         assert application.status == "withdrawn"
 
-    def test_another_button_changes_nothing(self, offer):
+    def test_unknown_button_changes_nothing(self, offer):
         application = applied(offer)
         assert "Nothing was changed" in press(application, "approve")
         assert application.status == "under_review"
 
-    def test_under_the_open_policy_nobody_approves_themselves_here(self, offer, settings):
+    def test_open_policy_does_not_let_applicants_review_on_their_page(self, offer, settings):
         settings.REVIEW_POLICY = "open"
         application = applied(offer)
         press(application, "send")
         assert application.status == "under_review"
 
-    def test_a_form_without_its_token_is_refused(self, offer):
+    def test_button_without_a_csrf_token_is_refused(self, offer):
         application = applied(offer)
         browser = browser_of(application.consumer, enforce_csrf_checks=True)
         assert browser.post(f"/my/applications/{application.pk}", {"do": "withdraw"}).status_code == 403
         assert Application.objects.get().status == "under_review"
 
-    def test_buttons_count_for_the_limits(self, offer, settings):
+    def test_buttons_count_for_the_write_rate_limit(self, offer, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 1}
         application = applied(offer)
         press(application, "send")
@@ -149,7 +149,7 @@ class TestButtons:
 
 
 class TestDocuments:
-    def test_one_is_handed_in_and_the_application_goes_back(self):
+    def test_document_is_uploaded_and_the_application_returned_to_review(self):
         application = asked(UserFactory())
         page = page_of(application)
         assert "Payslip" in page
@@ -189,7 +189,7 @@ class TestDocuments:
             assert f'aria-describedby="{field}-hint {field}-error"' in attributes
             assert ('aria-invalid="true"' in attributes) is is_wrong
 
-    def test_an_accepted_one_takes_no_more(self):
+    def test_accepted_document_accepts_no_more_files(self):
         application = asked(UserFactory())
         hand_in(application)
         document = application.requested_documents.get()
@@ -198,7 +198,7 @@ class TestDocuments:
         assert "accepts no more files" in hand_in(application)
 
     @pytest.mark.parametrize("fault", ["stranger", "token", "nobody"])
-    def test_nobody_else_hands_in(self, fault):
+    def test_other_persons_and_requests_without_a_csrf_token_upload_nothing(self, fault):
         application = asked(UserFactory())
         browser = {
             "stranger": lambda: browser_of(UserFactory()),
@@ -208,14 +208,14 @@ class TestDocuments:
         hand_in(application, browser=browser)
         assert not DocumentFile.objects.exists()
 
-    def test_without_a_file_it_says_so(self):
+    def test_upload_without_a_file_shows_an_error(self):
         application = asked(UserFactory())
         path = f"/my/applications/{application.pk}/documents/{application.requested_documents.get().pk}"
         assert "Choose a file first." in browser_of(application.consumer).post(path, follow=True).content.decode()
 
 
 def without_way_back(answer, application):
-    """Return the page of a notice without the link to its application, which it has."""
+    """Return the page of a notice without the link to its application; check that the link exists."""
     nav = re.search(r"\n  <nav .*?</nav>", answer.content.decode())[0]
     assert f'href="/my/applications/{application.pk}"' in nav
     return answer.content.decode().replace(nav, "")
@@ -257,7 +257,7 @@ class TestNotices:
         notice.refresh_from_db()
         assert (notice.status, notice.deliveries.get().channel) == ("delivered", "portal")
 
-    def test_somebody_looks_again_when_asked_once(self, rejected):
+    def test_reconsideration_can_be_requested_once(self, rejected):
         assert "Request reconsideration" in page_of(rejected)
         assert "at most 4,000 characters" in press(rejected, "ask_again", statement=" ")
         assert "A reviewer who had no part" in press(rejected, "ask_again", statement="I have a raise.\0")
@@ -269,7 +269,7 @@ class TestNotices:
         assert "Your reasons" not in page
         assert rejected.review_requests.count() == 1
 
-    def test_letters_come_electronically_once_somebody_agrees(self, user):
+    def test_consent_to_electronic_notices_is_given_and_withdrawn(self, user):
         browser = browser_of(user)
         text = consent_text("es")
         assert digest_of(text) in browser.get("/my/consent?language=es").content.decode()
@@ -297,7 +297,7 @@ class TestMail:
         assert json.loads(mail.context) == {"link": f"{settings.APP_URL}/my/applications/{application.pk}"}
 
     @pytest.mark.parametrize("why", ["they want none", "no address is confirmed", "it is the person's own doing"])
-    def test_nothing_is_written(self, offer, person, why):
+    def test_no_mail_is_sent_without_need_or_permission(self, offer, person, why):
         if why == "they want none":
             browser_of(person).post("/account/", {"wants_mail": "no"})
         elif why == "no address is confirmed":
@@ -310,6 +310,6 @@ class TestMail:
         assert not OutgoingMail.objects.exists()
 
 
-def test_the_account_page_leads_there(user):
+def test_account_page_links_to_the_applications(user):
     assert 'href="/my"' in browser_of(user).get("/account/").content.decode()
     assert client_of(user).read("/applications").json() == []

@@ -1,4 +1,4 @@
-"""The page on which a person checks the terms of a loan and decides, and the agreement to read before."""
+"""The page on which the applicant accepts or declines a loan's terms, and the agreement."""
 
 import re
 from datetime import timedelta
@@ -41,7 +41,7 @@ def terms_page(application):
 
 
 def decide(application, do, user=None, **fields):
-    """Press a button of the page of the terms; return the page that it leads to."""
+    """Press a button of the page of terms; return the page after the redirect."""
     answer = browser_of(user or application.consumer).post(path_of(application), {"do": do, **fields}, follow=True)
     application.refresh_from_db()
     return " ".join(answer.content.decode().split())
@@ -65,7 +65,7 @@ class TestPage:
         until = approved.updated_at + timedelta(days=30)
         assert f"Decide by {deadlines.in_words(until, 'UTC')}." in page
 
-    def test_both_buttons_are_alike_and_stand_alone_in_their_forms(self, approved):
+    def test_accept_and_decline_buttons_look_alike_in_separate_forms(self, approved):
         forms = re.findall(r"<form method=\"post\">(.*?)</form>", terms_page(approved))
         fields = [FIELD.findall(form) for form in forms]
         assert len(forms) == 2
@@ -78,12 +78,12 @@ class TestPage:
         assert "class" not in buttons[0]
         assert "autofocus" not in "".join(forms)
 
-    def test_nothing_to_decide_leads_back_to_the_application(self, offer):
+    def test_page_of_terms_without_a_decision_redirects_to_the_application(self, offer):
         application = applied(offer)
         answer = browser_of(application.consumer).get(path_of(application))
         assert answer.headers["Location"] == f"/my/applications/{application.pk}"
 
-    def test_another_person_gets_404(self, approved):
+    def test_page_of_terms_is_404_for_another_person(self, approved):
         for user in (UserFactory(), approved.provider_owner(str(approved.provider_id), timezone.now()).get().owner):
             browser = browser_of(user)
             assert browser.get(path_of(approved)).status_code == 404
@@ -92,7 +92,7 @@ class TestPage:
         approved.refresh_from_db()
         assert approved.status == "approved"
 
-    def test_a_line_of_credit_has_a_limit_and_no_payments(self):
+    def test_terms_of_a_line_of_credit_have_a_limit_and_no_payments(self):
         application = applied(listed(**LINE))
         lender = client_of(application.provider_owner("700", timezone.now()).get().owner)
         assert approve(lender, application, {"amount_cents": 500_000, "rate_percent": 9}).status_code == 200
@@ -100,7 +100,7 @@ class TestPage:
         assert "Credit limit" in page
         assert "schedule" not in page
 
-    def test_an_approval_without_a_loan_names_the_offer(self):
+    def test_terms_of_an_approval_without_a_loan_name_the_offer(self):
         application = ApplicationFactory(
             status="approved", provider_id=902, offer_snapshot={"name": "Starter loan"}, offer_version=1
         )
@@ -110,7 +110,7 @@ class TestPage:
         assert "You accepted this loan." in decide(application, "accept", terms_sha256=application.terms_sha256)
         assert application.accepted_at is not None
 
-    def test_an_approval_without_a_loan_shows_the_pinned_terms_and_what_was_requested(self, offer):
+    def test_terms_of_an_approval_without_a_loan_show_the_offers_ranges_and_the_request(self, offer):
         application = applied(offer, status="approved")
         figures = re.findall(r'<th scope="row">([^<]+)</th><td>([^<]+)</td>', terms_page(application))
         assert ("Amount", "$1,000.00 \u2013 $40,000.00") in figures
@@ -119,7 +119,7 @@ class TestPage:
         assert ("Number of months", "24") in figures
 
     @pytest.mark.parametrize("pinned", [None, {}])
-    def test_an_approval_without_pinned_terms_says_that_none_are_recorded(self, pinned):
+    def test_approval_without_pinned_terms_states_that_no_terms_are_recorded(self, pinned):
         application = ApplicationFactory(
             status="approved", provider_id=902, offer_snapshot=pinned, application_data={"amount_cents": 500_000}
         )
@@ -130,7 +130,7 @@ class TestPage:
 
 
 class TestAcceptance:
-    def test_the_page_of_an_application_accepts_nothing(self, approved):
+    def test_application_page_cannot_accept_or_decline_terms(self, approved):
         page = page_of(approved)
         assert path_of(approved) in page
         assert "terms_sha256" not in page
@@ -138,14 +138,14 @@ class TestAcceptance:
             press(approved, do, terms_sha256=approved.loan_terms.terms_sha256)
         assert (approved.status, approved.accepted_at) == ("approved", None)
 
-    def test_the_terms_on_the_page_are_accepted(self, committed, approved):
+    def test_terms_are_accepted_on_their_page(self, committed, approved):
         sha256 = re.search(r'name="terms_sha256" value="(\w+)"', terms_page(approved))[1]
         assert "You accepted this loan." in decide(approved, "accept", terms_sha256=sha256)
         assert approved.accepted_at is not None
         assert "What you accepted" in page_of(approved)
         assert browser_of(approved.consumer).get(path_of(approved)).status_code == 302
 
-    def test_terms_that_changed_after_the_page_are_refused_and_shown(self, committed, approved, offer):
+    def test_acceptance_of_outdated_terms_is_refused_and_shows_the_new_terms(self, committed, approved, offer):
         old = re.search(r'name="terms_sha256" value="(\w+)"', terms_page(approved))[1]
         lender = lender_of(offer)
         body = {"status": "under_review", "updated_by": "x", "reason": "A wrong figure."}
@@ -157,7 +157,7 @@ class TestAcceptance:
         assert "Accept this loan" in page
         assert approved.accepted_at is None
 
-    def test_a_schedule_of_another_day_is_refused_and_shown_anew(self, committed, approved):
+    def test_acceptance_of_a_schedule_of_another_day_is_refused_and_shown_again(self, committed, approved):
         fields = dict(re.findall(r'name="(terms_sha256|as_of)" value="([^"]+)"', terms_page(approved)))
         assert fields["as_of"] == approved.loan_terms.as_of.isoformat()
         yesterday = (approved.loan_terms.as_of - timedelta(days=1)).isoformat()
@@ -167,7 +167,7 @@ class TestAcceptance:
         assert approved.accepted_at is None
         assert "You accepted this loan." in decide(approved, "accept", **fields)
 
-    def test_without_a_form_token_nothing_is_decided(self, approved):
+    def test_decision_without_a_csrf_token_is_refused(self, approved):
         browser = browser_of(approved.consumer, enforce_csrf_checks=True)
         for do in ("accept", "decline"):
             fields = {"do": do, "terms_sha256": approved.loan_terms.terms_sha256}
@@ -175,11 +175,11 @@ class TestAcceptance:
         approved.refresh_from_db()
         assert (approved.status, approved.accepted_at) == ("approved", None)
 
-    def test_an_unknown_button_decides_nothing(self, approved):
+    def test_unknown_button_decides_nothing(self, approved):
         decide(approved, "approve")
         assert (approved.status, approved.accepted_at) == ("approved", None)
 
-    def test_decisions_count_for_the_limit_of_writes(self, committed, approved, settings):
+    def test_decisions_about_terms_count_for_the_write_rate_limit(self, committed, approved, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 1}
         decide(approved, "accept", terms_sha256="0" * 64)
         assert "You sent too many requests." in decide(approved, "decline")
@@ -187,7 +187,7 @@ class TestAcceptance:
 
 
 class TestDecline:
-    def test_a_declined_approval_is_withdrawn_with_a_reason_that_the_lender_reads(self, approved, offer):
+    def test_declined_approval_is_withdrawn_with_a_reason_for_the_lender(self, approved, offer):
         assert "You declined this loan." in decide(approved, "decline")
         assert approved.status == "withdrawn"
         assert "You declined the loan" in browser_of(approved.consumer).get("/my").content.decode()
@@ -200,7 +200,7 @@ class TestDecline:
         assert (row.principal, row.credential) == (approved.consumer, "my")
         assert Event.objects.filter(type="application.withdrawn", account=offer.provider.owner).count() == 1
 
-    def test_other_terms_than_those_on_the_page_are_not_declined(self, committed, approved):
+    def test_decline_of_outdated_terms_is_refused(self, committed, approved):
         form = terms_page(approved).rpartition("<form")[2]
         assert f'name="terms_sha256" value="{approved.loan_terms.terms_sha256}"' in form
         page = decide(approved, "decline", terms_sha256="0" * 64)
@@ -208,14 +208,14 @@ class TestDecline:
         assert approved.status == "approved"
         assert "You declined this loan." in decide(approved, "decline", terms_sha256=approved.loan_terms.terms_sha256)
 
-    def test_a_withdrawal_over_the_api_has_the_same_reason(self, approved):
+    def test_withdrawal_of_an_approval_over_the_api_has_the_same_reason_code(self, approved):
         client = client_of(approved.consumer)
         body = {"status": "withdrawn", "updated_by": "me"}
         assert client.replace(f"/applications/{approved.pk}/status", body).status_code == 200
         codes = [row["reason_code"] for row in client.read(f"/applications/{approved.pk}/history").json()["history"]]
         assert codes == [None, "declined_by_applicant"]
 
-    def test_a_withdrawal_by_the_lender_is_no_decline(self, approved, offer, settings):
+    def test_withdrawal_by_the_lender_is_not_a_decline(self, approved, offer, settings):
         settings.REVIEW_POLICY = "open"
         body = {"status": "withdrawn", "updated_by": "lender"}
         assert lender_of(offer).replace(f"/applications/{approved.pk}/status", body).status_code == 200
@@ -225,30 +225,30 @@ class TestDecline:
         assert "You declined the loan" not in page
         assert "Withdrawn" in page
 
-    def test_a_withdrawal_before_a_decision_has_no_reason_code(self, offer):
+    def test_withdrawal_before_a_decision_has_no_reason_code(self, offer):
         application = applied(offer)
         press(application, "withdraw")
         (row,) = client_of(application.consumer).read(f"/applications/{application.pk}/history").json()["history"]
         assert (row["status"], row["reason"], row["reason_code"]) == ("withdrawn", None, None)
 
-    def test_a_reopened_application_is_not_withdrawn_by_an_old_page(self, committed, approved, offer):
+    def test_reopened_application_is_not_withdrawn_by_an_outdated_page(self, committed, approved, offer):
         body = {"status": "under_review", "updated_by": "x", "reason": "Anew."}
         assert lender_of(offer).replace(f"/applications/{approved.pk}/status", body).status_code == 200
         assert "The application has changed." in decide(approved, "decline")
         assert approved.status == "under_review"
 
-    def test_an_accepted_loan_is_not_declined(self, committed, approved):
+    def test_accepted_loan_cannot_be_declined(self, committed, approved):
         decide(approved, "accept", terms_sha256=approved.loan_terms.terms_sha256)
         assert "The application has changed." in decide(approved, "decline")
         assert approved.status == "approved"
 
-    def test_approved_terms_are_declined_on_their_page_alone(self, approved):
+    def test_page_of_an_approved_application_has_no_withdraw_button(self, approved):
         assert "Withdraw this application" not in page_of(approved)
 
 
 class TestCounteroffers:
     @pytest.mark.parametrize(("do", "status"), [("accept", "approved"), ("decline", "under_review")])
-    def test_a_counteroffer_is_answered(self, offer, do, status):
+    def test_counteroffer_is_accepted_or_declined(self, offer, do, status):
         application = applied(offer)
         assert counter(lender_of(offer), application).status_code == 201
         made = Counteroffer.objects.get()
@@ -262,7 +262,7 @@ class TestCounteroffers:
         assert application.status == status
         assert "The lender offers other terms" not in page_of(application)
 
-    def test_a_decline_of_an_earlier_counteroffer_is_refused(self, committed, offer):
+    def test_decline_of_a_closed_counteroffer_is_refused(self, committed, offer):
         application = applied(offer)
         assert counter(lender_of(offer), application).status_code == 201
         made = Counteroffer.objects.get()
@@ -273,7 +273,7 @@ class TestCounteroffers:
 
 
 class TestAgreement:
-    def test_agreement_is_read_before_the_acceptance_without_hashes_of_a_record(self, approved):
+    def test_agreement_before_the_acceptance_has_no_record_hashes(self, approved):
         page = browser_of(approved.consumer).get(f"/my/applications/{approved.pk}/agreement").content.decode()
         assert "You have not accepted this agreement." in page
         assert "Cedar Bank" in page

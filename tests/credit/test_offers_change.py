@@ -19,16 +19,16 @@ def offer(user):
 
 @pytest.fixture
 def body(offer):
-    """A replacement."""
+    """The body of an update."""
     return {"provider_id": offer.provider_id, "name": "New", "product_type": "credit_card"}
 
 
 class TestReading:
-    def test_anybody_with_a_credential_reads_it(self, stranger_api, offer):
+    def test_every_account_can_read_an_offer(self, stranger_api, offer):
         shown = stranger_api.read(f"{PATH}/{offer.pk}").json()
         assert (shown["id"], shown["provider_id"], shown["apr_min_percent"]) == (str(offer.pk), offer.provider_id, 3.0)
 
-    def test_an_inactive_offer_is_still_readable(self, stranger_api, api, offer):
+    def test_inactive_offer_can_be_read(self, stranger_api, api, offer):
         api.remove(f"{PATH}/{offer.pk}")
         assert stranger_api.read(f"{PATH}/{offer.pk}").json()["is_active"] is False
 
@@ -41,11 +41,11 @@ class TestReplacing:
         assert made["created_at"] < made["updated_at"]
         assert api.read(f"{PATH}/{offer.pk}").json() == made
 
-    def test_an_inactive_offer_stays_inactive(self, api, offer, body):
+    def test_updated_inactive_offer_stays_inactive(self, api, offer, body):
         api.remove(f"{PATH}/{offer.pk}")
         assert api.replace(f"{PATH}/{offer.pk}", body).json()["is_active"] is False
 
-    def test_a_member_of_the_provider_does_not_change_anothers_offer(self, offer, body):
+    def test_member_of_a_lender_cannot_update_another_owners_offer(self, offer, body):
         member = UserFactory()
         ProviderMember.objects.create(provider=offer.provider, user=member, role=ProviderMember.OWNER)
         assert_error(client_of(member).replace(f"{PATH}/{offer.pk}", body), 404, "E4004")
@@ -83,7 +83,7 @@ class TestListing:
         shown = stranger_api.read(f"{PATH}?provider_id={provider.pk}").json()
         assert [offer["id"] for offer in shown] == [str(offer.pk) for offer in reversed(offers)]
 
-    def test_inactive_offers_are_shown_to_their_owner_when_asked_for(self, api, stranger_api, provider):
+    def test_owner_lists_inactive_offers_with_a_parameter(self, api, stranger_api, provider):
         OfferFactory(provider=provider, is_active=False)
         path = f"{PATH}?provider_id={provider.pk}"
         assert len(api.read(path).json()) == 0

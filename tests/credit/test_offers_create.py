@@ -1,4 +1,4 @@
-"""POST /v1/provider-offers: making an offer."""
+"""POST /v1/provider-offers: creating an offer."""
 
 import pytest
 
@@ -22,12 +22,12 @@ TERMS = {
 
 @pytest.fixture
 def body():
-    """The least that is accepted."""
+    """The minimal valid body."""
     return {"provider_id": "acme", "name": "Everyday loan", "product_type": "personal_loan"}
 
 
 def bad_bodies():
-    """Yield (name of the field, members) that are refused for what the document cannot say."""
+    """Yield (name of the field, fields) that are valid by the OpenAPI document but rejected."""
     for apr in (-0.01, 1000.01, 1e308, "NaN"):
         yield "apr_min_percent", {"apr_min_percent": apr}
     yield "apr_min_percent", {"apr_min_percent": 20, "apr_max_percent": 10}
@@ -48,7 +48,7 @@ def bad_bodies():
         yield "nationwide", {"nationwide": False, **states}
 
 
-def test_the_least_makes_an_offer(api, user, body):
+def test_minimal_body_creates_an_offer(api, user, body):
     response = api.send(PATH, body)
     assert response.status_code == 201
     made = response.json()
@@ -62,17 +62,17 @@ def test_the_least_makes_an_offer(api, user, body):
     assert api.read(f"{PATH}/{made['id']}").content == response.content
 
 
-def test_every_term_is_kept(api, body):
+def test_every_term_of_an_offer_is_stored(api, body):
     made = api.send(PATH, {**body, **TERMS}).json()
     assert {name: made[name] for name in TERMS} == TERMS
 
 
-def test_null_terms_are_terms_left_out(api, body):
+def test_null_terms_equal_missing_terms(api, body):
     made = api.send(PATH, {**body, **dict.fromkeys(TERMS)}).json()
     assert made["description"] == ""
 
 
-def test_the_bounds_themselves_are_accepted(api, body):
+def test_boundary_values_of_terms_are_accepted(api, body):
     for number, members in enumerate((
         {"apr_min_percent": 0, "apr_max_percent": 1000}, {"apr_min_percent": 5, "apr_max_percent": 5},
         {"loan_amount_min_cents": 0, "loan_amount_max_cents": 2**63 - 1}, {"term_options_months": [1, 600]},
@@ -83,14 +83,14 @@ def test_the_bounds_themselves_are_accepted(api, body):
 
 
 @pytest.mark.parametrize(("field", "members"), bad_bodies())
-def test_terms_that_make_no_sense_are_refused(api, body, field, members):
+def test_contradictory_or_invalid_terms_are_rejected(api, body, field, members):
     answer = assert_error(api.send(PATH, {**body, **members}), 400, "E1001")
     assert answer["details"][0]["field"].partition(".")[0] == field
     assert Offer.objects.count() == 0
 
 
 class TestProviders:
-    def test_a_provider_id_belongs_to_who_used_it_first(self, api, user, stranger_api, body):
+    def test_provider_id_belongs_to_its_first_user(self, api, user, stranger_api, body):
         assert api.send(PATH, body).status_code == 201
         assert Provider.objects.get().owner == user
         assert api.send(PATH, {**body, "name": "Another"}).status_code == 201
@@ -98,18 +98,18 @@ class TestProviders:
         assert Offer.objects.count() == 2
 
     @pytest.mark.parametrize(("role", "status"), [("owner", 201), ("reviewer", 403), ("reader", 403)])
-    def test_every_owner_makes_offers(self, body, role, status):
+    def test_only_owners_create_offers(self, body, role, status):
         member = UserFactory()
         ProviderMember.objects.create(provider=ProviderFactory(id="acme"), user=member, role=role)
         assert client_of(member).send(PATH, body).status_code == status
 
-    def test_a_refused_provider_is_not_kept_under_the_key(self, stranger, stranger_api, body, key):
+    def test_refused_provider_is_not_stored_under_the_idempotency_key(self, stranger, stranger_api, body, key):
         provider = ProviderFactory(id="acme")
         assert_error(stranger_api.send(PATH, body, key=key), 403, "E2011")
         ProviderMember.objects.create(provider=provider, user=stranger, role=ProviderMember.OWNER)
         assert stranger_api.send(PATH, body, key=key).status_code == 201
 
-    def test_a_refused_offer_claims_no_provider(self, api, body):
+    def test_rejected_offer_claims_no_provider_id(self, api, body):
         api.send(PATH, {**body, "apr_min_percent": -1})
         assert not Provider.objects.exists()
 

@@ -1,4 +1,4 @@
-"""Under `four_eyes` two reviewers decide together: over the interface, at the back office, or one at each."""
+"""Under `four_eyes` two reviewers decide together, over the API or in the back office."""
 
 from hashlib import sha256
 
@@ -47,24 +47,24 @@ def application(user):
 
 
 def decide(person, application, to="approved", **members):
-    """Ask for a decision, as a person or with a client."""
+    """Request a decision, as an account or with a client."""
     client = person if isinstance(person, ApiClient) else client_of(person)
     return client.replace(f"/applications/{application.pk}/status", {"status": to, "updated_by": "name", **members})
 
 
 def end(person, application):
-    """Take a decision back, or decline it."""
+    """Withdraw or decline a proposed decision."""
     return client_of(person).remove(f"/applications/{application.pk}/pending-decision")
 
 
 def state(application):
-    """Return the status, and how often it changed."""
+    """Return the status, and the number of transitions."""
     application.refresh_from_db()
     return application.status, application.moves
 
 
 class TestTwoReviewers:
-    def test_the_first_proposes_and_the_second_decides(self, application, first, second):
+    def test_first_reviewer_proposes_and_the_second_decides(self, application, first, second):
         answer = decide(first, application, reason="Enough income", metadata={"score": 7})
         assert answer.status_code == 200
         shown = answer.json()
@@ -85,7 +85,7 @@ class TestTwoReviewers:
         proposal.refresh_from_db()
         assert (proposal.outcome, proposal.closed_by) == ("confirmed", second)
 
-    def test_who_decides_may_give_their_own_reason(self, application, first, second):
+    def test_second_reviewer_can_set_another_reason(self, application, first, second):
         decide(first, application, "rejected", reason="No", metadata={"reasons": ["no_credit_file"], "score": 7})
         assert decide(second, application, "rejected", reason="Income too low").json()["status"] == "rejected"
         row = ApplicationHistory.objects.get()
@@ -94,7 +94,7 @@ class TestTwoReviewers:
         assert row.metadata["reasons"] == ["no_credit_file"]
 
     def test_confirmation_keeps_the_metadata_of_the_proposal(self, application, first, second, settings):
-        """Without the report the notice would lack what 15 USC 1681m(a) asks for."""
+        """Without the report the notice would lack what 15 USC 1681m(a) requires."""
         settings.REPORTS = "off"
         report = {"agency": "Example Bureau", "address": "1 File Street", "phone": "800-555-0100"}
         decide(first, application, "rejected", metadata={**BECAUSE, "consumer_report": report})
@@ -103,7 +103,7 @@ class TestTwoReviewers:
         row = ApplicationHistory.objects.get()
         assert (row.metadata["consumer_report"], row.metadata["reasons"]) == (report, ["no_credit_file"])
 
-    def test_the_same_person_twice_neither_decides_nor_fails(self, application, first):
+    def test_repeated_request_of_the_same_reviewer_changes_nothing(self, application, first):
         proposed = decide(first, application).json()["pending_decision"]
         again = decide(first, application)
         assert again.status_code == 200
@@ -113,7 +113,7 @@ class TestTwoReviewers:
         assert state(application) == ("under_review", 0)
         assert Proposal.objects.count() == 1
 
-    def test_data_that_changed_makes_the_second_ones_request_a_proposal(self, api, application, first, second):
+    def test_changed_data_turns_the_second_request_into_a_proposal(self, api, application, first, second):
         decide(first, application)
         changed = api.replace(
             f"/applications/{application.pk}", {"updated_by": "me", "application_data": {"amount": 9}}
@@ -127,7 +127,7 @@ class TestTwoReviewers:
         assert sorted(Proposal.objects.values_list("outcome", flat=True)) == ["", "void"]
         assert decide(first, application).json()["status"] == "approved"
 
-    def test_another_decision_waits_until_the_first_is_ended(self, application, first, second):
+    def test_another_decision_is_refused_until_the_proposal_is_closed(self, application, first, second):
         decide(first, application)
         for person in (first, second):
             body = assert_error(decide(person, application, "rejected"), 400, "E3001")
@@ -135,7 +135,7 @@ class TestTwoReviewers:
         assert end(second, application).status_code == 200
         assert decide(second, application, "rejected", metadata=BECAUSE).json()["pending_decision"]["to"] == "rejected"
 
-    def test_the_consumer_and_who_changed_the_data_neither_propose_nor_decide(self, first, second):
+    def test_applicant_and_last_editor_can_neither_propose_nor_decide(self, first, second):
         own = ApplicationFactory(consumer=first, status="under_review")
         touched = ApplicationFactory(status="under_review", data_changed_by=first)
         for application in (own, touched):
@@ -144,7 +144,7 @@ class TestTwoReviewers:
             assert_error(decide(first, application), 403, "E2010")
             assert state(application) == ("under_review", 0)
 
-    def test_members_decide_with_keys_that_were_made_with_a_second_factor(self, application, settings):
+    def test_members_decide_with_keys_created_with_a_second_factor(self, application, settings):
         settings.BACKOFFICE_SECOND_FACTOR = True
         provider = ProviderFactory(id=str(application.provider_id))
         people = [UserFactory() for _ in range(2)]
@@ -156,17 +156,17 @@ class TestTwoReviewers:
         assert decide(keys[1], application).json()["status"] == "approved"
 
     @pytest.mark.parametrize("policy", ["open", "reviewed"])
-    def test_other_policies_know_no_second_reviewer(self, application, first, settings, policy):
+    def test_other_policies_need_no_second_reviewer(self, application, first, settings, policy):
         settings.REVIEW_POLICY = policy
         assert decide(first, application).json()["status"] == "approved"
         assert not Proposal.objects.exists()
 
-    def test_other_transitions_take_one_reviewer(self, application, first):
+    def test_other_transitions_need_one_reviewer(self, application, first):
         assert decide(first, application, "pending_documents").json()["status"] == "pending_documents"
 
 
 class TestReading:
-    def test_a_reviewer_reads_what_waits_and_the_consumer_does_not(self, api, application, first, second):
+    def test_pending_decision_is_shown_to_reviewers_and_not_to_the_applicant(self, api, application, first, second):
         proposed = decide(first, application).json()["pending_decision"]
         for path in ("", "/transitions"):
             address = f"/applications/{application.pk}{path}"
@@ -176,7 +176,7 @@ class TestReading:
         allowed = {entry["to"]: entry["allowed"] for entry in moves}
         assert (allowed["approved"], allowed["rejected"]) == (True, False)
 
-    def test_a_reviewer_reads_what_they_may_review_and_lists_only_their_own(self, application, first, stranger_api):
+    def test_reviewer_reads_applications_to_review_and_lists_only_their_own(self, application, first, stranger_api):
         client = client_of(first)
         for path in ("", "/history", "/transitions"):
             assert client.read(f"/applications/{application.pk}{path}").status_code == 200
@@ -194,7 +194,7 @@ class TestEnding:
         assert state(application) == ("under_review", 0)
         assert decide(second, application).json()["pending_decision"]["proposed_by"] == str(second.pk)
 
-    def test_there_is_none(self, application, first):
+    def test_missing_proposal_is_404(self, application, first):
         assert_error(end(first, application), 404, "E4001")
         decide(first, application)
         assert end(first, application).status_code == 200
@@ -211,14 +211,14 @@ class TestEnding:
 
 
 class TestWithTheBackOffice:
-    def test_proposed_over_the_interface_and_confirmed_at_the_back_office(self, application, first):
+    def test_decision_proposed_over_the_api_is_confirmed_in_the_back_office(self, application, first):
         decide(first, application, metadata=["odd"])
         backoffice = backoffice_client(staff_of("Reviewer", username="ruth"))
         assert "Waiting for a second reviewer" in text_of(backoffice.get(page_of(application)))
         assert "is now approved" in text_of(confirm(backoffice, end_of(Proposal.objects.get(), "confirm")))
         assert ApplicationHistory.objects.get().metadata["given"] == ["odd"]
 
-    def test_proposed_at_the_back_office_and_decided_over_the_interface(self, application, second):
+    def test_decision_proposed_in_the_back_office_is_confirmed_over_the_api(self, application, second):
         confirm(
             backoffice_client(staff_of("Reviewer", username="rita")), move_of(application, "approved"), reason="Good"
         )
@@ -229,7 +229,7 @@ class TestWithTheBackOffice:
         four = ApplicationHistory.objects.get().metadata["four_eyes"]
         assert (four["proposed_by"], four["confirmed_by"]) == ("rita", "ruth")
 
-    def test_one_person_is_one_person_at_both(self, application):
+    def test_same_reviewer_over_api_and_back_office_counts_once(self, application):
         rita = staff_of("Reviewer", username="rita")
         confirm(backoffice_client(rita), move_of(application, "approved"))
         assert decide(rita, application).json()["pending_decision"]["proposed_by"] == str(rita.pk)
@@ -237,7 +237,7 @@ class TestWithTheBackOffice:
 
 
 class TestSecondFactor:
-    """Bad input 225: where staff have a second factor, a password or a key alone decides nothing."""
+    """Bad input 225: if staff need a second factor, a password or a key alone decides nothing."""
 
     @pytest.fixture(autouse=True)
     def _required(self, settings):
@@ -252,7 +252,7 @@ class TestSecondFactor:
         body = {"username": person.username, "password": PASSWORD, **members}
         return ApiClient().send("/auth/token", body).json()
 
-    def test_a_password_or_a_key_alone(self, application, member_of_staff):
+    def test_password_or_key_without_a_second_factor_cannot_decide(self, application, member_of_staff):
         by_password = ApiClient(bearer=self.log_in(member_of_staff)["access_token"])
         by_key = ApiClient(api_key=issue(member_of_staff).key)
         for client in (by_password, by_key):
@@ -264,10 +264,10 @@ class TestSecondFactor:
         assert state(application) == ("under_review", 0)
         assert not Proposal.objects.exists()
 
-    def test_a_permission_without_a_place_on_the_staff_needs_it_too(self, application, first):
+    def test_reviewer_who_is_not_staff_needs_a_second_factor_too(self, application, first):
         assert_error(decide(first, application), 403, "E2012")
 
-    def test_a_log_in_with_it_decides_and_so_do_its_refreshed_tokens(self, application, member_of_staff):
+    def test_log_in_with_a_second_factor_and_refreshed_tokens_decide(self, application, member_of_staff):
         authenticator_of(member_of_staff)
         pair = self.log_in(member_of_staff, otp=code_of())
         for _ in range(2):
@@ -275,15 +275,15 @@ class TestSecondFactor:
             assert decide(client, application).json()["pending_decision"]["proposed_by"] == str(member_of_staff.pk)
             pair = client.send("/auth/refresh", {"refresh_token": pair["refresh_token"]}).json()
 
-    def test_reviewers_decide_their_own_application_with_it_only(self, application, user, settings):
-        """Their own is the one that they read without it."""
+    def test_reviewer_needs_a_second_factor_to_decide_their_own_application(self, application, user, settings):
+        """Reading their own application needs no second factor."""
         settings.REVIEW_POLICY = "reviewed"
         user.groups.add(Group.objects.get(name="Reviewer"))
         assert client_of(user).read(f"/applications/{application.pk}").status_code == 200
         assert_error(decide(user, application), 403, "E2012")
         assert state(application) == ("under_review", 0)
 
-    def test_the_reviewers_of_claims_need_it_too(self, member_of_staff):
+    def test_reviewers_of_claims_need_a_second_factor(self, member_of_staff):
         from tests.factories import ClaimFactory
 
         claim = ClaimFactory(status="pending", visibility="shared")
@@ -291,7 +291,7 @@ class TestSecondFactor:
         answer = client_of(member_of_staff).replace(f"/claims/{claim.pk}/status", body)
         assert_error(answer, 403, "E2012")
 
-    def test_the_consumers_own_moves_need_none(self, api, user):
+    def test_applicants_own_transitions_need_no_second_factor(self, api, user):
         application = ApplicationFactory(consumer=user)
         assert decide(api, application, "submitted").status_code == 200
 
@@ -335,7 +335,7 @@ class TestProposerLosesTheirRight:
     @pytest.mark.parametrize(
         "lose", [disable, disable_without_signal, leave_group, empty_group, remove_member, demote_member]
     )
-    def test_the_proposal_no_longer_counts_and_is_closed(self, application, proposer, second, lose):
+    def test_proposal_of_a_former_reviewer_is_void(self, application, proposer, second, lose):
         person, member = proposer
         assert decide(person, application).json()["pending_decision"]["proposed_by"] == str(person.pk)
         lose(person, member)
@@ -346,14 +346,14 @@ class TestProposerLosesTheirRight:
         assert (answer["status"], answer["pending_decision"]["proposed_by"]) == ("under_review", str(second.pk))
         assert sorted(Proposal.objects.values_list("outcome", flat=True)) == ["", "void"]
 
-    def test_another_proposer_keeps_their_proposal(self, application, first, second):
+    def test_proposal_stays_open_if_another_reviewer_leaves(self, application, first, second):
         decide(first, application)
         disable(reviewer(username="gone"), None)
         second.groups.add(Group.objects.get(name="Support"))
         second.groups.remove(Group.objects.get(name="Support"))
         assert decide(second, application).json()["status"] == "approved"
 
-    def test_the_console_refuses_to_confirm_it(self, application, first):
+    def test_console_refuses_to_confirm_the_proposal_of_a_disabled_account(self, application, first):
         decide(first, application)
         disable_without_signal(first, None)
         client = backoffice_client(staff_of("Reviewer", username="ruth"))
@@ -366,7 +366,7 @@ def decide_at_once(clients, application):
 
 
 def warm(people):
-    """Return a client for each person, that has called already: the test is about what follows authentication."""
+    """Return an authenticated client for each account: the tests are about the time after authentication."""
     made = [client_of(person) for person in people]
     for client in made:
         client.read("/auth/me")
@@ -375,7 +375,7 @@ def warm(people):
 
 @pytest.mark.usefixtures("committed", "needs_postgresql")
 class TestRaces:
-    def test_of_two_second_reviewers_at_once_one_decides(self):
+    def test_of_concurrent_second_reviewers_one_decides(self):
         application = ApplicationFactory(status="under_review")
         first, *others = warm([reviewer() for _ in range(5)])
         decide(first, application)
@@ -384,13 +384,13 @@ class TestRaces:
         assert state(application) == ("approved", 1)
         assert [proposal.outcome for proposal in Proposal.objects.all()] == ["confirmed"]
 
-    def test_of_two_first_reviewers_at_once_one_proposes_and_the_other_decides(self):
+    def test_of_concurrent_first_reviewers_one_proposes_and_the_other_decides(self):
         application = ApplicationFactory(status="under_review")
         answers = decide_at_once(warm([reviewer(), reviewer()]), application)
         assert sorted(answer.json()["status"] for answer in answers) == ["approved", "under_review"]
         assert state(application) == ("approved", 1)
 
-    def test_one_reviewer_many_times_at_once_decides_nothing(self):
+    def test_concurrent_requests_of_one_reviewer_decide_nothing(self):
         application, person = ApplicationFactory(status="under_review"), reviewer()
         answers = decide_at_once(warm([person] * 4), application)
         assert [answer.status_code for answer in answers] == [200] * 4
@@ -398,14 +398,14 @@ class TestRaces:
         assert Proposal.objects.count() == 1
 
 
-def test_a_decision_of_one_costs_no_statement_more(api, user, settings, django_assert_max_num_queries):
+def test_single_decision_costs_at_most_14_statements(api, user, settings, django_assert_max_num_queries):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     settings.REVIEW_POLICY = "open"
     application = ApplicationFactory(consumer=user, status="under_review")
     api.read("/auth/me")
-    record_keys.key_at(timezone.now())  # the first is made where there is none
-    # Without a key: transaction, application, update, history, who signs, anchor, notices, when one is due, its clock,
-    # notice, who asked for another look, event, whom to write to, end.
+    record_keys.key_at(timezone.now())  # creates the first key
+    # Without a key: transaction, application, update, history, signing key, anchor, notices, due date, its clock,
+    # notice, review request, event, recipient, end.
     with django_assert_max_num_queries(14):
         assert decide(api, application).status_code == 200
     assert Application.objects.get().status == "approved"

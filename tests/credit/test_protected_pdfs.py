@@ -1,4 +1,4 @@
-"""PDFs with passwords: files that qpdf 11 encrypted with every revision, with an owner's password, or a user's too."""
+"""Encrypted PDFs: files by qpdf 11 with every revision, with an owner password, or also a user password."""
 
 import json
 import random
@@ -32,13 +32,13 @@ def test_a_pdf_with_a_user_password_is_refused(name):
 
 @pytest.mark.parametrize("name", [name for name in FILES if name.endswith("owner")])
 @pytest.mark.parametrize("old", [b"/U ", b"/O ", b"/ID ", b"/P ", b"/R ", b"/Standard"])
-def test_an_encryption_dictionary_without_a_member_is_locked(name, old):
+def test_pdf_with_an_incomplete_encryption_dictionary_is_locked(name, old):
     changed = FILES[name].replace(old, b"/X" + old[1:])
     if old in FILES[name] and not (name[1] in "56" and old in {b"/O ", b"/ID ", b"/P "}):
         assert not opens_without_password(changed)
 
 
-def test_strings_are_read_in_both_spellings():
+def test_encryption_strings_are_read_in_hexadecimal_and_literal_form():
     content = FILES["r3-owner"]
     start = content.index(b"/U <") + 4
     plain = bytes.fromhex(content[start : content.index(b">", start)].decode())
@@ -50,7 +50,7 @@ def test_strings_are_read_in_both_spellings():
         assert opens_without_password(spelt)
 
 
-def test_no_content_makes_the_check_fail_with_an_exception():
+def test_pdf_check_raises_no_exception_for_random_content():
     draw = random.Random(7)
     for content in FILES.values():
         for _ in range(300):

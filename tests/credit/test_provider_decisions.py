@@ -1,4 +1,4 @@
-"""`GET /providers/{id}/decisions`: every decision as a file, and what each role of a member may do."""
+"""`GET /providers/{id}/decisions`: the export of decisions, and the permissions of each role."""
 
 import base64
 import csv
@@ -50,7 +50,7 @@ def body_of(answer):
 
 
 class TestTakingDecisionsAway:
-    def test_as_csv_and_as_json_lines_with_the_hash_of_the_file(self, api, user, provider):
+    def test_decisions_are_exported_as_csv_and_json_lines_with_a_digest(self, api, user, provider):
         application = decided(user)
         answer = api.read(PATH, accept="text/csv")
         content = body_of(answer)
@@ -71,13 +71,13 @@ class TestTakingDecisionsAway:
         seen = DataAccess.objects.filter(action="export").latest("id")
         assert (seen.provider, seen.details["rows"]) == ("700", 1)
 
-    def test_a_formula_stays_text(self, api, user, provider):
+    def test_exported_decision_has_no_formula_in_a_cell(self, api, user, provider):
         decided(user)
         content = body_of(api.read(PATH)).decode("utf-8-sig")
         for cell in next(iter(list(csv.reader(io.StringIO(content)))[1:])):
             assert not cell.startswith(("=", "+", "-", "@"))
 
-    def test_by_when_it_was_decided_the_earliest_first(self, api, user, provider):
+    def test_decisions_are_exported_by_decision_time_earliest_first(self, api, user, provider):
         late, early = decided(user, days_ago=1), decided(user, days_ago=9)
         elsewhere = ProviderFactory(id="701")
         decided(elsewhere.owner, provider_id=701)
@@ -92,13 +92,13 @@ class TestTakingDecisionsAway:
         assert ids(f"?to={between}") == [str(early.pk)]
         assert_error(api.read(f"{PATH}?from=yesterday"), 400, "E1001")
 
-    def test_too_many_are_refused(self, api, user, provider, monkeypatch):
+    def test_export_of_too_many_decisions_is_rejected(self, api, user, provider, monkeypatch):
         decided(user)
         decided(user)
         monkeypatch.setattr(decisions, "ROWS_MAX", 1)
         assert_error(api.read(PATH), 400, "E1001")
 
-    def test_for_members_of_any_role_and_nobody_else(self, user, provider, stranger_api):
+    def test_members_of_every_role_export_decisions_and_strangers_cannot(self, user, provider, stranger_api):
         decided(user)
         for role in ProviderMember.ROLES:
             assert client_of(member_of(provider, role)).read(PATH).status_code == 200
@@ -111,7 +111,7 @@ class TestTakingDecisionsAway:
 
 
 @pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
-def test_a_reader_reads_and_decides_nothing(provider, settings, policy):
+def test_reader_reads_applications_and_decides_nothing(provider, settings, policy):
     settings.REVIEW_POLICY = policy
     client = client_of(member_of(provider, "reader"))
     application = ApplicationFactory(status="under_review", submitted_at=NOW)
@@ -134,7 +134,7 @@ INVISIBLE = ["\u200b", "\u2060", "\ufeff", "\u00ad", "\u3164", "\u2800", " \u200
 
 
 @pytest.mark.parametrize("text", INVISIBLE, ids=ascii)
-def test_a_reason_of_invisible_characters_is_none(provider, settings, text):
+def test_reason_of_invisible_characters_is_rejected(provider, settings, text):
     settings.REVIEW_POLICY = "reviewed"
     application = ApplicationFactory(status="under_review", submitted_at=NOW)
     told = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": [{"code": "other", "text": text}]}}
@@ -158,7 +158,7 @@ def test_a_complete_application_is_not_rejected_as_incomplete(provider, settings
 
 
 @pytest.mark.parametrize("policy", ["open", "reviewed"])
-def test_a_reader_gets_no_decision_bundle(provider, settings, policy):
+def test_reader_cannot_read_a_decision_bundle(provider, settings, policy):
     settings.REVIEW_POLICY = policy
     application = ApplicationFactory(status="under_review", submitted_at=NOW)
     path, told = f"/applications/{application.pk}", {"status": "rejected", "updated_by": "x", **BECAUSE}
@@ -172,7 +172,9 @@ class TestLenderWithoutWhatANoticeContains:
     @pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
     @pytest.mark.parametrize("missing", ["name", "address"])
     @pytest.mark.parametrize("value", ["", " ", "\u200b\n"], ids=ascii)
-    def test_no_decision_that_owes_a_notice_is_made_or_proposed(self, provider, settings, policy, missing, value):
+    def test_decision_with_a_notice_is_refused_if_the_lender_has_no_name_or_address(
+        self, provider, settings, policy, missing, value
+    ):
         settings.REVIEW_POLICY = policy
         type(provider).objects.filter(pk=provider.pk).update(**{missing: value})
         application = ApplicationFactory(status="under_review", submitted_at=NOW)
@@ -189,7 +191,7 @@ class TestLenderWithoutWhatANoticeContains:
         assert (application.status, application.proposals.count()) == ("under_review", 0)
 
     @pytest.mark.parametrize("owed", ["notice", "clock"])
-    def test_an_address_is_not_removed_while_a_notice_is_owed(self, provider, settings, owed):
+    def test_lenders_address_cannot_be_removed_while_a_notice_is_due(self, provider, settings, owed):
         settings.REVIEW_POLICY = "reviewed"
         application = ApplicationFactory(submitted_at=NOW if owed == "notice" else None)
         owner, path = client_of(provider.owner), f"/applications/{application.pk}/status"
@@ -209,7 +211,7 @@ class TestLenderWithoutWhatANoticeContains:
         assert owner.replace("/providers/700", {"name": "Acme"}).json()["address"] == ""
 
 
-def test_two_reviewers_of_the_provider_decide_together(provider, settings):
+def test_two_reviewers_of_a_lender_decide_together(provider, settings):
     settings.REVIEW_POLICY = "four_eyes"
     application = ApplicationFactory(status="under_review", submitted_at=NOW)
     told = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": ["no_credit_file"]}}
@@ -221,7 +223,7 @@ def test_two_reviewers_of_the_provider_decide_together(provider, settings):
 
 
 class TestRoles:
-    def test_an_owner_makes_another_owner_who_makes_offers(self, api, provider):
+    def test_new_owner_can_create_offers(self, api, provider):
         reviewer = member_of(provider, "reviewer")
         client, path = client_of(reviewer), f"/providers/700/members/{reviewer.pk}"
         terms = {"provider_id": "700", "name": "Loan", "product_type": "personal_loan"}
@@ -238,12 +240,12 @@ class TestRoles:
         assert shown == {str(provider.owner_id): "owner", str(reviewer.pk): "reader"}
 
     @pytest.mark.parametrize(("named", "becomes"), [({}, "reviewer"), ({"role": "reader"}, "reader")])
-    def test_an_invitation_names_the_role(self, api, provider, stranger, stranger_api, named, becomes):
+    def test_invitation_determines_the_role(self, api, provider, stranger, stranger_api, named, becomes):
         api.send("/providers/700/members", {"username": stranger.username, **named})
         assert api.read("/providers/700/members").json()["invitations"][0]["role"] == becomes
         assert stranger_api.send("/providers/700/members/me").json()["role"] == becomes
 
-    def test_a_reader_changes_no_scoring_model(self, provider):
+    def test_reader_cannot_change_scoring_models(self, provider):
         from tests.credit.scoring.past import model_of, version_of
 
         version = version_of(model_of(provider))
@@ -257,6 +259,6 @@ class TestRoles:
             assert_error(answer, 403, "E2010")
 
 
-def test_an_offer_of_another_owner_is_not_ones_own(api, provider):
+def test_owner_cannot_remove_an_offer_of_another_owner(api, provider):
     offer = OfferFactory(provider=provider)
     assert client_of(member_of(provider, "owner")).remove(f"/provider-offers/{offer.pk}").status_code == 404

@@ -1,4 +1,4 @@
-"""`/providers/{id}/members`: invited by name, which tells nothing, accepted, removed; by the account itself alone."""
+"""`/providers/{id}/members`: invitations by user name without account enumeration, acceptance, and removal."""
 
 from datetime import timedelta
 
@@ -41,7 +41,7 @@ def submitted():
 
 
 class TestInviting:
-    def test_the_answer_tells_neither_whether_the_name_exists_nor_its_id(self, api, provider, stranger):
+    def test_invitation_does_not_reveal_whether_the_user_name_exists(self, api, provider, stranger):
         UserFactory(username="former", is_active=False)
         for name in (stranger.username, "nobody", "former", provider.owner.username, "a/b <c>", "\u00e9" * 255):
             answer = invite(api, name)
@@ -52,8 +52,10 @@ class TestInviting:
         assert api.read(PATH).json()["total"] == 1
         assert Event.objects.filter(type="provider.member_invited").count() == 6
 
-    def test_a_name_that_nobody_bears_is_as_much_work(self, api, provider, stranger, no_rate_limits):
-        invite(api, "somebody")  # whatever is read once in a process is read
+    def test_invitation_of_an_unknown_user_name_takes_the_same_statements(
+        self, api, provider, stranger, no_rate_limits
+    ):
+        invite(api, "somebody")  # warm up the process's caches
         statements = []
         for name in (stranger.username, "nobody"):
             with CaptureQueriesContext(connection) as captured:
@@ -61,7 +63,7 @@ class TestInviting:
             statements.append([query["sql"].split()[0] for query in captured])
         assert statements[0] == statements[1]
 
-    def test_the_owner_is_told_by_an_event_without_a_name(self, api, provider, user, stranger):
+    def test_owner_gets_an_invitation_event_without_the_user_name(self, api, provider, user, stranger):
         invite(api, stranger.username)
         [told] = api.read("/webhooks/events").json()["events"]
         [shown] = api.read(PATH).json()["invitations"]
@@ -69,7 +71,7 @@ class TestInviting:
         assert told["data"]["object"] == {"provider_id": "700", "invitation_id": shown["id"]}
         assert not Event.objects.exclude(account_id=user.pk).exists()
 
-    def test_fifty_wait_at_once(self, api, provider, no_rate_limits):
+    def test_lender_has_at_most_fifty_open_invitations(self, api, provider, no_rate_limits):
         for number in range(50):
             assert invite(api, f"name{number}").status_code == 202
         assert_error(invite(api, "one more"), 400, "E1001")
@@ -77,7 +79,7 @@ class TestInviting:
         ProviderInvitation.objects.update(invited_at=timezone.now() - timedelta(days=8))
         assert invite(api, "one more").status_code == 202
 
-    def test_the_owner_takes_one_back(self, api, provider, stranger, stranger_api):
+    def test_owner_revokes_an_invitation(self, api, provider, stranger, stranger_api):
         invite(api, stranger.username)
         [shown] = api.read(PATH).json()["invitations"]
         assert api.remove(f"/providers/700/invitations/{shown['id']}").status_code == 200
@@ -86,7 +88,7 @@ class TestInviting:
 
 
 class TestAccepting:
-    def test_before_it_they_see_nothing_and_have_no_rights(self, api, provider, stranger, stranger_api, settings):
+    def test_invited_account_has_no_access_before_the_acceptance(self, api, provider, stranger, stranger_api, settings):
         settings.REVIEW_POLICY = "reviewed"
         application = submitted()
         invite(api, stranger.username)
@@ -103,7 +105,7 @@ class TestAccepting:
         assert not application.is_sent_to(stranger)
         assert stranger_api.read("/scoring/models").json()["total"] == 0
 
-    def test_the_invited_find_the_invitation_and_accept_it(self, api, provider, stranger, stranger_api):
+    def test_invited_account_finds_and_accepts_the_invitation(self, api, provider, stranger, stranger_api):
         application = submitted()
         invite(api, stranger.username)
         page = stranger_api.read("/providers").json()
@@ -121,7 +123,7 @@ class TestAccepting:
             [str(provider.owner_id), str(stranger.pk)], [],
         )  # fmt: skip
 
-    def test_an_invitation_is_good_for_seven_days(self, api, provider, stranger, stranger_api):
+    def test_invitation_expires_after_seven_days(self, api, provider, stranger, stranger_api):
         invite(api, stranger.username)
         [shown] = api.read(PATH).json()["invitations"]
         ProviderInvitation.objects.update(invited_at=timezone.now() - timedelta(days=7, seconds=1))
@@ -130,33 +132,33 @@ class TestAccepting:
         assert api.read(PATH).json()["invitations"] == []
         assert_error(api.remove(f"/providers/700/invitations/{shown['id']}"), 404, "E4001")
 
-    def test_whoever_takes_the_name_later_is_not_invited(self, api, provider):
+    def test_account_that_gets_the_user_name_later_is_not_invited(self, api, provider):
         invite(api, "nobody")
         late = client_of(UserFactory(username="nobody"))
         assert late.read("/providers").json()["total"] == 0
         assert_error(accept(late), 404, "E4012")
 
-    def test_the_owner_removes_a_member(self, api, provider, stranger, stranger_api):
+    def test_owner_removes_a_member(self, api, provider, stranger, stranger_api):
         invite(api, stranger.username)
         accept(stranger_api)
         assert api.remove(f"{PATH}/{stranger.pk}").status_code == 200
         assert_error(stranger_api.read("/providers/700/applications"), 404, "E4012")
         assert_error(api.remove(f"{PATH}/{stranger.pk}"), 404, "E4001")
 
-    def test_whether_an_id_was_invited_is_not_told(self, api, provider, stranger):
+    def test_removing_an_invited_account_does_not_reveal_the_invitation(self, api, provider, stranger):
         invite(api, stranger.username)
         assert_error(api.remove(f"{PATH}/{stranger.pk}"), 404, "E4001")
 
 
 class TestWhoMay:
     def calls(self, client, stranger):
-        """Every call that changes who acts for the provider."""
+        """Yield the responses to all calls that change the members of the provider."""
         yield invite(client, stranger.username)
         yield client.remove(f"{PATH}/{stranger.pk}")
         yield client.remove("/providers/700/invitations/01900000-0000-7000-8000-000000000001")
         yield accept(client)
 
-    def test_an_app_or_a_limited_key_does_not(self, user, provider, stranger):
+    def test_app_and_limited_key_cannot_change_members(self, user, provider, stranger):
         scopes = ["offers:read", "offers:write", "applications:read"]
         client, secret = make_client(scopes=scopes)
         code = code_for(user, client, scope=" ".join(scopes))
@@ -168,7 +170,7 @@ class TestWhoMay:
         assert not ProviderInvitation.objects.exists()
 
     @pytest.mark.parametrize("why", ["has a second factor", "staff need one"])
-    def test_a_log_in_without_the_second_factor_does_not(self, api, user, provider, stranger, settings, why):
+    def test_log_in_without_the_second_factor_cannot_change_members(self, api, user, provider, stranger, settings, why):
         if why == "staff need one":
             settings.BACKOFFICE_SECOND_FACTOR, user.is_staff = True, True
             user.save()
@@ -225,13 +227,13 @@ class TestWhoMay:
                 client = ApiClient(bearer=pair.access_token)
             response = client.call(method, path, body, key=True)
             statuses[with_factor] = (response.status_code, response.json().get("code") if not with_factor else "")
-        if credential == "app" and statuses[True][0] in {403, 404}:  # apps neither manage members nor decide
+        if credential == "app" and statuses[True][0] in {403, 404}:  # apps can't manage members or decide
             assert statuses[False][0] in {403, 404}
         else:
             assert statuses[False] == (403, "E2012")
             assert statuses[True][0] < 300
 
-    def test_a_member_changes_nobody_and_sees_no_invitations(self, api, colleague, user, stranger):
+    def test_member_cannot_change_members_or_see_invitations(self, api, colleague, user, stranger):
         client = client_of(colleague)
         invite(api, stranger.username)
         page = client.read(PATH).json()
@@ -239,5 +241,5 @@ class TestWhoMay:
         assert_error(invite(client, user.username), 403, "E2011")
         assert_error(client.remove(f"{PATH}/{colleague.pk}"), 403, "E2011")
 
-    def test_the_owner_stays(self, api, provider, user):
+    def test_owner_cannot_be_removed(self, api, provider, user):
         assert_error(api.remove(f"{PATH}/{user.pk}"), 400, "E1001")

@@ -1,4 +1,4 @@
-"""Names of lenders, of their offers, and of an account's keys: no two look alike."""
+"""Names of lenders, of a lender's offers, and of an account's keys must not look alike."""
 
 from datetime import timedelta
 from importlib import import_module
@@ -35,7 +35,7 @@ def make_lender(user):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", [NAME, *LOOK_ALIKES])
-def test_a_lender_cannot_have_a_name_that_looks_like_anothers(api, user, stranger_api, stranger, name):
+def test_lender_cannot_have_a_name_that_looks_like_another_lenders(api, user, stranger_api, stranger, name):
     make_lender(user), make_lender(stranger)
     assert api.send(PATH, {"name": NAME}).status_code == 201
     other = stranger_api.send(PATH, {"name": "Other"}).json()["id"]
@@ -47,7 +47,7 @@ def test_a_lender_cannot_have_a_name_that_looks_like_anothers(api, user, strange
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", [" ", "\u3164", "Bank\u200b", "a\u202eb"])
-def test_the_name_of_a_lender_and_of_an_offer_is_visible(api, user, name):
+def test_names_of_lenders_and_offers_must_be_visible(api, user, name):
     make_lender(user)
     assert_error(api.send(PATH, {"name": name}), 400, "E1001")
     terms = {"provider_id": "700", "name": name, "product_type": "personal_loan"}
@@ -59,7 +59,7 @@ OFFER = {"provider_id": "700", "product_type": "personal_loan"}
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", [NAME, *LOOK_ALIKES])
-def test_an_offer_cannot_have_a_name_that_looks_like_another_of_its_lender(api, stranger_api, name):
+def test_offer_cannot_have_a_name_that_looks_like_another_of_its_lender(api, stranger_api, name):
     path = "/provider-offers"
     first = api.send(path, {**OFFER, "name": NAME}).json()["id"]
     other = api.send(path, {**OFFER, "name": "Other"}).json()["id"]
@@ -74,7 +74,7 @@ def test_an_offer_cannot_have_a_name_that_looks_like_another_of_its_lender(api, 
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", [NAME, *LOOK_ALIKES])
-def test_a_key_cannot_have_a_name_that_looks_like_another_of_its_account(api, stranger_api, name):
+def test_key_cannot_have_a_name_that_looks_like_another_of_its_account(api, stranger_api, name):
     first = api.send("/api-keys", {"name": NAME}).json()["id"]
     assert assert_error(api.send("/api-keys", {"name": name}), 400, "E1001")["details"][0]["field"] == "name"
     assert stranger_api.send("/api-keys", {"name": name}).status_code == 201
@@ -101,7 +101,7 @@ def making_offer(actor, name):
 
 @pytest.mark.usefixtures("needs_postgresql")
 @pytest.mark.parametrize(("model", "make"), [(Provider, making_lender), (Offer, making_offer)])
-def test_of_records_created_at_once_one_has_the_name(committed, model, make):
+def test_of_concurrently_created_records_one_gets_the_name(committed, model, make):
     actors = [Actor(make_lender(UserFactory()), "jwt:x", second_factor=True) for _ in range(4)]
 
     def create(actor, name):
@@ -118,7 +118,7 @@ def test_of_records_created_at_once_one_has_the_name(committed, model, make):
 
 
 @pytest.mark.django_db
-def test_lenders_that_have_one_name_already_go_on_working_and_doctor_lists_them(user):
+def test_existing_lenders_with_the_same_name_keep_working_and_doctor_lists_them(user):
     for pk, name in (("1", "Harbour"), ("2", "H\u0430rbour"), ("3", ""), ("4", "")):  # as version 1.0 stored them
         Provider.objects.create(pk=pk, name=name, owner=user, created_at=timezone.now())
     fill_keys("credit.migrations.0004_provider_name_keys")
@@ -140,7 +140,7 @@ def fill_keys(name):
 
 
 @pytest.mark.django_db
-def test_offers_that_have_one_name_already_go_on_working_and_doctor_lists_them(user):
+def test_existing_offers_with_the_same_name_keep_working_and_doctor_lists_them(user):
     lender = ProviderFactory(id="700", owner=user)
     ProviderMember.objects.get_or_create(provider=lender, user=user, defaults={"role": ProviderMember.OWNER})
     first, second, inactive = (
@@ -161,7 +161,7 @@ def test_offers_that_have_one_name_already_go_on_working_and_doctor_lists_them(u
 
 
 @pytest.mark.django_db
-def test_keys_that_have_one_name_already_go_on_working(user):
+def test_existing_keys_with_the_same_name_keep_working(user):
     first, second, other = (issue(user).record.pk for _ in range(3))
     ApiKey.objects.update(name="shop", name_key=None)
     ApiKey.objects.filter(pk=other).update(name="Shop ")

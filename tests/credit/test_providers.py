@@ -1,4 +1,4 @@
-"""`/providers`: whose they are, a provider's inbox, and the events that its owner is sent."""
+"""`/providers`: their members, the inbox of applications, and the owner's events."""
 
 from datetime import timedelta
 
@@ -29,7 +29,7 @@ def ids(answer):
 
 
 class TestProviders:
-    def test_who_uses_an_id_first_is_its_member(self, api, user):
+    def test_first_user_of_a_provider_id_becomes_its_member(self, api, user):
         assert api.read("/providers").json() == {"providers": [], "total": 0, "has_more": False}
         terms = {"provider_id": "acme", "name": "Loan", "product_type": "personal_loan"}
         assert api.send("/provider-offers", terms).status_code == 201
@@ -42,7 +42,7 @@ class TestProviders:
 
 
 class TestInbox:
-    def test_the_oldest_submission_comes_first_and_drafts_do_not(self, api, provider):
+    def test_inbox_lists_the_oldest_submission_first_without_drafts(self, api, provider):
         late, early = submitted(1), submitted(5)
         ApplicationFactory()
         ApplicationFactory(status="withdrawn")
@@ -57,7 +57,7 @@ class TestInbox:
         page = inbox(api, "?limit=1&offset=1").json()
         assert (page["applications"][0]["id"], page["total"], page["has_more"]) == (str(rows[1].pk), 3, True)
 
-    def test_filters(self, api, provider):
+    def test_inbox_is_filtered_by_status_offer_and_submission(self, api, provider):
         early, late = submitted(60, offer_id=1), submitted(10, status="under_review", offer_id=2)
         between = rfc3339(NOW - timedelta(minutes=30))
         assert ids(inbox(api, "?status=under_review")) == [str(late.pk)]
@@ -75,7 +75,7 @@ class TestInbox:
         assert_error(inbox(api, f"?{query}"), 400, "E1001")
 
     @pytest.mark.parametrize("name", ["acme", "0700", "7e2", "-0", "1" * 255, "\uff19"])
-    def test_a_provider_that_applications_cannot_name_has_an_empty_one(self, api, user, name):
+    def test_inbox_is_empty_for_a_provider_id_that_applications_cannot_name(self, api, user, name):
         ProviderFactory(id=name, owner=user)
         submitted(provider_id=700)
         assert inbox(api, provider=name).json()["total"] == 0
@@ -89,7 +89,7 @@ class TestInbox:
             api.replace(f"/applications/{before.pk}/status", {"status": "approved", "updated_by": "x"}), 404, "E4002"
         )
 
-    def test_a_key_for_applications_reads_it_and_decides_nothing(self, user, provider):
+    def test_key_with_applications_read_reads_the_inbox_and_decides_nothing(self, user, provider):
         application = submitted()
         keys = {
             scope: ApiClient(api_key=create_api_key(owner=user, name=scope, scopes=[scope], now=timezone.now()).key)
@@ -103,7 +103,7 @@ class TestInbox:
         answer = keys["applications:write"].replace(f"/applications/{application.pk}/status", move)
         assert_error(answer, 404, "E4002")
 
-    def test_whole_page_costs_two_statements_one_for_the_factor_and_one_for_the_access_log(
+    def test_page_of_the_inbox_costs_at_most_four_statements(
         self, api, provider, no_rate_limits, django_assert_num_queries
     ):
         for minutes in range(5):
@@ -118,7 +118,7 @@ class TestEvents:
     def told(self, account):
         return list(Event.objects.filter(account_id=account.pk).order_by("id").values_list("type", flat=True))
 
-    def test_the_owner_is_told_from_the_submission_on(self, provider):
+    def test_owner_gets_events_of_an_application_after_its_submission(self, provider):
         consumer = UserFactory()
         client = client_of(consumer)
         body = {"consumer_id": str(consumer.pk), "offer_id": 700_000, "provider_id": 700}
@@ -146,14 +146,14 @@ class TestEvents:
         assert self.told(provider.owner) == ["application.submitted"]
         assert self.told(consumer) == ["application.created"]
 
-    def test_who_applies_to_their_own_offer_is_told_once(self, api, provider, user):
+    def test_owner_who_applies_to_their_own_offer_gets_one_event(self, api, provider, user):
         body = {"consumer_id": str(user.pk), "offer_id": 700_000, "provider_id": 700, "initial_status": "submitted"}
         assert api.send("/applications", body).status_code == 201
         assert self.told(user) == ["application.created"]
 
 
 class TestBeforeTheIdWasUsed:
-    """An application names any id; who takes that id later has no claim to it."""
+    """An application can name any provider id; a later owner of the id can't access it."""
 
     @pytest.fixture
     def earlier(self, provider, settings):

@@ -1,4 +1,4 @@
-"""What PostgreSQL does for the hot queries when the tables are large: an index, never the whole table."""
+"""Query plans of frequent requests on large tables: PostgreSQL uses an index, and never scans the whole table."""
 
 import pytest
 from django.db import connection, models
@@ -30,9 +30,9 @@ LARGE = (
 
 
 def multiply(record, count, **columns):
-    """Insert `count` copies of a record; `columns` are SQL expressions over `n` that tell the copies apart.
+    """Insert `count` copies of a record; `columns` are SQL expressions over `n` that make the copies unique.
 
-    Every other column is the record's own, so that a new column of the table needs no change here.
+    All other columns are copied from the record, so that a new column needs no change here.
     """
     model = type(record)
     names = [field.column for field in model._meta.concrete_fields if not isinstance(field, models.AutoField)]
@@ -50,12 +50,12 @@ def multiply(record, count, **columns):
 
 @pytest.fixture
 def crowd(settings):
-    """Fill the tables with other people's records; return one person with a fair share."""
+    """Fill the tables with records of other accounts; return an account with an average number of records."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     person = UserFactory()
     api = client_of(person)
     multiply(person, PEOPLE, username="'crowd' || n")
-    multiply(person, 10 * PEOPLE, username="'other' || n")  # of 400 accounts, reading all is as cheap as an index
+    multiply(person, 10 * PEOPLE, username="'other' || n")  # with only 400 accounts a scan costs no more
     version = make_version(make_model(), role="champion")
     found, now = evaluate(version.card, GOOD), timezone.now()
     score = keep(version, GOOD, found, purpose=Score.SHADOW, user_id=person.pk, now=now)
@@ -84,7 +84,7 @@ def crowd(settings):
 
 
 def whole_tables_read(calls):
-    """Run calls; return (statement, plan) for each of their statements that reads a large table from end to end."""
+    """Run calls; return (statement, plan) of each statement that scans a large table completely."""
     with CaptureQueriesContext(connection) as captured:
         for call in calls:
             response = call()
@@ -102,7 +102,7 @@ def whole_tables_read(calls):
     return found
 
 
-def test_no_hot_request_reads_a_whole_table(crowd):
+def test_frequent_requests_scan_no_large_table(crowd):
     issued = issue(crowd)
     api, keyed = client_of(crowd), ApiClient(api_key=issued.key)
     body = {"consumer_id": str(crowd.pk), "offer_id": 999_999_999, "provider_id": 1}
@@ -131,7 +131,7 @@ def test_no_hot_request_reads_a_whole_table(crowd):
     assert not found, "\n\n".join(f"{sql}\n{plan}" for sql, plan in found)
 
 
-def test_no_search_for_an_applicant_reads_a_whole_table(crowd):
+def test_searches_for_an_applicant_scan_no_large_table(crowd):
     client = backoffice_client(UserFactory(is_staff=True, is_superuser=True))
     persons = Applicants.of([PERSON])
     application = ApplicationFactory(applicants=persons, applicants_sha256=persons.sha256, amount_cents=1_234_567)
@@ -150,7 +150,7 @@ def test_no_search_for_an_applicant_reads_a_whole_table(crowd):
         assert not [plan for _sql, plan in read if "Seq Scan on credit_application" in plan], typed
 
 
-def test_the_test_would_notice_one(crowd):
+def test_scan_of_a_large_table_is_detected(crowd):
     class Answered:
         status_code, content = 200, b""
 

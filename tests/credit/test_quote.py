@@ -1,4 +1,4 @@
-"""GET /v1/provider-offers/{id}/quote: what a loan of an offer costs."""
+"""GET /v1/provider-offers/{id}/quote: the cost of a loan of an offer."""
 
 from datetime import date, timedelta
 
@@ -25,7 +25,7 @@ def offer():
 
 
 def ask(api, offer, **query):
-    """Return the response to a quote of LOAN with `query`; None leaves a parameter out."""
+    """Return the response to a quote of LOAN with `query`; None omits a parameter."""
     asked = {name: value for name, value in {**LOAN, **query}.items() if value is not None}
     return api.get(f"/v1/provider-offers/{offer.pk}/quote", asked, headers=api.credentials)
 
@@ -37,7 +37,7 @@ def quote(api, offer, **query):
 
 
 def refuse(api, offer, field, **query):
-    """Check that the query is refused with 400 E1001 in that field; return the message."""
+    """Check that the query is rejected with 400 E1001 for that field; return the message."""
     (entry,) = assert_error(ask(api, offer, **query), 400, "E1001")["details"]
     assert entry["field"] == field
     return entry["message"]
@@ -59,18 +59,18 @@ def test_quote_uses_the_offers_lowest_rate(api, offer):
     assert (last["number"], last["balance_cents"], last["payment_cents"]) == (36, 0, 32_286)
 
 
-def test_quote_begins_today_and_falls_due_each_month(api, offer):
+def test_quote_starts_today_with_monthly_payments(api, offer):
     today = timezone.now().date()
     days = [row["due_on"] for row in quote(api, offer)["schedule"]]
     assert days == [in_month(month_of(today) + number, today.day).isoformat() for number in range(1, 37)]
 
 
-def test_the_rate_of_the_query_counts(api, offer):
+def test_quote_uses_the_rate_of_the_query(api, offer):
     body = quote(api, offer, apr_percent="12.000000")
     assert (body["payment_cents"], body["apr_percent"]) == (33_214, 12.0)
 
 
-def test_a_fee_is_paid_at_once_and_is_part_of_the_cost(api, offer):
+def test_fee_reduces_the_amount_financed_and_raises_the_rate(api, offer):
     without, body = quote(api, offer), quote(api, offer, fee_cents=30_000)
     assert body["schedule"] == without["schedule"]
     assert body["amount_financed_cents"] == 970_000
@@ -78,26 +78,26 @@ def test_a_fee_is_paid_at_once_and_is_part_of_the_cost(api, offer):
     assert body["apr_percent"] == 12.0964
 
 
-def test_the_european_method_is_effective(api, offer):
+def test_eu_method_returns_the_effective_rate(api, offer):
     body = quote(api, offer, method="eu_annex_iii")
     assert (body["method"], body["apr_percent"]) == ("eu_annex_iii", 10.4605)
     assert body["schedule"] == quote(api, offer)["schedule"]
 
 
-def test_without_interest_nothing_is_added(api):
+def test_quote_without_interest_has_no_finance_charge(api):
     body = quote(api, OfferFactory(apr_min_percent=0.0))
     assert (body["payment_cents"], body["final_payment_cents"]) == (27_778, 27_770)
     assert (body["finance_charge_cents"], body["apr_percent"]) == (0, 0)
     assert {row["interest_cents"] for row in body["schedule"]} == {0}
 
 
-def test_one_payment_is_the_whole(api, offer):
+def test_quote_with_one_payment_repays_everything(api, offer):
     body = quote(api, offer, term_months=1)
     assert body["payment_cents"] == body["final_payment_cents"] == 1_008_325
     assert (len(body["schedule"]), body["apr_percent"]) == (1, 9.99)
 
 
-def test_the_first_payment_may_be_chosen(api, offer):
+def test_first_payment_date_can_be_chosen_within_12_months(api, offer):
     today = timezone.now().date()
     latest = in_month(month_of(today) + 12, today.day)
     for first in (today + timedelta(days=1), latest):
@@ -116,13 +116,13 @@ def test_the_first_payment_may_be_chosen(api, offer):
         "tomorrow", "20270101", "2027-02-30", "2027-01-01T00:00:00Z", "\0", "",
     )),
 ])  # fmt: skip
-def test_a_value_of_another_shape_is_refused(api, offer, field, value):
+def test_malformed_query_value_is_rejected(api, offer, field, value):
     assert refuse(api, offer, field, **{field: value})
 
 
 @pytest.mark.parametrize("days", [45, 100, 182, 254])
 @pytest.mark.parametrize(("amount", "rate"), [(33_813, 27), (45_492, 34), (883_813_720, 1000)])
-def test_the_balance_does_not_grow_after_a_long_first_period(api, amount, rate, days):
+def test_balance_does_not_grow_after_a_long_first_period(api, amount, rate, days):
     offer = OfferFactory(apr_min_percent=0.0, apr_max_percent=1000.0)
     first = timezone.now().date() + timedelta(days=days)
     body = quote(api, offer, amount_cents=amount, term_months=600, apr_percent=rate, first_payment_on=first)
@@ -130,7 +130,7 @@ def test_the_balance_does_not_grow_after_a_long_first_period(api, amount, rate, 
     assert len({row["payment_cents"] for row in body["schedule"][:-1]}) == 1
 
 
-def test_the_extremes_are_answered(api):
+def test_quote_of_extreme_values_succeeds(api):
     offer = OfferFactory(apr_min_percent=0.0, apr_max_percent=1000.0)
     extreme = {"amount_cents": 10**12, "term_months": 600, "apr_percent": "1000"}
     latest = in_month(month_of(timezone.now().date()) + 12, timezone.now().date().day)
@@ -138,7 +138,7 @@ def test_the_extremes_are_answered(api):
         body = quote(api, offer, **extreme, method=method, first_payment_on=latest)
         assert body["total_of_payments_cents"] < 2**53
         assert body["schedule"][-1]["balance_cents"] == 0
-        # The highest rates are no numbers that help anybody.
+        # Rates above 1,000,000 % are rejected as meaningless.
         assert "1000000" in refuse(api, offer, "fee_cents", **extreme, fee_cents=10**12 - 1, method=method)
     tomorrow = timezone.now().date() + timedelta(days=1)
     refuse(api, offer, "apr_percent", apr_percent=1000, method="eu_annex_iii", first_payment_on=tomorrow, term_months=1)
@@ -146,28 +146,28 @@ def test_the_extremes_are_answered(api):
 
 
 class TestWhatTheOfferDoesNotLend:
-    def test_amounts_outside_its_limits(self, api):
+    def test_quote_outside_of_the_offers_amounts_is_rejected(self, api):
         offer = OfferFactory(apr_min_percent=5.0, loan_amount_min_cents=100_000, loan_amount_max_cents=500_000)
         for amount in (100_000, 500_000):
             assert quote(api, offer, amount_cents=amount)["amount_financed_cents"] == amount
         assert "$1,000.00" in refuse(api, offer, "amount_cents", amount_cents=99_999)
         assert "$5,000.00" in refuse(api, offer, "amount_cents", amount_cents=500_001)
 
-    def test_terms_that_it_does_not_have(self, api):
+    def test_quote_with_another_term_than_the_offers_is_rejected(self, api):
         offer = OfferFactory(apr_min_percent=5.0, term_options_months=[24, 12])
         assert len(quote(api, offer, term_months=12)["schedule"]) == 12
         assert "12, 24 months" in refuse(api, offer, "term_months", term_months=36)
 
-    def test_rates_outside_its_range(self, api, offer):
+    def test_quote_outside_of_the_offers_rates_is_rejected(self, api, offer):
         assert quote(api, offer, apr_percent="24.5")["apr_percent"] == pytest.approx(24.5, abs=0.001)
         assert "9.99" in refuse(api, offer, "apr_percent", apr_percent="9.98")
         assert "24.5" in refuse(api, offer, "apr_percent", apr_percent="24.51")
 
-    def test_a_rate_is_needed_where_it_names_none(self, api):
+    def test_quote_requires_a_rate_if_the_offer_has_none(self, api):
         offer = OfferFactory()
         assert "apr_percent" in assert_error(ask(api, offer), 400, "E1005")["message"]
         assert quote(api, offer, apr_percent=5)["apr_percent"] == pytest.approx(5, abs=0.001)
         assert quote(api, OfferFactory(apr_max_percent=5.0))["apr_percent"] == pytest.approx(5, abs=0.001)
 
-    def test_anything_once_it_is_closed(self, api):
+    def test_quote_of_an_inactive_offer_is_rejected(self, api):
         assert_error(ask(api, OfferFactory(apr_min_percent=5.0, is_active=False)), 400, "E1011")

@@ -1,7 +1,7 @@
-"""Properties of schedules and rates, and the package curo as a foreign judge of them.
+"""Properties of schedules and rates, and a comparison with the package curo.
 
-`QUOTE_LOANS=100000` asks the judge about that many loans instead of a few. It is imported where it is asked: with its
-pandas and scipy it would hold up the collection of every test.
+`QUOTE_LOANS=100000` compares that many loans. curo is imported within the tests: its pandas and scipy would slow down
+the collection of every test.
 """
 
 import os
@@ -36,8 +36,8 @@ def loans(draw):
     return draw(amounts), draw(rates), draw(terms), start, first
 
 
-# What rounding left after a long first period grew each month, up to 157,854 dollars to be paid at the end, or further
-# than there are digits.
+# After a long first period, the rounding remainder grew each month: up to 157,854 dollars at the end, or to more digits
+# than a number can have.
 GROWING = (
     (33_813, Decimal(27), 600, date(2026, 12, 21), date(2027, 6, 21)),
     (45_492, Decimal(34), 421, date(2026, 3, 26), date(2026, 7, 25)),
@@ -50,7 +50,7 @@ GROWING = (
 @example(GROWING[1])
 @example(GROWING[2])
 @examples(150)
-def test_a_schedule_repays_the_loan(loan):
+def test_schedule_repays_the_loan(loan):
     amount, rate, months, start, first = loan
     rows = amortise(amount, rate, months, start=start, first_payment_on=first)
     assert sum(row.principal_cents for row in rows) == amount
@@ -69,7 +69,7 @@ def test_a_schedule_repays_the_loan(loan):
 
 @given(loans())
 @examples(50)
-def test_payments_fall_due_once_a_month(loan):
+def test_payments_are_due_once_a_month(loan):
     amount, _, months, start, first = loan
     rows = amortise(amount, Decimal(5), months, start=start, first_payment_on=first)
     day = (first or start).day
@@ -81,9 +81,9 @@ def test_payments_fall_due_once_a_month(loan):
 
 
 @given(st.integers(1, 10**9), st.decimals(0, 1000, places=3), st.integers(1, 60))
-@example(75_000, Decimal("0.248"), 1)  # 75,015.5 cents, of which the twelfth of a rate lacks the last digit
+@example(75_000, Decimal("0.248"), 1)  # 75,015.5 cents; a twelfth of the rate has too many digits
 @examples(100)
-def test_the_level_payment_is_the_annuity_half_up(amount, rate, months):
+def test_level_payment_is_the_annuity_rounded_half_up(amount, rate, months):
     monthly = Fraction(rate) / 1200
     exact = Fraction(amount) / sum((1 + monthly) ** -number for number in range(1, months + 1))
     assert monthly_payment_cents(amount, rate, months) == max(1, int(exact + Fraction(1, 2)))
@@ -92,13 +92,13 @@ def test_the_level_payment_is_the_annuity_half_up(amount, rate, months):
 
 @given(loans(), st.integers(0, 99))
 @examples(100)
-def test_the_payments_at_the_rate_are_worth_the_amount_financed(loan, fee_percent):
+def test_payments_discounted_at_the_rate_equal_the_amount_financed(loan, fee_percent):
     amount, rate, months, start, first = loan
     rows = amortise(amount, rate, months, start=start, first_payment_on=first)
-    assume(len(rows) > (1 if first is None else 2))  # otherwise Appendix J may not count in months
+    assume(len(rows) > (1 if first is None else 2))  # otherwise Appendix J may use another unit period than a month
     paid = [(row.due_on, row.payment_cents) for row in rows]
     financed = amount - amount * fee_percent // 100
-    # How long the first period is: whole months back from the first payment, and days.
+    # The length of the first period: whole months back from the first payment, and days.
     whole, begun = 0, rows[0].due_on
     due = (first or start).day
     while in_month(month_of(begun) - 1, due) >= start:
@@ -123,17 +123,17 @@ def test_the_payments_at_the_rate_are_worth_the_amount_financed(loan, fee_percen
 
 @given(st.integers(10**5, 10**9), st.decimals(0, 100, places=2), st.integers(1, 120), starts)
 @examples(50)
-def test_without_a_fee_the_rate_of_regular_payments_is_the_note_rate(amount, rate, months, start):
+def test_rate_of_regular_payments_without_a_fee_is_the_note_rate(amount, rate, months, start):
     rows = amortise(amount, rate, months, start=start)
     apr = us_appendix_j(amount, [(row.due_on, row.payment_cents) for row in rows], start=start)
     assert apr == pytest.approx(rate, abs=Decimal("0.05"))
 
 
 def random_loan(number):
-    """Return (amount financed, payments, start): a loan in months, the same one for the same number."""
+    """Return (amount financed, payments, start) of a loan in months; equal numbers return equal loans."""
     chance = random.Random(number)
     start = date(2020, 1, 1) + timedelta(chance.randrange(3650))
-    # From the 28th on curo takes a day that ends its month for a series of month ends.
+    # From day 28 on, curo treats the last day of a month as a series of month ends.
     first = start + timedelta(chance.randrange(1, 90))
     first = first.replace(day=min(first.day, 27))
     first = first if first > start else in_month(month_of(start) + 1, first.day)
@@ -144,8 +144,8 @@ def random_loan(number):
     return financed, [(row.due_on, row.payment_cents) for row in rows], start
 
 
-def test_curo_agrees():
-    """Ask it for both rates as its guide does; slow, because it works with data frames."""
+def test_rates_equal_those_of_curo():
+    """Compute both rates as in curo's guide; slow, because curo uses data frames."""
     from curo import EU200848EC, Calculator, SeriesAdvance, SeriesPayment, USAppendixJ
     from pandas import Timestamp
 
@@ -163,7 +163,7 @@ def test_curo_agrees():
 
 
 def check_with_curo(numbers):
-    """Let curo count the time of these loans, and check that its equation changes its sign around our rate."""
+    """Count the time of these loans with curo, and check that its equation changes sign around our rate."""
     from curo import USAppendixJ
     from pandas import Timestamp
 
@@ -181,9 +181,9 @@ def check_with_curo(numbers):
         assert low > financed > high, number
 
 
-def test_curo_agrees_on_many_loans(monkeypatch):
+def test_rates_of_many_loans_equal_those_of_curo(monkeypatch):
     from curo.utils import roll_month
 
-    # It goes back month by month, for each payment anew: remember what a month before a day is.
+    # curo goes back month by month for each payment: cache the previous month's date.
     monkeypatch.setattr("curo.daycount.us_appendix_j.roll_month", lru_cache(None)(roll_month))
     check_with_curo(range(LOANS))

@@ -38,7 +38,7 @@ def reject(client, application, metadata=None, **members):
     {"reasons": [{"code": "other", "text": "x" * 121}]}, {"reasons": [{"code": "other", "text": 1}]},
     {"reasons": [OTHER, OTHER]}, {"reasons": [{"code": ["other"], "text": "x"}]},
 ])  # fmt: skip
-def test_a_rejection_without_proper_reasons_is_refused_and_writes_nothing(reviewer, application, metadata):
+def test_rejection_with_invalid_reasons_is_refused_and_stores_nothing(reviewer, application, metadata):
     body = assert_error(reject(reviewer, application, metadata), 400, "E1017")
     assert "bankruptcy" in body["details"]["codes"]
     application.refresh_from_db()
@@ -46,7 +46,7 @@ def test_a_rejection_without_proper_reasons_is_refused_and_writes_nothing(review
     assert not ApplicationHistory.objects.exists()
 
 
-def test_the_person_reads_them_in_words_unless_told_otherwise(reviewer, application):
+def test_reasons_are_shown_in_words_by_default(reviewer, application):
     reasons = ["income_insufficient", OTHER]
     assert reject(reviewer, application, {"reasons": reasons}).json()["status_reason"] == (
         "Income insufficient for amount of credit requested; The car is older than we finance."
@@ -55,7 +55,7 @@ def test_the_person_reads_them_in_words_unless_told_otherwise(reviewer, applicat
 
 
 @pytest.mark.parametrize("reason", ["We are sorry.", ""])
-def test_the_reviewers_own_words_win(reviewer, application, reason):
+def test_reviewers_own_reason_replaces_the_generated_text(reviewer, application, reason):
     answer = reject(reviewer, application, {"reasons": ["bankruptcy"]}, reason=reason)
     assert answer.json()["status_reason"] == reason
 
@@ -64,7 +64,7 @@ def test_callers_without_permission_get_403_before_validation(application):
     assert_error(reject(client_of(application.consumer), application), 403, "E2010")
 
 
-def test_the_first_of_two_reviewers_gives_them(reviewer, application, settings):
+def test_proposed_rejection_requires_reasons(reviewer, application, settings):
     settings.REVIEW_POLICY = "four_eyes"
     assert_error(reject(reviewer, application), 400, "E1017")
     assert reject(reviewer, application, {"reasons": ["bankruptcy"]}).json()["pending_decision"]["to"] == "rejected"
@@ -91,7 +91,7 @@ SPECIFIC = [
 
 
 @pytest.mark.parametrize("text", EMPTY)
-def test_a_reason_that_names_no_factor_is_rejected_with_what_it_lacks(reviewer, application, text):
+def test_reason_without_a_specific_factor_is_rejected(reviewer, application, text):
     reasons = ["bankruptcy", {"code": "other", "text": text}]
     body = assert_error(reject(reviewer, application, {"reasons": reasons}), 400, "E1017")
     if text != EMPTY[0]:
@@ -103,11 +103,11 @@ def test_a_reason_that_names_no_factor_is_rejected_with_what_it_lacks(reviewer, 
 
 
 @pytest.mark.parametrize("text", SPECIFIC)
-def test_a_reason_that_names_a_factor_is_accepted(reviewer, application, text):
+def test_reason_with_a_specific_factor_is_accepted(reviewer, application, text):
     assert reject(reviewer, application, {"reasons": [{"code": "other", "text": text}]}).status_code == 200
 
 
-def test_a_reason_that_names_a_consumer_report_needs_one(reviewer, application, settings):
+def test_reason_about_a_consumer_report_requires_the_report(reviewer, application, settings):
     settings.REPORTS = "off"
     reasons = {"reasons": ["inquiries_recent"]}
     body = assert_error(reject(reviewer, application, reasons), 400, "E1017")

@@ -1,4 +1,4 @@
-"""GET /.well-known/record-keys.json, `rotate_record_key`, and what signs which record."""
+"""GET /.well-known/record-keys.json, `rotate_record_key`, and the key that signs each record."""
 
 import json
 from base64 import b64decode, b64encode
@@ -43,7 +43,7 @@ def published():
 
 
 def verify_signature(keys, report_type, record, signature):
-    """Check a signature as anybody may; raises InvalidSignature."""
+    """Check a signature with the published keys; raises InvalidSignature."""
     (key,) = [one for one in keys if one["id"] == signature["key"]]
     message = f"credit-platform/record/v1\n{report_type}\n{record}".encode()
     Ed25519PublicKey.from_public_bytes(b64decode(key["public_key"])).verify(b64decode(signature["value"]), message)
@@ -63,7 +63,7 @@ def approve(api, user):
 
 
 class TestPublished:
-    def test_the_first_is_that_of_the_environment(self, db):
+    def test_first_published_key_is_the_configured_key(self, db):
         (key,) = published()
         public = Ed25519PrivateKey.from_private_bytes(SEED).public_key().public_bytes_raw()
         assert b64decode(key["public_key"]) == public
@@ -71,7 +71,7 @@ class TestPublished:
         assert key["valid_until"] is None
         assert set(key) == {"id", "public_key", "valid_from", "valid_until", "announcement"}
 
-    def test_a_key_that_cannot_be_announced_hides_no_other(self, db, caplog):
+    def test_unreadable_key_without_an_announcement_does_not_hide_other_keys(self, db, caplog):
         (first,) = published()
         later = timezone.now() + timedelta(hours=1)
         public = b64encode(bytes(32)).decode()
@@ -82,7 +82,7 @@ class TestPublished:
         assert (key["id"], key["valid_until"]) == (first["id"], rfc3339(later))
         assert "record_key 2 failed" in caplog.text
 
-    def test_the_first_announces_itself(self, db):
+    def test_first_key_signs_its_own_announcement(self, db):
         keys = published()
         told = keys[0]["announcement"]
         verify_signature(keys, "record_key", told["record"], told["signature"])
@@ -91,7 +91,7 @@ class TestPublished:
             "valid_from": keys[0]["valid_from"], "replaces": None,
         }  # fmt: skip
 
-    def test_asked_again_it_is_the_same(self, db):
+    def test_publishing_the_keys_again_creates_no_key(self, db):
         assert published() == published()
         assert RecordKey.objects.count() == DecisionAnchor.objects.count() == 1
 
@@ -99,7 +99,7 @@ class TestPublished:
         assert anonymous.read(PATH).headers["Cache-Control"] == "public, max-age=30"
         assert record_keys.PUBLISHED_AHEAD.total_seconds() > record_keys.PUBLISHED_MAX_AGE_SECONDS
 
-    def test_where_nothing_is_anchored_there_is_none(self, db, settings):
+    def test_no_keys_are_published_if_anchoring_is_off(self, db, settings):
         settings.ANCHOR_DECISIONS = False
         assert published() == []
         with pytest.raises(CommandError, match="Set ANCHOR_DECISIONS=1"):
@@ -107,7 +107,7 @@ class TestPublished:
 
 
 class TestRotation:
-    def test_the_next_is_announced_under_the_one_before(self, db):
+    def test_next_key_is_announced_with_the_signature_of_the_previous_key(self, db):
         (first,) = published()
         answer = rotate()
         keys = published()
@@ -118,31 +118,31 @@ class TestRotation:
         assert told["signature"]["key"] == first["id"] == json.loads(told["record"])["replaces"]
         verify_signature(keys, "record_key", told["record"], told["signature"])
 
-    def test_each_record_is_signed_by_the_key_of_its_time(self, api, user):
+    def test_record_is_signed_by_the_key_of_its_time(self, api, user):
         before = approve(api, user)
         fresh = rotate()
-        assert approve(api, user).signed_by_id == before.signed_by_id  # its time has not come
+        assert approve(api, user).signed_by_id == before.signed_by_id  # the new key is not yet valid
         RecordKey.objects.filter(key_id=fresh["key"]).update(valid_from=timezone.now())
         after = approve(api, user)
         assert after.signed_by_id == fresh["key"] != before.signed_by_id
         for row in (before, after):
             verify_signature(published(), "application_decision", row.record, row.signature_and_key)
 
-    def test_many_in_a_row_stay_in_order(self, db):
+    def test_repeated_rotations_keep_the_keys_in_order(self, db):
         made = [rotate()["key"] for _ in range(4)]
         keys = published()
         assert [key["id"] for key in keys][1:] == made
         assert [key["valid_from"] for key in keys] == sorted({key["valid_from"] for key in keys})
         assert [key["valid_until"] for key in keys] == [*(key["valid_from"] for key in keys[1:]), None]
 
-    def test_a_clock_that_was_set_back_keeps_the_order(self, db):
+    def test_keys_stay_in_order_after_the_clock_is_set_back(self, db):
         now = timezone.now()
         later = record_keys.rotate(now=now + timedelta(days=1))
         assert record_keys.rotate(now=now).valid_from > later.valid_from
         assert record_keys.key_at(now - timedelta(days=400)).number == 1
 
     @pytest.mark.usefixtures("committed")
-    def test_two_at_once_make_two(self):
+    def test_concurrent_rotations_create_two_keys(self):
         published()
         now = timezone.now()
         at_once(*[lambda: record_keys.rotate(now=now)] * 2)
@@ -150,19 +150,19 @@ class TestRotation:
 
 
 class TestRecords:
-    def test_acceptances_and_publications_are_signed_too(self, user):
+    def test_publications_of_models_are_signed_for_their_report_type(self, user):
         make_version(make_model(user), role="champion")
         row = DecisionAnchor.objects.get()
         verify_signature(published(), "scoring_model_version", row.record, row.signature_and_key)
         with pytest.raises(InvalidSignature):
             verify_signature(published(), "application_decision", row.record, row.signature_and_key)
 
-    def test_a_record_has_its_signature_whole(self, api, user):
+    def test_database_refuses_a_record_without_its_signature(self, api, user):
         row = approve(api, user)
         with pytest.raises(IntegrityError), transaction.atomic():
             DecisionAnchor.objects.filter(pk=row.pk).update(signature="")
 
-    def test_no_private_part_is_stored_in_the_clear(self, db):
+    def test_private_key_is_stored_encrypted(self, db):
         published()
         with connection.cursor() as cursor:
             cursor.execute("SELECT private_key FROM credit_recordkey")
@@ -177,12 +177,12 @@ class TestTheConfiguredKey:
         settings.ALLOW_SANDBOX, settings.REVIEW_POLICY, settings.BACKOFFICE_SECOND_FACTOR = True, "four_eyes", True
 
     @pytest.mark.parametrize("seed", ["", "AAAA", b64encode(bytes(32)).decode(), b64encode(b"ab" * 16).decode()])
-    def test_production_does_not_start_without_a_good_one(self, db, settings, seed):
+    def test_production_does_not_start_without_a_strong_key(self, db, settings, seed):
         settings.PRODUCTION, settings.DECISION_SIGNING_KEY = True, seed
         with pytest.raises(ImproperlyConfigured, match=r"DECISION_SIGNING_KEY .*: set it to 32 random bytes"):
             checks.require_at_start()
 
-    def test_another_than_that_of_the_first_records_is_refused(self, db, settings):
+    def test_production_does_not_start_with_another_key_than_that_of_the_first_records(self, db, settings):
         published()
         rotate()
         settings.PRODUCTION = True
@@ -191,7 +191,7 @@ class TestTheConfiguredKey:
         with pytest.raises(ImproperlyConfigured, match="put it back"):
             checks.require_at_start()
 
-    def test_development_makes_one(self, db, settings, tmp_path):
+    def test_development_creates_a_key(self, db, settings, tmp_path):
         settings.DECISION_SIGNING_KEY, settings.VAR_DIR = "", tmp_path
         (key,) = published()
         file = tmp_path / "decision-signing-key"

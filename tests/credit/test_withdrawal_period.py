@@ -1,4 +1,4 @@
-"""The period of withdrawal against a second computation: by instants, own holidays, and own lists of zones."""
+"""The period of withdrawal, compared with a second computation by instants, holidays, and time zones."""
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -28,7 +28,7 @@ FIXED = {  # month and day; an offset in days from Easter Sunday
 
 
 def easter(year):
-    """Return Easter Sunday by the algorithm of Meeus."""
+    """Return Easter Sunday by Meeus's algorithm."""
     a, b, c = year % 19, year // 100, year % 100
     d, e = divmod(b, 4)
     g = (8 * b + 13) // 25
@@ -52,7 +52,7 @@ def local_days(country, moment):
 
 
 def second_end(country, concluded, complete, told):
-    """Return the first second at which the last day is over everywhere in the country, by bisection."""
+    """Return the first second after the last day in all time zones of the country, by bisection."""
     if told is None:
         return None
     begin = max(local_days(country, concluded))
@@ -134,7 +134,7 @@ def test_borrowers_in_two_countries_have_the_later_end_and_its_day():
     assert repay_by(at("2026-12-08T09:00:00Z"), ["DE"]) == date(2027, 1, 7)
 
 
-def test_every_country_with_a_list_of_its_own_has_these_zones():
+def test_countries_have_the_independently_listed_time_zones():
     for country, names in ZONES.items():
         assert {zone.key for zone in zones_of(country)} >= set(names)
 
