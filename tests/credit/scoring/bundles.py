@@ -1,4 +1,4 @@
-"""Decision bundles made in a test: by the evaluator, and with a tree and a key of the ledger's own code."""
+"""Decision bundles for tests: computed by the evaluator, anchored in a tree with the ledger's own code."""
 
 import json
 from base64 import b64encode
@@ -22,7 +22,7 @@ OTHER = Signer("ledger.example/log", Ed25519PrivateKey.from_private_bytes(bytes(
 KEY = SIGNER.verifier.vkey
 FACTS = {**POOR, "scored_on": "2026-01-31"}
 NONCE, LEAF_NONCE = bytes(range(200, 232)), bytes(range(16))
-# The platform's keys, one after the other, and a stranger's.
+# The platform's keys in order of their periods, and a stranger's key.
 FIRST, SECOND, STRANGER = (Ed25519PrivateKey.from_private_bytes(bytes(range(n, n + 32))) for n in (40, 80, 120))
 CHANGED_AT = "2026-06-01T00:00:00.000000Z"
 ANCHORED_AT = "2026-01-31T12:00:01.000000Z"
@@ -42,7 +42,7 @@ def id_of(key):
 
 
 def record_keys(first=FIRST, second=SECOND, begins="2025-12-01T00:00:00.000000Z"):
-    """What /.well-known/record-keys.json tells of two keys."""
+    """Return the content of /.well-known/record-keys.json with two keys."""
     times = ((first, begins, CHANGED_AT), (second, CHANGED_AT, None))
     keys = [
         {"id": id_of(key), "public_key": public_of(key), "valid_from": since, "valid_until": until, "announcement": {}}
@@ -69,7 +69,7 @@ def commitment(record, opening):
 
 
 def proof_of(record, *, index=5, size=11, signer=SIGNER, opening=None):
-    """The proof file of a record that is entry `index` of a tree of `size`."""
+    """Return the proof file of a record that is entry `index` of a tree of `size`."""
     committed = commitment(record, opening or opening_of(record))
     entries = [b"other %d" % number for number in range(size)]
     entries[index] = sha256(record.encode()).digest() + committed
@@ -80,7 +80,7 @@ def proof_of(record, *, index=5, size=11, signer=SIGNER, opening=None):
 
 
 def root_of(leaves):
-    """The root over leaf hashes, by RFC 6962's definition."""
+    """Return the root over leaf hashes, by RFC 6962's definition."""
     if len(leaves) == 1:
         return leaves[0]
     middle = 1 << ((len(leaves) - 1).bit_length() - 1)
@@ -92,7 +92,7 @@ RESULT = ("total", "outcome", "score_reasons")
 
 
 def written(told):
-    """A record in the form of its version: its text, and from version 4 on what opens its hashes."""
+    """Return a record in the form of its version: its text, and from version 4 on the openings of its hashes."""
     if told.get("record_version", 1) < 4:
         return {"record": text(told)}
     hidden = {name: told.get(name) for name in CLOSED}
@@ -104,7 +104,7 @@ def written(told):
 
 
 def members_of(given):
-    """The members of a bundle's record, also those of which it has hashes."""
+    """Return the fields of a bundle's record, including those that it has only as hashes."""
     told = json.loads(given["record"])
     for name, opening in json.loads(given.get("openings") or "{}").items():
         told |= opening["value"] if name.endswith("score") else {name: opening["value"]}
@@ -112,12 +112,12 @@ def members_of(given):
 
 
 def told_by(anchor):
-    """What a stored record states, also by its hashes."""
+    """Return the fields of a stored record, including those that it has only as hashes."""
     return members_of({"record": anchor.record, "openings": anchor.openings})
 
 
 def record_of(card, facts, nonce=NONCE, **changes):
-    """What the record of a decision that follows the score without a person has, in the clear."""
+    """Return the clear fields of the record of a decision that follows the score without a reviewer."""
     found = evaluate(Card.of(card), facts)
     decision = DECISIONS[found.outcome]
     return {
@@ -135,7 +135,7 @@ def record_of(card, facts, nonce=NONCE, **changes):
 
 
 def bundle(card=None, facts=None, *, proven=True, **changes):
-    """A bundle that holds; `changes` are members of the record."""
+    """Return a valid bundle; `changes` are fields of the record."""
     card, facts = definition() if card is None else card, FACTS if facts is None else facts
     made = written(record_of(card, facts, **changes))
     record = made["record"]
@@ -147,12 +147,12 @@ def bundle(card=None, facts=None, *, proven=True, **changes):
 
 
 def recorded(given, **changes):
-    """A bundle with another record, which the platform signed and anchored as if it had been so from the start."""
+    """Return a bundle with a changed record that the platform signed and anchored."""
     made = written({**members_of(given), **changes})
     return {**given, **made, "signature": signed(made["record"]), **anchored(made["record"])}
 
 
 def anchored(record, **changes):
-    """The members of a bundle that show a record in the ledger; `changes` are what its leaf commits to."""
+    """Return the fields of a bundle that prove a record; `changes` are values that its leaf commits to."""
     opening = opening_of(record, **changes)
     return {"proof_file": proof_of(record, opening=opening), "opening": opening}

@@ -53,7 +53,7 @@ DEFINITION = {
     "range": [0, 900],
 }  # fmt: skip
 
-# The facts of a person whom the card approves, and of one whom it declines.
+# Facts of a person whom the card approves, and of a person whom it declines.
 GOOD = {
     "application_data.monthly_income_cents": 320_000, "application_data.monthly_debt_cents": 32_000,
     "application_data.housing": "own", "identity.verified": True,
@@ -65,5 +65,5 @@ POOR = {
 
 
 def definition(**changes):
-    """Return a copy of the definition with other members."""
+    """Return a copy of the definition with changed fields."""
     return {**copy.deepcopy(DEFINITION), **changes}

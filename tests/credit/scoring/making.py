@@ -1,4 +1,4 @@
-"""Models and versions for tests, made as the interface makes them."""
+"""Models and versions for tests, created as the API creates them."""
 
 from django.utils import timezone
 
@@ -10,7 +10,7 @@ from tests.factories import ProviderFactory, UserFactory
 
 
 def make_model(owner=None, provider=None):
-    """Make a model of a provider that `owner` owns."""
+    """Create a model of a provider that `owner` owns."""
     provider = provider or ProviderFactory(owner=owner or UserFactory())
     return versions.create_model(
         provider_id=provider.pk, name="Everyday", description="", by=actor(provider.owner), now=timezone.now()
@@ -18,7 +18,7 @@ def make_model(owner=None, provider=None):
 
 
 def make_version(model, *, role=None, by=None, **changes):
-    """Make the model's next version: a draft, or published in a role."""
+    """Create the model's next version: a draft, or published in a role."""
     owner = by or model.provider.owner
     version = versions.add_version(model, definition=definition(**changes), note="", made_by=owner, now=timezone.now())
     if role is not None:
@@ -31,7 +31,7 @@ def actor(user):
 
 
 def join(provider, **account):
-    """Return another account that acts for a provider."""
+    """Return a new member of the provider."""
     member = UserFactory(**account)
     ProviderMember.objects.create(provider=provider, user=member)
     return member

@@ -1,4 +1,4 @@
-"""Random scorecards, and for each the facts that hit every threshold exactly, fall just short of it, or are missing."""
+"""Random scorecards, with facts that hit every threshold exactly, are just below it, or are missing."""
 
 from datetime import date, timedelta
 from decimal import Decimal
@@ -26,14 +26,14 @@ KINDS = (
     "first_of",
     "first_of",
 )
-# What JSON can also hold where a number, a text, a truth or a day is wanted.
+# JSON values of another type than a number, text, boolean, or date input expects.
 OTHER_TYPES = {"number": "12", "text": 5, "boolean": "true", "months_since": "yesterday", "ratio": True, "sum": "1"}
 
 
 def card(chance, *, reasons=CODES, points=8):
-    """Return a random definition, and its samples: lists of `(facts, fields)`, a list for each characteristic.
+    """Return a random definition, and its samples: for each characteristic a list of `(facts, fields)`.
 
-    `fields` are what another engine is given. Few points and reasons make ties and reasons that are shared.
+    `fields` are the inputs for another engine. Few points and reasons cause ties and shared reasons.
     """
     inputs, characteristics, samples = [], [], []
     for number in range(chance.randint(1, 9)):
@@ -42,7 +42,7 @@ def card(chance, *, reasons=CODES, points=8):
         inputs.append({"name": name, **source, "mutable": chance.random() < 0.8})
         for one in bins:
             one["points"] = chance.randint(-points, points)
-        # The missing bin stands anywhere before the open one.
+        # The missing bin is anywhere before the open bin.
         bins.insert(chance.randint(0, len(bins) - 1), {"missing": True, "points": chance.randint(-points, points)})
         characteristics.append(
             {
@@ -61,7 +61,7 @@ def card(chance, *, reasons=CODES, points=8):
 
 
 def with_rules(chance, definition):
-    """Return the definition with knockouts, segments and a range, which PMML does not know; a tenth are verified."""
+    """Return the definition with knockouts, segments, and a range, which PMML lacks; a tenth of them are verified."""
     knockouts = []
     for one in chance.sample(definition["inputs"], min(len(definition["inputs"]), chance.randint(0, 2))):
         kind = one.get("type", "number")
@@ -188,7 +188,7 @@ def _boolean(chance, fact, _name):
 
 
 def _first_of(chance, fact, name):
-    """A number or a text that one of three facts has: those before it are missing, those after it have no effect."""
+    """Return an input of three facts, where the first present one counts: a number or a text."""
     kind = chance.choice(("number", "text"))
     source, bins, own = MAKERS[kind](chance, fact, name)
     names = [f"{fact}.{letter}" for letter in "abc"]

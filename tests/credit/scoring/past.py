@@ -1,4 +1,4 @@
-"""Models, and scores of the past, for tests of what is computed over them."""
+"""Models and scores of the past, for tests of statistics."""
 
 from datetime import timedelta
 from hashlib import sha256
@@ -24,7 +24,7 @@ def model_of(provider=None):
 
 
 def version_of(model, *, number=1, definition=DEFINITION, role="champion"):
-    """Return a published version; without a role a draft."""
+    """Return a published version, or a draft if the role is empty."""
     when = NOW - timedelta(days=390)
     return ModelVersion.objects.create(
         model=model, number=number, definition=definition,
@@ -35,7 +35,7 @@ def version_of(model, *, number=1, definition=DEFINITION, role="champion"):
 
 
 def scored(version, facts, *, days_ago=1, purpose=Score.DECISION, **members):
-    """Return the score of a new application by somebody with these facts, so many days ago."""
+    """Return the score of a new application with these facts, so many days ago."""
     application = ApplicationFactory(consumer=UserFactory(), status="under_review", **members)
     facts = {name: facts.get(name) for name in version.card.facts} | {"scored_on": "2026-01-31"}
     return keep(

@@ -1,4 +1,4 @@
-"""The changes that lead to a better outcome once more, slowly and plainly, on the definition itself."""
+"""A second, slow computation of the changes that lead to a better outcome, directly on the definition."""
 
 from itertools import combinations
 
@@ -6,7 +6,7 @@ RANKS = ["decline", "refer", "approve"]
 
 
 def outcome(definition, points, missing):
-    """Return the outcome of so many points."""
+    """Return the outcome for the points."""
     low, high = definition.get("range", (-(10**12), 10**12))
     total = min(max(definition["base_points"] + points, low), high)
     reached = next(one["outcome"] for one in definition["outcomes"] if "from" not in one or one["from"] <= total)
@@ -14,7 +14,7 @@ def outcome(definition, points, missing):
 
 
 def changes(definition, evaluation):
-    """Return `(characteristics, points, outcome)` of each set of changes that is named, by trying all."""
+    """Return `(characteristics, points, outcome)` of each set of changes to name, by trying all sets."""
     if evaluation.is_knocked_out or evaluation.unreadable:
         return []
     characteristics, bins = definition["characteristics"], [each.bin for each in evaluation.points]
@@ -39,7 +39,7 @@ def _input(definition, name):
 
 
 def _gains(definition, bins, chosen):
-    """Return the points that better bins of these characteristics would bring, of all combinations."""
+    """Return the points that better bins of these characteristics would add, for all combinations."""
     gains = [0]
     for at in chosen:
         one = definition["characteristics"][at]

@@ -1,4 +1,4 @@
-"""Definitions that are changed in places, and what is said of them."""
+"""Definitions with changed values, and their validation errors."""
 
 import pytest
 
@@ -13,7 +13,7 @@ BINS, INPUTS = "/characteristics/0/bins", "/inputs"
 
 @pytest.fixture
 def known_facts(monkeypatch):
-    """A catalogue of three facts."""
+    """Replace the catalog by three facts."""
     known = (
         facts.Fact("account.age_days", "number", lambda _user, _now: 1, "s:read"),
         facts.Fact("housing", "text", lambda _user, _now: "own", "s:read"),
@@ -23,7 +23,7 @@ def known_facts(monkeypatch):
 
 
 def changed(*edits):
-    """Return the definition of the tests with other values at some pointers; DELETE takes a member away."""
+    """Return the tests' definition with other values at some pointers; DELETE removes the field."""
     whole = definition()
     for pointer, value in edits:
         *path, last = (int(part) if part.isdigit() else part for part in pointer.strip("/").split("/"))
@@ -40,7 +40,7 @@ def changed(*edits):
 
 
 def refusals(one):
-    """Return what is wrong, `[(pointer, message)]`, with the pointers being below the definition."""
+    """Return the errors of a definition, `[(pointer, message)]`, with pointers relative to the definition."""
     with pytest.raises(ValidationFailed) as caught:
         check(one)
     details = caught.value.details

@@ -1,4 +1,4 @@
-"""A card that prefers facts of a bank, and random facts for it."""
+"""A card that prefers bank facts to claims, and random facts for it."""
 
 from datetime import timedelta
 
@@ -20,7 +20,7 @@ def _bins(*below, points):
 
 
 def card(**changes):
-    """Return a card of three characteristics: of the bank or else claimed, of the bank, and claimed."""
+    """Return a card of three characteristics: bank data or a claim, bank data only, and a claim only."""
     inputs = [
         {"name": "income", "first_of": [INCOME, CLAIMED], "type": "number"},
         {"name": "use of income", "ratio": [SPENDING, INCOME]},
@@ -50,7 +50,7 @@ def facts(chance):
 
 
 def bank(user, *, paid_in, paid_out):
-    """Link a bank of which every booking of the last days is held: so much in and out on each first of a month."""
+    """Link a bank with complete transactions: these amounts paid in and out on the first of each month."""
     now = timezone.now()
     stamps = {"created_at": now, "updated_at": now}
     since = now.date() - timedelta(days=BOOKINGS_DAYS)

@@ -4,7 +4,7 @@ from identity.models import BankAccount, KycVerification
 from tests.credit.scoring.cards import GOOD, POOR
 from tests.factories import ApplicationFactory, ModelVersionFactory, OfferFactory
 
-# What people say of themselves whom the card of `cards` approves, declines and refers, once their identity is verified.
+# Application data that the card of `cards` approves, declines, and refers, if the identity is verified.
 SAYS_GOOD, SAYS_POOR = (
     {
         "amount_cents": 500_000,
@@ -26,7 +26,7 @@ def verify(user):
 
 
 def bank_account(user, cents):
-    """Let a bank have told of so much on an account of the person."""
+    """Create a bank account of the person with this balance, reported by a bank."""
     BankAccount.objects.create(
         user=user, account_id="a", name="Account", type="depository", currency="USD", current_cents=cents,
         from_provider=True, created_at=user.date_joined, updated_at=user.date_joined,
@@ -34,7 +34,7 @@ def bank_account(user, cents):
 
 
 def scored_offer(**options):
-    """A line of credit with one rate, whose offer names a model with a published champion, and that version."""
+    """Return a line of credit whose offer names a model with a published champion, and that version."""
     version = ModelVersionFactory(**options)
     single = {"apr_min_percent": 9.9, "apr_max_percent": 9.9}
     offer = OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id, **single)
@@ -42,7 +42,7 @@ def scored_offer(**options):
 
 
 def draft_for(offer, consumer, data=None, **options):
-    """A draft application to an offer, which shares all there is to share."""
+    """Return a draft application to an offer, which shares all data."""
     return ApplicationFactory(
         consumer=consumer, offer_id=offer.pk, provider_id=int(offer.provider_id),
         application_data=SAYS_GOOD if data is None else data, **{"share": ["bank", "identity"], **options},
@@ -50,5 +50,5 @@ def draft_for(offer, consumer, data=None, **options):
 
 
 def submit(api, application):
-    """Submit a draft over the interface."""
+    """Submit a draft over the API."""
     return api.replace(f"/applications/{application.pk}/status", {"status": "submitted", "updated_by": "me"})

@@ -1,4 +1,4 @@
-"""GET /v1/applications/{id}/score: what a model made of an application."""
+"""GET /v1/applications/{id}/score: the score of an application."""
 
 import pytest
 from django.contrib.auth.models import Group
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def declined(api, user):
-    """An application that the model would decline, scored."""
+    """A scored application that the model declines."""
     verify(user)
     offer, _ = scored_offer()
     application = draft_for(offer, user, SAYS_POOR)
@@ -45,7 +45,7 @@ def test_score_shows_reasons_and_changes(api, declined):
     }
 
 
-def test_without_a_range_it_is_what_the_bins_add_up_to(api, user):
+def test_score_without_a_range_shows_the_attainable_totals(api, user):
     card = definition()
     del card["range"]
     offer, _ = scored_offer(definition=card)
@@ -54,7 +54,7 @@ def test_without_a_range_it_is_what_the_bins_add_up_to(api, user):
     assert api.read(f"/applications/{application.pk}/score").json()["range"] == [500 + 0 + 10 + 10, 500 + 120 + 80 + 40]
 
 
-def test_a_reason_in_the_lenders_words(api, user):
+def test_score_shows_a_reason_in_the_lenders_words(api, user):
     card = definition()
     card["characteristics"][0]["reason"] = {"code": "other", "text": "Too new a trade"}
     offer, _ = scored_offer(definition=card)
@@ -65,19 +65,19 @@ def test_a_reason_in_the_lenders_words(api, user):
     }  # fmt: skip
 
 
-def test_erased_facts_leave_no_changes(api, user, declined):
+def test_score_shows_no_changes_after_the_facts_are_erased(api, user, declined):
     before = api.read(f"/applications/{declined.pk}/score").json()
     assert erase_facts(user.pk) == 1
     assert api.read(f"/applications/{declined.pk}/score").json() == {**before, "changes": None}
 
 
-def test_before_there_is_one(api, user):
+def test_unscored_application_has_no_score(api, user):
     offer, _ = scored_offer()
     for application in (draft_for(offer, user), ApplicationFactory(consumer=user, status="submitted")):
         assert_error(api.read(f"/applications/{application.pk}/score"), 404, "E4013")
 
 
-def test_a_shadow_is_nobodys_score(api, user):
+def test_shadow_score_is_not_shown(api, user):
     offer, champion = scored_offer()
     ModelVersionFactory(model=champion.model, number=2, role="challenger", definition=definition(base_points=0))
     application = draft_for(offer, user, SAYS_GOOD)
@@ -87,7 +87,7 @@ def test_a_shadow_is_nobodys_score(api, user):
 
 
 class TestWhoReadsIt:
-    def test_the_consumer_reviewers_and_the_providers_members(self, declined):
+    def test_applicant_reviewers_and_members_of_the_lender_read_the_score(self, declined):
         reviewer, member = UserFactory(), UserFactory()
         reviewer.groups.add(Group.objects.get(name="Reviewer"))
         ProviderMember.objects.create(provider_id=str(declined.provider_id), user=member)

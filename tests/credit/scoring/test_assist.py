@@ -1,4 +1,4 @@
-"""A person decides against what the score proposes only with a reason, and such decisions are counted."""
+"""Decisions against the score's proposal require a reason, and are counted as overrides."""
 
 from datetime import timedelta
 
@@ -27,12 +27,12 @@ BECAUSE = {"reasons": ["no_credit_file"]}
 
 @pytest.fixture
 def offer(db):
-    """An offer whose model approves the good and declines the poor."""
+    """An offer whose model approves good facts and declines poor facts."""
     return scored_offer()[0]
 
 
 def in_review(api, user, offer, said):
-    """An application that was scored and is under review."""
+    """Return a scored application under review."""
     if not user.verifications.exists():
         verify(user)
     application = draft_for(offer, user, said)
@@ -54,29 +54,29 @@ class TestAgainstTheProposal:
         assert application.status == "under_review"
         assert decide(api, application, other, reason="Known to us").json()["status"] == other
 
-    def test_as_proposed_needs_none(self, api, user, offer, said, proposed, other):
+    def test_decision_as_proposed_needs_no_reason(self, api, user, offer, said, proposed, other):
         assert decide(api, in_review(api, user, offer, said), proposed).json()["status"] == proposed
 
-    def test_off_asks_for_nothing(self, api, user, offer, said, proposed, other, settings):
+    def test_decision_needs_no_reason_if_scoring_is_off(self, api, user, offer, said, proposed, other, settings):
         application = in_review(api, user, offer, said)
         settings.DECISIONING = "off"
         assert decide(api, application, other).json()["status"] == other
 
 
-def test_principal_reasons_are_a_reason_in_words(api, user, offer):
+def test_principal_reasons_count_as_a_reason_against_the_proposal(api, user, offer):
     application = in_review(api, user, offer, SAYS_GOOD)
     shown = decide(api, application, "rejected", metadata=BECAUSE).json()
     assert (shown["status"], shown["status_reason"]) == ("rejected", "No credit file.")
 
 
-def test_a_referred_application_is_decided_freely(api, user):
+def test_referred_application_is_decided_without_a_reason(api, user):
     card = definition(outcomes=[{"outcome": "approve", "from": 10_000}, {"outcome": "refer"}])
     for to in ("approved", "rejected"):
         application = in_review(api, user, scored_offer(definition=card)[0], SAYS_GOOD)
         assert decide(api, application, to).json()["status"] == to
 
 
-def test_a_rejection_without_codes_names_them_wherever_it_is_refused(api, user, offer, settings):
+def test_rejection_without_reasons_lists_the_codes_under_every_policy(api, user, offer, settings):
     application = in_review(api, user, offer, SAYS_POOR)
     reviewer = make_reviewer()
     answers = []
@@ -100,14 +100,14 @@ class TestTwoReviewers:
         assert decide(client_of(reviewer), application, "under_review").status_code == 200
         return application
 
-    def test_over_the_interface_the_first_is_asked_already(self, application):
+    def test_first_reviewer_needs_a_reason_against_the_proposal_over_the_api(self, application):
         first, second = make_reviewer(), make_reviewer()
         assert_error(decide(client_of(first), application, "approved"), 400, "E1017")
         assert not Proposal.objects.exists()
         assert decide(client_of(first), application, "approved", reason="Known").json()["status"] == "under_review"
         assert decide(client_of(second), application, "approved").json()["status"] == "approved"
 
-    def test_at_the_back_office_the_first_is_asked_already(self, application):
+    def test_first_reviewer_needs_a_reason_against_the_proposal_in_the_back_office(self, application):
         backoffice = backoffice_client(staff_of("Reviewer", username="rita"))
         page = text_of(confirm(backoffice, move_of(application, "approved")))
         assert "The score proposes `rejected`" in page
@@ -117,7 +117,7 @@ class TestTwoReviewers:
 
 
 class TestCounted:
-    def test_by_the_last_decision(self, api, user, offer):
+    def test_override_is_counted_by_the_last_decision(self, api, user, offer):
         followed, overridden, corrected, _undecided = (in_review(api, user, offer, SAYS_POOR) for _ in range(4))
         decide(api, followed, "rejected")
         decide(api, overridden, "approved", reason="Known")
@@ -139,7 +139,7 @@ class TestCounted:
 
 class TestRecord:
     def record(self, api, application, to, **members):
-        """Decide; what the anchored record states."""
+        """Decide; return the fields of the decision record."""
         assert decide(api, application, to, **members).status_code == 200
         return told_by(DecisionAnchor.objects.get(application=application))
 
@@ -154,13 +154,13 @@ class TestRecord:
         }  # fmt: skip
         assert {name: record[name] for name in told} == told
 
-    def test_without_a_score_it_says_nothing_of_one(self, api, user):
+    def test_decision_record_without_a_score_has_no_score_fields(self, api, user):
         record = self.record(api, ApplicationFactory(consumer=user, status="under_review"), "approved")
         names = ("model_id", "model_version", "definition_sha256", "facts_sha256")
         assert {name: record[name] for name in names} == dict.fromkeys(names)
         assert not {"total", "outcome", "score_reasons"} & set(record)
 
-    def test_erased_facts_leave_the_hash(self, api, user, offer):
+    def test_decision_record_keeps_the_hash_of_erased_facts(self, api, user, offer):
         application = in_review(api, user, offer, SAYS_POOR)
         erase_facts(user.pk)
         assert self.record(api, application, "rejected")["facts_sha256"] == Score.objects.get().facts_sha256
@@ -170,7 +170,7 @@ class TestStatements:
     @pytest.fixture(autouse=True)
     def _nothing_else(self, db, settings):
         settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
-        record_keys.key_at(timezone.now())  # makes the first
+        record_keys.key_at(timezone.now())  # creates the first key
 
     def count(self, api, application, django_assert_max_num_queries):
         api.read("/auth/me")
@@ -178,7 +178,9 @@ class TestStatements:
             assert decide(api, application, "rejected").status_code == 200
         return len(captured.captured_queries)
 
-    def test_a_decision_on_what_names_a_model_costs_one_more(self, api, user, offer, django_assert_max_num_queries):
+    def test_decision_on_an_offer_with_a_model_costs_one_more_statement(
+        self, api, user, offer, django_assert_max_num_queries
+    ):
         application = in_review(api, user, offer, SAYS_POOR)
         plain = OfferFactory(provider=offer.provider)
         other = in_review(api, user, plain, SAYS_POOR)

@@ -1,6 +1,6 @@
-"""An app that may see offers alone goes after the bank balance of the person who let it in, and after their catalogue.
+"""An app with the scope `offers:read` alone tries to learn its user's bank balance, and to change their catalog.
 
-The attacker has an account of its own, a lender's, and the app.
+The attacker has an account, a lender, and the app.
 """
 
 from itertools import pairwise
@@ -14,7 +14,7 @@ from tests.credit.scoring.submitting import bank_account
 from tests.factories import UserFactory
 from tests.identity.support import issue
 
-pytestmark = pytest.mark.usefixtures("no_rate_limits")  # how often somebody may try is another defence
+pytestmark = pytest.mark.usefixtures("no_rate_limits")  # rate limits are a separate defense
 BALANCE_CENTS, HIGHEST_CENTS, BINS = 123_456_78, 50**5, 50  # five calls of fifty bins each
 INCOME, BALANCE = "application_data.monthly_income_cents", "bank.accounts_balance_cents"
 
@@ -48,7 +48,7 @@ def app(person):
 
 
 def lend(lender, definition, *, model=None):
-    """Publish a card and offer a loan by it; return its model, and the offer on the first time."""
+    """Publish a card and create an offer with it; return the model, and the offer if it is new."""
     offer = None
     if model is None:
         model = ok(lender.send("/scoring/models", {"provider_id": "901", "name": "m"}))["id"]
@@ -60,7 +60,7 @@ def lend(lender, definition, *, model=None):
 
 
 def card(fact, characteristics, outcomes):
-    """A card whose characteristics each have bins of the same fact, and a reason of their own."""
+    """Return a card whose characteristics have bins of the same fact, each with its own reason."""
     return {
         "inputs": [{"name": str(place), "from": fact, "type": "number"} for place in range(len(characteristics))],
         "base_points": 0,
@@ -81,18 +81,18 @@ def below(bound, points):
 
 
 def bins_of(fact, bounds):
-    """A card that declines a fact within the bounds, and whose one reason is the place of the fact between them."""
+    """Return a card that declines a fact within the bounds; its only reason names the interval of the fact."""
     places = [(1, below(low, 1), below(high, 0)) for low, high in pairwise(bounds)]
     return card(fact, places, [{"outcome": "approve", "from": len(places)}, {"outcome": "decline"}])
 
 
 def declines_below(fact, bound):
-    """A card that declines whose fact is below a bound."""
+    """Return a card that declines if the fact is below a bound."""
     return card(fact, [(0, below(bound, 0))], [{"outcome": "approve", "from": 1}, {"outcome": "decline"}])
 
 
-def test_an_app_with_offers_alone_reads_no_balance(lender, app):
-    """It would cut the range into fifty, ask which, and cut again."""
+def test_app_with_only_offers_read_cannot_read_a_balance_by_matching(lender, app):
+    """The attack divides the range into 50 intervals, asks for the right one, and repeats."""
     low, high, model, offer = 0, HIGHEST_CENTS, None, None
     while high - low > 1:
         bounds = [low + (high - low) * place // BINS for place in range(BINS + 1)]
@@ -106,17 +106,17 @@ def test_an_app_with_offers_alone_reads_no_balance(lender, app):
     pytest.fail(f"it read {low} of {BALANCE_CENTS}")
 
 
-def test_an_app_with_offers_alone_reads_nothing_from_what_the_catalogue_hides(lender, app, own):
+def test_app_with_only_offers_read_learns_nothing_from_hidden_offers(lender, app, own):
     bounds = [10_000_000 + 1_250_000 * place for place in range(8)]
     offers = {lend(lender, declines_below(BALANCE, bound))[1]: bound for bound in bounds}
-    ok(own.send("/offers/match", {}))  # the person looks around by themselves
+    ok(own.send("/offers/match", {}))  # the person's own match
     assert ok(app.read("/ucp/catalog/items?explain=true&limit=100"))["hidden"] == []
     assert len(ok(app.send("/ucp/catalog/search", {"pagination": {"limit": 50}}))["products"]) == len(offers)
     hidden = ok(own.read("/ucp/catalog/items?explain=true&limit=100"))["hidden"]
     assert len(hidden) == sum(bound > BALANCE_CENTS for bound in bounds)
 
 
-def test_an_app_hides_no_competitors_offer_and_fills_no_table(lender, app, own):
+def test_app_cannot_hide_offers_from_its_user_or_store_scores(lender, app, own):
     _model, offer = lend(lender, declines_below(INCOME, 100_000))
     for number in range(10):
         ok(app.send("/offers/match", {"facts": {INCOME: number}}))
@@ -124,7 +124,7 @@ def test_an_app_hides_no_competitors_offer_and_fills_no_table(lender, app, own):
     assert [one["offer_id"] for one in ok(own.read("/ucp/catalog/items"))["items"]] == [offer]
 
 
-def test_the_persons_own_calls_keep_one_row(lender, own):
+def test_repeated_matches_of_a_person_store_one_score(lender, own):
     _model, offer = lend(lender, declines_below(INCOME, 100_000))
     for number in range(10):
         ok(own.send("/offers/match", {"facts": {INCOME: 20_000 * number}}))

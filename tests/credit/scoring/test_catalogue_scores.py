@@ -1,4 +1,4 @@
-"""GET /v1/ucp/catalog/items: offers that name a scoring model, for people whom it has scored."""
+"""GET /v1/ucp/catalog/items: offers with a scoring model, for people with scores."""
 
 import pytest
 from django.utils import timezone
@@ -40,63 +40,63 @@ def hidden(api, query=""):
     return {entry["offer_id"]: entry["rule"] for entry in listed}
 
 
-def test_a_declined_person_does_not_see_the_offer(api, user, version, offer):
+def test_offer_is_hidden_from_a_declined_person(api, user, version, offer):
     assert shown(api) == [offer.pk]
     score(version, user)
     assert shown(api) == []
     assert hidden(api) == {offer.pk: "score"}
 
 
-def test_a_later_score_brings_it_back(api, user, version, offer):
+def test_later_approval_shows_the_offer_again(api, user, version, offer):
     score(version, user)
     score(version, user, GOOD)
     assert shown(api) == [offer.pk]
 
 
-def test_a_score_by_an_earlier_version_of_the_model_counts(api, user, version, offer):
+def test_score_by_an_earlier_version_of_the_model_hides_the_offer(api, user, version, offer):
     score(version, user)
     make_version(version.model, role="champion")
     assert hidden(api) == {offer.pk: "score"}
 
 
-def test_an_application_that_was_declined_hides_the_offer(api, user, version, offer):
+def test_declined_application_hides_the_offer(api, user, version, offer):
     verify(user)
     ModelVersionFactory(model=version.model, number=2, role="challenger", definition=definition(base_points=900))
     assert submit(api, draft_for(offer, user, SAYS_POOR)).status_code == 200
-    assert LastScore.objects.get().outcome == "decline"  # what the challenger made of it counts nowhere
+    assert LastScore.objects.get().outcome == "decline"  # the challenger's score has no effect
     assert hidden(api) == {offer.pk: "score"}
 
 
-def test_a_referral_hides_nothing(api, user, version, offer):
+def test_referral_does_not_hide_an_offer(api, user, version, offer):
     score(version, user, {**GOOD, "identity.verified": False})
     assert LastScore.objects.get().outcome == "refer"
     assert shown(api) == [offer.pk]
 
 
-def test_anothers_score_hides_nothing(api, stranger, version, offer):
+def test_another_persons_score_does_not_hide_an_offer(api, stranger, version, offer):
     score(version, stranger)
     assert shown(api) == [offer.pk]
 
 
-def test_a_model_without_a_published_version_hides_nothing(api, user, version, offer):
+def test_model_without_a_published_version_does_not_hide_an_offer(api, user, version, offer):
     score(version, user)
     ModelVersion.objects.filter(pk=version.pk).update(status="retired", role="")
     assert shown(api) == [offer.pk]
 
 
-def test_another_providers_model_hides_nothing(api, user, version):
+def test_model_of_another_provider_does_not_hide_an_offer(api, user, version):
     foreign = OfferFactory(blockscore_model_id=version.model_id)
     score(version, user)
     assert shown(api) == [foreign.pk]
 
 
-def test_a_model_that_is_unknown_here_hides_nothing(api, user, version):
+def test_unknown_model_does_not_hide_an_offer(api, user, version):
     unknown = OfferFactory(provider=version.model.provider, blockscore_model_id=2**62)
     score(version, user)
     assert shown(api) == [unknown.pk]
 
 
-def test_the_segment_of_the_score_counts_before_the_callers(api, user, version, offer):
+def test_segment_of_the_score_overrides_the_callers_segment(api, user, version, offer):
     prime = OfferFactory(provider=offer.provider, blockscore_model_id=version.model_id, customer_segment="prime")
     other = OfferFactory(provider=offer.provider, blockscore_model_id=version.model_id, customer_segment="near prime")
     assert shown(api, "segment=near+prime") == [other.pk, offer.pk]
@@ -106,7 +106,7 @@ def test_the_segment_of_the_score_counts_before_the_callers(api, user, version, 
     assert hidden(api) == {other.pk: "segment"}
 
 
-def test_a_person_outside_all_segments_cannot_choose_one(api, user, version, offer):
+def test_person_outside_all_segments_cannot_choose_a_segment(api, user, version, offer):
     prime = OfferFactory(provider=offer.provider, blockscore_model_id=version.model_id, customer_segment="prime")
     score(version, user, {**GOOD, "application_data.housing": "hotel", "application_data.monthly_debt_cents": 170_000})
     assert (LastScore.objects.get().outcome, LastScore.objects.get().segment) == ("approve", "")
@@ -115,7 +115,7 @@ def test_a_person_outside_all_segments_cannot_choose_one(api, user, version, off
         assert hidden(api, query) == {prime.pk: "segment"}
 
 
-def test_a_score_by_a_card_without_segments_leaves_it_to_the_caller(api, user, stranger):
+def test_score_without_segments_lets_the_caller_choose_the_segment(api, user, stranger):
     version = make_version(make_model(stranger), role="champion", segments=[])
     prime = OfferFactory(
         provider=version.model.provider, blockscore_model_id=version.model_id, customer_segment="prime"
@@ -126,7 +126,7 @@ def test_a_score_by_a_card_without_segments_leaves_it_to_the_caller(api, user, s
     assert hidden(api, "segment=other") == {prime.pk: "segment"}
 
 
-def test_a_page_costs_two_statements_however_many_offers_and_scores(
+def test_catalog_page_costs_two_statements_for_any_number_of_offers_and_scores(
     api, user, version, no_rate_limits, django_assert_num_queries
 ):
     OfferFactory()

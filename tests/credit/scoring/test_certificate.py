@@ -1,4 +1,4 @@
-"""The certificate of a scorecard equals an enumeration, and a card without reasons isn't published."""
+"""The certificate of a scorecard equals an enumeration; cards that can decline without a reason are refused."""
 
 import json
 from hashlib import sha256
@@ -25,7 +25,7 @@ VERSIONS = "/scoring/models/{}/versions"
 
 
 def enumerated(card):
-    """Compute the certificate's counts from the definition, one combination after the other."""
+    """Compute the certificate's counts from the definition, combination by combination."""
     declines = without = number = 0
     totals, seen = set(), {key_of(knockout["reason"]) for knockout in card.get("knockouts", [])}
     low, high = card.get("range", (-(10**12), 10**12))
@@ -47,7 +47,7 @@ def enumerated(card):
 
 
 def ordered_of(card):
-    """Return the inputs with ranges, and whether their known bins never change direction: by all pairs of bins."""
+    """Return the inputs with ranges, and whether the points of their known bins are monotone, by all pairs of bins."""
     ordered = []
     for scored in card["characteristics"]:
         points = [choice["points"] for choice in scored["bins"] if not choice.get("missing")]
@@ -156,7 +156,7 @@ class TestAbout:
         "accuracy": "AUC 0.71",
     }  # fmt: skip
 
-    def test_instructions_return_what_the_maker_gave(self, api, user):
+    def test_instructions_return_the_makers_text(self, api, user):
         place = VERSIONS.format(make_model(user).pk)
         body = {"definition": definition(), "about": self.ABOUT}
         assert api.send(place, body).json()["about"] == self.ABOUT
@@ -164,7 +164,7 @@ class TestAbout:
         assert {name: shown[name] for name in self.ABOUT} == self.ABOUT
         assert shown["version"] == 1
 
-    def test_version_without_instructions_has_empty_ones(self, api, user):
+    def test_version_without_instructions_returns_empty_texts(self, api, user):
         place = VERSIONS.format(make_version(make_model(user)).model_id)
         shown = api.read(f"{place}/1/instructions").json()
         assert (shown["intended_use"], shown["categories"]) == ("", [])

@@ -1,4 +1,4 @@
-"""Reason texts, ids and results in anchored records are hashes, which an erasure closes for ever."""
+"""Anchored records have only hashes of reason texts, ids, and results; an erasure closes the hashes forever."""
 
 import json
 from base64 import b64decode
@@ -36,7 +36,7 @@ def reviewer():
 
 @pytest.fixture
 def decided(api, user, reviewer, settings):
-    """An application that a reviewer has rejected with texts of their own."""
+    """An application that a reviewer rejected with their own texts."""
     settings.ANCHOR_DECISIONS = True
     application = draft_for(scored_offer()[0], user, SAYS_POOR)
     assert submit(api, application).status_code == 200
@@ -52,7 +52,7 @@ def record_of(application):
 
 
 def readable(user, reviewer):
-    """Return what no record may have in the clear."""
+    """Return the texts that no record may have in the clear."""
     ids = [f'"{user.pk}"', f'"{reviewer.pk}"', user.username, reviewer.username]
     return [*ids, REASON, OTHER_TEXT, "income_insufficient", '"refer"']
 
@@ -61,13 +61,13 @@ def read_bundle(client, application):
     return client.read(f"/applications/{application.pk}/decision-bundle")
 
 
-def test_record_has_no_readable_text_and_no_id_of_an_account(decided, user, reviewer):
+def test_record_has_no_readable_texts_or_account_ids(decided, user, reviewer):
     record = record_of(decided)
     assert [word for word in readable(user, reviewer) if word in record.record] == []
     assert REASON in record.openings
 
 
-def test_applicant_and_reviewer_open_the_texts_that_the_history_shows_them(api, decided, user, reviewer):
+def test_applicant_and_reviewer_open_the_texts_shown_in_the_history(api, decided, user, reviewer):
     own, reviewers = read_bundle(api, decided), read_bundle(client_of(reviewer), decided)
     history = api.read(f"/applications/{decided.pk}/history").json()["history"][-1]
     for response in (own, reviewers):
@@ -91,7 +91,7 @@ def test_equal_values_have_different_hashes_in_two_records(decided, reviewer):
 
 
 def erased(user):
-    """Erase the account, and after every retention period what was retained."""
+    """Erase the account, and after every retention period the retained data."""
     Application.objects.update(status="withdrawn")
     call_command("erase_subject", str(user.pk), stdout=StringIO())
     record = Erasure.objects.get()
@@ -123,11 +123,11 @@ def test_erasure_leaves_nothing_readable_in_record_bundle_and_export(decided, us
     assert (found["record"], found["openings"], FAIL in found.values()) == ("ok", SKIPPED, False)
 
 
-def test_erased_ids_can_not_be_found_by_trying_every_account(decided, user):
+def test_erased_ids_cannot_be_found_by_trying_every_account(decided, user):
     hashes = set(json.loads(record_of(decided).record)["hashes"].values())
     nonce = b64decode(json.loads(record_of(decided).openings)["consumer_id"]["nonce"])
     candidates = [str(number) for number in range(user.pk + 1_000)]
-    assert len(found_by(candidates, [nonce], hashes)) == 1  # so the search finds what a nonce opens
+    assert len(found_by(candidates, [nonce], hashes)) == 1  # checks that the search finds a value by its nonce
     erased(user)
     row = record_of(decided)
     strings = [str(getattr(row, field.attname)) for field in row._meta.concrete_fields]
@@ -150,7 +150,7 @@ def found_by(candidates, nonces, hashes):
 
 
 def test_record_of_a_version_4_without_hashes_is_served_and_fails_verification(api, decided, user):
-    """Such records exist on installations that followed the development version."""
+    """Installations that followed the development version have such records."""
     row = record_of(decided)
     told = members_of({"record": row.record, "openings": row.openings})
     DecisionAnchor.objects.filter(pk=row.pk).update(record=text(told), openings=None)

@@ -1,4 +1,4 @@
-"""Two versions on the same people."""
+"""Comparison of two versions on the same applications."""
 
 import copy
 
@@ -18,11 +18,11 @@ def version(db):
 
 
 def other(version, **changes):
-    """Return the next version, with other members of its definition."""
+    """Return the next version, with changed fields of its definition."""
     return version_of(version.model, number=2, definition={**copy.deepcopy(DEFINITION), **changes}, role="challenger")
 
 
-def test_the_same_card_decides_the_same(version):
+def test_identical_versions_have_no_changed_outcomes(version):
     for facts in (GOOD, POOR):
         scored(version, facts)
     found = compare(version, other(version), window=WINDOW, limit=10)
@@ -65,7 +65,7 @@ def other_again(version):
     return version_of(version.model, number=3, role="challenger")
 
 
-def test_the_newest_count_up_to_the_limit(version):
+def test_comparison_uses_the_newest_scores_up_to_the_limit(version):
     for days_ago, facts in ((9, GOOD), (2, POOR), (1, POOR)):
         scored(version, facts, days_ago=days_ago)
     found = compare(version, other(version), window=WINDOW, limit=2)

@@ -1,4 +1,4 @@
-"""Figures that reviewers confirm, the facts of an application, and scoring again."""
+"""Figures that reviewers confirm, the facts of an application, and repeated scoring."""
 
 import json
 from datetime import timedelta
@@ -42,7 +42,7 @@ def card():
 
 
 def file_of(application):
-    """Upload a file for a document that was requested of an application."""
+    """Upload a file for a requested document of an application."""
     now = timezone.now()
     request_documents(application, ["Payslip"], by=application.consumer, now=now)
     return DocumentFile.objects.create(
@@ -54,7 +54,7 @@ def file_of(application):
 
 @pytest.fixture
 def sent(api, user):
-    """An application that was scored, with a file."""
+    """A scored application with a file."""
     offer, version = scored_offer(definition=card())
     application = draft_for(offer, user, CLAIMS)
     assert submit(api, application).status_code == 200
@@ -105,7 +105,9 @@ class TestConfirm:
         assert (fact["value"], fact["source"], fact["as_of"]) == (310_000, "confirmed", str(timezone.now().date()))
         assert Confirmation.objects.count() == 2
 
-    def test_only_the_newest_is_decrypted_and_an_unreadable_one_is_unknown(self, reviewers_api, sent, monkeypatch):
+    def test_only_newest_confirmations_are_decrypted_and_unreadable_ones_are_unknown(
+        self, reviewers_api, sent, monkeypatch
+    ):
         for pointer, value in (("/a", 1), ("/a", 2), ("/b", 3)):
             assert confirm(reviewers_api, sent, pointer=pointer, value=value).status_code == 201
         opened, read = [], Confirmation.parsed_value.fget
@@ -123,7 +125,7 @@ class TestConfirm:
         assert opened == ["/a", "/b"]
 
     @pytest.mark.parametrize("value", ["own", True, 0.25, 0])
-    def test_values_of_each_type(self, reviewers_api, sent, value):
+    def test_confirmed_value_of_each_type_is_returned_unchanged(self, reviewers_api, sent, value):
         assert confirm(reviewers_api, sent, pointer="/a b/~1€", value=value).json()["value"] == value
         assert facts_of(reviewers_api, sent)["confirmed#/a b/~1€"]["value"] == value
 
@@ -133,19 +135,19 @@ class TestConfirm:
         {"value": {"a": 1}}, {"value": "x" * 1_001}, {"file_id": "x"},
         {"file_id": "01900000-0000-7000-8000-000000000110"},
     ])  # fmt: skip
-    def test_bad_input_is_refused(self, reviewers_api, sent, change):
+    def test_invalid_confirmation_is_refused(self, reviewers_api, sent, change):
         assert_error(confirm(reviewers_api, sent, **change), 400, "E1001")
         assert not Confirmation.objects.exists()
 
-    def test_file_of_another_application_is_refused(self, api, reviewers_api, user, sent):
+    def test_confirmation_with_a_file_of_another_application_is_refused(self, api, reviewers_api, user, sent):
         other = draft_for(scored_offer(definition=card())[0], user, CLAIMS)
         assert_error(confirm(reviewers_api, sent, file_id=str(file_of(other).pk)), 400, "E1001")
 
-    def test_deleted_file_is_refused(self, reviewers_api, sent):
+    def test_confirmation_with_a_deleted_file_is_refused(self, reviewers_api, sent):
         type(sent.file.stored).objects.update(deleted_at=timezone.now())
         assert_error(confirm(reviewers_api, sent), 400, "E1001")
 
-    def test_applicant_confirms_nothing(self, api, user, sent, settings):
+    def test_applicant_cannot_confirm_figures(self, api, user, sent, settings):
         for policy in ("open", "reviewed", "four_eyes"):
             settings.REVIEW_POLICY = policy
             assert_error(confirm(api, sent), 403, "E2010")
@@ -153,16 +155,16 @@ class TestConfirm:
         user.groups.add(make_reviewer().groups.get())
         assert_error(confirm(client_of(user), sent), 403, "E2010")
 
-    def test_strangers_and_scoped_keys_confirm_nothing(self, stranger_api, sent):
+    def test_strangers_and_scoped_keys_cannot_confirm_figures(self, stranger_api, sent):
         assert_error(confirm(stranger_api, sent), 404, "E4002")
         scoped = key_of(make_reviewer(), "applications:read", "applications:write", "score:read")
         assert_error(confirm(scoped, sent), 403, "E2005")
 
-    def test_lenders_reviewers_confirm_and_readers_do_not(self, sent):
+    def test_lenders_reviewers_confirm_figures_and_readers_cannot(self, sent):
         assert confirm(lenders_api(sent, ProviderMember.REVIEWER), sent).status_code == 201
         assert_error(confirm(lenders_api(sent, ProviderMember.READER), sent), 403, "E2010")
 
-    def test_only_reviewer_confirms_nothing_under_four_eyes(self, sent, settings):
+    def test_only_reviewer_of_a_lender_cannot_confirm_figures_under_four_eyes(self, sent, settings):
         settings.REVIEW_POLICY = "four_eyes"
         ProviderMember.objects.exclude(user=sent.version.model.provider.owner).delete()
         owner = client_of(sent.version.model.provider.owner)
@@ -174,19 +176,19 @@ class TestConfirm:
         assert confirm(owner, sent).status_code == 201
 
     @pytest.mark.parametrize("status", ["approved", "rejected", "withdrawn", "expired"])
-    def test_ended_application_takes_none(self, reviewers_api, sent, status):
+    def test_ended_application_accepts_no_confirmations_and_no_scoring(self, reviewers_api, sent, status):
         type(sent).objects.filter(pk=sent.pk).update(status=status)
         assert_error(confirm(reviewers_api, sent), 400, "E3004")
         assert_error(again(reviewers_api, sent), 400, "E3004")
 
-    def test_retry_with_its_key_confirms_once(self, reviewers_api, sent, key):
+    def test_retry_with_the_same_idempotency_key_confirms_once(self, reviewers_api, sent, key):
         body = {"pointer": "/a", "value": 1, "file_id": str(sent.file.pk)}
         path = f"/applications/{sent.pk}/confirmations"
         answers = [reviewers_api.send(path, body, key=key).json() for _ in range(2)]
         assert answers[0] == answers[1]
         assert Confirmation.objects.count() == 1
 
-    def test_confirmations_never_change_and_are_encrypted(self, reviewers_api, sent):
+    def test_confirmations_are_append_only_and_encrypted(self, reviewers_api, sent):
         confirm(reviewers_api, sent, value="a secret")
         with connection.cursor() as cursor:
             cursor.execute("SELECT value FROM credit_confirmation")
@@ -197,7 +199,7 @@ class TestConfirm:
         with pytest.raises(DatabaseError), transaction.atomic():
             Confirmation.objects.all().delete()
 
-    def test_erasure_takes_the_value(self, reviewers_api, user, sent):
+    def test_erasure_deletes_the_confirmed_value(self, reviewers_api, user, sent):
         confirm(reviewers_api, sent)
         erase_rows(user.pk, now=timezone.now() + timedelta(days=31 * 40))
         assert Confirmation.objects.get().value is None
@@ -205,7 +207,7 @@ class TestConfirm:
 
 
 class TestFacts:
-    def test_facts_are_compared_with_the_claim_that_they_replace(self, api, user, sent):
+    def test_bank_facts_are_compared_with_the_claims_that_they_replace(self, api, user, sent):
         sourced.bank(user, paid_in=230_000, paid_out=120_000)
         facts = facts_of(api, sent)
         assert facts[sourced.INCOME] == {
@@ -217,21 +219,23 @@ class TestFacts:
     @pytest.mark.parametrize(("value", "differs"), [
         (200_000, False), (220_000, False), (220_001, True), (180_000, False), (179_999, True), ("200000", True),
     ])  # fmt: skip
-    def test_confirmed_figure_differs_by_more_than_a_tenth(self, reviewers_api, sent, value, differs):
+    def test_confirmed_figure_differs_from_its_claim_if_more_than_10_percent_apart(
+        self, reviewers_api, sent, value, differs
+    ):
         confirm(reviewers_api, sent, value=value)
         assert facts_of(reviewers_api, sent)[CONFIRMED]["differs_from_claim"] is differs
 
-    def test_confirmed_figure_without_a_claim_differs_from_none(self, reviewers_api, sent):
+    def test_confirmed_figure_without_a_claim_has_no_difference(self, reviewers_api, sent):
         confirm(reviewers_api, sent, pointer="/savings_cents")
         assert facts_of(reviewers_api, sent)["confirmed.savings_cents"]["differs_from_claim"] is None
 
-    def test_data_that_is_not_shared_is_not_listed(self, api, user, reviewers_api, sent):
+    def test_facts_that_are_not_shared_are_not_listed(self, api, user, reviewers_api, sent):
         sourced.bank(user, paid_in=230_000, paid_out=120_000)
         type(sent).objects.filter(pk=sent.pk).update(share=["identity"])
         for client in (api, reviewers_api):
             assert {name.partition(".")[0] for name in facts_of(client, sent)} == {"identity"}
 
-    def test_members_read_them_and_strangers_do_not(self, stranger_api, sent):
+    def test_members_of_the_lender_read_facts_and_strangers_cannot(self, stranger_api, sent):
         path = f"/applications/{sent.pk}/facts"
         for role in (ProviderMember.REVIEWER, ProviderMember.READER):
             assert lenders_api(sent, role).read(path).status_code == 200
@@ -240,7 +244,7 @@ class TestFacts:
         assert_error(client_of(other).read(path), 404, "E4002")
         assert_error(key_of(sent.consumer, "applications:read", "score:read").read(path), 403, "E2005")
 
-    def test_reading_anothers_facts_is_noted(self, api, reviewers_api, sent):
+    def test_reading_facts_of_another_person_is_logged(self, api, reviewers_api, sent):
         DataAccess.objects.all().delete()
         facts_of(api, sent)
         assert not DataAccess.objects.exists()
@@ -249,7 +253,7 @@ class TestFacts:
 
 
 class TestScoreAgain:
-    def test_new_score_counts_and_the_old_one_stays(self, api, reviewers_api, sent):
+    def test_new_score_replaces_the_previous_score_which_is_retained(self, api, reviewers_api, sent):
         before = Score.objects.get()
         confirm(reviewers_api, sent, value=320_000)
         response = again(reviewers_api, sent)
@@ -276,14 +280,14 @@ class TestScoreAgain:
         confirm(reviewers_api, sent, value=1)
         again(reviewers_api, sent)
         sent.refresh_from_db()
-        assert bundle_of(sent)["facts"] == bundle["facts"]  # of the decision, not of the score since
+        assert bundle_of(sent)["facts"] == bundle["facts"]  # the facts of the decision, not of the later score
 
-    def test_applicants_and_readers_do_not_score(self, api, sent):
+    def test_applicants_and_readers_cannot_score_again(self, api, sent):
         assert_error(again(api, sent), 403, "E2010")
         assert_error(again(lenders_api(sent, ProviderMember.READER), sent), 403, "E2010")
         assert Score.objects.count() == 1
 
-    def test_a_decision_that_waits_is_bound_to_its_score(self, reviewers_api, sent, settings):
+    def test_application_with_a_proposed_decision_is_not_scored_again(self, reviewers_api, sent, settings):
         other = client_of(make_reviewer(username="ruth"))
         move(reviewers_api, sent, "under_review")
         settings.REVIEW_POLICY = "four_eyes"
@@ -303,7 +307,7 @@ class TestScoreAgain:
         assert rescored.reviewed_state == f"{state}:score2"
         assert not proposal.counts_for(rescored)
 
-    def test_not_while_a_counteroffer_waits(self, reviewers_api, sent):
+    def test_application_with_an_open_counteroffer_is_not_scored_again(self, reviewers_api, sent):
         move(reviewers_api, sent, "under_review")
         made = counter(reviewers_api, sent, terms={"amount_cents": 300_000, "rate_percent": 9.9})
         assert made.status_code == 201, made.content
@@ -312,15 +316,15 @@ class TestScoreAgain:
         assert reviewers_api.remove(path).status_code in {200, 204}
         assert again(reviewers_api, sent).status_code == 201
 
-    def test_without_a_model_there_is_nothing_to_score(self, reviewers_api, sent, settings):
+    def test_application_without_a_model_cannot_be_scored_again(self, reviewers_api, sent, settings):
         settings.DECISIONING = "off"
         assert_error(again(reviewers_api, sent), 404, "E4013")
 
-    def test_data_of_another_type_are_referred(self, reviewers_api, sent):
+    def test_confirmed_value_of_another_type_is_referred(self, reviewers_api, sent):
         confirm(reviewers_api, sent, value="a lot")
         assert again(reviewers_api, sent).json()["outcome"] == "refer"
 
-    def test_reviewers_decide_what_was_scored_again(self, api, user, reviewers_api, settings):
+    def test_application_scored_again_is_decided_by_reviewers(self, api, user, reviewers_api, settings):
         settings.DECISIONING, settings.REVIEW_POLICY = "automatic", "reviewed"
         verify_identity(user)
         offer, _ = scored_offer(
@@ -336,7 +340,7 @@ class TestScoreAgain:
         assert Score.objects.filter(application=applications[0]).count() == 2
         assert [each.status for each in applications] == ["submitted", "approved"]
 
-    def test_scores_stay_append_only(self, sent):
+    def test_scores_are_append_only(self, sent):
         with pytest.raises(DatabaseError), transaction.atomic():
             Score.objects.update(number=7)
         with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
@@ -346,7 +350,7 @@ class TestScoreAgain:
 class TestMarkedClaims:
     SCHEMA = {"type": "object", "properties": {"pay": {"type": "integer", "x-fact": sourced.INCOME}}}
 
-    def test_fact_is_compared_with_the_claim_that_the_offer_marks(self, api, user):
+    def test_fact_is_compared_with_the_claim_marked_by_the_offers_schema(self, api, user):
         sourced.bank(user, paid_in=230_000, paid_out=120_000)
         offer = OfferFactory(application_schema=self.SCHEMA)
         application = draft_for(offer, user, {"amount_cents": 500_000, "pay": 400_000})
@@ -354,7 +358,7 @@ class TestMarkedClaims:
         assert facts_of(api, application)[sourced.INCOME]["differs_from_claim"] is True
 
     @pytest.mark.parametrize("fact", ["bank.nothing", "application_data.pay", "person.accounts", 1])
-    def test_mark_of_another_name_is_refused(self, fact):
+    def test_claim_marked_with_an_unknown_fact_is_refused(self, fact):
         schema = {"type": "object", "properties": {"pay": {"type": "integer", "x-fact": fact}}}
         with pytest.raises(ValidationFailed) as refusal:
             check_schema(schema)

@@ -1,4 +1,4 @@
-"""Corrections: reported by the applicant, answered by a reviewer, and scored again without a change of the old."""
+"""Corrections: reported by the applicant, answered by a reviewer, and scored again with the old score retained."""
 
 from datetime import date, timedelta
 
@@ -61,7 +61,7 @@ def requested(api, path, **changes):
 
 
 class TestRequest:
-    def test_report_is_open_for_30_days(self, api, path):
+    def test_correction_request_is_open_for_30_days(self, api, path):
         body = requested(api, path)
         correction = Correction.objects.get()
         assert (body["status"], body["fact"], body["claimed"]) == ("open", INCOME, 320_000)
@@ -71,17 +71,17 @@ class TestRequest:
         assert event.object["correction_id"] == body["id"]
         assert "320000" not in str(event.object)
 
-    def test_one_report_of_a_fact_is_open_at_a_time(self, api, path):
+    def test_fact_has_one_open_correction_request_at_a_time(self, api, path):
         requested(api, path)
         assert_error(api.send(path, BODY), 400, "E3004")
         requested(api, path, fact="application_data.housing", claimed="own")
 
     @pytest.mark.parametrize("fact", ["person.accounts", "bank.linked", "nothing", "application_data.unknown"])
-    def test_fact_that_is_not_the_applications_is_refused(self, api, path, fact):
+    def test_correction_of_a_fact_outside_of_the_application_is_refused(self, api, path, fact):
         error = assert_error(api.send(path, {**BODY, "fact": fact}), 400, "E3020")
         assert INCOME in error["details"]["allowed"]
 
-    def test_draft_has_nothing_to_correct(self, api, user):
+    def test_draft_cannot_be_corrected(self, api, user):
         draft = draft_for(scored_offer()[0], user)
         assert_error(api.send(f"/applications/{draft.pk}/corrections", BODY), 400, "E3020")
 
@@ -92,23 +92,23 @@ class TestRequest:
             {"fact": "identity.verified", "claimed": 1}, {"file": "x"}, {"statement": "a" * 4001},
         ],
     )  # fmt: skip
-    def test_malformed_report_is_refused(self, api, path, changes):
+    def test_malformed_correction_request_is_refused(self, api, path, changes):
         assert_error(api.send(path, {**BODY, **changes}), 400, "E1001")
 
-    def test_fact_that_is_no_claim_requires_a_file(self, api, application, path):
+    def test_correction_of_a_fact_that_is_no_claim_requires_a_file(self, api, application, path):
         report = {"fact": "identity.verified", "claimed": False}
         error = assert_error(api.send(path, {**BODY, **report}), 400, "E1001")
         assert "requires an uploaded file" in str(error)
         requested(api, path, **report, file=uploaded(application))
 
-    def test_others_cannot_report(self, path, reviewer):
+    def test_only_the_applicant_requests_corrections(self, path, reviewer):
         assert_error(client_of(UserFactory()).send(path, BODY), 404, "E4002")
         assert_error(reviewer.send(path, BODY), 404, "E4002")
         assert_error(client_of(UserFactory()).read(path), 404, "E4002")
 
 
 class TestAnswer:
-    def test_corrected_value_makes_a_new_score_and_keeps_the_old(self, api, application, path, reviewer):
+    def test_accepted_correction_creates_a_new_score_and_retains_the_old_one(self, api, application, path, reviewer):
         before = Score.objects.get()
         kept = ScoreFacts.objects.get().facts
         correction = requested(api, path)
@@ -131,7 +131,7 @@ class TestAnswer:
         assert (application.status, application.application_data["monthly_income_cents"]) == ("rejected", 140_000)
         assert api.read(f"/applications/{application.pk}/explanation").json()["score"]["total"] == old.total
 
-    def test_correction_is_among_the_facts_with_its_own_source(self, api, application, path, reviewer):
+    def test_correction_is_listed_as_a_fact_with_its_own_source(self, api, application, path, reviewer):
         reviewer.replace(f"{path}/{requested(api, path)['id']}", {"status": "corrected", "reason": "Seen."})
         facts = reviewer.read(f"/applications/{application.pk}/facts").json()["facts"]
         [fact] = [fact for fact in facts if fact["name"] == INCOME]
@@ -141,7 +141,7 @@ class TestAnswer:
         assert row["corrected"].startswith("$3,200.00 (")
 
     @pytest.mark.parametrize("status", ["withdrawn", "expired"])
-    def test_application_that_has_ended_is_not_corrected(self, api, application, path, reviewer, status):
+    def test_ended_application_is_not_corrected(self, api, application, path, reviewer, status):
         place = f"{path}/{requested(api, path)['id']}"
         type(application).objects.filter(pk=application.pk).update(status=status)
         assert_error(reviewer.replace(place, {"status": "corrected", "reason": "Yes."}), 400, "E3004")
@@ -149,21 +149,21 @@ class TestAnswer:
         assert reviewer.replace(place, {"status": "refused", "reason": "It ended."}).status_code == 200
 
     @pytest.mark.parametrize("waiting", ["pending_decision", "open_of"])
-    def test_application_with_a_waiting_decision_is_not_corrected(self, api, path, reviewer, monkeypatch, waiting):
+    def test_application_with_a_pending_decision_is_not_corrected(self, api, path, reviewer, monkeypatch, waiting):
         place = f"{path}/{requested(api, path)['id']}"
         monkeypatch.setattr(facts_of, waiting, lambda _application: object())
         assert_error(reviewer.replace(place, {"status": "corrected", "reason": "Yes."}), 400, "E3004")
         assert Correction.objects.get().status == "open"
         assert reviewer.replace(place, {"status": "refused", "reason": "No."}).status_code == 200
 
-    def test_refusal_changes_no_score_and_is_final(self, api, path, reviewer):
+    def test_refused_correction_changes_no_score_and_is_final(self, api, path, reviewer):
         place = f"{path}/{requested(api, path)['id']}"
         body = reviewer.replace(place, {"status": "refused", "reason": "No document shows it."}).json()
         assert (body["status"], body["is_scored_again"]) == ("refused", False)
         assert Score.objects.count() == 1
         assert_error(reviewer.replace(place, {"status": "corrected", "reason": "Yes."}), 400, "E3004")
 
-    def test_applicants_and_others_cannot_answer(self, api, application, path):
+    def test_applicants_and_strangers_cannot_answer_a_correction_request(self, api, application, path):
         place = f"{path}/{requested(api, path)['id']}"
         answer = {"status": "corrected", "reason": "Mine."}
         assert_error(api.replace(place, answer), 403, "E2010")
@@ -178,7 +178,7 @@ class TestAnswer:
             ({"status": "refused", "reason": ""}, "E1001"),
         ],
     )  # fmt: skip
-    def test_malformed_answer_is_refused(self, api, path, reviewer, body, code):
+    def test_malformed_answer_to_a_correction_request_is_refused(self, api, path, reviewer, body, code):
         assert_error(reviewer.replace(f"{path}/{requested(api, path)['id']}", body), 400, code)
         assert_error(reviewer.replace(f"{path}/none", {"status": "refused", "reason": "x"}), 404, "E4001")
 
@@ -191,7 +191,7 @@ class TestAnswer:
         ("account.age_days", "platform", 1, True),
     ],
 )  # fmt: skip
-def test_value_of_a_later_day_counts_in_place_of_a_correction(name, source, days, is_corrected):
+def test_later_value_of_a_fact_replaces_its_correction(name, source, days, is_corrected):
     day = date(2026, 3, 1)
     fact, correction = Known(1, source, day + timedelta(days=days)), Known(2, "corrected", day)
     assert with_corrections({name: fact}, {name: correction}) == {name: correction if is_corrected else fact}
@@ -199,7 +199,7 @@ def test_value_of_a_later_day_counts_in_place_of_a_correction(name, source, days
     assert with_corrections({}, {name: correction}) == {}
 
 
-def test_page_reports_a_value_in_the_persons_units(application, user):
+def test_correction_is_requested_on_the_page_in_major_currency_units(application, user):
     browser, place = browser_of(user), f"/my/applications/{application.pk}/explanation"
     typed = {"fact": INCOME, "claimed": "$3,200.50", "statement": "Typed wrong."}
     assert browser.post(place, typed).status_code == 302

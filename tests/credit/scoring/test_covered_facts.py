@@ -1,4 +1,4 @@
-"""What a credential that is limited to scopes learns of scores, and of what they are computed from."""
+"""Scores and their facts, as far as a credential's scopes reveal them."""
 
 import json
 
@@ -17,7 +17,7 @@ from tests.identity.support import issue
 pytestmark = pytest.mark.django_db
 MATCH, CATALOGUE = "/offers/match", "/ucp/catalog/items"
 BALANCE = 123_456
-# Declines whoever has less than 100,000 cents, or may not be looked at, each with a reason of its own.
+# Declines a balance below 100,000 cents, or an unverified identity, each with its own reason.
 CARD = {
     "inputs": [
         {"name": "balance", "from": "bank.accounts_balance_cents", "type": "number"},
@@ -53,7 +53,7 @@ def offer(version):
 
 @pytest.fixture
 def known(user):
-    """A person with a checked identity and a balance."""
+    """A person with a verified identity and a bank balance."""
     verify(user)
     bank_account(user, BALANCE)
     return user
@@ -74,16 +74,16 @@ def why_not(api):
     (["offers:read", "bankdata:read"], {"checked"}), (["offers:read", "identity:read"], {"balance"}),
     (["offers:read", "identity:read", "bankdata:read"], set()),
 ])  # fmt: skip
-def test_a_match_looks_at_what_the_scopes_cover(known, offer, limited, scopes, missing):
+def test_match_reads_only_facts_that_the_scopes_cover(known, offer, limited, scopes, missing):
     assert why_not(limited(known, *scopes)) == missing
 
 
-def test_the_account_itself_is_looked_at_whole(api, known, offer):
+def test_match_by_the_account_itself_reads_all_facts(api, known, offer):
     assert why_not(api) == set()
     assert why_not(ApiClient(api_key=issue(known).key)) == set()
 
 
-def test_scores_for_an_app_are_not_stored(known, offer, limited):
+def test_scores_of_matches_by_an_app_are_not_stored(known, offer, limited):
     for scopes in (["offers:read"], ["offers:read", "bankdata:read", "identity:read", "score:read"]):
         why_not(limited(known, *scopes))
     assert not LastScore.objects.exists()
@@ -92,7 +92,7 @@ def test_scores_for_an_app_are_not_stored(known, offer, limited):
 class TestWhatScoresShow:
     @pytest.fixture
     def declined(self, user, offer, version):
-        """The person's kept score declines the offer; two others are for segments, one of which is theirs."""
+        """Store a score that declines the offer; return the offer."""
         found = version.card and last_score(
             version.model_id, version.card, _evaluation(version), user_id=user.pk, now=user.date_joined
         )
@@ -100,19 +100,23 @@ class TestWhatScoresShow:
         return offer
 
     @pytest.mark.parametrize(("scopes", "hides"), [(["offers:read"], False), (["offers:read", "score:read"], True)])
-    def test_the_catalogue_hides_by_a_score_from_who_may_see_it(self, api, user, declined, limited, scopes, hides):
+    def test_catalog_hides_offers_by_score_only_with_the_scope_score_read(
+        self, api, user, declined, limited, scopes, hides
+    ):
         assert api.read(CATALOGUE).json()["total"] == 0
         body = limited(user, *scopes).read(f"{CATALOGUE}?explain=true").json()
         rules = [one["rule"] for one in body["hidden"]]
         assert (body["total"], rules) == ((0, ["score"]) if hides else (1, []))
 
-    def test_so_does_the_search_of_the_protocol(self, api, user, declined, limited):
+    def test_ucp_search_and_lookup_hide_offers_by_score_only_with_the_scope_score_read(
+        self, api, user, declined, limited
+    ):
         assert ask(api, "search", {})["products"] == []
         assert len(ask(limited(user, "offers:read"), "search", {})["products"]) == 1
         assert ask(limited(user, "offers:read", "score:read"), "search", {})["products"] == []
         assert ask(limited(user, "offers:read", "score:read"), "lookup", {"ids": [str(declined.pk)]})["products"] == []
 
-    def test_segments_tell_no_score_either(self, api, user, declined, limited):
+    def test_segment_of_a_score_needs_the_scope_score_read(self, api, user, declined, limited):
         for_others = OfferFactory(
             provider=declined.provider, blockscore_model_id=declined.blockscore_model_id, customer_segment="poor"
         )
@@ -133,7 +137,7 @@ def _evaluation(version):
 class TestScoresOfApplications:
     @pytest.fixture
     def decided(self, api, user):
-        """An application with a score that was approved all the same."""
+        """An approved application that the score would decline."""
         verify(user)
         application = draft_for(scored_offer()[0], user, SAYS_POOR)
         submit(api, application)
@@ -142,7 +146,7 @@ class TestScoresOfApplications:
             assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
         return application
 
-    def test_the_record_of_a_scored_decision_tells_the_score_and_asks_for_it_too(self, api, user, decided, limited):
+    def test_proof_of_a_scored_decision_requires_the_scope_score_read(self, api, user, decided, limited):
         path = f"/applications/{decided.pk}/proof"
         assert "score" in json.loads(api.read(path).json()["record"])["hashes"]
         assert limited(user, "applications:read", "score:read").read(path).status_code == 200

@@ -1,4 +1,4 @@
-"""Facts of banks and reports count only in the currency of the offer, in its minor units."""
+"""Bank and report facts count only in the offer's currency, in its minor units."""
 
 import json
 from datetime import timedelta
@@ -35,7 +35,7 @@ def in_currency(offer, currency):
 
 
 def bank_in(user, currency):
-    """Link a bank that reported an income of 320,000 minor units a month, and spending of 200,000."""
+    """Link a bank that reported a monthly income of 320,000 minor units, and spending of 200,000."""
     sourced.bank(user, paid_in=320_000, paid_out=200_000)
     for model in (BankAccount, BankTransaction):
         model.objects.filter(user=user).update(currency=currency)
@@ -48,7 +48,7 @@ def reviewer(db):
 
 @pytest.mark.parametrize("of_bank", CURRENCIES)
 @pytest.mark.parametrize("of_offer", CURRENCIES)
-def test_bank_facts_count_in_the_currency_of_the_offer_only(api, user, reviewer, of_offer, of_bank):
+def test_bank_facts_count_only_in_the_currency_of_the_offer(api, user, reviewer, of_offer, of_bank):
     bank_in(user, of_bank)
     offer, _ = scored_offer(definition=sourced.card())
     application = draft_for(in_currency(offer, of_offer), user, CLAIMS)
@@ -67,7 +67,7 @@ def test_bank_facts_count_in_the_currency_of_the_offer_only(api, user, reviewer,
     assert ("not known: in another currency" in page) is not is_same
 
 
-def test_match_reads_the_bank_in_the_currency_of_each_offer(api, user):
+def test_match_reads_bank_facts_in_the_currency_of_each_offer(api, user):
     bank_in(user, "EUR")
     income = sourced.card()["characteristics"][0]
     card = sourced.card(
@@ -86,7 +86,7 @@ def test_match_reads_the_bank_in_the_currency_of_each_offer(api, user):
 
 
 class YenVendor(SandboxVendor):
-    """The sandbox's vendor, which reports amounts in yen."""
+    """The sandbox's vendor, with amounts in yen."""
 
     def request(self, request):
         answer = super().request(request)
@@ -96,7 +96,7 @@ class YenVendor(SandboxVendor):
 
 @pytest.mark.parametrize("of_offer", CURRENCIES)
 @pytest.mark.parametrize(("place", "of_report"), [("sandbox", "USD"), (f"{__name__}:YenVendor", "JPY")])
-def test_amounts_of_reports_count_in_the_currency_of_the_offer_only(
+def test_report_amounts_count_only_in_the_currency_of_the_offer(
     api, user, settings, reviewer, of_offer, place, of_report
 ):
     settings.REPORTS = place
@@ -117,7 +117,7 @@ def test_amounts_of_reports_count_in_the_currency_of_the_offer_only(
     assert {"USD": "$450.00", "JPY": "45.000 JPY"}[of_report] in page
 
 
-def test_summary_from_before_currencies_counts_as_dollars(user, settings):
+def test_report_summary_without_a_currency_counts_as_dollars(user, settings):
     offer, _ = scored_offer(definition=sourced.card())
     application = draft_for(offer, user, CLAIMS)
     now = timezone.now()
@@ -130,7 +130,7 @@ def test_summary_from_before_currencies_counts_as_dollars(user, settings):
 
 
 @pytest.mark.parametrize("currency", ["usd", "US", "DOLLAR", 840, ["USD"], "US$", "ÜSD"])
-def test_summary_with_another_currency_than_a_code_is_refused(currency):
+def test_report_summary_with_an_invalid_currency_code_is_refused(currency):
     agency = {"name": "Bureau", "address": "1 Way", "phone": "1"}
     with pytest.raises(ValueError, match="ISO 4217"):
         checked_summary({"agency": agency, "currency": currency})

@@ -1,4 +1,4 @@
-"""`decide_applications`: what scores decide by themselves, and what they leave to people."""
+"""`decide_applications`: applications that scores decide automatically, and those left to reviewers."""
 
 import json
 from datetime import timedelta
@@ -44,7 +44,7 @@ def offer(db):
 
 
 def scored(offer, said, **options):
-    """An application that somebody has submitted to the offer."""
+    """Return an application that a new applicant submitted to the offer."""
     consumer = UserFactory()
     verify(consumer)
     application = draft_for(offer, consumer, said)
@@ -68,7 +68,7 @@ NOTHING = {"approved": 0, "rejected": 0, "proposed": 0, "failed": 0}
 
 class TestDecided:
     @pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
-    def test_the_good_are_approved(self, offer, settings, policy):
+    def test_application_with_an_approving_score_is_approved(self, offer, settings, policy):
         settings.REVIEW_POLICY = policy
         application = scored(offer, SAYS_GOOD)
         assert decide() == {**NOTHING, "approved": 1}
@@ -76,7 +76,7 @@ class TestDecided:
         assert decide() == NOTHING
 
     @pytest.mark.parametrize("policy", ["open", "reviewed"])
-    def test_the_poor_are_declined_with_the_scores_reasons(self, offer, settings, policy):
+    def test_application_with_a_declining_score_is_rejected_with_the_scores_reasons(self, offer, settings, policy):
         settings.REVIEW_POLICY = policy
         application = scored(offer, SAYS_POOR)
         assert decide() == {**NOTHING, "rejected": 1}
@@ -85,13 +85,13 @@ class TestDecided:
         assert row.metadata == {"reasons": ["income_insufficient", "obligations_excessive", "residence_short"]}
         assert application.status_reason.startswith("Income insufficient for amount of credit requested; Excessive")
 
-    def test_a_knockout_declines_although_something_else_is_missing(self):
+    def test_knockout_rejects_an_application_despite_missing_facts(self):
         knockout = {"input": "housing", "equals": "hotel", "outcome": "decline", "reason": "residence_temporary"}
         offer, _ = scored_offer(definition=definition(knockouts=[knockout]))
         scored(offer, {**SAYS_POOR, "monthly_debt_cents": None})
         assert decide() == {**NOTHING, "rejected": 1}
 
-    def test_the_history_names_the_version_as_the_actor(self, offer):
+    def test_history_of_an_automatic_decision_names_the_version(self, offer):
         application = scored(offer, SAYS_GOOD)
         decide()
         name = f"model:{Score.objects.get().version.model_id}@1"
@@ -104,7 +104,7 @@ class TestDecided:
         kinds = list(Event.objects.filter(account=application.consumer).order_by("id").values_list("type", flat=True))
         assert kinds[-2:] == ["application.under_review", "application.approved"]
 
-    def test_the_record_says_that_no_person_had_a_part_in_it(self, offer):
+    def test_record_of_an_automatic_decision_states_that_no_person_took_part(self, offer):
         scored(offer, SAYS_POOR)
         decide()
         record = told_by(DecisionAnchor.objects.get())
@@ -116,7 +116,7 @@ class TestDecided:
         assert put(client_of(reviewer()), application, "under_review").status_code == 200
         assert decide()["approved"] == 1
 
-    def test_oldest_first_and_a_hundred_at_a_time(self, offer, monkeypatch):
+    def test_applications_are_decided_oldest_first_in_batches(self, offer, monkeypatch):
         monkeypatch.setattr(deciding, "BATCH_MAX", 2)
         now = timezone.now()
         made = [scored(offer, SAYS_GOOD, submitted_at=now - timedelta(hours=hours)) for hours in (1, 3, 2)]
@@ -151,12 +151,12 @@ class TestLeftToPeople:
         self.left(application, "under_review")
 
     @pytest.mark.parametrize("missing", ["monthly_income_cents", "monthly_debt_cents", "housing"])
-    def test_a_decline_that_rests_on_something_missing(self, offer, missing):
+    def test_decline_with_a_missing_fact_is_left_to_people(self, offer, missing):
         application = scored(offer, {**SAYS_POOR, missing: None})
         assert Score.objects.get().outcome == "decline"
         self.left(application)
 
-    def test_a_decline_without_a_reason(self):
+    def test_decline_without_a_reason_is_left_to_people(self):
         card = definition(base_points=-1000)
         for one in card["characteristics"]:
             one["baseline"] = 0
@@ -185,13 +185,13 @@ class TestLeftToPeople:
         assert put(client_of(reviewer()), application, "pending_documents").status_code == 200
         self.left(application, "pending_documents")
 
-    def test_data_that_changed_after_the_score(self, offer):
+    def test_application_changed_after_the_score_is_left_to_people(self, offer):
         application = scored(offer, SAYS_GOOD)
         body = {"updated_by": "me", "application_data": {**SAYS_GOOD, "amount_cents": 99_000_000}}
         assert client_of(application.consumer).replace(f"/applications/{application.pk}", body).status_code == 200
         self.left(application)
 
-    def test_data_that_changed_before_it_does_not_count(self, offer):
+    def test_application_changed_before_the_score_is_decided(self, offer):
         consumer = UserFactory()
         verify(consumer)
         application, client = draft_for(offer, consumer, SAYS_POOR), client_of(consumer)
@@ -211,7 +211,7 @@ class TestLeftToPeople:
         self.left(ApplicationFactory(consumer=user, status="submitted"))
 
     @pytest.mark.parametrize("decisioning", ["off", "assist"])
-    def test_everything_where_scores_do_not_decide(self, offer, settings, decisioning):
+    def test_all_applications_are_left_to_people_if_decisioning_is_not_automatic(self, offer, settings, decisioning):
         application = scored(offer, SAYS_GOOD)
         settings.DECISIONING = decisioning
         self.left(application)
@@ -224,12 +224,12 @@ class TestTwoReviewers:
 
     @pytest.fixture
     def proposed(self, offer):
-        """An application that the score proposes to decline."""
+        """An application whose score proposes a rejection."""
         application = scored(offer, SAYS_POOR)
         assert decide() == {**NOTHING, "proposed": 1}
         return application
 
-    def test_a_decline_waits_for_one_reviewer_who_confirms_it(self, proposed):
+    def test_automatic_rejection_under_four_eyes_needs_one_reviewer(self, proposed):
         name = f"model:{Score.objects.get().version.model_id}@1"
         client = client_of(reviewer())
         shown = client.read(f"/applications/{proposed.pk}").json()
@@ -267,13 +267,13 @@ class TestTwoReviewers:
 
 
 class TestActor:
-    """The machine knows a model from a command, and neither does what is the other's."""
+    """Transitions of the actors `model` and `command` are separate."""
 
     def model(self):
         return Actor.model(str(Score.objects.get().version))
 
     @pytest.mark.parametrize("to", ["under_review", "approved", "rejected", "pending_documents", "withdrawn"])
-    def test_a_command_makes_no_transition_of_reviewers(self, offer, to):
+    def test_command_cannot_make_reviewers_transitions(self, offer, to):
         application = scored(offer, SAYS_GOOD, status="under_review" if to != "under_review" else "submitted")
         application.refresh_from_db()
         refusal = application.check_transition(to, Actor.system("decide_applications"))
@@ -285,36 +285,36 @@ class TestActor:
         ("pending_documents", "under_review"), ("pending_documents", "rejected"), ("approved", "under_review"),
         ("approved", "withdrawn"), ("rejected", "under_review"),
     ])  # fmt: skip
-    def test_a_model_makes_no_other_transition_than_its_own(self, offer, start, to):
+    def test_model_can_only_make_its_own_transitions(self, offer, start, to):
         application = scored(offer, SAYS_GOOD, status=start)
         application.refresh_from_db()
         assert application.check_transition(to, self.model()) is not None
 
     @pytest.mark.parametrize("decisioning", ["off", "assist"])
-    def test_a_model_decides_nothing_where_people_do(self, offer, settings, decisioning):
+    def test_model_decides_only_if_decisioning_is_automatic(self, offer, settings, decisioning):
         application = scored(offer, SAYS_GOOD)
         application.refresh_from_db()
         assert application.check_transition("under_review", self.model()) is None
         settings.DECISIONING = decisioning
         assert isinstance(application.check_transition("under_review", self.model()), ReviewerRequired)
 
-    def test_a_model_never_turns_anybody_down_alone_under_four_eyes(self, offer, settings):
+    def test_model_cannot_reject_alone_under_four_eyes(self, offer, settings):
         application = scored(offer, SAYS_POOR, status="under_review")
         application.refresh_from_db()
         assert application.check_transition("rejected", self.model()) is None
         settings.REVIEW_POLICY = "four_eyes"
         assert isinstance(application.check_transition("rejected", self.model()), ReviewerRequired)
 
-    def test_a_model_does_not_decide_again_what_was_decided(self, offer):
+    def test_model_does_not_decide_an_application_that_was_decided_before(self, offer):
         application = scored(offer, SAYS_GOOD, status="under_review", reviewed_at=timezone.now())
         application.refresh_from_db()
         assert isinstance(application.check_transition("approved", self.model()), ReviewerRequired)
 
-    def test_a_model_without_a_score_decides_nothing(self, user):
+    def test_model_decides_nothing_without_a_score(self, user):
         application = ApplicationFactory(consumer=user, status="under_review")
         assert isinstance(application.check_transition("approved", Actor.model("1@1")), ReviewerRequired)
 
-    def test_a_person_cannot_call_themselves_a_model_in_the_record(self, api, user, settings):
+    def test_person_named_like_a_model_is_not_recorded_as_automated(self, api, user, settings):
         settings.REVIEW_POLICY = "open"
         application = ApplicationFactory(consumer=user, status="under_review")
         body = {"status": "approved", "updated_by": "model:1@1"}
@@ -325,7 +325,7 @@ class TestActor:
 class TestOneThatFails:
     @pytest.fixture
     def broken(self, offer, monkeypatch):
-        """Three applications, of which the oldest cannot be decided."""
+        """Three applications; deciding the oldest fails."""
         made = [scored(offer, SAYS_GOOD) for _ in range(3)]
         record = records.decision_record
 
@@ -342,12 +342,12 @@ class TestOneThatFails:
         assert [status_of(one) for one in broken] == ["submitted", "approved", "approved"]
         assert not broken[0].history.filter(status="under_review").exists()
 
-    def test_the_command_says_so(self, broken):
+    def test_command_reports_the_number_of_failed_decisions(self, broken):
         with pytest.raises(CommandError, match="1 applications could not be decided"):
             call_command("decide_applications", once=True, stdout=StringIO())
 
 
-def test_the_command_prints_what_was_decided(offer):
+def test_command_prints_the_number_of_decisions(offer):
     scored(offer, SAYS_GOOD)
     out = StringIO()
     call_command("decide_applications", once=True, as_json=True, stdout=out)
@@ -363,7 +363,7 @@ class TestRaces:
         assert {one["failed"] for one in counts} == {0}
         assert ApplicationHistory.objects.filter(status__in=("approved", "rejected")).count() == len(made)
 
-    def test_against_a_reviewer_one_of_the_two_decides(self, offer):
+    def test_concurrent_automatic_and_reviewers_decisions_succeed_once(self, offer):
         made = [scored(offer, SAYS_GOOD) for _ in range(6)]
         client = client_of(reviewer())
         client.read("/auth/me")
@@ -379,7 +379,7 @@ class TestRaces:
         assert counts["approved"] + statuses.count(200) == len(made)
         assert {status_of(one) for one in made} <= {"approved", "rejected"}
 
-    def test_against_the_consumer_who_withdraws(self, offer):
+    def test_concurrent_automatic_decision_and_withdrawal_are_consistent(self, offer):
         made = [scored(offer, SAYS_GOOD) for _ in range(4)]
         clients = [client_of(one.consumer) for one in made]
         for client in clients:
@@ -393,7 +393,7 @@ class TestRaces:
         assert set(statuses) <= {200, 400}
         assert {status_of(one) for one in made} <= {"approved", "withdrawn"}
 
-    def test_data_that_changes_meanwhile_is_not_decided_on(self, offer):
+    def test_data_changed_concurrently_is_not_decided_automatically(self, offer):
         for _ in range(5):
             application = scored(offer, SAYS_GOOD)
             client = client_of(application.consumer)

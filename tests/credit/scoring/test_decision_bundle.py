@@ -1,4 +1,4 @@
-"""GET /v1/applications/{id}/decision-bundle and GET /v1/scoring/verifier: the evidence, and what checks it."""
+"""GET /v1/applications/{id}/decision-bundle and GET /v1/scoring/verifier: the evidence, and its verifier."""
 
 import json
 from base64 import b64decode
@@ -32,7 +32,7 @@ def read(api, application):
 
 @pytest.fixture
 def decided(db, api, user, settings):
-    """An application that its score has declined."""
+    """An application that its score declined."""
     settings.DECISIONING = "automatic"
     verify_identity(user)
     offer, _ = scored_offer()
@@ -65,21 +65,21 @@ class TestBundle:
         public.verify(b64decode(body["signature"]["value"]), message.encode())
         assert key["valid_from"] < json.loads(body["record"])["decided_at"]
 
-    def test_the_verifier_computes_it_again(self, api, anonymous, decided):
+    def test_verifier_recomputes_the_bundle(self, api, anonymous, decided):
         keys = [anonymous.read("/.well-known/record-keys.json").content.decode()]
         found = {step.name: step.state for step in verify(read(api, decided).content, platform_keys=keys)}
         not_yet = ["proof", "inclusion", "commitment", "signature"]
         assert [name for name, state in found.items() if state != OK] == not_yet
         assert FAIL not in found.values()
 
-    def test_after_an_erasure_the_hashes_stay(self, api, user, decided):
+    def test_bundle_after_an_erasure_has_hashes_without_facts(self, api, user, decided):
         before = read(api, decided).json()
         erase_facts(user.pk)
         assert read(api, decided).json() == {**before, "facts": None, "nonce": None, "facts_opening": None}
         found = {step.name: step.state for step in verify(read(api, decided).content)}
         assert (found["definition"], found["facts"]) == (OK, SKIPPED)
 
-    def test_without_a_score_it_is_the_record_alone(self, api, user, db):
+    def test_bundle_of_a_decision_without_a_score_has_only_the_record(self, api, user, db):
         application = ApplicationFactory(consumer=user, status="under_review")
         body = {"status": "approved", "updated_by": "me"}
         assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
@@ -87,7 +87,7 @@ class TestBundle:
         assert {name for name, text in shown.items() if text is not None} == {"record", "signature", "openings"}
         assert FAIL not in {step.state for step in verify(read(api, application).content)}
 
-    def test_who_applied_is_opened_until_they_are_erased(self, api, user, db):
+    def test_bundle_has_the_applicants_until_they_are_erased(self, api, user, db):
         application = ApplicationFactory(consumer=user, status="submitted")
         place = f"/applications/{application.pk}"
         assert api.replace(place, {"updated_by": "me", "applicants": [PERSON]}).status_code == 200
@@ -103,7 +103,7 @@ class TestBundle:
         (step,) = [one for one in verify(erased.content) if one.name == "applicants"]
         assert (step.state, "erased" in step.detail) == (SKIPPED, True)
 
-    def test_others_than_those_of_the_decision_are_not_in_it(self, api, user, db):
+    def test_bundle_omits_applicants_other_than_those_of_the_decision(self, api, user, db):
         application = ApplicationFactory(consumer=user, status="submitted")
         place = f"/applications/{application.pk}"
         for person, to in ((PERSON, "under_review"), (None, "approved"), (None, "under_review"), (LEAST, None)):
@@ -114,13 +114,13 @@ class TestBundle:
         assert read(api, application).json()["applicants"] is None
         assert FAIL not in {step.state for step in verify(read(api, application).content)}
 
-    def test_before_a_decision_there_is_none(self, api, user, db):
+    def test_undecided_application_has_no_bundle(self, api, user, db):
         offer, _ = scored_offer()
         application = draft_for(offer, user, SAYS_GOOD)
         submit(api, application)
         assert_error(read(api, application), 404, "E4001")
 
-    def test_of_several_decisions_it_is_the_newest(self, api, decided, settings):
+    def test_bundle_is_of_the_newest_decision(self, api, decided, settings):
         for to in ("under_review", "approved"):
             body = {"status": to, "updated_by": "Dr. R", "reason": "Known to us"}
             assert api.replace(f"/applications/{decided.pk}/status", body).status_code == 200
@@ -129,7 +129,7 @@ class TestBundle:
 
 
 class TestWhoReadsIt:
-    def test_reviewers_do_and_are_noted(self, decided):
+    def test_reviewers_access_to_a_bundle_is_logged(self, decided):
         reviewer = make_reviewer()
         answer = read(client_of(reviewer), decided)
         assert answer.status_code == 200
@@ -137,12 +137,12 @@ class TestWhoReadsIt:
         assert (noted.subject, noted.record_id) == (decided.consumer, str(decided.pk))
         assert noted.details == {"decision_bundle": sha256(answer.content).hexdigest()}
 
-    def test_ones_own_is_not_noted(self, api, decided):
+    def test_applicants_access_to_a_bundle_is_not_logged(self, api, decided):
         read(api, decided)
         assert not DataAccess.objects.exists()
 
 
-def test_the_verifier_is_public(db, anonymous):
+def test_verifier_is_public(db, anonymous):
     answer = anonymous.read("/scoring/verifier")
     assert answer.status_code == 200
     assert answer.headers["Content-Type"].startswith("text/x-python")

@@ -1,4 +1,4 @@
-"""What may be kept as a scorecard: every refusal names its place."""
+"""Validation of scorecards: every error names its place."""
 
 import pytest
 from jsonschema import Draft202012Validator
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("known_facts")
 KNOCKOUT = {"input": "income", "below": 5, "outcome": "refer", "reason": "bankruptcy"}
 
 
-def test_the_definition_of_the_tests_is_kept_and_its_schema_is_one():
+def test_valid_definition_passes_and_the_schema_is_valid():
     check(definition())
     Draft202012Validator.check_schema(definitions.SCHEMA)
     assert definitions.SCHEMA["title"] == "Scorecard"
@@ -25,7 +25,7 @@ def test_the_definition_of_the_tests_is_kept_and_its_schema_is_one():
 AGE = [(f"{INPUTS}/0", {"name": "income", "from": "application_data.age", "type": "number", "allow_age": True})]
 OLD = [{"missing": True, "points": 0}, {"below": 25, "points": 5}, {"below": 62, "points": 9}, {"points": 9}]
 REFUSED = {
-    # By the schema.
+    # Rejected by the JSON Schema.
     "no object": ([], "", "Must be object."),
     "members that are not there": ([("/base_points", DELETE), ("/outcomes", DELETE)], "", "Must have base_points"),
     "an unknown member": ([("/code", "1+1")], "", "Unknown field 'code'"),
@@ -73,7 +73,7 @@ REFUSED = {
      "/characteristics/0/reason/code", "Must be other."),
     "an outcome of a knockout": ([("/knockouts/0/outcome", "approve")], "/knockouts/0/outcome", "refer or decline"),
     "a range of three": ([("/range", [1, 2, 3])], "/range", "at most 2"),
-    # By the other rules.
+    # Rejected by other rules.
     "an input without a source": ([(f"{INPUTS}/0", {"name": "income"})], f"{INPUTS}/0", "exactly one of from"),
     "an input of two sources": ([(f"{INPUTS}/0/months_since", "application_data.a")], f"{INPUTS}/0",
      "exactly one of from"),
@@ -161,18 +161,18 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_a_refusal_names_its_place(case):
+def test_error_of_a_definition_names_its_place(case):
     edits, pointer, message = REFUSED[case]
     found = refusals(changed(*edits) if edits else [])
     assert any(at == pointer and message in said for at, said in found), found
 
 
 @pytest.mark.parametrize("bins", [OLD, [*OLD[:2], {"below": 61, "points": 9}, {"below": 62, "points": 8}, OLD[3]]])
-def test_age_that_only_helps_the_elderly_is_kept(bins):
+def test_age_input_that_only_helps_the_elderly_is_accepted(bins):
     check(changed(*AGE, (BINS, bins)))
 
 
-def test_a_pointer_is_escaped():
+def test_pointer_to_an_error_is_escaped():
     with pytest.raises(ValidationFailed) as caught:
         check({**definition(), "a/b~c": 1})
     assert "'a/b~c'" in str(caught.value)

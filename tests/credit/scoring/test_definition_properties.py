@@ -1,4 +1,4 @@
-"""Definitions that are sent to do harm, or drawn: each is refused or kept, and nothing else happens."""
+"""Hostile and random definitions are either rejected or accepted, without other effects."""
 
 import copy
 import json
@@ -57,7 +57,7 @@ HOSTILE = {
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("case", HOSTILE)
-def test_hostile_definitions_are_rejected_shortly(case):
+def test_hostile_definition_is_rejected_with_a_short_message(case):
     assert sum(len(at) + len(said) for at, said in refusals(HOSTILE[case])) < 20_000
 
 
@@ -77,13 +77,13 @@ PLACES = sorted(places(definition()))
 
 
 @pytest.mark.parametrize("odd", range(len(ODD)))
-def test_an_odd_value_anywhere_is_refused_or_kept_and_nothing_else(odd):
+def test_unusual_value_at_any_place_is_rejected_or_accepted(odd):
     for place in PLACES if PROFILE != "quick" else PLACES[odd % 3 :: 3]:
         _refused_or_computed(changed((place, ODD[odd])))
 
 
 def _refused_or_computed(one):
-    """Check a definition; what passes is computed, explained, kept as JSON and written as PMML."""
+    """Check a definition; compute and explain an accepted one, and store it as JSON and PMML."""
     try:
         check(one)
     except ValidationFailed as refusal:

@@ -1,4 +1,4 @@
-"""POST …/versions/{number}/evaluate: what a version makes of some facts; and the catalogue and schema for it."""
+"""POST …/versions/{number}/evaluate: the result of a version for given facts; and the catalog and schema."""
 
 import json
 
@@ -25,7 +25,7 @@ def path(version):
 
 @pytest.mark.django_db
 class TestEvaluate:
-    def test_a_person_whom_the_card_approves(self, api, path):
+    def test_evaluation_of_good_facts_approves(self, api, path):
         response = api.send(path, {"facts": GOOD})
         assert response.status_code == 200, response.content
         assert response.json() == {
@@ -37,7 +37,7 @@ class TestEvaluate:
             ],
         }  # fmt: skip
 
-    def test_a_person_whom_the_card_declines(self, api, path):
+    def test_evaluation_of_poor_facts_declines(self, api, path):
         body = api.send(path, {"facts": POOR}).json()
         assert (body["total"], body["outcome"], body["segment"]) == (550, "decline", None)
         assert body["reasons"] == [
@@ -53,7 +53,7 @@ class TestEvaluate:
             "outcome": "refer",
         }  # fmt: skip
 
-    def test_a_reason_in_a_providers_own_words(self, api, user):
+    def test_evaluation_shows_a_reason_in_the_lenders_words(self, api, user):
         given = definition()
         given["characteristics"][0]["reason"] = {"code": "other", "text": "Income below our minimum"}
         version = make_version(make_model(user), characteristics=given["characteristics"])
@@ -67,11 +67,11 @@ class TestEvaluate:
         assert nothing["missing"] == ["income", "debt_to_income", "housing", "identity_verified"]
         assert api.send(path, {"facts": dict.fromkeys(GOOD)}).json() == nothing
 
-    def test_unused_facts_do_not_count(self, api, path):
+    def test_unused_facts_do_not_change_the_evaluation(self, api, path):
         more = {**GOOD, "bank.linked": True, "application_data.pets": "cat"}
         assert api.send(path, {"facts": more}).json() == api.send(path, {"facts": GOOD}).json()
 
-    def test_the_day_is_today_unless_it_is_said(self, api, user):
+    def test_evaluation_date_is_today_by_default(self, api, user):
         given = definition()
         given["inputs"][0] = {"name": "income", "months_since": "application_data.employed_since"}
         given["characteristics"][0]["bins"] = [
@@ -94,21 +94,21 @@ class TestEvaluate:
         {"scored_on": 20250131}, {"scored_on": "2025-02-30"}, {"application_data.housing": "x" * 1_001},
         {f"application_data.f{number}": number for number in range(501)},
     ])  # fmt: skip
-    def test_facts_of_another_name_or_type_are_refused(self, api, path, facts):
+    def test_facts_with_an_invalid_name_or_type_are_rejected(self, api, path, facts):
         body = assert_error(api.send(path, {"facts": facts}), 400, "E1001")
         assert body["details"][0]["field"] == "facts"
 
-    def test_numbers_may_have_a_fraction(self, api, path):
+    def test_fact_with_a_fraction_is_accepted(self, api, path):
         facts = {**GOOD, "application_data.monthly_income_cents": 149_999.99}
         assert api.send(path, {"facts": facts}).json()["points"][0]["bin"] == 1
 
     @pytest.mark.parametrize("status", ["draft", "published", "retired"])
-    def test_every_status_is_evaluated_and_nothing_is_stored(self, api, version, path, status):
+    def test_version_in_every_status_is_evaluated_and_nothing_is_stored(self, api, version, path, status):
         ModelVersion.objects.filter(pk=version.pk).update(status=status)
         assert api.send(path, {"facts": POOR}).status_code == 200
         assert not Score.objects.exists()
 
-    def test_members_evaluate(self, version, path):
+    def test_member_of_the_lender_evaluates_a_version(self, version, path):
         assert client_of(join(version.model.provider)).send(path, {"facts": GOOD}).status_code == 200
 
 
@@ -119,7 +119,7 @@ class TestSchema:
         assert response.json() == SCHEMA
         assert response.headers["Cache-Control"] == "public, max-age=300"
 
-    def test_the_openapi_document_describes_a_definition_with_it(self):
+    def test_openapi_document_has_the_definition_schema(self):
         document = json.loads(COMMITTED.read_text())
         body = {"$ref": "#/components/schemas/VersionRequest", "components": document["components"]}
         judge = Draft202012Validator(body)

@@ -1,4 +1,4 @@
-"""Computing a scorecard: by hand, and against the verifier; five mutants that must not survive."""
+"""Computing a scorecard: by hand, and compared with the verifier; five mutants must be found."""
 
 import inspect
 import random
@@ -24,7 +24,7 @@ def of(facts, **changes):
     return evaluate(Card.of(definition(**changes)), facts)
 
 
-def test_a_good_person_has_the_total_the_outcome_and_the_segment():
+def test_good_facts_have_the_expected_total_outcome_and_segment():
     found = of(GOOD)
     assert (found.total, found.outcome, found.segment) == (740, "approve", "prime")
     assert (found.reasons, found.missing, found.is_knocked_out) == ((), (), False)
@@ -33,7 +33,7 @@ def test_a_good_person_has_the_total_the_outcome_and_the_segment():
     ]  # fmt: skip
 
 
-def test_a_poor_person_reads_the_largest_loss_first():
+def test_reasons_of_poor_facts_start_with_the_largest_loss():
     found = of(POOR)
     assert (found.total, found.outcome, found.segment) == (550, "decline", None)
     assert found.reasons == ("income_insufficient", "obligations_excessive", "residence_short")
@@ -43,11 +43,11 @@ def test_a_poor_person_reads_the_largest_loss_first():
     (149_999, 20), (149_999.99, 20), (150_000, 70), (150_000.0, 70), (299_999, 70), (300_000, 120), (10**18, 120),
     (-5, 20), (0, 20), (1e308, 120),
 ])  # fmt: skip
-def test_a_value_at_a_bound_belongs_above_it(income, points):
+def test_value_at_a_bound_is_in_the_upper_bin(income, points):
     assert of({**GOOD, INCOME: income}).points[0].points == points
 
 
-def test_a_missing_fact_keeps_from_approval():
+def test_missing_fact_prevents_approval():
     found = of({**GOOD, INCOME: None})
     assert found.points[0].points == 0
     assert (found.missing, found.unreadable) == (("income", "debt_to_income"), ())
@@ -63,7 +63,7 @@ ODD_NUMBERS = [
 
 @pytest.mark.parametrize("income", ODD_NUMBERS)
 @pytest.mark.parametrize("base_points", [0, 500, 600])
-def test_a_number_of_another_type_is_referred_for_any_total(income, base_points):
+def test_number_of_another_type_is_referred_for_any_total(income, base_points):
     found = of({**GOOD, INCOME: income}, base_points=base_points)
     assert (found.missing, found.unreadable) == (("income", "debt_to_income"), (INCOME,))
     assert found.outcome == "refer"
@@ -73,7 +73,7 @@ def test_a_number_of_another_type_is_referred_for_any_total(income, base_points)
 @pytest.mark.parametrize(("name", "fact"), [
     (HOUSING, 7), (HOUSING, True), (HOUSING, []), (HOUSING, 1.5), (VERIFIED, "true"), (VERIFIED, 1), (VERIFIED, {}),
 ])  # fmt: skip
-def test_a_text_or_a_truth_of_another_type_is_referred(name, fact):
+def test_text_or_boolean_of_another_type_is_referred(name, fact):
     assert of({**GOOD, name: fact}).unreadable == (name,)
     assert of({**GOOD, name: fact}).outcome == of({**POOR, name: fact}).outcome == "refer"
 
@@ -83,7 +83,7 @@ def test_a_readable_knockout_declines_despite_unreadable_facts():
     assert of({**POOR, INCOME: "320000"}, knockouts=knockouts).outcome == "decline"
 
 
-# Unicode's NormalizationTest.txt and names of places: precomposed, and as macOS and some keyboards spell them.
+# Unicode's NormalizationTest.txt and names of places: in NFC, and as macOS and some keyboards write them.
 SPELLED_TWICE = [
     "Café", "Ångström", "Việt Nam", "Ωmega ΐ", "Zażółć", "가나다", "दि क़", "Škoda", "São Tomé", "Ḍ̇"
 ]  # fmt: skip
@@ -91,7 +91,7 @@ SPELLED_TWICE = [
 
 @pytest.mark.parametrize("word", SPELLED_TWICE)
 @pytest.mark.parametrize("forms", [("NFC", "NFD"), ("NFD", "NFC")])
-def test_choices_compare_in_nfc(word, forms):
+def test_choices_are_compared_in_nfc(word, forms):
     listed, said = (normalize(form, word) for form in forms)
     bins = [{"missing": True, "points": 0}, {"in": [listed], "points": 50}, {"points": 0}]
     housing = {**definition()["characteristics"][2], "bins": bins}
@@ -103,7 +103,7 @@ def test_choices_compare_in_nfc(word, forms):
     assert (again.total, again.outcome) == (550, "decline")
 
 
-def test_records_before_version_4_are_verified_by_the_rules_of_their_time():
+def test_records_before_version_4_are_verified_by_their_own_rules():
     facts = {**GOOD, INCOME: "320000"}
     assert verify_decision.score(definition(), facts, 3)[:2] == (550, "decline")
     knockouts = [{"input": "housing", "equals": "cafe\u0301", "outcome": "decline", "reason": "residence_temporary"}]
@@ -114,11 +114,11 @@ def test_records_before_version_4_are_verified_by_the_rules_of_their_time():
 @pytest.mark.parametrize(
     ("debt", "points"), [(0.1 * 3, 55), (0.3, 55), (0.2, 55), (0.19999999999999998, 80), (0.4, 20)]
 )
-def test_no_float_takes_part_in_a_ratio(debt, points):
+def test_ratio_is_computed_without_float_arithmetic(debt, points):
     assert of({**GOOD, DEBT: debt, INCOME: 1}).points[1].points == points
 
 
-def test_a_ratio_over_zero_is_missing():
+def test_ratio_with_a_zero_denominator_is_missing():
     for zero in (0, 0.0, -0.0):
         assert of({**GOOD, INCOME: zero}).points[1].bin == 0
 
@@ -129,19 +129,19 @@ def test_a_ratio_over_zero_is_missing():
     ("2026-1-31", "2026-02-28", None), ("20260131", "2026-02-28", None), ("2026-02-30", "2026-03-28", None),
     ("2026-01-31", None, None), (20260131, "2026-02-28", None), ("2026-W05-6", "2026-02-28", None),
 ])  # fmt: skip
-def test_months_are_counted_whole_and_never_ahead(then, now, months):
+def test_months_since_counts_complete_months_and_a_future_date_is_missing(then, now, months):
     inputs = [{"name": "job", "months_since": "application_data.job_began"}]
     card = Card.of(definition(inputs=inputs, characteristics=[], knockouts=[]))
     assert card.inputs[0].read({"application_data.job_began": then, "scored_on": now}) == months
 
 
-def test_a_knockout_sets_the_outcome_and_its_reason_comes_first():
+def test_knockout_sets_the_outcome_and_its_reason_comes_first():
     found = of({**GOOD, VERIFIED: False})
     assert (found.total, found.outcome, found.is_knocked_out) == (740, "refer", True)
     assert found.reasons == ("identity_unverifiable",)
 
 
-def test_the_first_knockout_that_holds_counts_and_one_that_is_missing_does_not():
+def test_first_matching_knockout_counts_and_a_missing_input_does_not_match():
     knockouts = [
         {"input": "income", "below": 100, "outcome": "decline", "reason": "income_insufficient"},
         {"input": "income", "from": "320000.0", "outcome": "refer", "reason": "income_unverifiable"},
@@ -152,14 +152,14 @@ def test_the_first_knockout_that_holds_counts_and_one_that_is_missing_does_not()
     assert of({**GOOD, INCOME: 99}, knockouts=knockouts).outcome == "decline"
 
 
-def test_a_total_is_clipped_before_outcome_and_segment():
+def test_total_is_limited_to_the_range_before_outcome_and_segment():
     assert of(GOOD, range=[0, 600]).total == 600
     assert (of(GOOD, range=[0, 600]).outcome, of(GOOD, range=[0, 600]).segment) == ("refer", None)
     assert of(POOR, range=[640, 900]).outcome == "approve"
 
 
 def first_disagreement(cards=120, seed=11):
-    """Return the first random pair on which the evaluator and the verifier do not agree."""
+    """Return the first random pair on which the evaluator and the verifier disagree."""
     chance = random.Random(seed)
     for _ in range(cards):
         card, rows = drawn(chance)
@@ -174,7 +174,7 @@ def test_evaluator_and_verifier_agree_on_random_cards():
     assert first_disagreement() is None
 
 
-# Where a mutant differs: the function, what it says, what the mutant says.
+# By mutant: the changed function, its code, and the mutant's code.
 MUTANTS = {
     "less or equal": (Characteristic, "bin_of", "value < candidate.below", "value <= candidate.below"),
     "missing as zero": (Characteristic, "bin_of", "return self.missing", "value = 0"),
@@ -190,7 +190,7 @@ MUTANTS = {
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_a_mutant_of_the_evaluator_is_found_out(monkeypatch, mutant):
+def test_mutant_of_the_evaluator_disagrees_with_the_verifier(monkeypatch, mutant):
     owner, name, said, says = MUTANTS[mutant]
     function = getattr(owner, name)
     source = textwrap.dedent(inspect.getsource(function))
@@ -201,7 +201,7 @@ def test_a_mutant_of_the_evaluator_is_found_out(monkeypatch, mutant):
     assert first_disagreement() is not None
 
 
-def test_changes_are_the_smallest_sets_that_lead_to_a_better_outcome():
+def test_changes_are_the_smallest_sets_with_a_better_outcome():
     chance, found, pairs_found = random.Random(5), 0, 0
     for _ in range(250):
         one, rows = drawn(chance)
@@ -231,7 +231,7 @@ def test_changes_are_the_smallest_sets_that_lead_to_a_better_outcome():
     assert pairs_found > 30
 
 
-def test_a_change_of_two_is_named_when_no_single_one_is_enough():
+def test_change_of_two_characteristics_is_named_if_no_single_change_suffices():
     facts = {**POOR, INCOME: 160_000}
     card = Card.of(definition(base_points=380))
     found = changes(card, evaluate(card, facts))

@@ -34,7 +34,7 @@ def offer(db):
 
 @pytest.fixture
 def declined(offer, user, api):
-    """An application that the score declined, and a person rejected."""
+    """An application that the score declined and a reviewer rejected."""
     verify(user)
     application = draft_for(offer, user, SAYS_POOR)
     assert submit(api, application).status_code == 200
@@ -71,7 +71,7 @@ class TestExplanation:
         assert body["notice_days"] == 30
         assert body["can_do"]
 
-    def test_application_without_a_score_says_that_people_decided(self, api, user, reviewed):
+    def test_explanation_without_a_score_states_that_people_decided(self, api, user, reviewed):
         application = ApplicationFactory(consumer=user, status="under_review")
         move(client_of(make_reviewer()), application, "rejected", metadata={"reasons": ["no_credit_file"]})
         body = read(api, application)
@@ -79,7 +79,7 @@ class TestExplanation:
         assert body["decided_by"] == "A reviewer of the lender decided."
         assert body["reasons"] == ["No credit file"]
 
-    def test_undecided_application_has_no_outcome_and_no_rights(self, api, offer, user):
+    def test_explanation_of_an_undecided_application_has_no_outcome_and_no_rights(self, api, offer, user):
         verify(user)
         application = draft_for(offer, user, SAYS_SO_SO)
         submit(api, application)
@@ -87,7 +87,7 @@ class TestExplanation:
         assert (body["automated"], body["outcome"], body["rights"]) == ("assisted", None, [])
         assert body["decided_by"] == "The application is not decided."
 
-    def test_decision_of_a_score_alone_says_so(self, api, offer, user, settings):
+    def test_explanation_of_an_automatic_decision_states_that_no_person_took_part(self, api, offer, user, settings):
         settings.DECISIONING, settings.REVIEW_POLICY = "automatic", "reviewed"
         verify(user)
         application = draft_for(offer, user, SAYS_POOR)
@@ -97,14 +97,14 @@ class TestExplanation:
         assert (body["automated"], body["outcome"]) == ("alone", "rejection")
         assert body["decided_by"] == "The scoring model decided. No person took part."
 
-    def test_texts_are_in_the_requested_language(self, api, declined):
+    def test_explanation_is_in_the_requested_language(self, api, declined):
         body = read(api, declined, "es")
         assert body["language"] == "es"
         assert body["decided_by"] == "Decidió un revisor del prestamista, con la puntuación como propuesta."
         assert body["inputs"][0]["range"] == "menos de $1,500.00"
         assert_error(api.read(f"/applications/{declined.pk}/explanation?language=xx"), 400, "E1001")
 
-    def test_score_of_person_facts_has_no_points_from_which_they_follow(self, api, user):
+    def test_explanation_hides_points_that_would_reveal_person_facts(self, api, user):
         own = {"name": "amount", "input": "amount", "reason": "no_credit_file", "baseline": 50}
         theirs = {"name": "open", "input": "open", "reason": "no_credit_file", "baseline": 90}
         bins = [{"missing": True, "points": 0}, {"below": 1, "points": 77}, {"points": 31}]
@@ -123,19 +123,19 @@ class TestExplanation:
         assert {each["points"] for each in body["inputs"]} == {None}
         assert str(Score.objects.get().total) not in body["procedure"]
 
-    def test_erased_facts_leave_no_inputs(self, api, declined):
+    def test_explanation_has_no_inputs_after_the_facts_are_erased(self, api, declined):
         ScoreFacts.objects.all().delete()
         body = read(api, declined)
         assert (body["inputs"], body["changes"]) == (None, None)
         assert body["score"]["total"] == Score.objects.get().total
 
-    def test_strangers_and_other_lenders_get_404_and_members_read_it(self, offer, declined):
+    def test_members_of_the_lender_read_the_explanation_and_strangers_get_404(self, offer, declined):
         path = f"/applications/{declined.pk}/explanation"
         assert_error(client_of(UserFactory()).read(path), 404, "E4002")
         assert_error(client_of(join(scored_offer()[0].provider)).read(path), 404, "E4002")
         assert client_of(join(offer.provider)).read(path).status_code == 200
 
-    def test_page_shows_the_explanation_in_the_persons_language(self, declined, user):
+    def test_page_shows_the_explanation_in_words(self, declined, user):
         page = browser_of(user).get(f"/my/applications/{declined.pk}/explanation").content.decode()
         text = unescape(re.sub("<[^>]+>", " ", page))
         assert "What would have changed the result" in text
@@ -177,7 +177,7 @@ def test_each_declared_fact_that_people_see_has_a_title():
 
 
 class TestAutomation:
-    def test_public_answer_comes_from_the_published_version(self, anonymous, offer):
+    def test_automation_of_an_offer_is_public_and_describes_the_published_version(self, anonymous, offer):
         body = anonymous.read(f"/provider-offers/{offer.pk}/automation").json()
         assert (body["automated"], body["version"]) == ("assisted", 1)
         assert {each["code"] for each in body["categories"]} == {"application_data", "identity"}
@@ -186,7 +186,7 @@ class TestAutomation:
         spanish = anonymous.read(f"/provider-offers/{offer.pk}/automation?language=es").json()
         assert spanish["reviewed_by"] == "Decide una persona. La puntuación es una propuesta para ella."
 
-    def test_offer_without_a_model_uses_no_score(self, anonymous, offer, settings):
+    def test_automation_of_an_offer_without_a_model_is_none(self, anonymous, offer, settings):
         plain = OfferFactory()
         body = anonymous.read(f"/provider-offers/{plain.pk}/automation").json()
         assert (body["automated"], body["model_id"], body["before"]) == ("none", None, [])
@@ -194,7 +194,7 @@ class TestAutomation:
         assert anonymous.read(f"/provider-offers/{offer.pk}/automation").json()["automated"] == "none"
         assert_error(anonymous.read("/provider-offers/999999/automation"), 404, "E4004")
 
-    def test_form_shows_the_notice_before_use(self, user, offer):
+    def test_application_form_shows_the_notice_about_automated_scoring(self, user, offer):
         offer.provider_id = "1001"
         page = browser_of(user).get(f"/my/apply/{offer.pk}").content.decode()
         assert "A score is computed automatically from your data" in page
@@ -207,13 +207,13 @@ def test_rights_cite_no_law_of_the_other_jurisdiction(jurisdiction, foreign):
     assert [law for law in cited if re.search(foreign, law)] == []
 
 
-def test_each_jurisdiction_way_and_outcome_has_a_duty():
+def test_every_combination_of_jurisdiction_way_and_outcome_has_a_duty():
     keys = {(j, w, o) for j in JURISDICTIONS for w in rights.WAYS for o in rights.OUTCOMES}
     assert rights.DUTIES.keys() == keys
     assert all(duty.keep_months >= 25 and all(right.law for right in duty.after) for duty in rights.DUTIES.values())
 
 
-def test_documentation_has_the_registry_of_rights():
+def test_documentation_lists_the_registry_of_rights():
     text = (ROOT.parent / "docs" / "guides" / "automated-decisions.md").read_text()
     for (jurisdiction, way, outcome), duty in rights.DUTIES.items():
         days = "none" if duty.days is None else duty.days

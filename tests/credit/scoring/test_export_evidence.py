@@ -1,4 +1,4 @@
-"""`export_evidence`: the shape of the files that reasonsmith reads. `tests/system` lets it judge them."""
+"""`export_evidence`: the form of the files for reasonsmith, which `tests/system` runs on them."""
 
 import ast
 import json
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def version(user, api):
-    """A version that declined an application, which a reviewer rejected."""
+    """A version with a score that declined, and a reviewer's rejection."""
     verify(user)
     offer, version = scored_offer()
     application = draft_for(offer, user, SAYS_POOR)
@@ -39,12 +39,12 @@ def rows(file):
 
 
 def parts_of(module):
-    """Return RULES, VARIABLES, and CONSTRAINTS without an import of reasonsmith."""
+    """Return RULES, VARIABLES, and CONSTRAINTS without importing reasonsmith."""
     assigned = (node for node in ast.parse(module).body if isinstance(node, ast.Assign))
     return {node.targets[0].id: ast.literal_eval(node.value) for node in assigned}
 
 
-def test_decisions_have_signals_and_no_personal_data(version, user, tmp_path):
+def test_exported_decisions_have_signals_and_no_personal_data(version, user, tmp_path):
     folder = tmp_path / "evidence"
     counts = export(version, folder)
     (decision,) = rows(folder / "decisions.jsonl")
@@ -59,7 +59,7 @@ def test_decisions_have_signals_and_no_personal_data(version, user, tmp_path):
     assert folder.stat().st_mode & 0o077 == 0
 
 
-def test_rules_compute_the_total_and_the_first_reason_of_the_score(version, tmp_path):
+def test_exported_rules_compute_the_total_and_the_first_reason_of_the_score(version, tmp_path):
     export(version, tmp_path / "evidence")
     parts = parts_of((tmp_path / "evidence/rules.py").read_text())
     score = Score.objects.get()
@@ -76,12 +76,12 @@ def test_rules_compute_the_total_and_the_first_reason_of_the_score(version, tmp_
 
 
 @pytest.mark.parametrize("name", ["1", "x@1", "999@1", "1@0"])
-def test_unknown_version_creates_no_folder(tmp_path, name):
+def test_export_of_an_unknown_version_creates_no_folder(tmp_path, name):
     with pytest.raises(CommandError, match="not found"):
         call_command("export_evidence", name, "--to", str(tmp_path / "evidence"))
     assert not (tmp_path / "evidence").exists()
 
 
-def test_existing_folder_is_refused(version, tmp_path):
+def test_export_to_an_existing_folder_is_refused(version, tmp_path):
     with pytest.raises(CommandError, match="can't be created"):
         export(version, tmp_path)

@@ -1,4 +1,4 @@
-"""The catalogue of facts, and reading them about a person."""
+"""The catalog of facts, and reading facts about a person."""
 
 from datetime import UTC, datetime
 
@@ -16,7 +16,7 @@ DATA = {
 
 @pytest.fixture
 def known(monkeypatch):
-    """Puts facts into an empty catalogue."""
+    """Return a function that adds facts to an empty catalog."""
     catalogue = {}
     monkeypatch.setattr(facts, "catalogue", lambda: catalogue)
 
@@ -31,12 +31,12 @@ def gathered(*names, data=None, may_read=lambda _fact: True):
     return facts.gather(names, user_id=7, application_data=said, may_read=may_read, now=NOW)
 
 
-def test_a_fact_is_read_for_the_person_at_the_moment(known):
+def test_fact_is_read_for_the_person_and_time(known):
     known("account.age_days", "number", lambda user_id, now: [user_id, now], scope="s:read")
     assert gathered("account.age_days") == {"scored_on": "2026-03-28", "account.age_days": [7, NOW]}
 
 
-def test_the_catalogue_is_in_alphabetical_order_and_of_known_types():
+def test_fact_catalog_is_sorted_and_has_known_types():
     names = list(facts.catalogue())
     assert names == sorted(names)
     assert {fact.type for fact in facts.catalogue().values()} <= {"number", "text", "boolean"}
@@ -54,7 +54,7 @@ def test_application_data_is_read_by_path(path, value):
     assert gathered(name) == {"scored_on": "2026-03-28", name: value}
 
 
-# The examples of RFC 6901, section 5, and names in the scripts of CLDR's exemplar characters.
+# Examples of RFC 6901, section 5, and names in scripts of CLDR's exemplar characters.
 POINTED = {
     "foo": ["bar", "baz"], "": 0, "a/b": 1, "c%d": 2, "e^f": 3, "g|h": 4, "i\\j": 5, 'k"l': 6, " ": 7, "m~n": 8,
     "~1": 9, "a b": {"/€": 10}, "سن\u200cکد": 11, "मासिक आय": 12, "月収": 13, "Гроші": 14, "dépenses\u00a0fixes": 15,
@@ -78,36 +78,36 @@ def test_application_data_is_read_by_pointer(pointer, value):
     "", "a", "/~", "/~2", "/a~", "/a\n", "/a\u202eb", "/\u2066a", "/a\x7f", "/\ufeffa", "/" + "a" * 61, "/a" * 9,
     "/a\u2028", "/\x00",
 ])  # fmt: skip
-def test_a_pointer_that_is_none_or_deceives_is_no_fact(pointer):
+def test_invalid_or_deceptive_pointer_is_no_fact(pointer):
     assert facts.type_of(f"application_data#{pointer}") is None
 
 
 @pytest.mark.parametrize("member", [*POINTED, "income"])
-def test_the_name_of_a_member_leads_to_it(member):
-    # A dotted name is a path, as everywhere.
+def test_fact_name_of_a_member_resolves_to_its_path(member):
+    # A dotted name is a path.
     path = facts.path_of(facts.name_of(member))
     assert list(path) == (member.split(".") if member == "a.b" else [member])
 
 
 @pytest.mark.parametrize("data", [{}, [], None, "text", 5])
-def test_an_application_that_says_nothing_has_no_facts(data):
+def test_empty_application_data_has_no_facts(data):
     assert gathered("application_data.income", data=data or {}) == {
         "scored_on": "2026-03-28",
         "application_data.income": None,
     }
 
 
-def test_only_named_facts_are_loaded_and_an_unknown_one_is_none(known):
+def test_only_named_facts_are_loaded_and_unknown_facts_are_none(known):
     known("never.asked", "number", lambda _user, _now: pytest.fail("was asked"), scope="s:read")
     assert gathered("no.such") == {"scored_on": "2026-03-28", "no.such": None}
 
 
-def test_a_forbidden_fact_is_missing_and_not_loaded(known):
+def test_forbidden_fact_is_missing_and_not_loaded(known):
     known("bank.secret", "number", lambda _user, _now: pytest.fail("was read"), scope="bankdata:read")
     assert gathered("bank.secret", may_read=lambda fact: fact.scope != "bankdata:read")["bank.secret"] is None
 
 
-def test_a_credential_reads_what_its_scopes_cover():
+def test_credential_reads_only_facts_that_its_scopes_cover():
     open_to_all, none = Credential("token", "1", 7), Credential("token", "1", 7, scopes=frozenset())
     one = Credential("token", "1", 7, scopes=frozenset({"bankdata:read", "offers:read"}), client_id="app")
     for scope, may in ((FIRST_PARTY, False), ("bankdata:read", True), ("identity:read", False)):
@@ -117,7 +117,7 @@ def test_a_credential_reads_what_its_scopes_cover():
         assert facts.covered_by(one)(fact) is may
 
 
-def test_an_application_reads_of_bank_and_identity_what_is_shared():
+def test_application_reads_only_shared_bank_and_identity_facts():
     names = ("bank.linked", "identity.verified", "applications.in_90_days", "banking.other")
     known = [facts.Fact(name, "number", lambda _user, _now: 1, "s:read") for name in names]
     for share, count in (([], 2), (["bank"], 3), (["identity"], 3), (["bank", "identity"], 4)):
@@ -132,6 +132,6 @@ def test_an_application_reads_of_bank_and_identity_what_is_shared():
     ("application_data" + ".a" * 9, None), ("application_data." + "a" * 60, "any"),
     ("application_data." + "a" * 61, None),
 ])  # fmt: skip
-def test_a_name_has_the_type_of_its_fact(name, type_, known):
+def test_fact_name_determines_the_type(name, type_, known):
     known("known", "boolean", lambda _user, _now: True, scope="s:read")
     assert facts.type_of(name) == type_

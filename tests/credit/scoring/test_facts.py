@@ -1,4 +1,4 @@
-"""The facts that identity and this app tell scorecards."""
+"""Facts for scorecards from identity, bank data, and applications."""
 
 from datetime import timedelta
 
@@ -48,12 +48,12 @@ def _read(user):
     return gather(NAMES, user_id=user.pk, application_data=None, may_read=lambda _fact: True, now=NOW)
 
 
-def test_the_catalogue_names_them_with_their_types():
+def test_catalog_has_these_facts_with_their_types():
     known = {name: fact.type for name, fact in catalogue().items()}
     assert NAMES.items() <= known.items()
 
 
-def test_each_declares_the_scope_that_covers_it():
+def test_each_fact_declares_the_scope_that_covers_it():
     scopes = {name: fact.scope for name, fact in catalogue().items()}
     assert scopes == {
         "identity.verified": "identity:read",
@@ -61,14 +61,14 @@ def test_each_declares_the_scope_that_covers_it():
         "identity.name_match": "identity:read",
         "bank.linked": "bankdata:read",
         **dict.fromkeys(BANK, "bankdata:read"),
-        "account.age_days": FIRST_PARTY,  # no scope tells an app how old an account is
+        "account.age_days": FIRST_PARTY,  # no scope covers the age of an account
         "applications.in_90_days": "applications:read",
         **dict.fromkeys((name for name in catalogue() if name.startswith("report.")), FIRST_PARTY),
         **dict.fromkeys(("person.open_applications", "person.days_since_rejection", "person.accounts"), FIRST_PARTY),
     }
 
 
-def test_nothing_is_known_of_a_new_person(user):
+def test_new_account_has_no_known_facts(user):
     user.date_joined = NOW - timedelta(hours=3)
     user.save(update_fields=["date_joined"])
     assert _read(user) == {
@@ -77,7 +77,7 @@ def test_nothing_is_known_of_a_new_person(user):
     }  # fmt: skip
 
 
-def test_each_costs_one_statement(user, django_assert_num_queries):
+def test_each_fact_costs_one_statement(user, django_assert_num_queries):
     for name in NAMES:
         with django_assert_num_queries(1):
             gather([name], user_id=user.pk, application_data=None, may_read=lambda _fact: True, now=NOW)
@@ -91,20 +91,20 @@ def test_every_fact_has_a_meaning_and_a_known_source():
         assert fact.unit is None or fact.type == "number"
 
 
-def test_a_verified_person_stays_so_while_another_attempt_is_open(user):
+def test_verified_person_stays_verified_during_another_attempt(user):
     _verification(user, 1, "failed", days_ago=20)
     _verification(user, 2, "verified", days_ago=10)
     _verification(user, 3, "requires_input")
     assert (facts.is_verified(user.pk, NOW), facts.verified_days_ago(user.pk, NOW)) == (True, 10)
 
 
-def test_a_person_who_failed_last_is_not_verified(user):
+def test_person_whose_last_attempt_failed_is_not_verified(user):
     _verification(user, 1, "verified", days_ago=10)
     _verification(user, 2, "failed", days_ago=1)
     assert (facts.is_verified(user.pk, NOW), facts.verified_days_ago(user.pk, NOW)) == (False, None)
 
 
-def test_a_bank_is_linked(user, stranger):
+def test_linked_bank_is_a_fact_of_its_account_only(user, stranger):
     BankItem.objects.create(
         user=user, provider="sandbox", item_id="1", access_token="secret", token_fingerprint="f", linked_at=NOW,
         updated_at=NOW,
@@ -113,14 +113,14 @@ def test_a_bank_is_linked(user, stranger):
     assert not facts.has_linked_bank(stranger.pk, NOW)
 
 
-def test_balances_of_ones_own_accounts_are_added(user, stranger):
+def test_balances_of_own_accounts_are_added(user, stranger):
     _account(user)
     _account(user, current_cents=-1_200)
     _account(stranger, current_cents=999)
     assert _balance(user) == 3_800
 
 
-def test_debts_and_claimed_balances_do_not_count(user):
+def test_debts_and_claimed_balances_are_not_added(user):
     _account(user)
     _account(user, type="credit", current_cents=90_000)
     _account(user, type="loan", current_cents=90_000)
@@ -129,19 +129,19 @@ def test_debts_and_claimed_balances_do_not_count(user):
 
 
 @pytest.mark.parametrize("other", [{"currency": "EUR"}, {"currency": None}, {"current_cents": None}])
-def test_balances_that_cannot_be_added_are_unknown(user, other):
+def test_sum_of_balances_that_cannot_be_added_is_unknown(user, other):
     _account(user)
     _account(user, **other)
     assert _balance(user) is None
 
 
-def test_the_age_of_an_account_is_whole_days(user):
+def test_account_age_counts_complete_days(user):
     user.date_joined = NOW - timedelta(days=30, hours=23)
     user.save(update_fields=["date_joined"])
     assert facts.account_age_days(user.pk, NOW) == 30
 
 
-def test_applications_count_from_their_submission_and_for_ninety_days(user, stranger):
+def test_applications_count_for_90_days_after_their_submission(user, stranger):
     for who, ago in ((user, 1), (user, 90), (user, 91), (stranger, 1)):
         ApplicationFactory(consumer=who, status="submitted", submitted_at=NOW - timedelta(days=ago))
     ApplicationFactory(consumer=user)

@@ -1,4 +1,4 @@
-"""The patterns of a scorecard's schema, read by the validator that fuzzes the interface."""
+"""The patterns of a scorecard's schema, in the validator that fuzzes the API."""
 
 import json
 import re
@@ -8,8 +8,8 @@ import pytest
 from credit.scoring import definition as definitions
 
 
-def test_other_validators_read_the_patterns_of_the_schema():
-    """Rust has other regular expressions than Python; what fuzzes the interface reads them with those."""
+def test_patterns_of_the_schema_work_in_the_rust_validator():
+    """Rust's regular expressions differ from Python's; the API's fuzzer uses Rust's."""
     rust = pytest.importorskip("jsonschema_rs")
     for pattern in set(re.findall(r'"pattern": "((?:[^"\\]|\\.)*)"', json.dumps(definitions.SCHEMA))):
         validator = rust.Draft202012Validator({"pattern": json.loads(f'"{pattern}"')})

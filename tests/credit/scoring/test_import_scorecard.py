@@ -33,7 +33,7 @@ def model():
 
 @pytest.fixture
 def run(model, tmp_path):
-    """Run the command on some content; the object on its last line."""
+    """Run the command on some content; return the JSON object of its last line."""
 
     def run_on(content, *options, user="maker"):
         file = content if isinstance(content, Path) else tmp_path / "card"
@@ -48,7 +48,7 @@ def run(model, tmp_path):
     return run_on
 
 
-def test_a_card_of_ours_becomes_the_next_draft_as_it_was(run, model):
+def test_json_definition_is_imported_unchanged_as_the_next_draft(run, model):
     written = json.dumps(OWN, indent=1).encode()
     digest = hashlib.sha256(canonical_json(OWN)).hexdigest()
     assert [run(written, "--note", "from the other house"), run(written)] == [
@@ -63,7 +63,7 @@ def test_a_card_of_ours_becomes_the_next_draft_as_it_was(run, model):
     assert (first.made_by.username, first.published_by, second.number) == ("maker", None, 2)
 
 
-def test_without_a_name_it_is_the_version_of_the_providers_owner(model, tmp_path):
+def test_import_without_a_user_is_by_the_providers_owner(model, tmp_path):
     file = tmp_path / "card"
     file.write_text(json.dumps(OWN))
     call_command("import_scorecard", str(file), "--model", str(model.pk), stdout=io.StringIO())
@@ -91,7 +91,7 @@ def test_options_set_outcomes_facts_and_reasons_of_a_table(run):
 @pytest.mark.parametrize("style", ["detailed", "summary"])
 @pytest.mark.parametrize("rows", ["rows", "edges"])
 def test_the_german_card_equals_optbinning_for_every_row(run, style, rows):
-    """The 1,000 of the data, and 200 with values at a bound, missing and unlisted."""
+    """The data's 1,000 rows, and 200 with values at a bound, missing values, and unlisted values."""
     done = run(GERMAN / f"{style}.csv", "--outcome", "approve=520", "--outcome", "refer=480")
     assert (done["characteristics"], done["total_off_by_at_most"]) == (12, "6.0")
     card, equal, scores = ModelVersion.objects.get().card, 0, set()
@@ -110,14 +110,14 @@ def test_the_german_card_equals_optbinning_for_every_row(run, style, rows):
     assert len(scores) > 80
 
 
-def test_a_total_of_rounded_points_is_never_further_off_than_is_said(run):
+def test_totals_of_rounded_points_are_within_the_stated_error(run):
     done = run(GERMAN / "detailed.csv", "--outcome", "approve=520", "--round", "floor")
     assert done["total_off_by_at_most"] == "12"
     with (GERMAN / "detailed.csv").open(newline="") as file:
         points = {(row["Variable"], row["Bin"]): float(row["Points"]) for row in csv.DictReader(file)}
     for one in ModelVersion.objects.get().definition["characteristics"]:
         floats = [value for (name, bin_), value in points.items() if name == one["name"] and bin_ != "Special"]
-        # The table has what is missing last; a card of texts has an open bin, too.
+        # The table has the missing bin last; a card also has an open bin for texts.
         own = [bin_["points"] for bin_ in (*one["bins"][1 : len(floats)], one["bins"][0])]
         assert all(0 <= point - whole < 1 for point, whole in zip(floats, own, strict=True))
 
@@ -133,14 +133,14 @@ NUMBER = ('income,"(-inf, 10.00)",1.5', 'income,"[10.00, inf)",2.5', "income,Spe
     ("half-even", [0, 2, 2]), ("half-up", [-1, 2, 3]), ("floor", [-1, 1, 2]), ("ceiling", [0, 2, 3]),
     ("down", [0, 1, 2]),
 ])  # fmt: skip
-def test_points_are_rounded_as_told(run, rounding, points):
+def test_points_are_rounded_by_the_option(run, rounding, points):
     run(table(*NUMBER), "--outcome", "approve=2", "--round", rounding, "--base-points", "-7")
     kept = ModelVersion.objects.get().definition
     assert [one["points"] for one in kept["characteristics"][0]["bins"]] == points
     assert (kept["base_points"], kept["characteristics"][0]["baseline"]) == (-7, max(points[1:]))
 
 
-def test_the_lists_of_older_tables_are_read(run):
+def test_category_lists_of_older_tables_are_read(run):
     rows = (
         """housing,"['own' ""it's"" 'a\\\\b' '\\xe9']",1""", 'housing,"[\'rent\',\n \'x\']",2', "housing,Missing,3",
     )  # fmt: skip
@@ -185,7 +185,7 @@ TABLES = {
 
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("case", TABLES)
-def test_a_table_that_cannot_be_said_exactly_is_refused(run, case):
+def test_table_that_cannot_be_represented_exactly_is_refused(run, case):
     content, why = TABLES[case]
     with pytest.raises(CommandError) as caught:
         run(content, "--outcome", "approve=2")
@@ -199,7 +199,7 @@ def test_a_table_that_cannot_be_said_exactly_is_refused(run, case):
     ("--reason", "income=income_insuficient"), ("--reason", "income=other:"), ("--round", "up"), ("--note", "\udc80"),
     ("--reason", "income=other:\udc80"), ("--base-points", "1.5"), ("--base-points", "--1"), ("--base-points", "²"),
 ])  # fmt: skip
-def test_an_option_that_says_nothing_is_refused(run, options):
+def test_invalid_option_is_refused(run, options):
     with pytest.raises((CommandError, SystemExit)):
         run(table(*NUMBER), "--outcome", "approve=2", *options)
     assert not ModelVersion.objects.exists()
@@ -210,7 +210,7 @@ def test_options_for_an_unknown_variable_are_rejected(run):
         run(table(*NUMBER), "--outcome", "approve=2", "--reason", "incom=income_insufficient")
 
 
-def test_a_card_without_outcomes_is_refused(run):
+def test_table_without_outcomes_is_refused(run):
     with pytest.raises(CommandError, match="has no outcomes"):
         run(table(*NUMBER))
 
@@ -236,12 +236,12 @@ def test_json_that_is_not_a_definition_is_rejected(run, content, why):
     assert not ModelVersion.objects.exists()
 
 
-def test_pmml_is_not_read(run):
+def test_pmml_is_refused(run):
     with pytest.raises(CommandError, match="lacks the column Variable"):
         run(pmml.write(OWN, name="x"), "--outcome", "approve=2")
 
 
-def test_a_file_model_or_account_that_is_not_there_is_one_sentence(run, model, tmp_path):
+def test_missing_file_model_or_account_is_reported_in_one_sentence(run, model, tmp_path):
     with pytest.raises(CommandError, match="Cannot read"):
         run(tmp_path / "nowhere")
     with pytest.raises(CommandError, match="Cannot read"):

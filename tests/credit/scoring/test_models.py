@@ -13,7 +13,7 @@ PATH = "/scoring/models"
 
 @pytest.fixture
 def body():
-    """A body that makes a model."""
+    """A valid body."""
     return {"provider_id": "901", "name": "Everyday", "description": "Small loans."}
 
 
@@ -25,13 +25,13 @@ class TestCreate:
         assert response.json() == {"id": made.pk, **body, "created_at": response.json()["created_at"]}
         assert (made.provider.owner, list(made.provider.members.all()), made.created_by) == (user, [user], user)
 
-    def test_anothers_provider_id_is_refused(self, api, body):
+    def test_provider_id_of_another_owner_is_refused(self, api, body):
         ProviderFactory(id="901")
         assert_error(api.send(PATH, body), 403, "E2011")
         assert not ScoringModel.objects.exists()
 
     @pytest.mark.parametrize("provider_id", ["a\nb", "a\u2028b", "a\u200bb"])
-    def test_a_provider_id_is_printable(self, api, body, provider_id):
+    def test_provider_id_must_be_printable(self, api, body, provider_id):
         error = assert_error(api.send(PATH, {**body, "provider_id": provider_id}), 400, "E1001")
         assert error["details"][0]["field"] == "provider_id"
 
@@ -48,7 +48,7 @@ class TestList:
 
 
 class TestRetrieve:
-    def test_a_member_reads_it(self, api, user):
+    def test_member_of_the_lender_reads_a_model(self, api, user):
         model = make_model(user)
         body = api.read(f"{PATH}/{model.pk}").json()
         assert (body["id"], body["provider_id"], body["name"]) == (model.pk, model.provider_id, "Everyday")

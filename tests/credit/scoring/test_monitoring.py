@@ -32,7 +32,7 @@ def look(version, **windows):
 
 
 def decide(score, status, *, by=None, position=1):
-    """Write the history of a decision about the scored application."""
+    """Create the history row of a decision about the scored application."""
     ApplicationHistory.objects.create(
         application=score.application, position=position, status=status, previous_status="under_review",
         changed_by="somebody", changed_at=NOW, principal=by, credential="admin",
@@ -40,20 +40,20 @@ def decide(score, status, *, by=None, position=1):
 
 
 class TestIndex:
-    """The stability index by itself."""
+    """The stability index (PSI) alone."""
 
-    def test_equal_distributions_differ_by_nothing(self):
+    def test_index_of_equal_distributions_is_zero(self):
         assert psi([10, 20, 30], [1, 2, 3]) == 0.0
 
-    def test_one_that_was_computed_by_hand(self):
+    def test_index_equals_a_computation_by_hand(self):
         by_hand = (0.5 - 0.25) * math.log(0.5 / 0.25) + (0.5 - 0.75) * math.log(0.5 / 0.75)
         assert psi([1, 3], [2, 2]) == pytest.approx(by_hand, abs=1e-15)
 
-    def test_an_empty_share_counts_as_a_ten_thousandth(self):
+    def test_empty_bin_counts_as_a_share_of_one_ten_thousandth(self):
         by_hand = (EMPTY_SHARE - 0.5) * math.log(EMPTY_SHARE / 0.5) + (1 - 0.5) * math.log(1 / 0.5)
         assert psi([5, 5], [0, 7]) == pytest.approx(by_hand, abs=1e-15)
 
-    def test_of_nothing_there_is_none(self):
+    def test_index_without_scores_is_none(self):
         assert psi([0, 0], [1, 2]) is None
         assert psi([1, 2], [0, 0]) is None
 
@@ -73,7 +73,7 @@ class TestBinsOfTotals:
         totals = random.Random(7).sample(range(1_000), 100)
         assert _counts(totals, equal_frequency_edges(totals)) == [10] * 10
 
-    def test_where_all_totals_are_equal_what_is_beside_them_is_seen(self):
+    def test_identical_totals_have_bins_below_and_above_them(self):
         edges = equal_frequency_edges([500] * 40)
         assert _counts([500] * 40, edges) == [0, 40, 0]
         assert psi(_counts([500] * 40, edges), _counts([600] * 40, edges)) > 0.25
@@ -83,14 +83,14 @@ class TestBinsOfTotals:
         assert _counts([500] * 95 + [600] * 5, edges) == [100]
 
     @given(st.lists(st.integers(0, 50), min_size=1, max_size=200))
-    def test_no_total_is_lost_and_no_bin_is_empty(self, totals):
+    def test_bins_contain_every_total_and_none_is_empty(self, totals):
         counts = _counts(totals, equal_frequency_edges(totals))
         assert sum(counts) == len(totals)
         assert all(counts) or len(set(totals)) == 1
 
 
 class TestMonitoring:
-    """What a window's scores say against another's."""
+    """Scores of a window, compared with another window."""
 
     @pytest.mark.parametrize(("facts", "expected"), [(GOOD, (0.0, 0.0)), (POOR, (0.25, 100))])
     def test_psi_of_two_windows_with_enough_scores_depends_on_who_applied(self, version, facts, expected):
@@ -114,7 +114,7 @@ class TestMonitoring:
         assert {side: found[side]["too_few"] for side in counts} == {side: side == short for side in counts}
         assert found["bins"], "the numbers stay"
 
-    def test_rates_of_what_is_missing_and_of_outcomes(self, version):
+    def test_monitoring_has_rates_of_missing_facts_and_of_outcomes(self, version):
         scored(version, GOOD)
         scored(version, GOOD)
         scored(version, {**GOOD, "application_data.housing": None})
@@ -129,7 +129,7 @@ class TestMonitoring:
         scored(version_of(version.model, number=2, role="challenger"), POOR, purpose="shadow")
         assert look(version)["outcomes"] == {"approve": 1.0, "refer": 0.0, "decline": 0.0}
 
-    def test_an_application_that_was_scored_again_counts_once(self, version):
+    def test_application_that_was_scored_again_counts_once(self, version):
         first = scored(version, POOR)
         facts = {name: GOOD.get(name) for name in version.card.facts} | {"scored_on": "2026-01-31"}
         keep(
@@ -140,42 +140,42 @@ class TestMonitoring:
         assert shown["window"]["of"] == 1
         assert shown["outcomes"] == {"approve": 1.0, "refer": 0.0, "decline": 0.0}
 
-    def test_a_decision_against_the_proposal_is_an_override(self, version):
+    def test_override_is_counted_for_a_reviewers_last_decision_against_the_proposal(self, version):
         person = UserFactory()
         agreed, overruled, machine, undecided = (scored(version, GOOD) for _ in range(4))
         decide(agreed, "approved", by=person)
         decide(overruled, "approved", by=person)
         decide(overruled, "under_review", by=person, position=2)
         decide(overruled, "rejected", by=person, position=3)
-        decide(machine, "rejected")  # no person did this
+        decide(machine, "rejected")  # not decided by a person
         referred = scored(version, {**GOOD, "identity.verified": False})
-        decide(referred, "rejected", by=person)  # there was no proposal
+        decide(referred, "rejected", by=person)  # without a proposal
         assert undecided.outcome == "approve"
         assert look(version)["overrides"] == {"decisions": 2, "overrides": 1, "rate": 0.5}
 
-    def test_erased_facts_take_nothing_away(self, version):
+    def test_erasing_facts_does_not_change_monitoring(self, version):
         score = scored(version, GOOD)
         before = look(version)
         assert erase_facts(score.user_id) == 1
         assert look(version) == before
 
-    def test_windows_end_before_their_end(self, version):
-        scored(version, GOOD, days_ago=30)  # the first moment of the window
-        scored(version, GOOD, days_ago=0)  # the moment at which it ends
+    def test_window_includes_its_start_and_excludes_its_end(self, version):
+        scored(version, GOOD, days_ago=30)  # at the start of the window
+        scored(version, GOOD, days_ago=0)  # at the end of the window
         assert look(version)["window"]["of"] == 1
 
-    def test_statements_do_not_grow_with_scores(self, version, django_assert_num_queries):
+    def test_monitoring_costs_the_same_statements_for_more_scores(self, version, django_assert_num_queries):
         for _ in range(5):
             scored(version, GOOD)
         with django_assert_num_queries(5):
             look(version)
 
 
-def test_a_window_before_another_has_its_length():
+def test_previous_window_has_the_same_length():
     window = Window(NOW - timedelta(days=10), NOW)
     assert window.before() == Window(NOW - timedelta(days=20), NOW - timedelta(days=10))
 
 
 @pytest.mark.parametrize("case", json.loads((Path(__file__).parent / "german" / "psi.json").read_text()))
-def test_the_index_is_the_one_that_optbinning_computes(case):
+def test_index_equals_that_of_optbinning(case):
     assert psi(case["expected"], case["actual"]) == pytest.approx(case["psi"], abs=1e-12)

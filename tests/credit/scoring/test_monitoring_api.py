@@ -26,7 +26,7 @@ def path_of(version):
 
 
 class TestMonitoring:
-    def test_the_champion_is_looked_at_over_the_last_thirty_days(self, api, version):
+    def test_monitoring_covers_the_champion_over_the_last_30_days_by_default(self, api, version):
         scored(version, GOOD, days_ago=3)
         scored(version, POOR, days_ago=40)
         body = api.read(f"{path_of(version)}/monitoring").json()
@@ -36,7 +36,7 @@ class TestMonitoring:
         assert body["against"]["to"] == body["window"]["from"]
         assert body["outcomes"] == {"approve": 1.0, "refer": 0.0, "decline": 0.0}
 
-    def test_windows_and_version_can_be_named(self, api, version):
+    def test_monitoring_accepts_windows_and_a_version(self, api, version):
         challenger = version_of(version.model, number=2, role="challenger")
         scored(challenger, GOOD, days_ago=100, purpose="shadow")
         query = {"version": 2, "from": moment(days=101), "to": moment(days=99)}
@@ -53,7 +53,7 @@ class TestMonitoring:
     def test_invalid_window_is_rejected(self, api, version, query):
         assert_error(api.read(f"{path_of(version)}/monitoring?{query}"), 400, "E1001")
 
-    def test_a_model_without_a_champion_has_none_to_look_at(self, api, user):
+    def test_monitoring_without_a_champion_is_404(self, api, user):
         draft = version_of(model_of(ProviderFactory(owner=user)), role="")
         assert_error(api.read(f"{path_of(draft)}/monitoring"), 404, "E4011")
         assert api.read(f"{path_of(draft)}/monitoring?version=1").json()["psi"] is None
@@ -75,7 +75,7 @@ class TestCompare:
         assert body["table"] == [{"outcome": "decline", "with_outcome": "approve", "count": 1}]
         assert [one["application_id"] for one in body["flips"]] == [str(score.application_id)]
 
-    def test_the_window_and_the_limit_can_be_named(self, api, version, other):
+    def test_comparison_accepts_a_window_and_a_limit(self, api, version, other):
         assert other.number == 2
         for days_ago in (50, 2, 1):
             scored(version, POOR, days_ago=days_ago)

