@@ -59,14 +59,14 @@ def test_own_account_counts_without_applicants(user):
     assert read(apply(user)) == (1, None, 1)
 
 
-def test_another_person_or_another_lender_does_not_count(user):
+def test_applications_of_another_person_or_to_another_lender_do_not_count(user):
     apply(None, STRANGER)
     apply(user, ANA, provider=701)
     apply(None, {**ANA, "email": None, "phone": None, "date_of_birth": "1991-04-05"})
     assert read(apply(user, ANA)) == (0, None, 1)
 
 
-def test_draft_and_erased_account_do_not_count():
+def test_drafts_and_applications_of_erased_accounts_do_not_count():
     Application.objects.filter(pk=apply(None, ANA).pk).update(submitted_at=None, status="draft")
     erased = UserFactory()
     apply(erased, ANA)
@@ -75,13 +75,13 @@ def test_draft_and_erased_account_do_not_count():
     assert read(apply(None, ANA)) == (0, None, 1)
 
 
-def test_two_lenders_have_no_hash_in_common():
+def test_two_lenders_have_no_hash_of_a_person_in_common():
     ours, theirs = (set(apply(None, ANA, provider=700 + n).person_keys.values_list("digest")) for n in (0, 1))
     assert len(ours) == len(theirs) == 3
     assert not ours & theirs
 
 
-def test_changed_applicants_have_new_keys(api, user):
+def test_changed_applicants_get_new_hashes(api, user):
     application = apply(user, ANA)
     response = api.replace(f"/applications/{application.pk}", {"updated_by": str(user.pk), "applicants": [STRANGER]})
     assert response.status_code == 200, response.content
@@ -89,7 +89,7 @@ def test_changed_applicants_have_new_keys(api, user):
     assert read(apply(None, STRANGER)) == (1, None, 2)
 
 
-def test_keys_follow_the_rotation_of_the_encryption_key(settings):
+def test_person_hashes_follow_the_rotation_of_the_encryption_key(settings):
     first = apply(None, ANA)
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
     second = apply(None, ANA)
@@ -100,7 +100,7 @@ def test_keys_follow_the_rotation_of_the_encryption_key(settings):
     assert read(second) == (1, None, 2)
 
 
-def test_prune_writes_missing_keys_once():
+def test_prune_writes_missing_person_hashes_once():
     application = apply(None, ANA)
     nameless = apply(None, {**ANA, "date_of_birth": None, "email": None, "phone": None})
     PersonKey.objects.all().delete()
@@ -111,13 +111,13 @@ def test_prune_writes_missing_keys_once():
     assert read(apply(None, {**ANA, "date_of_birth": None, "email": None, "phone": None})) == (0, None, 1)
 
 
-def test_list_of_facts_leaves_them_out_for_all_readers(user):
+def test_list_of_facts_omits_person_facts_for_all_readers(user):
     application = apply(user, ANA)
     assert not [fact for fact in facts_of(application, now=NOW) if fact["name"].startswith("person.")]
 
 
-def test_random_persons_equal_a_plain_count():
-    """1,000 pairs: the keys find the persons that a comparison of the plain values finds."""
+def test_person_hashes_find_the_same_persons_as_plain_values():
+    """Compares 1,000 pairs of random persons."""
     random = Random(44)
     made = []
     for _ in range(40):

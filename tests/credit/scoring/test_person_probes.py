@@ -1,4 +1,4 @@
-"""Probes: nothing that the applicant reads depends on whether another account is the same person."""
+"""Probes: no text that the applicant reads depends on whether another account is the same person."""
 
 import json
 import os
@@ -27,7 +27,7 @@ from tests.credit.scoring.submitting import draft_for, scored_offer, submit
 from tests.credit.support import make_reviewer, move
 from tests.factories import UserFactory
 
-PROBES = int(os.environ.get("PROBES", "300"))  # 100,000 in the measurement of the design
+PROBES = int(os.environ.get("PROBES", "300"))  # the design measured 100,000
 NOW = timezone.now()
 NOBODY = {"person.open_applications": 0, "person.days_since_rejection": None, "person.accounts": 1}
 OPEN, DAYS, ACCOUNTS = NOBODY
@@ -35,7 +35,7 @@ CLAIMS = tuple(f"application_data.{name}" for name in "abc")
 
 
 def probe_card(chance):
-    """Return a random card: inputs of the same person's facts, alone or with claims, next to inputs of claims."""
+    """Return a random card: inputs of person facts, alone or with claims, next to inputs of claims only."""
     claim, other = chance.sample(CLAIMS, 2)
     inputs = [
         chance.choice((
@@ -78,7 +78,7 @@ def probe_card(chance):
 
 
 def scored(card, values, monkeypatch):
-    """Return a score as it is stored, and what the catalog remembers of it, without a database."""
+    """Return a score, and the last scores for the catalog, as they would be stored, without a database."""
     version = ModelVersion(id=7, model_id=7, number=1, definition=card)
     stored, remembered = [], []
     monkeypatch.setattr(scores, "insert", stored.append)
@@ -93,7 +93,7 @@ def scored(card, values, monkeypatch):
 
 
 def shown(score, remembered):
-    """Return all that the applicant reads of a score; hashes have nonces of their own."""
+    """Return all values of a score that the applicant reads; hashes have their own nonces."""
     hashes, opened = close(result_of(score))
     record = {"hashes": hashes, "facts": facts_in_record(score)}
     copied = {name: getattr(score, name) for name in (*Score.RESULT, "sources", "number")}
@@ -110,7 +110,7 @@ def shown(score, remembered):
 
 
 def test_no_result_shown_to_the_applicant_depends_on_other_applications(monkeypatch):
-    """Each probe scores the same claims in a world without, and in one with other applications of the person."""
+    """Each probe scores the same claims twice: without and with other applications of the person."""
     chance, differing = Random(44), 0
     for _ in range(PROBES):
         card = probe_card(chance)
@@ -122,7 +122,7 @@ def test_no_result_shown_to_the_applicant_depends_on_other_applications(monkeypa
         for score in (alone, same):
             assert scores.describe(score).score == score.total
         differing += alone.total != same.total
-    assert differing > PROBES / 4  # the lender's results do depend on them
+    assert differing > PROBES / 4  # the lender's results do depend on other applications
 
 
 CARDS = [
@@ -163,7 +163,7 @@ def apply(offer, user, person):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("source", CARDS)
-def test_accounts_with_and_without_a_twin_read_the_same(source, settings):
+def test_applicants_with_and_without_another_account_read_the_same_texts(source, settings):
     settings.ANCHOR_DECISIONS = True
     offer, _ = scored_offer(definition=card_of(source))
     rita = make_reviewer(username="rita")
@@ -184,7 +184,7 @@ def test_accounts_with_and_without_a_twin_read_the_same(source, settings):
 
 
 def readings_of(offer, application, user, rita, person):
-    """Return what the applicant reads before and after a reviewer's decision, without ids, times, and hashes."""
+    """Return the applicant's texts before and after a reviewer's decision, without ids, times, and hashes."""
     api, place, texts = client_of(user), f"/applications/{application.pk}", {}
     paths = ["score", "explanation", "facts", "corrections", "transitions", "history", "notices", "reports"]
     for status in (None, "under_review", "approved"):
@@ -215,7 +215,7 @@ def read(response):
 
 
 def check_bundles(own, lenders):
-    """The applicant's bundle verifies without the result, the lender's with it."""
+    """Check that the applicant's bundle verifies without the result, and the lender's with it."""
     steps = {step.name: step.state for step in verify(own.content)}
     assert FAIL not in steps.values()
     assert {steps[name] for name in ("facts", "total", "outcome", "reasons")} == {SKIPPED}
@@ -243,6 +243,6 @@ def without_ids(text, user, person):
     return re.sub(rf'("(?:consumer_id|user_id|user|id|subject)\\*": ?\\*"?){user.pk}\b', r"\1·", text)
 
 
-def test_card_of_probes_is_valid():
+def test_every_random_card_of_probes_is_valid():
     for seed in range(50):
         assert Card.of(probe_card(Random(seed)))

@@ -1,4 +1,4 @@
-"""Scorecards as PMML 4.4: what stands in the document. What an engine computes from it, JPMML says (test_jpmml.py)."""
+"""Scorecards as PMML 4.4: the content of the document. test_jpmml.py compares the results of an engine."""
 
 import json
 import random
@@ -13,7 +13,7 @@ from tests.credit.scoring.cards import definition
 
 
 def extension(document):
-    """Return the definition that a document carries beside the card."""
+    """Return the definition in a document's extension."""
     return json.loads(ET.fromstring(document).findtext(".//{*}Extension"))
 
 
@@ -24,7 +24,7 @@ def random_cards(count, seed):
         yield pairs.with_rules(chance, one)
 
 
-def test_the_extension_holds_the_whole_definition():
+def test_pmml_extension_has_the_complete_definition():
     for one in random_cards(150, 1):
         definitions.check(one)
         assert extension(pmml.write(one, name="a < b")) == one
@@ -64,15 +64,15 @@ def every_kind():
     )
 
 
-def test_a_card_with_inputs_of_every_kind_is_written_as_jpmml_has_judged_it():
-    """`every_kind.pmml` is what test_jpmml.py's engine computes as we do; write it anew only after it has."""
+def test_pmml_of_every_input_kind_equals_the_file_verified_with_jpmml():
+    """Update `every_kind.pmml` only if test_jpmml.py's engine computes the same results from it."""
     assert (
         pmml.write(every_kind(), name="Every <kind>").decode()
         == (Path(__file__).parent / "every_kind.pmml").read_text()
     )
 
 
-def test_facts_that_are_read_twice_are_two_fields_and_derived_ones_have_names_of_their_own():
+def test_pmml_has_a_separate_field_for_each_reading_of_a_fact():
     fact = "application_data.a"
     bins = [{"missing": True, "points": 0}, {"points": 1}]
     inputs = [
@@ -93,5 +93,5 @@ def test_facts_that_are_read_twice_are_two_fields_and_derived_ones_have_names_of
     assert extension(written) == one
 
 
-def test_the_name_of_a_model_may_hold_what_xml_cannot():
+def test_model_name_with_characters_invalid_in_xml_is_escaped():
     assert b'modelName="a&lt;\xef\xbf\xbd&amp;\xef\xbf\xbd"' in pmml.write(definition(), name="a<\x00&\n")

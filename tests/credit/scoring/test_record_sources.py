@@ -1,4 +1,4 @@
-"""Sources of facts in the record of a decision (version 4), and opening them."""
+"""Sources of facts in the record of a decision (version 4), and their openings."""
 
 import json
 import os
@@ -21,12 +21,12 @@ from tests.credit.scoring.bundles import NONCE, bundle, record_of
 from tests.credit.scoring.submitting import draft_for, scored_offer, submit
 from tests.credit.support import make_reviewer, move
 
-DECISIONS = int(os.environ.get("DECISIONS", "500"))  # 10,000 in the measurement of the design
+DECISIONS = int(os.environ.get("DECISIONS", "500"))  # the design measured 10,000
 CLAIMS = {"amount_cents": 500_000, "term_months": 12, "monthly_income_cents": 200_000, "monthly_debt_cents": 60_000}
 
 
 def scored(card, facts):
-    """A score as it is kept, of facts that have the source of their names."""
+    """Return a stored score of facts whose sources follow from their names."""
     known = {
         name: SimpleNamespace(source={"application_data": "applicant"}.get(name.split(".")[0], name.split(".")[0]),
                               as_of_text="2026-01-31")
@@ -47,7 +47,7 @@ def steps(made):
     return {step.name: step for step in verify(json.dumps(made).encode())}
 
 
-def test_random_verified_decisions_name_every_source_and_follow_no_claim():
+def test_random_decisions_of_a_verified_card_name_every_source_and_read_no_claim():
     card, chance = sourced.card(verified=True), Random(44)
     for _ in range(DECISIONS):
         facts = {**sourced.facts(chance), "scored_on": "2026-01-31"}
@@ -98,7 +98,7 @@ def test_claim_in_the_record_of_a_verified_card_fails():
     assert (found.state, "reads no claims" in found.detail) == (FAIL, True), found
 
 
-def test_one_fact_opens_alone():
+def test_single_fact_can_be_opened_without_the_others():
     made = bundled(sourced.card(), FACTS)
     alone = {sourced.INCOME: json.loads(made["facts_opening"])[sourced.INCOME]}
     found = steps({**made, "facts": None, "nonce": None, "facts_opening": text(alone)})
@@ -111,7 +111,7 @@ def text(value):
 
 
 @pytest.mark.django_db
-def test_applicants_bundle_keeps_the_lenders_counts_closed(api, user, settings):
+def test_applicants_bundle_does_not_open_the_lenders_counts(api, user, settings):
     settings.ANCHOR_DECISIONS = True
     card = sourced.card()
     card["inputs"][2] = {"name": "debts", "from": "person.accounts", "type": "number"}

@@ -1,4 +1,4 @@
-"""Reports of vendors: who may request and read them, unknown outcomes, reuse, and the facts that they are."""
+"""Reports of vendors: who requests and reads them, unknown outcomes, reuse, and their facts."""
 
 import json
 import logging
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.django_db
 BODY = {"kind": "credit", "purpose": "credit_transaction", "applicant": 1}
 PLACE = f"{__name__}:CountingVendor"
 MARK = "M4RK-of-raw"
-KILLS = int(os.environ.get("KILLS", "50"))  # 1,000 in the measurement of the design
+KILLS = int(os.environ.get("KILLS", "50"))  # the design measured 1,000
 
 CARD = {
     "inputs": [{"name": "score", "from": "report.score", "type": "number"}],
@@ -54,7 +54,7 @@ CARD = {
 
 
 class CountingVendor(SandboxVendor):
-    """The sandbox's vendor, which counts what it sold by id, and dies before or after a sale if a test requests it."""
+    """The sandbox's vendor, which counts its sales by id, and can raise before or after a sale."""
 
     name = "counting"
     sold: dict[str, int] = {}
@@ -145,7 +145,7 @@ class TestRequest:
     @pytest.mark.parametrize(("name", "word"), [
         ("Thickfile", "received"), ("Nofile", "received"), ("Frozen", "received"), ("Broken", "failed"),
     ])  # fmt: skip
-    def test_lenders_owner_gets_an_event_with_ids_alone(self, ritas, user, name, word):
+    def test_lenders_owner_gets_an_event_with_only_ids(self, ritas, user, name, word):
         now = timezone.now()
         lender = ProviderFactory(pk="700", created_at=now)
         application = under_review(user, name, created_at=now)
@@ -154,18 +154,18 @@ class TestRequest:
         events = Event.objects.filter(account=lender.owner, type__startswith="report.")
         assert [(event.type, event.object) for event in events] == [(f"report.{word}", ids)]
 
-    def test_slow_report_is_collected_later_once(self, ritas, user):
+    def test_slow_report_is_collected_once(self, ritas, user):
         application = under_review(user, "Slow")
         report = ask(ritas, application).json()
         assert_error(ask(ritas, application), 409, "E3022")
         waiting = {"finished": 0, "waiting": 1, "failed": 0}
-        assert collect(now=timezone.now() + timedelta(minutes=2)) == waiting  # the vendor's 30 s have not passed
+        assert collect(now=timezone.now() + timedelta(minutes=2)) == waiting  # before the vendor's 30 s
         Report.objects.update(requested_at=timezone.now() - timedelta(seconds=31))
         assert collect(now=timezone.now() + timedelta(minutes=4))["finished"] == 1
         whole = ritas.read(f"/applications/{application.pk}/reports/{report['id']}").json()
         assert (whole["status"], whole["summary"]["score"]["value"]) == ("received", 724)
 
-    def test_report_that_is_missing_after_a_day_fails(self, ritas, user):
+    def test_report_still_missing_after_a_day_fails(self, ritas, user):
         application = under_review(user, "Slow")
         ask(ritas, application)
         collect(now=timezone.now() + timedelta(hours=25))
@@ -175,16 +175,16 @@ class TestRequest:
         ({"purpose": None}, "E1022"), ({"purpose": "curiosity"}, "E1001"), ({"kind": "gossip"}, "E1001"),
         ({"applicant": 3}, "E1001"),
     ])  # fmt: skip
-    def test_wrong_body_is_refused(self, ritas, application, changes, code):
+    def test_invalid_report_request_is_rejected(self, ritas, application, changes, code):
         assert_error(ask(ritas, application, **changes), 400, code)
         assert not Report.objects.exists()
 
-    def test_applicant_without_birth_date_or_vendor_is_refused(self, ritas, user, application, settings):
+    def test_report_needs_a_date_of_birth_and_a_vendor(self, ritas, user, application, settings):
         assert_error(ask(ritas, under_review(user, "Thickfile"), applicant=2), 400, "E3023")
         settings.REPORTS = "off"
         assert_error(ask(ritas, application), 400, "E3023")
 
-    def test_decided_application_and_draft_are_refused(self, ritas, application):
+    def test_report_about_a_decided_application_is_refused(self, ritas, application):
         Application.objects.update(status="approved")
         assert_error(ask(ritas, application), 400, "E3004")
 
@@ -222,7 +222,7 @@ class TestRequest:
         again = ask(ritas, application)
         assert (again.status_code, again.json()["id"] != first["id"]) == (201, True)
 
-    def test_written_instructions_are_a_consent_that_the_applicant_can_end(self, api, ritas, application):
+    def test_written_instructions_are_a_consent_that_the_applicant_can_withdraw(self, api, ritas, application):
         for kind, number in (("credit", 1), ("income", 2), ("credit", 2)):
             assert ask(ritas, application, kind=kind, purpose="written_instructions").status_code in {200, 201}
             assert api.read("/account/consents").json()["total"] == number
@@ -244,7 +244,7 @@ class TestRequest:
         assert ask(ritas, application, applicant=2, purpose="written_instructions").status_code == 201
         assert not Consent.objects.exists()
 
-    def test_changed_applicant_never_receives_the_report_of_another_person(self, ritas, user):
+    def test_changed_applicant_does_not_get_the_report_of_the_previous_one(self, ritas, user):
         application = under_review(user, "Slow")
         ask(ritas, application)
         client_of(user).replace(
@@ -256,7 +256,7 @@ class TestRequest:
 
 
 class TestReaders:
-    def test_each_reader_receives_what_is_theirs(self, api, ritas, application):
+    def test_applicant_reads_only_their_own_reports_and_reviewers_read_all(self, api, ritas, application):
         reports = [ask(ritas, application, applicant=number).json() for number in (1, 2)]
         listed = {client: client.read(f"/applications/{application.pk}/reports") for client in (api, ritas)}
         assert [report["id"] for report in listed[api].json()] == [reports[0]["id"]]
@@ -267,11 +267,11 @@ class TestReaders:
         assert json.loads(ritas.read(f"{path}/{reports[1]['id']}").json()["raw"])["score"]["value"] == 611
         assert [row.details for row in DataAccess.objects.all() if row.details] == [{"report": reports[1]["id"]}]
 
-    def test_second_applicants_report_is_no_fact_of_the_first(self, ritas, application):
+    def test_second_applicants_report_is_not_a_fact_of_the_first(self, ritas, application):
         ask(ritas, application, applicant=2)
         assert facts(ritas, application) == {}
 
-    def test_lender_alone_reads_the_facts_about_the_second_applicant(self, api, ritas, application):
+    def test_only_the_lender_reads_facts_about_the_second_applicant(self, api, ritas, application):
         ask(ritas, application, applicant=2)
         path = f"/applications/{application.pk}/facts?applicant=2"
         reader = UserFactory()
@@ -287,7 +287,7 @@ class TestReaders:
         assert_error(client_of(UserFactory()).read(path), 404, "E4002")
         assert_error(ritas.read(path.replace("=2", "=3")), 400, "E1001")
 
-    def test_applicant_reader_and_stranger_request_none(self, api, application):
+    def test_applicants_readers_and_strangers_cannot_request_reports(self, api, application):
         reader = UserFactory()
         ProviderMember.objects.create(provider=ProviderFactory(pk="700"), user=reader, role="reader")
         assert_error(ask(api, application), 403, "E2010")
@@ -296,7 +296,7 @@ class TestReaders:
 
 
 class TestUnknownOutcomes:
-    def test_time_out_leaves_it_requested_and_collecting_does_not_buy_twice(
+    def test_report_with_a_timeout_is_collected_without_a_second_purchase(
         self, ritas, vendor, application, monkeypatch
     ):
         monkeypatch.setattr(vendor, "dies", ProviderError("timeout", outcome_unknown=True))
@@ -328,7 +328,7 @@ class TestUnknownOutcomes:
         assert Report.objects.get().status == "requested"
 
     @pytest.mark.parametrize(("minutes", "pause"), [(2, 30), (60, 900), (600, 3600)])
-    def test_pause_of_an_unknown_outcome_grows_to_an_hour(
+    def test_retry_pause_of_an_unknown_outcome_grows_to_an_hour(
         self, ritas, vendor, application, monkeypatch, minutes, pause
     ):
         monkeypatch.setattr(vendor, "dies", ProviderError("timeout", outcome_unknown=True))
@@ -340,7 +340,7 @@ class TestUnknownOutcomes:
         report.refresh_from_db()
         assert report.look_at - now == timedelta(seconds=pause)
 
-    def test_kills_between_request_and_response_buy_no_report_twice(self, rita, user, vendor, monkeypatch):
+    def test_processes_killed_during_a_request_buy_no_report_twice(self, rita, user, vendor, monkeypatch):
         application, random = under_review(user, "Thickfile"), Random(44)
         actor = Actor(rita, "jwt:x", second_factor=True)
         for number in range(KILLS):
@@ -357,7 +357,9 @@ class TestUnknownOutcomes:
             Report.objects.update(expires_at=now)
         assert Report.objects.filter(status="received").count() == KILLS
 
-    def test_answer_of_another_form_fails_without_a_trace_of_it(self, ritas, vendor, application, monkeypatch, caplog):
+    def test_malformed_report_fails_and_leaves_no_trace_of_its_content(
+        self, ritas, vendor, application, monkeypatch, caplog
+    ):
         wrong = VendorReport("received", {"agency": {"name": MARK}, "surprise": MARK}, raw=MARK)
         monkeypatch.setattr(vendor, "request", lambda *_: wrong)
         with caplog.at_level(logging.DEBUG):
@@ -365,7 +367,7 @@ class TestUnknownOutcomes:
         assert MARK not in caplog.text
 
 
-def test_raw_is_in_no_log_event_export_or_column(api, ritas, rita, vendor, application, user, caplog):
+def test_raw_report_is_in_no_log_event_export_or_plain_column(api, ritas, rita, vendor, application, user, caplog):
     path = f"/applications/{application.pk}/reports"
     with caplog.at_level(logging.DEBUG):
         report = ask(ritas, application).json()
@@ -381,7 +383,7 @@ def test_raw_is_in_no_log_event_export_or_column(api, ritas, rita, vendor, appli
     for client in (api, ritas):
         assert MARK not in json.dumps([client.read(path).json(), client.read("/requests").json()])
     assert MARK not in api.read(f"{path}/{report['id']}").content.decode()
-    with connection.cursor() as cursor:  # as the tables hold it: events, the request log, idempotency, and the rest
+    with connection.cursor() as cursor:  # the stored rows: events, the request log, idempotency records, and the rest
         for table in connection.introspection.table_names(cursor):
             cursor.execute(f'SELECT * FROM "{table}"')
             assert MARK not in str([bytes(v) if isinstance(v, memoryview) else v for row in cursor for v in row]), table
@@ -395,7 +397,7 @@ def test_erasure_empties_the_report(ritas, application):
     assert (row.summary, row.summary_sha256, row.raw) == (None, None, None)
 
 
-def test_score_again_reads_the_report(api, ritas, user):
+def test_scoring_again_reads_the_report(api, ritas, user):
     offer, _ = scored_offer(definition=CARD)
     application = draft_for(offer, user, {"amount_cents": 500_000})
     client_of(user).replace(
@@ -413,7 +415,7 @@ def test_score_again_reads_the_report(api, ritas, user):
     )  # fmt: skip
 
 
-def test_own_page_shows_the_applicants_own_reports(user, ritas, application):
+def test_applicants_page_shows_only_their_own_reports(user, ritas, application):
     for number in (1, 2):
         assert ask(ritas, application, applicant=number).status_code == 201
     browser = Client()

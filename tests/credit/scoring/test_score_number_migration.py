@@ -1,4 +1,4 @@
-"""The migration that numbers scores can be interrupted at each of its statements, and run again."""
+"""The migration that numbers scores can be interrupted at any statement and repeated."""
 
 from itertools import count
 
@@ -15,7 +15,7 @@ class Interrupted(Exception):
 
 
 def interrupt_after(statements, editor, monkeypatch):
-    """Let a schema editor execute some statements, and raise at the next one."""
+    """Make a schema editor execute some statements, and raise at the next one."""
     execute, left = editor.execute, iter(range(statements))
 
     def counted(sql, params=()):
@@ -42,7 +42,7 @@ def is_append_only():
 
 
 def allow_erasure(loader):
-    """Give the table the triggers of a later migration again, for the tests that follow on this database."""
+    """Create the triggers of a later migration again, for the next tests on this database."""
     erasable = loader.get_migration("credit", "0026_erasable_history")
     state = loader.project_state(("credit", "0026_erasable_history"))
     with connection.schema_editor() as editor:
@@ -51,7 +51,7 @@ def allow_erasure(loader):
                 operation.database_forwards("credit", editor, state, state)
 
 
-def test_an_interrupted_run_is_repeated(committed, monkeypatch):
+def test_interrupted_migration_of_score_numbers_can_be_repeated(committed, monkeypatch):
     loader = MigrationExecutor(connection).loader
     before, migration = loader.project_state(("credit", "0013_score_number")), loader.get_migration("credit", NAME)
     with connection.schema_editor(atomic=False) as editor:

@@ -1,4 +1,4 @@
-"""An application that is submitted is scored in the same transaction, where its offer names a model."""
+"""Submitting an application scores it in the same transaction if its offer names a model."""
 
 import json
 import logging
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize(("said", "outcome"), [(SAYS_GOOD, "approve"), (SAYS_POOR, "decline")])
-def test_a_submission_is_scored_by_the_champion(api, user, said, outcome):
+def test_submission_is_scored_by_the_champion(api, user, said, outcome):
     verify(user)
     offer, version = scored_offer()
     application = draft_for(offer, user, said)
@@ -36,7 +36,7 @@ def test_a_submission_is_scored_by_the_champion(api, user, said, outcome):
     assert kept.values()["application_data.housing"] == said["housing"]
 
 
-def test_an_application_that_begins_as_submitted_is_scored(api, user):
+def test_application_created_as_submitted_is_scored(api, user):
     verify(user)
     offer, _ = scored_offer()
     body = {
@@ -48,7 +48,7 @@ def test_an_application_that_begins_as_submitted_is_scored(api, user):
     assert str(Score.objects.get().application_id) == response.json()["id"]
 
 
-def test_challengers_score_as_shadows(api, user):
+def test_challengers_create_shadow_scores(api, user):
     offer, champion = scored_offer()
     challenger = ModelVersionFactory(
         model=champion.model, number=2, role="challenger", definition=definition(base_points=0)
@@ -61,7 +61,7 @@ def test_challengers_score_as_shadows(api, user):
     assert ScoreFacts.objects.count() == 2
 
 
-def test_off_scores_nothing(api, user, settings):
+def test_submission_is_not_scored_if_decisioning_is_off(api, user, settings):
     settings.DECISIONING = "off"
     offer, _ = scored_offer()
     assert submit(api, draft_for(offer, user)).status_code == 200
@@ -69,13 +69,13 @@ def test_off_scores_nothing(api, user, settings):
 
 
 @pytest.mark.parametrize("options", [{"role": "challenger"}, {"status": "draft"}, {"status": "retired"}])
-def test_a_model_without_a_champion_scores_nothing(api, user, options):
+def test_model_without_a_champion_does_not_score(api, user, options):
     offer, _ = scored_offer(**options)
     assert submit(api, draft_for(offer, user)).status_code == 200
     assert not Score.objects.exists()
 
 
-def test_another_providers_model_does_not_count(api, user):
+def test_model_of_another_provider_does_not_score(api, user):
     _, version = scored_offer()
     offer = OfferFactory(blockscore_model_id=version.model_id)
     assert submit(api, draft_for(offer, user)).status_code == 200
@@ -88,7 +88,7 @@ def test_another_providers_model_does_not_count(api, user):
     {"monthly_income_cents": 0, "monthly_debt_cents": 2**64 - 1},
     {"housing": "\x00\ud7ff𝄞" * 1000, "monthly_income_cents": -0.0},
 ])  # fmt: skip
-def test_odd_data_is_scored_as_what_it_is(api, user, said):
+def test_submission_with_unusual_data_is_scored(api, user, said):
     offer, _ = scored_offer()
     application = draft_for(offer, user, said)
     assert submit(api, application).status_code == 200
@@ -104,7 +104,7 @@ def test_odd_data_is_scored_as_what_it_is(api, user, said):
      ["monthly_income_cents", "monthly_debt_cents", "housing"]),
     ({"housing": True}, ["housing"]),
 ])  # fmt: skip
-def test_data_that_the_champion_cannot_read_is_not_submitted(api, user, said, pointers):
+def test_data_of_a_type_that_the_champion_cannot_read_is_not_submitted(api, user, said, pointers):
     offer, _ = scored_offer()
     application = draft_for(offer, user, {**SAYS_GOOD, **said})
     refusal = submit(api, application)
@@ -120,7 +120,7 @@ def test_data_that_the_champion_cannot_read_is_not_submitted(api, user, said, po
 
 
 def reading(name):
-    """A card that reads the income by another name."""
+    """Return a card that reads the income under another name."""
     card = definition()
     card["inputs"][0]["from"] = card["inputs"][1]["ratio"][1] = name
     return card
@@ -132,7 +132,7 @@ def reading(name):
     ("#/m~0n", {"m~n": 320_000}, "/m~0n"),
     ("#/incomes/0", {"incomes": [320_000]}, "/incomes/0"),
     (".incomes.1.cents", {"incomes": [0, {"cents": 320_000}]}, "/incomes/1/cents"),
-    # RFC 6901, section 5, members of members, and words for income
+    # RFC 6901, section 5, nested members, and words for income
     *((f"#{pointer}", {member: 320_000}, pointer) for member, pointer in (
         ("", "/"), ("a/b", "/a~1b"), ("c%d", "/c%d"), ("e^f", "/e^f"), ("g|h", "/g|h"), ("i\\j", "/i\\j"),
         ('k"l', '/k"l'), (" ", "/ "), ("~1", "/~01"), ("~/~", "/~0~1~0"), ("\u6708\u53ce", "/\u6708\u53ce"),
@@ -140,7 +140,7 @@ def reading(name):
     )),
     ("#/a/1/b~1c/0", {"a": [0, {"b/c": [320_000]}]}, "/a/1/b~1c/0"), ("#/0/00", {"0": {"00": 320_000}}, "/0/00"),
 ])  # fmt: skip
-def test_a_name_is_read_by_pointer(api, user, name, said, pointer):
+def test_champion_reads_application_data_by_pointer(api, user, name, said, pointer):
     verify(user)
     offer, _ = scored_offer(definition=reading(f"application_data{name}"))
     others = {name: value for name, value in SAYS_GOOD.items() if name != "monthly_income_cents"}
@@ -164,7 +164,7 @@ def test_data_that_only_a_challenger_cannot_read_is_submitted(api, user):
     assert Score.objects.get(purpose="shadow").outcome == "refer"
 
 
-def test_a_fact_that_fails_leaves_the_application_to_people(api, user, caplog, monkeypatch):
+def test_failing_fact_leaves_the_application_to_people(api, user, caplog, monkeypatch):
     def fails(_user_id, _now):
         raise ZeroDivisionError("a fact is broken")
 
@@ -180,7 +180,7 @@ def test_a_fact_that_fails_leaves_the_application_to_people(api, user, caplog, m
     assert f"{application.pk} has no score by model {version.model_id}" in caplog.text
 
 
-def test_a_database_that_fails_takes_the_submission_back(api, user, monkeypatch):
+def test_failing_database_rolls_the_submission_back(api, user, monkeypatch):
     def fails(_user_id, _now):
         raise OperationalError("the database went away")
 
@@ -193,14 +193,14 @@ def test_a_database_that_fails_takes_the_submission_back(api, user, monkeypatch)
 
 
 def statements_of(api, application):
-    """Submit; the statements that it cost."""
+    """Submit; return the statements."""
     api.read("/auth/me")
     with CaptureQueriesContext(connection) as captured:
         assert submit(api, application).status_code == 200
     return [query["sql"] for query in captured.captured_queries]
 
 
-def test_without_a_model_a_submission_costs_what_it_cost(api, user, settings):
+def test_submission_without_a_model_costs_no_additional_statement(api, user, settings):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     listed = OfferFactory()
     counts = {}
@@ -212,15 +212,15 @@ def test_without_a_model_a_submission_costs_what_it_cost(api, user, settings):
     assert counts["assist", "unlisted"] == counts["off", "unlisted"]
 
 
-def test_with_a_model_it_costs_three_statements_more_and_two_a_version(api, user, settings):
+def test_submission_with_a_model_costs_three_statements_and_two_per_version(api, user, settings):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     plain = len(statements_of(api, draft_for(OfferFactory(), user)))
     offer, version = scored_offer()
     for challengers in range(2):
         if challengers:
             ModelVersionFactory(model=version.model, number=2, role="challenger")
-        submit(api, draft_for(offer, user))  # a process reads each version's card once
-        # The versions, the one registered fact and the last score; of each version its score and the facts.
+        submit(api, draft_for(offer, user))  # a process loads each version's card once
+        # The versions, the only registered fact, and the last score; for each version its score and facts.
         assert len(statements_of(api, draft_for(offer, user))) == plain + 3 + 2 * (1 + challengers)
 
 

@@ -1,4 +1,4 @@
-"""Cards that read facts with a source: `first_of`, `verified`, and what a score records of them."""
+"""Cards that read facts with a source: `first_of`, `verified`, and the sources that a score records."""
 
 from datetime import date, timedelta
 from random import Random
@@ -25,7 +25,7 @@ CLAIMS = {"amount_cents": 500_000, "monthly_income_cents": 700_000, "monthly_deb
 
 
 def submitted(api, user, data, **options):
-    """Submit an application to an offer of the sourced card; return its score."""
+    """Submit an application to an offer with the sourced card; return its score."""
     offer, _ = scored_offer(definition=sourced.card(**options.pop("card", {})))
     application = draft_for(offer, user, data, **options)
     response = submit(api, application)
@@ -55,10 +55,10 @@ class TestFirstOf:
         ({sourced.INCOME: 0, sourced.CLAIMED: 400_000}, 20),
         ({}, 0),
     ])  # fmt: skip
-    def test_first_fact_that_is_not_missing_counts(self, facts, points):
+    def test_first_present_fact_of_first_of_counts(self, facts, points):
         assert evaluate(Card.of(sourced.card()), facts).points[0].points == points
 
-    def test_claim_behind_a_bank_fact_is_not_read(self):
+    def test_claim_after_a_present_bank_fact_is_not_read(self):
         card = Card.of(sourced.card())
         behind = {sourced.INCOME: 400_000, sourced.CLAIMED: "a lot"}
         assert evaluate(card, behind).unreadable == ()
@@ -74,7 +74,7 @@ class TestFirstOf:
         ({"first_of": [sourced.INCOME, sourced.CLAIMED], "from": sourced.INCOME, "type": "number"}, "/inputs/0",
          "exactly one"),
     ])  # fmt: skip
-    def test_wrong_input_is_refused_with_its_pointer(self, input, pointer, message):  # noqa: A002
+    def test_invalid_first_of_input_is_rejected_with_its_pointer(self, input, pointer, message):  # noqa: A002
         wrong = sourced.card()
         wrong["inputs"][0] = {"name": "income", **input}
         at, why = refusals(wrong)[0]
@@ -110,16 +110,16 @@ class TestReasonAboutAReport:
 
 
 class TestVerified:
-    def test_claims_count_as_missing(self, api, user):
+    def test_claims_count_as_missing_for_a_verified_card(self, api, user):
         score = submitted(api, user, CLAIMS, card={"verified": True})
         assert score.missing == ["income", "use of income", "debts"]
         assert set(ScoreFacts.objects.get().values()) == {"scored_on", sourced.INCOME, sourced.SPENDING}
 
-    def test_claims_that_the_card_cannot_read_are_submitted(self, api, user):
+    def test_unreadable_claims_are_submitted_with_a_verified_card(self, api, user):
         odd = {**CLAIMS, "monthly_debt_cents": "none"}
         assert submitted(api, user, odd, card={"verified": True}).outcome == "decline"
 
-    def test_no_claim_changes_a_decision(self, api, user):
+    def test_no_claim_changes_the_decision_of_a_verified_card(self, api, user):
         chance, results = Random(20261128), set()
         sourced.bank(user, paid_in=310_000, paid_out=120_000)
         values = (None, True, -1, 0, 10**12, 1.5, "", "many", [], {"deep": 1})
@@ -130,7 +130,7 @@ class TestVerified:
         assert len(results) == 1, results
         assert results.pop()[:2] == (700, "refer")
 
-    def test_no_claim_changes_a_total(self):
+    def test_no_claim_changes_the_total_of_a_verified_card(self):
         chance, card = Random(5), Card.of(sourced.card(verified=True))
         for _ in range(2_000):
             facts = sourced.facts(chance)
@@ -139,7 +139,7 @@ class TestVerified:
 
 
 class TestSources:
-    def test_score_records_source_and_day_of_each_used_fact(self, api, user):
+    def test_score_records_source_and_date_of_each_used_fact(self, api, user):
         sourced.bank(user, paid_in=310_000, paid_out=120_000)
         score = submitted(api, user, CLAIMS)
         today = timezone.now().date()
@@ -152,7 +152,7 @@ class TestSources:
         assert api.read(f"/applications/{score.application_id}/score").json()["facts"] == score.sources
         assert date.fromisoformat(score.sources[1]["as_of"]) < score.created_at.date()
 
-    def test_without_shared_bank_data_the_claim_counts(self, api, user):
+    def test_claim_counts_if_bank_data_is_not_shared(self, api, user):
         sourced.bank(user, paid_in=310_000, paid_out=120_000)
         score = submitted(api, user, CLAIMS, share=[])
         assert [fact["name"] for fact in score.sources] == [
@@ -164,7 +164,7 @@ class TestSources:
         sourced.bank(UserFactory(), paid_in=310_000, paid_out=120_000)
         assert submitted(api, user, CLAIMS).missing == ["use of income"]
 
-    def test_score_of_an_older_version_has_no_sources(self, api, user):
+    def test_score_stored_without_sources_shows_no_facts(self, api, user):
         offer, version = scored_offer(definition=sourced.card())
         application, facts = draft_for(offer, user, CLAIMS, status="submitted"), {sourced.CLAIMED: 1}
         kept = {"purpose": Score.DECISION, "user_id": user.pk, "application_id": application.pk, "now": timezone.now()}
@@ -184,10 +184,10 @@ class TestWarnings:
         path = f"/scoring/models/{version.model_id}/versions/{version.number}/publish"
         return api.send(path, {"role": "champion"}).json()["warnings"]
 
-    def test_publication_names_what_only_the_applicant_supplies(self, api, user):
+    def test_publication_warns_of_inputs_that_only_the_applicant_supplies(self, api, user):
         assert self.publish(api, user) == ["Only the applicant supplies debts: nothing verifies it."]
 
-    def test_publication_of_a_verified_card_names_what_is_always_missing(self, api, user):
+    def test_publication_of_a_verified_card_warns_of_inputs_that_are_always_missing(self, api, user):
         warnings = self.publish(api, user, verified=True)
         assert warnings == ["Only the applicant supplies debts: it is always missing, because the card is verified."]
 

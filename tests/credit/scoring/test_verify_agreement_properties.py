@@ -1,4 +1,4 @@
-"""The verifier and the evaluator share no code, and agree about every card and all facts."""
+"""The verifier and the evaluator share no code, and agree on random cards and facts."""
 
 import json
 from random import Random
@@ -21,7 +21,7 @@ from tests.properties import examples
 
 
 def both(card, facts):
-    """What the evaluator and the verifier make of the texts that are hashed."""
+    """Return the results of the evaluator and of the verifier for the hashed texts."""
     found = evaluator.evaluate(Card.of(card), facts)
     again = verify_decision.score(parse(canonical_json(card).decode()), parse(canonical_json(facts).decode()))
     rests_on_missing = found.missing != () and not found.is_knocked_out
@@ -29,7 +29,7 @@ def both(card, facts):
 
 
 def drawn(random):
-    """Return a random card and rows of facts that hit its thresholds, lack some, or have another type."""
+    """Return a random card and rows of facts that hit its thresholds, are missing, or have another type."""
     card, samples = pairs.card(random)
     return pairs.with_rules(random, card), [facts for facts, _ in pairs.rows_of(random, samples)]
 
@@ -48,13 +48,13 @@ def test_verifier_and_evaluator_agree_on_total_outcome_and_ordered_reasons(rando
 def test_random_cards_are_valid_definitions(random):
     try:
         check(drawn(random)[0])
-    except ValidationFailed as refused:  # names every refusal
+    except ValidationFailed as refused:  # the message has every error
         pytest.fail(str(refused))
 
 
 @given(random=st.integers(0, 2**64).map(Random))
 @examples(50)
-def test_a_bundle_of_any_card_holds(random):
+def test_bundle_of_a_random_card_is_verified(random):
     card, (facts, *_) = drawn(random)
     by_a_person = evaluator.evaluate(Card.of(card), facts).missing != ()
     given_bundle = bundle(card, facts, record_version=4, **({"automated": False} if by_a_person else {}))
@@ -63,7 +63,7 @@ def test_a_bundle_of_any_card_holds(random):
 
 
 @pytest.mark.parametrize(("small", "is_below"), [(-1e-20, True), (1e-20, False), (-1e-300, False)])
-def test_sums_have_fifty_digits(small, is_below):
+def test_sums_are_computed_with_fifty_digits(small, is_below):
     bins = [{"missing": True, "points": 1}, {"below": 10**12, "points": 2}, {"points": 3}]
     card = definition(
         inputs=[{"name": "sum", "sum": ["application_data.large", "application_data.small"]}],
@@ -76,7 +76,7 @@ def test_sums_have_fifty_digits(small, is_below):
     assert ours[0] == (2 if is_below else 3)
 
 
-def test_every_outcome_comes_up_and_most_reasons_do():
+def test_random_cards_cover_every_outcome_and_most_reasons():
     random, outcomes, reasons, knocked = Random(7), set(), set(), 0
     for _ in range(500):
         card, (facts, *_) = drawn(random)

@@ -1,4 +1,4 @@
-"""The verifier: what holds, what fails at which step, and what it needs, which is nothing."""
+"""The verifier: valid bundles, and the failing step of each invalid bundle. It needs only the standard library."""
 
 import base64
 import json
@@ -52,24 +52,24 @@ NAMES = [
 
 
 def named(given, persons=PERSONS, nonce=NONCE, **changes):
-    """A bundle whose record names applicants."""
+    """Return a bundle whose record names applicants."""
     digest = sha256(nonce + persons.encode()).hexdigest()
     shown = {"applicants": persons, "applicants_nonce": base64.b64encode(nonce).decode()}
     return {**recorded(given, record_version=3, applicants_sha256=digest), **shown, **changes}
 
 
 class TestWhatHolds:
-    def test_every_step(self):
+    def test_valid_bundle_passes_every_step(self):
         assert states(bundle()) == dict.fromkeys(NAMES, OK)
 
     @pytest.mark.parametrize("size", [*range(1, 10), 16, 17, 33])
-    def test_every_entry_of_a_tree(self, size):
+    def test_every_entry_of_a_tree_is_proven(self, size):
         given = bundle()
         for index in range(size):
             anchored = {**given, "proof_file": proof_of(given["record"], index=index, size=size)}
             assert states(anchored)["inclusion"] == OK
 
-    def test_without_a_key_the_signature_is_said_to_be_unchecked(self):
+    def test_ledger_signature_is_skipped_without_the_ledgers_key(self):
         step = steps_of(bundle(), None)[-1]
         assert (step.name, step.state) == ("signature", SKIPPED)
         assert "no key of the ledger was given" in step.detail
@@ -81,12 +81,12 @@ class TestWhatHolds:
         assert FAIL not in found.values()
         assert (steps_of(waiting)[-1].name, steps_of(waiting)[-1].state) == ("proof", FAIL)
 
-    def test_without_the_platforms_key_its_signature_is_said_to_be_unchecked(self):
+    def test_platform_signature_is_skipped_without_the_platforms_key(self):
         assert [name for name, state in states(bundle(), KEY, ()).items() if state != OK] == ["platform"]
         assert outcome_of(steps_of(bundle(), KEY, ())) == outcome_of(steps_of(bundle(), None)) == "unknown"
         assert outcome_of(steps_of(bundle())) == "verified"
 
-    def test_every_key_of_the_platform_in_its_time(self):
+    def test_each_platform_key_is_valid_in_its_period(self):
         later = "2026-06-01T00:00:00.000000Z"
         for key, decided_at in ((FIRST, "2026-05-31T23:59:59.999999Z"), (SECOND, later), (SECOND, f"2027{later[4:]}")):
             given = recorded(bundle(), decided_at=decided_at)
@@ -94,23 +94,23 @@ class TestWhatHolds:
             assert set(states(given).values()) == {OK}
             assert set(states(given, platform=(public_of(FIRST), public_of(SECOND))).values()) == {OK}
 
-    def test_erased_facts(self):
+    def test_bundle_with_erased_facts_skips_the_score(self):
         found = states({**bundle(), "facts": None, "nonce": None})
         assert [name for name in NAMES if found[name] == SKIPPED] == ["facts", "total", "outcome", "reasons"]
         assert FAIL not in found.values()
 
-    def test_applicants_and_those_that_were_erased(self):
+    def test_bundle_with_erased_applicants_skips_the_applicants(self):
         assert set(states(named(bundle())).values()) == {OK}
         erased = states(named(bundle(), applicants=None, applicants_nonce=None))
         assert [name for name in NAMES if erased[name] != OK] == ["applicants"]
         assert outcome_of(steps_of(named(bundle(), applicants=None, applicants_nonce=None))) == "verified"
 
-    def test_a_bundle_from_before_it_opened_applicants(self):
+    def test_bundle_without_applicant_fields_skips_the_applicants(self):
         given = named(bundle())
         found = states({name: given[name] for name in given if not name.startswith("applicants")})
         assert (found["applicants"], FAIL in found.values()) == (SKIPPED, False)
 
-    def test_record_of_version_4_holds_in_every_step(self):
+    def test_record_of_version_4_passes_every_step(self):
         found = steps_of(bundle(record_version=4))
         assert {step.state for step in found} == {OK}
         assert found[NAMES.index("openings")].detail == "decided by 'model:7@2'; closed: nothing"
@@ -121,7 +121,7 @@ class TestWhatHolds:
         (["reasons"], ["decision"]),
         (["score"], ["total", "outcome", "reasons", "decision"]),
     ])  # fmt: skip
-    def test_closed_hash_skips_what_needs_its_value(self, closed, skipped):
+    def test_unopened_hash_skips_the_steps_that_need_its_value(self, closed, skipped):
         given = bundle(record_version=4)
         opened = {name: made for name, made in json.loads(given["openings"]).items() if name not in closed}
         found = steps_of({**given, "openings": text(opened)})
@@ -129,17 +129,17 @@ class TestWhatHolds:
         assert found[NAMES.index("openings")].detail.endswith(f"closed: {closed[0]}")
         assert outcome_of(found) == "verified"
 
-    def test_erased_openings_leave_the_hash_and_the_proof(self):
+    def test_bundle_with_erased_openings_verifies_hashes_and_proof(self):
         found = steps_of({**bundle(record_version=4), "openings": None, "facts": None, "nonce": None})
         skipped = [step.name for step in found if step.state == SKIPPED]
         assert skipped == ["openings", "facts", "total", "outcome", "reasons", "decision", "commitment"]
         assert outcome_of(found) == "verified"
 
-    def test_a_persons_decision_against_the_score(self):
+    def test_reviewers_decision_against_the_score_is_verified(self):
         given = recorded(bundle(), decision="approved", automated=False, reasons=[], changed_by="Dr. R")
         assert set(states(given).values()) == {OK}
 
-    def test_a_decision_without_a_score(self):
+    def test_decision_without_a_score_is_verified(self):
         nothing = dict.fromkeys(SCORED)
         given = {**recorded(bundle(), automated=False, **nothing), "definition": None, "facts": None, "nonce": None}
         found = states(given)
@@ -147,16 +147,16 @@ class TestWhatHolds:
         assert found["signature"] == OK
 
     @pytest.mark.parametrize(("version", "spelled"), [(2, "9.0"), (3, "9.0"), (4, "9")])
-    def test_a_number_in_the_spelling_of_its_version(self, version, spelled):
+    def test_record_must_spell_numbers_as_its_version_requires(self, version, spelled):
         given = recorded(bundle(), record_version=version, zone=9)
         for number in ("9", "9.0"):
             written = given["record"].replace('"zone":9', f'"zone":{number}')
             found = states({**given, "record": written, "signature": signed(written), **anchored(written)})
-            # Before version 4 a number was hashed as it came, also as 9.
+            # Before version 4, numbers were hashed as received, for example as 9.
             assert found["record"] == (OK if version < 4 or number == spelled else FAIL)
 
     @pytest.mark.parametrize(("version", "first"), [(3, "\ufb33"), (4, "😀")])
-    def test_keys_in_the_order_of_its_version(self, version, first):
+    def test_record_must_order_keys_as_its_version_requires(self, version, first):
         given = recorded(bundle(), record_version=version)
         record = given["record"][:-1]
         for one, other in (("\ufb33", "😀"), ("😀", "\ufb33")):
@@ -165,15 +165,15 @@ class TestWhatHolds:
             assert found["record"] == (OK if one == first else FAIL)
 
     @pytest.mark.parametrize("number", ["700000.0", "700000", "7e5"])
-    def test_facts_from_before_version_4_under_a_record_of_version_4(self, number):
+    def test_facts_stored_before_version_4_are_verified_with_a_record_of_version_4(self, number):
         given = bundle(facts={**FACTS, "application_data.other": 700000})
         facts = given["facts"].replace("700000", number)
         digest = sha256(NONCE + facts.encode()).hexdigest()
         found = states({**recorded(given, record_version=4, facts_sha256=digest), "facts": facts})
         assert (found["facts"], FAIL in found.values()) == (OK, False)
 
-    def test_a_record_of_version_1_byte_for_byte(self):
-        # What was anchored before records had versions.
+    def test_record_of_version_1_is_verified_byte_for_byte(self):
+        # A record anchored before records had versions.
         record = (
             '{"application_data_sha256":"74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b",'
             '"application_id":"0193a8f0-0000-7000-8000-000000000001","changed_by":"reviewer-7","consumer_id":"7",'
@@ -181,7 +181,7 @@ class TestWhatHolds:
             '"position":3,"previous_status":"under_review","provider_id":700,"reason":"income verified",'
             '"request_id":null}'
         )
-        # A bundle of that time: without a signature, and nothing opens the leaf.
+        # A bundle of that time has no signature and no opening of the leaf.
         given = {
             "record": record, "proof_file": proof_of(record), "definition": None, "facts": None, "nonce": None,
         }  # fmt: skip
@@ -194,12 +194,12 @@ class TestWhatHolds:
 
 
 def swap(**members):
-    """Replace members of the bundle."""
+    """Replace fields of the bundle."""
     return lambda given: {**given, **members}
 
 
 def edit(member, old, new, count=1):
-    """Replace a text in a member, which is in it."""
+    """Replace a text that must occur in a field."""
 
     def tamper(given):
         assert old in given[member]
@@ -213,12 +213,12 @@ def without(member):
 
 
 def again(**changes):
-    """Forge the record and anchor the forgery, so that the ledger has nothing to say against it."""
+    """Forge the record and anchor it, so that the ledger's steps pass."""
     return lambda given: recorded(given, **changes)
 
 
 def with_card(change):
-    """Exchange the scorecard and forge the record's hash of it."""
+    """Change the scorecard, and forge its hash in the record."""
 
     def tamper(given):
         card = json.loads(given["definition"])
@@ -230,7 +230,7 @@ def with_card(change):
 
 
 def with_facts(**changes):
-    """Exchange facts and forge the record's hash of them."""
+    """Change facts, and forge their hash in the record."""
 
     def tamper(given):
         facts = text({**json.loads(given["facts"]), **changes})
@@ -240,14 +240,14 @@ def with_facts(**changes):
 
 
 def in_the_clear(**changes):
-    """A bundle whose record of version 4 has other members."""
+    """Return a bundle whose record of version 4 has changed fields."""
     given = bundle(record_version=4)
     record = text({**json.loads(given["record"]), **changes})
     return {**given, "record": record, "signature": signed(record), **anchored(record)}
 
 
 def reopened(**values):
-    """A bundle of version 4 that opens hashes with other values."""
+    """Return a bundle of version 4 that opens hashes with other values."""
     given = bundle(record_version=4)
     opened = json.loads(given["openings"])
     nonce = opened["reason"]["nonce"]
@@ -381,14 +381,14 @@ TAMPERINGS = {
 
 
 @pytest.mark.parametrize(("step", "tamper"), TAMPERINGS.values(), ids=TAMPERINGS.keys())
-def test_a_tampering_is_named_by_its_step(step, tamper):
+def test_tampered_bundle_fails_at_its_step(step, tamper):
     found = steps_of(tamper(bundle()))
     assert (found[-1].name, found[-1].state) == (step, FAIL), found[-1]
     assert all(one.state != FAIL for one in found[:-1])
     assert [one.name for one in found] == NAMES[: len(found)]
 
 
-def test_there_are_thirty_tamperings_at_least_and_one_for_each_step():
+def test_at_least_thirty_tamperings_cover_every_step():
     assert len(TAMPERINGS) >= 30
     assert {step for step, _ in TAMPERINGS.values()} == set(NAMES)
 
@@ -398,7 +398,7 @@ class TestKeys:
         "", "x", "a+b", "a+b+c", KEY[:-4], KEY.replace("ledger", "Ledger"), KEY + "=", OTHER.verifier.vkey, "é" + KEY,
         f"{SIGNER.name}+00000000+{KEY.rpartition('+')[2]}",
     ])  # fmt: skip
-    def test_a_key_that_is_none_or_not_the_ledgers(self, key):
+    def test_invalid_or_foreign_ledger_key_fails_the_signature(self, key):
         assert (steps_of(bundle(), key)[-1].name, steps_of(bundle(), key)[-1].state) == ("signature", FAIL)
 
 
@@ -413,7 +413,7 @@ GARBAGE = [
 
 
 @pytest.mark.parametrize("content", GARBAGE, ids=range(len(GARBAGE)))
-def test_garbage_fails_and_raises_nothing(content):
+def test_invalid_content_fails_without_an_exception(content):
     assert steps_of(content)[-1].state == FAIL
 
 
@@ -424,7 +424,7 @@ _JSON = st.recursive(
 
 
 @given(card=_JSON, facts=_JSON, path=st.lists(st.sampled_from([*definition(), "bins", 0, 1, "input"]), max_size=3))
-def test_an_invalid_card_or_facts_fail_with_any_hash(card, facts, path):
+def test_invalid_card_or_facts_fail_with_any_hash(card, facts, path):
     broken = definition()
     place = broken
     for name in path:
@@ -438,7 +438,7 @@ def test_an_invalid_card_or_facts_fail_with_any_hash(card, facts, path):
         shown = {"definition": json.dumps(one), "facts": json.dumps(facts)}
         told["definition_sha256"] = sha256(shown["definition"].encode()).hexdigest()
         told["facts_sha256"] = sha256(NONCE + shown["facts"].encode()).hexdigest()
-        steps_of({**given, **shown, "record": text(told)})  # raises nothing
+        steps_of({**given, **shown, "record": text(told)})  # must not raise
 
 
 @given(st.recursive(
@@ -446,13 +446,13 @@ def test_an_invalid_card_or_facts_fail_with_any_hash(card, facts, path):
     | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
 ))  # fmt: skip
-def test_its_spelling_is_the_platforms(document):
+def test_verifier_serializes_json_like_the_platform(document):
     written = canonical_json(document).decode()
     assert jcs(parse(written)) == written
 
 
 @given(seed=st.binary(min_size=32, max_size=32), message=st.binary(max_size=80), bit=st.integers(0, 511))
-def test_ed25519_is_that_of_a_foreign_library(seed, message, bit):
+def test_ed25519_agrees_with_the_cryptography_library(seed, message, bit):
     key = Ed25519PrivateKey.from_private_bytes(seed)
     public, signature = key.public_key().public_bytes_raw(), key.sign(message)
     assert ed25519(public, message, signature)
@@ -464,7 +464,7 @@ def test_ed25519_is_that_of_a_foreign_library(seed, message, bit):
     assert not ed25519(public, message, bytes(changed))
 
 
-def test_ed25519_takes_the_vectors_of_the_rfc():
+def test_ed25519_passes_the_test_vectors_of_rfc_8032():
     # RFC 8032, section 7.1, tests 1 to 3.
     for public, message, signature in (
         (
@@ -486,8 +486,8 @@ def test_ed25519_takes_the_vectors_of_the_rfc():
         assert ed25519(bytes.fromhex(public), bytes.fromhex(message), bytes.fromhex(signature))
 
 
-def test_ed25519_refuses_a_factor_beyond_the_order():
-    # The same signature with the group's order added: cryptographic malleability (RFC 8032, section 5.1.7).
+def test_ed25519_refuses_a_scalar_beyond_the_group_order():
+    # The same signature with the group order added: malleability (RFC 8032, section 5.1.7).
     signature = SIGNER.private_key.sign(b"message")
     factor = int.from_bytes(signature[32:], "little") + verify_decision.ORDER
     assert ed25519(SIGNER.verifier.public_key, b"message", signature)

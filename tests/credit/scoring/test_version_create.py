@@ -14,7 +14,7 @@ from tests.credit.scoring.test_pmml import extension
 
 pytestmark = pytest.mark.django_db
 
-# RFC 6901, section 5, and words for income in languages of CLDR
+# RFC 6901, section 5, and words for income in several languages
 POINTERS = [
     "#/a b/~1€", "#/foo", "#/foo/0", "#/", "#/a~1b", "#/c%d", "#/e^f", "#/g|h", "#/i\\j", '#/k"l', "#/ ", "#/m~0n",
     "#/revenu mensuel net", "#/\u6708\u53ce", "#/\u062f\u062e\u0644", "#/\u0b86\u0ba4\u0bbe\u0baf\u0bae\u0bcd",
@@ -47,7 +47,7 @@ class TestCreate:
     @pytest.mark.parametrize(
         ("name", "status"), [*((name, 201) for name in POINTERS), *((name, 400) for name in NO_POINTERS)]
     )
-    def test_an_input_may_name_a_pointer(self, api, model, path, name, status):
+    def test_input_with_a_pointer_is_accepted_if_the_pointer_is_valid(self, api, model, path, name, status):
         card = definition()
         card["inputs"][2]["from"] = f"application_data{name}"
         response = api.send(path, {"definition": card})
@@ -58,7 +58,7 @@ class TestCreate:
             written = api.read(f"{path}/1", accept="application/xml").content.decode()
             assert f"application_data{name}" in unescape(written, {"&quot;": '"'})
 
-    def test_a_card_as_xml_is_not_read(self, api, model, path):
+    def test_version_cannot_be_created_from_xml(self, api, model, path):
         make_version(model)
         written = api.read(f"{path}/1", accept="application/xml").content
         assert_error(api.send(path, raw=written, content_type="application/xml"), 415, "E1013")
@@ -69,7 +69,7 @@ class TestCreate:
         assert {one["field"] for one in body["details"]} == {"/definition", "/definition/base_points"}
         assert not ModelVersion.objects.exists()
 
-    def test_the_largest_card_of_numbers_fits(self, api, path):
+    def test_largest_card_of_numbers_is_accepted(self, api, path):
         given = definition(
             inputs=[
                 {"name": f"input {number}", "from": f"application_data.{'x' * 50}{number}", "type": "number"}
@@ -90,7 +90,7 @@ class TestCreate:
         )  # fmt: skip
         assert api.send(path, {"definition": given}).status_code == 201
 
-    def test_long_lists_of_texts_fit(self, api, path):
+    def test_long_lists_of_texts_are_accepted(self, api, path):
         given = definition()
         given["characteristics"][2]["bins"] = [
             {"missing": True, "points": 0},
@@ -100,13 +100,13 @@ class TestCreate:
         given["knockouts"] = []
         assert api.send(path, {"definition": given}).status_code == 201
 
-    def test_a_body_of_more_members_than_a_definition_can_have_is_refused(self, api, path):
+    def test_body_with_more_members_than_a_definition_can_have_is_rejected(self, api, path):
         assert_error(api.send(path, {"definition": [0] * 50_001}), 400, "E1002")
         assert_error(api.send(path, {"definition": [0] * 49_000}), 400, "E1001")
 
 
 class TestList:
-    def test_newest_first_and_without_definitions(self, api, model, path):
+    def test_versions_are_listed_newest_first_without_definitions(self, api, model, path):
         for role in ("champion", "challenger", None):
             make_version(model, role=role)
         body = api.read(path).json()
@@ -132,14 +132,14 @@ class TestRetrieve:
         make_version(model)
         assert api.read(f"{path}/1", accept=accept).json()["definition"] == DEFINITION
 
-    def test_another_form_is_not_had_and_errors_are_json(self, api, model, path):
+    def test_unsupported_accept_header_is_406_and_errors_are_json(self, api, model, path):
         make_version(model)
         assert_error(api.read(f"{path}/1", accept="text/html"), 406, "E1014")
         assert_error(api.read(f"{path}/2", accept="application/xml"), 404, "E4011")
 
 
 @pytest.mark.parametrize("change", [{"number": 9}, {"definition": {}}, {"definition_sha256": "0" * 64}])
-def test_the_database_refuses_a_change_of_what_a_version_computes(model, change):
+def test_database_refuses_changes_of_a_versions_definition(model, change):
     version = make_version(model)
     with pytest.raises(DatabaseError, match="never changes"), transaction.atomic():
         ModelVersion.objects.filter(pk=version.pk).update(**change)

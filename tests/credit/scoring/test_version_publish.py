@@ -36,7 +36,7 @@ class TestPublish:
     def test_publication_warns_of_inputs_that_an_offer_does_not_require(self, api, version):
         asks = {"type": "object", "properties": {"monthly_income_cents": {"type": "integer"}}}
         about = {"provider": version.model.provider, "blockscore_model_id": version.model_id}
-        OfferFactory(**about)  # any data
+        OfferFactory(**about)  # accepts any data
         OfferFactory(**about, application_schema=asks, is_active=False)
         claims = [
             f"Only the applicant supplies {name}: nothing verifies it."
@@ -47,7 +47,7 @@ class TestPublish:
         )
         assert api.send(at(version, "publish"), {"role": "champion"}).json()["warnings"] == claims
         offers = [OfferFactory(**about, application_schema=asks).pk for _ in range(7)]
-        OfferFactory(blockscore_model_id=version.model_id, application_schema=asks)  # another provider's
+        OfferFactory(blockscore_model_id=version.model_id, application_schema=asks)  # of another provider
         warnings = api.send(at(version, "publish"), {"role": "challenger"}).json()["warnings"]
         assert warnings[-4:] == claims
         warnings = warnings[:-4]
@@ -57,7 +57,7 @@ class TestPublish:
         assert all(one.startswith(f"Offer {named} does not require application_data.") for one in warnings)
         assert not any("monthly_income_cents" in one for one in warnings)
 
-    def test_a_retired_version_is_not_published(self, api, version):
+    def test_retired_version_cannot_be_published(self, api, version):
         api.send(at(version, "retire"))
         error = assert_error(api.send(at(version, "publish"), {"role": "champion"}), 400, "E3014")
         assert error["details"] == {"from": "retired", "to": "published", "allowed": []}
@@ -78,7 +78,7 @@ class TestPublish:
 @pytest.mark.django_db
 class TestRetire:
     @pytest.mark.parametrize("role", [None, "champion", "challenger"])
-    def test_a_version_is_retired_and_again_is_no_error(self, api, user, role):
+    def test_retiring_a_version_is_idempotent(self, api, user, role):
         version = make_version(make_model(user), role=role)
         for _ in range(2):
             body = api.send(at(version, "retire")).json()
@@ -93,7 +93,7 @@ class TestRaces:
         settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
         owner = UserFactory()
         self.model = make_model(owner)
-        # An account publishes one version at a time: only members with accounts of their own race each other.
+        # An account publishes one version at a time, so each racing member needs an account.
         tokens = [bearer_of(owner), *[bearer_of(join(self.model.provider)) for _ in range(3)]]
 
         def make(member=0):
@@ -103,7 +103,7 @@ class TestRaces:
             assert make(member).read("/auth/me").status_code == 200
         return make
 
-    def test_of_champions_published_at_once_one_is_the_champion(self, client):
+    def test_of_concurrently_published_champions_one_is_the_champion(self, client):
         def publish(member, version):
             return client(member).send(at(version, "publish"), {"role": "champion"})
 
@@ -115,7 +115,7 @@ class TestRaces:
             assert published.filter(role="champion").count() == 1
             assert published.exclude(role="champion").exclude(role="challenger").count() == 0
 
-    def test_a_version_published_and_retired_at_once_ends_as_one_of_both(self, client):
+    def test_version_published_and_retired_concurrently_ends_in_one_of_both_states(self, client):
         for _ in range(20):
             version = make_version(self.model)
             published, retired = at_once(
@@ -130,7 +130,7 @@ class TestRaces:
                 assert_error(published, 400, "E3014")
             assert state(version) == ("retired", "")
 
-    def test_versions_made_at_once_have_numbers_of_their_own(self, client):
+    def test_concurrently_created_versions_have_different_numbers(self, client):
         path = f"/scoring/models/{self.model.pk}/versions"
         answers = at_once(*[lambda: client().send(path, {"definition": DEFINITION}) for _ in range(8)])
         assert sorted(answer.json()["number"] for answer in answers) == list(range(1, 9))

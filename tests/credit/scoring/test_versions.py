@@ -1,4 +1,4 @@
-"""Making, publishing and retiring versions, and what is left of it: history, event, and what is anchored."""
+"""Creating, publishing, and retiring versions, with their history, events, and anchored records."""
 
 import json
 from hashlib import sha256
@@ -36,14 +36,14 @@ def test_versions_are_numbered_from_one_in_each_model(user):
     assert [make_version(model).number, make_version(model).number, make_version(other).number] == [1, 2, 1]
 
 
-def test_a_version_keeps_its_definition_and_the_hash_of_it(user):
+def test_version_stores_its_definition_and_hash(user):
     version = ModelVersion.objects.get(pk=make_version(make_model(user)).pk)
     assert version.definition == DEFINITION
     assert version.definition_sha256 == sha256(canonical_json(DEFINITION)).hexdigest()
     assert (version.status, version.role, version.made_by) == ("draft", "", user)
 
 
-def test_a_second_champion_takes_over_and_the_first_stays_as_a_challenger(user):
+def test_new_champion_turns_the_previous_champion_into_a_challenger(user):
     model = make_model(user)
     first, second = make_version(model, role="champion"), make_version(model, base_points=510)
     publish(second, "champion", user)
@@ -53,14 +53,14 @@ def test_a_second_champion_takes_over_and_the_first_stays_as_a_challenger(user):
     assert roles(model) == [("published", "champion"), ("published", "challenger")]
 
 
-def test_a_champion_can_be_made_a_challenger(user):
+def test_champion_can_become_a_challenger(user):
     model = make_model(user)
     publish(make_version(model, role="champion"), "challenger", user)
     assert roles(model) == [("published", "challenger")]
     assert list(live_versions(model.pk, model.provider_id)) == []
 
 
-def test_the_same_role_again_changes_nothing(user):
+def test_publishing_in_the_same_role_again_changes_nothing(user):
     version = make_version(make_model(user), role="champion")
     before = (Event.objects.count(), DecisionAnchor.objects.count())
     publish(version, "champion", user)
@@ -68,7 +68,7 @@ def test_the_same_role_again_changes_nothing(user):
     assert (Event.objects.count(), DecisionAnchor.objects.count()) == before
 
 
-def test_a_refused_champion_takes_nothing_from_the_one_before(user):
+def test_refused_champion_leaves_the_current_champion(user):
     model = make_model(user)
     make_version(model, role="champion")
     retired = make_version(model)
@@ -84,12 +84,12 @@ class TestFourEyes:
         settings.REVIEW_POLICY = "four_eyes"
 
     @pytest.mark.parametrize("role", ["champion", "challenger"])
-    def test_whoever_made_a_version_does_not_publish_it(self, user, role):
+    def test_author_of_a_version_cannot_publish_it(self, user, role):
         version = make_version(make_model(user))
         with pytest.raises(ReviewerRequired):
             publish(version, role, user)
 
-    def test_whoever_made_the_champion_may_publish_anothers_in_its_place(self, user):
+    def test_author_of_the_champion_can_replace_it_with_anothers_version(self, user):
         model = make_model(user)
         colleague = join(model.provider)
         first, second = make_version(model), make_version(model, by=colleague)
@@ -97,7 +97,7 @@ class TestFourEyes:
         publish(second, "champion", user)
         assert roles(model) == [("published", "challenger"), ("published", "champion")]
 
-    def test_a_challenger_is_not_made_champion_by_who_made_it(self, user):
+    def test_author_of_a_challenger_cannot_make_it_champion(self, user):
         model = make_model(user)
         version = make_version(model)
         publish(version, "challenger", join(model.provider))
@@ -105,7 +105,7 @@ class TestFourEyes:
             publish(version, "champion", user)
 
 
-def test_the_providers_owner_gets_the_event(user):
+def test_owner_of_the_provider_gets_events_of_versions(user):
     model = make_model(user)
     member = join(model.provider)
     version = make_version(model)
@@ -122,7 +122,7 @@ def test_the_providers_owner_gets_the_event(user):
     ]
 
 
-def test_a_publication_waits_for_the_ledger_and_a_draft_does_not(user):
+def test_publication_creates_a_record_to_anchor_and_a_draft_does_not(user):
     model = make_model(user)
     version = make_version(model)
     assert not DecisionAnchor.objects.exists()
@@ -136,13 +136,13 @@ def test_a_publication_waits_for_the_ledger_and_a_draft_does_not(user):
     assert (record["role"], record["model_version"], record["published_by"]) == ("champion", 1, str(user.pk))
 
 
-def test_nothing_waits_for_the_ledger_where_anchoring_is_off(user, settings):
+def test_publication_creates_no_record_if_anchoring_is_off(user, settings):
     settings.ANCHOR_DECISIONS = False
     make_version(make_model(user), role="champion")
     assert not DecisionAnchor.objects.exists()
 
 
-def test_a_publication_is_the_publishers_in_the_ledger():
+def test_publisher_is_the_subject_of_the_anchored_record():
     model = make_model(UserFactory())
     member = join(model.provider)
     publish(make_version(model), "champion", member)

@@ -30,7 +30,7 @@ def rita(db):
 
 @pytest.fixture
 def waiting(user, rita):
-    """An application under review whose report does not arrive."""
+    """An application under review whose report never arrives."""
     application = submitted(user, offer_with("credit"), "Slow")
     assert move(client_of(rita), application, "under_review").status_code == 200
     return application
@@ -62,7 +62,7 @@ def test_decision_while_the_score_waits_returns_409_with_the_end_of_the_wait(wai
     assert not waiting.proposals.exists()
 
 
-def test_transitions_name_the_wait_for_decisions_only(waiting, rita):
+def test_transitions_are_blocked_by_a_waiting_score_for_decisions_only(waiting, rita):
     page = client_of(rita).read(f"/applications/{waiting.pk}/transitions").json()["transitions"]
     codes = {each["to"]: each["code"] for each in page if each["by"] == "reviewer"}
     assert codes == {"approved": "E3022", "rejected": "E3022", "pending_documents": None}
@@ -93,7 +93,7 @@ def test_application_with_missing_documents_is_rejected_without_its_score(waitin
     assert (response.status_code, status_of(waiting)) == (200, "rejected")
 
 
-def test_worker_decides_after_the_score_only(user, settings):
+def test_worker_decides_only_after_the_score_is_computed(user, settings):
     settings.DECISIONING = "automatic"
     verify_identity(user)
     application = submitted(user, offer_with("credit", "income"), "Thinfile")
@@ -103,7 +103,7 @@ def test_worker_decides_after_the_score_only(user, settings):
     assert decide_scored(now=timezone.now())["rejected"] == 1
 
 
-def test_console_disables_decisions_and_refuses_them_while_the_score_waits(waiting, rita):
+def test_console_disables_and_refuses_decisions_while_the_score_waits(waiting, rita):
     browser = backoffice_client(rita)
     page = f"/admin/credit/application/{waiting.pk}"
     assert "waits for reports that the offer requests" in text_of(browser.get(f"{page}/change/"))

@@ -1,4 +1,4 @@
-"""Reports that an offer requests at the submission, and the score that waits for them."""
+"""Reports that an offer requests at submission, and the score that waits for them."""
 
 from copy import deepcopy
 from datetime import timedelta
@@ -54,7 +54,7 @@ REASONS = {
 
 
 class SlowVendor(SandboxVendor):
-    """The sandbox's vendor, whose applicants `Slow` have no report for days, and `Broken` end in an unknown outcome."""
+    """The sandbox's vendor: applicants named `Slow` have no report for days, `Broken` ones have an unknown outcome."""
 
     name = "slow"
 
@@ -144,7 +144,7 @@ def test_one_of_two_reports_leaves_the_score_waiting(api, user):
 
 @pytest.mark.parametrize("name", REASONS)
 def test_missing_frozen_and_slow_reports_refer_with_their_reason(api, name):
-    """Random claims, which a card without the report would approve or decline."""
+    """Uses random claims that a card without the report would approve or decline."""
     offer, random = offer_with("credit"), Random(44)
     for _ in range(CASES):
         consumer = UserFactory()
@@ -161,7 +161,7 @@ def test_missing_frozen_and_slow_reports_refer_with_their_reason(api, name):
         assert score["reasons"][0]["text"] == REASONS[name]
 
 
-def test_refusal_of_the_vendor_ends_the_wait(api, user, settings):
+def test_vendors_refusal_ends_the_wait_for_the_score(api, user, settings):
     settings.REPORTS = "sandbox"
     application = submitted(user, offer_with("credit"), "Broken")
     assert work() == (1, 0)
@@ -179,21 +179,21 @@ def test_explanation_states_that_the_score_waits(api, user):
     assert api.read(f"{page}?language=en").json()["role"].startswith("A score was computed")
 
 
-def test_unknown_outcome_is_scored_after_a_day(api, user):
+def test_report_with_an_unknown_outcome_is_scored_after_a_day(api, user):
     application = submitted(user, offer_with("credit"), "Broken")
     assert work(hours=23) == (0, 0)
     assert work(hours=25) == (1, 0)
     assert score_of(api, application)["reasons"][0]["code"] == "references_unverifiable"
 
 
-def test_request_that_the_worker_cannot_end_leaves_the_score_after_a_day(user):
+def test_score_stops_waiting_for_a_pending_report_after_a_day(user):
     submitted(user, offer_with("credit"), "Slow")
     assert score_waiting(now=timezone.now() + timedelta(hours=23)) == (0, 0)
     assert score_waiting(now=timezone.now() + timedelta(hours=25)) == (1, 0)
     assert Score.objects.get().outcome == "refer"
 
 
-def test_score_again_and_a_correction_answer_409_while_the_score_waits(api, user, ritas):
+def test_scoring_again_and_corrections_return_409_while_the_score_waits(api, user, ritas):
     application = submitted(user, offer_with("credit"), "Slow")
     place = f"/applications/{application.pk}"
     assert_error(ritas.send(f"{place}/score"), 409, "E3022")
@@ -206,7 +206,7 @@ def test_score_again_and_a_correction_answer_409_while_the_score_waits(api, user
     assert ritas.send(f"{place}/score").status_code == 201
 
 
-def test_current_report_is_used_at_the_submission(api, user):
+def test_current_report_is_reused_at_submission(api, user):
     offer = offer_with("credit")
     submitted(user, offer, "Thickfile")
     work()
@@ -217,7 +217,7 @@ def test_current_report_is_used_at_the_submission(api, user):
 
 
 @pytest.mark.parametrize("case", ["card", "offer", "vendor", "birth date"])
-def test_nothing_waits_without_a_card_an_offer_or_a_vendor_of_reports(api, user, settings, case):
+def test_score_does_not_wait_if_no_report_can_be_requested(api, user, settings, case):
     kinds = () if case == "offer" else ("credit",)
     definition = None
     if case == "card":
@@ -231,7 +231,7 @@ def test_nothing_waits_without_a_card_an_offer_or_a_vendor_of_reports(api, user,
     assert not Report.objects.exists()
 
 
-def test_data_that_the_card_cannot_read_are_refused_before_a_report_is_requested(api, user):
+def test_unreadable_data_is_rejected_before_a_report_is_requested(api, user):
     application = draft_for(offer_with("credit"), user, {"monthly_income_cents": "much"})
     body = {"updated_by": str(user.pk), "applicants": [{**PERSON, "legal_name": "Rosa Thickfile"}]}
     api.replace(f"/applications/{application.pk}", body)
@@ -240,7 +240,7 @@ def test_data_that_the_card_cannot_read_are_refused_before_a_report_is_requested
 
 
 @pytest.mark.parametrize("status", ["approved", "withdrawn"])
-def test_application_that_ended_meanwhile_gets_no_score(user, status):
+def test_application_that_ended_while_waiting_gets_no_score(user, status):
     application = submitted(user, offer_with("credit"), "Thickfile")
     Application.objects.filter(pk=application.pk).update(status=status)
     assert work() == (0, 0)
@@ -248,7 +248,7 @@ def test_application_that_ended_meanwhile_gets_no_score(user, status):
     assert not Report.objects.filter(score_waits=True).exists()
 
 
-def test_proposal_made_before_the_score_is_void_after_it(user):
+def test_computed_score_voids_an_earlier_proposal(user):
     application = submitted(user, offer_with("credit"), "Thickfile")
     application.refresh_from_db()
     before = application.reviewed_state
@@ -256,14 +256,14 @@ def test_proposal_made_before_the_score_is_void_after_it(user):
     assert Application.objects.get(pk=application.pk).reviewed_state != before
 
 
-def test_fault_of_a_card_leaves_the_application_to_reviewers(user, monkeypatch):
+def test_failing_card_leaves_the_application_to_reviewers(user, monkeypatch):
     submitted(user, offer_with("credit"), "Thickfile")
     monkeypatch.setattr("credit.scoring.scores.evaluate", lambda *_: 1 / 0)
     assert work() == (0, 0)
     assert not Report.objects.filter(score_waits=True).exists()
 
 
-def test_offer_stores_the_kinds_of_reports(api, user):
+def test_offer_stores_the_kinds_of_requested_reports(api, user):
     made = api.send("/provider-offers", {**OFFER, "reports": ["credit", "income"]}).json()
     assert made["reports"] == ["credit", "income"]
     for wrong in (["gossip"], ["credit", "credit"], "credit", ["credit", "income", "credit"]):

@@ -1,4 +1,4 @@
-"""Definitions as people read them."""
+"""Scorecard definitions in words."""
 
 from decimal import Decimal
 
@@ -24,7 +24,7 @@ from tests.credit.scoring.cards import POOR, definition
     ([{"in": [True]}, {"missing": True}, {}], ["yes", "missing", "everything else"]),
     ([{"missing": True}, {}], ["missing", "everything else"]),
 ])  # fmt: skip
-def test_bins(bins, named):
+def test_bins_are_described_in_words(bins, named):
     assert words.bins_in_words(bins) == named
 
 
@@ -43,7 +43,7 @@ def test_bins(bins, named):
         "full months from a.birth_date to the day of the score; reveals a person's age",
     ),
 ])  # fmt: skip
-def test_inputs(given, said):
+def test_inputs_are_described_in_words(given, said):
     assert words.input_in_words({"name": "x", **given}) == said
 
 
@@ -51,12 +51,12 @@ def test_inputs(given, said):
     ({"equals": False}, "is no"), ({"in": ["a", "b"]}, "is a or b"), ({"below": "0.5"}, "is below 0.5"),
     ({"from": 3}, "is 3 or more"),
 ])  # fmt: skip
-def test_knockouts(test, said):
+def test_knockouts_are_described_in_words(test, said):
     given = {"input": "it", "outcome": "decline", "reason": {"code": "other", "text": "Our own"}, **test}
     assert words.knockout_in_words(given) == f"When it {said}: decline, for any total. Our own."
 
 
-def test_outcomes_and_segments_with_their_totals():
+def test_outcomes_and_segments_are_described_with_their_totals():
     card = Card.of(definition(segments=[{"name": "prime", "from": 700}, {"name": "near", "from": 640}]))
     assert words.bands_in_words(card.outcomes) == [
         ("approve", "from 640"), ("refer", "from 560 to 639"), ("decline", "below 560"),
@@ -77,11 +77,11 @@ def test_attainable_totals_stay_within_the_range():
     (True, "yes"), (False, "no"), ("own", "own"), (Decimal("0.25"), "0.25"), (Decimal(320_000), "320000"),
     (Decimal("1E+3"), "1000"), (Decimal(1) / 3, "about 0.333333"), (Decimal("1e40"), "1" + 40 * "0"),
 ])  # fmt: skip
-def test_values(value, said):
+def test_values_are_described_in_words(value, said):
     assert words.value_in_words(value) == said
 
 
-def test_changes_are_sentences():
+def test_changes_are_described_in_sentences():
     given = definition(base_points=505)
     card = Card.of(given)
     found = changes(card, evaluate(card, POOR))
@@ -97,10 +97,10 @@ class TestDifferences:
     def found(self, **changed):
         return words.differences(definition(), definition(**changed))
 
-    def test_equal_ones_have_none(self):
+    def test_identical_versions_have_no_differences(self):
         assert self.found() == []
 
-    def test_a_changed_bin_is_marked_and_the_others_are_not(self):
+    def test_only_changed_bins_are_marked(self):
         after = definition()
         after["characteristics"][0]["bins"][1]["points"] = 25
         (one,) = words.differences(definition(), after)
@@ -118,7 +118,7 @@ class TestDifferences:
         assert (gone.kind, gone.after) == (words.REMOVED, ())
         assert removed["name"] == "housing"
 
-    def test_knockouts_outcomes_segments_base_and_range(self):
+    def test_changed_knockouts_outcomes_segments_base_and_range_are_differences(self):
         found = self.found(
             knockouts=[], base_points=1, range=[0, 1], segments=[],
             outcomes=[{"outcome": "approve", "from": 650}, {"outcome": "decline"}],
@@ -129,13 +129,13 @@ class TestDifferences:
         ]  # fmt: skip
         assert [line.text for line in found[3].after] == ["approve: from 650", "decline: below 650"]
 
-    def test_an_input_that_reads_something_else(self):
+    def test_changed_input_is_a_difference(self):
         after = definition()
         after["inputs"][2]["mutable"] = True
         (one,) = words.differences(definition(), after)
         assert one.member == "Input “housing”"
 
-    def test_the_order_of_characteristics_counts_and_that_of_inputs_does_not(self):
+    def test_order_of_characteristics_is_a_difference_and_that_of_inputs_is_not(self):
         after = definition()
         after["inputs"].reverse()
         assert words.differences(definition(), after) == []
@@ -146,7 +146,7 @@ class TestDifferences:
             ("debt to income", True), ("income", True), ("housing", False),
         ]  # fmt: skip
 
-    def test_the_order_of_knockouts_and_bins_counts(self):
+    def test_order_of_knockouts_and_bins_is_a_difference(self):
         two = [
             {"input": "identity_verified", "equals": False, "outcome": "refer", "reason": "identity_unverifiable"},
             {"input": "income", "below": 5, "outcome": "decline", "reason": "income_insufficient"},
