@@ -1,6 +1,6 @@
-"""The judges of what is said in the Universal Commerce Protocol: its own models, and its own JSON Schemas.
+"""Validators of Universal Commerce Protocol documents: the protocol's own models and JSON Schemas.
 
-`ucp-sdk` judges always, the schemas where they lie beside the clone.
+The models of `ucp-sdk` are always used, the schemas only if they are in `../shared/ucp`.
 """
 
 import json
@@ -28,7 +28,7 @@ REQUESTS = {
 
 
 def has_schemas():
-    """Say whether the second judge is here."""
+    """Return whether the JSON Schemas are available."""
     return SCHEMAS.is_dir()
 
 
@@ -48,12 +48,12 @@ def _validator(pointer):
 
 
 def by_schema(pointer, document):
-    """What the schemas find wrong."""
+    """Return the errors that the schemas report."""
     return [f"{error.json_path}: {error.message}" for error in _validator(pointer).iter_errors(document)]
 
 
 def by_models(model, document):
-    """What the protocol's models find wrong."""
+    """Return the errors that the protocol's models report."""
     try:
         model.model_validate(document)
     except ValidationError as refusal:
@@ -62,11 +62,11 @@ def by_models(model, document):
 
 
 def complaints(kind, document):
-    """What every judge that is here finds wrong."""
+    """Return the errors of every available validator."""
     pointer, model = kind
     return by_models(model, document) + (by_schema(pointer, document) if has_schemas() else [])
 
 
 def of_failure(document):
-    """What the models find wrong with an outcome that carries nothing but messages."""
+    """Return the errors that the models report in an outcome that has only messages."""
     return by_models(ErrorResponse, document)

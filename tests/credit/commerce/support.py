@@ -1,4 +1,4 @@
-"""What the tests of the protocol share."""
+"""Helpers for the tests of the Universal Commerce Protocol."""
 
 from tests.api import assert_error
 from tests.credit.commerce.judge import of_failure
@@ -8,14 +8,14 @@ AGENT = 'profile="https://agent.example/.well-known/ucp"'
 
 
 def ask(api, operation, body, *, query="", **headers):
-    """Call an operation of the catalogue; what it answers."""
+    """Call an operation of the catalogue and return its answer."""
     response = api.send(f"/ucp/catalog/{operation}{query}", body, **headers)
     assert response.status_code == 200, response.content
     return response.json()
 
 
 def assert_agent_refused(response, status, word):
-    """Check a refusal of an agent: the protocol's own body, which admits no other member; return its messages."""
+    """Check that an agent's error is the protocol's own body, without other members; return its messages."""
     assert (response.status_code, response.headers["Content-Type"]) == (status, "application/json"), response.content
     assert response.headers["Content-Length"] == str(len(response.content))
     assert response.headers["X-Request-Id"]
@@ -27,7 +27,7 @@ def assert_agent_refused(response, status, word):
 
 
 def assert_refused(response, status, code, *, word=None):
-    """Check a refusal: the error of everywhere, with the protocol's messages; return these."""
+    """Check that an error has the usual members and the protocol's messages; return the messages."""
     body = response.json()
     ucp, messages = body.pop("ucp"), body.pop("messages")
     assert ucp == {"version": VERSION, "status": "error"}

@@ -1,4 +1,4 @@
-"""`UCP-Agent` and the version that is asked for, on every operation of the catalogue."""
+"""`UCP-Agent` and the requested version, on every operation of the catalogue."""
 
 import socket
 
@@ -18,12 +18,12 @@ PROFILE = "https://agent.example/.well-known/ucp"
 @pytest.mark.django_db
 @pytest.mark.parametrize(("operation", "body"), OPERATIONS)
 class TestOperations:
-    def test_an_agent_is_served_whose_profile_nobody_asks_for(self, api, operation, body, monkeypatch):
+    def test_agent_is_served_without_fetching_its_profile(self, api, operation, body, monkeypatch):
         def refuse(*_args, **_options):
             raise AssertionError("a stranger made us go out")
 
         OfferFactory()
-        api.send(f"/ucp/catalog/{operation}", body)  # what is opened now is open
+        api.send(f"/ucp/catalog/{operation}", body)  # opens the connections that the request needs
         for name in ("getaddrinfo", "create_connection"):
             monkeypatch.setattr(socket, name, refuse)
         monkeypatch.setattr(socket.socket, "connect", refuse)
@@ -31,7 +31,7 @@ class TestOperations:
             assert api.send(f"/ucp/catalog/{operation}", body, UCP_Agent=header).status_code == 200
 
     @pytest.mark.parametrize("version", ["2026-01-11", "2027-01-01", "latest", "", "2026-08-25 ", "\u0662"])
-    def test_another_version_is_refused_in_the_protocols_form(self, api, operation, body, version):
+    def test_unsupported_version_is_rejected_in_the_protocols_form(self, api, operation, body, version):
         response = api.send(f"/ucp/catalog/{operation}?version={version}", body)
         found = response.json()
         assert (response.status_code, found["code"]) == (422, "version_unsupported")
@@ -44,37 +44,37 @@ class TestOperations:
         assert found["request_id"] == response.headers["X-Request-Id"]
         assert found["doc_url"].endswith("/docs/guides/commerce#errors"), "no page of its own"
 
-    def test_a_problem_about_an_unsupported_version_links_to_the_page_that_describes_it(self, api, operation, body):
+    def test_problem_about_an_unsupported_version_links_to_its_page(self, api, operation, body):
         problem = "application/json, application/problem+json"
         response = api.send(f"/ucp/catalog/{operation}?version=2026-01-11", body, Accept=problem)
         assert response.json()["type"].endswith("/docs/guides/commerce#errors")
 
-    def test_the_version_that_is_served_may_be_asked_for(self, api, operation, body):
+    def test_supported_version_can_be_requested(self, api, operation, body):
         path = f"/ucp/catalog/{operation}?version={VERSION}"
         assert api.send(path, body, UCP_Agent=f'{AGENT};version="{VERSION}"').status_code == 200
 
-    def test_a_version_is_looked_at_before_a_body_that_it_may_have_made(self, api, operation, body):
+    def test_version_is_checked_before_the_body(self, api, operation, body):
         assert api.send(f"/ucp/catalog/{operation}?version=2025-01-01", {"query": 5, **body}).status_code == 422
         response = api.send(f"/ucp/catalog/{operation}", raw=b"{", UCP_Agent=f'{AGENT}, version="2025-01-01"')
         assert response.status_code == 422
 
-    def test_a_version_is_told_to_nobody_who_may_not_ask(self, anonymous, operation, body):
+    def test_anonymous_caller_gets_401_for_an_unsupported_version(self, anonymous, operation, body):
         assert_refused(anonymous.send(f"/ucp/catalog/{operation}?version=2025-01-01", body), 401, "E2001")
 
-    def test_another_method_is_told_whatever_the_header_says(self, api, operation, body):
+    def test_unsupported_method_is_rejected_with_any_version_and_header(self, api, operation, body):
         path = f"/ucp/catalog/{operation}?version=2025-01-01"
         assert_refused(api.replace(path, body), 405, "E4050")
         assert_agent_refused(api.replace(path, body, UCP_Agent="me"), 405, "method_not_allowed")
 
-    def test_a_version_that_stands_twice_is_refused(self, api, operation, body):
+    def test_repeated_version_is_rejected(self, api, operation, body):
         path = f"/ucp/catalog/{operation}?version={VERSION}&version={VERSION}"
         assert_refused(api.send(path, body), 400, "E1001")
 
-    def test_a_header_that_names_no_profile_is_refused(self, api, operation, body):
+    def test_header_without_a_profile_is_rejected(self, api, operation, body):
         response = api.send(f"/ucp/catalog/{operation}", body, UCP_Agent="me")
         assert_agent_refused(response, 400, "invalid_profile_url")
 
-    def test_an_agent_is_refused_in_the_protocols_own_body(self, api, anonymous, user, operation, body):
+    def test_agent_gets_errors_in_the_protocols_own_body(self, api, anonymous, user, operation, body):
         path, told = f"/ucp/catalog/{operation}", {"UCP_Agent": AGENT}
         assert_agent_refused(anonymous.send(path, body, **told), 401, "authentication_required")
         assert_agent_refused(ApiClient(bearer="x").send(path, body, **told), 401, "invalid_token")
@@ -88,7 +88,7 @@ class TestOperations:
         assert_agent_refused(anonymous.send(path, body, Accept=problem, **told), 401, "authentication_required")
         assert_agent_refused(anonymous.send(path, body, Host="elsewhere.example", **told), 400, "invalid_host")
 
-    def test_an_agent_learns_of_the_version_what_the_protocol_says(self, api, operation, body):
+    def test_agent_gets_the_protocols_body_for_an_unsupported_version(self, api, operation, body):
         response = api.send(f"/ucp/catalog/{operation}?version=2026-01-11", body, UCP_Agent=AGENT)
         found = response.json()
         assert (response.status_code, set(found)) == (422, {"code", "content", "ucp", "messages"})
@@ -97,7 +97,7 @@ class TestOperations:
 
 
 @pytest.mark.django_db
-def test_an_agent_is_refused_alike_everywhere_under_the_catalogue(api, anonymous):
+def test_agent_gets_the_protocols_errors_on_every_path_of_the_catalogue(api, anonymous):
     assert_agent_refused(anonymous.read("/ucp/catalog/items", UCP_Agent=AGENT), 401, "authentication_required")
     assert_agent_refused(api.read("/ucp/catalog/items?limit=0", UCP_Agent=AGENT), 400, "invalid_pagination")
     assert_agent_refused(api.read("/ucp/catalog/nothing", UCP_Agent=AGENT), 404, "not_found")
@@ -110,7 +110,7 @@ def test_an_agent_is_refused_alike_everywhere_under_the_catalogue(api, anonymous
     'profile="http://localhost:8080"', f"profile={PROFILE}", f'profile="{PROFILE}", t=*tok/en',
     r'a="\"\\", profile="https://a.b/\\"',
 ])  # fmt: skip
-def test_a_profile_is_read_from_a_dictionary(header):
+def test_profile_is_read_from_a_structured_header(header):
     check_agent(header, [])
 
 
@@ -121,7 +121,7 @@ def test_a_profile_is_read_from_a_dictionary(header):
     'profile="https://a.example/' + "x" * 2_048 + '"', 'profile="\u00fc"', f'profile="{PROFILE}"\n, a',
     'profile="javascript:alert(1)"',
 ])  # fmt: skip
-def test_a_header_without_a_profile_is_rejected(header):
+def test_invalid_profile_is_rejected(header):
     with pytest.raises(InvalidProfileUrl):
         check_agent(header, [])
 
@@ -130,7 +130,7 @@ def test_a_header_without_a_profile_is_rejected(header):
     f'{AGENT};version="2026-01-11"', f'{AGENT}, version="2026-01-11"', f'version="2026-01-11", {AGENT}',
     f"{AGENT};version", f'{AGENT};version="{VERSION}", version="2026-01-11"',
 ])  # fmt: skip
-def test_a_version_is_read_from_the_header(header):
+def test_version_is_read_from_the_header(header):
     with pytest.raises(VersionUnsupported):
         check_agent(header, [VERSION])
 
@@ -138,12 +138,12 @@ def test_a_version_is_read_from_the_header(header):
 @pytest.mark.parametrize(
     "header", ["a=" * 500_000, 'a="' + "\\" * 1_000_000, "a=(" + '"' * 1_000_000, "a;" * 500_000, "a," * 500_000 + "="]
 )
-def test_a_long_header_is_read_to_its_end(header):
-    # What took the square of its size would take hours, and the limit of a test's time names it.
+def test_long_header_is_read_in_linear_time(header):
+    # In quadratic time, these headers would exceed the time limit of a test.
     with pytest.raises(InvalidProfileUrl):
         check_agent(header, [])
 
 
-def test_an_unknown_version_is_not_repeated():
+def test_unknown_version_with_markup_is_not_repeated():
     assert "<script>" not in str(VersionUnsupported("<script>"))
     assert "2026-01-11" in str(VersionUnsupported("2026-01-11"))

@@ -1,4 +1,4 @@
-"""Whatever is on offer and whatever is asked, the judges of the protocol find nothing wrong with the answers."""
+"""Answers of the catalogue about random offers and requests are valid in the protocol."""
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -53,7 +53,7 @@ SEARCHES = st.fixed_dictionaries(
 
 @given(terms=st.lists(OFFERS, max_size=5), asked=SEARCHES)
 @examples(32, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_every_answer_is_one_of_the_protocol(everybody, terms, asked):
+def test_every_answer_is_valid_in_the_protocol(everybody, terms, asked):
     api, provider = everybody
     provider.offers.all().delete()
     offers = [OfferFactory(provider=provider, **one) for one in terms]
@@ -80,5 +80,5 @@ def test_every_answer_is_one_of_the_protocol(everybody, terms, asked):
 
 @pytest.fixture
 def everybody(api, no_rate_limits):
-    """A caller, and a provider whose offers come and go."""
+    """A caller, and a provider whose offers each example replaces."""
     return api, ProviderFactory()

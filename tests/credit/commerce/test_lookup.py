@@ -12,14 +12,14 @@ PATH = "/ucp/catalog/lookup"
 
 
 def lookup(api, *ids, **body):
-    """Return the answer; the judges find nothing wrong with it."""
+    """Return the answer, after both validators accepted it."""
     answer = ask(api, "lookup", {"ids": list(ids), **body})
     assert judge.complaints(judge.LOOKUP, answer) == []
     return answer
 
 
 def missing(answer):
-    """Return the places in the request of the ids that led nowhere."""
+    """Return the places in the request of the ids that were not found."""
     return [message["path"] for message in answer.get("messages", []) if message["code"] == "not_found"]
 
 
@@ -29,7 +29,7 @@ def offer():
     return OfferFactory(term_options_months=[36, 12], loan_amount_min_cents=100, loan_amount_max_cents=500)
 
 
-def test_a_product_is_found_with_its_first_term(api, offer):
+def test_product_is_found_with_its_first_term(api, offer):
     answer = lookup(api, str(offer.pk))
     (product,) = answer["products"]
     (variant,) = product["variants"]
@@ -40,13 +40,13 @@ def test_a_product_is_found_with_its_first_term(api, offer):
     assert answer["ucp"]["capabilities"] == {"dev.ucp.shopping.catalog.lookup": [{"version": "2026-08-25"}]}
 
 
-def test_a_variant_is_found_by_its_own_id(api, offer):
+def test_variant_is_found_by_its_own_id(api, offer):
     (product,) = lookup(api, f"{offer.pk}-12")["products"]
     (variant,) = product["variants"]
     assert variant["inputs"] == [{"id": f"{offer.pk}-12", "match": "exact"}]
 
 
-def test_ids_of_one_product_are_one_product_and_each_id_stands_where_it_led(api, offer):
+def test_ids_of_one_product_return_one_product_with_the_inputs_of_each_variant(api, offer):
     ids = [f"{offer.pk}-12", str(offer.pk), f"{offer.pk}-36", str(offer.pk)]
     (product,) = lookup(api, *ids)["products"]
     assert {variant["id"]: variant["inputs"] for variant in product["variants"]} == {
@@ -55,13 +55,13 @@ def test_ids_of_one_product_are_one_product_and_each_id_stands_where_it_led(api,
     }
 
 
-def test_an_offer_without_terms_has_a_variant_of_its_own(api):
+def test_offer_without_terms_has_one_variant(api):
     pk = OfferFactory().pk
     (product,) = lookup(api, f"{pk}-any")["products"]
     assert product["variants"][0]["metadata"]["term_months"] is None
 
 
-def test_every_id_that_search_gives_leads_back(api, offer):
+def test_every_id_of_a_search_can_be_looked_up(api, offer):
     OfferFactory()
     products = ask(api, "search", {})["products"]
     ids = [one["id"] for product in products for one in (product, *product["variants"])]
@@ -74,7 +74,7 @@ def test_every_id_that_search_gives_leads_back(api, offer):
     "text", ["", "0", "-1", "01", "x", "9223372036854775808", "{pk}-", "{pk}-24", "{pk}-012", "{pk}-any", "{pk}-12-1",
              " {pk}", "{pk}\n", "{pk}-12\0x".replace("\0", "\u2603"), "prod_1", "\u0661"],
 )  # fmt: skip
-def test_an_unknown_id_has_a_message_and_the_others_are_found(api, offer, text):
+def test_unknown_id_has_a_message_and_other_ids_are_found(api, offer, text):
     answer = lookup(api, text.format(pk=offer.pk), f"{offer.pk}-12")
     assert len(answer["products"]) == 1
     assert missing(answer) == ["$.ids[0]"]
@@ -82,7 +82,7 @@ def test_an_unknown_id_has_a_message_and_the_others_are_found(api, offer, text):
     assert answer["messages"][0]["type"] == "info"
 
 
-def test_an_offer_that_is_closed_filtered_out_or_not_shown_leads_nowhere(api, offer):
+def test_closed_filtered_out_and_hidden_offers_are_not_found(api, offer):
     closed = OfferFactory(is_active=False)
     hidden = OfferFactory(ab_test_variant="b", ab_test_allocation=0)
     far = OfferFactory(included_states=["IA"])
@@ -95,32 +95,32 @@ def test_an_offer_that_is_closed_filtered_out_or_not_shown_leads_nowhere(api, of
     assert missing(lookup(api, str(offer.pk), filters={"categories": ["personal_loan"]})) == []
 
 
-def test_nothing_may_be_found(api):
+def test_lookup_of_unknown_ids_alone_finds_no_product(api):
     answer = lookup(api, "1", "2")
     assert (answer["products"], missing(answer)) == ([], ["$.ids[0]", "$.ids[1]"])
     assert answer["ucp"]["status"] == "success"
 
 
-def test_a_lookup_costs_one_statement_for_any_number_of_ids(api, no_rate_limits, django_assert_num_queries):
+def test_lookup_costs_one_statement_for_any_number_of_ids(api, no_rate_limits, django_assert_num_queries):
     ids = [str(OfferFactory().pk) for _ in range(30)]
     lookup(api, ids[0])
     with django_assert_num_queries(1):
         assert len(lookup(api, *ids)["products"]) == 30
 
 
-def test_a_hundred_ids_are_taken_and_no_more(api):
+def test_lookup_accepts_at_most_100_ids(api):
     assert lookup(api, *map(str, range(1, 101)))["products"] == []
     response = api.send(PATH, {"ids": ["1"] * 101})
     assert_refused(response, 400, "E1001", word="request_too_large")
 
 
-def test_a_wrong_request_has_an_error_and_messages(api):
+def test_invalid_request_has_an_error_and_messages(api):
     for body, path in (({}, "$.ids"), ({"ids": [1]}, "$.ids[0]"), ({"ids": ["1", "x" * 256]}, "$.ids[1]")):
         (message,) = assert_refused(api.send(PATH, body), 400, "E1001")
         assert message["path"] == path
 
 
-def test_callers_see_only_their_own_variants():
+def test_callers_find_only_the_offers_that_the_catalogue_shows_them():
     offer = OfferFactory(ab_test_variant="b", ab_test_allocation=50)
     for _ in range(6):
         api = client_of(UserFactory())

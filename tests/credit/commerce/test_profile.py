@@ -1,4 +1,4 @@
-"""GET {host_root}/.well-known/ucp as a business profile, and the list of what is switched on."""
+"""GET {host_root}/.well-known/ucp: the business profile and the list of enabled capabilities."""
 
 import pytest
 
@@ -19,7 +19,7 @@ ALWAYS = {
 
 @pytest.fixture
 def document(anonymous):
-    """The document as a stranger reads it."""
+    """The profile as an anonymous caller reads it."""
     return anonymous.read(PATH).json()
 
 
@@ -27,7 +27,7 @@ def test_document_is_a_valid_business_profile(document):
     assert judge.complaints(judge.PROFILE, document) == []
 
 
-def test_the_schemas_of_the_protocol_judged_it():
+def test_json_schemas_reject_an_empty_profile():
     if not judge.has_schemas():
         pytest.skip(judge.ABSENT)
     assert judge.by_schema(judge.PROFILE[0], {}) != []
@@ -43,36 +43,36 @@ def test_profile_lists_endpoint_and_capabilities(document, settings):
     assert profile["payment_handlers"] == {}
 
 
-def test_every_operation_that_the_profile_promises_is_there(document, api, settings):
+def test_every_operation_of_the_profile_is_served(document, api, settings):
     endpoint = document["ucp"]["services"]["dev.ucp.shopping"][0]["endpoint"].removeprefix(settings.HOST_ROOT)
     for operation, body in (("search", {}), ("lookup", {"ids": ["1"]}), ("product", {"id": "1"})):
         assert api.send(f"{endpoint}/catalog/{operation}", body).status_code == 200
 
 
 class TestMutants:
-    """A judge that never finds anything is none."""
+    """The validators find an error in each changed profile."""
 
     @pytest.mark.parametrize("version", ["ucp/1.0", "2026-8-25", "", "latest", None])
-    def test_another_form_of_the_version_is_found(self, document, version):
+    def test_invalid_version_is_found(self, document, version):
         document["ucp"]["version"] = version
         assert judge.complaints(judge.PROFILE, document)
         assert judge.by_models(judge.PROFILE[1], document)
 
     @pytest.mark.parametrize("member", ["d", "p", "q", "k"])
-    def test_a_private_member_of_a_key_is_found(self, document, member):
+    def test_private_member_of_a_key_is_found(self, document, member):
         if not judge.has_schemas():
             pytest.skip(judge.ABSENT)
         document["keys"][0][member] = "c2VjcmV0"
         assert judge.by_schema(judge.PROFILE[0], document)
 
-    def test_a_key_without_its_point_is_found(self, document):
+    def test_key_without_a_coordinate_is_found(self, document):
         if not judge.has_schemas():
             pytest.skip(judge.ABSENT)
         del document["keys"][0]["y"]
         assert judge.by_schema(judge.PROFILE[0], document)
 
     @pytest.mark.parametrize("member", ["services", "payment_handlers"])
-    def test_a_missing_member_is_found(self, document, member):
+    def test_missing_member_is_found(self, document, member):
         del document["ucp"][member]
         assert judge.by_models(judge.PROFILE[1], document)
 
@@ -93,12 +93,12 @@ class TestKeys:
 
 
 class TestCapabilities:
-    def test_everything_that_is_switched_on_is_named_in_alphabetical_order(self, document, settings):
+    def test_enabled_capabilities_are_listed_in_alphabetical_order(self, document, settings):
         wanted = ALWAYS | ({"decision_proofs"} if settings.ANCHOR_DECISIONS else set())
         assert document["capabilities"] == sorted(wanted)
 
     @pytest.mark.parametrize("anchors", [True, False])
-    def test_proofs_are_named_while_decisions_are_anchored(self, anonymous, settings, anchors):
+    def test_decision_proofs_are_listed_while_decisions_are_anchored(self, anonymous, settings, anchors):
         settings.ANCHOR_DECISIONS = anchors
         assert ("decision_proofs" in anonymous.read(PATH).json()["capabilities"]) == anchors
 
@@ -106,7 +106,7 @@ class TestCapabilities:
         ("CARD_PROCESSOR", "stripe", {"payments"}), ("SETTLEMENT_RPC_URL", "https://node.example", {"crypto_payments"}),
         ("CUSTODY", "circle", {"wallets"}), ("OPEN_BANKING", "plaid", {"identity", "bank_data"}),
     ])  # fmt: skip
-    def test_in_production_a_provider_has_to_be_real_or_meant_to_be_simulated(self, settings, setting, real, names):
+    def test_production_lists_real_providers_and_permitted_sandboxes(self, settings, setting, real, names):
         assert names <= set(switched_on())
         settings.PRODUCTION = True
         assert not names & set(switched_on())

@@ -23,7 +23,7 @@ LOAN = {
     "loan_amount_min_cents": 100_000, "loan_amount_max_cents": 4_000_000, "term_options_months": [12, 24, 36],
 }  # fmt: skip
 
-# Names of offers, and what finds each; also at the console, in tests/backoffice/test_searches.py.
+# Names of offers, and a query that finds each; tests/backoffice/test_searches.py uses them in the back office.
 SEARCHED = [
     ("Rénovation", "renovation"), ("Renovation", "RÉNOVATION"), ("Re\u0301novation", "rénovation"),
     ("Home-improvement", "improvement"), ("Home\u2011improvement", "homeimprovement"), ("Refinance", "re-finance"),
@@ -36,12 +36,12 @@ SEARCHED = [
 
 
 def search(api, **body):
-    """Return the ids of what is found, in order."""
+    """Return the ids of the products found, in order."""
     return [int(product["id"]) for product in ask(api, "search", body)["products"]]
 
 
 class TestProducts:
-    def test_an_offer_is_a_product_and_its_terms_are_its_variants(self, api):
+    def test_offer_is_a_product_and_its_terms_are_variants(self, api):
         offer = OfferFactory(**LOAN)
         answer = ask(api, "search", {})
         (product,) = answer["products"]
@@ -55,7 +55,7 @@ class TestProducts:
         assert product["variants"][0]["options"] == [{"name": "Term", "id": "12", "label": "12 months"}]
         assert product["variants"][1]["metadata"]["term_months"] == 24
 
-    def test_the_price_is_the_amount_financed_and_says_so_twice(self, api):
+    def test_price_is_described_as_the_amount_financed(self, api):
         OfferFactory(**LOAN)
         (product,) = ask(api, "search", {})["products"]
         assert product["price_range"]["min"] == {"amount": 100_000, "currency": "USD"}
@@ -71,7 +71,7 @@ class TestProducts:
         assert product["description"]["plain"].endswith("For any purpose.")
         assert product["metadata"]["term_options_months"] == [12, 24, 36]
 
-    def test_an_offer_that_names_nothing_has_one_variant_and_is_not_free(self, api):
+    def test_offer_without_amounts_has_one_variant_and_no_price_of_zero(self, api):
         offer = OfferFactory()
         answer = ask(api, "search", {})
         (product,) = answer["products"]
@@ -83,14 +83,14 @@ class TestProducts:
         assert "No annual percentage rate" in product["description"]["plain"]
         assert "to $" not in product["description"]["plain"]
 
-    def test_a_term_that_stands_twice_is_one_variant(self, api):
+    def test_repeated_term_is_one_variant(self, api):
         OfferFactory(term_options_months=[12, 12, 1])
         (product,) = ask(api, "search", {})["products"]
         assert [variant["title"] for variant in product["variants"]] == [
             "Everyday loan, 12 months", "Everyday loan, 1 month",
         ]  # fmt: skip
 
-    def test_amounts_that_readers_of_json_would_round_are_cut(self, api):
+    def test_amounts_above_the_exact_integers_of_json_are_capped(self, api):
         OfferFactory(loan_amount_min_cents=2**62, loan_amount_max_cents=2**63 - 1)
         answer = ask(api, "search", {})
         assert answer["products"][0]["price_range"]["max"]["amount"] == 2**53 - 1
@@ -98,12 +98,12 @@ class TestProducts:
 
 
 class TestFilters:
-    def test_only_active_offers_are_found_and_the_newest_comes_first(self, api):
+    def test_active_offers_are_found_newest_first(self, api):
         offers = [OfferFactory() for _ in range(3)]
         OfferFactory(is_active=False)
         assert search(api) == [offer.pk for offer in reversed(offers)]
 
-    def test_any_of_the_categories_fits(self, api):
+    def test_offer_in_one_of_the_categories_matches(self, api):
         card, loan = OfferFactory(product_type="credit_card"), OfferFactory(product_type="personal_loan")
         OfferFactory(product_type="mortgage")
         assert search(api, filters={"categories": ["credit_card", "personal_loan"]}) == [loan.pk, card.pk]
@@ -114,11 +114,11 @@ class TestFilters:
         ({"min": 4_000_001}, False), ({"min": 4_000_000}, True), ({"max": 99_999}, False), ({"max": 100_000}, True),
         ({"min": 200_000, "max": 300_000}, True), ({"min": 0, "max": 5_000_000}, True), ({}, True),
     ])  # fmt: skip
-    def test_a_price_fits_that_the_offer_lends(self, api, price, fits):
+    def test_price_matches_if_the_offer_lends_that_amount(self, api, price, fits):
         offer, unlimited = OfferFactory(**LOAN), OfferFactory()
         assert search(api, filters={"price": price}) == [unlimited.pk, *([offer.pk] if fits else [])]
 
-    def test_a_price_in_another_currency_is_left_aside_and_that_is_told(self, api):
+    def test_price_in_another_currency_is_ignored_with_a_message(self, api):
         offer = OfferFactory(**LOAN)
         body = {"filters": {"price": {"max": 1}}, "context": {"currency": "EUR"}}
         answer = ask(api, "search", body)
@@ -127,7 +127,7 @@ class TestFilters:
         assert judge.complaints(judge.SEARCH, answer) == []
         assert search(api, **{**body, "context": {"currency": "usd"}}) == []
 
-    def test_the_offers_with_most_of_the_words_come_first(self, api):
+    def test_offers_with_most_words_of_the_query_come_first(self, api):
         gold = OfferFactory(name="Gold card", product_type="credit_card", description="No fee for a year.")
         loan = OfferFactory(name="Bridge loan", description="Between two homes.")
         both = OfferFactory(name="Gold loan", product_type="home_improvement")
@@ -139,12 +139,12 @@ class TestFilters:
         assert len(search(api, query="  ")) == 3
 
     @pytest.mark.parametrize(("name", "query"), SEARCHED)
-    def test_an_offer_is_found_by_what_people_type(self, api, name, query):
+    def test_offer_is_found_by_other_spellings_of_its_name(self, api, name, query):
         OfferFactory(name="Ferry pass", product_type="other")
         offer = OfferFactory(name=name, product_type="other")
         assert search(api, query=query) == [offer.pk]
 
-    def test_the_migration_folds_the_words_that_older_servers_stored(self, api):
+    def test_migration_normalizes_stored_search_words(self, api):
         offer = OfferFactory(name="Rénovation")
         Offer.objects.update(search_words=" rénovation personal loan ")
         assert search(api, query="renovation") == []
@@ -153,11 +153,11 @@ class TestFilters:
         )
         assert search(api, query="renovation") == [offer.pk]
 
-    def test_an_offer_with_the_whole_word_comes_before_one_with_a_part(self, api):
+    def test_whole_word_is_ranked_before_a_part_of_a_word(self, api):
         whole, part = OfferFactory(name="Kredit"), OfferFactory(name="Autokredit")
         assert search(api, query="kredit") == [whole.pk, part.pk]
 
-    def test_all_filters_must_fit(self, api):
+    def test_product_must_match_all_filters(self, api):
         offer = OfferFactory(**LOAN)
         OfferFactory(**LOAN, product_type="credit_card")
         OfferFactory(name="Boat")
@@ -170,12 +170,12 @@ class TestFilters:
         ({"address_region": "CA", "address_country": ""}, 1), ({"address_region": "CA", "address_country": "DE"}, 2),
         ({"eligibility": ["com.example.gold"]}, 2),
     ])  # fmt: skip
-    def test_an_offer_is_left_out_that_does_not_lend_in_the_state(self, api, context, found):
+    def test_offer_that_does_not_lend_in_the_state_is_excluded(self, api, context, found):
         OfferFactory(included_states=["IA"]), OfferFactory(nationwide=True)
         assert len(search(api, context=context)) == found
 
     @pytest.mark.parametrize("operation", ["search", "lookup", "product"])
-    def test_a_state_is_named_by_two_capital_letters(self, api, operation):
+    def test_state_must_be_two_capital_letters(self, api, operation):
         countries = [{}, {"address_country": "US"}, {"address_country": "USA"}]
         for region, country in itertools.product(["ca", "us-ca", "Iowa", "ZZ", "US-ZZ", " CA", "CA-US"], countries):
             context = {"address_region": region, **country}
@@ -183,7 +183,7 @@ class TestFilters:
             (message,) = assert_refused(response, 400, "E1001")
             assert message["path"] == "$.context.address_region"
 
-    def test_of_an_offer_under_test_a_person_sees_what_they_see_in_the_other_catalogue(self):
+    def test_offers_under_test_are_the_same_in_both_catalogues(self):
         for share in range(0, 100, 7):
             OfferFactory(ab_test_variant="b", ab_test_allocation=share)
         for api in (client_of(UserFactory()), client_of(UserFactory())):
@@ -214,20 +214,20 @@ class TestPages:
         assert answer["pagination"] == {"has_next_page": False, "total_count": 7}
         assert len(set(seen)) == 7
 
-    def test_an_offer_that_is_made_meanwhile_moves_none_to_another_page(self, api):
+    def test_new_offer_does_not_move_products_to_another_page(self, api):
         first, second = OfferFactory(), OfferFactory()
         answer = ask(api, "search", {"pagination": {"limit": 1}})
         OfferFactory()
         assert answer["products"][0]["id"] == str(second.pk)
         assert search(api, pagination={"limit": 1, "cursor": answer["pagination"]["cursor"]}) == [first.pk]
 
-    def test_ten_are_a_page_and_fifty_the_most(self, api):
+    def test_page_has_ten_products_and_at_most_fifty(self, api):
         for _ in range(52):
             OfferFactory()
         assert len(search(api)) == 10
         assert len(search(api, pagination={"limit": 2**53})) == 50
 
-    def test_there_may_be_nothing(self, api):
+    def test_search_without_offers_finds_no_product(self, api):
         answer = ask(api, "search", {})
         assert (answer["products"], answer["pagination"]) == ([], {"has_next_page": False, "total_count": 0})
 
@@ -235,7 +235,7 @@ class TestPages:
         "cursor",
         ["", "x", "ü", "AAAA", "====", urlsafe_b64encode(b"0.0").decode(), urlsafe_b64encode(b"-1.5").decode()],
     )
-    def test_a_cursor_that_is_none_of_ours_is_refused(self, api, cursor):
+    def test_invalid_cursor_is_rejected(self, api, cursor):
         response = api.send(PATH, {"pagination": {"cursor": cursor}})
         (message,) = assert_refused(response, 400, "E1001")
         assert message["path"] == "$.pagination.cursor"
@@ -245,13 +245,13 @@ class TestPages:
 def test_search_costs_two_statements(api, number, no_rate_limits, django_assert_num_queries):
     for _ in range(number):
         OfferFactory(**LOAN)
-    search(api)  # from now on the credential is known
+    search(api)  # the credential is cached from here on
     with django_assert_num_queries(2):
         assert len(search(api, query="loan", pagination={"limit": 50})) == number
 
 
 class TestRefusals:
-    def test_nobody_is_asked_who_they_are(self, anonymous):
+    def test_anonymous_search_is_401(self, anonymous):
         response = anonymous.send(PATH, {}, UCP_Agent=AGENT)
         assert_agent_refused(response, 401, "authentication_required")
         assert response.headers["WWW-Authenticate"]
@@ -273,12 +273,12 @@ class TestRefusals:
         ({"context": {"address_region": 5}}, "$.context.address_region"),
         ({"attribution": {"a": 1}}, "$.attribution.a"), ({"attribution": {"a b": 1}}, None),
     ])  # fmt: skip
-    def test_a_member_of_another_shape_is_named_to_both_sides(self, api, body, path):
+    def test_invalid_member_is_named_by_its_path(self, api, body, path):
         response = api.send(PATH, body)
         (message,) = assert_refused(response, 400, "E1001")
         assert message.get("path") == path
 
-    def test_invalid_field_is_rejected_next_to_valid_ones(self, api):
+    def test_invalid_requests_violate_the_protocols_schema(self, api):
         if not judge.has_schemas():
             pytest.skip(judge.ABSENT)
         for body in (
@@ -289,13 +289,13 @@ class TestRefusals:
             assert judge.by_schema(judge.REQUESTS["search"], body), body
             assert_refused(api.send(PATH, body), 400, "E1001")
 
-    def test_a_text_that_is_slow_to_read_is_read(self, api):
+    def test_long_texts_are_searched_in_linear_time(self, api):
         OfferFactory(description="a " * 5_000)
         assert search(api, query="a" * 1_000) == []
         assert api.send(PATH, raw=json.dumps({"query": "\u0130" * 900}).encode()).status_code == 200
 
 
-def test_calls_count_as_reads(api, settings):
+def test_searches_count_as_reads(api, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": 2}
     assert [api.send(PATH, {}).status_code for _ in range(3)] == [200, 200, 429]
     response = api.send(PATH, {})

@@ -1,4 +1,4 @@
-"""Random agreements whose period of withdrawal is known to the second from a computation of its own."""
+"""Random agreements, and the exact end of their withdrawal period from a separate computation."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -17,7 +17,7 @@ SECOND = timedelta(seconds=1)
 
 
 def moments_of(chance):
-    """Return when an agreement was concluded, when the information was complete, and when the right was stated."""
+    """Return when an agreement was concluded, when its information was complete, and when the right was stated."""
     concluded = START + timedelta(seconds=chance.randrange(DAYS * 86_400))
     late = concluded + timedelta(seconds=chance.randrange(60 * 86_400))
     complete = chance.choice([concluded, late, None])
@@ -26,7 +26,7 @@ def moments_of(chance):
 
 
 def conclude(application, country, moments):
-    """Let the agreement of an application have these moments, and a borrower in the country."""
+    """Give an application's agreement these moments and a borrower in the country; return the end of its period."""
     concluded, complete, told = moments
     application.accepted_at, application.complete_since, application.told_of_right_at = concluded, complete, told
     address = {**PERSON["address"], "country": country}
@@ -36,7 +36,7 @@ def conclude(application, country, moments):
 
 
 def is_accepted(application, now):
-    """Return whether the service takes a declaration at a moment."""
+    """Return whether a declaration at a moment is accepted."""
     try:
         with transaction.atomic():
             withdrawals.declare(str(application.pk), actor=Actor(user=application.consumer, credential="jwt"), now=now)

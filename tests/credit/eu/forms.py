@@ -1,4 +1,4 @@
-"""European information forms of loans, given or random."""
+"""European information forms of given or random loans."""
 
 from datetime import date
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""EU offers and their lender, for the tests of this folder."""
+"""EU offers and their lender."""
 
 from credit.core.eu_credit import REQUIRED_TEXTS
 from tests.factories import OfferFactory, ProviderFactory
@@ -28,5 +28,5 @@ def eu_lender(**columns):
 
 
 def eu_offer(**terms):
-    """A listed EU offer of a lender that has every field."""
+    """Return a listed EU offer of a lender that has every field."""
     return OfferFactory(provider=eu_lender(), **{**LOAN, **EU_TERMS, **terms})

@@ -1,4 +1,4 @@
-"""The members of an EU agreement (Directive (EU) 2023/2225, Art. 21), and the two times that its acceptance sets."""
+"""The members of an EU agreement (Directive (EU) 2023/2225, Art. 21), and the two times that its acceptance stores."""
 
 import json
 import re
@@ -42,7 +42,7 @@ def agreed(**about):
     return application, {member["name"]: member["text"] for member in shown["members"]}, page
 
 
-def test_agreement_has_24_members_each_with_its_text():
+def test_agreement_has_24_members_with_a_text_each():
     application, members, page = agreed()
     assert list(members) == list(TITLES)
     assert len(members) == 24
@@ -58,7 +58,7 @@ def test_agreement_has_24_members_each_with_its_text():
     assert members["parties"].startswith("Harbor Crédit\n1 Quai du Port")
 
 
-def test_agreement_without_a_member_is_no_credit_agreement_and_not_complete():
+def test_agreement_with_missing_members_is_shown_as_incomplete():
     texts = {name: text for name, text in TEXTS.items() if name not in {"late_payment", "ombudsman"}}
     application, members, page = agreed(texts=texts)
     assert members["late_payment"] is members["redress"] is None
@@ -67,7 +67,7 @@ def test_agreement_without_a_member_is_no_credit_agreement_and_not_complete():
     assert (application.complete_since, application.told_of_right_at) == (None, application.accepted_at)
 
 
-def test_members_stay_as_they_were_accepted():
+def test_members_are_stored_as_they_were_accepted():
     application, members, _page = agreed()
     Provider.objects.update(phone="+33 1 00 00 00 00")
     kept = Acceptance.objects.get(application=application).members
@@ -82,7 +82,7 @@ def test_members_are_in_the_language_of_the_borrower():
 
 
 def test_page_and_members_of_an_agreement_have_one_language():
-    """The caller, such as the lender, has asked for no language."""
+    """The request, for example the lender's, has no language."""
     _application, _members, page = agreed(person={**PERSON, "language": "de"})
     text, language = read(page)
     assert language == "de"
@@ -92,13 +92,13 @@ def test_page_and_members_of_an_agreement_have_one_language():
     assert [words for words in ("Credit agreement", "What it costs", "Borrower", "December") if words in text] == []
 
 
-def test_fee_that_is_paid_apart_adds_to_the_total_payable():
+def test_fee_that_is_paid_separately_adds_to_the_total_payable():
     _application, members, _page = agreed(fee_financed=False)
     assert members["total_credit"] == "10,000.00\u00a0EUR"
     assert "11,845.80\u00a0EUR" in members["apr"]
 
 
-def test_agreement_in_the_united_states_has_no_members():
+def test_us_agreement_has_no_members():
     offer = eu_offer(**dict.fromkeys(EU_TERMS), apr_max_percent=40)
     application = applied(offer)
     approve(lender_of(offer), application, LOAN)
@@ -107,7 +107,7 @@ def test_agreement_in_the_united_states_has_no_members():
     assert "members" not in shown
 
 
-def test_agreement_of_an_overdraft_has_the_rate_of_its_form():
+def test_agreement_of_an_overdraft_has_the_apr_of_its_form():
     offer = eu_offer(term_options_months=None, product_type="overdraft", texts={**TEXTS, "termination": "A month."})
     application = applied(offer, applicants=Applicants.of([PERSON]), data={"amount_cents": 1_000_000})
     approve(lender_of(offer), application, {"rate_percent": 14.2, "fee_cents": 10_000})
@@ -121,7 +121,7 @@ def test_agreement_of_an_overdraft_has_the_rate_of_its_form():
     assert "three months" in agreed_rate
 
 
-def test_line_of_credit_has_the_rate_of_the_assumptions():
+def test_line_of_credit_has_the_apr_of_the_assumptions():
     offer = eu_offer(term_options_months=None, texts={**TEXTS, "termination": "A month's notice."})
     application = applied(offer, applicants=Applicants.of([PERSON]), data={"amount_cents": 3_000_000})
     assert approve(lender_of(offer), application, {"rate_percent": 6.9, "fee_cents": 60_000}).status_code == 200

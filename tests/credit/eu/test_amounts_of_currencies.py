@@ -1,4 +1,4 @@
-"""Amounts in forms, lists, and panels have the offer's currency and its decimal places."""
+"""Amounts in forms, lists and panels have the offer's currency and its decimal places."""
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -59,7 +59,7 @@ def test_form_of_a_yen_offer_stores_yen(yen, typed):
     ("9,999", "Enter at least 10,000\u00a0JPY."), ("1,000,001", "Enter at most 1,000,000\u00a0JPY."),
     ("10000.5", "decimal"), ("$10,000", "Enter a number"),
 ])  # fmt: skip
-def test_form_of_a_yen_offer_rejects_amounts_in_yen(yen, typed, words):
+def test_form_of_a_yen_offer_rejects_amounts_with_messages_in_yen(yen, typed, words):
     form = DataForm(yen, {"data-amount_cents": typed}, stored=None)
     assert words in str(form.errors)
 
@@ -72,7 +72,7 @@ def test_form_of_a_dinar_offer_has_three_decimal_places():
     assert form.to_data() == {"amount_cents": 1_000_125}
 
 
-def test_console_changes_a_yen_offer_in_yen(yen):
+def test_back_office_changes_a_yen_offer_in_yen(yen):
     initial = {**initial_of(yen), "seen": "1"}
     assert (str(initial["amount_min"]), str(initial["amount_max"])) == ("10000", "1000000")
     form = OfferForm({**initial, "amount_max": "JPY 2,000,000"}, initial=initial)
@@ -101,7 +101,7 @@ def test_submitted_application_has_the_pinned_currency(yen):
     assert "500,000\u00a0JPY" in browser_of(application.consumer).get("/my").content.decode()
 
 
-def test_more_applications_cost_no_more_statements_on_the_list(yen):
+def test_list_of_applications_costs_the_same_statements_for_more_applications(yen):
     user, counts = UserFactory(), []
     for number in (1, 5):
         for index in range(number):
@@ -119,7 +119,7 @@ def reviewer():
     return backoffice_client(staff_of("Reviewer"))
 
 
-def test_console_shows_amounts_in_the_currency(yen, reviewer):
+def test_back_office_shows_amounts_in_the_currency_of_the_offer(yen, reviewer):
     for application in (applied(yen, data=DATA), applied(yen, data=DATA, **DRAFT)):
         changes = {"income_cents": {"before": 300_000, "after": 400_000}}
         ApplicationRevision.objects.create(
@@ -133,7 +133,7 @@ def test_console_shows_amounts_in_the_currency(yen, reviewer):
     assert text_of(reviewer.get("/admin/credit/application/")).count("500,000 JPY") == 2
 
 
-def test_list_of_the_console_costs_no_more_statements_for_more_rows(yen, reviewer):
+def test_back_office_list_costs_the_same_statements_for_more_rows(yen, reviewer):
     counts = []
     for number in (1, 5):
         for index in range(number):
@@ -154,8 +154,8 @@ def test_reviewer_confirms_a_figure_in_yen(yen, reviewer):
     assert "450,000 JPY (" in text
 
 
-# The currency, the largest loan of the offer in minor units, an amount as typed and shown in the console, its minor
-# units, and the same amount as typed on a German page.
+# The currency, the largest loan of the offer in minor units, an amount as typed and as shown in the back office,||its
+# minor units, and the same amount as typed on a German page.
 AMOUNTS = [
     ("JPY", 500_000, "12,345", "12,345\u00a0JPY", 12_345, "12.345"),
     ("TND", 90_000_000, "12,345.678", "12,345.678\u00a0TND", 12_345_678, "12.345,678"),
@@ -173,7 +173,7 @@ def offer_in(currency, most):
 
 
 @OF_AMOUNTS
-def test_console_approves_the_typed_amount(settings, reviewer, currency, most, typed, shown, minor, german):
+def test_back_office_approves_the_typed_amount(settings, reviewer, currency, most, typed, shown, minor, german):
     settings.REVIEW_POLICY = "reviewed"
     application = applied(offer_in(currency, most), data={"amount_cents": minor, "term_months": 24})
     address = f"/admin/credit/application/{application.pk}/move/approved/"
@@ -205,7 +205,7 @@ def test_german_page_reads_the_separators_that_it_shows(currency, most, typed, s
     ("de", "10.000", 10_000_000), ("de", "10,000", 10_000), ("en", "10,000", 10_000_000), ("en", "10.000", 10_000),
     ("de", "10.00", None), ("de", "1,000,000", None), ("en", "10,00", None), ("es", "10.000,5", 10_000_500),
 ])  # fmt: skip
-def test_dinars_are_read_by_the_language_of_the_page(language, typed, minor):
+def test_dinars_are_read_in_the_language_of_the_page(language, typed, minor):
     field = AmountField("TND")
     with translation.override(language):
         if minor is None:
@@ -215,7 +215,7 @@ def test_dinars_are_read_by_the_language_of_the_page(language, typed, minor):
             assert to_minor_units(field.clean(typed), "TND") == minor
 
 
-def test_filter_and_search_of_the_console_compare_units_of_the_currency(reviewer):
+def test_back_office_filter_and_search_compare_units_of_the_currency(reviewer):
     amounts = {"JPY": 5_000, "TND": 5_000_000, "EUR": 500_000, "USD": 500_000}
     found = {}
     for number, (currency, minor) in enumerate(amounts.items()):

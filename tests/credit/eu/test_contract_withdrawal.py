@@ -1,4 +1,4 @@
-"""`GET` and `POST /applications/{id}/withdrawal`, its page, and what it changes."""
+"""`GET` and `POST /applications/{id}/withdrawal`, the page of the withdrawal, and its effects."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -35,7 +35,7 @@ CONCLUDED = datetime(2026, 12, 1, 10, tzinfo=UTC)  # the last day is 15 December
 
 
 def concluded(*, at=CONCLUDED, persons=(PERSON,), terms=None, **columns):
-    """An accepted agreement: 10,000.00 at 14.2 % for 24 months, with a fee of 300.00."""
+    """Return an application with an accepted agreement: 10,000.00 at 14.2 % for 24 months, with a fee of 300.00."""
     offer = eu_offer(**(terms or {}))
     application = applied(offer, status="approved", applicants=Applicants.of(list(persons)))
     loan = loans.Loan(1_000_000, loans._rate(14.2, ""), 24, 30_000)
@@ -74,19 +74,19 @@ def test_right_of_withdrawal_has_its_period_and_figures():
     }  # fmt: skip
 
 
-def test_day_count_of_the_offer_decides_about_the_interest():
+def test_interest_follows_the_day_count_of_the_offer():
     application = concluded(terms={"day_count": "30_360"})
     assert read(client_of(application.consumer), application).json()["interest_a_day_cents"] == 394
 
 
-def test_borrower_who_was_not_informed_can_withdraw_without_end():
+def test_withdrawal_period_of_an_uninformed_borrower_has_no_end():
     application = concluded(at=timezone.now() - timedelta(days=2000), told_of_right_at=None)
     client = client_of(application.consumer)
     assert read(client, application).json()["period_ends_at"] is None
     assert declare(client, application).status_code == 200
 
 
-def test_withdrawal_ends_the_agreement_once_and_for_all_borrowers(recent):
+def test_withdrawal_ends_the_agreement_for_all_borrowers(recent):
     application = recent
     application.applicants = Applicants.of([PERSON, OTHER])
     application.save()
@@ -107,7 +107,7 @@ def test_withdrawal_ends_the_agreement_once_and_for_all_borrowers(recent):
     assert {event.account_id for event in events} == {application.consumer_id, lender_of_row(application).pk}
 
 
-def test_withdrawal_after_the_last_day_names_that_day():
+def test_late_withdrawal_is_rejected_with_the_last_day():
     application = concluded(at=timezone.now() - timedelta(days=40))
     answer = declare(client_of(application.consumer), application)
     assert_error(answer, 400, "E3019")
@@ -137,19 +137,19 @@ def lender_of_row(application):
     ({"declared_at": "yesterday", "channel": "post"}, "declared_at"), ({"channel": "pigeon"}, "channel"),
     ({"unknown": 1}, "unknown"),
 ])  # fmt: skip
-def test_record_of_a_lender_without_its_facts_is_refused(recent, body, field):
+def test_invalid_record_of_a_lender_is_rejected(recent, body, field):
     answer = declare(client_of(lender_of_row(recent)), recent, **body)
     assert_error(answer, 400, "E1001")
     assert field in answer.content.decode()
     assert not ContractWithdrawal.objects.exists()
 
 
-def test_borrower_cannot_date_the_declaration_back(recent):
+def test_borrower_cannot_backdate_the_declaration(recent):
     body = {"declared_at": "2026-12-02T10:00:00Z", "channel": "post"}
     assert_error(declare(client_of(recent.consumer), recent, **body), 400, "E1001")
 
 
-def test_only_the_borrower_and_the_lender_can_declare(recent):
+def test_only_the_borrower_and_the_lender_can_declare_a_withdrawal(recent):
     assert_error(declare(client_of(UserFactory()), recent), 404, "E4002")
     assert_error(read(client_of(UserFactory()), recent), 404, "E4002")
     assert_error(declare(key_of(recent.consumer, "applications:read"), recent), 403, "E2005")
@@ -157,7 +157,7 @@ def test_only_the_borrower_and_the_lender_can_declare(recent):
     assert_error(declare(key_of(lender_of_row(recent), "applications:write"), recent, **body), 403, "E2005")
 
 
-def test_agreement_under_another_law_has_no_right():
+def test_agreement_outside_the_directive_has_no_right_of_withdrawal():
     offer = eu_offer(regime="none", regime_reason="Secured by a mortgage.")
     application = applied(offer, status="approved", accepted_at=timezone.now())
     client = client_of(application.consumer)
@@ -165,14 +165,14 @@ def test_agreement_under_another_law_has_no_right():
     assert_error(declare(client, application), 404, "E4001")
 
 
-def test_ended_agreement_is_not_reopened(recent):
+def test_application_with_a_withdrawn_agreement_cannot_be_reopened(recent):
     declare(client_of(recent.consumer), recent)
     body = {"status": "under_review", "updated_by": "x", "reason": "A mistake."}
     answer = client_of(lender_of_row(recent)).replace(f"/applications/{recent.pk}/status", body)
     assert_error(answer, 400, "E3001")
 
 
-def test_page_withdraws_and_shows_what_is_due(recent, client):
+def test_page_declares_the_withdrawal_and_shows_the_amounts_due(recent, client):
     client.force_login(recent.consumer)
     address = f"/my/applications/{recent.pk}/withdrawal"
     page = client.get(address).content.decode()
@@ -196,7 +196,7 @@ def text_of_mails():
     ]
 
 
-def test_receipt_has_the_declaration_and_what_is_due_for_each_borrower(recent):
+def test_each_borrower_gets_a_receipt_with_the_declaration_and_amounts_due(recent):
     recent.applicants = Applicants.of([PERSON, OTHER])
     recent.save()
     declare(client_of(recent.consumer), recent)
@@ -246,7 +246,7 @@ def test_page_shows_the_amount_that_was_paid_out(client, is_kept_back):
 
 @pytest.fixture
 def console(recent):
-    """The back office for a reviewer, and the page of the application."""
+    """The back office for a reviewer, and the application's page in it."""
     return backoffice_client(staff_of("Reviewer")), f"/admin/credit/application/{recent.pk}/"
 
 
@@ -255,7 +255,7 @@ def act(client, page, name, **fields):
     return client.post(f"{page}do/{name}/", {"seen": form.initial["seen"], **fields})
 
 
-def test_reviewer_clears_and_sets_when_the_information_was_complete(console, recent):
+def test_reviewer_clears_and_sets_the_time_of_complete_information(console, recent):
     client, page = console
     assert "by the end of" in client.get(f"{page}change/").content.decode()
     act(client, page, "information-missing", fact="complete_since", reason="A page was missing.")
@@ -286,7 +286,7 @@ def test_reviewer_cannot_reopen_the_period_of_their_own_agreement(console, recen
     assert recent.told_of_right_at is not None
 
 
-def test_reviewer_records_a_letter_and_sees_the_money_due(console, recent):
+def test_reviewer_records_a_letter_and_sees_the_amounts_due(console, recent):
     client, page = console
     sent = timezone.now() - timedelta(days=1)
     act(client, page, "contract-withdrawal", channel="post", declared_at=f"{sent:%Y-%m-%d %H:%M:%S}")

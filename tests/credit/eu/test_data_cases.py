@@ -1,4 +1,4 @@
-"""Worked cases of the GDPR: what an answer to a person's request says, and must not say."""
+"""Cases of the GDPR: required and forbidden content of answers to a person's request."""
 
 import json
 from datetime import timedelta
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 
 def borrowed():
-    """An application whose agreement is concluded."""
+    """Return an application whose agreement is concluded."""
     application, _ = approved()
     client = client_of(application.consumer)
     form = client.read(path_of(application)).json()
@@ -57,7 +57,7 @@ def test_access_to_an_automatic_decision_explains_procedure_data_and_changes(set
 
 
 @pytest.mark.parametrize("is_requested", [False, True])
-def test_answer_on_erasure_while_an_agreement_runs_states_what_is_kept(is_requested):
+def test_answer_on_erasure_during_an_agreement_states_what_is_kept(is_requested):
     """GDPR Art. 12(3), (4), 17(3)(b), (e) (EU-35)."""
     application = borrowed()
     user = application.consumer
@@ -83,14 +83,14 @@ def test_answer_on_erasure_while_an_agreement_runs_states_what_is_kept(is_reques
         assert (record.status, "application_records" in {each["ground"] for each in record.kept}) == ("waiting", True)
 
 
-def test_copy_names_the_rights_to_complain_and_to_go_to_court():
+def test_data_copy_names_the_rights_to_complain_and_to_go_to_court():
     """GDPR Art. 12(4), 15(1)(f), 79."""
     rights = index_of(borrowed().consumer)["rights"]
     assert "supervisory authority" in rights
     assert "go to court" in rights
 
 
-def test_portable_files_have_what_the_person_provided_alone(settings):
+def test_only_files_with_data_from_the_person_are_portable(settings):
     """GDPR Art. 20 (EU-36)."""
     world = scored(settings, SAYS_POOR)
     index = index_of(world.consumer.user)

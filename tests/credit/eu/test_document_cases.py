@@ -1,4 +1,4 @@
-"""Worked cases of EU law whose documents come from a report that a score read, or from a line without a ceiling."""
+"""Cases of EU law: documents from a report that a score used, and from a line of credit without a ceiling."""
 
 from datetime import timedelta
 
@@ -25,7 +25,7 @@ def form_of(offer, query=""):
 
 @pytest.mark.parametrize(("currency", "shown"), [("EUR", "1,500.00\u00a0EUR"), ("PLN", "6,675.00\u00a0PLN")])
 def test_form_of_a_line_without_an_agreed_ceiling_assumes_1500_euros(currency, shown):
-    """Annex III, part II (h): the ceiling in the form, and the APR from it by (a) and (e)."""
+    """Directive (EU) 2023/2225, Annex III, part II (h): the form has the ceiling, and the APR by (a) and (e)."""
     example = {"amount_cents": 1_000_000, "months": 12, "rate_percent": 14.2, "fee_cents": 0}
     answer = form_of(eu_offer(**{**LINE, "currency": currency, "example": example}))
     assert answer.status_code == 200, answer.content
@@ -36,7 +36,7 @@ def test_form_of_a_line_without_an_agreed_ceiling_assumes_1500_euros(currency, s
     assert (answer.json()["terms"]["amount_cents"], answer.json()["schedule"]) == (None, [])
 
 
-def test_form_of_a_line_with_an_amount_has_it_as_the_ceiling_and_no_term():
+def test_form_of_a_line_of_credit_has_the_requested_amount_as_its_ceiling():
     offer = eu_offer(**LINE)
     values = values_of(form_of(offer, "?amount_cents=500000").json())
     assert values["total_credit"].startswith("4,700.00\u00a0EUR")  # the fee is kept back
@@ -46,7 +46,7 @@ def test_form_of_a_line_with_an_amount_has_it_as_the_ceiling_and_no_term():
 
 
 def test_automatic_rejection_on_a_report_states_its_result_supplier_and_categories(user, settings):
-    """Art. 19(6) with 18(8): the score that declines alone read the report, and nobody typed it in."""
+    """Directive (EU) 2023/2225, Art. 19(6), 18(8): a score alone declines, from a report that no person typed."""
     settings.REPORTS, settings.DECISIONING, settings.REVIEW_POLICY = "sandbox", "automatic", "reviewed"
     offer = offer_with("credit")
     Offer.objects.filter(pk=offer.pk).update(**EU_TERMS)

@@ -1,4 +1,7 @@
-"""Documents of EU credit in every currency and language have no dollar sign. `EU_DOCUMENTS=10000` generates as many."""
+"""Documents of EU credit in every currency and language have no dollar sign.
+
+`EU_DOCUMENTS=10000` generates that many documents.
+"""
 
 import json
 import os
@@ -41,7 +44,7 @@ def test_random_forms_and_loans_have_no_dollar_sign():
 
 
 def documents_of(application):
-    """Yield the name and the text of every document of an agreement: pages, notices, mails."""
+    """Yield the name and the text of every document of an agreement: pages, notices and mails."""
     client, path = client_of(application.consumer), f"/applications/{application.pk}"
     for name in ("precontract", "agreement"):
         yield name, client.read(f"{path}/{name}", accept="text/html").content.decode()

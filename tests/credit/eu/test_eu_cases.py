@@ -1,4 +1,4 @@
-"""Worked cases of EU law: what each document says and must not say, by when it is due, and what is refused.
+"""Cases of EU law: required and forbidden content of documents, their deadlines, and rejected requests.
 
 Each test names its article of Directive (EU) 2023/2225.
 """
@@ -59,7 +59,7 @@ def text_of(world, day=2):
     return read(world.notice.html)[0]
 
 
-def test_person_who_rejects_with_a_score_states_the_automated_assessment(settings):
+def test_rejection_with_a_score_states_the_automated_assessment(settings):
     """Art. 18(8), (9)."""
     world = scored(settings, SAYS_POOR)
     world.move(0, "under_review")
@@ -71,8 +71,8 @@ def test_person_who_rejects_with_a_score_states_the_automated_assessment(setting
     assert world.day_of(world.notice.due_at) <= 4  # without delay
 
 
-def test_rejection_without_a_score_has_no_word_about_automation():
-    """Art. 18(9), "where applicable"."""
+def test_rejection_without_a_score_does_not_mention_automation():
+    """Art. 18(9): "where applicable"."""
     world = World(offer_of("eu"))
     world.submit(0)
     world.reject(1)
@@ -82,8 +82,8 @@ def test_rejection_without_a_score_has_no_word_about_automation():
     assert "You can request reconsideration of this decision." in text
 
 
-def test_automatic_rejection_on_a_database_states_its_result_and_categories(settings):
-    """Art. 19(6). A score has no database as its source here, so a person names it."""
+def test_rejection_on_a_database_states_its_result_and_categories(settings):
+    """Art. 19(6). No database is a source of this score, so a person names the report."""
     world = scored(settings, SAYS_POOR)
     world.move(0, "under_review")
     world.reject(1, consumer_report=REPORT | FOUND)
@@ -94,7 +94,7 @@ def test_automatic_rejection_on_a_database_states_its_result_and_categories(sett
 
 
 @pytest.mark.parametrize("missing", ["result", "categories"])
-def test_rejection_on_a_database_without_its_result_is_refused(missing):
+def test_rejection_on_a_database_requires_its_result_and_categories(missing):
     """Art. 19(6)."""
     world = World(offer_of("eu"))
     world.submit(0)
@@ -105,8 +105,8 @@ def test_rejection_on_a_database_without_its_result_is_refused(missing):
     assert f"metadata.consumer_report[0].{missing}" in answer.content.decode()
 
 
-def test_counteroffer_on_a_database_without_its_result_is_refused():
-    """Art. 19(6): if it expires, it rejects on the same report."""
+def test_counteroffer_on_a_database_requires_its_result():
+    """Art. 19(6): a counteroffer that expires rejects the application on the same report."""
     world = World(offer_of("eu"))
     world.submit(0)
     terms = {"amount_cents": 500_000, "rate_percent": 9, "term_months": 24}
@@ -121,7 +121,7 @@ def test_counteroffer_on_a_database_without_its_result_is_refused():
     {"result": ""}, {"result": 7}, {"categories": []}, {"categories": "debts"}, {"categories": ["x"] * 21},
     {"categories": [7]}, {"supplier": ""}, {"result": "\u202e"},
 ])  # fmt: skip
-def test_report_with_unreadable_facts_is_refused(wrong):
+def test_report_with_invalid_facts_is_rejected(wrong):
     world = World(offer_of("eu"))
     world.submit(0)
     report = REPORT | FOUND | wrong
@@ -143,8 +143,8 @@ def test_approval_with_a_score_states_the_rights(settings):
     assert BY_A_PERSON not in form
 
 
-def test_review_of_an_approval_by_a_score_is_taken_and_answered(settings):
-    """Art. 18(8)(c): the letter that offers the review, the request, and the answer to it."""
+def test_review_of_an_approval_by_a_score_is_accepted_and_answered(settings):
+    """Art. 18(8)(c): the letter that offers the review, the request and its answer."""
     world = scored(settings, SAYS_GOOD, decisioning="automatic", start=timezone.now() - timedelta(days=3))
     decide_scored(now=world.at(0.5))
     assert world.application.status == "approved"
@@ -168,8 +168,8 @@ def test_review_of_an_approval_by_a_score_is_taken_and_answered(settings):
 
 
 @pytest.mark.parametrize("days", [3, None])
-def test_agreement_follows_a_form_that_was_given_before(days):
-    """Art. 10(1), (2) (EU-10, EU-12): three days before it, no reminder is owed. Without a form it is refused."""
+def test_acceptance_requires_a_form_that_was_given_before(days):
+    """Art. 10(1), (2) (EU-10, EU-12). A form given three days before the agreement requires no reminder."""
     application, _ = approved()
     client = client_of(application.consumer)
     if days is None:
@@ -191,8 +191,8 @@ def moment(text):
     return datetime.fromisoformat(text)
 
 
-def test_declaration_a_second_after_the_period_is_refused():
-    """Art. 26(1): concluded on 1 December, declared on 16 December at 00:00:01."""
+def test_declaration_a_second_after_the_period_is_rejected():
+    """Art. 26(1): the agreement is concluded on 1 December, the declaration made on 16 December at 00:00:01."""
     at = moment("2026-12-01T10:00:00+01:00")
     end = period_end(["DE"], concluded_at=at, complete_since=at, told_of_right_at=at)
     assert end == moment("2026-12-16T00:00:00+01:00")
@@ -200,22 +200,22 @@ def test_declaration_a_second_after_the_period_is_refused():
     assert_error(declare(client_of(application.consumer), application), 400, "E3019")
 
 
-def test_period_runs_from_the_complete_information():
+def test_period_starts_when_the_information_is_complete():
     """Art. 26(1)(b)."""
     at, complete = moment("2026-12-01T10:00:00+01:00"), moment("2026-12-04T10:00:00+01:00")
     end = period_end(["DE"], concluded_at=at, complete_since=complete, told_of_right_at=at)
     assert last_day_of(end, ["DE"]) == date(2026, 12, 18)
 
 
-def test_period_never_ends_for_a_borrower_who_was_not_informed():
+def test_period_has_no_end_for_a_borrower_without_the_information():
     """Art. 26(2), last sentence."""
     application = concluded(told_of_right_at=None)
     assert read_withdrawal(client_of(application.consumer), application).json()["period_ends_at"] is None
 
 
-def test_statement_of_what_is_owed_has_interest_and_the_fee(client):
+def test_statement_of_amounts_due_has_the_interest_and_the_fee(client):
     """Art. 26(5)."""
-    application = concluded(at=timezone.now() - timedelta(days=2), terms={"fee_financed": False})  # paid apart
+    application = concluded(at=timezone.now() - timedelta(days=2), terms={"fee_financed": False})  # paid separately
     body = declare(client_of(application.consumer), application).json()
     assert (body["interest_a_day_cents"], body["fee_back_cents"]) == (389, 30_000)
     rate = application.loan_terms.rate_percent
@@ -228,22 +228,22 @@ def test_statement_of_what_is_owed_has_interest_and_the_fee(client):
     assert "compensation" not in text
 
 
-def test_line_without_a_ceiling_is_assumed_to_have_1500_euros():
+def test_line_without_a_ceiling_is_computed_with_1500_euros():
     """Annex III, part II (h)."""
     assert CEILING_ASSUMED == 150_000
     assert sum(cents for _day, cents in payments_of_line(None, 0, start=date(2026, 12, 1))) == 150_000
 
 
-def test_agreement_from_before_the_directive_follows_the_old_one():
-    """Art. 47: 14 days of Directive 2008/48/EC, and no end without the information."""
+def test_agreement_before_the_directive_follows_the_previous_directive():
+    """Art. 47: 14 days as in Directive 2008/48/EC, and no end without the information."""
     at = moment("2026-11-10T10:00:00+01:00")
     end = period_end(["DE"], concluded_at=at, complete_since=at, told_of_right_at=at)
     assert last_day_of(end, ["DE"]) == date(2026, 11, 24)
     assert period_end(["DE"], concluded_at=at, complete_since=None, told_of_right_at=at) is None
 
 
-def test_acceptance_takes_an_act_of_the_borrower(client):
-    """Art. 15: the hash of the terms is required, and the page has no box that is ticked beforehand."""
+def test_acceptance_requires_an_act_of_the_borrower(client):
+    """Art. 15: the hash of the terms is required, and no box of the page is ticked in advance."""
     world = World(offer_of("eu"))
     world.submit(0)
     world.approve(1)

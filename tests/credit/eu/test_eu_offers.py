@@ -1,4 +1,4 @@
-"""The fields of an EU offer and of its lender: defaults, validation, and what applications pin."""
+"""The fields of an EU offer and its lender: defaults, validation, and the conventions that applications pin."""
 
 import pytest
 
@@ -23,14 +23,14 @@ def fields_of(response):
     return {detail["field"] for detail in assert_error(response, 400, "E1001")["details"]}
 
 
-def test_an_eu_offer_has_the_fields_of_its_request():
+def test_eu_offer_stores_the_fields_of_the_request():
     offer = send(eu_lender()).json()
     assert {name: offer[name] for name in EU_TERMS} == EU_TERMS
     assert offer["regime_reason"] is None
     assert offer["apr_cap"] is None
 
 
-def test_a_new_offer_follows_us_law_in_dollars():
+def test_new_offer_follows_us_law_in_dollars_by_default():
     offer = client_of(eu_lender().owner).send("/provider-offers", {
         "provider_id": "700", "name": "Everyday loan", "product_type": "personal_loan",
     }).json()  # fmt: skip
@@ -38,13 +38,13 @@ def test_a_new_offer_follows_us_law_in_dollars():
     assert all(offer[name] is None for name in set(EU_TERMS) - {"jurisdiction", "currency"})
 
 
-def test_an_offer_without_a_stored_jurisdiction_follows_us_law(api):
+def test_offer_without_a_stored_jurisdiction_follows_us_law(api):
     offer = eu_offer(**dict.fromkeys(EU_TERMS))
     read = client_of(offer.owner).read(f"/provider-offers/{offer.pk}").json()
     assert (read["jurisdiction"], read["currency"]) == ("us", "USD")
 
 
-def test_the_default_currency_of_an_eu_offer_is_the_euro():
+def test_default_currency_of_an_eu_offer_is_the_euro():
     assert send(eu_lender(), currency=None).json()["currency"] == "EUR"
 
 
@@ -88,16 +88,16 @@ def test_the_default_currency_of_an_eu_offer_is_the_euro():
         ("loan_amount_max_cents", {**LARGE, "regime_reason": "renovation", "texts": {**TEXTS, "sureties": "A car."}}),
     ],
 )  # fmt: skip
-def test_an_eu_offer_with_a_wrong_field_is_400_with_the_field(field, terms):
+def test_eu_offer_with_an_invalid_field_is_400_with_the_field(field, terms):
     assert field in fields_of(send(eu_lender(), **terms))
     assert not Offer.objects.exists()
 
 
-def test_an_eu_offer_without_texts_is_400_with_every_missing_row():
+def test_eu_offer_without_texts_is_400_with_every_missing_row():
     assert fields_of(send(eu_lender(), texts=None)) == {f"texts.{name}" for name in REQUIRED_TEXTS}
 
 
-def test_a_us_offer_with_eu_fields_is_400_with_each_of_them():
+def test_us_offer_with_eu_fields_is_400_with_each_field():
     response = send(eu_lender(), jurisdiction="us", regime_reason="x")
     assert fields_of(response) == (set(EU_TERMS) - {"jurisdiction"}) | {"regime_reason"}
 
@@ -107,30 +107,30 @@ def test_unsecured_credit_for_renovation_may_exceed_the_ceiling():
     assert send(eu_lender(), **terms).status_code == 201
 
 
-def test_credit_for_renovation_needs_no_ceiling():
+def test_credit_for_renovation_requires_no_ceiling():
     terms = {"regime_reason": "renovation", "currency": "JPY", "loan_amount_max_cents": None}
     assert send(eu_lender(), **terms).status_code == 201
 
 
-def test_the_ceiling_is_converted_at_the_fixed_rate():
+def test_ceiling_is_converted_at_the_fixed_rate():
     lender, crowns = eu_lender(), {"currency": "SEK", "loan_amount_max_cents": 116_000_000}
     assert send(lender, **crowns).status_code == 201
     response = send(lender, **{**crowns, "loan_amount_max_cents": 116_000_001})
     assert fields_of(response) == {"loan_amount_max_cents"}
 
 
-def test_credit_outside_of_the_directive_needs_no_information():
+def test_credit_outside_the_directive_requires_no_information():
     terms = {"regime": "none", "regime_reason": "Secured by a home.", "example": None, "texts": None, **LARGE}
     assert send(eu_lender(**dict.fromkeys(CONTACT)), **terms, terms_text=None).status_code == 201
 
 
 @pytest.mark.parametrize("field", ["name", "address", *LENDER_FIELDS])
-def test_an_eu_offer_requires_each_field_of_its_lender(field):
+def test_eu_offer_requires_each_field_of_its_lender(field):
     lender = eu_lender(**{field: "" if field in {"name", "address"} else None})
     assert fields_of(send(lender)) == {f"provider.{field}"}
 
 
-def test_an_approval_requires_the_fields_of_the_lender(settings):
+def test_approval_requires_the_fields_of_the_lender(settings):
     settings.REVIEW_POLICY = "reviewed"
     application = applied(eu_offer())
     type(application).provider_owner("700", application.created_at).update(redress=None, phone=None)
@@ -141,12 +141,12 @@ def test_an_approval_requires_the_fields_of_the_lender(settings):
 
 
 @pytest.mark.parametrize(("terms", "words"), [({"apr_max_percent": 19}, "apr_max_percent"), ({}, "example")])
-def test_an_offer_above_its_cap_is_400(terms, words):
+def test_offer_above_its_cap_is_400(terms, words):
     assert words in assert_error(send(eu_lender(), apr_cap=18.7, **terms), 400, "E1023")["message"]
 
 
 @pytest.mark.parametrize("months", [None, []])
-def test_an_eu_line_of_credit_requires_the_text_about_its_termination(months):
+def test_eu_line_of_credit_requires_the_text_about_its_termination(months):
     """Without the text, every agreement would be incomplete, and its period of withdrawal a year longer."""
     lender = eu_lender()
     line = {"term_options_months": months, "texts": TEXTS}
@@ -154,7 +154,7 @@ def test_an_eu_line_of_credit_requires_the_text_about_its_termination(months):
     assert send(lender, **{**line, "texts": {**TEXTS, "termination": "One month."}}).status_code == 201
 
 
-def test_cap_bounds_the_example_of_a_line_by_the_assumptions():
+def test_cap_limits_the_example_of_a_line_by_the_assumptions():
     """The example has an APR of 18.8 % as a loan of 24 months, and of 22.2 % as a line that is repaid in a year."""
     line = {"term_options_months": None, "texts": {**TEXTS, "termination": "One month."}}
     lender = eu_lender()
@@ -162,11 +162,11 @@ def test_cap_bounds_the_example_of_a_line_by_the_assumptions():
     assert send(lender, **line, apr_cap=23).status_code == 201
 
 
-def test_an_offer_at_its_cap_is_accepted():
+def test_offer_at_its_cap_is_accepted():
     assert send(eu_lender(), apr_cap=18.9).status_code == 201
 
 
-def test_a_lender_has_the_fields_of_its_request():
+def test_lender_stores_the_fields_of_the_request():
     lender = eu_lender(**dict.fromkeys(CONTACT))
     read = client_of(lender.owner).replace("/providers/700", LENDER).json()
     assert {name: read[name] for name in LENDER} == LENDER
@@ -181,7 +181,7 @@ def test_a_lender_has_the_fields_of_its_request():
         ("redress.tel", {"name": "Ombudsman", "url": "https://a.example", "tel": "1"}), ("debt_advice", ""),
     ],
 )  # fmt: skip
-def test_a_lender_with_a_wrong_field_is_400(field, value):
+def test_lender_with_an_invalid_field_is_400(field, value):
     lender = eu_lender()
     body = {**LENDER, field.partition(".")[0]: value}
     assert field in fields_of(client_of(lender.owner).replace("/providers/700", body))
@@ -189,19 +189,19 @@ def test_a_lender_with_a_wrong_field_is_400(field, value):
     assert lender.phone == CONTACT["phone"]
 
 
-def test_a_lender_may_remove_what_only_the_directive_requires():
+def test_lender_without_eu_offers_can_remove_the_directives_fields():
     offer = eu_offer(regime="none", regime_reason="Secured by a home.")
     body = {**LENDER, "redress": None}
     assert client_of(offer.owner).replace("/providers/700", body).status_code == 200
 
 
-def test_a_lender_with_an_active_eu_offer_keeps_the_required_fields():
+def test_lender_with_an_active_eu_offer_keeps_the_required_fields():
     offer = eu_offer()
     body = {**LENDER, "redress": None}
     assert fields_of(client_of(offer.owner).replace("/providers/700", body)) == {"redress"}
 
 
-def test_an_application_pins_the_conventions_of_its_offer():
+def test_application_pins_the_conventions_of_its_offer():
     offer = eu_offer(currency="SEK", day_count="30_360", fee_financed=False)
     application = ApplicationFactory(
         consumer=UserFactory(), provider_id=700, offer_id=offer.pk, application_data=SAID, status="draft"

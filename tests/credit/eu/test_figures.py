@@ -1,4 +1,4 @@
-"""The figures of Directive (EU) 2023/2225, Art. 3 and 8, wherever people or programs read them."""
+"""The figures of Directive (EU) 2023/2225, Art. 3 and 8, in the API and on pages."""
 
 from datetime import date
 from decimal import Decimal
@@ -37,7 +37,7 @@ def totals_of(figures):
 
 
 @pytest.mark.parametrize(("is_kept_back", "totals"), [(True, KEPT_BACK), (False, APART)])
-def test_terms_have_the_totals_of_a_fee_that_is_kept_back_or_paid_apart(is_kept_back, totals):
+def test_terms_have_the_totals_for_a_fee_kept_back_or_paid_separately(is_kept_back, totals):
     application, response = approved(fee_financed=is_kept_back)
     assert response.status_code == 200, response.content
     terms = acceptance_of(client_of(application.consumer), application)["terms"]
@@ -47,7 +47,7 @@ def test_terms_have_the_totals_of_a_fee_that_is_kept_back_or_paid_apart(is_kept_
 
 
 @pytest.mark.parametrize(("is_kept_back", "totals"), [(True, KEPT_BACK), (False, APART)])
-def test_a_quote_has_the_totals_the_warning_and_the_example(api, is_kept_back, totals):
+def test_quote_has_the_totals_the_warning_and_the_example(api, is_kept_back, totals):
     offer = eu_offer(fee_financed=is_kept_back)
     query = {"amount_cents": 1_000_000, "term_months": 24, "apr_percent": "14.2", "fee_cents": 30_000}
     quote = api.get(f"/v1/provider-offers/{offer.pk}/quote", query, headers=api.credentials).json()
@@ -57,7 +57,7 @@ def test_a_quote_has_the_totals_the_warning_and_the_example(api, is_kept_back, t
     assert_error(api.get(f"/v1/provider-offers/{offer.pk}/quote", us_query, headers=api.credentials), 400, "E1001")
 
 
-def test_loans_are_shown_in_the_currency_and_language():
+def test_loans_are_shown_in_their_currency_and_the_readers_language():
     application, _ = approved()
     terms = acceptance_of(client_of(application.consumer), application)["terms"]
     shown = dict(rows_of(terms, FIGURES, start=TODAY))
@@ -72,7 +72,7 @@ def test_loans_are_shown_in_the_currency_and_language():
 
 
 @pytest.mark.parametrize(("currency", "shown"), [("EUR", "11.4"), (None, "11.45")])
-def test_shown_rate_is_rounded_once(currency, shown):
+def test_shown_rate_is_rounded_only_once(currency, shown):
     figures, _ = cost_of(191_516, Decimal("9.9"), 12, 1_000, None, method="eu_annex_iii", today=TODAY)
     assert figures["apr_percent"] == Decimal("11.4500")  # 11.449966 %
     loan = {"amount_cents": 191_516, "rate_percent": 9.9, "term_months": 12, "fee_cents": 1_000}
@@ -84,19 +84,19 @@ def test_shown_rate_is_rounded_once(currency, shown):
         assert "APR 11.4 %" in representative_example(offer, today=TODAY)["text"]
 
 
-def test_an_approval_above_the_cap_is_400():
+def test_approval_above_the_cap_is_400():
     _, response = approved(apr_cap=18.7)
     assert "18.7611" in assert_error(response, 400, "E1023")["message"]
     assert not LoanTerms.objects.exists()
 
 
 @pytest.mark.parametrize(("rate_percent", "status"), [(17.5, 200), (17.6, 400)])
-def test_the_highest_rate_of_an_eu_offer_bounds_the_borrowing_rate(rate_percent, status):
+def test_highest_rate_of_an_eu_offer_limits_the_borrowing_rate(rate_percent, status):
     _, response = approved({**LOAN, "rate_percent": rate_percent})
     assert response.status_code == status
 
 
-def test_an_eu_line_of_credit_has_a_limit_and_a_currency():
+def test_eu_line_of_credit_has_a_limit_and_a_currency():
     terms = {"amount_cents": 1_000_000, "rate_percent": 14.2}
     application, response = approved(terms, **{**LINE, "example": None})
     assert response.status_code == 200, response.content
@@ -105,7 +105,7 @@ def test_an_eu_line_of_credit_has_a_limit_and_a_currency():
                      "Total amount of credit": "10,000.00\u00a0EUR"}  # fmt: skip
 
 
-def test_line_of_credit_without_a_rate_in_range_is_400_with_its_fee():
+def test_line_of_credit_whose_fee_leaves_no_rate_in_range_is_400():
     terms = {"amount_cents": 1_000_000, "rate_percent": 14.2, "fee_cents": 999_999}
     _, response = approved(terms, **{**LINE, "example": None})
     (detail,) = assert_error(response, 400, "E1001")["details"]
@@ -113,7 +113,7 @@ def test_line_of_credit_without_a_rate_in_range_is_400_with_its_fee():
 
 
 @pytest.mark.parametrize(("cap", "status"), [(15.1, 400), (15.2, 200)])
-def test_cap_bounds_the_rate_of_a_line_of_credit(cap, status):
+def test_cap_limits_the_rate_of_a_line_of_credit(cap, status):
     terms = {"amount_cents": 1_000_000, "rate_percent": 14.2}
     _, response = approved(terms, **{**LINE, "example": None, "apr_cap": cap})
     assert response.status_code == status
@@ -165,7 +165,7 @@ def test_dollar_offer_is_listed_for_an_amount_without_a_currency():
     assert client_of(UserFactory()).read("/ucp/catalog/items?amount_cents=1000000&state=CA").json()["total"] == 1
 
 
-def test_a_product_has_the_warning_the_example_and_no_note_rate_as_apr(api):
+def test_product_has_the_warning_and_the_example_and_its_apr_is_no_note_rate(api):
     offer = eu_offer(currency="SEK", blockscore_model_id=7)
     product = ask(api, "product", {"id": str(offer.pk)})["product"]
     text = product["description"]["plain"]
@@ -178,14 +178,14 @@ def test_a_product_has_the_warning_the_example_and_no_note_rate_as_apr(api):
     assert "$" not in str(product)
 
 
-def test_a_price_filter_in_dollars_finds_no_euros(api):
+def test_price_filter_in_dollars_finds_no_offer_in_euros(api):
     offer = eu_offer()
     found = ask(api, "search", {"filters": {"price": {"min": 1}}})["products"]
     assert found == []
     assert [product["id"] for product in ask(api, "search", {})["products"]] == [str(offer.pk)]
 
 
-def test_pages_of_an_eu_loan_have_no_dollars(client):
+def test_pages_of_an_eu_loan_have_no_dollar_sign(client):
     application, _ = approved(blockscore_model_id=None)
     client.force_login(application.consumer)
     for path in ("/my", f"/my/applications/{application.pk}", f"/my/applications/{application.pk}/accept",

@@ -1,4 +1,4 @@
-"""Applications whose offer was pinned before offers had a `jurisdiction`."""
+"""Applications that pinned their offer before offers had a `jurisdiction`."""
 
 import pytest
 from django.utils import timezone
@@ -16,7 +16,7 @@ TERMS = {"amount_cents": 1_000_000, "rate_percent": 9.5, "term_months": 24}
 
 @pytest.fixture
 def application(db):
-    """An application with the pinned terms of the first release."""
+    """An application with pinned terms of the first release."""
     application = applied(listed())
     pinned = {name: value for name, value in application.offer_snapshot.items() if name not in BEFORE}
     Application.objects.filter(pk=application.pk).update(offer_snapshot=pinned)
@@ -24,7 +24,7 @@ def application(db):
     return application
 
 
-def test_an_old_application_is_read_approved_and_accepted_under_united_states_law(application, client):
+def test_application_pinned_without_a_jurisdiction_is_accepted_under_us_law(application, client):
     api, path = client_of(application.consumer), f"/applications/{application.pk}"
     assert api.read(path).status_code == 200
     assert approve(api, application, TERMS).status_code == 200
@@ -37,7 +37,7 @@ def test_an_old_application_is_read_approved_and_accepted_under_united_states_la
     assert client.get(f"/my/applications/{application.pk}").status_code == 200
 
 
-def test_an_old_application_gets_its_notice(application):
+def test_application_pinned_without_a_jurisdiction_gets_its_notice(application):
     rejection = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": ["income_insufficient"]}}
     api = client_of(application.consumer)
     assert api.replace(f"/applications/{application.pk}/status", rejection).status_code == 200

@@ -1,4 +1,4 @@
-"""The European information form (Directive (EU) 2023/2225, Art. 10): its rows, its pages, and who needs and sees it."""
+"""The European information form (Directive (EU) 2023/2225, Art. 10): its rows, its pages, and its readers."""
 
 import json
 import re
@@ -41,7 +41,7 @@ def values_of(form):
     return {ROWS[row["number"] - 1].name: row["value"] for row in form["rows"]}
 
 
-def test_the_form_of_an_application_has_sixty_rows_and_the_figures():
+def test_form_of_an_application_has_sixty_rows_and_the_figures():
     application, _ = approved()
     form = client_of(application.consumer).read(path_of(application)).json()
     assert [row["number"] for row in form["rows"]] == list(range(1, 61))
@@ -61,7 +61,7 @@ def test_the_form_of_an_application_has_sixty_rows_and_the_figures():
 
 
 @pytest.mark.parametrize(("language", "credit"), [("es", "9.700,00\u00a0EUR"), ("de", "9.700,00\u00a0EUR")])
-def test_a_form_in_another_language_has_rows_of_that_language(language, credit):
+def test_form_in_another_language_has_translated_rows(language, credit):
     application, _ = approved()
     english, other = (
         client_of(application.consumer).read(f"{path_of(application)}?language={tag}").json()
@@ -72,7 +72,7 @@ def test_a_form_in_another_language_has_rows_of_that_language(language, credit):
     assert [row["title"] for row, translated in titles if row["title"] == translated["title"]] == []
 
 
-def test_an_acceptance_requires_the_hash_of_a_form_that_was_provided():
+def test_acceptance_requires_the_hash_of_a_provided_form():
     application, _ = approved()
     client = client_of(application.consumer)
     for members in ({}, {"precontract_sha256": None}, {"precontract_sha256": "0" * 64}):
@@ -83,7 +83,7 @@ def test_an_acceptance_requires_the_hash_of_a_form_that_was_provided():
     assert client.read(path_of(application)).json()["sha256"] == form["sha256"]
 
 
-def test_other_terms_need_another_form():
+def test_changed_terms_require_a_new_form():
     application, _ = approved()
     client = client_of(application.consumer)
     form = client.read(path_of(application)).json()
@@ -94,7 +94,7 @@ def test_other_terms_need_another_form():
 
 
 @pytest.mark.parametrize(("hours", "reminders"), [(1, 1), (25, 0)])
-def test_a_form_given_less_than_a_day_before_owes_a_reminder(hours, reminders):
+def test_form_given_less_than_a_day_before_acceptance_requires_a_reminder(hours, reminders):
     application, _ = approved()
     client = client_of(application.consumer)
     form = client.read(path_of(application)).json()
@@ -103,7 +103,7 @@ def test_a_form_given_less_than_a_day_before_owes_a_reminder(hours, reminders):
     assert Notice.objects.filter(kind="withdrawal_reminder").count() == reminders
 
 
-def test_a_reading_by_the_lender_does_not_provide_the_form():
+def test_form_read_by_the_lender_is_not_provided():
     offer = eu_offer()
     application, _ = approved(offer=offer)
     form = client_of(offer.owner).read(path_of(application)).json()
@@ -111,17 +111,17 @@ def test_a_reading_by_the_lender_does_not_provide_the_form():
     assert_error(accept(client_of(application.consumer), application, precontract_sha256=form["sha256"]), 400, "E3018")
 
 
-def test_a_stranger_does_not_see_the_form():
+def test_another_consumer_cannot_read_the_form():
     application, _ = approved()
     assert_error(client_of(UserFactory()).read(path_of(application)), 404, "E4002")
 
 
-def test_an_application_without_approved_terms_has_no_form():
+def test_application_without_approved_terms_has_no_form():
     application, _ = approved({**LOAN, "rate_percent": 100})
     assert_error(client_of(application.consumer).read(path_of(application)), 404, "E4001")
 
 
-def test_the_form_of_an_offer_is_about_its_example_or_another_loan():
+def test_form_of_an_offer_describes_its_example_or_another_loan():
     offer, client = eu_offer(), client_of(UserFactory())
     values = values_of(client.read(f"/provider-offers/{offer.pk}/precontract").json())
     assert values["apr"].startswith("18.8 %")
@@ -132,7 +132,7 @@ def test_the_form_of_an_offer_is_about_its_example_or_another_loan():
     assert_error(client.read(f"/provider-offers/{OfferFactory().pk}/precontract"), 404, "E4001")
 
 
-def test_the_form_of_a_line_of_credit_has_an_apr_by_the_assumptions():
+def test_form_of_a_line_of_credit_has_the_apr_of_the_assumptions():
     application, _ = approved({"amount_cents": 1_000_000, "rate_percent": 14.2}, **{**LINE, "example": None})
     values = values_of(client_of(application.consumer).read(path_of(application)).json())
     assert values["duration"] == "Open-end"
@@ -140,7 +140,7 @@ def test_the_form_of_a_line_of_credit_has_an_apr_by_the_assumptions():
     assert "repaid in twelve equal monthly parts" in values["example"]
 
 
-def test_the_page_before_the_acceptance_links_and_provides_the_form(client):
+def test_acceptance_page_links_and_provides_the_form(client):
     application, _ = approved()
     client.force_login(application.consumer)
     page = client.get(f"/my/applications/{application.pk}/accept").content.decode()
@@ -158,7 +158,7 @@ def test_the_page_before_the_acceptance_links_and_provides_the_form(client):
     assert application.accepted_at is not None
 
 
-def test_the_database_refuses_changes_and_deletions_of_a_form():
+def test_database_rejects_changes_and_deletions_of_a_form():
     application, _ = approved()
     client_of(application.consumer).read(path_of(application))
     for change in ({"sha256": "0" * 64}, {"terms_sha256": "0" * 64}, {"language": "de"}):
@@ -168,7 +168,7 @@ def test_the_database_refuses_changes_and_deletions_of_a_form():
         cursor.execute("DELETE FROM credit_precontract")
 
 
-def test_the_case_page_shows_whether_the_form_was_provided():
+def test_back_office_page_shows_whether_the_form_was_provided():
     application, _ = approved()
     reviewer, page = backoffice_client(staff_of("Reviewer")), f"/admin/credit/application/{application.pk}/change/"
     assert "Not yet provided" in reviewer.get(page).content.decode()
@@ -176,7 +176,7 @@ def test_the_case_page_shows_whether_the_form_was_provided():
     assert "Provided at" in reviewer.get(page).content.decode()
 
 
-def test_another_borrower_gets_a_link_to_the_form_once_and_reads_it_without_an_account(client, monkeypatch):
+def test_second_borrower_gets_one_link_to_read_the_form_without_an_account(client, monkeypatch):
     application, _ = approved()
     persons = [{"email": "ada@example.test"}, {"email": "ben@example.test", "language": "de"}]
     application.refresh_from_db()

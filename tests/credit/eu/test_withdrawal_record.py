@@ -1,4 +1,4 @@
-"""The record of a withdrawal from a contract: what it states, who reads it, and that it is written once."""
+"""The record of a withdrawal from a contract: its content, its readers, and that it is written once."""
 
 import json
 from datetime import timedelta
@@ -47,7 +47,7 @@ def test_withdrawal_has_one_record_with_its_times_and_no_personal_text(recent):
     assert "Beispiel" not in anchor.record
 
 
-def test_declaration_by_letter_is_recorded_with_both_times(recent):
+def test_record_of_a_declaration_by_letter_has_both_times(recent):
     sent_at = (timezone.now() - timedelta(days=1)).replace(microsecond=0)
     declare(client_of(lender_of_row(recent)), recent, declared_at=sent_at.isoformat(), channel="post")
     record = json.loads(anchors().get().record)

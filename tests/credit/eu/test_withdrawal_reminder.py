@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
 
 
 def accepted(*persons, start=None):
-    """An agreement whose information was provided late, so that reminders are owed."""
+    """Return a world with an agreement whose information was provided late, so that reminders are required."""
     world = World(offer_of("eu"), person={**WHOLE, "language": "en"}, start=start or timezone.now())
     if persons:
         application = world.application
@@ -38,7 +38,7 @@ def reminders_of(world):
     return list(Notice.objects.filter(application=world.pk, kind=WITHDRAWAL_REMINDER).order_by("id"))
 
 
-def test_reminder_is_made_a_day_after_the_conclusion_and_due_in_seven():
+def test_reminder_is_made_after_one_day_and_due_after_seven():
     world = accepted()
     (reminder,) = reminders_of(world)
     assert (world.day_of(reminder.look_at), world.day_of(reminder.due_at)) == (1.5, 7.5)
@@ -52,7 +52,7 @@ def test_reminder_is_made_a_day_after_the_conclusion_and_due_in_seven():
         assert words in text
 
 
-def test_reminder_states_that_a_period_without_the_information_has_no_end():
+def test_reminder_states_that_the_period_has_no_end_without_the_information():
     world = accepted()
     Application.objects.filter(pk=world.pk).update(told_of_right_at=None)
     world.issue(1.6)

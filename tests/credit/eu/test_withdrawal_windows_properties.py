@@ -1,4 +1,7 @@
-"""Declarations in the last second of the period, and a second later; `AGREEMENTS=10000` makes as many agreements."""
+"""Declarations in the last second of the withdrawal period, and one second later.
+
+`AGREEMENTS=10000` makes that many agreements.
+"""
 
 import os
 from collections import Counter
@@ -17,7 +20,7 @@ AGREEMENTS = int(os.environ.get("AGREEMENTS", "60"))
 
 
 @pytest.mark.timeout(120 + AGREEMENTS)
-def test_declaration_counts_in_the_last_second_and_not_in_the_next(no_rate_limits):
+def test_declaration_is_accepted_in_the_last_second_and_not_in_the_next(no_rate_limits):
     application, chance, seen = concluded(), Random(10_000), Counter()
     for number in range(AGREEMENTS):
         country, moments = COUNTRIES[number % 3], moments_of(chance)
@@ -27,7 +30,7 @@ def test_declaration_counts_in_the_last_second_and_not_in_the_next(no_rate_limit
         in_time = moments[0] + timedelta(days=2_000) if end is None else end - SECOND
         assert right.is_open(now=in_time)
         assert end is None or not right.is_open(now=end)
-        if number % 50 < 3:  # a declaration writes rows and mails: each country, now and then
+        if number % 50 < 3:  # a declaration writes rows and mails, so a few agreements of each country have one
             with transaction.atomic():
                 application.save()
                 assert end is None or not is_accepted(application, end), (country, moments)
