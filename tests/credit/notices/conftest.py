@@ -12,7 +12,7 @@ def _reviewed(settings):
 
 @pytest.fixture
 def world(db):
-    """A submitted application of a person with an address, to a lender with one."""
+    """A submitted application: its applicant and its lender have an address."""
     made = World()
     made.submit(0)
     return made

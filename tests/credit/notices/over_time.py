@@ -1,8 +1,8 @@
 """A simulation of notices and counteroffers over many days.
 
-People apply, lenders decide, offer other terms, ask for documents and reopen; people open what they are told, withdraw
-and take up; the worker and the mail are down for days. In the end each clock is held against a second reckoning of the
-law that knows only what was done on which day, and each history against the outcomes of its counteroffers.
+Consumers apply, lenders decide, make counteroffers, request documents and reopen; consumers open notices, withdraw and
+accept; the worker and the mail are down for days. At the end, each clock is compared with a separate computation of
+the law from the days of the events, and each history with the outcomes of its counteroffers.
 """
 
 import random
@@ -21,7 +21,7 @@ from credit.terms import counteroffers
 from tests.credit.notices.test_table import FOUND, REPORT, SCORE
 from tests.credit.notices.world import TERMS, WHOLE, World
 
-LENDER_DECIDES_WITHIN = 20  # days of every complete application
+LENDER_DECIDES_WITHIN = 20  # days, for every complete application
 
 
 class Simulation:
@@ -32,7 +32,7 @@ class Simulation:
         self.done: Counter[str] = Counter()
 
     def live(self, *, wanted: int, days: int) -> dict[str, int]:
-        """Let so many days pass in which about so many notices are owed; the worker is down at times."""
+        """Simulate that many days, with about that many required notices; the worker is sometimes down."""
         down_until, fresh = 0, max(1, round(wanted / days / 1.4))
         for self.day in range(days):
             if self.day >= down_until and self.chance.random() < 0.03:
@@ -43,7 +43,7 @@ class Simulation:
             self.let_things_happen([one for one in self.worlds.values() if self.next_day[one.pk] <= self.day])
             if self.day >= down_until:
                 self.work()
-        for self.day in range(days, days + 6):  # what was decided on the last days is told, too
+        for self.day in range(days, days + 6):  # notices about the decisions of the last days
             self.work()
         return dict(self.done)
 
@@ -57,7 +57,7 @@ class Simulation:
             world.consent(self.day, language)
 
     def let_things_happen(self, worlds: list[World]) -> None:
-        """Let something happen today to each of these, if anything does; where all stand is asked once."""
+        """Let an event of today happen to each of these, or none; their states are read in one query."""
         pks = [world.pk for world in worlds]
         applications = Application.objects.in_bulk(pks)
         rows = Notice.objects.filter(application__in=pks).exclude(status="cancelled").order_by("id")
@@ -85,12 +85,12 @@ class Simulation:
             if roll < 0.2:
                 return lambda: world.supply(self.day)
             return (lambda: world.reject(self.day)) if age >= LENDER_DECIDES_WITHIN and roll < 0.5 else None
-        # In the EU, who reopens before the notice is delivered still owes it within the 3 days.
+        # In the EU, a reopening before the notice is delivered does not end the requirement of 3 days.
         may_reopen = not self.is_eu or (notice is not None and notice.status == "delivered")
         if application.status in {"approved", "rejected"} and roll > 0.95 and may_reopen:
             return lambda: world.reopen(self.day)
         if roll < 0.3 and (application.status == "withdrawn" or (notice is not None and notice.status == "delivered")):
-            del self.worlds[world.pk]  # the story is over
+            del self.worlds[world.pk]  # the application has reached its end
             return None
         takes_up = application.status == "approved" and roll > (0.4 if self.is_eu else 0.9)
         return (lambda: self.take_up(world)) if takes_up else None
@@ -127,13 +127,13 @@ class Simulation:
         world.take_up(self.day, form_days=self.chance.choice([0.5, 2]) if self.is_eu else 2)
 
     def work(self) -> None:
-        """Let the workers run in the evening: mail is sent, most of it; what lies about is posted in time."""
+        """Run the workers in the evening: most mails are sent, and undelivered notices are posted in time."""
         now = self.start + timedelta(days=self.day, hours=8)
         counteroffers.expire(now=now)
         self.issue(now)
         World.mails("sent" if self.chance.random() < 0.9 else "failed")
         self.issue(now)
-        # What lies about for four days, and what the console shows in red.
+        # Undelivered for four days, or shown in red in the back office.
         late = Q(made_at__lte=now - timedelta(days=4)) | Q(due_at__lte=now + timedelta(days=2))
         for notice in Notice.objects.filter(late, status__in=("ready", "failed")):
             world = self.worlds.get(notice.application_id)
@@ -149,7 +149,7 @@ class Simulation:
             self.done.update(done)
 
     def finish(self) -> dict[str, int]:
-        """Return what the days found."""
+        """Return the results of the simulation."""
         late = [clock for clock in Clock.objects.iterator() if self.ran_out(clock)]
         named = Event.objects.filter(type="notice.overdue").count()
         told = Notice.objects.filter(status="delivered").count()
@@ -163,7 +163,7 @@ class Simulation:
 
     @staticmethod
     def is_wrong(counteroffer: Counteroffer) -> bool:
-        """Return whether a counteroffer ended at another time, or more often, than its outcome tells."""
+        """Return whether a counteroffer's history does not match its outcome."""
         application = counteroffer.application
         rows = application.history.filter(metadata__isnull=False)
         decisions = [
@@ -177,17 +177,17 @@ class Simulation:
         return decisions != expected.get(counteroffer.outcome, []) or is_late != must_be_late
 
     def ran_out(self, clock: Clock) -> bool:
-        """Say whether a clock ran out, by its days alone: 30, 90 after a counteroffer's notice, or 3 in the EU."""
+        """Return whether a clock expired, computed from its days alone: 30, 90 for a counteroffer, or 3 in the EU."""
         days = {"application": 30, "action": 30, "counteroffer": 90, "review": 30}[clock.kind]
         asked = clock.application.history.filter(changed_at=clock.started_at, status="pending_documents")
         if self.is_eu and clock.kind == "action" and not asked.exists():
-            days = 3  # ours, for "without delay" (Directive (EU) 2023/2225, Art. 18(9))
+            days = 3  # the platform's limit for "without delay" (Directive (EU) 2023/2225, Art. 18(9))
         end = clock.stopped_at or self.start + timedelta(days=self.day, hours=8)
         return end > clock.started_at + timedelta(days=days)
 
     @staticmethod
     def owed_twice() -> int:
-        """Count the applications for which two notices wait at once."""
+        """Return the number of applications with two waiting notices."""
         waiting = Counter(
             Notice.objects.filter(status__in=("due", "ready", "failed")).values_list("application_id", flat=True)
         )

@@ -1,4 +1,4 @@
-"""The agencies that a notice names: the lender's Federal agency, and consumer reporting agencies."""
+"""The agencies that a notice names: the lender's federal agency, and consumer reporting agencies."""
 
 import pytest
 
@@ -29,7 +29,7 @@ def lender_of(world, **columns):
     return client_of(provider.owner)
 
 
-def test_a_notice_of_a_federal_credit_union_names_its_own_agency(world):
+def test_notice_of_a_federal_credit_union_names_the_ncua(world):
     lender_of(world, agency="ncua")
     world.reject(5)
     world.issue(6)
@@ -42,17 +42,17 @@ def test_a_notice_of_a_federal_credit_union_names_its_own_agency(world):
     ("default", "text"),
     [("ftc", FTC), ("cfpb", AGENCIES["cfpb"]), ("Agency of Guam, Hagåtña", "Agency of Guam, Hagåtña")],
 )
-def test_a_lender_without_an_agency_has_the_default_of_the_installation(world, settings, default, text):
+def test_lender_without_an_agency_has_the_default_of_the_installation(world, settings, default, text):
     settings.NOTICE_AGENCY = default
     world.reject(5)
     assert gather(world.notice)["agency"] == text
 
 
-def test_the_default_is_the_address_of_appendix_a_as_it_reads_now(settings):
+def test_default_agency_has_its_current_address_in_appendix_a(settings):
     assert AGENCIES[settings.NOTICE_AGENCY] == FTC
 
 
-def test_put_providers_sets_the_agency_and_a_later_put_without_it_restores_the_default(world):
+def test_provider_update_without_an_agency_restores_the_default(world):
     lender = lender_of(world)
     path = f"/providers/{world.offer.provider_id}"
     named = {"name": "Cedar Bank", "address": "1 Bank Street"}
@@ -61,7 +61,7 @@ def test_put_providers_sets_the_agency_and_a_later_put_without_it_restores_the_d
 
 
 @pytest.mark.parametrize("agency", ["FTC", "irs", 7, "", " "])
-def test_put_providers_rejects_an_agency_that_appendix_a_lacks(world, agency):
+def test_provider_with_an_agency_outside_appendix_a_is_rejected(world, agency):
     lender = lender_of(world)
     body = {"name": "Cedar Bank", "address": "1 Bank Street", "agency": agency}
     error = assert_error(lender.replace(f"/providers/{world.offer.provider_id}", body), 400, "E1001")
@@ -73,7 +73,7 @@ SCORE = {"score": 590, "range": [300, 850], "date": "2028-01-30", "factors": ["L
 OTHER = {"agency": "Second Bureau", "address": "2 File Street, Atlanta, GA 30374", "phone": "800-555-0101"}
 
 
-def test_a_notice_names_each_agency_whose_report_was_used_and_each_score(world):
+def test_notice_names_each_agency_and_score_that_was_used(world):
     """15 USC 1681m(a)(2) and (3)."""
     world.reject(5, consumer_report=[{**REPORT, **SCORE}, {**OTHER, **SCORE, "score": 612}])
     world.issue(6)
@@ -84,7 +84,7 @@ def test_a_notice_names_each_agency_whose_report_was_used_and_each_score(world):
     assert all(f"<td>{score}</td>" in html for score in (590, 612))
 
 
-def test_a_counteroffer_takes_several_reports(world):
+def test_counteroffer_accepts_several_reports(world):
     world.counter(5, with_denial=True, consumer_report=[REPORT, OTHER])
     world.issue(6)
     assert all(name in world.notice.html for name in ("Example Bureau", "Second Bureau"))
@@ -101,7 +101,7 @@ def test_a_counteroffer_takes_several_reports(world):
         ([REPORT, [OTHER]], "metadata.consumer_report[1]"), ("Example Bureau", "metadata.consumer_report"),
     ],
 )  # fmt: skip
-def test_a_list_of_reports_of_another_shape_is_rejected_with_its_place(world, reports, where):
+def test_invalid_list_of_reports_is_rejected_with_its_place(world, reports, where):
     body = {
         "status": "rejected",
         "updated_by": "x",
@@ -111,7 +111,7 @@ def test_a_list_of_reports_of_another_shape_is_rejected_with_its_place(world, re
     assert error["details"][0]["field"] == where
 
 
-def test_texts_of_a_report_are_shown_with_single_spaces_and_an_agency_counts_once_as_it_looks(world):
+def test_spaces_in_agency_names_are_normalized(world):
     twice = [{**REPORT, "agency": "Example  Bureau"}, {**REPORT, "agency": "Example\u00a0Bureau"}]
     metadata = {"reasons": ["bankruptcy"], "consumer_report": twice}
     body = {"status": "rejected", "updated_by": "x", "metadata": metadata}
@@ -122,7 +122,7 @@ def test_texts_of_a_report_are_shown_with_single_spaces_and_an_agency_counts_onc
 
 
 @pytest.mark.parametrize(("share", "is_there"), [(["bank"], True), (["identity"], False), ([], False)])
-def test_a_denial_on_shared_bank_data_states_the_right_to_its_nature(world, share, is_there):
+def test_denial_with_shared_bank_data_states_the_right_to_its_nature(world, share, is_there):
     """15 USC 1681m(b)(1)."""
     Application.objects.filter(pk=world.pk).update(share=share)
     world.reject(5)

@@ -1,4 +1,4 @@
-"""`issue_notices`: what it makes, what waits, what it names, and that any number may run."""
+"""`issue_notices`: notices made, notices that wait, overdue clocks, and concurrent runs."""
 
 import json
 from io import StringIO
@@ -30,7 +30,7 @@ def test_issue_notices_is_idempotent(world):
     assert (world.notice.sha256, DecisionAnchor.objects.filter(notice=first).count()) == (first.sha256, 1)
 
 
-def test_the_command_counts(world):
+def test_command_prints_its_counts_as_json(world):
     world.reject(5)
     Notice.objects.update(look_at=world.start)
     out = StringIO()
@@ -40,7 +40,7 @@ def test_the_command_counts(world):
     assert json.loads(out.getvalue().splitlines()[-1])["ready"] == 1
 
 
-def test_a_notice_without_an_address_waits_with_a_reason(db):
+def test_notice_without_an_address_waits_with_a_reason(db):
     world = World(person=None)
     world.submit(0)
     world.reject(5)
@@ -52,7 +52,7 @@ def test_a_notice_without_an_address_waits_with_a_reason(db):
     assert (world.notice.status, world.notice.waits_for) == ("ready", "")
 
 
-def test_without_the_creditors_address_it_waits(world):
+def test_notice_without_the_creditors_address_waits_with_a_reason(world):
     world.reject(5)
     world.offer.provider.address = ""
     world.offer.provider.save()
@@ -60,7 +60,7 @@ def test_without_the_creditors_address_it_waits(world):
     assert "PUT /v1/providers" in world.notice.waiting_reason
 
 
-def test_a_later_owner_of_the_provider_id_is_not_the_creditor(world):
+def test_later_owner_of_the_provider_id_is_not_the_creditor(world):
     world.offer.provider.created_at = world.at(1)
     world.offer.provider.save()
     world.move(5, "rejected", metadata={"reasons": ["no_credit_file"]}, by=world.other)
@@ -68,7 +68,7 @@ def test_a_later_owner_of_the_provider_id_is_not_the_creditor(world):
     assert (world.notice.status, world.notice.waits_for) == ("due", "creditor")
 
 
-def test_one_that_cannot_be_made_stops_no_other(world, monkeypatch):
+def test_notice_that_fails_does_not_stop_other_notices(world, monkeypatch):
     broken = World(world.offer, person={**WHOLE, "address": {}})
     broken.submit(0)
     for one in (broken, world):
@@ -77,7 +77,7 @@ def test_one_that_cannot_be_made_stops_no_other(world, monkeypatch):
     assert (broken.notice.waits_for, world.notice.status) == ("fault", "ready")
 
 
-def test_a_reopening_cancels_what_was_not_delivered_and_the_next_decision_makes_another(world):
+def test_decision_after_a_reopening_replaces_the_undelivered_notice(world):
     world.reject(5)
     world.issue(6)
     world.reopen(7)
@@ -90,7 +90,7 @@ def test_a_reopening_cancels_what_was_not_delivered_and_the_next_decision_makes_
     assert [row.status for row in moves] == ["ready", "cancelled"]
 
 
-def test_the_lender_gets_each_overdue_clock_once(world):
+def test_lender_gets_one_event_for_each_overdue_clock(world):
     world.reject(29)
     for day in (30.5, 31, 40):
         services.issue_due(now=world.at(day))
@@ -99,13 +99,13 @@ def test_the_lender_gets_each_overdue_clock_once(world):
     assert event.object["notice_id"] == str(world.notice.pk)
 
 
-def test_a_late_decision_is_named_before_it_is_taken(world):
+def test_clock_without_a_decision_is_reported_as_overdue(world):
     services.issue_due(now=world.at(31))
     [event] = Event.objects.filter(type="notice.overdue")
     assert (event.object["status"], "notice_id" in event.object) == ("none", False)
 
 
-def test_metrics_tell_how_old_the_oldest_is(world):
+def test_metrics_include_the_age_of_the_oldest_due_notice(world):
     world.reject(5)
     readings = [one for using, measure in measures() for one in measure(using=using, now=world.at(6))]
     found = {one.name: one.value for one in readings}
@@ -113,7 +113,7 @@ def test_metrics_tell_how_old_the_oldest_is(world):
     assert (found["platform_notices_due"], found["platform_clocks_overdue"]) == (1, 0)
 
 
-def test_after_25_months_the_text_goes_and_the_hash_stays(world):
+def test_text_of_a_notice_is_erased_after_25_months_and_its_hash_is_kept(world):
     world.reject(5)
     world.told(6)
     assert prune(now=world.at(6 + 760))["notices"] == 0
@@ -121,7 +121,7 @@ def test_after_25_months_the_text_goes_and_the_hash_stays(world):
     assert (world.notice.html, world.notice.content, bool(world.notice.sha256)) == (None, None, True)
 
 
-def test_the_notice_table_has_no_plain_personal_data(world):
+def test_notice_table_has_no_personal_data_in_plain_text(world):
     world.reject(5)
     world.issue(6)
     with connection.cursor() as cursor:
@@ -143,7 +143,7 @@ def test_concurrent_workers_make_each_notice_once(committed, needs_postgresql, s
 
 
 class TestOneMail:
-    """Whoever agreed to notices by mail is not written to twice about one decision."""
+    """An applicant who consented to notices by mail gets a single mail about a decision."""
 
     @staticmethod
     def mailed():
@@ -155,13 +155,13 @@ class TestOneMail:
         world.consent(1)
         return world
 
-    def test_the_notices_is_enough(self, agreed):
+    def test_mail_about_a_notice_replaces_the_mail_about_the_decision(self, agreed):
         agreed.reject(5)
         assert self.mailed() == []
         agreed.issue(6)
         assert self.mailed() == ["notice"]
 
-    def test_while_the_notice_has_to_wait_the_other_is_written_once(self, agreed):
+    def test_mail_about_the_decision_is_sent_once_while_the_notice_waits(self, agreed):
         agreed.reject(5)
         agreed.offer.provider.address = ""
         agreed.offer.provider.save()
@@ -170,7 +170,7 @@ class TestOneMail:
         assert self.mailed() == ["application"]
 
     @pytest.mark.parametrize("channels", [["portal"], ["portal", "email"]])
-    def test_without_consent_or_the_channel_the_other_is_written_at_once(self, world, settings, channels):
+    def test_mail_about_the_decision_is_sent_without_consent_or_the_mail_channel(self, world, settings, channels):
         settings.NOTICE_CHANNELS = channels
         confirm(world.consumer.user, "rosa@example.org")
         if "email" not in channels:

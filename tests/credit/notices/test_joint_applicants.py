@@ -1,4 +1,4 @@
-"""Two applicants: each is told of their own consumer report alone (15 USC 1681m(a), 12 CFR 1002.9(f))."""
+"""Joint applicants: each reads only their own consumer report (15 USC 1681m(a), 12 CFR 1002.9(f))."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def joint():
 
 
 def notices_of(world):
-    """Return the newest decision's notice about the application, and the one for the second applicant."""
+    """Return the notices of the newest decision: the one about the application, and the second applicant's."""
     rows = Notice.objects.filter(application=world.pk).exclude(status="cancelled")
     return rows.get(applicant=None), rows.get(applicant=2)
 
@@ -48,7 +48,7 @@ def deny(world, day=5):
     return notices_of(world)
 
 
-def test_each_applicant_reads_their_own_report_and_score_alone(world):
+def test_each_applicant_reads_only_their_own_report_and_score(world):
     first, second = deny(world)
     assert second.made_from["blocks"] == BLOCKS
     for notice, report, other in ((first, FIRST_REPORT, SECOND_REPORT), (second, SECOND_REPORT, FIRST_REPORT)):
@@ -60,7 +60,7 @@ def test_each_applicant_reads_their_own_report_and_score_alone(world):
         assert other["factors"][0] not in notice.html + notice.content
 
 
-def test_the_second_applicant_is_addressed_alone_in_their_language_without_the_reasons(world):
+def test_second_applicants_notice_is_in_their_language_and_has_no_reasons(world):
     first, second = deny(world)
     assert [person["name"] for person in first.made_from["persons"]] == ["Rosa Quillfeather"]
     assert [person["name"] for person in second.made_from["persons"]] == ["Ivo Marchetti"]
@@ -72,7 +72,7 @@ def test_the_second_applicant_is_addressed_alone_in_their_language_without_the_r
 
 
 @pytest.mark.parametrize("reports", [None, [FIRST_REPORT], FIRST_REPORT, {**FIRST_REPORT, "applicant": 1}])
-def test_an_applicant_whose_report_was_not_used_gets_no_notice_of_their_own(world, reports):
+def test_applicant_whose_report_was_not_used_gets_no_separate_notice(world, reports):
     world.reject(5, consumer_report=reports)
     world.issue(6)
     assert [notice.applicant for notice in Notice.objects.all()] == [None]
@@ -80,7 +80,7 @@ def test_an_applicant_whose_report_was_not_used_gets_no_notice_of_their_own(worl
     assert addressed == ["Rosa Quillfeather", *(() if reports else ["Ivo Marchetti"])]
 
 
-def test_a_denial_on_the_second_applicants_report_alone_tells_the_first_no_score(world):
+def test_first_applicant_gets_no_score_if_only_the_second_ones_report_was_used(world):
     world.reject(5, consumer_report=SECOND_REPORT)
     world.issue(6)
     first, second = notices_of(world)
@@ -92,7 +92,7 @@ def test_a_denial_on_the_second_applicants_report_alone_tells_the_first_no_score
 class TestReading:
     """The account that applies belongs to the first applicant."""
 
-    def test_the_account_that_applies_reads_no_notice_of_the_other_applicant(self, world, client):
+    def test_applying_account_cannot_read_the_second_applicants_notice(self, world, client):
         first, second = deny(world)
         consumer, path = client_of(world.consumer.user), f"/applications/{world.pk}/notices"
         assert [row["id"] for row in consumer.read(path).json()["notices"]] == [str(first.pk)]
@@ -107,27 +107,27 @@ class TestReading:
         second.refresh_from_db()
         assert second.status == "ready"
 
-    def test_the_lender_reads_and_delivers_both(self, world):
+    def test_lender_reads_both_notices(self, world):
         first, second = deny(world)
         lender, path = client_of(world.lender.user), f"/applications/{world.pk}/notices"
         rows = lender.read(path).json()["notices"]
         assert [(row["id"], row["applicant"]) for row in rows] == [(str(second.pk), 2), (str(first.pk), None)]
         assert lender.read(f"{path}/{second.pk}").json()["content"]["blocks"] == BLOCKS
 
-    def test_events_of_the_other_applicants_notice_go_to_the_lender_alone(self, world):
+    def test_events_of_the_second_applicants_notice_go_only_to_the_lender(self, world):
         first, second = deny(world)
         told = {(event.object["notice_id"], event.account_id) for event in Event.objects.filter(type="notice.ready")}
         consumer, lender = world.consumer.user.pk, world.lender.user.pk
         assert told == {(str(first.pk), consumer), (str(first.pk), lender), (str(second.pk), lender)}
 
-    def test_no_mail_is_sent_about_the_other_applicants_notice(self, world):
+    def test_no_mail_is_sent_about_the_second_applicants_notice(self, world):
         world.consent(0)
         first, second = deny(world)
         assert first.mail_id is not None
         assert second.mail_id is None
 
 
-def test_the_clock_runs_until_each_notice_of_the_decision_is_delivered(world):
+def test_clock_runs_until_every_notice_of_the_decision_is_delivered(world):
     _, second = deny(world)
     world.consent(6)
     first = notices_of(world)[0]
@@ -139,14 +139,14 @@ def test_the_clock_runs_until_each_notice_of_the_decision_is_delivered(world):
     assert (world.day_of(clock.stopped_at), clock.why) == (9, "told")
 
 
-def test_a_reopening_cancels_the_notices_of_both(world):
+def test_reopening_cancels_the_notices_of_both_applicants(world):
     deny(world)
     world.reopen(8)
     assert set(Notice.objects.values_list("applicant", "status")) == {(None, "cancelled"), (2, "cancelled")}
 
 
 @pytest.mark.parametrize(("with_denial", "applicants"), [(True, [None, 2]), (False, [None])])
-def test_a_counteroffer_owes_the_second_notice_if_it_denies_at_once(world, with_denial, applicants):
+def test_counteroffer_requires_a_second_notice_only_with_a_denial(world, with_denial, applicants):
     world.counter(5, with_denial=with_denial, consumer_report=[FIRST_REPORT, SECOND_REPORT])
     world.issue(6)
     rows = Notice.objects.exclude(kind="pricing").order_by("id")
@@ -158,7 +158,7 @@ def test_a_counteroffer_owes_the_second_notice_if_it_denies_at_once(world, with_
         assert second.made_from["terms"] is None
 
 
-def test_silence_after_a_counteroffer_tells_each_of_their_report(world):
+def test_expired_counteroffer_gives_each_applicant_their_own_score(world):
     world.counter(5, consumer_report=[FIRST_REPORT, SECOND_REPORT])
     world.told(6)
     world.silence(40)
@@ -168,12 +168,12 @@ def test_silence_after_a_counteroffer_tells_each_of_their_report(world):
 
 
 @pytest.mark.parametrize("applicant", [0, 3, "2", True, 1.0, None, [2]])
-def test_a_report_of_no_applicant_is_rejected_with_its_place(world, applicant):
+def test_report_with_an_invalid_applicant_is_rejected_with_its_place(world, applicant):
     reports = [FIRST_REPORT, {**SECOND_REPORT, "applicant": applicant}]
     assert refused_field(world, reports) == "metadata.consumer_report[1].applicant"
 
 
-def test_a_report_about_a_second_applicant_is_rejected_where_one_person_applies():
+def test_report_about_a_missing_second_applicant_is_rejected():
     world = World()
     world.submit(0)
     assert refused_field(world, SECOND_REPORT) == "metadata.consumer_report.applicant"
@@ -189,7 +189,7 @@ def refused_field(world, reports):
     return assert_error(answer, 400, "E1001")["details"][0]["field"]
 
 
-def test_one_agency_may_have_reported_on_both_applicants(world):
+def test_reports_of_one_agency_on_both_applicants_are_accepted(world):
     world.reject(5, consumer_report=[REPORT, {**REPORT, "applicant": 2}])
     world.issue(6)
     assert all(notice.html.count("Example Bureau") == 1 for notice in notices_of(world))

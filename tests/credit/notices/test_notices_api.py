@@ -52,7 +52,7 @@ class URLFetcher:
 
 @pytest.fixture
 def world(db):
-    """An application that was rejected in the last days, and whose notice is made."""
+    """An application that was rejected within the last days, with its notice made."""
     made = _recent()
     made.reject(5)
     made.issue(6)
@@ -91,14 +91,14 @@ def handed_over(world, **members):
 
 
 class TestRead:
-    def test_the_list_says_what_is_owed_and_not_what_it_says(self, world, consumer):
+    def test_list_has_kind_and_status_of_notices_without_their_text(self, world, consumer):
         page = consumer.read(path(world)).json()
         assert (page["total"], page["has_more"]) == (1, False)
         [row] = page["notices"]
         assert (row["kind"], row["status"], row["waits_for"]) == ("adverse_action", "ready", None)
         assert not {"content", "html"} & set(row)
 
-    def test_the_page_is_the_record_and_its_hash_is_anchored(self, world, consumer):
+    def test_page_is_the_record_and_its_hash_is_anchored(self, world, consumer):
         shown = consumer.read(one(world)).json()
         page = consumer.read(one(world), accept="text/html")
         assert (page.status_code, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
@@ -109,7 +109,7 @@ class TestRead:
         anchor = DecisionAnchor.objects.get(notice=shown["id"])
         assert (anchor.report_type, bool(anchor.signature), anchor.opening) == ("notice", True, None)
 
-    def test_opening_it_with_consent_to_electronic_notices_delivers_it_once(self, world, consumer):
+    def test_opening_with_consent_delivers_the_notice_once(self, world, consumer):
         world.consent(6)
         consumer.read(one(world), accept="text/html")
         shown = consumer.read(one(world)).json()
@@ -117,7 +117,7 @@ class TestRead:
         assert [delivery["channel"] for delivery in shown["deliveries"]] == ["portal"]
 
     @pytest.mark.parametrize("was_withdrawn", [False, True])
-    def test_opening_it_without_consent_delivers_nothing_and_no_clock_stops(self, world, consumer, was_withdrawn):
+    def test_opening_without_consent_neither_delivers_nor_stops_a_clock(self, world, consumer, was_withdrawn):
         """12 CFR 1002.4(d)(2), 15 USC 7001(c)."""
         if was_withdrawn:
             world.consent(6)
@@ -127,31 +127,31 @@ class TestRead:
         assert (shown["status"], shown["deliveries"]) == ("ready", [])
         assert Clock.running(world.pk).count() == 1
 
-    def test_a_reviewer_who_reads_it_delivers_nothing_and_leaves_a_row(self, world, lender):
+    def test_reading_by_a_reviewer_is_logged_and_delivers_nothing(self, world, lender):
         assert lender.read(one(world), accept="text/html").status_code == 200
         assert world.notice.status == "ready"
         assert DataAccess.objects.filter(viewer=world.lender.user, record_id=str(world.pk)).exists()
 
-    def test_an_app_needs_the_scope_and_its_reading_is_no_delivery(self, world):
+    def test_key_needs_the_scope_and_its_reading_delivers_nothing(self, world):
         assert_error(key_of(world.consumer.user, "offers:read").read(one(world)), 403, "E2005")
         assert key_of(world.consumer.user, "applications:read").read(one(world)).status_code == 200
         assert world.notice.status == "ready"
 
-    def test_an_app_without_score_read_sees_no_bureau_score(self):
+    def test_key_without_score_read_cannot_read_a_notice_with_a_bureau_score(self):
         world = _recent()
         world.reject(5, consumer_report=REPORT | SCORE)
         world.issue(6)
         assert_error(key_of(world.consumer.user, "applications:read").read(one(world)), 403, "E2005")
         assert client_of(world.consumer.user).read(one(world)).status_code == 200
 
-    def test_one_that_is_not_made_has_no_page(self, consumer, world):
+    def test_due_notice_has_no_page(self, consumer, world):
         world.reopen(7)
         world.reject(8)
         assert world.notice.status == "due"
         assert_error(consumer.read(one(world), accept="text/html"), 404, "E4001")
         assert consumer.read(one(world)).json()["content"] is None
 
-    def test_without_weasyprint_or_its_libraries_nothing_is_printed(self, world, consumer, monkeypatch, tmp_path):
+    def test_pdf_without_weasyprint_or_its_libraries_is_406(self, world, consumer, monkeypatch, tmp_path):
         for broken in ("raise ImportError", "raise OSError('cannot load library')"):
             (tmp_path / "weasyprint.py").write_text(broken)
             monkeypatch.syspath_prepend(tmp_path)
@@ -159,8 +159,8 @@ class TestRead:
             assert_error(consumer.read(one(world), accept="application/pdf"), 406, "E1014")
         assert world.notice.status == "ready"
 
-    def test_a_pdf_reads_no_file_and_no_address(self, monkeypatch, tmp_path):
-        """A stand-in for weasyprint that fetches every `src` as the package does; tests/system has the real one."""
+    def test_pdf_fetches_no_file_and_no_address(self, monkeypatch, tmp_path):
+        """Uses a substitute for weasyprint that fetches every `src`; tests/system uses the real package."""
         package = tmp_path / "weasyprint"
         package.mkdir()
         (package / "__init__.py").write_text(PRINTER)
@@ -176,13 +176,13 @@ class TestRead:
             for module in ("weasyprint", "weasyprint.urls"):
                 monkeypatch.delitem(sys.modules, module, raising=False)
 
-    def test_a_notice_as_pdf_takes_the_heavy_slot_of_its_account(self, world, consumer, impatient):
+    def test_pdf_uses_the_heavy_slot_of_its_account(self, world, consumer, impatient):
         person = SimpleNamespace(user_id=world.consumer.user.pk, label="")
         with heavy.slot(SimpleNamespace(auth=person)):
             assert_error(consumer.read(one(world), accept="application/pdf"), 429, "E6001")
             assert consumer.read(one(world), accept="text/html").status_code == 200
 
-    def test_the_list_costs_a_fixed_number_of_statements(self, world, consumer, django_assert_max_num_queries):
+    def test_list_costs_a_fixed_number_of_statements(self, world, consumer, django_assert_max_num_queries):
         consumer.read(path(world))
         with django_assert_max_num_queries(3) as first:
             consumer.read(path(world))
@@ -192,7 +192,7 @@ class TestRead:
         with django_assert_max_num_queries(len(first)):
             assert consumer.read(path(world)).json()["total"] == 2
 
-    def test_anchored_notice_costs_no_more_statements(self, world, consumer, django_assert_max_num_queries):
+    def test_anchored_notice_costs_no_additional_statements(self, world, consumer, django_assert_max_num_queries):
         consumer.read(one(world))
         with django_assert_max_num_queries(20) as first:
             assert consumer.read(one(world)).json()["proof"]["opening"] is None
@@ -203,7 +203,7 @@ class TestRead:
 
 
 class TestOfProvider:
-    def test_its_members_list_what_is_owed_by_its_status_and_the_day_on_which_it_is_due(self, world, lender):
+    def test_provider_lists_its_notices_by_status_and_due_date(self, world, lender):
         address = f"/providers/{world.offer.provider_id}/notices"
         (row,) = lender.read(address).json()["notices"]
         assert row["id"] == str(world.notice.pk)
@@ -215,7 +215,7 @@ class TestOfProvider:
 
 
 class TestDelivered:
-    def test_the_lender_says_so_with_a_reference(self, world, lender):
+    def test_lender_records_a_delivery_with_a_reference(self, world, lender):
         answer = lender.send(one(world, "deliveries"), handed_over(world), key=True)
         assert answer.status_code == 201, answer.content
         assert answer.json()["evidence"] == {"reference": "RR 1"}
@@ -227,28 +227,28 @@ class TestDelivered:
         "wrong",
         [{"channel": "portal"}, {"at": "today"}, {"at": "2020-01-01T00:00:00Z"}, {"at": "2999-01-01T00:00:00Z"}],
     )
-    def test_of_another_channel_or_at_an_impossible_moment_it_is_refused(self, world, lender, wrong):
+    def test_delivery_with_an_invalid_channel_or_time_is_rejected(self, world, lender, wrong):
         assert_error(lender.send(one(world, "deliveries"), handed_over(world, **wrong)), 400, "E1001")
         assert world.notice.status == "ready"
 
-    def test_not_by_the_consumer(self, world, consumer):
+    def test_consumer_cannot_record_a_delivery(self, world, consumer):
         assert_error(consumer.send(one(world, "deliveries"), handed_over(world)), 403, "E2010")
 
-    def test_not_of_what_is_not_made(self, world, lender):
+    def test_delivery_of_a_due_notice_is_rejected(self, world, lender):
         world.reopen(7)
         world.reject(8)
         body = handed_over(world, at=world.at(9).isoformat().replace("+00:00", "Z"))
         assert_error(lender.send(one(world, "deliveries"), body), 400, "E3004")
 
     @pytest.mark.parametrize(("channel", "on"), [("post", "portal"), ("post", "provider"), ("provider", "post")])
-    def test_not_by_a_channel_that_is_off(self, world, lender, settings, channel, on):
+    def test_delivery_by_a_disabled_channel_is_rejected(self, world, lender, settings, channel, on):
         settings.NOTICE_CHANNELS = ["portal", on]
         body = assert_error(lender.send(one(world, "deliveries"), handed_over(world, channel=channel)), 400, "E1001")
         assert body["details"][0]["field"] == "channel"
         assert world.notice.status == "ready"
 
     @pytest.mark.parametrize("channel", ["portal", "email"])
-    def test_not_by_a_channel_that_the_platform_sees_itself(self, world, lender, settings, channel):
+    def test_delivery_by_a_channel_that_the_platform_observes_is_rejected(self, world, lender, settings, channel):
         settings.NOTICE_CHANNELS = ["portal", "email", "post", "provider"]
         assert_error(lender.send(one(world, "deliveries"), handed_over(world, channel=channel)), 400, "E1001")
         assert not Delivery.objects.exists()
@@ -265,10 +265,10 @@ class TestConsent:
         assert consumer.remove("/notice-consent").status_code == 200
         assert not Consent.is_given_by(world.consumer.user.pk)
 
-    def test_to_another_text_it_is_refused(self, world, consumer):
+    def test_consent_to_another_text_is_rejected(self, world, consumer):
         assert_error(consumer.replace("/notice-consent", {"text_sha256": "0" * 64}), 400, "E1001")
 
-    def test_the_mail_has_a_link_and_no_reason(self, settings):
+    def test_mail_has_a_link_and_no_reason(self, settings):
         world = _recent()
         world.consent(1)
         world.reject(5)
@@ -283,7 +283,7 @@ class TestConsent:
         assert [row.channel for row in world.notice.deliveries.all()] == ["email"]
         assert world.notice.status == "delivered"
 
-    def test_a_mail_that_nobody_takes_fails_and_the_person_can_still_open_it(self):
+    def test_notice_can_be_opened_after_its_mail_failed(self):
         world = _recent()
         world.consent(1)
         world.reject(5)
@@ -299,7 +299,7 @@ def test_no_mail_is_sent_without_consent(world):
     assert world.notice.mail is None
 
 
-def test_events_name_ids_and_nothing_else(world):
+def test_events_have_ids_without_the_text_of_the_notice(world):
     world.told(7)
     told = Event.objects.filter(type__startswith="notice.").order_by("pk")
     assert {(event.type, event.account_id) for event in told} == {
@@ -308,7 +308,7 @@ def test_events_name_ids_and_nothing_else(world):
     assert set(told[0].object) == {"application_id", "notice_id", "kind", "status"}
 
 
-def test_a_frozen_notice_keeps_what_the_provider_was_called(world):
+def test_made_notice_keeps_the_former_address_of_the_provider(world):
     world.offer.provider.address = "Elsewhere"
     world.offer.provider.save()
     assert world.notice.made_from["creditor"]["address"] == ADDRESS

@@ -1,4 +1,4 @@
-"""Notices over four months; `NOTICES=10000` asks for as many over four hundred days, in some minutes."""
+"""Notices over four months; `NOTICES=10000` requests that many over 400 days, which takes minutes."""
 
 import os
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _many(no_rate_limits):
-    """Mails to one address are not counted here."""
+    """Disable the limit of mails to one address."""
 
 
 @pytest.mark.timeout(0 if "NOTICES" in os.environ else 600)
@@ -35,7 +35,7 @@ def test_notices_are_in_time_although_the_worker_pauses_for_days(jurisdiction, s
     assert {name: found[name] for name in counted} == dict.fromkeys(counted, 0)
 
 
-def test_each_one_that_ran_out_while_the_worker_was_down_is_named():
+def test_each_clock_that_expired_while_the_worker_was_down_is_reported():
     offer = provider_offer()
     worlds = [World(offer) for _ in range(20)]
     for number, world in enumerate(worlds):

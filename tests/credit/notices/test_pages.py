@@ -1,4 +1,4 @@
-"""What the page of a notice says, read as text by a reader that knows nothing of how it was made."""
+"""The page of a notice as visible text, parsed without knowledge of its templates."""
 
 import gettext
 import re
@@ -34,7 +34,7 @@ ECOA = {
 }
 CREDITOR = "Cedar Bank 1 Bank Street Portland, OR 97201"
 PERSON = "Rosa Quillfeather 12 Cedar Street Portland OR 97201 US"
-# By profile, language and what happened: what has to stand on the page.
+# By profile, language and steps: sentences that the page must contain.
 REQUIRED = [
     ("us", "en", [(5, "reject", {"reasons": ["bankruptcy", "no_credit_file"]})],
      ["On February 5, 2028 we decided that we cannot grant the credit that you applied for.",
@@ -93,7 +93,7 @@ REQUIRED = [
 
 
 class Reader(HTMLParser):
-    """Collects what a person reads."""
+    """Collect the visible text of a page."""
 
     def __init__(self):
         super().__init__()
@@ -128,14 +128,14 @@ def page_of(profile, language, steps):
 
 
 @pytest.mark.parametrize(("profile", "language", "steps", "sentences"), REQUIRED)
-def test_every_required_sentence_is_there(profile, language, steps, sentences):
+def test_page_has_every_required_sentence(profile, language, steps, sentences):
     text, spoken = page_of(profile, language, steps)
     assert spoken == language
     for sentence in sentences:
         assert sentence in text, (sentence, text)
 
 
-def test_a_persons_text_is_escaped():
+def test_text_of_a_person_is_escaped():
     other = {"code": "other", "text": "<script>alert(1)</script>"}
     world = World(person={**WHOLE, "legal_name": "<b>Rosa</b>"})
     world.submit(0)
@@ -145,13 +145,13 @@ def test_a_persons_text_is_escaped():
     assert "<b>" not in world.notice.html
 
 
-def test_a_report_without_a_score_says_nothing_of_one():
+def test_report_without_a_score_does_not_mention_a_score():
     text, _ = page_of("us", "en", [(5, "reject", {"consumer_report": REPORT})])
     assert "Example Bureau" in text
     assert "score" not in text
 
 
-def test_a_folder_replaces_a_block(settings, tmp_path):
+def test_template_folder_replaces_a_block(settings, tmp_path):
     (tmp_path / "notices").mkdir()
     (tmp_path / "notices" / "creditor.html").write_text("Counsel's words for {{ creditor.name }}.")
     settings.TEMPLATES = [{**settings.TEMPLATES[0], "DIRS": [tmp_path]}]
@@ -211,20 +211,20 @@ PAGES = sorted(
 
 
 @pytest.mark.parametrize("file", PAGES, ids=lambda file: f"{file.parent.name}/{file.name}")
-def test_text_of_people_is_isolated_by_direction(file):
+def test_text_of_persons_has_isolated_direction(file):
     # Titles and attributes are texts without elements.
     body = re.sub(r'\{% block (?:head_)?title %\}.*|[\w-]+="[^"<>]*"', "", file.read_text())
     bare = re.findall(r"\{\{ ([^}]+) \}\}", ISOLATED.sub("", body))
     assert [name for name in bare if TYPED.fullmatch(name)] == []
 
 
-# Names of right-to-left scripts with digits and brackets behind them (CLDR, UAX 9), and words without a place to break.
+# Names of right-to-left scripts followed by digits and brackets (CLDR, UAX 9), and words without a break.
 @pytest.mark.parametrize("name", [
     "\u0645\u062d\u0645\u062f (1)", "\u05e9\u05e8\u05d4 12", "\u0710\u071d\u0720 7", "\u0784\u07a6 3",
     "\u07ca\u07d3 5", "\U0001e900\U0001e923 9", "\u0641\u0627\u0637\u0645\u0647\u200c\u0632 [2]",
     "Ada \u05d0\u05d1 Lovelace", "\u202eevil\u202c", "Wolfeschlegelsteinhausenbergerdorff" * 2,
 ])  # fmt: skip
-def test_a_name_of_any_direction_is_isolated_in_a_notice(name):
+def test_name_in_any_direction_is_isolated_in_a_notice(name):
     world = World(person={**WHOLE, "legal_name": name})
     world.submit(0)
     world.reject(5)
@@ -233,7 +233,7 @@ def test_a_name_of_any_direction_is_isolated_in_a_notice(name):
 
 
 def said_in_templates():
-    """Every text that is handed to gettext, every reason, and what an applicant's members are called."""
+    """Yield every text that is passed to gettext, every reason, and the titles of an applicant's members."""
     for file in TRANSLATED:
         source = file.read_text()
         yield from re.findall(r'{% translate "(.*?)" ', source)
@@ -252,7 +252,7 @@ def said_in_templates():
 @pytest.mark.parametrize("file", TRANSLATED, ids=lambda file: file.name)
 def test_every_word_of_a_template_is_translated(file):
     bare = re.sub(BLOCK, "", file.read_text(), flags=re.DOTALL)
-    bare = re.sub(r"<a [^>]*lang=.*?</a>", "", bare)  # to the page in another language, in that language
+    bare = re.sub(r"<a [^>]*lang=.*?</a>", "", bare)  # the link to the page in another language, in that language
     bare = re.sub(r"{% block main %}.*?{% endblock %}", "", bare)  # an attribute
     bare = re.sub(r"{%.*?%}|{{.*?}}|<!doctype html>|<[^>]*>", " ", bare, flags=re.DOTALL)
     assert set(re.findall(r"[A-Za-z]{2,}", bare)) <= {"UTC"}
@@ -271,7 +271,7 @@ def test_catalogue_is_complete_and_compiled(language):
         assert compiled.gettext(plain) == shown, "run msgfmt"
 
 
-def test_the_consent_names_paper_and_its_withdrawal():
+def test_consent_text_mentions_paper_and_withdrawal():
     assert "on paper" in consent_text("en")
     assert "withdraw this consent at any time" in consent_text("en")
     with translation.override("en"):

@@ -1,4 +1,4 @@
-"""What applicants get before they accept a price that follows a consumer report (12 CFR 1022.70 to 1022.75)."""
+"""Notices before a consumer accepts a price based on a consumer report (12 CFR 1022.70 to 1022.75)."""
 
 from decimal import Decimal
 
@@ -61,7 +61,7 @@ STATEMENTS = {
 }
 
 
-def test_a_worse_price_on_a_report_owes_a_risk_based_pricing_notice():
+def test_worse_price_from_a_report_requires_a_risk_based_pricing_notice():
     notice = approve(lent())[1]
     text, language = read(notice.html)
     assert (notice.made_from["blocks"], language) == (NOTICE, "en")
@@ -69,7 +69,7 @@ def test_a_worse_price_on_a_report_owes_a_risk_based_pricing_notice():
     assert {section: sentence for section, sentence in STATEMENTS.items() if sentence not in text} == {}
 
 
-def test_a_report_without_a_score_gets_a_notice_without_one():
+def test_pricing_notice_for_a_report_without_a_score_has_no_score():
     notice = approve(lent(), REPORT)[1]
     assert notice.made_from["blocks"] == ["pricing", "creditor"]
     assert "credit score" not in read(notice.html)[0]
@@ -83,7 +83,7 @@ def test_a_report_without_a_score_gets_a_notice_without_one():
         ({"risk_based_pricing": "not_applicable", "risk_based_pricing_reason": "prescreened"}, REPORTED, WORSE),
     ],
 )
-def test_no_notice_is_owed_at_the_best_rate_without_a_report_or_where_the_rule_does_not_apply(offer, report, terms):
+def test_pricing_notice_is_not_required_outside_the_rule(offer, report, terms):
     world = lent(**offer)
     assert approve(world, report, terms) == {}
     assert [row.kind for row in Notice.objects.all()] == ["approval"]
@@ -93,11 +93,11 @@ def test_no_notice_is_owed_at_the_best_rate_without_a_report_or_where_the_rule_d
     ("lowest", "rate", "is_best"),
     [(6.9, "6.9", True), (6.9, "6.9001", False), (6.90005, "6.9001", True), (0, "0", True), (None, "6.9", False)],
 )
-def test_the_best_rate_is_the_offers_lowest_in_four_decimals(lowest, rate, is_best):
+def test_best_rate_is_the_lowest_of_the_offer_to_four_decimal_places(lowest, rate, is_best):
     assert is_best_rate({"apr_min_percent": lowest}, Decimal(rate)) is is_best
 
 
-def test_an_adverse_action_owes_no_notice_about_pricing():
+def test_adverse_action_requires_no_pricing_notice():
     world = lent()
     world.counter(5, with_denial=True, consumer_report=REPORTED)  # 1022.74(b)
     world.issue(6)
@@ -105,7 +105,7 @@ def test_an_adverse_action_owes_no_notice_about_pricing():
     world.silence(41)
 
 
-def test_offer_in_the_european_union_owes_no_notice_about_pricing():
+def test_eu_offer_requires_no_pricing_notice():
     world = World(offer_of("eu"))
     world.submit(0)
     world.move(5, "approved", metadata={"terms": WORSE, "consumer_report": REPORTED})
@@ -116,7 +116,7 @@ class TestScoreDisclosure:
     """12 CFR 1022.74(e) and, without a score, (f)."""
 
     @pytest.mark.parametrize("terms", [BEST, WORSE])
-    def test_every_applicant_with_a_score_gets_it_at_any_rate(self, terms):
+    def test_every_applicant_with_a_score_gets_the_disclosure_at_any_rate(self, terms):
         notice = approve(lent(risk_based_pricing="score_disclosure"), RANKED, terms)[1]
         text, _ = read(notice.html)
         assert notice.made_from["blocks"] == ["score_disclosure", "free_reports", "creditor"]
@@ -129,7 +129,7 @@ class TestScoreDisclosure:
             assert sentence in text, sentence
         assert "less favorable" not in text
 
-    def test_an_applicant_without_a_score_is_told_that_there_is_none(self):
+    def test_applicant_without_a_score_gets_the_no_score_disclosure(self):
         notice = approve(lent(risk_based_pricing="score_disclosure"), REPORT)[1]
         assert notice.made_from["blocks"] == ["no_score", "free_reports", "creditor"]
         text = read(notice.html)[0]
@@ -137,7 +137,7 @@ class TestScoreDisclosure:
         assert "<bdi>Example Bureau</bdi>, which is a consumer reporting agency" in notice.html
         assert "Not having a credit score can affect whether you can get a loan" in text
 
-    def test_an_approval_without_the_rank_of_a_score_is_rejected_with_its_place(self):
+    def test_approval_without_the_rank_of_a_score_is_rejected_with_its_place(self):
         world = lent(risk_based_pricing="score_disclosure")
         metadata = {"terms": WORSE, "consumer_report": REPORTED}
         body = {"status": "approved", "updated_by": "x", "metadata": metadata}
@@ -145,14 +145,14 @@ class TestScoreDisclosure:
         error = assert_error(answer, 400, "E1001")
         assert error["details"][0]["field"] == "metadata.consumer_report[0].ranks_above_percent"
 
-    def test_a_rejection_needs_no_rank(self):
+    def test_rejection_requires_no_rank(self):
         world = lent(risk_based_pricing="score_disclosure")
         world.reject(5, consumer_report=REPORTED)
         assert world.notice.kind == "adverse_action"
 
     @pytest.mark.parametrize(("method", "status"), [("score_disclosure", "ready"), ("notice", "delivered")])
-    def test_opening_it_delivers_it_only_with_consent_to_electronic_records(self, method, status):
-        """It must be in writing, in a form to keep; a risk-based pricing notice may be electronic (1022.73(b)(1))."""
+    def test_opening_delivers_only_the_notice_that_may_be_electronic(self, method, status):
+        """Without consent, a disclosure must be in writing; a notice may be electronic (1022.73(b)(1))."""
         world = lent(risk_based_pricing=method)
         notice = approve(world, RANKED)[1]
         browser_of(world.consumer.user).get(f"/my/applications/{world.pk}/notices/{notice.pk}")
@@ -161,7 +161,7 @@ class TestScoreDisclosure:
 
 
 class TestAcceptance:
-    def test_terms_are_accepted_only_once_the_notice_about_pricing_is_delivered(self):
+    def test_acceptance_requires_a_delivered_pricing_notice(self):
         world = lent()
         notice = approve(world)[1]
         with pytest.raises(ApiError, match="must be delivered before the acceptance") as refused, transaction.atomic():
@@ -179,7 +179,7 @@ class TestAcceptance:
         world.take_up(7)
         assert world.application.accepted_at is not None
 
-    def test_a_counteroffer_on_a_report_needs_its_notice_as_well(self):
+    def test_acceptance_of_a_counteroffer_requires_a_delivered_pricing_notice(self):
         world = lent()
         world.counter(5, consumer_report=REPORTED)
         world.issue(6)
@@ -190,7 +190,7 @@ class TestAcceptance:
         assert world.application.status == "approved"
         assert pricing_of(world)[1].status == "delivered"
 
-    def test_each_of_two_applicants_gets_their_own_and_the_acceptance_waits_for_both(self):
+    def test_acceptance_requires_a_delivered_pricing_notice_of_each_applicant(self):
         """12 CFR 1022.75(c)."""
         world = joint()
         notices = approve(world, [REPORTED, SECOND_REPORT])
@@ -206,7 +206,7 @@ class TestAcceptance:
         world.take_up(7)
 
 
-def test_notices_about_pricing_end_with_the_offer_of_credit_and_stop_no_clock():
+def test_pricing_notices_stop_no_clock_and_end_with_the_approval():
     world = lent()
     notice = approve(world)[1]
     deliver(world, notice, 7)
@@ -228,7 +228,7 @@ def deliver(world, notice, day):
     [("not_applicable", None), ("notice", "prescreened"), (None, "prescreened"), ("not_applicable", "because"),
      ("always", None)],
 )  # fmt: skip
-def test_an_offer_with_a_contradictory_method_is_rejected(method, reason):
+def test_offer_with_a_contradictory_pricing_method_is_rejected(method, reason):
     world = lent()
     body = {"provider_id": "700", "name": "Loan", "product_type": "personal_loan"}
     client = client_of(world.lender.user)

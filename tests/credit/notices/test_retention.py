@@ -1,4 +1,4 @@
-"""How long notices are kept: the longest of the grounds that apply, and as long as a litigation hold is on."""
+"""How long notices are kept: for the longest period that applies, and while a litigation hold is on."""
 
 from datetime import timedelta
 
@@ -18,7 +18,7 @@ from tests.factories import ModelVersionFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 
-# Days after the notice's making, on day 6; a month counts as 31 days.
+# Days after the notice is made, on day 6; a month counts as 31 days.
 REGULATION_B, REGULATION_Z, COLORADO = 25 * 31, 24 * 31, 36 * 31
 
 
@@ -47,7 +47,7 @@ def score(world, day):
     )  # fmt: skip
 
 
-def test_a_notice_is_kept_for_25_months():
+def test_notice_is_kept_for_25_months():
     """12 CFR 1002.12(b)(1)."""
     world = World()
     world.submit(0)
@@ -57,7 +57,7 @@ def test_a_notice_is_kept_for_25_months():
 
 
 def test_accepted_application_is_kept_for_two_years(world):
-    """12 CFR 1026.25(a): an acceptance long after the notice."""
+    """12 CFR 1026.25(a): the acceptance is long after the notice."""
     world.approve(5)
     world.issue(6)
     Application.objects.filter(pk=world.pk).update(accepted_at=world.at(100))
@@ -71,19 +71,19 @@ def test_scored_application_is_kept_for_three_years(world):
     assert [erased(world, 5 + COLORADO + days) for days in (-1, 1)] == [0, 1]
 
 
-def test_a_hold_keeps_notices_and_statements_until_it_ends(world, operator):
+def test_litigation_hold_keeps_notices_until_it_ends(world, operator):
     world.reject(5)
     world.issue(6)
     path = f"/applications/{world.pk}/hold"
     held = operator.replace(path, {"on": True, "reason": "Case 28-cv-1"}).json()
     assert (held["on"], held["reason"]) == (True, "Case 28-cv-1")
     assert erased(world, 4_000) == 0
-    user = User.objects.get(groups__name="Operations")  # the log-in of before was pruned as well
+    user = User.objects.get(groups__name="Operations")  # the earlier login was deleted too
     assert client_of(user).replace(path, {"on": False, "reason": "Settled"}).json()["on"] is False
     assert erased(world, 4_000) == 1
 
 
-def test_the_grounds_are_listed_with_the_end_of_each_period(world, operator):
+def test_grounds_are_listed_with_the_end_of_each_period(world, operator):
     world.reject(5)
     world.issue(6)
     score(world, 5)
@@ -97,19 +97,19 @@ def test_the_grounds_are_listed_with_the_end_of_each_period(world, operator):
 
 
 @pytest.mark.parametrize("who", ["consumer", "lender", "other"])
-def test_only_operations_read_and_set_a_hold(world, who):
-    """The applicant, the lender, and a reviewer can't."""
+def test_only_operations_can_read_and_set_a_hold(world, who):
+    """The applicant, the lender and a reviewer get 403."""
     client, path = client_of(getattr(world, who).user), f"/applications/{world.pk}/hold"
     assert_error(client.read(path), 403, "E2005")
     assert_error(client.replace(path, {"on": True, "reason": "x"}), 403, "E2005")
     assert not RetentionHold.objects.exists()
 
 
-def test_an_unknown_application_has_no_hold(operator):
+def test_hold_of_an_unknown_application_is_404(operator):
     assert_error(operator.read("/applications/01a20000-0000-7000-8000-000000000000/hold"), 404, "E4002")
 
 
-def test_a_hold_is_never_rewritten(world, operator):
+def test_stored_hold_cannot_be_changed(world, operator):
     operator.replace(f"/applications/{world.pk}/hold", {"on": True, "reason": "x"})
     with pytest.raises(DatabaseError), transaction.atomic():
         RetentionHold.objects.update(is_on=False)
@@ -124,7 +124,7 @@ def test_erasure_keeps_an_application_while_a_hold_is_on(world, operator):
     assert kept_applications(user_id, now=later) == {}
 
 
-def test_the_page_of_the_application_shows_the_hold(world, operator):
+def test_page_of_the_application_shows_the_hold(world, operator):
     operator.replace(f"/applications/{world.pk}/hold", {"on": True, "reason": "Case 28-cv-1"})
     page = backoffice_client(staff_of("Reviewer")).get(f"/admin/credit/application/{world.pk}/change/")
     assert "Litigation hold since" in page.content.decode()

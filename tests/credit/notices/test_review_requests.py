@@ -1,4 +1,4 @@
-"""POST and GET /applications/{id}/review-requests: a person looks again, and another one than before."""
+"""POST and GET /applications/{id}/review-requests: another reviewer reconsiders a decision."""
 
 import os
 from datetime import timedelta
@@ -39,7 +39,7 @@ def rejected(offer=None):
 
 
 def recent():
-    """An application under review, submitted three days ago."""
+    """Return an application under review that was submitted three days ago."""
     made = World(start=timezone.now() - timedelta(days=3))
     made.submit(0)
     return made
@@ -84,17 +84,17 @@ class TestAsked:
         assert {event.account_id for event in told} == {world.consumer.user.pk, world.lender.user.pk}
         assert SAID["statement"] not in str([event.object for event in told])
 
-    def test_the_list_has_it(self, world):
+    def test_list_has_the_review_request(self, world):
         ask(world)
         for who in (world.consumer.user, world.lender.user):
             page = client_of(who).read(path(world)).json()
             assert [row["status"] for row in page["review_requests"]] == ["open"]
 
-    def test_a_second_one_waits_for_the_first(self, world):
+    def test_second_request_is_rejected_while_the_first_is_open(self, world):
         ask(world)
         assert_error(ask(world), 400, "E3004")
 
-    def test_of_what_began_as_rejected_it_ends_with_the_application_too(self, user, settings):
+    def test_request_about_an_application_created_as_rejected_ends_with_it(self, user, settings):
         settings.REVIEW_POLICY = "open"
         began, me = ApplicationFactory(consumer=user, status="rejected", initial_status="rejected"), client_of(user)
         assert me.send(f"/applications/{began.pk}/review-requests", SAID).status_code == 201
@@ -104,36 +104,36 @@ class TestAsked:
         assert ReviewRequest.objects.get().outcome == "withdrawn"
         assert not Clock.running(began.pk, Clock.KINDS).exists()
 
-    def test_an_application_under_review_without_a_counteroffer_has_nothing_to_reconsider(self, world):
+    def test_application_under_review_without_a_counteroffer_cannot_be_reconsidered(self, world):
         world.reopen(2.5)
         assert_error(ask(world), 400, "E3004")
 
-    def test_an_approval_for_what_was_requested_has_nothing_to_reconsider(self):
+    def test_approval_of_the_requested_loan_cannot_be_reconsidered(self):
         world = recent()
         world.move(2, "approved", metadata={"terms": {"amount_cents": 1_000_000, "rate_percent": 9, "term_months": 24}})
         assert_error(ask(world), 400, "E3004")
         assert offers_reconsideration(world) is False
 
-    def test_only_by_the_consumer(self, world):
+    def test_only_the_consumer_can_request_a_review(self, world):
         assert_error(client_of(world.lender.user).send(path(world), SAID), 404, "E4002")
         assert_error(client_of(World(world.offer).consumer.user).send(path(world), SAID), 404, "E4002")
 
-    def test_the_statement_is_encrypted(self, world):
+    def test_statement_is_encrypted(self, world):
         ask(world)
         stored = ReviewRequest.objects.values_list("statement", flat=True).get()
         assert SAID["statement"] not in stored.ciphertext
 
 
 class TestOtherThanRejections:
-    """The notice offers reconsideration where a request for it is accepted, and only there."""
+    """The notice offers reconsideration only if a request for it is accepted."""
 
     @pytest.mark.parametrize("with_denial", [False, True])
-    def test_a_counteroffer_can_be_reconsidered_until_it_ends(self, with_denial):
+    def test_open_counteroffer_can_be_reconsidered(self, with_denial):
         world = recent()
         world.counter(2, with_denial=with_denial)
         assert offers_reconsideration(world)
         assert ask(world).status_code == 201
-        # Silence rejects nothing while a person has to answer.
+        # An expired counteroffer rejects nothing while a reviewer has a request to answer.
         world.silence(41)
         assert world.application.status == "under_review"
         for who in (world.lender, world.consumer):
@@ -143,13 +143,13 @@ class TestOtherThanRejections:
         decide(world, "rejected", world.other)
         assert ReviewRequest.objects.get().outcome == "rejected"
 
-    def test_a_declined_counteroffer_has_nothing_to_reconsider(self):
+    def test_declined_counteroffer_cannot_be_reconsidered(self):
         world = recent()
         world.counter(2)
         world.decline(2.5)
         assert_error(ask(world), 400, "E3004")
 
-    def test_another_counteroffer_answers_the_request(self):
+    def test_new_counteroffer_answers_the_request(self):
         world = recent()
         world.counter(2)
         ask(world)
@@ -158,14 +158,14 @@ class TestOtherThanRejections:
         assert ReviewRequest.objects.get().outcome == "counteroffer"
         assert not Clock.running(world.pk, (Clock.REVIEW,)).exists()
 
-    def test_taking_up_a_counteroffer_answers_the_request(self):
+    def test_accepted_counteroffer_answers_the_request(self):
         world = recent()
         world.counter(2)
         ask(world)
         world.take_up(2.5)
         assert ReviewRequest.objects.get().outcome == "approved"
 
-    def test_an_approval_for_less_can_be_reconsidered_until_it_is_accepted(self):
+    def test_approval_for_less_can_be_reconsidered_until_its_acceptance(self):
         world = recent()
         world.approve(2)
         assert offers_reconsideration(world)
@@ -175,7 +175,7 @@ class TestOtherThanRejections:
         assert not Clock.running(world.pk, (Clock.REVIEW,)).exists()
         assert_error(ask(world), 400, "E3004")
 
-    def test_an_application_that_expired_incomplete_has_nothing_to_reconsider(self):
+    def test_application_that_expired_incomplete_cannot_be_reconsidered(self):
         world = recent()
         world.ask(0.1)
         world.expire(40)
@@ -185,7 +185,7 @@ class TestOtherThanRejections:
 
 
 class TestAnswered:
-    def test_by_the_next_decision_of_somebody_else(self, world):
+    def test_next_decision_of_another_reviewer_answers_the_request(self, world):
         ask(world)
         decide(world, "under_review", world.lender)
         decide(world, "approved", world.other)
@@ -195,7 +195,7 @@ class TestAnswered:
         assert Event.objects.filter(type="application.review_answered").count() == 2
 
     @pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
-    def test_never_by_who_decided_before_nor_by_who_asked(self, world, settings, policy):
+    def test_first_reviewer_and_consumer_cannot_answer_the_request(self, world, settings, policy):
         ask(world)
         decide(world, "under_review", world.lender)
         settings.REVIEW_POLICY = policy
@@ -206,7 +206,7 @@ class TestAnswered:
                 assert refused.value.code == "E2010"
 
     @pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
-    def test_never_by_who_made_the_counteroffer_that_ended_in_the_rejection(self, settings, policy):
+    def test_maker_of_the_expired_counteroffer_cannot_answer_the_request(self, settings, policy):
         offer = provider_offer()
         world = World(offer, start=timezone.now() - timedelta(days=30))
         offer.provider.created_at = world.start - timedelta(days=1)
@@ -222,13 +222,13 @@ class TestAnswered:
         assert refused.value.code == "E2010"
         decide(world, "rejected", world.other)
 
-    def test_a_reviewer_sees_why_they_may_not(self, world):
+    def test_transitions_show_the_first_reviewer_that_another_must_decide(self, world):
         ask(world)
         decide(world, "under_review", world.lender)
         moves = client_of(world.lender.user).read(f"/applications/{world.pk}/transitions").json()["transitions"]
         assert {move["to"] for move in moves if move["code"] == "E2010"} >= {"approved", "rejected"}
 
-    def test_without_a_request_the_same_reviewer_may_decide_again(self, world):
+    def test_same_reviewer_can_decide_again_without_a_request(self, world):
         decide(world, "under_review", world.lender)
         decide(world, "approved", world.lender)
         assert world.application.status == "approved"

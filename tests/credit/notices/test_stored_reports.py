@@ -52,18 +52,18 @@ def test_each_applicant_receives_their_own_report(ritas, application):  # noqa: 
 
 
 @pytest.mark.parametrize("ids", [[], "x", [1], ["x"], ["01900000-0000-7000-8000-000000000999"]])
-def test_wrong_ids_are_refused(ritas, application, ids):  # noqa: F811
+def test_invalid_report_ids_are_rejected(ritas, application, ids):  # noqa: F811
     error = assert_error(reject(ritas, application, report_ids=ids), 400, "E1001")
     assert "report_ids" in error["message"]
 
 
-def test_report_of_another_application_is_refused(ritas, application):  # noqa: F811
+def test_report_of_another_application_is_rejected(ritas, application):  # noqa: F811
     report = ask(ritas, under_review(UserFactory(), "Frozen")).json()
     assert_error(reject(ritas, application, report_ids=[report["id"]]), 400, "E1001")
     assert Application.objects.get(pk=application.pk).status == "under_review"
 
 
-def test_typed_report_is_refused_where_the_application_has_a_stored_one(ritas, application, settings):  # noqa: F811
+def test_typed_report_is_rejected_if_the_application_has_a_stored_report(ritas, application, settings):  # noqa: F811
     typed = {"agency": "Acme", "address": "1 St", "phone": "1"}
     ask(ritas, application)
     error = assert_error(reject(ritas, application, consumer_report=typed), 400, "E1001")
@@ -85,7 +85,7 @@ def test_typed_report_is_refused_where_a_vendor_has_reports(ritas, user, setting
         assert assert_error(response, 400, "E1001")["details"][0]["field"] == "metadata.consumer_report"
 
 
-def test_report_that_the_score_read_is_named_without_its_id(api, ritas, user):  # noqa: F811
+def test_report_that_the_score_used_is_named_without_its_id(api, ritas, user):  # noqa: F811
     offer, _ = scored_offer(definition=CARD)
     application = draft_for(offer, user, {"amount_cents": 500_000, "term_months": 12})
     persons = [{**PERSON, "legal_name": "Rosa Thinfile"}]

@@ -1,7 +1,7 @@
-"""What is owed in forty cases, and by when: written from 12 CFR 1002.9 (Regulation B) and the EU's rules.
+"""Required notices in forty cases, and their deadlines, from 12 CFR 1002.9 (Regulation B) and the EU's rules.
 
-Each row names its section, what happens on which day since the submission (day 0), and the newest notice that is owed:
-its kind, its last day, its blocks. None: nothing is owed.
+Each row has its section, the events by day since the submission (day 0), and the newest required notice: its kind, its
+last day and its blocks, or None if no notice is required.
 """
 
 import pytest
@@ -33,7 +33,7 @@ FOUND = {"result": "Two arrears", "categories": ["Payment history", "Debts"], "s
 SCORE = {"score": 590, "range": [300, 850], "date": "2028-01-30", "factors": ["Length of time accounts are open"]}
 FIVE = [*(f"Factor {number}" for number in range(4)), "Number of inquiries"]
 
-# Name, section, profile, steps (day, what, with what), what is owed.
+# Name, section, profile, steps (day, event, arguments), required notice.
 TABLE = [
     ("denied", "1002.9(a)(1)(i)", "us", [(5, "reject")], ("adverse_action", 30, DENIED)),
     ("approved", "1002.9(a)(1)(i)", "us", [(5, "approve")], ("approval", 30, APPROVED)),
@@ -109,14 +109,14 @@ TABLE = [
 ]  # fmt: skip
 
 
-def test_there_are_forty_of_them():
+def test_table_has_forty_cases():
     assert len(TABLE) == 40
 
 
 @pytest.mark.parametrize(
     ("profile", "steps", "owed"), [row[2:] for row in TABLE], ids=[f"{row[2]}: {row[0]} ({row[1]})" for row in TABLE]
 )
-def test_due_notices(profile, steps, owed):
+def test_each_case_has_its_required_notice_and_deadline(profile, steps, owed):
     world = World(offer_of(profile))
     world.submit(0)
     for day, name, *with_what in steps:
@@ -131,7 +131,7 @@ def test_due_notices(profile, steps, owed):
 
 
 @pytest.mark.parametrize("text", ["Score too low", "Did not meet our internal standards", "Insufficient credit score"])
-def test_a_low_score_is_not_a_reason(text):
+def test_low_score_is_rejected_as_a_reason(text):
     """12 CFR 1002.9(b)(2)."""
     world = World()
     world.submit(0)
@@ -141,7 +141,7 @@ def test_a_low_score_is_not_a_reason(text):
 
 
 class TestScored:
-    """Of a score the reasons are those of the factors that were scored (1002.9(b)(2), comments 4 to 6)."""
+    """The reasons of a decision by score are those of the scored factors (1002.9(b)(2), comments 4 to 6)."""
 
     def world(self, settings, said, profile="us"):
         settings.DECISIONING = "automatic"
@@ -160,21 +160,21 @@ class TestScored:
         world.move(0, "submitted", by=world.consumer)
         return world
 
-    def test_a_decline_has_those_of_the_score(self, settings):
+    def test_decline_has_the_reasons_of_the_score(self, settings):
         world = self.world(settings, SAYS_POOR)
         decide_scored(now=world.at(1))
         content = gather(world.notice)
         assert content["automated"]
         assert content["reasons"] == list(map(text_of, world.application.decision_score.reasons))[:4]
 
-    def test_the_eu_hears_that_it_was_automated(self, settings):
+    def test_eu_notice_states_that_the_decision_was_automated(self, settings):
         world = self.world(settings, SAYS_POOR, "eu")
         decide_scored(now=world.at(1))
         content = gather(world.notice)
         assert (content["automated"], world.day_of(world.notice.due_at)) == (True, 4)
         assert "rights" in content["blocks"]
 
-    def test_after_a_referral_they_are_the_persons(self, settings):
+    def test_rejection_after_a_referral_has_the_reviewers_reasons(self, settings):
         world = self.world(settings, SAYS_SO_SO)
         assert not any(decide_scored(now=world.at(1)).values())
         world.move(2, "under_review")
@@ -183,7 +183,7 @@ class TestScored:
         assert (content["automated"], content["reasons"]) == (False, ["Temporary residence"])
 
 
-def test_a_clock_pauses_for_nothing_and_does_not_start_again():
+def test_clock_is_neither_paused_nor_restarted():
     world = World()
     world.submit(0)
     world.ask(2)
@@ -198,7 +198,7 @@ def test_a_clock_pauses_for_nothing_and_does_not_start_again():
     ([(5, "reject"), (6, "told")], "told"), ([(5, "ask"), (6, "told")], "told_what_is_missing"),
     ([(5, "approve"), (6, "take_up")], "taken_up"), ([(6, "withdraw")], "withdrawn"),
 ])  # fmt: skip
-def test_events_that_stop_a_clock(steps, why):
+def test_delivered_notices_acceptance_and_withdrawal_stop_a_clock(steps, why):
     world = World()
     world.submit(0)
     for day, name in steps:
@@ -207,7 +207,7 @@ def test_events_that_stop_a_clock(steps, why):
     assert (world.day_of(clock.stopped_at), clock.why) == (pytest.approx(6), why)
 
 
-def test_two_documents_that_lack_are_named_and_what_came_is_not():
+def test_notice_names_only_the_missing_documents():
     world = World()
     world.submit(0)
     world.ask(1, "Payslip", "Lease")
@@ -215,8 +215,8 @@ def test_two_documents_that_lack_are_named_and_what_came_is_not():
     assert gather(world.notice)["missing"] == ["Payslip"]
 
 
-def test_documents_requested_after_the_notice_are_named_at_the_end():
-    """12 CFR 1002.9(c)(2): a notice ends what is owed for what it names."""
+def test_expiry_names_documents_that_were_requested_after_the_notice():
+    """12 CFR 1002.9(c)(2): a delivered notice fulfils the requirement only for the documents that it names."""
     world = World()
     world.submit(0)
     world.ask(1, "Payslip")
@@ -228,7 +228,7 @@ def test_documents_requested_after_the_notice_are_named_at_the_end():
     assert gather(world.notice)["missing"] == ["Lease"]
 
 
-def test_a_complete_application_is_not_rejected_as_incomplete():
+def test_complete_application_is_not_rejected_as_incomplete():
     """12 CFR 1002.9(c)."""
     world = World()
     world.submit(0)
@@ -238,12 +238,12 @@ def test_a_complete_application_is_not_rejected_as_incomplete():
     assert gather(world.notice) == Lacking("missing")
 
 
-def test_without_reasons_a_notice_waits_and_says_for_what(settings):
+def test_notice_without_reasons_waits_for_reasons(settings):
     settings.REVIEW_POLICY = "open"
     world = World()
     world.submit(0)
     world.move(3, "rejected")
     assert world.issue(4)["waiting"] == 1
-    assert world.issue(4.01)["waiting"] == 0  # it is looked at once an hour
+    assert world.issue(4.01)["waiting"] == 0  # a waiting notice is checked once an hour
     assert (world.notice.status, world.notice.waits_for) == ("due", "reasons")
     assert BECAUSE

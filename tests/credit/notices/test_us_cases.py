@@ -1,6 +1,6 @@
-"""Worked cases of US law: what each document says and must not say, by when it is due, and what is refused.
+"""Cases of US law: required and forbidden content of documents, their deadlines, and rejected requests.
 
-Each test names its section of Regulation B (12 CFR 1002), of the FCRA (15 USC 1681), or of Regulation V (12 CFR 1022).
+Each test names its section of Regulation B (12 CFR 1002), the FCRA (15 USC 1681) or Regulation V (12 CFR 1022).
 """
 
 from datetime import UTC, datetime
@@ -39,7 +39,7 @@ def submitted(**options):
 
 
 def documents_of(world):
-    """Return the made notices as the lender reads them over HTTP: (kind, applicant) to text."""
+    """Return the made notices as the lender reads them over HTTP, by kind and applicant."""
     lender, path = client_of(world.lender.user), f"/applications/{world.pk}/notices"
     rows = [row for row in lender.read(path).json()["notices"] if row["status"] != "cancelled"]
     pages = {
@@ -51,7 +51,7 @@ def documents_of(world):
 
 
 def denial_of(world, *, agency="ftc", day=5, on="February 5, 2028"):
-    """Issue what is due; return the text of the adverse action notice, which is due by day 30."""
+    """Issue due notices; return the text of the adverse action notice, whose deadline is day 30."""
     world.issue(day + 1)
     assert world.day_of(Notice.objects.get(application=world.pk, applicant=None).due_at) == 30
     text = documents_of(world)["adverse_action", None]
@@ -61,7 +61,7 @@ def denial_of(world, *, agency="ftc", day=5, on="February 5, 2028"):
     return text
 
 
-def test_a_decline_by_score_states_at_most_four_factors_that_the_card_scored(settings):
+def test_decline_by_score_states_at_most_four_scored_factors(settings):
     """12 CFR 1002.9(b)(2), comments 2 and 4."""
     world = scored(settings, SAYS_POOR, is_reviewed=False)
     settings.DECISIONING = "automatic"
@@ -74,7 +74,7 @@ def test_a_decline_by_score_states_at_most_four_factors_that_the_card_scored(set
         assert words not in text.lower()
 
 
-def test_a_score_has_a_fifth_key_factor_if_inquiries_are_one():
+def test_score_may_have_a_fifth_key_factor_about_inquiries():
     """15 USC 1681g(f)(9)."""
     world = submitted()
     report = {**REPORT, **SCORE, "factors": [*FACTORS, "Number of inquiries"]}
@@ -88,7 +88,7 @@ def test_a_score_has_a_fifth_key_factor_if_inquiries_are_one():
         assert_error(client_of(world.other.user).replace(path, {**body, "metadata": metadata}), 400, "E1001")
 
 
-def test_a_denial_on_two_reports_names_both_agencies_and_scores():
+def test_denial_on_two_reports_names_both_agencies_and_scores():
     """15 USC 1681m(a)(2) and (3)."""
     world = submitted()
     reports = [{**REPORT, **SCORE}, {**OTHER, **SCORE, "score": 612}]
@@ -112,7 +112,7 @@ def test_each_joint_applicant_gets_only_their_own_score():
     assert set(documents_of(world)) == {("adverse_action", None), ("adverse_action", 2)}
 
 
-def test_a_rejection_after_a_referral_states_reasons_of_the_score_and_of_the_reviewer(settings):
+def test_rejection_after_a_referral_states_reasons_of_score_and_reviewer(settings):
     """12 CFR 1002.9, comment 9(b)(2)-7."""
     world = scored(settings, SAYS_SO_SO)
     of_score = world.application.decision_score.reasons[0]
@@ -124,7 +124,7 @@ def test_a_rejection_after_a_referral_states_reasons_of_the_score_and_of_the_rev
     assert len(world.notice.made_from["reasons"]) <= 4
 
 
-def test_a_counteroffer_with_denial_is_one_notice_and_takes_reconsideration():
+def test_counteroffer_with_denial_is_one_notice_that_offers_reconsideration():
     """12 CFR 1002.9, comment 9(a)(1)-6."""
     world = submitted()
     world.counter(5, with_denial=True)
@@ -146,7 +146,7 @@ def test_a_counteroffer_with_denial_is_one_notice_and_takes_reconsideration():
     assert set(documents_of(world)) == {("counteroffer", None)}
 
 
-def test_an_approval_discloses_the_score_if_the_lender_chose_the_exception():
+def test_approval_discloses_the_score_if_the_lender_chose_the_exception():
     """12 CFR 1022.74(e)."""
     world = lent(risk_based_pricing="score_disclosure")
     world.move(5, "approved", metadata={"terms": BEST, "consumer_report": RANKED})
@@ -161,7 +161,7 @@ def test_an_approval_discloses_the_score_if_the_lender_chose_the_exception():
         assert part in documents["pricing", 1], part
 
 
-def test_an_approval_at_the_best_rate_has_no_notice_about_pricing():
+def test_approval_at_the_best_rate_has_no_pricing_notice():
     """12 CFR 1022.72(b)(2)(ii)."""
     world = lent()
     world.move(5, "approved", metadata={"terms": BEST, "consumer_report": RANKED})
@@ -171,7 +171,7 @@ def test_an_approval_at_the_best_rate_has_no_notice_about_pricing():
     assert "credit report" not in documents["approval", None]
 
 
-def test_a_rejection_of_what_was_supplied_in_time_is_due_in_thirty_days_again():
+def test_rejection_after_supplied_documents_has_a_new_period_of_thirty_days():
     """12 CFR 1002.9(c)(2)."""
     world = submitted()
     world.ask(15)
@@ -195,7 +195,7 @@ def test_a_rejection_of_what_was_supplied_in_time_is_due_in_thirty_days_again():
         ("cfpb", "Bureau of Consumer Financial Protection, 1700 G Street NW, Washington, DC 20552"),
     ],
 )
-def test_a_notice_names_the_agency_of_its_creditor(agency, address):
+def test_notice_names_the_agency_of_its_creditor(agency, address):
     """12 CFR 1002.9(a)(2), appendix A."""
     world = submitted()
     named = {"name": "Cedar Bank", "address": ADDRESS, "agency": agency}
@@ -213,7 +213,7 @@ def test_a_notice_names_the_agency_of_its_creditor(agency, address):
         "Score too low", "Did not meet internal standards",
     ],
 )  # fmt: skip
-def test_a_reason_without_a_specific_factor_is_rejected_and_no_notice_is_made(text):
+def test_reason_without_a_specific_factor_is_rejected_without_a_notice(text):
     """12 CFR 1002.9(b)(2)."""
     world = submitted()
     metadata = {"reasons": [{"code": "other", "text": text}]}
@@ -223,7 +223,7 @@ def test_a_reason_without_a_specific_factor_is_rejected_and_no_notice_is_made(te
     assert documents_of(world) == {}
 
 
-def test_a_persons_rejection_without_a_score_mentions_no_automation_in_colorado():
+def test_rejection_by_a_person_in_colorado_does_not_mention_automation():
     """C.R.S. 6-1-1701."""
     world = submitted(person=WHOLE_OF_COLORADO, start=datetime(2027, 1, 5, 12, tzinfo=UTC))
     world.reject(5)
@@ -232,7 +232,7 @@ def test_a_persons_rejection_without_a_score_mentions_no_automation_in_colorado(
 
 
 def priced_world(settings, rate):
-    """An application that the score approves at a price; the lowest rate of the offer is 6 %."""
+    """Return a world with an application that the score approves at a price; the offer's lowest rate is 6 %."""
     world = scored(settings, SAYS_GOOD, is_reviewed=False, definition=priced([{"from_total": 1, "rate_percent": rate}]))
     rates = {"apr_min_percent": 6, "apr_max_percent": 15}
     Offer.objects.update(**rates)
@@ -243,8 +243,8 @@ def priced_world(settings, rate):
     return world
 
 
-def test_an_automatic_approval_at_a_price_of_the_score_states_the_rights(settings):
-    """Colorado SB 26-189 (US-37): description, correction, and review, within 30 days; kept for 3 years."""
+def test_automatic_approval_at_a_price_of_the_score_states_the_rights(settings):
+    """Colorado SB 26-189 (US-37): description, correction and review, within 30 days; kept for 3 years."""
     world = priced_world(settings, 12)
     assert world.application.loan_terms.rate_percent == 12
     world.issue(2)
@@ -263,7 +263,7 @@ def test_an_automatic_approval_at_a_price_of_the_score_states_the_rights(setting
     assert {kept.ground.name: kept.ground.months for kept in grounds_of(world.application)}["colorado"] == 36
 
 
-def test_an_approval_at_the_lowest_rate_with_a_score_states_no_review(settings):
+def test_scored_approval_at_the_lowest_rate_offers_no_review(settings):
     """Colorado SB 26-189: the terms are not worse."""
     world = priced_world(settings, 6)
     world.issue(2)

@@ -24,7 +24,7 @@ from tests.credit.support import make_reviewer as reviewer
 from tests.credit.terms.lending import SAID, listed
 from tests.factories import ApplicationFactory, UserFactory
 
-START = datetime(2028, 1, 31, 12, tzinfo=UTC)  # of a leap year: thirty days on is the first of March
+START = datetime(2028, 1, 31, 12, tzinfo=UTC)  # of a leap year: thirty days later is 1 March
 BECAUSE = ["income_insufficient"]
 ADDRESS = "1 Bank Street\nPortland, OR 97201"
 TERMS = {"amount_cents": 500_000, "rate_percent": 9, "term_months": 24}
@@ -32,7 +32,7 @@ WHOLE = {**PERSON, "language": "en"}
 
 
 def provider_offer(**terms):
-    """An offer of a lender that notices can name."""
+    """Return an offer of a lender with a name and an address for notices."""
     offer = listed(**terms)
     offer.provider.name, offer.provider.address, offer.provider.created_at = "Cedar Bank", ADDRESS, START
     offer.provider.save()
@@ -40,7 +40,7 @@ def provider_offer(**terms):
 
 
 def offer_of(profile):
-    """An offer under a law, of a lender that notices can name."""
+    """Return an offer under a law, of a lender with the fields for notices."""
     if profile == "us":
         return provider_offer()
     offer = provider_offer(**EU_TERMS)
@@ -51,11 +51,11 @@ def offer_of(profile):
 
 
 class World:
-    """Each step is a method that takes the number of the day since START."""
+    """An application whose steps are methods, each with the number of days since START."""
 
     def __init__(self, offer=None, *, person=WHOLE, start=START, consumer=None):
         self.offer, self.start = offer or provider_offer(), start
-        if self.offer.provider.created_at > start:  # a lender that came later is not the application's
+        if self.offer.provider.created_at > start:  # a provider created later is not the application's lender
             self.offer.provider.created_at = start
             self.offer.provider.save()
         self.consumer = Actor(user=consumer or UserFactory(), credential="jwt")
@@ -74,7 +74,7 @@ class World:
 
     @property
     def notice(self):
-        """The newest notice that was not cancelled, without those with deadlines of their own."""
+        """The newest notice that was not cancelled, except notices with deadlines of their own."""
         rows = Notice.objects.filter(application=self.pk).exclude(status="cancelled").exclude(kind__in=WITHOUT_CLOCK)
         return rows.order_by("-id").first()
 
@@ -139,7 +139,7 @@ class World:
         self.end_counter(day, counteroffers.withdraw)
 
     def take_up(self, day, *, form_days=2):
-        """Accept the terms; of EU credit, `form_days` after the information form was provided."""
+        """Accept the terms; for EU credit, `form_days` after the information form was provided."""
         application, now = self.application, self.at(day)
         sha, form = describe(application, now=now).terms_sha256, None
         if application.conventions.is_eu:
@@ -149,14 +149,14 @@ class World:
         accept(str(self.pk), terms_sha256=sha, precontract_sha256=form_sha, actor=self.consumer, now=now)
 
     def issue(self, day):
-        """Let the worker run until it finds nothing more."""
+        """Run the worker until no notice is left to make."""
         done = {"ready": 1}
         while any(count for name, count in done.items() if name != "waiting"):
             done = services.issue_due(now=self.at(day))
         return done
 
     def told(self, day):
-        """Run the worker, and open what it made as an applicant who has consented to electronic notices."""
+        """Run the worker, then open the notice as an applicant who has consented to electronic notices."""
         if not Consent.is_given_by(self.consumer.user.pk):
             self.consent(day)
         self.issue(day)
