@@ -1,10 +1,10 @@
-"""A program that files an application, and knows no more than the catalogue, the requirements and JSON Schema."""
+"""A program that files applications, and uses only the catalogue, the requirements and JSON Schema."""
 
 PDF = b"%PDF-1.4\n%%EOF\n"
 
 
 def value_for(schema):
-    """Return a value that a JSON Schema takes, by its keywords alone."""
+    """Return a value that is valid for a JSON Schema, from its keywords alone."""
     if "enum" in schema:
         return schema["enum"][-1]
     kind = schema["type"]
@@ -18,19 +18,19 @@ def value_for(schema):
         formats = {"date": "1990-06-15", "email": "somebody@example.test"}
         if "format" in schema:
             return formats[schema["format"]]
-        if "pattern" in schema:  # what a person would read in the description
+        if "pattern" in schema:  # the description states the pattern for readers
             return schema["description"].rpartition(" ")[2].rstrip(".") if ":" in schema["description"] else "en"
         return text_for(schema)
     return schema.get("minimum", schema.get("maximum", 7))
 
 
 def text_for(schema):
-    """Return a text of a length that fits."""
+    """Return a text of a valid length."""
     return ("some text that is long enough for it" * 2)[: schema.get("maxLength", max(9, schema.get("minLength", 0)))]
 
 
 def file_application(api, offer_id, consumer_id):
-    """Apply to an offer of the catalogue; return what the submission answered."""
+    """Apply to an offer of the catalogue; return the response of the submission."""
     item = next(one for one in catalogue(api) if one["offer_id"] == offer_id)
     wanted = api.read(f"/provider-offers/{offer_id}/requirements").json()
     body = {"consumer_id": str(consumer_id), "offer_id": offer_id, "provider_id": int(item["provider_id"])}

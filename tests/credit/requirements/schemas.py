@@ -1,4 +1,4 @@
-"""Schemas that offers may have, drawn at random, and every way in which one can be wrong."""
+"""Random valid schemas of offers, and invalid schemas with the place of each error."""
 
 from copy import deepcopy
 
@@ -23,7 +23,7 @@ def with_member(member):
     return {"type": "object", "properties": {"a": member}}
 
 
-# Pointer below `/application_schema`, and a schema that is refused there.
+# Pointer below `/application_schema`, and a schema that is rejected there.
 BAD = [
     ("", []), ("", "object"), ("", 1), ("", True),
     ("/type", {"properties": {"a": {"type": "string"}}}),
@@ -96,7 +96,7 @@ BAD = [
 
 
 def random_member(random):
-    """Return a member of any kind, with any keywords of its kind."""
+    """Return a member of a random type, with random keywords of that type."""
     kind = random.choice(("string", "integer", "number", "boolean"))
     member = {"type": kind}
     if random.random() < 0.6:
@@ -125,7 +125,7 @@ def random_member(random):
 
 
 def random_schema(random, most=60):
-    """Return a schema of the profile, of at most so many members."""
+    """Return a valid schema with at most `most` members."""
     members = {f"member_{number}": random_member(random) for number in range(random.randint(1, most))}
     schema = {"type": "object", "properties": members}
     schema["required"] = random.sample(sorted(members), random.randint(0, len(members)))

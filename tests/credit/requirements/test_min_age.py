@@ -1,4 +1,4 @@
-"""`min_age` of an offer: who is too young to apply, on which day, and what they are told."""
+"""`min_age` of an offer: rejected ages, the day that counts, and the messages."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -16,7 +16,7 @@ OFFER = {"provider_id": "8001", "name": "Everyday loan", "product_type": "person
 
 
 def born_before(years, days=0):
-    """Return the birthday of a person who is so many years old in Riga, and so many days more."""
+    """Return the birthday of a person in Riga, `years` years and `days` days ago."""
     today = datetime.now(UTC).date()
     return date(today.year - years, today.month, min(today.day, 28)) - timedelta(days)
 
@@ -36,7 +36,7 @@ def offer_for(min_age):
 
 
 class TestOffer:
-    def test_min_age_is_kept_shown_pinned_and_replaced(self, api, user):
+    def test_min_age_is_stored_shown_and_replaced(self, api, user):
         made = api.send("/provider-offers", {**OFFER, "min_age": 21}).json()
         assert made["min_age"] == 21
         wanted = api.read(f"/provider-offers/{made['id']}/requirements").json()
@@ -47,14 +47,14 @@ class TestOffer:
         assert api.read(f"/provider-offers/{made['id']}/requirements").json()["applicants"] is None
 
     @pytest.mark.parametrize("value", [0, -1, 121, "18", 18.0, True, [18], 2**31])
-    def test_other_values_are_refused(self, api, value):
+    def test_invalid_min_age_is_rejected(self, api, value):
         refused = assert_error(api.send("/provider-offers", {**OFFER, "min_age": value}), 400, "E1001")
         assert [one["field"] for one in refused["details"]] == ["min_age"]
 
 
 class TestApplying:
     @pytest.mark.parametrize(("min_age", "years"), [(None, 9), (None, 17), (18, 17), (21, 20), (65, 64), (120, 40)])
-    def test_an_applicant_too_young_is_told_from_when_on(self, api, user, min_age, years):
+    def test_applicant_below_the_age_is_rejected_with_the_day_of_sufficient_age(self, api, user, min_age, years):
         born, needed = born_before(years), min_age or 18
         refused = assert_error(api.send("/applications", applying(user, offer_for(min_age), born)), 400, "E1020")
         day = born.replace(year=born.year + needed)
@@ -63,19 +63,19 @@ class TestApplying:
         assert Application.objects.count() == 0
 
     @pytest.mark.parametrize(("min_age", "years"), [(None, 19), (18, 19), (21, 22), (16, 17), (1, 2), (None, 100)])
-    def test_an_applicant_who_is_old_enough_submits(self, api, user, min_age, years):
+    def test_applicant_of_sufficient_age_can_submit(self, api, user, min_age, years):
         assert api.send("/applications", applying(user, offer_for(min_age), born_before(years))).status_code == 201
 
-    def test_each_applicant_needs_the_age(self, api, user):
+    def test_each_applicant_must_have_the_age(self, api, user):
         body = applying(user, offer_for(None), born_before(40), born_before(17))
         refused = assert_error(api.send("/applications", body), 400, "E1020")
         assert [one["field"] for one in refused["details"]] == ["/applicants/1/date_of_birth"]
 
-    def test_an_unlisted_offer_takes_nobody_under_18(self, api, user):
+    def test_applicant_under_18_cannot_apply_to_an_unlisted_offer(self, api, user):
         assert_error(api.send("/applications", applying(user, None, born_before(9))), 400, "E1020")
         assert api.send("/applications", applying(user, None, born_before(19))).status_code == 201
 
-    def test_without_a_date_of_birth_only_an_offer_that_sets_an_age_refuses(self, api, user):
+    def test_date_of_birth_is_required_only_by_an_offer_with_a_min_age(self, api, user):
         assert api.send("/applications", applying(user, offer_for(None), None)).status_code == 201
         assert api.send("/applications", applying(user, offer_for(None))).status_code == 201
         offer = offer_for(18)
@@ -83,7 +83,7 @@ class TestApplying:
         assert refused["details"] == [{"field": "/applicants/0/date_of_birth", "message": "Is required."}]
         assert_error(api.send("/applications", applying(user, offer)), 400, "E1020")
 
-    def test_a_draft_is_kept_and_says_what_is_due(self, api, user):
+    def test_draft_below_the_age_is_stored_and_shows_its_requirement(self, api, user):
         born = born_before(17)
         made = api.send("/applications", applying(user, offer_for(None), born, status="draft")).json()
         (due,) = api.read(f"/applications/{made['id']}/requirements").json()["currently_due"]
@@ -105,14 +105,14 @@ class TestApplying:
     ("en", "Each applicant must be at least 18 years old. You can apply from"),
     ("es", "Cada solicitante debe tener al menos 18 años. Puede presentar la solicitud a partir del"),
 ])  # fmt: skip
-def test_the_persons_page_says_it(api, client, user, language, wanted):
+def test_page_of_the_draft_shows_the_required_age(api, client, user, language, wanted):
     made = api.send("/applications", applying(user, offer_for(None), born_before(17), status="draft")).json()
     client.force_login(user)
     page = client.get(f"/my/applications/{made['id']}", headers={"accept-language": language}).content.decode()
     assert wanted in page
 
 
-# Moments (UTC), where the person lives, the birthday, and whether they are 18 on that day of the IANA zone.
+# Moments (UTC), country and region of residence, birthday, and whether the person is 18 on that local day.
 @pytest.mark.parametrize(("moment", "country", "region", "born", "is_adult"), [
     ("2026-03-01T14:59", "JP", "Tokyo", "2008-03-02", False), ("2026-03-01T15:00", "JP", "Tokyo", "2008-03-02", True),
     ("2026-03-02T07:59", "US", "CA", "2008-03-02", False), ("2026-03-02T08:00", "US", "CA", "2008-03-02", True),
@@ -123,7 +123,7 @@ def test_the_persons_page_says_it(api, client, user, language, wanted):
     ("2026-12-31T23:59", "GB", None, "2009-01-01", False), ("2027-01-01T00:00", "GB", None, "2009-01-01", True),
     ("2026-03-01T23:59", "AQ", None, "2008-03-02", False), ("2026-03-02T00:00", "AQ", None, "2008-03-02", True),
 ])  # fmt: skip
-def test_the_day_is_that_of_the_persons_country(monkeypatch, moment, country, region, born, is_adult):
+def test_age_is_computed_on_the_local_day_of_the_residence(monkeypatch, moment, country, region, born, is_adult):
     monkeypatch.setattr(timezone, "now", lambda: datetime.fromisoformat(moment).replace(tzinfo=UTC))
     person = {**LEAST, "date_of_birth": born, "address": {**LEAST["address"], "country": country, "region": region}}
     assert (OfferRequirements().due(data=None, persons=[person], handed_in=()) == []) is is_adult

@@ -1,4 +1,4 @@
-"""What an offer asks for: declared, checked, shown, and due before an application is submitted."""
+"""Requirements of an offer: declared, validated, shown, and checked before an application is submitted."""
 
 import json
 import random
@@ -23,7 +23,7 @@ from tests.properties import examples
 
 
 def seeds(count):
-    """Return generators of random numbers: all in `make test-all`, a quarter of them elsewhere."""
+    """Return random generators: all of them in `make test-all`, a quarter otherwise."""
     return (random.Random(seed) for seed in range(examples(count).max_examples))
 
 
@@ -70,7 +70,7 @@ class TestDeclaring:
         assert api.read(f"/provider-offers/{made['id']}").json() == again
 
     @pytest.mark.parametrize(("pointer", "schema"), BAD)
-    def test_a_schema_beyond_the_profile_is_named_by_a_pointer(self, api, pointer, schema):
+    def test_schema_outside_the_profile_is_rejected_with_a_pointer(self, api, pointer, schema):
         answer = assert_error(api.send("/provider-offers", {**OFFER, "application_schema": schema}), 400, "E1001")
         assert f"/application_schema{pointer}" in pointers(answer)
         assert Offer.objects.count() == 0
@@ -90,11 +90,11 @@ class TestDeclaring:
         ("applicant_requires/1", {"applicant_requires": ["email", "email"]}),
         ("applicant_requires", {"applicant_requires": {"email": True}}),
     ])  # fmt: skip
-    def test_lists_of_names_are_checked(self, api, field, asks):
+    def test_lists_of_names_are_validated(self, api, field, asks):
         answer = assert_error(api.send("/provider-offers", {**OFFER, **asks}), 400, "E1001")
         assert answer["details"][0]["field"].removesuffix(".0") == field.removesuffix(".0")
 
-    def test_deep_or_huge_schemas_cost_what_they_are_long(self):
+    def test_deep_and_large_schemas_are_checked_in_linear_time(self):
         deep = {"type": "string"}
         for _ in range(150):
             deep = {"type": "object", "properties": {"a": deep}}
@@ -111,7 +111,7 @@ class TestDeclaring:
                     profile.check(schema)
                 assert len(refused.value.details) <= 20
 
-    def test_foreign_schemas_are_schemas_too(self):
+    def test_valid_schemas_are_valid_for_an_external_library(self):
         for draw in seeds(400):
             schema = random_schema(draw, most=12)
             profile.check(schema)
@@ -119,9 +119,9 @@ class TestDeclaring:
 
 
 class TestDue:
-    """GET of the requirements, and submitting."""
+    """GET of the requirements, and submission."""
 
-    def test_an_offer_says_what_it_asks_for_before_there_is_an_application(self, api, offer):
+    def test_offer_shows_its_requirements_without_an_application(self, api, offer):
         asked = api.read(f"/provider-offers/{offer.pk}/requirements").json()
         assert asked["application_schema"] == TERMS
         assert asked["documents"] == [
@@ -137,7 +137,7 @@ class TestDue:
             "pointer": "/application_data/amount_cents", "title": "Amount", "type": "integer", "why": "Is required.",
         }  # fmt: skip
 
-    def test_an_offer_that_asks_for_nothing_takes_any_data(self, api, user):
+    def test_offer_without_requirements_accepts_any_data(self, api, user):
         free = OfferFactory()
         empty = {"currently_due": [], "application_schema": None, "documents": [], "applicants": None}
         assert api.read(f"/provider-offers/{free.pk}/requirements").json() == empty
@@ -146,7 +146,7 @@ class TestDue:
         assert made["status"] == "submitted"
         assert requirements(api, made) == empty
 
-    def test_submitting_names_what_is_due_and_then_goes_through(self, api, body):
+    def test_incomplete_application_is_rejected_and_can_be_completed(self, api, body):
         made = api.send(PATH, {**body, "application_data": {**WHOLE, "purpose": "yacht"}}).json()
         answer = assert_error(submit(api, made), 400, "E1020")
         due = requirements(api, made)
@@ -163,12 +163,12 @@ class TestDue:
         assert requirements(api, made)["currently_due"] == []
         assert submit(api, made).json()["status"] == "submitted"
 
-    def test_nothing_begins_as_submitted_with_something_due(self, api, body):
+    def test_application_cannot_be_created_as_submitted_with_missing_data(self, api, body):
         answer = api.send(PATH, {**body, "application_data": WHOLE, "initial_status": "submitted"}, key=True)
         assert "/documents/Payslip" in pointers(assert_error(answer, 400, "E1020"))
         assert Application.objects.count() == RequestedDocument.objects.count() == 0
 
-    def test_an_offer_that_ended_is_refused_and_the_draft_shows_it(self, api, body):
+    def test_draft_for_an_inactive_offer_cannot_be_submitted(self, api, body):
         made = api.send(PATH, {**body, "applicants": None}).json()
         Offer.objects.update(is_active=False)
         assert [due["pointer"] for due in requirements(api, made)["currently_due"]][:1] == ["/offer_id"]
@@ -179,14 +179,14 @@ class TestDue:
         Offer.objects.update(is_active=True)
         assert "/offer_id" not in [due["pointer"] for due in requirements(api, made)["currently_due"]]
 
-    def test_transitions_say_it_too(self, api, body):
+    def test_transitions_show_that_submission_has_missing_requirements(self, api, body):
         made = api.send(PATH, body).json()
         moves = api.read(f"{PATH}/{made['id']}/transitions").json()["transitions"]
         found = {one["to"]: (one["allowed"], one["code"]) for one in moves}
         assert found["submitted"] == (False, "E1020")
         assert found["withdrawn"] == (True, None)
 
-    def test_a_draft_goes_by_the_offer_as_it_is_and_the_rest_by_what_was_pinned(self, api, body, offer):
+    def test_draft_uses_current_requirements_and_later_states_use_pinned_ones(self, api, body, offer):
         Offer.objects.update(required_documents=None, applicant_requires=None)
         made = api.send(PATH, {**body, "application_data": WHOLE}).json()
         Offer.objects.update(required_documents=["Payslip"])
@@ -205,7 +205,7 @@ class TestDue:
         )  # fmt: skip
         assert api.read(f"{PATH}/{old.pk}/requirements").json()["currently_due"] == []
 
-    def test_who_may_see_it(self, api, stranger_api, body, offer, settings):
+    def test_only_parties_can_read_the_requirements_of_an_application(self, api, stranger_api, body, offer, settings):
         made = api.send(PATH, {**body, "application_data": WHOLE}).json()
         here = f"{PATH}/{made['id']}/requirements"
         lender, other = client_of(offer.owner), client_of(ProviderFactory().owner)
@@ -216,7 +216,7 @@ class TestDue:
         for who in (stranger_api, other):
             assert_error(who.read(here), 404, "E4002")
 
-    def test_a_lender_who_looks_puts_nothing_on_a_checklist(self, api, body, offer):
+    def test_reading_by_the_lender_requests_no_documents(self, api, body, offer):
         made = api.send(PATH, body).json()
         RequestedDocument.objects.all().delete()
         Application.objects.update(status="under_review", offer_snapshot={**offer.terms()})
@@ -224,7 +224,7 @@ class TestDue:
         assert RequestedDocument.objects.count() == 0
 
 
-def test_our_word_on_a_value_is_that_of_a_foreign_validator():
+def test_validation_of_values_matches_an_external_library():
     values = [
         None, True, False, 0, 1, -1, 1.0, 2.5, 10**19, "", "a", "red", "x" * 45, "2026-01-31", "2026-02-30", "20260131",
         "ü", [], {}, ["a"],
@@ -237,7 +237,7 @@ def test_our_word_on_a_value_is_that_of_a_foreign_validator():
                 assert (profile.fault(member, value) is None) == judge.is_valid(value), (member, value)
 
 
-def test_the_schema_of_applicants_matches_the_api(api, user, offer):
+def test_schema_of_applicants_matches_the_api(api, user, offer):
     asked = api.read(f"/provider-offers/{offer.pk}/requirements").json()["applicants"]
     Draft202012Validator.check_schema(asked)
     judge = Draft202012Validator(asked, format_checker=FormatChecker())
@@ -247,11 +247,11 @@ def test_the_schema_of_applicants_matches_the_api(api, user, offer):
     for path, values in GOOD.items():
         for value in values:
             assert judge.is_valid([changed(path, value, whole)]), (path, value)
-    # What a schema cannot say is left to us: a blank text, what can be printed, a day that was.
+    # A schema cannot state blank texts, unprintable characters or past days.
     said = {"phone", "language", "address.country", "address"}
     for path, values in BAD_PERSONS.items():
         if path in said:
-            for value in (one for one in values if not str(one).endswith("\n")):  # to Python the end is before it
+            for value in (one for one in values if not str(one).endswith("\n")):  # Python's `$` matches before "\n"
                 assert not judge.is_valid([changed(path, value, whole)]), (path, value)
 
 
@@ -259,7 +259,7 @@ def test_the_schema_of_applicants_matches_the_api(api, user, offer):
     ("HK", set()), ("JM", set()), ("PA", set()), ("NL", {"postal_code"}), ("FR", {"postal_code"}),
     ("US", {"region", "postal_code"}), ("CA", {"region", "postal_code"}), ("MY", {"region"}),
 ])  # fmt: skip
-def test_a_region_and_a_postal_code_are_due_only_where_a_country_has_them(api, user, offer, country, needs):
+def test_region_and_postal_code_are_required_only_in_countries_with_them(api, user, offer, country, needs):
     address = {"line1": "1 Road", "line2": None, "city": "Town", "country": country}
     person = {**PERSON, "address": {**address, "region": None, "postal_code": None}}
     due = OfferRequirements.by(offer.terms()).due(data=WHOLE, persons=[person], handed_in=ASKS["required_documents"])
@@ -269,7 +269,7 @@ def test_a_region_and_a_postal_code_are_due_only_where_a_country_has_them(api, u
     assert judge.is_valid([{**person, "address": {**address, "line2": "x", **dict.fromkeys(needs, "X1")}}])
 
 
-def test_a_program_files_a_complete_application_at_the_first_try(api, user, settings):
+def test_program_files_a_complete_application_in_one_attempt(api, user, settings):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     provider = ProviderFactory(id="8002", owner=UserFactory())
     for draw in seeds(80):
@@ -284,7 +284,7 @@ def test_a_program_files_a_complete_application_at_the_first_try(api, user, sett
 
 
 @pytest.mark.parametrize("word", ["Café", "Ångström", "Việt Nam", "Zażółć", "가나다", "Škoda"])
-def test_a_choice_is_the_same_in_nfc_and_nfd(word):
+def test_choice_matches_in_nfc_and_nfd(word):
     listed, said = (unicodedata.normalize(form, word) for form in ("NFC", "NFD"))
     for choice, value in ((listed, said), (said, listed)):
         assert profile.fault({"type": "string", "enum": [choice]}, value) is None

@@ -1,1 +1,1 @@
-"""Loans: what an approval names, counteroffers, agreements."""
+"""Tests of loan terms, counteroffers and agreements."""

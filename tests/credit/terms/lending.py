@@ -1,4 +1,4 @@
-"""Listed offers, and applications to them, for the tests of this folder."""
+"""Listed offers and applications to them."""
 
 from django.utils import timezone
 
@@ -22,7 +22,7 @@ def listed(**terms):
 
 
 def applied(offer, *, consumer=None, status="under_review", data=SAID, **columns):
-    """An application to an offer, as it was submitted."""
+    """Return an application to an offer, with its pinned terms."""
     now = timezone.now()
     pinned = {"offer_id": offer.pk, "offer_version": 1, "offer_snapshot": offer.terms()}
     return ApplicationFactory(

@@ -1,4 +1,4 @@
-"""`GET /applications/{id}/agreement`: what was agreed, whole, as JSON and as a page to print."""
+"""`GET /applications/{id}/agreement`: the complete agreement as JSON and as a page to print."""
 
 import json
 from hashlib import sha256
@@ -56,13 +56,13 @@ def test_agreement_contains_every_part_and_its_hash(agreed, offer):
     assert read(lender_of(offer), agreed).json() == {**shown, "agreement_sha256": digest}
 
 
-def test_a_later_owner_of_the_provider_id_is_not_the_lender(agreed, offer):
+def test_later_owner_of_the_provider_id_is_not_the_lender(agreed, offer):
     offer.provider.name, offer.provider.created_at = "Late Bank", timezone.now()
     offer.provider.save()
     assert read(client_of(agreed.consumer), agreed).json()["lender"] == {"provider_id": offer.provider_id, "name": ""}
 
 
-def test_the_page_says_the_same_figures(agreed):
+def test_page_has_the_same_figures_as_the_json(agreed):
     consumer = client_of(agreed.consumer)
     shown = read(consumer, agreed).json()
     page = read(consumer, agreed, accept="text/html")
@@ -89,7 +89,7 @@ def test_copy_of_a_persons_data_has_the_agreement_as_a_page(agreed):
     assert not [*rendered_agreements(UserFactory().pk)]
 
 
-def test_a_scored_agreement_needs_the_scope_of_scores(settings):
+def test_agreement_of_a_scored_application_needs_the_scope_of_scores(settings):
     settings.ANCHOR_DECISIONS, settings.DECISIONING, settings.REVIEW_POLICY = True, "advise", "open"
     scored, consumer = scored_offer()[0], UserFactory()
     verify(consumer)
@@ -120,19 +120,19 @@ def test_no_agreement_exists_before_the_acceptance(offer):
     assert_error(read(consumer, application), 404, "E4001")
 
 
-def test_an_approval_that_names_no_loan_has_none(offer):
+def test_accepted_approval_without_a_loan_has_no_agreement(offer):
     application = applied(offer, status="approved")
     assert take_up(client_of(application.consumer), application).status_code == 200
     assert_error(read(client_of(application.consumer), application), 404, "E4001")
 
 
-def test_after_a_reopening_there_is_none(agreed, offer):
+def test_reopened_application_has_no_agreement(agreed, offer):
     body = {"status": "under_review", "updated_by": "x", "reason": "The income was forged."}
     assert lender_of(offer).replace(f"/applications/{agreed.pk}/status", body).status_code == 200
     assert_error(read(client_of(agreed.consumer), agreed), 404, "E4001")
 
 
-def test_a_line_of_credit_has_one_without_payments():
+def test_agreement_of_a_line_of_credit_has_no_payments():
     offer = listed(**LINE)
     application = applied(offer)
     approve(lender_of(offer), application, {})

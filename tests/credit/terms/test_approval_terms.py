@@ -1,4 +1,4 @@
-"""An approval names the loan: what is given, what is derived, what the offer does not lend, and who is bound to it."""
+"""Terms of an approval: given and derived terms, terms outside the offer, acceptance, and proposals."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.django_db
 
 
 def seen(application, days=0):
-    """What is offered so many days later."""
+    """Return the shown acceptance of an application after a number of days."""
     application = Application.objects.get(pk=application.pk)
     return acceptance.describe(application, now=timezone.now() + timedelta(days))
 
@@ -71,20 +71,20 @@ class TestNamed:
         assert tuple(told[name] for name in ("amount_cents", "rate_percent", "term_months", "fee_cents")) == expected
 
     @pytest.mark.usefixtures("reviewed")
-    def test_where_reviewers_decide_it_is_derived_without_being_asked_for(self, offer):
+    def test_approval_without_terms_derives_them_if_reviewers_decide(self, offer):
         application = applied(offer)
         assert approve(lender_of(offer), application).status_code == 200
         application.refresh_from_db()
         assert application.loan_terms.amount_cents == 1_000_000
 
-    def test_where_everybody_decides_it_may_name_none(self, offer, django_assert_max_num_queries):
+    def test_approval_may_have_no_terms_under_the_open_policy(self, offer, django_assert_max_num_queries):
         application = applied(offer)
         assert approve(lender_of(offer), application).status_code == 200
         assert not LoanTerms.objects.exists()
         assert acceptance_of(lender_of(offer), application)["terms"] == application.offer_snapshot
 
     @pytest.mark.usefixtures("reviewed")
-    def test_to_an_offer_that_is_not_listed_it_may_name_none_or_any(self, user):
+    def test_approval_for_an_unlisted_offer_may_have_no_or_any_terms(self, user):
         other = {"offer_id": 99, "offer_snapshot": None, "offer_version": None}
         offer, judge = listed(), client_of(reviewer())
         assert approve(judge, applied(offer, **other)).status_code == 200
@@ -92,25 +92,25 @@ class TestNamed:
         assert approve(judge, applied(offer, **other), {**GIVEN, "rate_percent": 99.5}).status_code == 200
         assert_error(approve(judge, applied(offer, **other), {"amount_cents": 5}), 400, "E1018")
 
-    def test_a_single_rate_is_lent_although_cents_round_its_annual_rate_up(self):
+    def test_single_rate_of_an_offer_allows_rounding_to_cents(self):
         offer = listed(apr_min_percent=9.9, apr_max_percent=9.9, loan_amount_min_cents=None)
         for cents in (12_345, 54_321, 99_999):
             assert approve(lender_of(offer), applied(offer), {"amount_cents": cents}).status_code == 200
 
-    def test_the_rows_never_change(self, offer):
+    def test_stored_terms_cannot_be_changed_or_deleted(self, offer):
         approve(lender_of(offer), applied(offer), {})
         for change in (lambda: LoanTerms.objects.update(amount_cents=1), lambda: LoanTerms.objects.all().delete()):
             with pytest.raises(DatabaseError), transaction.atomic():
                 change()
 
-    def test_an_approval_that_loses_leaves_no_terms(self, offer):
+    def test_failed_approval_stores_no_terms(self, offer):
         application = applied(offer, status="draft")
         assert_error(approve(lender_of(offer), application, {}), 404, "E4002")
         application = applied(offer, status="submitted")
         assert_error(approve(lender_of(offer), application, {}), 400, "E3001")
         assert not LoanTerms.objects.exists()
 
-    def test_a_reopening_takes_them_back(self, offer):
+    def test_reopening_removes_the_terms_from_the_application(self, offer):
         application = applied(offer)
         lender = lender_of(offer)
         approve(lender, application, {})
@@ -136,8 +136,8 @@ class TestRefused:
         assert not LoanTerms.objects.exists()
 
     @pytest.mark.parametrize("verb", ["approved", "counteroffer"])
-    def test_a_first_period_that_raises_the_annual_percentage_rate_above_the_offers_is(self, verb):
-        """From 31 January, two payments at 17.5 %, the first after ten days, cost 18.4 % by Appendix J."""
+    def test_first_period_that_raises_the_apr_above_the_limit_is_rejected(self, verb):
+        """From 31 January, two payments at 17.5 %, the first after ten days, have an APR of 18.4 % by Appendix J."""
         application = applied(listed(term_options_months=[2]))
         loan = Loan(1_000_000, Decimal("17.5"), 2, first_payment_on=date(2026, 2, 10))
         with pytest.raises(TermsOutsideOffer) as refusal:
@@ -148,7 +148,7 @@ class TestRefused:
     @pytest.mark.parametrize("amount_cents", [1, 999, 1_000_000])
     @pytest.mark.parametrize("days", [None, 20, 45, 90])
     @pytest.mark.parametrize("months", [12, 600])
-    def test_the_highest_rate_is_lent_where_cents_alone_are_rounded(self, amount_cents, days, months):
+    def test_highest_rate_is_accepted_if_only_rounding_to_cents_exceeds_it(self, amount_cents, days, months):
         now = datetime(2026, 3, 1, 12, tzinfo=UTC)
         application = applied(listed(term_options_months=[months], loan_amount_min_cents=1))
         first = None if days is None else now.date() + timedelta(days)
@@ -157,11 +157,11 @@ class TestRefused:
 
     @pytest.mark.usefixtures("reviewed")
     @pytest.mark.parametrize("data", [None, {}, {"amount_cents": 500_000}, {"term_months": 12}, {"amount_cents": "a"}])
-    def test_underivable_terms_are_required(self, offer, data):
+    def test_terms_that_cannot_be_derived_are_required(self, offer, data):
         assert_error(approve(lender_of(offer), applied(offer, data=data)), 400, "E1018")
 
     @pytest.mark.usefixtures("reviewed")
-    def test_an_offer_without_a_rate_needs_one(self):
+    def test_rate_is_required_if_the_offer_has_no_rate(self):
         offer = listed(apr_min_percent=None, apr_max_percent=None)
         assert_error(approve(lender_of(offer), applied(offer)), 400, "E1018")
         assert approve(lender_of(offer), applied(offer), {"rate_percent": 3}).status_code == 200
@@ -178,18 +178,18 @@ class TestRefused:
         ({"first_payment_on": "2001-01-01"}, ".first_payment_on"),
         ({"first_payment_on": "2190-01-01"}, ".first_payment_on"),
     ])  # fmt: skip
-    def test_terms_of_another_shape(self, offer, terms, member):
+    def test_invalid_terms_are_rejected_with_their_place(self, offer, terms, member):
         error = assert_error(approve(lender_of(offer), applied(offer), terms), 400, "E1001")
         assert error["details"][0]["field"] == f"metadata.terms{member}"
 
-    def test_who_may_not_decide_hears_that_first(self, offer, settings):
+    def test_permission_to_decide_is_checked_before_the_terms(self, offer, settings):
         settings.REVIEW_POLICY = "reviewed"
         application = applied(offer)
         assert_error(approve(client_of(application.consumer), application, {"amount_cents": 1}), 403, "E2010")
 
 
 class TestLineOfCredit:
-    def test_its_amount_is_a_limit_and_nothing_is_computed(self):
+    def test_amount_of_a_line_of_credit_is_a_limit_without_computed_payments(self):
         offer = listed(**LINE)
         application = applied(offer)
         assert approve(lender_of(offer), application, {"fee_cents": 900}).status_code == 200
@@ -220,14 +220,14 @@ class TestTakenUp:
         assert (taken["terms"], taken["acceptable"]) == (shown["terms"], False)
         assert Acceptance.objects.get().loan_terms == LoanTerms.objects.get()
 
-    def test_the_offers_own_hash_is_not_that_of_the_loan(self, offer):
+    def test_hash_of_the_offer_does_not_accept_the_loan(self, offer):
         application = applied(offer)
         approve(lender_of(offer), application, {})
         offers = application.terms_sha256
         error = assert_error(take_up(client_of(application.consumer), application, offers), 400, "E3012")
         assert error["details"]["terms"]["amount_cents"] == 1_000_000
 
-    def test_on_a_later_day_only_dates_move(self, offer):
+    def test_acceptance_on_a_later_day_changes_only_due_dates(self, offer):
         application = applied(offer)
         approve(lender_of(offer), application, GIVEN)
         before, after = seen(application), seen(application, days=17)
@@ -240,7 +240,7 @@ class TestTakenUp:
             assert Acceptance.objects.get().loan_terms.as_of.isoformat() == after.as_of
             assert seen(application, days=days).as_of == after.as_of
 
-    def test_with_a_day_of_the_first_payment_other_figures_are_other_terms(self, offer):
+    def test_fixed_first_payment_changes_the_terms_on_a_later_day(self, offer):
         application = applied(offer)
         first = (timezone.now() + timedelta(days=60)).date().isoformat()
         approve(lender_of(offer), application, {**GIVEN, "first_payment_on": first})
@@ -256,7 +256,7 @@ class TestTakenUp:
         application.refresh_from_db()
         assert application.loan_terms == kept
 
-    def test_after_the_day_of_its_first_payment_nobody_takes_it_up(self, offer):
+    def test_terms_cannot_be_accepted_after_the_first_payment_date(self, offer):
         application = applied(offer)
         first = (timezone.now() + timedelta(days=3)).date().isoformat()
         approve(lender_of(offer), application, {**GIVEN, "first_payment_on": first})
@@ -272,7 +272,7 @@ class TestTwoPersons:
     def _policy(self, settings):
         settings.REVIEW_POLICY = "four_eyes"
 
-    def test_a_proposal_is_bound_to_its_terms(self, offer):
+    def test_proposal_can_be_confirmed_only_with_its_terms(self, offer):
         application, first, second = applied(offer), client_of(reviewer()), client_of(reviewer())
         answer = approve(first, application, {"rate_percent": 8})
         whole = {
@@ -286,14 +286,14 @@ class TestTwoPersons:
         assert LoanTerms.objects.get().rate_percent == 8
         assert ApplicationHistory.objects.get().metadata["terms"] == whole
 
-    def test_who_confirms_without_terms_confirms_those(self, offer):
+    def test_confirmation_without_terms_uses_the_terms_of_the_proposal(self, offer):
         application = applied(offer)
         approve(client_of(reviewer()), application, {"rate_percent": 8})
         confirmed = approve(client_of(reviewer()), application, metadata={"note": 1})
         assert confirmed.json()["status"] == "approved", confirmed.content
         assert LoanTerms.objects.get().rate_percent == 8
 
-    def test_a_proposal_is_held_against_the_offer_too(self, offer):
+    def test_proposal_outside_the_offer_is_rejected(self, offer):
         assert_error(approve(client_of(reviewer()), applied(offer), {"rate_percent": 5}), 400, "E1019")
         too_dear = {"rate_percent": 17, "fee_cents": 90_000}
         assert_error(approve(client_of(reviewer()), applied(offer), too_dear), 400, "E1019")

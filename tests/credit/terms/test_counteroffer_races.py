@@ -1,6 +1,6 @@
-"""Of an acceptance, an expiry, a withdrawal, a decline and another decision at once, one wins.
+"""Concurrent acceptance, expiry, withdrawal, decline and decision of a counteroffer: only a single one takes effect.
 
-`RACES=2000` tries so often instead of a few times.
+`RACES=2000` makes that many attempts instead of a few.
 """
 
 import os
@@ -26,7 +26,7 @@ BECAUSE = {"reasons": ["no_credit_file"]}
 
 
 def answered(call):
-    """The status of what the call is answered with."""
+    """Return the status code of a call."""
     try:
         with transaction.atomic():
             return 200 if call() else 400
@@ -63,7 +63,7 @@ def one_race(number, offer, consumer):
     return application, answers
 
 
-def test_one_of_them_wins(settings):
+def test_concurrent_ends_of_a_counteroffer_leave_a_consistent_state(settings):
     settings.REVIEW_POLICY = "reviewed"
     offer, consumer = listed(), UserFactory()
     for number in range(RACES):

@@ -1,4 +1,4 @@
-"""Counteroffers: made by those who may decide, taken up or declined by the consumer, withdrawn, or ended by time."""
+"""Counteroffers: made by reviewers, accepted or declined by the consumer, withdrawn, superseded or expired."""
 
 from datetime import timedelta
 
@@ -49,7 +49,7 @@ def counter(client, application, terms=LESS, days=14, **members):
 
 
 def told(application, verb):
-    """Whom an event was told."""
+    """Return the accounts that got an event."""
     return set(Event.objects.filter(type=f"application.{verb}").values_list("account_id", flat=True))
 
 
@@ -61,7 +61,7 @@ class TestMade:
     @pytest.mark.parametrize(
         "terms", [None, {}, [], "", 0, False, [LESS], "8", {"amount_cents": None}, dict.fromkeys(LESS)], ids=str
     )
-    def test_terms_without_a_figure_are_refused(self, application, lender, terms):
+    def test_terms_without_a_figure_are_rejected(self, application, lender, terms):
         body = assert_error(counter(lender, application, terms=terms), 400, "E1001")
         assert body["details"][0]["field"] == "terms"
         left_out = {"reasons": BECAUSE, "expires_at": in_days(14)}
@@ -80,7 +80,7 @@ class TestMade:
         assert lender.read(path(application)).json() == [shown]
         assert told(application, "counteroffered") == {application.consumer_id, offer.provider.owner_id}
 
-    def test_one_is_open_at_a_time(self, application, lender):
+    def test_application_has_at_most_one_open_counteroffer(self, application, lender):
         made = counter(lender, application).json()
         assert_error(counter(lender, application), 409, "E3013")
         assert lender.remove(path(application, made["id"])).status_code in {200, 204}
@@ -98,22 +98,22 @@ class TestMade:
         assert not Counteroffer.objects.exists()
         assert not LoanTerms.objects.exists()
 
-    def test_without_terms_that_can_be_derived_it_names_them(self, offer, lender):
+    def test_terms_that_cannot_be_derived_are_required(self, offer, lender):
         assert_error(counter(lender, applied(offer, data=None), {"amount_cents": 500_000}), 400, "E1018")
         assert counter(lender, applied(offer, data=None), {**LESS, "term_months": 12}).status_code == 201
 
     @pytest.mark.parametrize(
         "status", ["submitted", "pending_documents", "approved", "rejected", "withdrawn", "expired"]
     )
-    def test_only_about_what_is_under_review(self, offer, lender, status):
+    def test_counteroffer_requires_an_application_under_review(self, offer, lender, status):
         assert_error(counter(lender, applied(offer, status=status)), 400, "E3001")
 
-    def test_only_who_may_decide(self, application, consumer):
+    def test_only_reviewers_can_make_a_counteroffer(self, application, consumer):
         assert_error(counter(consumer, application), 403, "E2010")
         elsewhere = OfferFactory(provider=ProviderFactory(id="701"))
         assert_error(counter(lender_of(elsewhere), application), 404, "E4002")
 
-    def test_a_line_of_credit_has_them_too(self):
+    def test_line_of_credit_can_have_a_counteroffer(self):
         offer = listed(**LINE)
         application = applied(offer)
         assert counter(lender_of(offer), application, {"amount_cents": 200_000}).json()["terms"]["term_months"] is None
@@ -142,17 +142,17 @@ class TestTakenUp:
         assert lender.read(path(application)).json()[0]["status"] == "accepted"
         assert take_up(consumer, application, made["terms_sha256"]).json() == answer.json()
 
-    def test_on_other_terms_it_is_not(self, application, lender, consumer):
+    def test_acceptance_with_the_hash_of_other_terms_is_rejected(self, application, lender, consumer):
         counter(lender, application)
         assert_error(take_up(consumer, application, application.terms_sha256), 400, "E3012")
         application.refresh_from_db()
         assert application.status == "under_review"
 
-    def test_only_the_consumer_accepts(self, application, lender):
+    def test_only_the_consumer_can_accept(self, application, lender):
         sha = counter(lender, application).json()["terms_sha256"]
         assert_error(take_up(lender, application, sha), 404, "E4002")
 
-    def test_nor_after_its_time_although_the_worker_is_late(self, application, lender):
+    def test_expired_counteroffer_cannot_be_accepted_before_the_worker_runs(self, application, lender):
         counter(lender, application, days=3)
         later = timezone.now() + timedelta(days=4)
         application.refresh_from_db()
@@ -160,14 +160,14 @@ class TestTakenUp:
         offered = Counteroffer.objects.get()
         assert not offered.close(Counteroffer.ACCEPTED, by=application.consumer, now=later)
 
-    def test_nor_once_the_data_that_it_was_made_on_changed(self, application, lender, consumer):
+    def test_counteroffer_cannot_be_accepted_after_application_data_changed(self, application, lender, consumer):
         sha = counter(lender, application).json()["terms_sha256"]
         change = {"updated_by": "me", "application_data": {"amount_cents": 1}}
         assert consumer.replace(f"/applications/{application.pk}", change).status_code == 200
         assert acceptance_of(consumer, application)["acceptable"] is False
         assert_error(take_up(consumer, application, sha), 400, "E3011")
 
-    def test_nor_is_its_silence_a_rejection_of_data_that_nobody_looked_at(self, application, lender, consumer):
+    def test_changed_application_data_supersedes_the_counteroffer(self, application, lender, consumer):
         made = counter(lender, application, days=3).json()
         same = {"updated_by": "me", "application_data": application.application_data, "notes": "Please."}
         assert consumer.replace(f"/applications/{application.pk}", same).status_code == 200
@@ -182,7 +182,7 @@ class TestTakenUp:
         assert application.status == "under_review"
         assert counter(lender, application).status_code == 201
 
-    def test_one_that_version_1_0_left_open_ends_without_a_rejection(self, application, lender):
+    def test_counteroffer_that_version_1_0_left_open_ends_without_a_rejection(self, application, lender):
         counter(lender, application, days=3)
         Application.objects.filter(pk=application.pk).update(application_data={"amount_cents": 2})
         assert expire(days=4) == 0
@@ -191,7 +191,7 @@ class TestTakenUp:
 
 
 class TestEnded:
-    def test_the_consumer_declines_it(self, application, lender, consumer, offer):
+    def test_consumer_declines_a_counteroffer(self, application, lender, consumer, offer):
         made = counter(lender, application).json()
         decline = path(application, made["id"], "decline")
         assert_error(lender.send(decline), 404, "E4002")
@@ -210,13 +210,13 @@ class TestEnded:
         assert_error(lender.remove(path(application, made["id"])), 400, "E3004")
         assert_error(take_up(consumer, application, made["terms_sha256"]), 400, "E3011")
 
-    def test_a_limited_key_finds_none_to_withdraw(self, application, offer, lender):
+    def test_limited_key_cannot_withdraw_a_counteroffer(self, application, offer, lender):
         made = counter(lender, application).json()
         key = key_of(offer.provider.owner, "applications:write", "applications:read")
         assert_error(key.remove(path(application, made["id"])), 404, "E4001")
         assert Counteroffer.objects.get().closed_at is None
 
-    def test_data_that_version_1_0_changed_can_no_longer_be_accepted(self, application, lender, consumer):
+    def test_counteroffer_on_data_that_version_1_0_changed_cannot_be_accepted(self, application, lender, consumer):
         made = counter(lender, application).json()
         Application.objects.filter(pk=application.pk).update(application_data={"amount_cents": 1})
         assert acceptance_of(consumer, application)["acceptable"] is False
@@ -227,7 +227,7 @@ class TestEnded:
         assert_error(lender.remove(path(application, wrong)), 404, "E4001")
         assert_error(consumer.send(path(application, wrong, "decline")), 404, "E4001")
 
-    def test_silence_is_a_rejection_with_its_reasons(self, application, lender, offer):
+    def test_expired_counteroffer_rejects_the_application_with_its_reasons(self, application, lender, offer):
         made = counter(lender, application).json()
         assert expire(days=13) == 0
         assert expire() == 1
@@ -242,7 +242,7 @@ class TestEnded:
         assert told(application, "counteroffer_expired") == told(application, "rejected") == both
 
     @pytest.mark.parametrize("to", ["approved", "rejected", "pending_documents", "withdrawn"])
-    def test_another_decision_supersedes_it(self, application, lender, consumer, to):
+    def test_another_decision_supersedes_the_counteroffer(self, application, lender, consumer, to):
         sha = counter(lender, application).json()["terms_sha256"]
         actor = consumer if to == "withdrawn" else lender
         body = {"status": to, "updated_by": "x", "metadata": {"reasons": BECAUSE}}
@@ -251,7 +251,7 @@ class TestEnded:
         assert take_up(consumer, application, sha).status_code == 400
         assert expire() == 0
 
-    def test_a_transition_that_read_the_application_before_loses(self, application, lender):
+    def test_transition_of_a_stale_application_fails_after_a_counteroffer(self, application, lender):
         stale = Application.objects.get(pk=application.pk)
         counter(lender, application)
         actor = Actor(user=application.consumer, credential="test")
@@ -264,7 +264,7 @@ class TestTwoPersons:
     def _policy(self, reviewed, settings):
         settings.REVIEW_POLICY = "four_eyes"
 
-    def test_the_first_proposes_and_the_second_makes_it(self, application, consumer):
+    def test_second_reviewer_confirms_the_counteroffer_that_the_first_proposes(self, application, consumer):
         first, second = (client_of(reviewer()) for _ in range(2))
         until = in_days(14)
         proposed = counter(first, application, expires_at=until)

@@ -1,4 +1,4 @@
-"""The console: the loan in the form of an approval, counteroffers, and what the page of a case says of them."""
+"""Loans in the back office: the form of an approval, counteroffers, and the page of an application."""
 
 from datetime import timedelta
 
@@ -34,7 +34,7 @@ def until(days=10):
     return (timezone.now() + timedelta(days=days)).date().isoformat()
 
 
-def test_the_loan_form_is_filled_in_and_shows_the_cost(console, application):
+def test_loan_form_is_filled_in_and_shows_the_cost(console, application):
     page = console.get(move_of(application, "approved"))
     fields = page.context["form"].initial
     assert (fields["amount"], fields["rate_percent"], fields["term_months"]) == (10_000, 6.9, 24)
@@ -42,7 +42,7 @@ def test_the_loan_form_is_filled_in_and_shows_the_cost(console, application):
     assert "$447.27" in text_of(page)
 
 
-def test_compute_shows_what_follows_and_decides_nothing(console, application):
+def test_compute_shows_the_cost_and_decides_nothing(console, application):
     address = move_of(application, "approved")
     given = {"seen": seen_in(console.get(address)), "amount": "20000", "rate_percent": "8", "term_months": "36"}
     page = console.post(address, {**given, "preview": "Compute"})
@@ -55,7 +55,7 @@ def test_compute_shows_what_follows_and_decides_nothing(console, application):
     assert application.status == "under_review"
 
 
-def test_an_approval_has_the_terms_of_the_form(console, application):
+def test_approval_has_the_terms_of_the_form(console, application):
     confirm(
         console, move_of(application, "approved"), amount="12500.50", rate_percent="7.25", term_months="36", fee="10"
     )
@@ -69,7 +69,7 @@ def test_an_approval_has_the_terms_of_the_form(console, application):
     ("8'000", 800_000), ("8\u2019000", 800_000), ("1,234,567.89", 123_456_789), (" 8000 ", 800_000), ("8000.", 800_000),
     ("$ 8,000", 800_000), ("\uff18\uff10\uff10\uff10", 800_000), ("800,000.00", 80_000_000),
 ])  # fmt: skip
-def test_amounts_are_read_as_people_type_them(typed, cents):
+def test_amounts_are_read_with_common_separators(typed, cents):
     assert FigureField(decimal_places=2, sign="$").clean(typed) * 100 == cents
 
 
@@ -77,7 +77,7 @@ def test_amounts_are_read_as_people_type_them(typed, cents):
     "8,5", "0,005", "0,500", "5\u00b2", "8 5", "8,50", "8.000,50", "1.234.567", "8,00", "80,00,000",
     "8,0000", ",5", "8,000 000", "1,2,3", "8,000,",
 ])  # fmt: skip
-def test_ambiguous_amounts_are_refused_in_words(console, application, typed):
+def test_ambiguous_amounts_are_rejected_with_an_example(console, application, typed):
     address = move_of(application, "approved")
     page = confirm(console, address, amount=typed, rate_percent="8", term_months="36")
     assert list(page.context["form"].errors) == ["amount"]
@@ -116,13 +116,13 @@ def test_loan_errors_are_next_to_their_field_and_input_stays(console, fields, fi
     assert not LoanTerms.objects.exists()
 
 
-def test_the_form_begins_with_what_is_missing(console):
+def test_form_names_missing_terms(console):
     page = console.get(move_of(applied(listed(), data={}), "approved"))
     assert "Term in months Neither the application nor the offer contains it." in text_of(page)
     assert "Amount in dollars Neither the application nor the offer contains it." in text_of(page)
 
 
-def test_an_offer_that_is_not_listed_needs_no_loan(console):
+def test_approval_for_an_unlisted_offer_needs_no_loan(console):
     application = applied(listed(), offer_snapshot=None, offer_version=None)
     page = console.get(move_of(application, "approved"))
     assert "Neither" not in text_of(page)
@@ -131,7 +131,7 @@ def test_an_offer_that_is_not_listed_needs_no_loan(console):
     assert (application.status, LoanTerms.objects.count()) == ("approved", 0)
 
 
-def test_a_counteroffer_is_made_shown_and_withdrawn(console, application):
+def test_counteroffer_is_made_shown_and_withdrawn(console, application):
     page = console.get(page_of(application))
     assert "Make a counteroffer" in text_of(page)
     made = confirm(console, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
@@ -151,7 +151,7 @@ def test_a_counteroffer_is_made_shown_and_withdrawn(console, application):
     assert expire() == 0
 
 
-def test_a_counteroffer_needs_terms_reasons_and_an_end(console, application):
+def test_counteroffer_needs_terms_reasons_and_an_end(console, application):
     for missing in ("amount", "rate_percent", "code_1", "expires_on"):
         fields = {**OFFERED, **BECAUSE, "expires_on": until()}
         del fields[missing]
@@ -159,14 +159,14 @@ def test_a_counteroffer_needs_terms_reasons_and_an_end(console, application):
     assert not Counteroffer.objects.exists()
 
 
-def test_an_accepted_loan_has_no_clock(console, application):
+def test_accepted_loan_has_no_clock(console, application):
     confirm(console, move_of(application, "approved"))
     assert "0 min of 30 days" in text_of(console.get(page_of(application)))
     take_up(client_of(application.consumer), application)
     assert "0 min of 30 days" not in text_of(console.get(page_of(application)))
 
 
-def test_two_persons_make_one(application, settings):
+def test_second_reviewer_confirms_a_proposed_counteroffer(application, settings):
     settings.REVIEW_POLICY = "four_eyes"
     first, second = (backoffice_client(staff_of("Reviewer", username=name)) for name in ("one", "two"))
     fields = {**OFFERED, **BECAUSE, "expires_on": until()}
@@ -179,7 +179,7 @@ def test_two_persons_make_one(application, settings):
     assert take_up(client_of(application.consumer), application).status_code == 200
 
 
-def test_masked_viewers_see_no_amount(console, application):
+def test_staff_without_access_to_amounts_see_no_amount(console, application):
     confirm(console, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
     seen = text_of(backoffice_client(staff_of("Support")).get(page_of(application)))
     assert "6,000" not in seen

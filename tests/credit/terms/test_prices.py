@@ -1,4 +1,4 @@
-"""Prices of a scorecard: what may be declared, what is proposed, and what is approved without a person."""
+"""Prices of a scorecard: their validation, proposals, and automatic approvals."""
 
 import json
 
@@ -34,7 +34,7 @@ def priced(prices):
 
 
 class TestDeclared:
-    def test_the_highest_that_the_total_reaches_counts(self):
+    def test_highest_threshold_reached_by_the_total_sets_the_price(self):
         check(priced(PRICES))
         card = Card.of(priced(PRICES))
         assert [price and str(price.rate_percent) for price in map(card.price_of, (700, 580, 579, 499))] == [
@@ -55,13 +55,13 @@ class TestDeclared:
             check(priced(prices))
         assert refused.value.details[0]["field"] == f"/definition/outcomes/0/prices{at}"
 
-    def test_only_approvals_have_one(self):
+    def test_only_approvals_can_have_prices(self):
         card = definition()
         card["outcomes"][-1]["prices"] = PRICES
         with pytest.raises(ValidationFailed):
             check(card)
 
-    def test_a_version_shows_that_they_changed(self):
+    def test_changed_prices_are_a_difference_between_versions(self):
         assert "Prices" in [one.member for one in differences(definition(), priced(PRICES))]
 
 
@@ -97,17 +97,17 @@ class TestAutomatic:
         ([{"from_total": 0, "rate_percent": 8, "amount_max_cents": 499_999}], {}),
         ([{"from_total": 0, "rate_percent": 4}], {}),
     ])  # fmt: skip
-    def test_without_a_price_for_it_people_decide(self, prices, offered):
+    def test_application_without_a_valid_price_is_left_to_reviewers(self, prices, offered):
         scored(prices, **offered)
         assert decide_scored(now=timezone.now())["approved"] == 0
         assert not LoanTerms.objects.exists()
 
-    def test_a_single_rate_is_a_price(self):
+    def test_single_rate_of_the_offer_is_the_price(self):
         scored(None, apr_max_percent=5)
         assert decide_scored(now=timezone.now())["approved"] == 1
 
 
-def test_assist_proposes_the_price_at_the_console(settings):
+def test_back_office_proposes_the_price_under_assist(settings):
     settings.DECISIONING = "assist"
     application = scored([{"from_total": 0, "rate_percent": "8.25", "amount_max_cents": 400_000}])
     Application.objects.filter(pk=application.pk).update(status="under_review")

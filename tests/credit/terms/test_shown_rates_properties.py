@@ -1,6 +1,6 @@
-"""Rates and amounts as notices, information forms, and agreements show them, against the package curo.
+"""Rates and amounts of notices, information forms and agreements, compared with the package curo.
 
-`SHOWN_LOANS=200` asks for that many loans under each law.
+`SHOWN_LOANS=200` requests that many loans under each law.
 """
 
 import os
@@ -22,7 +22,7 @@ from tests.credit.eu.offers import EU_TERMS, LENDER
 from tests.credit.notices.test_pages import read
 
 LOANS = int(os.environ.get("SHOWN_LOANS", "8"))
-TODAY = date(2026, 11, 10)  # of the first 27 days of a month, which curo takes for no series of month ends
+TODAY = date(2026, 11, 10)  # one of the first 27 days of a month, so that curo does not assume a series of month ends
 RATE = r"Annual percentage rate(?: of charge \(APR\))?[^0-9]*(\d+(?:\.\d+)?) %"
 NOTICE = {
     "blocks": ["action", "terms", "creditor"], "kind": "approval", "is_denial": False, "language": "en",
@@ -62,7 +62,7 @@ def random_loan(law, chance):
 
 
 def worth(convention, schedule, percent, *, law):
-    """Return what the payments are worth today at a rate, by curo's count of the time."""
+    """Return the present value of the payments at a rate, with the time counted by curo."""
     from pandas import Timestamp
 
     total = 0.0
@@ -76,7 +76,7 @@ def worth(convention, schedule, percent, *, law):
 
 @pytest.mark.timeout(120 + LOANS * 10)
 @pytest.mark.parametrize(("law", "half"), [("us", 0.005), ("eu", 0.05)])
-def test_rate_that_documents_show_is_that_of_curo(law, half):
+def test_rate_in_documents_equals_the_rate_of_curo(law, half):
     from curo import EU200848EC, USAppendixJ
 
     convention, chance = {"us": USAppendixJ, "eu": EU200848EC}[law](), Random(f"shown {law}")

@@ -1,4 +1,4 @@
-"""What an approval names is what the verifier computes again with arithmetic of its own, and curo finds its rate.
+"""Terms of approvals: the verifier computes the same with its own arithmetic, and curo finds the same rate.
 
 `APPROVALS=10000` makes that many random approvals instead of a few.
 """
@@ -36,7 +36,7 @@ FIGURES = (
     "amount_cents", "rate_percent", "term_months", "fee_cents", "apr_percent", "payment_cents", "final_payment_cents",
     "total_of_payments_cents", "finance_charge_cents", "amount_financed_cents", "method",
 )  # fmt: skip
-# Every loan of which Appendix J counts the time in another way.
+# Loans for each way in which Appendix J counts the time.
 loans = st.builds(
     Loan,
     amount_cents=st.integers(100, 10**12) | st.integers(1, 100_000),
@@ -48,7 +48,7 @@ loans = st.builds(
 
 
 def checked(recorded_terms, application_id="a"):
-    """What the verifier says of the terms of a record; raises CheckFailed."""
+    """Return the verifier's result for the terms of a record; raise CheckFailed."""
     check = Verifier(b"", None, ())
     check.told = parse(
         canonical_json({**recorded_terms, "decision": "approved", "application_id": application_id}).decode()
@@ -58,7 +58,7 @@ def checked(recorded_terms, application_id="a"):
 
 @given(loans, st.dates(date(1999, 1, 1), date(2099, 12, 31)), st.none() | st.integers(1, 365))
 @examples(400)
-def test_the_verifier_agrees_about_every_loan(loan, today, days):
+def test_verifier_computes_the_same_terms_for_random_loans(loan, today, days):
     first = None if days is None else today + timedelta(days)
     fee = min(loan.fee_cents, loan.amount_cents - 1)
     loan = Loan(loan.amount_cents, loan.rate_percent, loan.term_months, fee, first)
@@ -72,7 +72,7 @@ def computed(loan, today):
 
 
 def random_approval(chance):
-    """What a lender might name within the offers of this test."""
+    """Return random terms within the offers of this test."""
     terms = {
         "amount_cents": chance.randrange(100_000, 4_000_001),
         "rate_percent": chance.randrange(69_000, 300_001) / 10_000,
@@ -86,7 +86,7 @@ def random_approval(chance):
 
 
 @pytest.mark.django_db
-def test_every_approval_names_the_loan_and_what_it_costs(settings, monkeypatch):
+def test_every_approval_records_the_loan_and_its_cost(settings, monkeypatch):
     from curo import USAppendixJ
     from curo.utils import roll_month
     from pandas import Timestamp
@@ -107,7 +107,7 @@ def test_every_approval_names_the_loan_and_what_it_costs(settings, monkeypatch):
         assert checked(record, str(application.pk)) == OK
         kept = LoanTerms.objects.get(application=application)
         schedule, start = schedule_of(kept), kept.as_of
-        # curo takes a day that ends its month for a series of month ends.
+        # curo treats the last days of a month as a series of month ends.
         if start.day > 27 or schedule[0].due_on.day > 27:
             continue
         judged += 1
@@ -129,7 +129,7 @@ ABOUT = json.loads(bundle()["record"])["application_id"]
 
 
 def forged(told=None, rehash=True, **changes):
-    """A bundle about a loan of which `changes` are other terms; signed and anchored as if it had been so always."""
+    """Return a bundle about a loan with `changes` to its terms, signed and anchored like a valid bundle."""
     application = Application(pk=ABOUT)
     now = timezone.now().replace(2026, 2, 3)
     loan = Loan(1_000_000, Decimal("7.25"), 36, 12_000, date(2026, 4, 20))
@@ -142,7 +142,7 @@ def forged(told=None, rehash=True, **changes):
 
 
 def outcome(given):
-    """The first step that fails, None where the decision holds."""
+    """Return the first step that fails, None if every step passes."""
     last = verify(json.dumps(given).encode(), KEY, [RECORD_KEYS])[-1]
     return last.name if last.state == FAIL else None
 
@@ -162,14 +162,14 @@ TAMPERINGS = [
 ]  # fmt: skip
 
 
-def test_the_true_one_holds():
+def test_unchanged_bundle_is_valid():
     assert outcome(forged()) is None
 
 
 @pytest.mark.parametrize("number", range(len(TAMPERINGS)))
-def test_the_verifier_finds_a_changed_cent_in_a_signed_bundle(number):
+def test_verifier_finds_changed_terms_in_a_signed_bundle(number):
     assert outcome(TAMPERINGS[number]) == "terms"
 
 
-def test_there_are_thirty_tamperings_at_least():
+def test_at_least_thirty_changed_bundles_are_checked():
     assert len(TAMPERINGS) >= 30
