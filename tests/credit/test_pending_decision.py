@@ -375,7 +375,7 @@ def warm(people):
 
 @pytest.mark.usefixtures("committed", "needs_postgresql")
 class TestRaces:
-    def test_of_concurrent_second_reviewers_one_decides(self):
+    def test_concurrent_confirmations_decide_once(self):
         application = ApplicationFactory(status="under_review")
         first, *others = warm([reviewer() for _ in range(5)])
         decide(first, application)
@@ -384,7 +384,7 @@ class TestRaces:
         assert state(application) == ("approved", 1)
         assert [proposal.outcome for proposal in Proposal.objects.all()] == ["confirmed"]
 
-    def test_of_concurrent_first_reviewers_one_proposes_and_the_other_decides(self):
+    def test_concurrent_decisions_of_two_reviewers_propose_and_decide(self):
         application = ApplicationFactory(status="under_review")
         answers = decide_at_once(warm([reviewer(), reviewer()]), application)
         assert sorted(answer.json()["status"] for answer in answers) == ["approved", "under_review"]

@@ -103,7 +103,7 @@ class TestRaces:
             assert make(member).read("/auth/me").status_code == 200
         return make
 
-    def test_of_concurrently_published_champions_one_is_the_champion(self, client):
+    def test_concurrent_publications_leave_a_single_champion(self, client):
         def publish(member, version):
             return client(member).send(at(version, "publish"), {"role": "champion"})
 
