@@ -1,3 +1,5 @@
-"""The test suite: `tests/<app>/test_<endpoint>.py` in the process, whole stories in `tests/flows/`; what starts
-servers, browsers and other processes in `tests/system/`; measurements in `tests/bench/`.
+"""The test suite.
+
+In-process tests are in `tests/<app>/test_<endpoint>.py`, end-to-end scripts in `tests/flows/`. Tests that start
+servers, browsers and other processes are in `tests/system/`, measurements in `tests/bench/`.
 """

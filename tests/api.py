@@ -1,4 +1,4 @@
-"""The client that tests call the platform with, and what every answer of it must look like."""
+"""The API client of the tests, and the required form of every response."""
 
 import json
 import uuid
@@ -14,10 +14,10 @@ ERROR_MEMBERS = {"error", "message", "code", "request_id", "doc_url"}
 
 
 class ApiClient(Client):
-    """Django's test client, speaking JSON as one account; a fault is an answer of 500, as it is to a caller.
+    """Django's test client, sending JSON as an account; an exception becomes a 500 response, as for a real caller.
 
     Paths are relative to `/v1`. `bearer` and `api_key` are sent with every request, unless a request's own headers
-    say otherwise.
+    replace them.
     """
 
     def __init__(self, *, bearer: str = "", api_key: str = "", **defaults: Any) -> None:
@@ -31,7 +31,7 @@ class ApiClient(Client):
     def call(
         self, method: str, path: str, body: Any = None, *, key: Any = None, raw: Any = None, **headers: Any
     ) -> Any:
-        """Send one request. `body` is sent as JSON, `raw` as it is; `key` is the Idempotency-Key (True: a new one).
+        """Send a request. `body` is sent as JSON, `raw` unchanged; `key` is the Idempotency-Key (True: a new one).
 
         Headers are keyword arguments with underscores: `content_type="text/plain"`.
         """
@@ -62,7 +62,7 @@ class ApiClient(Client):
 
 
 def bearer_of(user: Any) -> str:
-    """Return an access token of a fresh log-in of `user`."""
+    """Return an access token of a new log-in of `user`."""
     return tokens.start_family(user=user, now=timezone.now()).access_token
 
 
@@ -72,7 +72,7 @@ def client_of(user: Any) -> ApiClient:
 
 
 def assert_error(response: Any, status: int, code: str) -> dict[str, Any]:
-    """Check the error body of specification section 7, complete; return it."""
+    """Check that an error body has every field of specification section 7; return the body."""
     assert response.headers["Content-Type"] == "application/json", response.content
     body: dict[str, Any] = response.json()
     assert (response.status_code, body["code"]) == (status, code), body

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of one's own, for tests and for the bench."""
+"""A separate PostgreSQL server for tests and for the bench."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ START_SECONDS = 120
 
 
 def missing():
-    """Say what this machine lacks for a cluster; empty when it lacks nothing."""
+    """Return the programs for a cluster that this machine lacks; empty if it has all."""
     if not any((folder / "initdb").exists() for folder in _FOLDERS):
         return "needs initdb in /usr/lib/postgresql/*/bin"
     if os.geteuid() == 0 and shutil.which("runuser") is None:
@@ -23,7 +23,7 @@ def missing():
 
 
 def _path_of(program):
-    """Return where one of PostgreSQL's programs is, of the newest version; RuntimeError when it is nowhere."""
+    """Return the path of a PostgreSQL program, of the newest version; raises RuntimeError if it is missing."""
     found = next((folder / program for folder in _FOLDERS if (folder / program).exists()), shutil.which(program))
     if found is None:
         raise RuntimeError(f"needs PostgreSQL's {program}: install the server")
@@ -31,16 +31,16 @@ def _path_of(program):
 
 
 def folder_of(program):
-    """Return the folder that one of PostgreSQL's programs is in."""
+    """Return the folder of a PostgreSQL program."""
     return str(Path(_path_of(program)).parent)
 
 
 def _run(program, *arguments):
-    """Run one of PostgreSQL's programs, never as root; raises with what it printed when it fails."""
+    """Run a PostgreSQL program, never as root; raises with its output if it fails."""
     command = [_path_of(program), *arguments]
     if os.geteuid() == 0:
         command = ["runuser", "-u", "postgres", "--", *command]
-    # To a file: a server that pg_ctl has started would keep a pipe open.
+    # To a file: a server started by pg_ctl would keep a pipe open.
     with tempfile.TemporaryFile() as printed:
         done = subprocess.run(command, stdout=printed, stderr=printed, cwd="/", timeout=240, check=False)
         printed.seek(0)
@@ -49,14 +49,14 @@ def _run(program, *arguments):
 
 
 class Postgres:
-    """A server whose data are in `folder`; anybody on this machine is whoever they say they are."""
+    """A server whose data are in `folder`; every local user can connect as any role."""
 
     def __init__(self, folder):
         self.folder = folder
         self.port = free_port()
 
     def make(self, settings=""):
-        """Make its data, with lines for its configuration."""
+        """Create its data, with lines for its configuration."""
         _run(
             "initdb",
             "-D",
@@ -74,23 +74,23 @@ class Postgres:
             configuration.write(settings)
 
     def copy(self, data):
-        """Make its data as a copy of another's, which is stopped."""
+        """Create its data as a copy of a stopped server's."""
         shutil.copytree(data, self.folder)
         if os.geteuid() == 0:
             for path in (self.folder, *self.folder.rglob("*")):
                 shutil.chown(path, "postgres", "postgres")
 
     def address(self, database="postgres", role="postgres"):
-        """Return the address of a database there."""
+        """Return the address of a database on the server."""
         return f"postgres://{role}@127.0.0.1:{self.port}/{database}"
 
     def start(self):
-        """Start it, and wait until it answers; the moment (monotonic) at which it did."""
+        """Start the server, and wait until it responds; return the time (monotonic) of the response."""
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c logging_collector=off"
         log = str(self.folder) + ".log"
         _run("pg_ctl", "-D", str(self.folder), "-w", "-t", str(START_SECONDS), "-l", log, "-o", options, "start")
         return time.monotonic()
 
     def stop(self, mode="immediate"):
-        """Stop it; `immediate` is a crash."""
+        """Stop the server; `immediate` simulates a crash."""
         _run("pg_ctl", "-D", str(self.folder), "-m", mode, "-w", "stop")

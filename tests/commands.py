@@ -1,4 +1,4 @@
-"""Calling management commands in tests."""
+"""Run management commands in tests."""
 
 import io
 import json

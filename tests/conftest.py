@@ -1,4 +1,4 @@
-"""What every test stands on: quick passwords, nothing remembered from the test before, clients."""
+"""Shared fixtures and settings: fast password hashes, empty caches, API clients."""
 
 import functools
 import gc
@@ -27,29 +27,29 @@ from tests.databases import django_db_keepdb, django_db_modify_db_settings, made
 from tests.factories import UserFactory
 from tests.properties import register_profiles
 
-# What a recovery code costs in production, for the tests of the hash itself.
+# The costs of a recovery code's hash in production, for the tests of the hash itself.
 RECOVERY_CODE_COSTS = {name: getattr(RecoveryCodeHasher, name) for name in ("time_cost", "memory_cost")}
 
 
 def _drop_with_force(creation, name, _verbosity):
-    """Drop a test database of PostgreSQL, whoever is still connected to it."""
+    """Drop a PostgreSQL test database, even with open connections."""
     with creation._nodb_cursor() as cursor:
         cursor.execute(f"DROP DATABASE {creation.connection.ops.quote_name(name)} WITH (FORCE)")
 
 
 def pytest_configure(config):
-    """Hash passwords quickly: what is tested is never the hash."""
+    """Use fast password hashes: their strength is not under test."""
     from django.conf import settings
 
-    gc.disable()  # until the tests run: what is collected stays to the end
+    gc.disable()  # until the tests run: objects of the collection live to the end
     register_profiles()
-    # A server or browser that a test has ended may not have hung up yet when the database is dropped.
+    # A server or browser ended by a test may still be connected when the database is dropped.
     DatabaseCreation._destroy_test_db = _drop_with_force
-    # Django would flush, which tables that only grow refuse, and which takes with it what migrations put there.
+    # Django would flush, which append-only tables reject, and which would delete rows written by migrations.
     TransactionTestCase._fixture_teardown = lambda _case: empty_database()
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher", *settings.PASSWORD_HASHERS]
-    # Each client makes the middleware anew, which would look for every static file there is, for longer than most tests
-    # take. Servers that tests start look for them as in production.
+    # Each client creates the middleware again, which would list all static files, for longer than most tests take.
+    # Servers started by tests list them as in production.
     settings.WHITENOISE_AUTOREFRESH = True
     request_log.FLUSH_SECONDS = 0.0  # a test calls `flush` where it wants lines
     rotation.SETTLE_SECONDS = 0.0  # no other process writes
@@ -58,14 +58,14 @@ def pytest_configure(config):
     config.add_cleanup(lambda: shutil.rmtree(documents, ignore_errors=True))
     settings.STORAGES["documents"]["OPTIONS"]["location"] = documents
     erasure_log.path = lambda: Path(documents) / "erasures.jsonl"
-    # What `make run` left in `var/` is about another database, and another port.
+    # The files of `make run` in `var/` belong to another database and another port.
     settings.LEDGER_GUARD_FILE = Path(documents) / "ledger-guard.json"
     settings.LEDGER_ORIGIN = urlsplit(settings.CHAIN_URL).netloc
     databases.configure(config, settings.DATABASES["default"])
 
 
 def pytest_addoption(parser):
-    """Let a second run, on another database, leave out what would only happen again."""
+    """Add an option with which a second run, on another database, skips repetitions."""
     parser.addoption("--database-only", action="store_true", help="run only the tests whose SQL may differ")
 
 
@@ -74,7 +74,7 @@ _OPERATIONS = tuple(f"tests/test_{name}.py" for name in ("operations", "statemen
 
 
 def pytest_collection_modifyitems(config, items):
-    """Run on a second database every test that uses it, with the first and the last case of each, if asked to."""
+    """With the option, run only tests that use the database, and only the first and the last case of each."""
     if config.getoption("--database-only"):
         cases = {}
         for item in filter(_uses_database, items):
@@ -86,19 +86,19 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish():
-    """Look for garbage again, only in what tests make, and rarely: it took a tenth of the time."""
+    """Switch garbage collection on again, only for objects of tests, and rarely: it took a tenth of the time."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
     gc.enable()
 
 
-# What CI may skip all the same: tests of the other database, and judges that are not in the repository.
+# CI may skip these: tests of the other database, and validators outside of the repository.
 _MAY_BE_MISSING = ("needs PostgreSQL", "needs ../shared")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport():
-    """In CI (`CI=true`), let a test fail that skips because the machine lacks a tool: such reasons begin with needs."""
+    """In CI (`CI=true`), fail tests that skip for a missing tool: their reasons begin with needs."""
     report = yield
     if report.skipped and os.environ.get("CI") == "true":
         reason = report.longrepr[2].removeprefix("Skipped: ")
@@ -107,7 +107,7 @@ def pytest_runtest_makereport():
     return report
 
 
-# What foreign programs make of an answer: the answer is the same on every database.
+# Third-party programs that process a response, which is the same on every database.
 _FOREIGN = tuple(
     f"tests/system/{part}" for part in ("clients/", "credit/", "docs/", "ledger/test_go", "ledger/test_samples")
 )
@@ -115,7 +115,7 @@ _SHARED = {"transactional_db", "live_server", "needs_postgresql"}
 
 
 def _uses_database(item):
-    """Return whether a test runs SQL on the test database that no other test runs there.
+    """Return whether a test uses the test database in a way that no other test covers.
 
     In `tests/system/` only tests that share the database with other processes do.
     """
@@ -130,19 +130,19 @@ def _uses_database(item):
 
 @pytest.fixture(autouse=True)
 def _nothing_remembered():
-    """Start each test without remembered credentials, rate-limit lots and requests: user ids come again."""
+    """Start each test without cached credentials, rate-limit lots and requests: user ids repeat."""
     request_log.LOG.begin_anew()
     authentication.forget_credentials()
     rate_limits.forget_lots()
-    # Known, so that no test counts the statement that reads it.
+    # Cached, so that no test counts the statement that reads it.
     encryption.mode.word, encryption.mode.until = encryption.UNBOUND, math.inf
     yield
-    erasure_log.path().unlink(missing_ok=True)  # it names accounts that the rolled back database never had
+    erasure_log.path().unlink(missing_ok=True)  # it lists accounts of databases that were rolled back
     authentication.forget_credentials()
     rate_limits.forget_lots()
 
 
-# What migrations put there, and tests do not change.
+# Rows written by migrations, which tests do not change.
 _KEPT_TABLES = {
     "django_migrations", "django_content_type", "auth_permission", "auth_group", "auth_group_permissions",
     "ops_installation",
@@ -154,15 +154,15 @@ _FEW_ROWS = 100
 
 @pytest.fixture
 def bookless(monkeypatch):
-    """Make demos without their ninety days of business, which take seconds."""
+    """Create demos without their ninety days of business, which take seconds."""
     monkeypatch.setattr("credit.demo.book.write", lambda **_given: None)
 
 
 def empty_database():
-    """Delete every row that a test can have made, also from tables that only grow.
+    """Delete every row that a test can create, also from append-only tables.
 
-    Only what has rows is touched, because PostgreSQL writes hundreds of files anew when all tables are truncated. It
-    truncates them all the same where there are many rows: each one deleted is looked for in whatever may refer to it.
+    Only tables with rows are emptied, because PostgreSQL rewrites hundreds of files when all tables are truncated.
+    Tables with many rows are truncated: deleting rows checks the references to each.
     """
     connections.close_all()
     quoted = [connection.ops.quote_name(table) for table in _tables()]
@@ -177,14 +177,14 @@ def empty_database():
         else:
             for table in full:
                 cursor.execute(f"DELETE FROM {table}")
-            # References are looked at when the transaction ends, unless somebody asks before.
+            # References are otherwise checked at the end of the transaction.
             connection.check_constraints()
         for _without, again in guards:
             cursor.execute(again)
 
 
 def _filled(cursor, tables, more_than=0):
-    """Return which of the tables have more than so many rows."""
+    """Return the tables with more than `count` rows."""
     has_rows = "SELECT '{0}' WHERE EXISTS (SELECT 1 FROM {0} LIMIT 1 OFFSET {1})"
     if not tables:
         return []
@@ -194,13 +194,13 @@ def _filled(cursor, tables, more_than=0):
 
 @functools.cache
 def _tables():
-    """Return the names of the tables that are to be empty before each test."""
+    """Return the names of the tables to empty before each test."""
     names = connection.introspection.django_table_names(only_existing=True, include_views=False)
     return sorted(set(names) - _KEPT_TABLES)
 
 
 def _guards_of(cursor, table):
-    """Return the statements that take a table's triggers away and bring them back."""
+    """Return the statements that disable and enable a table's triggers."""
     if connection.vendor == "postgresql":
         cursor.execute(
             "SELECT quote_ident(tgname) FROM pg_trigger WHERE NOT tgisinternal AND tgenabled = 'A'"
@@ -215,12 +215,12 @@ def _guards_of(cursor, table):
 
 @pytest.fixture
 def committed(transactional_db):
-    """A database in which transactions really commit, for races and other processes; emptied afterwards."""
+    """A database with real commits, for races and other processes; emptied afterwards."""
 
 
 @pytest.fixture
 def needs_postgresql():
-    """Skip on SQLite, which serialises all writers and so has nothing to show here."""
+    """Skip on SQLite, which serializes all writers, so the test would check nothing."""
     if connection.vendor != "postgresql":
         pytest.skip("needs PostgreSQL: set TEST_DATABASE_URL")
 
@@ -263,11 +263,11 @@ def key():
 
 @pytest.fixture
 def impatient(monkeypatch):
-    """Refuse a heavy operation without a slot after a moment."""
+    """Reject a heavy operation without a free slot after a short wait."""
     monkeypatch.setattr(heavy, "WAIT_SECONDS", 0.01)
 
 
 @pytest.fixture
 def no_rate_limits(settings):
-    """Switch rate limits off: their counters are written now and then, which blurs a count of statements."""
+    """Switch rate limits off: their occasional writes would change statement counts."""
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)

@@ -1,9 +1,9 @@
-"""Rewrite the recorded examples of both OpenAPI documents in process: `make contract` runs this file.
+"""Record the examples of both OpenAPI documents again, in process: `make contract` runs this file.
 
-`config/examples.json` and `ledger/examples.json` hold, for each operation, the parameters and the body to send, which
-you write, and the response, which this file records: each operation is called on a new demo, and rolled back. Secrets
-and addresses of this machine are replaced. A response that differs from the recorded one only in ids and times stays as
-it is. Signed responses change all together, so that one example proves another.
+`config/examples.json` and `ledger/examples.json` contain, for each operation, the parameters and the body to send,
+which you write, and the response, which this file records. Each operation is called on a new demo and rolled back.
+Secrets and addresses of this machine are replaced. A response that differs from the recorded one only in ids and times
+stays unchanged. Signed responses change together, so that one example verifies another.
 """
 
 import json
@@ -34,17 +34,18 @@ SECRETS = frozenset(
     {"access_token", "client_secret", "code_verifier", "key", "link_token", "password", "refresh_token", "secret",
      "token"}
 )  # fmt: skip
-# Ids, times, hashes, signatures: words with a digit, or with a capital letter behind a small one; not the demo's ids.
+# Ids, times, hashes and signatures: words with a digit, or with a capital letter after a small one; except for the
+# demo's ids.
 CHANGING = re.compile(r"[^\s\",]*(?:\d|[a-z][A-Z])[^\s\",]*")
 KNOWN = "01900000-0000-7000-8000-"
-# What a key has signed, and keys: by the names of members, a checkpoint's last line, or the form of a verifier key.
+# Signed values and keys: by field name, the last line of a checkpoint, or the form of a verifier key.
 SIGNED = re.compile(r'"(?:leaf_hash|proof|proof_file|public_key|root|signature)"|\\n— |\+[0-9a-f]{8}\+')
 FILES = {PLATFORM: Path(config.urls.__file__), LEDGER: Path(ledger.urls.__file__)}
 
 
 @pytest.fixture
 def demo(transactional_db, live_server, settings, tmp_path):
-    """A new demo whose decisions are in the ledger and whose notices are issued."""
+    """A new demo with anchored decisions and issued notices."""
     with demo_settings(tmp_path):
         made = seeded()
         with override_settings(ROOT_URLCONF=LEDGER, CHAIN_URL=live_server.url):
@@ -65,13 +66,13 @@ def test_record_the_examples(demo):
         recorded |= {(file, name): example for name, example in json.loads(file.read_text()).items()}
         examples[file, "Error"] = recorded[file, "Error"]
         with override_settings(ROOT_URLCONF=urlconf):
-            # The ledger only grows: what reads comes first.
+            # The ledger is append-only: reads come first.
             for name, method, path, operation in sorted(operations(urlconf), key=lambda known: known[1] != "get"):
                 example = recorded.get((file, name), {"parameters": {}})
                 if name not in EXCEPTIONS:
                     credential = headers(name) if urlconf == PLATFORM else {}
                     response = answer(method, path, operation, example, demo, credential)
-                    # A new demo has none of some things: an empty list shows less than the recorded one.
+                    # A new demo lacks some records: an empty list is less useful than the recorded one.
                     if not is_empty(response) or "response" not in example:
                         example = {key: value for key, value in example.items() if key != "response"}
                         example |= {} if response is None else {"response": response}
@@ -90,7 +91,7 @@ def test_record_the_examples(demo):
 
 
 def answer(method, path, operation, example, demo, headers):
-    """Call an operation with its parameters and body; return the response to record, if it has one."""
+    """Call an operation with its parameters and body; return the response to record, if any."""
     missing = [name for name in re.findall(r"\{(\w+)\}", path) if name not in example["parameters"]]
     assert not missing, f"Write `parameters` of {operation['operationId']} into examples.json: {missing}"
     query = {name: value for name, value in example["parameters"].items() if f"{{{name}}}" not in path}
@@ -116,7 +117,7 @@ def answer(method, path, operation, example, demo, headers):
 
 
 def is_empty(response):
-    """Check whether a response is a list of nothing, or an object whose one list is empty."""
+    """Return whether a response is an empty list, or an object whose only list is empty."""
     lists = [response] if isinstance(response, list) else []
     if isinstance(response, dict):
         lists = [value for value in response.values() if isinstance(value, list)]
@@ -128,22 +129,22 @@ def _text(part: Any) -> str:
 
 
 def _says_the_same(example: dict[str, Any], recorded: dict[str, Any] | None) -> bool:
-    """Say whether it is the same request with an answer that says the same as what was recorded before."""
+    """Return whether request and response equal the recorded ones, except for values that change."""
     if recorded is None:
         return False
     return _asked(example) == _asked(recorded) and _form(example.get("response")) == _form(recorded.get("response"))
 
 
 def _asked(example: dict[str, Any]) -> dict[str, Any]:
-    """Return what a request says, without the proof that another answer gave it."""
+    """Return a request without its proof, which comes from another response."""
     return {"parameters": example.get("parameters"), "request": {**(example.get("request") or {}), "proof": None}}
 
 
 def _form(part: Any) -> Any:
-    """Return a part of an answer without what differs from run to run."""
+    """Return a part of a response without the values that differ between runs."""
     if isinstance(part, dict):
         return {name: _form(value) for name, value in part.items()}
-    if isinstance(part, list):  # of things there are sometimes more, sometimes fewer
+    if isinstance(part, list):  # the number of items can vary
         return [_form(one) for one in (part[:1] if part and isinstance(part[0], dict) else part)]
     if isinstance(part, str):
         return CHANGING.sub(lambda word: word[0] if KNOWN in word[0] else "0", part)
@@ -155,7 +156,7 @@ def _shown(part: Any) -> Any:
     if isinstance(part, dict):
         shown = {}
         for name, value in part.items():
-            # A signature names its key.
+            # A signature contains the name of its key.
             if name in SECRETS and isinstance(value, str) and set(part) != {"key", "value"}:
                 shown[name] = f"the-{name.replace('_', '-')}"
             elif name == "hosted_url" and isinstance(value, str):
@@ -169,7 +170,7 @@ def _shown(part: Any) -> Any:
 
 
 def _trimmed(answer: Any, depth: int = 2) -> Any:
-    """Return an answer whose lists of things have a few of them."""
+    """Return a response with shortened lists."""
     if isinstance(answer, list):
         things = answer[:LIST_MAX] if answer and isinstance(answer[0], dict) else answer
         return [_trimmed(one, depth) for one in things]

@@ -1,4 +1,4 @@
-"""Databases that are made once and copied, because migrating one takes many seconds; fixtures of every test."""
+"""Databases that are created once and copied, because a migration takes many seconds; fixtures of every test."""
 
 import fcntl
 import hashlib
@@ -20,28 +20,28 @@ _TEMPLATE = pytest.StashKey[str]()
 
 
 def configure(config, database):
-    """Say where the test database is made, given Django's entry of the real one."""
+    """Set the location of the test database in Django's settings of the real one."""
     if "sqlite" in database["ENGINE"]:
-        # A file, as in real life: connections to a database in memory share a cache and lock each other out.
+        # A file, as in production: connections to an in-memory database share a cache and lock each other out.
         folder = tempfile.mkdtemp(prefix="credit-platform-tests-")
         config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
         database.setdefault("TEST", {})["NAME"] = f"{folder}/platform.sqlite3"
         return
-    # The server outlives the tests, so nobody misses what a commit waits for. What they start waits as in production.
+    # The server outlives the tests, so commits need not be durable. Started processes use the settings of production.
     options = database["OPTIONS"]
     options["options"] = f"{options.get('options', '')} -c synchronous_commit=off".strip()
     template = config.stash[_TEMPLATE] = f"test_{database['NAME']}_template"
-    if not hasattr(config, "workerinput"):  # the process that ends last
+    if not hasattr(config, "workerinput"):  # the last process to end
 
         def drop():
-            with suppress(psycopg.OperationalError):  # a server that nobody reached has none
+            with suppress(psycopg.OperationalError):  # a server that was never reached has none
                 drop_database(own_database_url(), template)
 
         config.add_cleanup(drop)
 
 
 def own_database_url(user=None):
-    """Return the address of the test's own database; with another user, on PostgreSQL."""
+    """Return the address of the test's own database; on PostgreSQL optionally with another user."""
     here = connection.settings_dict
     if connection.vendor == "sqlite":
         return f"sqlite:///{here['NAME']}"
@@ -52,7 +52,7 @@ def own_database_url(user=None):
 
 @pytest.fixture(scope="session")
 def made_once(tmp_path_factory):
-    """Return what a function makes at a path: the first of the run's processes to ask for it has it made."""
+    """Return a function that creates a path once per run: the first process that requests it creates it."""
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent
@@ -75,7 +75,7 @@ def migrate(address, folder):
 
 
 def call_it(address, kind):
-    """Let a database say that it belongs to another kind of installation than it was made for: see `Installation`."""
+    """Set another kind of installation in a database: see `Installation`."""
     statement = f"UPDATE ops_installation SET kind = '{kind}'"
     if address.startswith("sqlite"):
         with closing(sqlite3.connect(urlsplit(address).path)) as here:
@@ -86,14 +86,14 @@ def call_it(address, kind):
             here.execute(statement)
 
 
-# What a migration does is written in these; packages have migrations of their own.
+# Migrations are written with these; packages also have migrations.
 _MIGRATIONS = (
     "*/migrations/*.py", "*/*/migrations/*.py", "config/core/*.py", "ledger/triggers.py", "requirements.txt",
 )  # fmt: skip
 
 
 def _fingerprint():
-    """Return a hash that is another one after a migration changed."""
+    """Return a hash that changes when a migration changes."""
     digest = hashlib.sha256()
     for file in sorted({file for pattern in _MIGRATIONS for file in ROOT.glob(pattern)}):
         digest.update(f"{file.relative_to(ROOT)} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
@@ -102,7 +102,7 @@ def _fingerprint():
 
 @pytest.fixture(scope="session")
 def migrated():
-    """A migrated SQLite file to copy; kept in `var/`, for every process and every run until a migration changes."""
+    """A migrated SQLite file to copy; stored in `var/`, for every process and run until a migration changes."""
     folder = ROOT / "var" / "tests"
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"migrated-{_fingerprint()}.sqlite3"
@@ -139,13 +139,13 @@ def template(made_once, pytestconfig):
 
 @pytest.fixture(scope="session")
 def django_db_keepdb(django_db_keepdb):
-    """Keep SQLite's copy when the test database is made; its folder goes at the end."""
+    """Keep the SQLite copy when the test database is created; its folder is deleted at the end."""
     return django_db_keepdb or connection.vendor == "sqlite"
 
 
 @pytest.fixture(scope="session")
 def django_db_modify_db_settings(django_db_modify_db_settings, request):
-    """Let the test database be a copy of one that is migrated once for all processes of the run."""
+    """Create the test database as a copy of a database that is migrated once for all processes of the run."""
     test = connection.settings_dict["TEST"]
     if connection.vendor == "sqlite":
         shutil.copyfile(request.getfixturevalue("migrated"), test["NAME"])

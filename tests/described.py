@@ -1,4 +1,4 @@
-"""What an OpenAPI document leaves unsaid, and whether its examples are what it says."""
+"""Missing descriptions and examples of an OpenAPI document, and examples that do not match their schemas."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ READ_AS_OBJECTS = ("application/json", "application/x-www-form-urlencoded")
 
 
 def undescribed(part: Any, place: str = "") -> list[str]:
-    """Return where members of schemas and parameters are without a description, at any depth."""
+    """Return the places of schema properties and parameters without a description, at any depth."""
     if isinstance(part, list):
         return [found for number, one in enumerate(part) for found in undescribed(one, f"{place}/{number}")]
     if not isinstance(part, dict):
@@ -24,7 +24,7 @@ def undescribed(part: Any, place: str = "") -> list[str]:
 
 
 class Operation(NamedTuple):
-    """An operation of a document, with the (media type, content) of its requests and of its successful answers."""
+    """An operation of a document, with (media type, content) of its requests and of its successful responses."""
 
     name: str
     parameters: list[dict[str, Any]]
@@ -45,7 +45,7 @@ def operations_of(document: dict[str, Any]) -> Iterator[Operation]:
 
 
 def without_examples(document: dict[str, Any]) -> set[str]:
-    """Return what should have an example and has none: JSON, forms, CSV with a schema, and path parameters."""
+    """Return what lacks a required example: JSON, forms, CSV with a schema, and path parameters."""
     missing = set()
     for operation in operations_of(document):
         missing |= {
@@ -65,7 +65,7 @@ def _lacks(part: dict[str, Any], is_wanted: Any) -> bool:
 
 
 def examples_that_do_not_fit(document: dict[str, Any]) -> list[str]:
-    """Return the examples that their own schemas refuse, with why."""
+    """Return the examples that their own schemas reject, with the reason."""
     checked: list[tuple[str, dict[str, Any]]] = []
     for operation in operations_of(document):
         checked += [(f"{operation.name} {one['name']}", one) for one in operation.parameters]

@@ -1,4 +1,4 @@
-"""README and everything under `docs/`, for the tests that hold them against the code."""
+"""README and everything under `docs/`, for the tests that compare them with the code."""
 
 import re
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ def prose(text: str) -> str:
 
 
 def anchors(text: str) -> set[str]:
-    """Return the names under which a browser finds a page's headings, as code hosts make them."""
+    """Return the anchors of a page's headings, as code hosts create them."""
     found: set[str] = set()
     for heading in re.findall(r"^#+ (.*)$", prose(text), flags=re.MULTILINE):
         name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
@@ -31,14 +31,14 @@ def anchors(text: str) -> set[str]:
 
 
 def links(text: str) -> list[str]:
-    """Return where a page's links lead, those to other hosts left out."""
+    """Return the targets of a page's links, except for other hosts."""
     targets = re.findall(r"\]\(([^)\s]+)\)", prose(text))
     return [target for target in targets if "://" not in target]
 
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of code; `not_run` is the reason that stands in a comment above it, or nothing."""
+    """A fenced block of code; `not_run` is the reason in a comment above it, or empty."""
 
     language: str
     code: str
@@ -52,5 +52,5 @@ def blocks(text: str) -> list[Block]:
 
 
 def runnable(text: str) -> list[str]:
-    """Return the code of a page's blocks that a test has to run."""
+    """Return the code of a page's blocks that a test must run."""
     return [block.code for block in blocks(text) if block.language in RUN_LANGUAGES and not block.not_run]

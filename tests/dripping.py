@@ -1,4 +1,4 @@
-"""A server that never ends its answer, and never falls silent: a byte every 20 ms, for a minute."""
+"""A server that never ends its response, and is never silent: it sends a byte every 20 ms, for a minute."""
 
 import socket
 import threading
@@ -11,7 +11,7 @@ _BYTES = 3_000
 
 @contextmanager
 def dripping(begin=IN_THE_BODY):
-    """Serve on a port of the kernel's choice; yields the address. `begin` is sent at once."""
+    """Serve on a free port; yields the address. `begin` is sent immediately."""
     ended = threading.Event()
 
     def drip(connection):

@@ -1,4 +1,4 @@
-"""Records that tests start from, made with factory-boy."""
+"""Records for tests, created with factory-boy."""
 
 from datetime import timedelta
 from hashlib import sha256
@@ -27,12 +27,12 @@ class UserFactory(factory.django.DjangoModelFactory):
 
     username = factory.Sequence(lambda number: f"user{number}")
     password = factory.django.Password(PASSWORD)
-    # Tokens issued in the same second as the account must count.
+    # Tokens issued in the same second as the account must be valid.
     credentials_changed_at = factory.LazyFunction(lambda: timezone.now() - timedelta(minutes=1))
 
 
 class ProviderFactory(factory.django.DjangoModelFactory):
-    """A provider id that its owner has used for a year."""
+    """A lender whose owner has used it for a year."""
 
     class Meta:
         model = Provider
@@ -51,7 +51,7 @@ class ProviderFactory(factory.django.DjangoModelFactory):
 
 
 class OfferFactory(factory.django.DjangoModelFactory):
-    """An active offer of the provider's owner."""
+    """An active offer of the lender's owner."""
 
     class Meta:
         model = Offer
@@ -65,7 +65,7 @@ class OfferFactory(factory.django.DjangoModelFactory):
 
 
 class ScoringModelFactory(factory.django.DjangoModelFactory):
-    """A scoring model of the provider's owner, without a version."""
+    """A scoring model of the lender's owner, without a version."""
 
     class Meta:
         model = ScoringModel
@@ -96,7 +96,7 @@ class ModelVersionFactory(factory.django.DjangoModelFactory):
 
 
 class ApplicationFactory(factory.django.DjangoModelFactory):
-    """An application in `draft` to an offer that is not listed here."""
+    """An application in `draft` for an unlisted offer."""
 
     class Meta:
         model = Application
@@ -114,7 +114,7 @@ class ApplicationFactory(factory.django.DjangoModelFactory):
 
 
 class ClaimFactory(factory.django.DjangoModelFactory):
-    """A private claim in `draft`; in another status it has the dates that belong to it."""
+    """A private claim in `draft`; with another status it has the dates of that status."""
 
     class Meta:
         model = Claim
@@ -132,7 +132,7 @@ class ClaimFactory(factory.django.DjangoModelFactory):
 
 
 class StagedItemFactory(factory.django.DjangoModelFactory):
-    """A note that waits for its user's decision; decided ones have their date."""
+    """A note that waits for its user's decision; decided notes have their date."""
 
     class Meta:
         model = StagedItem

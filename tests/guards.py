@@ -1,6 +1,6 @@
-"""Take out one guard of the product after another, and see that a test fails: `python -m tests.guards [NAME …]`.
+"""Remove each guard of the product in turn, and check that a test fails: `python -m tests.guards [NAME …]`.
 
-Each is taken out of a copy of the tracked files, in which the test file named beside it is run.
+Each guard is removed from a copy of the tracked files, in which its test file runs.
 """
 
 import subprocess
@@ -18,7 +18,7 @@ _CAUGHT = 1  # pytest's exit code: tests ran, and one failed
 
 
 class Guard(NamedTuple):
-    """A text that stands once in a file, what takes its place, and the test file (below `tests/`) that must fail."""
+    """A text that occurs once in a file, its replacement, and the test file (below `tests/`) that must fail."""
 
     name: str
     file: str
@@ -338,7 +338,7 @@ GUARDS = (
 
 
 def main(names: list[str]) -> int:
-    """Take out the named guards, or all; return 1 when one is not missed."""
+    """Remove the named guards, or all; return 1 if the tests miss the removal of one."""
     chosen = [guard for guard in GUARDS if not names or guard.name in names]
     with tempfile.TemporaryDirectory(prefix="guards-") as folder:
         tree = Path(folder)
@@ -356,7 +356,7 @@ def _copy_tracked(tree: Path) -> None:
 
 
 def _is_caught(guard: Guard, tree: Path) -> bool:
-    """Run the guard's tests without it; raises ValueError when its text does not stand once in its file."""
+    """Run the guard's tests without it; raises ValueError unless its text occurs once in its file."""
     file, tests = tree / guard.file, f"tests/{guard.tests}"
     whole = file.read_text()
     if whole.count(guard.old) != 1:
@@ -374,7 +374,7 @@ def _is_caught(guard: Guard, tree: Path) -> bool:
 
 
 def _write(file: Path, text: str) -> None:
-    """Write a module, and let nobody take what was compiled a second ago for it."""
+    """Write a module, and delete its cached bytecode, which could have the same time stamp."""
     file.write_text(text)
     Path(cache_from_source(str(file))).unlink(missing_ok=True)
 

@@ -1,7 +1,7 @@
-"""A proxy in front of PostgreSQL that counts what ties a session to its client at hosted proxies ("pinning").
+"""A proxy in front of PostgreSQL that counts the causes that tie a session to its client at hosted proxies ("pinning").
 
-It forwards every byte, and reads the messages of both sides (protocol 3.0, without TLS). It counts a setting of the
-session outside of a transaction, `options` at the start, a named statement, and a lock or listener of the session.
+It forwards every byte, and parses the messages of both sides (protocol 3.0, without TLS). It counts settings outside of
+a transaction, start-up `options`, named statements, and locks or listeners of the session.
 """
 
 import re
@@ -25,7 +25,7 @@ class PinningProxy:
     def __init__(self, host, port):
         self._server = (host, port)
         self.pins, self.statements = Counter(), 0
-        self.admin = ""  # an address past the proxy, for the test
+        self.admin = ""  # an address that bypasses the proxy, for the test
 
     def __enter__(self):
         self._listener = socket.create_server(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""Starting what tests and the bench need beside themselves: ports, management commands, databases that pass."""
+"""Helpers to start processes for tests and the bench: ports, management commands, temporary databases."""
 
 import contextlib
 import fcntl
@@ -14,18 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-if TYPE_CHECKING:  # the walk has the standard library alone
+if TYPE_CHECKING:  # the end-to-end test has only the standard library
     import psycopg
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE_SECONDS = 120  # only what fails takes so long
-PASSWORD = "correct horse battery"  # of every account that is made here
-# Below those that the kernel gives to whoever connects, so that none is taken between the question and its use.
+PATIENCE_SECONDS = 120  # only failures take this long
+PASSWORD = "correct horse battery"  # of every account created here
+# Below the kernel's ephemeral ports, so that no client gets a port between its choice and its use.
 _FIRST_PORT, _LAST_PORT = 10_000, 30_000
 
 
 def free_port() -> int:
-    """Return a port that nobody uses, and that no other process of ours is given for the next 20,000 questions."""
+    """Return a free port, which no other process of ours gets during the next 20,000 calls."""
     with Path(tempfile.gettempdir(), f"ports-of-tests-{os.getuid()}").open("a+") as kept:
         fcntl.flock(kept, fcntl.LOCK_EX)
         kept.seek(0)
@@ -40,7 +40,7 @@ def free_port() -> int:
 
 
 def wait_until(happened: Callable[[], Any], *, seconds: float = PATIENCE_SECONDS) -> Any:
-    """Ask until the answer is true, and return it. Raises RuntimeError when it is not for so long."""
+    """Poll until the result is true, and return it. Raises RuntimeError if it stays false."""
     ends = time.monotonic() + seconds
     while not (answer := happened()):
         if time.monotonic() > ends:
@@ -50,7 +50,7 @@ def wait_until(happened: Callable[[], Any], *, seconds: float = PATIENCE_SECONDS
 
 
 def listens(port: int) -> bool:
-    """Say whether somebody takes connections on a port."""
+    """Return whether a server accepts connections on a port."""
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5):
         return True
     return False
@@ -58,7 +58,7 @@ def listens(port: int) -> bool:
 
 @contextlib.contextmanager
 def silent_port() -> Iterator[int]:
-    """Take a port for the block: it accepts connections and never says anything."""
+    """Listen on a port during the block: it accepts connections and never responds."""
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen(50)
@@ -68,16 +68,16 @@ def silent_port() -> Iterator[int]:
 def run_python(
     environment: Mapping[str, str], *arguments: str, folder: Path = ROOT
 ) -> "subprocess.CompletedProcess[str]":
-    """Run Python in a folder and in an environment that holds nothing else; how it ended, and what it printed."""
+    """Run Python in a folder with only this environment; return its exit status and output."""
     env = {"PATH": os.environ["PATH"], **environment}
     command = [sys.executable, *arguments]
     return subprocess.run(command, cwd=folder, env=env, check=False, capture_output=True, text=True)
 
 
 def manage(environment: Mapping[str, str], *arguments: str, folder: Path = ROOT) -> str:
-    """Run a management command, of the program in a folder; return the last line that it printed.
+    """Run a management command of the program in a folder; return the last line of its output.
 
-    Raises RuntimeError with all of it on failure.
+    Raises RuntimeError with the whole output on failure.
     """
     done = run_python(environment, "manage.py", *arguments, folder=folder)
     if done.returncode:
@@ -86,7 +86,7 @@ def manage(environment: Mapping[str, str], *arguments: str, folder: Path = ROOT)
 
 
 def account_with_key(environment: Mapping[str, str], name: str, *, folder: Path = ROOT) -> tuple[int, str, str]:
-    """Make an account with an API key, by the program in a folder; return its id, the key and the key's secret."""
+    """Create an account with an API key, with the program in a folder; return its id, the key and the key's secret."""
     given = (name, "--password", PASSWORD, "--json")
     user = json.loads(manage(environment, "create_user", *given, folder=folder))
     made = json.loads(manage(environment, "create_api_key", name, "--name", "n", "--json", folder=folder))
@@ -95,9 +95,9 @@ def account_with_key(environment: Mapping[str, str], name: str, *, folder: Path 
 
 @contextlib.contextmanager
 def temporary_database(server: str, name: str, *, template: str = "template1") -> Iterator[str]:
-    """Make a PostgreSQL database for the block, on the server of an address; give the database's address.
+    """Create a PostgreSQL database for the block, on the server of an address; yield the database's address.
 
-    It is empty, or a copy of another that nobody is connected to.
+    It is empty, or a copy of another database without connections.
     """
     create_database(server, name, template=template)
     try:
@@ -107,7 +107,7 @@ def temporary_database(server: str, name: str, *, template: str = "template1") -
 
 
 def create_database(server: str, name: str, *, template: str = "template1") -> None:
-    """Make a database on the server of an address, as a copy of another."""
+    """Create a database on the server of an address, as a copy of another."""
     from psycopg import sql
 
     command = sql.SQL("CREATE DATABASE {} TEMPLATE {}").format(sql.Identifier(name), sql.Identifier(template))
@@ -116,7 +116,7 @@ def create_database(server: str, name: str, *, template: str = "template1") -> N
 
 
 def drop_database(server: str, name: str) -> None:
-    """Drop a database on the server of an address if it is there, whoever is connected to it."""
+    """Drop a database on the server of an address if it exists, even with open connections."""
     from psycopg import sql
 
     with _maintenance(server) as session:

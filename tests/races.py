@@ -5,7 +5,7 @@ from django.db import connections
 
 
 def at_once(*calls):
-    """Make the calls at the same moment, each in a thread of its own; return what they return, in their order."""
+    """Run the calls concurrently, each in its own thread; return their results in order."""
     barrier = Barrier(len(calls))
 
     def run(call):

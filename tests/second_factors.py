@@ -1,4 +1,4 @@
-"""Second factors of the people in tests."""
+"""Second factors of users in tests."""
 
 import json
 import secrets
@@ -20,23 +20,23 @@ SECRET = "A" * 32  # 20 bytes
 
 
 def authenticator_of(user, secret=SECRET):
-    """Give somebody an app that shows codes."""
+    """Add an authenticator app to a user."""
     data = {"secret": seal_secret(secret, user.pk)}
     return Authenticator.objects.create(user=user, type="totp", data=data)
 
 
 def recovery_codes_of(user):
-    """Give somebody codes to come in with when the app is lost; return them."""
+    """Add recovery codes to a user; return them."""
     return make_codes(user, now=timezone.now())
 
 
 def code_of(secret=SECRET, steps=0):
-    """Return the code that an app shows now, or some half minutes later."""
+    """Return the current code of an app, or that of some 30 s steps later."""
     return TOTP(b32decode(secret), 6, SHA1(), 30, enforce_key_length=False).generate(time.time() + 30 * steps).decode()
 
 
 def wrong_code():
-    """Return a code that no app shows around now."""
+    """Return a code that the app shows at no time near now."""
     shown = {code_of(steps=steps) for steps in range(-3, 4)}
     return next(code for code in (f"{number:06}" for number in range(10)) if code not in shown)
 
@@ -46,7 +46,7 @@ def b64(content):
 
 
 class SoftKey:
-    """A passkey made of software: what a browser hands on of one (WebAuthn, ES256, no attestation)."""
+    """A software passkey with the same data as a browser's (WebAuthn, ES256, no attestation)."""
 
     def __init__(self, origin="https://testserver", private=None, identifier=None):
         self.origin = origin
@@ -54,7 +54,7 @@ class SoftKey:
         self.identifier = identifier or secrets.token_bytes(16)
 
     def create(self, options):
-        """Answer what a page asks of a new key."""
+        """Respond to a page's request for a new key."""
         numbers = self.private.public_key().public_numbers()
         public = {1: 2, 3: -7, -1: 1, -2: numbers.x.to_bytes(32, "big"), -3: numbers.y.to_bytes(32, "big")}
         attested = bytes(16) + len(self.identifier).to_bytes(2, "big") + self.identifier + cbor.encode(public)
@@ -64,7 +64,7 @@ class SoftKey:
         )
 
     def get(self, options):
-        """Answer what a page asks of a key that it knows."""
+        """Respond to a page's request for a known key."""
         client = self._client("webauthn.get", options)
         data = self._data(options["publicKey"]["rpId"], 0x05)
         signature = self.private.sign(data + sha256(client).digest(), ec.ECDSA(SHA256()))

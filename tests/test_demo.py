@@ -1,4 +1,4 @@
-"""`manage.py seed_demo`: every app's demo data, once. Its ninety days of business have tests of their own."""
+"""`manage.py seed_demo`: every app's demo data, once. Its ninety days of business have their own tests."""
 
 import pytest
 from django.apps import apps
@@ -31,7 +31,7 @@ def here(db, settings, tmp_path, bookless):
     settings.VAR_DIR = tmp_path
 
 
-def test_a_demo_has_every_kind_of_record_and_a_second_run_adds_none(here):
+def test_seed_demo_creates_every_kind_of_record_and_a_second_run_adds_none(here):
     first = run_json("seed_demo")
     made = count_all()
     assert {application.status for application in Application.objects.all()} == set(MACHINE.statuses)
@@ -46,7 +46,7 @@ def test_a_demo_has_every_kind_of_record_and_a_second_run_adds_none(here):
     assert count_all() == made
 
 
-def test_a_run_that_fails_leaves_nothing_and_the_next_one_makes_everything(here, monkeypatch, tmp_path):
+def test_a_failed_seed_demo_leaves_nothing_and_the_next_creates_everything(here, monkeypatch, tmp_path):
     empty, seeds = count_all(), declared("demo")
     for reached in (0, len(seeds) - 1, len(seeds)):
         monkeypatch.setattr(seed_demo, "declared", lambda _what, reached=reached: [*seeds[:reached], fail])
@@ -61,11 +61,11 @@ def test_a_run_that_fails_leaves_nothing_and_the_next_one_makes_everything(here,
 
 
 def fail(**_given):
-    """Be a seed that does not get to its end."""
+    """Fail like a seed that is interrupted."""
     raise OSError("The power is gone")
 
 
-def test_records_that_went_to_another_account_are_not_made_again(here):
+def test_seed_demo_does_not_recreate_records_moved_to_another_account(here):
     owner, keeper = run_json("seed_demo")["user_id"], UserFactory().pk
     handed = {Application: "consumer_id", Claim: "user_id", CryptoPayment: "user_id", Endpoint: "account_id",
               KycVerification: "user_id", StagedItem: "user_id", Wallet: "user_id"}  # fmt: skip
@@ -84,7 +84,7 @@ def test_the_demos_key_and_passwords_work(here, client):
         assert ApiClient().send("/auth/token", body).status_code == 200
 
 
-def test_production_gets_none(here, settings):
+def test_seed_demo_is_rejected_in_production(here, settings):
     settings.PRODUCTION = True
     with pytest.raises(CommandError):
         run_json("seed_demo")

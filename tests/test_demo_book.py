@@ -1,4 +1,4 @@
-"""The demo's ninety days of business: as large as they are to be, and nothing in them contradicts the rest."""
+"""The demo's ninety days of business have the intended size and are consistent."""
 
 import json
 from collections import Counter
@@ -38,27 +38,27 @@ from tests.api import ApiClient
 from tests.test_demo import count_all
 from tests.test_examples import lasting_demo
 
-# How long a story lasts after its last step, so that what is due then is done: a notice is opened within two days.
+# The time between the last step and today, so that all due work is done: a notice is opened within two days.
 ROOM = timedelta(days=6)
 
 
 @pytest.fixture(scope="module")
 def made(django_db_setup, django_db_blocker, tmp_path_factory):
-    """A new demo, which is there until the tests of this file end."""
+    """A new demo, which exists until the tests of this file end."""
     with lasting_demo(tmp_path_factory.mktemp("demo"), django_db_blocker) as printed:
         yield printed
 
 
 @pytest.fixture(autouse=True)
 def _there(made, db):
-    """Every test looks at the demo."""
+    """Every test uses the demo."""
 
 
 def staff():
     return get_user_model().objects.get(username="admin")
 
 
-def test_the_book_has_its_documented_size():
+def test_the_demos_business_has_its_documented_size():
     assert Application.objects.values("consumer").distinct().count() >= 30
     told = Application.objects.filter(applicants__isnull=False, amount_cents__isnull=False)
     assert told.count() >= 190
@@ -69,13 +69,13 @@ def test_the_book_has_its_documented_size():
     assert min(lenders[1001], lenders[demo_ids.OWN_PROVIDER]) >= 50
     card = ModelVersion.objects.get(model__name="Cedar everyday card").definition
     assert len(card["characteristics"]) == 8
-    verified = Card.of({**card, "verified": True})  # reads no claims
+    verified = Card.of({**card, "verified": True})  # does not read claims
     sourced = {source.name for source in verified.inputs if source.facts}
     assert sum(each.input in sourced for each in verified.characteristics) >= 6
     assert {file.content_type for file in DocumentFile.objects.all()} == {"application/pdf", "image/png"}
 
 
-def test_everything_that_can_become_of_an_application_has_become_of_one():
+def test_the_demo_has_every_outcome_of_an_application():
     assert set(Application.objects.values_list("status", flat=True)) == set(MACHINE.statuses)
     assert {*Counteroffer.objects.values_list("outcome", flat=True)} >= {"", "accepted", "declined", "expired"}
     assert {*Proposal.objects.values_list("outcome", flat=True)} == {"", "confirmed"}
@@ -90,19 +90,19 @@ def test_everything_that_can_become_of_an_application_has_become_of_one():
     assert all(one.status_reason for one in overridden)
 
 
-def test_every_queue_holds_something_except_dead_letters():
+def test_every_queue_of_the_demo_has_items_except_dead_letters():
     empty = {state.queue.name: state.count for state in states_of(staff()) if not state.count}
     assert empty == {"dead_letters": 0}
 
 
 def test_the_chart_shows_a_month_without_weekend_decisions():
-    cache.clear()  # another test's decisions may be kept in it
+    cache.clear()  # it may contain another test's decisions
     assert sum(sum(series.values) for series in decisions_per_day(None).series) >= 20
     decided = ApplicationHistory.objects.filter(application__pk__gte=demo_ids.booked(1), status__in=DECIDED)
     assert not decided.filter(changed_at__iso_week_day__gte=6).exists()
 
 
-def test_histories_match_the_records():
+def test_histories_of_the_demo_match_the_applications():
     last = ApplicationHistory.objects.filter(application=OuterRef("pk")).order_by("-position")
     moved = Application.objects.filter(moves__gt=0).annotate(
         said=Subquery(last.values("status")[:1]), position=Subquery(last.values("position")[:1])
@@ -116,7 +116,7 @@ def test_histories_match_the_records():
         assert all(row.status in MACHINE.transitions[row.previous_status] for row in rows), application.pk
 
 
-def test_approvals_are_within_their_offers():
+def test_approvals_of_the_demo_are_within_their_offers():
     approved = Application.objects.filter(status=APPROVED).select_related("loan_terms")
     assert approved.count() >= 50
     for application in approved:
@@ -126,14 +126,14 @@ def test_approvals_are_within_their_offers():
         assert terms.amount_cents <= (offer["loan_amount_max_cents"] or terms.amount_cents)
 
 
-def test_two_have_decided_where_two_were_asked():
+def test_four_eyes_decisions_of_the_demo_have_two_reviewers():
     for proposal in Proposal.objects.filter(outcome=Proposal.CONFIRMED).select_related("application"):
         row = proposal.application.history.get(status=proposal.to, changed_at=proposal.closed_at)
         assert row.metadata["four_eyes"]["seen"] == proposal.seen
         assert row.principal_id == proposal.closed_by_id != proposal.proposed_by_id
 
 
-def test_clocks_and_notices_agree():
+def test_clocks_and_notices_of_the_demo_are_consistent():
     now = timezone.now()
     running = Clock.objects.filter(stopped_at=None, kind__in=Clock.TO_NOTIFY).select_related("application")
     late = [clock.application for clock in running if clock.due_at < now]
@@ -169,7 +169,7 @@ def test_decisions_can_be_verified_offline():
 def test_reviewers_with_permission_made_every_decision():
     decisions = ApplicationHistory.objects.filter(status__in=DECIDED).select_related("principal", "application")
     for row in decisions:
-        if "counteroffer" not in (row.metadata or {}):  # the reviewer who made it decided
+        if "counteroffer" not in (row.metadata or {}):  # otherwise the reviewer who made the counteroffer decided
             assert row.principal is not None, row
             assert row.application.is_reviewed_by(row.principal), row
 
@@ -179,7 +179,7 @@ def test_rejections_name_their_reasons():
         assert application.status_reason, application.pk
 
 
-def test_a_second_run_adds_nothing(made):
+def test_a_second_seed_demo_adds_no_business(made):
     before = count_all()
     call_command("seed_demo", stdout=StringIO())
     assert count_all() == before
@@ -187,5 +187,5 @@ def test_a_second_run_adds_nothing(made):
 
 
 @pytest.mark.parametrize("days", range(7))
-def test_every_day_of_the_week_begins_with_enough(days):
+def test_the_demo_has_enough_applications_on_every_weekday(days):
     assert len(list(book.openings(timezone.now() - timedelta(days=days)))) >= 190

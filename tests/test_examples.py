@@ -1,6 +1,6 @@
-"""Whoever opens the reference of what `make run` has started, and tries an operation as it stands, gets what it says.
+"""Every operation of the reference works on a new `make run`, tried unchanged.
 
-Each operation is called on a new demo with the examples of the document, and nothing else.
+Each operation is called on a new demo with only the examples of the document.
 """
 
 import json
@@ -29,7 +29,7 @@ from tests.conftest import empty_database
 from tests.ledger.conftest import SIGNING_KEY, LedgerClient
 
 PLATFORM, LEDGER = "config.urls", "ledger.urls"
-# What its example alone cannot do, and why.
+# Operations whose example alone can't succeed, with the reason.
 EXCEPTIONS = {
     "account_erasures_create": "the account has an open application",
     "account_exports_file": "a worker makes the file",
@@ -56,13 +56,13 @@ EXCEPTIONS = {
     "withdrawals_retrieve": "the demo has no agreement under the law of the European Union",
     "scores_score_again": "takes a reviewer who is not the applicant",
 }
-EXAMPLES = Path(config.urls.__file__), Path(ledger.urls.__file__)  # the files that lie beside these
+EXAMPLES = Path(config.urls.__file__), Path(ledger.urls.__file__)  # the files next to these
 PDF = b"%PDF-1.4\n%%EOF\n"
 
 
 @contextmanager
 def demo_settings(folder):
-    """What a demo asks of the settings: files of its own, and nobody who counts its requests."""
+    """Apply the settings of a demo: separate files, and no rate limits."""
     with override_settings(
         VAR_DIR=folder, WEBHOOK_ALLOW_PRIVATE=True, LEDGER_GUARD_FILE=folder / "guard", LEDGER_SIGNING_KEY=SIGNING_KEY,
         RATE_LIMITS=dict.fromkeys(settings.RATE_LIMITS),
@@ -71,7 +71,7 @@ def demo_settings(folder):
 
 
 def seeded():
-    """Make what `make run` makes in a database that was never used; return what it prints."""
+    """Create the data of `make run` in an unused database; return the object that it prints."""
     restart_numbers()
     out = StringIO()
     call_command("seed_demo", as_json=True, stdout=out)
@@ -81,7 +81,7 @@ def seeded():
 
 @pytest.fixture
 def demo(db, tmp_path, bookless):
-    """A new demo, and what `make run` prints of it."""
+    """A new demo; returns the object that `make run` prints for it."""
     with demo_settings(tmp_path):
         made = seeded()
         with override_settings(ROOT_URLCONF=LEDGER):
@@ -91,7 +91,7 @@ def demo(db, tmp_path, bookless):
 
 @contextmanager
 def lasting_demo(folder, blocker):
-    """Make a demo that outlasts a test; yield what `make run` prints of it."""
+    """Create a demo that outlives a test; yield the object that `make run` prints."""
     with demo_settings(folder), blocker.unblock():
         try:
             yield seeded()
@@ -100,7 +100,7 @@ def lasting_demo(folder, blocker):
 
 
 def restart_numbers():
-    """Let ids that are numbers begin at 1."""
+    """Restart integer ids at 1."""
     sequences = connection.introspection.sequence_list()
     with connection.cursor() as cursor:
         for statement in connection.ops.sequence_reset_by_name_sql(no_style(), sequences):
@@ -115,7 +115,7 @@ def operations(urlconf):
 
 
 def address_of(path, operation):
-    """Fill a path, and the query that it needs, with the examples of the parameters."""
+    """Return the path and the required query, filled in with the examples of the parameters."""
     needed = [one for one in operation.get("parameters", ()) if one.get("required")]
     given = {one["name"]: one["example"] for one in needed if one["in"] == "path"}
     query = {one["name"]: one["example"] for one in needed if one["in"] == "query"}
@@ -123,7 +123,7 @@ def address_of(path, operation):
 
 
 def body_of(operation, demo):
-    """Return how the test client is given the example of a body, with the password that `make run` prints."""
+    """Return the test client's arguments for the example of a body, with the password that `make run` prints."""
     content = operation.get("requestBody", {}).get("content", {})
     if "multipart/form-data" in content:
         return {"data": {"file": SimpleUploadedFile("payslip.pdf", PDF, "application/pdf")}}
@@ -134,7 +134,7 @@ def body_of(operation, demo):
 
 
 def call(method, path, operation, demo, headers):
-    """Call an operation as its examples say and undo what that did; what is wrong with the answer, if anything."""
+    """Call an operation with its examples and roll back; return the wrong response, or None."""
     client = Client(raise_request_exception=False)
     address, body = address_of(path, operation), body_of(operation, demo)
     before, signed = transaction.savepoint(), settings.LEDGER_GUARD_FILE.read_bytes()
@@ -146,16 +146,16 @@ def call(method, path, operation, demo, headers):
 
 
 def headers_of(demo):
-    """Return a function from the id of an operation to the credential that its example is sent with."""
+    """Return a function from an operation's id to the credential of its example."""
     key = {"X-API-Key": demo["api_key"]}
     log_in = {"Authorization": f"Bearer {bearer_of(User.objects.get(pk=demo_ids.DEMO_USER))}"}
-    # Only the account's own log-in collects a key or creates one.
+    # Only the account's own log-in collects a key or creates a key.
     takes_log_in = re.compile("auth_collect|(api_key|oauth_client|account_invitation|account_erasure|account_export)s_")
     return lambda name: log_in if takes_log_in.match(name) else key
 
 
 def failures(urlconf, demo, headers_of):
-    """Return the operations whose examples do not work, with what they answer."""
+    """Return the operations whose examples fail, with their responses."""
     tried = {
         name: call(method, path, operation, demo, headers_of(name))
         for name, method, path, operation in operations(urlconf)
@@ -173,20 +173,20 @@ def test_every_example_of_the_ledger_works_on_a_new_demo(demo):
     assert failures(LEDGER, demo, lambda _name: {}) == {}
 
 
-def test_the_examples_prove_what_they_say(tmp_path):
+def test_signed_examples_verify_each_other(tmp_path):
     said, log = ({name: one.get("response") for name, one in read_examples(beside).items()} for beside in EXAMPLES)
     files = {"bundle": said["scores_bundle"], "keys": said["record_keys_keys"], "proof": log["proofs_proof_file"]}
     for name, content in files.items():
         (tmp_path / name).write_text(content if name == "proof" else json.dumps(content))
     key, report = log["nodes_key"]["vkey"], tmp_path / "report"
     report.write_text(demo_ids.REPORTS[0]["report_data"])
-    # Each raises CommandError, with the step that failed.
+    # Each raises CommandError with the failed step.
     call_command("verify", tmp_path / "bundle", ledger_key=key, platform_key=[str(tmp_path / "keys")])
     call_command("verify", tmp_path / "proof", report=report, ledger_key=key)
     assert said["applications_proof"]["proof_file"] == said["scores_bundle"]["proof_file"]
 
 
-def test_there_are_few_exceptions():
+def test_examples_have_few_exceptions():
     names = [name for name, *_ in operations(PLATFORM)]
     assert set(EXCEPTIONS) <= set(names)
     assert len(EXCEPTIONS) * 7 < len(names)

@@ -1,4 +1,4 @@
-"""Files form no circle: each can be read, and imported, after those that it imports. Layers are import-linter's."""
+"""Modules have no import cycle: each can be read and imported after its imports. import-linter checks the layers."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ CONFIG_ROOT = {"__init__", "settings", "urls", "wsgi", "gunicorn", "env", "check
 
 
 def _imports(node: ast.AST) -> Iterator[tuple[str, bool]]:
-    """Yield every imported name, and whether its last part may be a name in a module; types alone import nothing."""
+    """Yield every imported name, and whether its last part may be a name in a module; imports for types are skipped."""
     if isinstance(node, ast.If) and ast.unparse(node.test) in {"TYPE_CHECKING", "typing.TYPE_CHECKING"}:
         for child in node.orelse:
             yield from _imports(child)
@@ -42,7 +42,7 @@ def graph_of(trees: Mapping[str, ast.AST]) -> dict[str, set[str]]:
 
 
 def circle_in(graph: Mapping[str, set[str]]) -> list[str]:
-    """Return the modules of one circle, in order; an empty list when there is none."""
+    """Return the modules of an import cycle, in order; an empty list if there is none."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -50,14 +50,14 @@ def circle_in(graph: Mapping[str, set[str]]) -> list[str]:
     return []
 
 
-def test_no_files_import_each_other_in_a_circle():
+def test_no_files_import_each_other_in_a_cycle():
     graph = graph_of({name: tree for name, (_, tree) in sources().items()})
     assert len(graph) > 300
     assert sum(map(len, graph.values())) > 900
     assert circle_in(graph) == []
 
 
-def test_a_circle_through_a_function_is_found_and_one_of_types_is_none():
+def test_an_import_cycle_through_a_function_is_found_and_one_of_types_is_not():
     reader = "def read():\n    from app.b import write\n"
     typed = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from app.a import Reader\n"
     sound = {"app.a": ast.parse(reader), "app.b": ast.parse(typed)}
@@ -66,5 +66,5 @@ def test_a_circle_through_a_function_is_found_and_one_of_types_is_none():
     assert set(circle_in(graph_of(circular))) == {"app.a", "app.b"}
 
 
-def test_the_root_of_config_holds_what_a_django_developer_looks_for_first():
+def test_the_root_of_config_has_only_its_listed_modules():
     assert {path.stem for path in (ROOT / "config").glob("*.py")} == CONFIG_ROOT

@@ -1,4 +1,4 @@
-"""The countable rules of CONTRIBUTING.md, "How text is written", held over everything that people read."""
+"""The countable rules of CONTRIBUTING.md, "How text is written", checked over all text for readers."""
 
 import ast
 import functools
@@ -13,14 +13,14 @@ import pytest
 
 from tests.documents import ROOT
 
-# Words that have a plain counterpart, or that hide who does something.
+# Words with a plain counterpart, or that hide the actor.
 AVOIDED = re.compile(
     r"\b(whoever|whomever|whatsoever|nobody|somebody|anybody|everybody|anew|seldom|hence|thereof|whereof|beside"
     r"|take[sn]? up(?! to)|taking up|hand(?:s|ed|ing)? in|another look|the interface|(?:is|are) told)\b",
     re.IGNORECASE,
 )
 SENTENCE_MAX, SUMMARY_MAX = 30, 8
-# How many sentences are longer. Lower these numbers, never raise them.
+# The allowed number of longer sentences. Lower these numbers, never raise them.
 LONG_SENTENCES_MAX = {"docs": 0, "docstrings": 13, "comments": 4, "openapi": 2}
 SENTENCE_END = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`\"'(])")
 BLOCK_END = re.compile(r"\n\s*\n|\n\s*[-*0-9]+[.)]?\s")
@@ -34,7 +34,7 @@ def without_code(text: str) -> str:
 
 
 def prose_of_page(text: str) -> str:
-    """Return the sentences of a Markdown page, each cell of a table as a paragraph of its own."""
+    """Return the sentences of a Markdown page, with each table cell as a separate paragraph."""
     text = re.sub(r"(?ms)^(```|:::).*?^\1", "", text)
     text = re.sub(r"(?m)^( {4}|\t).*$", "", text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", without_code(text))
@@ -65,7 +65,7 @@ def comments() -> Iterator[str]:
 
 
 def messages() -> Iterator[str]:
-    """Yield the strings of several words that are no docstrings: messages, labels, help texts."""
+    """Yield the strings of several words except for docstrings: messages, labels, help texts."""
     for file in PRODUCT:
         nodes = [node for node in nodes_of(file) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
         statements = {id(node.value) for node in nodes_of(file) if isinstance(node, ast.Expr)}

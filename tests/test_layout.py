@@ -1,11 +1,11 @@
-"""Which folder a test stands in decides where it runs: what starts something beside itself stands in tests/system/."""
+"""The folder of a test decides where it runs: tests that start another process are in tests/system/."""
 
 import ast
 
 from tests.processes import ROOT
 
 TESTS = ROOT / "tests"
-# Fixtures, modules and functions by which a test starts a server, a browser or another process.
+# Fixtures, modules and functions with which a test starts a server, a browser or another process.
 STARTERS = {
     "chromium", "live_server", "evm", "gunicorn", "private_server", "temporary_database", "subprocess", "Popen",
     "manage", "account_with_key", "run_python",
@@ -13,7 +13,7 @@ STARTERS = {
 
 
 def in_process():
-    """Yield the files whose tests `make test` runs, and what they import and name."""
+    """Yield the files whose tests `make test` runs, and the names that they use and import."""
     for file in sorted(TESTS.rglob("*.py")):
         inner = file.relative_to(TESTS)
         if inner.parts[0] in {"system", "bench"} or not (file.name.startswith("test_") or file.name == "conftest.py"):

@@ -113,7 +113,7 @@ def test_every_operation_has_exactly_its_declared_statuses_and_errors(document):
             assert response["description"].split(" · ") == expected[status], (path, method)
             schemas = {media_type: content["schema"] for media_type, content in response["content"].items()}
             assert schemas.pop("application/problem+json") == {"$ref": "#/components/schemas/Problem"}
-            # Agents read refusals of the catalog in the form of their protocol, too.
+            # Agents also read the catalog's rejections in the form of their protocol.
             assert {"$ref": "#/components/schemas/Error"} in schemas["application/json"].get("anyOf", schemas.values())
         assert all(response["description"] for response in responses.values()), (path, method)
 
@@ -135,8 +135,8 @@ def test_every_operation_has_a_summary_and_a_unique_id(document):
     assert len(identifiers) == len(set(identifiers))
 
 
-def test_every_operation_of_the_specification_that_exists_has_its_statuses(document):
-    # What the specification's table names for the apps that are built: success and other statuses.
+def test_every_implemented_operation_has_the_statuses_of_the_specification(document):
+    # The success and other statuses of the specification's table, for the implemented apps.
     table = {
         ("/.well-known/ucp", "get"): {"200"}, ("/v1/health", "get"): {"200", "503"},
         ("/v1/applications", "get"): {"200", "401"}, ("/v1/applications", "post"): {"201", "400", "401"},
@@ -154,20 +154,20 @@ def test_every_operation_of_the_specification_that_exists_has_its_statuses(docum
         assert statuses <= set(document["paths"][path][method]["responses"]), (path, method)
 
 
-def test_an_unhealthy_answer_has_the_shape_of_a_healthy_one(document):
+def test_200_and_503_of_health_have_the_same_schema(document):
     answers = document["paths"]["/v1/health"]["get"]["responses"]
     shapes = [answers[status]["content"]["application/json"]["schema"] for status in ("200", "503")]
     assert shapes[0] == shapes[1]
 
 
-def test_nullable_members_admit_null(document):
+def test_nullable_fields_accept_null(document):
     body = document["components"]["schemas"]["ApplicationRequest"]["properties"]
     assert None in body["initial_status"]["enum"]
     assert not {"type", "oneOf"} & set(body["application_data"]), "any value, null among them"
 
 
 @pytest.mark.django_db
-def test_the_document_is_public_and_unchanged(anonymous, document):
+def test_the_openapi_document_is_public_and_served_unchanged(anonymous, document):
     response = anonymous.read("/openapi.json")
     assert response.status_code == 200
     assert response.json() == document
@@ -176,7 +176,7 @@ def test_the_document_is_public_and_unchanged(anonymous, document):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize(("path", "viewer"), [("/docs", "redoc"), ("/docs/try", "swagger")])
-def test_the_pages_for_people_load_nothing_from_elsewhere(anonymous, path, viewer):
+def test_the_reference_pages_load_nothing_from_other_hosts(anonymous, path, viewer):
     response = anonymous.read(path)
     page = response.content.decode()
     assert response.status_code == 200
@@ -192,7 +192,7 @@ def test_every_event_type_is_a_webhook(document):
     assert headers == {"X-Service-Signature", "webhook-id", "webhook-timestamp", "webhook-signature"}
 
 
-def test_every_webhook_has_an_example_that_its_schema_admits_and_its_headers_sign(document):
+def test_every_webhook_has_a_valid_example_with_valid_signatures(document):
     resolved = {**document, "$schema": "https://json-schema.org/draft/2020-12/schema"}
     for name, item in document["webhooks"].items():
         operation = item["post"]
@@ -236,7 +236,7 @@ def test_error_codes_are_listed_with_their_meanings(document):
     assert named <= set(codes["enum"])
 
 
-def test_operations_name_the_scope_that_oauth_gives(document):
+def test_operations_declare_scopes_that_oauth_grants(document):
     security = document["paths"]["/v1/applications"]["post"]["security"]
     assert {"oauth2": ["applications:write"]} in security
     flow = document["components"]["securitySchemes"]["oauth2"]["flows"]["authorizationCode"]
@@ -255,7 +255,7 @@ def test_every_field_and_parameter_has_a_description(document):
     assert undescribed(document) == []
 
 
-def test_no_shared_description_is_left_over(document):
+def test_every_shared_description_is_used(document):
     written = json.dumps([document, json.loads(document_bytes(LEDGER))], ensure_ascii=False)
     shared = [*MEMBERS.values(), *PARAMETERS.values()]
     assert [text for text in shared if json.dumps(text, ensure_ascii=False)[1:-1] not in written] == []
@@ -265,11 +265,11 @@ def test_every_request_and_every_success_has_an_example(document):
     assert without_examples(document) == set()
 
 
-def test_examples_are_what_the_schemas_say(document):
+def test_examples_match_their_schemas(document):
     assert examples_that_do_not_fit(document) == []
 
 
-def test_examples_hold_no_secret():
+def test_examples_contain_no_secret():
     for service in ("config", "ledger"):
         assert not re.search(r"ck_(test|live)_|whsec_|eyJ", Path(service, "examples.json").read_text())
 
@@ -278,7 +278,7 @@ APPLICATIONS = {"Application", "ApplicationRequest", "InboxApplication", "Review
 OFFERS = {"CatalogueItem", "MatchedOffer", "Model", "Offer", "OfferRequest", "Provider"}
 
 
-def test_provider_ids_describe_which_of_their_two_types_they_have(document):
+def test_provider_ids_describe_whether_they_are_integers_or_strings(document):
     ids = {
         name: schema["properties"]["provider_id"]
         for name, schema in document["components"]["schemas"].items()
@@ -290,7 +290,7 @@ def test_provider_ids_describe_which_of_their_two_types_they_have(document):
     assert all("as a string" in ids[name]["description"] for name in OFFERS)
 
 
-def test_the_introduction_describes_every_way_to_page(document):
+def test_the_introduction_describes_every_kind_of_pagination(document):
     known = {"limit", "offset", "after"}
     ways = set()
     for operations in document["paths"].values():

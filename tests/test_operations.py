@@ -1,7 +1,8 @@
-"""Every operation takes what its document says of it, refuses the rest, and repeats its answer under a key: each is
-called on a demo with its example, changed in one place. What the committed document says, no
-test of an endpoint has to ask again. Of the values that a member or a parameter refuses one is sent; the others are
-given to the serializer that the method declares, and sent where it takes them.
+"""Every operation accepts what its document describes, rejects other input, and replays its response under a key.
+
+Each operation is called on a demo with its example, changed in one place, so tests of endpoints need not repeat the
+checks of the committed document. Of the invalid values of a field or parameter, one is sent. The others are passed to
+the declared serializer, or sent if there is none.
 """
 
 import json
@@ -42,45 +43,45 @@ OPERATIONS = {
     for method, one in methods.items()
 }
 NOBODYS = "01a20000-0000-7000-8000-000000000000"
-# What another way to read an id would take or fall over; tests/config/test_moments.py asks ours.
+# Spellings that another parser would accept or fail on; tests/config/test_moments.py tests our parser.
 MISSPELT = ("0", "%00", "{}%0a", "\u0661", "9" * 400, NOBODYS)
-# What is answered when a part of a path names nothing that the caller may see; E4001 where it is not listed.
+# The error for a part of the path that names nothing visible to the caller; E4001 if not listed.
 NOT_FOUND = {
     "application_id": "E4002", "claim_id": "E4003", "offer_id": "E4004", "verification_id": "E4005",
     "wallet_id": "E4006", "endpoint_id": "E4009", "payment_id": "E4010", "model_id": "E4011", "number": "E4011",
     "provider_id": "E4012", "account_id": "E4014", "report_id": "E4015",
     "staging item_id": "E4007", "sandbox item_id": "E4008", "bankdata item_id": "E4008",
 }  # fmt: skip
-# What is answered to a member or a parameter that does not fit; E1001 where it is not listed.
+# The error for an invalid field or parameter; E1001 if not listed.
 CODES = {"body status": "E1004", "body initial_status": "E1004", "query status": "E1004", "query limit": "E1006",
          "query offset": "E1006", "query amount": "E1003"}  # fmt: skip
 SHOWN_TO_EVERYBODY = {
     "automations_retrieve", "claims_retrieve", "offer_requirements_retrieve", "offers_quote", "offers_retrieve",
     "precontracts_of_offer",
 }  # fmt: skip
-# While no chain is configured every hash is answered for, and in documented behaviour every payment method.
+# Without a chain every hash gets a response, and in documented mode every payment method.
 ANY_ID = {
     "crypto_payments_receipt", "crypto_payments_receipt_details", "crypto_payments_status",
     "payment_methods_make_default", "payment_methods_toggle",
 }  # fmt: skip
-# Moving the sandbox's clock touches every table.
+# Moving the clock of the sandbox changes every table.
 EVERY_TABLE = {"sandbox_accounts_advance"}
-# One statement looks for the record and changes it.
+# A single statement finds the record and changes it.
 CONDITIONAL = {"wallets_disconnect", "providers_accept_invitation"}
 
 
 def parameters(name, place):
-    """Return the parameters that an operation takes at a place, by name."""
+    """Return the parameters of an operation in a place (path or query), by name."""
     return {one["name"]: one for one in OPERATIONS[name][2].get("parameters", ()) if one["in"] == place}
 
 
 def taking(place):
-    """Return the operations that take a parameter there."""
+    """Return the operations that have parameters in a place."""
     return [name for name in OPERATIONS if parameters(name, place)]
 
 
 def resolved(schema):
-    """Return the schema that another refers to."""
+    """Return the schema that a reference points to."""
     for one in (schema, *schema.get("allOf", ())):
         if "$ref" in one:
             return resolved(DOCUMENT["components"]["schemas"][one["$ref"].rpartition("/")[2]])
@@ -88,13 +89,13 @@ def resolved(schema):
 
 
 def body_schema(name):
-    """Return what an operation says of its JSON body, if it takes one."""
+    """Return the schema of an operation's JSON body, if it accepts one."""
     content = OPERATIONS[name][2].get("requestBody", {}).get("content", {})
     return resolved(content["application/json"]["schema"]) if "application/json" in content else None
 
 
 def members_of(name):
-    """Return the names of the members of an operation's JSON body."""
+    """Return the names of the fields of an operation's JSON body."""
     return {*(body_schema(name) or {}).get("properties", ())}
 
 
@@ -114,14 +115,14 @@ WITH_KEY = [name for name in OPERATIONS if "Idempotency-Key" in parameters(name,
 
 
 def declared(name):
-    """Return what the method of an operation declares."""
+    """Return the declaration of an operation's method."""
     method, template, _ = OPERATIONS[name]
     view = resolve(re.sub(r"\{\w+\}", "1", template)).func
     return getattr(view.cls, view.actions[method.lower()]).endpoint
 
 
 def refused_by(schema):
-    """Return values that a schema does not take: other types, what lies beyond its bounds, other words."""
+    """Return values that a schema rejects: other types, out of bounds, other words."""
     schema = resolved(schema)
     tried = [None, True, 7, 1.5, "", "x", "x" * (schema.get("maxLength", 255) + 1), [], {}, [None], [5], [[]], {"a": 1}]
     tried += [schema[bound] + step for bound, step in (("minimum", -1), ("maximum", 1)) if bound in schema]
@@ -134,7 +135,7 @@ def refused_by(schema):
 
 @pytest.fixture(scope="module")
 def demo(django_db_setup, django_db_blocker, tmp_path_factory):
-    """What `make run` prints of a new demo without its book, which is there until the tests of this file end."""
+    """A new demo without its book, until the tests of this file end; the object that `make run` prints."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("credit.demo.book.write", lambda **_given: None)
         with lasting_demo(tmp_path_factory.mktemp("demo"), django_db_blocker) as made:
@@ -143,20 +144,20 @@ def demo(django_db_setup, django_db_blocker, tmp_path_factory):
 
 @pytest.fixture
 def person(demo, db):
-    """A client that calls as the account that the demo's records belong to."""
+    """A client of the account that owns the demo's records."""
     return client_of(User.objects.get(pk=demo_ids.DEMO_USER))
 
 
 @pytest.fixture
 def nosy(demo, db):
-    """A client that calls as somebody who may do as much, and to whom none of it belongs."""
+    """A client of an account with the same rights and no records."""
     owner = ProviderFactory().owner
     owner.groups.add(Group.objects.get(name="Partner"))
     return client_of(owner)
 
 
 def call(client, name, demo, *, path=(), query=(), members=(), left_out=(), **options):
-    """Call an operation with its example, changed as is said. Parts of a path are taken as they are spelled."""
+    """Call an operation with its example and the given changes. Parts of a path are sent as they are spelled."""
     method, template, operation = OPERATIONS[name]
     given = {key: quote(str(one["example"])) for key, one in parameters(name, "path").items()} | dict(path)
     address = re.sub(r"\{(\w+)\}", lambda found: given[found[1]], template)
@@ -173,7 +174,7 @@ def call(client, name, demo, *, path=(), query=(), members=(), left_out=(), **op
 
 @contextmanager
 def nothing_written(name):
-    """Check that calls of an operation write nothing, but that they were made."""
+    """Check that calls of an operation write nothing, except for rate counters."""
     with CaptureQueriesContext(connection) as captured:
         yield captured
     asked = [one["sql"] for one in captured if "ratecounter" not in one["sql"]]
@@ -182,14 +183,14 @@ def nothing_written(name):
 
 
 def is_told(response, place, member, case):
-    """Check that a refusal names the member, in the form of this interface or of the protocol of catalogues."""
+    """Check that a rejection names the field, in the form of this API or of the catalog protocol."""
     text = response.content.decode()
     assert (response.status_code, member in text) == (400, True), (case, response.status_code, text)
     assert re.search(r"E\d{4}", text)[0] == CODES.get(f"{place} {member}", "E1001"), (case, text)
 
 
 def is_refused(serializer, given, place, member):
-    """Say whether a serializer refuses what is given, naming the member."""
+    """Return whether a serializer rejects a value with an error that names the field."""
     try:
         serializer.read(given)
     except ApiError as error:
@@ -202,7 +203,7 @@ def is_refused(serializer, given, place, member):
 
 
 @pytest.mark.parametrize("name", WITH_BODY)
-def test_a_body_is_what_the_document_says(demo, person, name):
+def test_a_body_that_violates_the_openapi_schema_is_400(demo, person, name):
     schema, serializer = body_schema(name), declared(name).body
     example = json.loads(body_of(OPERATIONS[name][2], demo)["data"])
     with nothing_written(name):
@@ -214,9 +215,9 @@ def test_a_body_is_what_the_document_says(demo, person, name):
             is_told(call(person, name, demo, left_out=[member]), "body", member, (name, member))
 
 
-# What else is no body, tests/config/test_json_bodies.py asks of one operation: they have one reader.
+# tests/config/test_json_bodies.py tests other invalid bodies with a single operation: all share a reader.
 @pytest.mark.parametrize("name", WITH_BODY)
-def test_a_body_is_one_json_object(demo, person, name):
+def test_a_body_other_than_a_json_object_is_rejected(demo, person, name):
     wrong = [(400, "E1001", b"[]"), (400, "E1002", b'{"a": 1, "a": 2}'), (413, "E1007", b" " * 1_048_577)]
     if OPERATIONS[name][2]["requestBody"].get("required"):
         wrong.append((400, "E1002", b""))
@@ -228,7 +229,7 @@ def test_a_body_is_one_json_object(demo, person, name):
 
 
 @pytest.mark.parametrize("name", sorted({*WITH_BODY} - {*EXCEPTIONS} - EVERY_TABLE))
-def test_members_of_the_server_and_unknown_ones_are_ignored(demo, person, name):
+def test_read_only_and_unknown_fields_are_ignored(demo, person, name):
     def answer(**members):
         before = transaction.savepoint()
         response = call(person, name, demo, members=members)
@@ -247,7 +248,7 @@ def test_members_of_the_server_and_unknown_ones_are_ignored(demo, person, name):
 
 
 @pytest.mark.parametrize("name", sorted({*WITH_BODY} - {*EXCEPTIONS} - EVERY_TABLE))
-def test_an_unknown_member_is_named_in_the_response(demo, person, name):
+def test_the_response_lists_unknown_fields(demo, person, name):
     known = sorted(members_of(name) or {"member"}, key=len)[-1]
     response = call(person, name, demo, members={f"{known}x": 1, "böse, zeile\r\n": 1})
     if declared(name).body.refuses_unknown:
@@ -260,7 +261,7 @@ def test_an_unknown_member_is_named_in_the_response(demo, person, name):
 
 
 @pytest.mark.parametrize("name", [name for name in OPERATIONS if OPERATIONS[name][0] == "GET"])
-def test_an_unknown_parameter_is_named_in_the_response(demo, person, name):
+def test_the_response_lists_unknown_parameters(demo, person, name):
     response = call(person, name, demo, query={"limitt": "1"})
     if declared(name).parameters is not None and declared(name).parameters.refuses_unknown:
         is_told(response, "query", "limitt", name)
@@ -269,15 +270,15 @@ def test_an_unknown_parameter_is_named_in_the_response(demo, person, name):
 
 
 @pytest.mark.parametrize("name", [name for name in OPERATIONS if OPERATIONS[name][0] == "GET"])
-def test_every_list_refuses_unknown_parameters(name):
+def test_every_list_rejects_unknown_parameters(name):
     parameters = declared(name).parameters
     if parameters is not None and {"limit", "from"} & {*parameters.shared().fields}:
         assert parameters.refuses_unknown
 
 
-# The protocol of catalogues names its version otherwise: tests/credit/commerce/test_agent.py.
+# The catalog protocol has another name for its version: tests/credit/commerce/test_agent.py.
 @pytest.mark.parametrize("name", [name for name in taking("query") if not name.startswith("commerces_")])
-def test_a_query_is_what_the_document_says(demo, person, name):
+def test_a_query_that_violates_the_openapi_schema_is_400(demo, person, name):
     needed = {key: one["example"] for key, one in parameters(name, "query").items() if one.get("required")}
     for member, one in parameters(name, "query").items():
         schema = one["schema"]
@@ -299,7 +300,7 @@ def test_a_query_is_what_the_document_says(demo, person, name):
 
 
 def not_there(response, name, parameter):
-    """Check that a refusal is that of the record which a part of the path names."""
+    """Check that a rejection is that of the record named by a part of the path."""
     if parameter == "user_id" and "/providers/" not in OPERATIONS[name][1]:
         assert_error(response, 401, "E2004")
     else:
@@ -322,19 +323,19 @@ def test_another_accounts_records_are_404(demo, nosy, name):
 
 
 @pytest.mark.parametrize("name", sorted({*taking("path")} - ANY_ID))
-def test_an_id_has_one_spelling(demo, person, name):
+def test_an_id_in_another_spelling_is_404(demo, person, name):
     for parameter, one in parameters(name, "path").items():
         if parameter == "counteroffer_id" and name == "counteroffers_withdraw":
-            continue  # none is open that it could name
+            continue  # no open counteroffer exists
         if parameter == "correction_id":
-            continue  # only another person may answer it
+            continue  # only another user can answer it
         with nothing_written(name):
             for spelling in (*MISSPELT, *({str(one["example"]).upper()} - {str(one["example"])})):
                 not_there(call(person, name, demo, path={parameter: spelling.format(one["example"])}), name, parameter)
 
 
 @pytest.mark.parametrize("name", [name for name in WITH_BODY if {"user_id", "consumer_id"} & members_of(name)])
-def test_a_body_must_name_the_caller(demo, person, name):
+def test_a_body_with_another_user_id_is_401(demo, person, name):
     (member,) = {"user_id", "consumer_id"} & members_of(name)
     own = demo_ids.DEMO_USER
     is_number = body_schema(name)["properties"][member].get("type") == "integer"
@@ -344,7 +345,7 @@ def test_a_body_must_name_the_caller(demo, person, name):
             assert refusal["details"][0]["field"] == member
 
 
-def test_each_write_takes_a_key_or_has_a_reason_not_to():
+def test_each_write_accepts_a_key_or_is_a_documented_exception():
     assert {*WRITES} - {*WITH_KEY} == {*WITHOUT_KEY}
     assert {*WITH_KEY} <= {*WRITES}, "no read takes a key"
     ignoring = {name for name in OPERATIONS if "`Idempotency-Key` is ignored" in OPERATIONS[name][2]["description"]}
@@ -359,7 +360,7 @@ def test_an_operation_without_idempotency_ignores_any_key(demo, person, name):
     assert 200 <= call(person, name, demo, key="no-uuid").status_code < 300
 
 
-# Other operations require it of a lender's members alone, or where a second reviewer decides.
+# Other operations require it only of a lender's members, or if a second reviewer decides.
 OF_CREDENTIALS = re.compile(r"/v1/(api-keys|oauth/clients|invitations)")
 SECOND_FACTOR = [
     name
@@ -376,12 +377,12 @@ def test_a_log_in_without_the_second_factor_of_its_account_is_403(demo, person, 
 
 
 RETRIED = sorted({*WITH_KEY} - {*EXCEPTIONS})
-# With its example the log-in that the test calls with would end.
+# With its example, the log-in of the test would end.
 RETRIED_WITH = {"sandbox_accounts_advance": {"advance_seconds": 60}}
 
 
 @pytest.mark.parametrize("name", RETRIED)
-def test_a_retry_with_its_key_is_the_first_answer_and_changes_nothing(demo, person, name):
+def test_a_retry_with_its_key_returns_the_first_response_and_changes_nothing(demo, person, name):
     assert_error(call(person, name, demo, key="no-uuid"), 400, "E1008")
     key = str(uuid4())
     first = call(person, name, demo, key=key, members=RETRIED_WITH.get(name, ()))
@@ -399,7 +400,7 @@ def test_a_retry_with_its_key_is_the_first_answer_and_changes_nothing(demo, pers
 
 
 def refuse_to_write(execute, sql, params, many, context):
-    """Answer as a primary that was demoted."""
+    """Raise the error of a demoted primary."""
     if re.match(r"\s*(INSERT|UPDATE|DELETE)\b", sql) or re.search(r"\bFOR (NO KEY )?UPDATE\b", sql):
         error = InternalError("cannot execute it in a read-only transaction")
         error.__cause__ = type("FromTheDriver", (Exception,), {"sqlstate": "25006"})()
@@ -408,7 +409,7 @@ def refuse_to_write(execute, sql, params, many, context):
 
 
 @pytest.mark.parametrize("name", sorted({*OPERATIONS} - {*EXCEPTIONS}))
-def test_on_a_demoted_primary_an_operation_only_reads_or_may_be_sent_again(demo, person, name):
+def test_operations_on_a_demoted_primary_succeed_or_are_a_retryable_503(demo, person, name):
     with connection.execute_wrapper(refuse_to_write):
         answer = call(person, name, demo)
     if not 200 <= answer.status_code < 300:

@@ -1,5 +1,4 @@
-"""Every operation of the platform refuses nobody in particular, whoever lacks the scope that it names, and any other
-method at its address."""
+"""Every operation rejects callers without its scope, anonymous callers unless it is public, and other methods."""
 
 import json
 import re
@@ -15,7 +14,7 @@ from tests.test_openapi import COMMITTED
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_rate_limits")]
 
 PUBLIC, OWN = "public", "the account itself"
-# What nobody needs to say who they are for: a provider signs its events, and the log-in is a credential itself.
+# Public operations: vendors sign their events, and a log-in contains its own credential.
 PUBLIC_OPERATIONS = {
     "GET /.well-known/jwks.json", "GET /.well-known/oauth-authorization-server", "GET /.well-known/record-keys.json",
     "GET /.well-known/ucp", "POST /v1/auth/refresh", "POST /v1/auth/revoke", "POST /v1/auth/token", "GET /v1/health",
@@ -23,7 +22,7 @@ PUBLIC_OPERATIONS = {
     "GET /v1/provider-offers/1/automation", "POST /v1/payments/processor-events", "GET /v1/scoring/definition-schema",
     "GET /v1/scoring/verifier",
 }  # fmt: skip
-# Where no scope lets anybody change anything, and what else no scope covers.
+# Areas in which no scope permits changes, and other operations without a scope.
 OWN_AREAS = {"api-keys", "claims", "invitations", "payments", "providers", "staging", "user", "wallet"}
 OWN_BESIDES = {
     "GET /v1/notice-consent", "PUT /v1/notice-consent", "DELETE /v1/notice-consent",
@@ -40,12 +39,12 @@ OWN_BESIDES = {
     "DELETE /v1/account/erasure",
 }  # fmt: skip
 
-# What a scope opens only together with `score:read`, because scores stand in it.
+# Operations that also require `score:read`, because they return scores.
 SCORES_BESIDES = {"applications:read": ["GET /v1/providers/1/decisions"]}
 
 
 def operations():
-    """Yield (method, address, what it asks for) of each operation in the committed document."""
+    """Yield (method, path, access) of each operation in the committed document."""
     for path, methods in json.loads(COMMITTED.read_text())["paths"].items():
         for method, operation in methods.items():
             schemes = {name: scopes for one in operation["security"] for name, scopes in one.items()}
@@ -54,7 +53,7 @@ def operations():
 
 
 def refusals(client, asking):
-    """Call each operation that is asked for; return what was answered (status, error code), and where."""
+    """Call each selected operation; return the operations by (status, error code)."""
     found = {}
     for method, address, access in operations():
         if asking(access):
@@ -77,20 +76,20 @@ def test_this_file_lists_public_and_account_only_operations():
     assert {one for one, access in stands.items() if access == PUBLIC} == PUBLIC_OPERATIONS
     in_areas = {one for one in stands if one.split("/")[2] in OWN_AREAS}
     assert {one for one, access in stands.items() if access == OWN} - in_areas == {*OWN_BESIDES, "GET /v1/auth/me"}
-    links = {"POST /v1/providers/1/application-links"}  # partners' apps make them
+    links = {"POST /v1/providers/1/application-links"}  # partners' apps create them
     changing = {one for one in in_areas - PUBLIC_OPERATIONS - links if not one.startswith("GET ")}
     assert {stands[one] for one in changing} == {OWN}
 
 
 def test_no_scope_covers_account_only_operations(user):
     found = refusals(key_of(user, *SCOPES), lambda access: access == OWN)
-    assert found.pop((200, None)) == ["GET /v1/auth/me"]  # any credential may ask whose it is
+    assert found.pop((200, None)) == ["GET /v1/auth/me"]  # any credential can get its own account
     assert set(found) == {(403, "E2005")}
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-def test_an_operation_asks_for_its_scope_and_no_other(user, scope):
-    user.groups.add(Group.objects.get(name="Partner"))  # who manages accounts needs the scope and the permission
+def test_an_operation_requires_exactly_its_scope(user, scope):
+    user.groups.add(Group.objects.get(name="Partner"))  # `accounts:write` also requires the permission of the group
     others = [one for one in SCOPES if one != scope]
     assert set(refusals(key_of(user, *others), lambda access: access == scope)) == {(403, "E2005")}
     found = refusals(key_of(user, scope), lambda access: access == scope)
@@ -98,7 +97,7 @@ def test_an_operation_asks_for_its_scope_and_no_other(user, scope):
     assert found.get((403, "E2005"), []) == SCORES_BESIDES.get(scope, [])
 
 
-def test_an_address_takes_the_methods_of_its_operations_and_no_other(api):
+def test_a_path_accepts_only_the_methods_of_its_operations(api):
     taken = {}
     for method, address, _access in operations():
         taken.setdefault(address, {"OPTIONS"}).update({method, "HEAD"} if method == "GET" else {method})

@@ -39,7 +39,7 @@ def test_each_field_of_a_model_without_a_declaration_is_reported(monkeypatch):
     assert privacy.undeclared() == sorted(f"staging.Note.{name}" for name in fields)
 
 
-def test_field_of_two_groups_is_refused():
+def test_field_declared_in_two_groups_is_rejected():
     with pytest.raises(ValueError, match="Declared twice: name"):
         privacy.table(privacy.personal("name"), privacy.none("name"))
 
@@ -64,7 +64,7 @@ def test_subject_is_a_lookup_of_its_model():
             assert not model_of(label)._base_manager.filter(**{table.subject: 1}).exists(), label
 
 
-def test_pages_about_people_mask_every_masked_field_of_the_register():
+def test_back_office_pages_mask_every_masked_field_of_the_register():
     for model, page in admin.site._registry.items():
         if isinstance(page, PersonalData) and page.is_about_people:
             assert set(page.hidden_fields) == set(privacy.masked_fields(model))

@@ -1,4 +1,4 @@
-"""What the product uses of its dependencies is documented: an upgrade cannot break it through an underscore."""
+"""The product uses only documented names of its dependencies, so an upgrade cannot break it through a private name."""
 
 import ast
 import importlib
@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 from tests.product import PACKAGES, sources
 
-# Underscored, and documented nevertheless.
+# Names with an underscore that are documented.
 DOCUMENTED_ATTRIBUTES = {
     "_meta": "Django's Model _meta API",
     "_default_manager": "Django's managers: what code that is given any model must use",
     "_state": "Django's model instance reference: `adding` and `db`",
 }
-# Methods of dependencies that classes of ours override, by the class that defines them: each is in its documentation.
+# Documented methods of dependencies that our classes override, by defining class.
 DOCUMENTED_METHODS = {
     "AbstractBaseUser": "check_password set_password",
-    "AbstractApplication": "redirect_uri_allowed",  # the toolkit's page on extending the application model
+    "AbstractApplication": "redirect_uri_allowed",  # the toolkit's page about extending the application model
     "AdminConfig": "ready",
     "AdminSite": "each_context get_urls has_permission register",
     "APIView": "dispatch get_exception_handler get_permissions initial options",
@@ -89,7 +89,7 @@ DOCUMENTED_METHODS = {
     "invalidate_authorization_code is_pkce_required revoke_token save_authorization_code save_bearer_token "
     "validate_client_id validate_code "
     "validate_refresh_token validate_scopes",
-    # The toolkit's page on its mixins lists what they have.
+    # The toolkit's page about its mixins lists their methods.
     "OAuthLibMixin": "create_authorization_response validate_authorization_request",
     "Paginator": "count",
     "RegisterLookupMixin": "get_lookup",
@@ -103,7 +103,7 @@ DOCUMENTED_METHODS = {
     "View": "dispatch",
     "SQLiteNumericMixin": "as_sqlite",  # `as_vendor` of expressions
 }
-# Public by name, yet in no documentation; each with why there is no other way.
+# Names without an underscore that are undocumented; each with the reason why there is no other way.
 EXCEPTIONS = {
     "Field.prepare_value": "Django localizes initial values by the locale alone, and not by the offer's currency",
     "BaseSignupForm.validate_unique_email": "a known address costs the same statements as an unknown one",
@@ -143,7 +143,7 @@ def _is_private(name: str) -> bool:
 
 
 def _targets(node: ast.AST) -> Iterator[ast.expr]:
-    """Yield what an assignment assigns to, one by one."""
+    """Yield the targets of an assignment."""
     assigned = node.targets if isinstance(node, ast.Assign) else []
     if isinstance(node, ast.AnnAssign | ast.AugAssign):
         assigned = [node.target]
@@ -152,7 +152,7 @@ def _targets(node: ast.AST) -> Iterator[ast.expr]:
 
 
 def _own_names(tree: ast.Module) -> set[str]:
-    """Return the underscored names that a module defines itself, also as attributes of its own objects."""
+    """Return the underscored names that a module defines, also as attributes of its own objects."""
     names = {
         node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
     }
@@ -175,14 +175,14 @@ def _imported_names(tree: ast.Module) -> set[str]:
 
 
 def _root(node: ast.expr) -> str:
-    """Return the name at the beginning of `name.attribute[...]`, or nothing."""
+    """Return the name at the start of `name.attribute[...]`, or an empty string."""
     while isinstance(node, ast.Attribute | ast.Subscript):
         node = node.value
     return node.id if isinstance(node, ast.Name) else ""
 
 
 def _by_name(node: ast.AST) -> str:
-    """Return the attribute that a call of getattr and its like names, or nothing."""
+    """Return the attribute named in a call of getattr, setattr, hasattr or delattr, or an empty string."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and len(node.args) > 1:
         name = node.args[1]
         if node.func.id in {"getattr", "setattr", "hasattr", "delattr"} and isinstance(name, ast.Constant):
@@ -191,7 +191,7 @@ def _by_name(node: ast.AST) -> str:
 
 
 def uses_of_private_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Yield the line and the name of everything underscored that is not the module's own, and of what it replaces."""
+    """Yield (line, name) of each underscored name that the module does not define, and of each replaced name."""
     own, imported = _own_names(tree) | set(DOCUMENTED_ATTRIBUTES), _imported_names(tree)
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and _is_private(node.attr) and node.attr not in own:
@@ -209,9 +209,9 @@ def uses_of_private_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def overrides() -> Iterator[tuple[str, str, str]]:
-    """Yield each method of ours that overrides a dependency's: our class, the dependency's class, the method.
+    """Yield each of our methods that overrides a dependency's: our class, the dependency's class, the method.
 
-    So do underscored class attributes. Python's own library is documented, and left out.
+    Underscored class attributes count, too. Python's standard library is documented, and skipped.
     """
     known = {*PACKAGES, *sys.stdlib_module_names}
     for module, (_, tree) in sources().items():
@@ -237,14 +237,14 @@ def overrides() -> Iterator[tuple[str, str, str]]:
                         break
 
 
-def test_nothing_underscored_of_a_dependency_is_used_and_none_of_its_names_replaced():
+def test_no_private_name_of_a_dependency_is_used_or_replaced():
     found = [
         f"{path}:{line}: {name}" for path, tree in sources().values() for line, name in uses_of_private_names(tree)
     ]
     assert found == []
 
 
-def test_private_names_are_found():
+def test_the_check_finds_private_names():
     program = """
 import package
 from package.utils import _helper
@@ -260,7 +260,7 @@ class Own:
     )
 
 
-def test_overrides_are_documented_or_listed_with_a_reason():
+def test_overridden_methods_are_documented_or_listed_with_a_reason():
     found = {f"{base}.{name}": cls for cls, base, name in overrides()}
     documented = {f"{base}.{name}" for base, names in DOCUMENTED_METHODS.items() for name in names.split()}
     unknown = {method: cls for method, cls in found.items() if method not in documented | EXCEPTIONS.keys()}

@@ -1,4 +1,4 @@
-"""README and docs name everything that an operator can set or call, and nothing that is not there."""
+"""README and docs name everything that an operator can set or call, and nothing that does not exist."""
 
 import ast
 import re
@@ -14,25 +14,25 @@ from tests.documents import EVERYTHING, PAGES, README, ROOT, anchors, links, pag
 
 README_LINES_MAX = 150
 OURS = {"config", "identity", "credit", "claims", "payments", "staging", "ledger"}
-# Read by the supervisor of `make run` alone.
+# Read only by the supervisor of `make run`.
 OF_MAKE_RUN = {"HOST", "PORT", "LEDGER_PORT"}
 READ = re.compile(r'(?:environment\.\w+|(?<![\w.])(?:text|listing|base_address)|os\.environ\.get)\(\s*"([A-Z][A-Z_]+)"')
 
 
 def variables():
-    """Every variable that the program reads from its environment."""
+    """Return every variable that the program reads from its environment."""
     files = [*(ROOT / "config").rglob("*.py"), *(ROOT / "ledger").rglob("*.py")]
     return {name for file in files for name in READ.findall(file.read_text())} | set(PORTS)
 
 
 def commands():
-    """Every management command of ours, Django's own `migrate` among them."""
+    """Return every management command of ours, including `migrate` of Django."""
     apps = {name: str(getattr(app, "name", app)).partition(".")[0] for name, app in get_commands().items()}
     return {name for name, app in apps.items() if app in OURS}
 
 
 def documented_variables():
-    """The variables in the first column of the table of settings."""
+    """Return the variables in the first column of the settings table."""
     rows = re.findall(r"^\| (`[A-Z].*)$", page("operate/settings.md"), flags=re.MULTILINE)
     first = {name for row in rows for name in re.findall(r"`([A-Z][A-Z_]+)`", row.partition(" | ")[0])}
     assert len(first) > 40
@@ -40,15 +40,15 @@ def documented_variables():
 
 
 @pytest.mark.parametrize("name", sorted(variables()))
-def test_every_variable_is_explained(name):
+def test_every_environment_variable_is_documented(name):
     assert f"`{name}`" in (EVERYTHING if name in OF_MAKE_RUN else page("operate/settings.md"))
 
 
-def test_no_variable_is_explained_that_nothing_reads():
+def test_every_documented_variable_is_read():
     assert documented_variables() <= variables()
 
 
-def test_every_metric_is_explained(db, tmp_path):
+def test_every_metric_is_documented(db, tmp_path):
     text = Scrape(tmp_path).text().decode()
     families = {line.split(" ")[2] for line in text.splitlines() if line.startswith("# TYPE")}
     assert len(families) >= 20
@@ -56,20 +56,20 @@ def test_every_metric_is_explained(db, tmp_path):
     assert not {name for name in families if f"`{name.removesuffix('_oldest_seconds')}" not in monitoring}
 
 
-def test_every_command_is_named():
+def test_every_management_command_is_documented():
     assert len(commands()) >= 20
     assert not {name for name in commands() if f"`{name}" not in page("operate/commands.md")}
 
 
-def test_no_command_is_called_that_is_not_there():
+def test_every_command_called_in_the_docs_exists():
     called = set(re.findall(r"manage\.py ([a-z_]+)", EVERYTHING))
     assert len(called) >= 10
     assert called <= set(get_commands())
 
 
-def test_every_error_code_is_explained():
+def test_every_error_code_is_documented():
     for urls in ("config.urls", "ledger.urls"):
-        import_module(urls)  # and with them whatever raises errors
+        import_module(urls)  # with the URLs, load every module that raises errors
     guide = page("reference/errors.md")
     ours = {code: error for code, error in ApiError.registry.items() if error.__module__.partition(".")[0] in OURS}
     assert len(ours) >= 40
@@ -82,7 +82,7 @@ def test_readme_is_short():
 
 
 @pytest.mark.parametrize("file", PAGES, ids=lambda file: str(file.relative_to(ROOT)))
-def test_every_link_leads_somewhere(file):
+def test_every_link_of_the_docs_has_a_target(file):
     for link in links(file.read_text()):
         path, _, anchor = link.partition("#")
         target = (file.parent / path).resolve() if path else file
@@ -92,12 +92,12 @@ def test_every_link_leads_somewhere(file):
             assert anchor in anchors(target.read_text()), link
 
 
-def test_every_page_is_linked():
+def test_every_page_of_the_docs_is_linked():
     linked = {(file.parent / link.partition("#")[0]).resolve() for file in PAGES for link in links(file.read_text())}
     assert set(PAGES) - {README} <= linked
 
 
-def test_every_file_that_is_named_is_there():
+def test_every_file_named_in_the_docs_exists():
     folders = "|".join([*sorted(OURS), "tests", "docs", r"\.ci"])
     named = set(re.findall(rf"`((?:{folders})/[\w./-]*)`", EVERYTHING))
     assert len(named) >= 40
@@ -116,7 +116,7 @@ def test_every_package_is_in_the_table_of_folders():
 
 
 def defined(file):
-    """The functions and methods of a file, methods with their class."""
+    """Return the functions and methods of a file, methods with their class."""
     found = set()
     for node in ast.parse((ROOT / file).read_text()).body:
         if isinstance(node, ast.FunctionDef):
@@ -126,7 +126,7 @@ def defined(file):
     return found
 
 
-def test_every_function_on_the_way_of_a_request_is_there():
+def test_every_function_on_the_request_path_page_exists():
     steps = re.findall(r"^\| `([\w/]+\.py)` \| `([\w.]+)` \|", page("develop/request-path.md"), flags=re.MULTILINE)
     assert len(steps) >= 50
     assert not [(file, name) for file, name in steps if name not in defined(file)]

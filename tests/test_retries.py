@@ -1,4 +1,4 @@
-"""Retries of every write operation, in generated orders: none has a second effect. RETRIES sets how many are sent."""
+"""Retries of every write operation in generated orders have no second effect. RETRIES sets their number."""
 
 import os
 import re
@@ -22,20 +22,20 @@ from tests.test_operations import RETRIED_WITH, WITH_KEY, WITHOUT_KEY, call, dem
 
 RETRIES = int(os.environ.get("RETRIES", "120"))
 SEED = 20260911
-# The header is ignored, and each call ends by itself: a log-in, a token, a link.
+# The key is ignored, and each call creates something independent: a log-in, a token, a link.
 MAKE_ANOTHER = {"auth_token", "bankdata_link_token", "managed_accounts_issue_token", "oauth_token"}
 SPELLINGS = ("{}", '"{}"')
 WRITING = re.compile(r"(INSERT|UPDATE|DELETE)\b(?!.*api_ratecounter)")
 
 
 def rows():
-    """Return how many rows each table has."""
+    """Return the number of rows of each table."""
     counted = [model for model in apps.get_models() if model._meta.managed and model is not RateCounter]
     return {model._meta.label: model._default_manager.count() for model in counted}
 
 
 def prepared(name, caller):
-    """Return what a call of the operation needs beside its example, which has ids and tokens of another demo."""
+    """Return the additions to an operation's example, which has ids and tokens of another demo."""
     if name == "auth_refresh":
         pair = tokens.start_family(user=User.objects.filter(is_active=True).first(), now=timezone.now())
         return {"members": {"refresh_token": pair.refresh_token}}
@@ -54,7 +54,7 @@ def prepared(name, caller):
 
 
 def test_retries_in_any_order_have_no_second_effect(demo, person):  # noqa: F811
-    """Call three operations in a row, each with a key of its own, then retry them in another order."""
+    """Call three operations in a row, each with its own key, then retry them in another order."""
     random, sent, waiting, succeeded = Random(SEED), 0, [], set()
     while sent < RETRIES:
         before, done = transaction.savepoint(), []
@@ -76,13 +76,13 @@ def test_retries_in_any_order_have_no_second_effect(demo, person):  # noqa: F811
                 assert [one["sql"] for one in captured if WRITING.match(one["sql"])] == [], name
         transaction.savepoint_rollback(before)
         authentication.forget_credentials()
-    # What another operation of the three has made impossible succeeds the next time.
+    # An operation prevented by another of the three succeeds in another run.
     expected = {*WITH_KEY} - {*EXCEPTIONS}
     assert len(succeeded) > 0.9 * len(expected), expected - succeeded
 
 
 @pytest.mark.parametrize("name", sorted({*WITHOUT_KEY} - MAKE_ANOTHER))
-def test_an_operation_that_ignores_the_key_repeats_itself(demo, person, name):  # noqa: F811
+def test_a_second_call_of_an_operation_without_idempotency_adds_no_row(demo, person, name):  # noqa: F811
     call(person, name, demo)
     counted = rows()
     again = call(person, name, demo)

@@ -1,4 +1,4 @@
-"""Every operation costs so many SQL statements, on a demo with its book: the lists have rows."""
+"""The number of SQL statements of every operation, on a demo with its book, so that lists have rows."""
 
 import json
 import os
@@ -13,13 +13,13 @@ from identity.access import authentication
 from tests.test_examples import EXCEPTIONS, lasting_demo
 from tests.test_operations import EVERY_TABLE, OPERATIONS, call, person  # noqa: F401  a fixture
 
-# The SQL statements of each operation once the process has filled its caches. A review shows each change.
+# The SQL statements of each operation after the process has filled its caches. A review sees each change.
 STATEMENTS_FILE = Path(__file__).with_name("statements.json")
 
 
 @pytest.fixture(scope="module")
 def demo(django_db_setup, django_db_blocker, tmp_path_factory):
-    """What `make run` prints of a new demo, which is there until the tests of this file end."""
+    """A new demo, which exists until the tests of this file end; returns the object that `make run` prints."""
     with lasting_demo(tmp_path_factory.mktemp("demo"), django_db_blocker) as made:
         yield made
 
@@ -35,9 +35,9 @@ def statements():
 
 
 @pytest.mark.parametrize("name", sorted({*OPERATIONS} - {*EXCEPTIONS} - EVERY_TABLE))
-def test_an_operation_costs_so_many_statements(demo, person, monkeypatch, statements, name):  # noqa: F811
-    monkeypatch.setattr(authentication, "REMEMBERED_SECONDS", 600)  # however busy the machine is
-    for _ in range(2):  # the first time credentials, keys and cards are read
+def test_an_operation_has_its_recorded_statement_count(demo, person, monkeypatch, statements, name):  # noqa: F811
+    monkeypatch.setattr(authentication, "REMEMBERED_SECONDS", 600)  # even on a busy machine
+    for _ in range(2):  # the first call loads credentials, keys and scorecards
         before = transaction.savepoint()
         with CaptureQueriesContext(connection) as captured:
             answer = call(person, name, demo)
@@ -45,10 +45,10 @@ def test_an_operation_costs_so_many_statements(demo, person, monkeypatch, statem
         assert 200 <= answer.status_code < 300, answer.content
     asked = [one["sql"] for one in captured if "advisory" not in one["sql"]]
     asked = [sql for sql in asked if sql.startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH"))]
-    # On some days the sandbox's bank has more bookings than SQLite stages with one statement.
+    # On some days the sandbox's bank has more bookings than SQLite stages in a single statement.
     staged = 'INSERT INTO "staging_stageditem"'
     number = len(list(groupby(asked, lambda sql: staged if sql.startswith(staged) else object())))
-    # PostgreSQL gives long lists through a cursor, which is not seen here.
+    # PostgreSQL reads long lists with a cursor, which is not captured.
     if os.environ.get("UPDATE_CONTRACT"):
         statements[name] = number
     recorded = statements.get(name, "no number: run `make contract`")

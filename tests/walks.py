@@ -1,4 +1,4 @@
-"""Random walks over a state machine: whatever is asked for in whatever order, the written table decides."""
+"""Random walks over a state machine: for any requested steps, the transition table decides."""
 
 from itertools import pairwise
 
@@ -8,16 +8,16 @@ from config.webhooks.models import Event
 
 
 def facts(record, history):
-    """Return everything that is stored about a record: its row, its history, and what was told about anything."""
+    """Return all stored data about a record: its row, its history, and the number of all events."""
     row = type(record)._base_manager.filter(pk=record.pk).values().get()
     return row, list(history(record).values()), Event.objects.count()
 
 
 def walk(record, steps, *, may, move, refusals, history):
-    """Ask for each step in turn and hold what is stored against what `may(status, step)` says of it.
+    """Request each step in turn and compare the stored result with `may(status, step)`.
 
-    `move(record, step)` asks, and raises one of `refusals`; `history(record)` returns the record's rows. A step ends in
-    the status that it begins with, or is itself. Returns the statuses that were entered.
+    `move(record, step)` requests a step, or raises one of `refusals`; `history(record)` returns the record's rows. A
+    step is its target status, or a tuple that starts with it. Returns the entered statuses.
     """
     entered = []
     for step in steps:
@@ -38,7 +38,7 @@ def walk(record, steps, *, may, move, refusals, history):
         assert (row["status"], row["moves"]) == (to, len(entered))
         assert [one["status"] for one in rows] == entered
         assert [one["position"] for one in rows] == list(range(1, len(rows) + 1))
-        # What a move starts from is what the move before it ended in.
+        # Each move starts at the status in which the previous move ended.
         assert all(one["previous_status"] == other["status"] for other, one in pairwise(rows))
         assert rows[-1]["previous_status"] == status
         assert all(one["changed_at"] <= other["changed_at"] for one, other in pairwise(rows))
