@@ -120,7 +120,8 @@ def test_an_applicant_reads_notices_and_requests_reconsideration(chromium, live_
         if name == "reject":
             person.open(f"/my/applications/{world.pk}", f"my-{name}-{language}")
             person.page.fill("#statement", "I have a raise.")
-            press(person, {"en": "Ask", "es": "Pedirlo"}[language], f"my-asked-again-{language}")
+            button = {"en": "Send the request", "es": "Enviar la petición"}[language]
+            press(person, button, f"my-asked-again-{language}")
 
 
 def check_decision(person):
