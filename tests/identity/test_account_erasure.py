@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from io import StringIO
+from types import SimpleNamespace
 from uuid import uuid4
 
 import pytest
@@ -16,8 +17,9 @@ from config.core.json_text import rfc3339
 from credit.core.applicants import Applicants
 from credit.documents import storage
 from credit.models import Application, Clock, DecisionAnchor, DocumentFile, ProviderMember, RequestedDocument
-from identity.accounts import erasure
-from identity.accounts.models import Erasure
+from identity.accounts import erasure, exports
+from identity.accounts.models import Erasure, Export
+from identity.bank import services as bank
 from identity.models import AccountHistory
 from tests.api import ApiClient, assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
@@ -26,7 +28,7 @@ from tests.backoffice.pages import confirm
 from tests.credit.applicants import changed
 from tests.factories import PASSWORD, ApplicationFactory, ProviderFactory, UserFactory
 from tests.flows.markers import Planter
-from tests.flows.test_erasure import planted
+from tests.flows.test_erasure import left_of, planted
 from tests.identity.support import issue
 from tests.second_factors import authenticator_of
 
@@ -83,6 +85,43 @@ def test_worker_erases_an_account_14_days_after_the_request(api, user):
     assert user.username.startswith("erased-")
     assert api.read("/auth/me").status_code == 401
     assert Erasure.objects.get().status == "done"
+
+
+def test_erasure_of_two_workers_ends_as_one(user, monkeypatch):
+    planted(user, "qqmarker")
+    removed = []
+    monkeypatch.setattr(bank, "open_banking", lambda: SimpleNamespace(remove_item=removed.append))
+    record = erasure._record(user.pk, requested_at=timezone.now() - timedelta(days=15))
+    erase_rows = erasure.erase_rows
+
+    def with_second_worker(*arguments, **options):
+        monkeypatch.setattr(erasure, "erase_rows", erase_rows)
+        erasure.process_requested(now=timezone.now())
+        return erase_rows(*arguments, **options)
+
+    monkeypatch.setattr(erasure, "erase_rows", with_second_worker)
+    assert erasure.process_requested(now=timezone.now())["failed"] == 0
+    ended = Erasure.objects.get()
+    assert (ended.pk, ended.status, len(removed)) == (record.pk, "waiting", 1)
+    assert left_of("qqmarker") == set()
+
+
+@pytest.mark.parametrize("day", [13, 15])
+def test_erasure_can_be_canceled_on_day_13_and_not_on_day_15(api, user, day):
+    erasure._record(user.pk, requested_at=timezone.now() - timedelta(days=day))
+    response = api.remove(PATH)
+    assert response.status_code == (200 if day == 13 else 400)
+    assert Erasure.objects.exists() == (day == 15)
+
+
+def test_erasure_deletes_an_export_that_was_requested_after_it(api, user):
+    api.send(PATH)
+    assert api.send("/account/exports").status_code == 202
+    assert exports.process_exports(now=timezone.now())["exported"] == 1
+    name = Export.objects.get().name
+    wait_over()
+    call_command("process_privacy", "--once", stdout=StringIO())
+    assert (Export.objects.count(), storage.storage().exists(name)) == (0, False)
 
 
 @pytest.mark.parametrize("scopes", [None, ["offers:read"]])

@@ -76,6 +76,22 @@ def test_a_dump_under_traffic_contains_all_earlier_acknowledged_writes(place, in
         assert session.execute("SELECT count(*) FROM pg_database WHERE datname LIKE '%rehearsal'").fetchone()[0] == 0
 
 
+ERASE = """
+from django.core.management import call_command
+from identity.access.models import User
+call_command("erase_subject", str(User.objects.create_user("erased").pk))
+"""
+
+
+def test_rehearsal_counts_the_erasures_of_the_file(place):
+    address, folder = place
+    done = run_python(environment_of(address, folder), "manage.py", "shell", "-v", "0", "-c", ERASE)
+    assert done.returncode == 0, done.stderr
+    figures, said = rehearse(address, folder)
+    assert figures is not None, said
+    assert figures["erasures"] == {"listed": 1, "to apply again": 0}
+
+
 def check(address, folder, manifest, **environment):
     """Return the errors of `backup_manifest --check`; None if nothing is missing."""
     file = folder / "manifest.json"
