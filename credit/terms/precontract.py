@@ -312,8 +312,8 @@ def form_of_acceptable(
         return kept
     lender = application.provider_owner(str(application.provider_id), application.created_at).first()
     form = form_of(
-        application.offer_snapshot or {}, lender, acceptable.terms, schedule, language=language, today=now.date(),
-        terms_sha256=terms_sha256, valid_until=acceptable.expires_at,
+        application.offer_snapshot or {}, lender, acceptable.terms, schedule, language=language,
+        today=date.fromisoformat(acceptable.as_of), terms_sha256=terms_sha256, valid_until=acceptable.expires_at,
         zone=deadlines.zone_of(application.applicants), is_scored=application.decision_score is not None,
     )  # fmt: skip
     html, content = form.html, json.dumps({"rows": form.rows, "schedule": serialize_schedule(form.schedule)})

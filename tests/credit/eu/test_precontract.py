@@ -9,13 +9,15 @@ from hashlib import sha256
 import pytest
 from django.core import signing
 from django.db import DatabaseError, connection, transaction
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.formats import date_format
 
 from config.core.errors import NotFound
 from config.mail.models import OutgoingMail
 from credit.core.annex_i import ROWS
 from credit.core.applicants import Applicants
 from credit.models import Notice, Precontract
+from credit.terms.acceptance import form_to_read
 from credit.terms.provision import form_of_link
 from tests.api import assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
@@ -196,3 +198,19 @@ def test_second_borrower_gets_one_link_to_read_the_form_without_an_account(clien
     monkeypatch.setattr(signing.time, "time", lambda: days_later)
     with pytest.raises(NotFound):
         form_of_link(path.rpartition("/")[2])
+
+
+def test_form_in_another_language_after_the_acceptance_has_the_days_of_the_agreement():
+    application, _ = approved()
+    client = client_of(application.consumer)
+    form = client.read(f"{path_of(application)}?language=en").json()
+    assert accept(client, application, precontract_sha256=form["sha256"]).status_code == 200
+    application.refresh_from_db()
+    later = timezone.now() + timedelta(days=40)
+    spanish = form_to_read(application, language="es", now=later)
+    assert spanish.schedule == form["schedule"]
+    values = values_of({"rows": spanish.rows})
+    assert values["duration"] == "24 meses"
+    with translation.override("es"):
+        started = date_format(application.loan_terms.as_of, r"j \d\e F \d\e Y")
+    assert values["validity"] == f"Desde el {started}."
