@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -16,9 +16,10 @@ from config.backoffice.queues import Queue
 from config.core.casework import Assignment
 from config.core.currencies import with_other_places
 from config.core.ids import parse_positive_int64
+from credit.core.eu_credit import NO_REGIME
 from credit.core.jurisdictions import EU
 from credit.core.machine import APPROVED, DECIDED, IN_REVIEW, PENDING_DOCUMENTS, REJECTED, UNDER_REVIEW
-from credit.models import Application, Counteroffer, DecisionAnchor, Offer, Provider, RequestedDocument
+from credit.models import Application, Counteroffer, DecisionAnchor, Offer, Precontract, Provider, RequestedDocument
 from credit.models.applications import REVIEW_PERMISSION
 
 # The creditor must send the notice within 30 days of a completed application (12 CFR 1002.9(a)(1)(i)).
@@ -91,6 +92,16 @@ ASSIGNED_MAX = 5_000  # currently assigned records
 PROVIDERS_SHOWN = 30
 
 
+def _without_form(_request: HttpRequest) -> Q:
+    """Select approvals of EU credit that wait for the acceptance and whose information form was not provided."""
+    offers = Offer.objects.filter(jurisdiction=EU).exclude(regime=NO_REGIME)
+    provided = Precontract.objects.filter(
+        application=OuterRef("pk"), terms_sha256=OuterRef("loan_terms__terms_sha256"), provided_at__isnull=False
+    )
+    waiting = Q(status=APPROVED, accepted_at=None, loan_terms__isnull=False, offer_id__in=offers.values("pk"))
+    return waiting & ~Q(Exists(provided))
+
+
 class QueueFilter(ConditionFilter):
     """Waiting records by the party that must act; each queue starts with the longest wait."""
 
@@ -102,6 +113,7 @@ class QueueFilter(ConditionFilter):
             "Counteroffer open",
             Q(status=UNDER_REVIEW, counteroffers__closed_at=None, counteroffer_moves__gt=0),
         ),
+        "forms": ("Information form not provided", _without_form),
         "decided": ("Decided", Q(status__in=DECIDED)),
     }
 

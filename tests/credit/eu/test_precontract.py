@@ -178,6 +178,17 @@ def test_back_office_page_shows_whether_the_form_was_provided():
     assert "Provided at" in reviewer.get(page).content.decode()
 
 
+def test_list_of_the_console_has_the_approvals_whose_form_was_not_provided():
+    offer = eu_offer()
+    waiting, read_already = (approved(offer=offer)[0] for _ in range(2))
+    outside, answer = approved(offer=OfferFactory(provider=offer.provider, term_options_months=[24]))
+    assert answer.status_code == 200, answer.content
+    client_of(read_already.consumer).read(path_of(read_already))
+    page = backoffice_client(staff_of("Reviewer")).get("/admin/credit/application/?queue=forms").content.decode()
+    shown = [application for application in (waiting, read_already, outside) if str(application.pk) in page]
+    assert shown == [waiting]
+
+
 def test_second_borrower_gets_one_link_to_read_the_form_without_an_account(client, monkeypatch):
     application, _ = approved()
     persons = [{"email": "ada@example.test"}, {"email": "ben@example.test", "language": "de"}]
