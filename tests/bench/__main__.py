@@ -1,7 +1,7 @@
-"""`make bench`, or `python -m tests.bench [--only NAME]… [--rows N] [--quick]`: every measurement, one table.
+"""`make bench`, or `python -m tests.bench [--only NAME]… [--rows N] [--quick]`: every measurement, in a table.
 
-Needs PostgreSQL at BENCH_DATABASE_URL (default postgres://postgres@127.0.0.1/bench_platform) with a user who may
-create databases; those of service A are named after it and the number of rows, and kept for the next run.
+Requires PostgreSQL at BENCH_DATABASE_URL (default postgres://postgres@127.0.0.1/bench_platform), with a user who may
+create databases. The databases of the platform are named after it and the number of rows, and kept for the next run.
 """
 
 import argparse
@@ -18,7 +18,7 @@ LONG = (failover_bench, faults, soak_bench)
 
 
 def main() -> None:
-    """Run what was asked for, and print the table."""
+    """Run the named measurements, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parts = (ledger_bench, webhook_bench, *LONG)
     names = [*(one.name for one in WORKLOADS), *(name for part in parts for name in part.NAMES)]

@@ -1,4 +1,4 @@
-"""What a server costs, read from /proc: CPU seconds and resident memory of its process group."""
+"""The cost of a server, read from /proc: CPU seconds and resident memory of its process group."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ def members_of(group: int) -> list[int]:
 
 
 def cpu_seconds(processes: list[int]) -> float:
-    """Return user plus system time that these processes and their threads have used."""
+    """Return the user plus system time of these processes and their threads."""
     ticks = 0
     for process in processes:
         with contextlib.suppress(OSError):

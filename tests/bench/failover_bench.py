@@ -1,9 +1,9 @@
-"""The primary dies, again and again, while callers write: what is lost, what is done twice, when writes are back.
+"""The primary is killed repeatedly during writes: lost writes, repeated writes, and the time until writes succeed.
 
-`tests/system/availability` has the rig, and a short form that continuous integration runs. The long one goes in
-portions, each with nodes of its own. What became of a portion is kept in `var/bench/failover/`, with the histories of
-its applications for `python -m tests.system.availability.histories`: a run that was stopped goes on there. Remove the
-folder to begin anew.
+`tests/system/availability` has the nodes, and a short form for continuous integration. The long form runs in portions,
+each with its own nodes. The outcome of a portion is stored in `var/bench/failover/`, with the histories of its
+applications for `python -m tests.system.availability.histories`. A stopped run continues there; remove the folder to
+start again.
 """
 
 import json
@@ -18,12 +18,12 @@ from tests.system.availability.nodes import missing
 
 NAMES = ("failover",)
 FAULTS, QUICK_FAULTS, PORTION = 200, 11, 40
-GROUPS = 6  # of callers: as many as two cores bear
+GROUPS = 6  # of callers: as many as two cores can run
 KEPT = ROOT / "var" / "bench" / "failover"
 
 
 def _portion(first: int, last: int, count: int) -> faults.Outcome:
-    """Play some of `count` faults, or tell what became of them when they were."""
+    """Run some of `count` faults, or return their stored outcome."""
     kept = KEPT / f"{first + 1}-{last}-of-{count}.json"
     if kept.exists():
         print(f"    Not played again: {kept.relative_to(ROOT)}.", flush=True)
@@ -38,7 +38,7 @@ def _portion(first: int, last: int, count: int) -> faults.Outcome:
 
 
 def _played(count: int) -> faults.Outcome:
-    """Play so many faults in portions, and add up what became of them."""
+    """Run `count` faults in portions, and sum up the outcomes."""
     whole = faults.Outcome(ledger_ok=True)
     for first in range(0, count, PORTION):
         one = _portion(first, min(first + PORTION, count), count)
@@ -53,7 +53,7 @@ def _played(count: int) -> faults.Outcome:
 
 
 def run(only: set[str], *, quick: bool) -> Iterator[Line]:
-    """Play 200 faults, or as many as FAILOVER_FAULTS says."""
+    """Run 200 faults, or the number in FAILOVER_FAULTS."""
     if "failover" not in only:
         return
     if missing():

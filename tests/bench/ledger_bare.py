@@ -1,7 +1,7 @@
 """The reference for anchors per second: a bare Django view that commits one row per request.
 
-No middleware, no validation beyond what it needs, one INSERT in autocommit: what a Django service pays at
-least for a durable write. Run as `gunicorn tests.bench.ledger_bare`, with DATABASE_URL set.
+No middleware, minimal validation, one INSERT in autocommit: the least cost of a durable write in a Django service. Run
+as `gunicorn tests.bench.ledger_bare`, with DATABASE_URL set.
 """
 
 import os

@@ -1,8 +1,8 @@
-"""Service B: anchors per second beside a bare Django view, proofs beside pymerkle, verify_ledger.
+"""The ledger: anchors per second against a bare Django view, proofs against pymerkle, and verify_ledger.
 
-Anchors are sent over HTTP at several numbers of clients; the ledger and a bare Django view that commits one row per
-request take turns. A proof's time is taken at several sizes, in process, beside pymerkle's SqliteTree. Databases are
-made for the run and dropped.
+Anchors are sent over HTTP with several numbers of clients; the ledger and a bare Django view that commits one row per
+request take turns. The time of a proof is measured at several sizes, in process, against pymerkle's SqliteTree.
+Databases are created for the run and dropped.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from tests.bench.workloads import request
 from tests.processes import manage, temporary_database
 
 NAMES = ["anchors", "proofs"]
-# Per process, of which there are two: so many requests can wait for one block together.
+# For each of two processes: so many requests can wait for one block together.
 OPTIONS = ("--threads", "32", "--backlog", "256")
 BARE = "tests.bench.ledger_bare"
 BARE_TABLE = "CREATE TABLE bare (id bigserial PRIMARY KEY, hash bytea, user_id text, report_type text)"
@@ -37,7 +37,7 @@ BARE_TABLE = "CREATE TABLE bare (id bigserial PRIMARY KEY, hash bytea, user_id t
 
 @contextlib.contextmanager
 def surroundings() -> Iterator[dict[str, str]]:
-    """Make a migrated database; give the environment in which the ledger runs on it."""
+    """Create a migrated database; yield the environment of a ledger on it."""
     with temporary_database(SERVER, f"ledger_bench_{os.getpid()}") as database, tempfile.TemporaryDirectory() as folder:
         own = {"SERVICE": "ledger", "LEDGER_GUARD_FILE": f"{folder}/guard", "PYTHONWARNINGS": "ignore"}
         environment = seeding.environment(0, DATABASE_URL=database, VAR_DIR=folder, **own)
@@ -48,7 +48,7 @@ def surroundings() -> Iterator[dict[str, str]]:
 
 
 def served_by(module: str, environment: dict[str, str]) -> contextlib.AbstractContextManager[Server]:
-    """The ledger as it is served, or the bare view on gunicorn as it comes; both with more threads."""
+    """Serve the ledger as in production, or the bare view on default gunicorn; both with more threads."""
     if module == BARE:
         environment = {name: value for name, value in environment.items() if name != "DJANGO_SETTINGS_MODULE"}
         return serve(module, stock_gunicorn(module, *OPTIONS), environment)
@@ -56,14 +56,14 @@ def served_by(module: str, environment: dict[str, str]) -> contextlib.AbstractCo
 
 
 def reports() -> Requests:
-    """POST reports, each another one."""
+    """Yield POST requests, each with a different report."""
     while True:
         report = {"user_id": "42", "report_type": "bench", "report_data": uuid4().hex}
         yield request("POST", "/anchor", {}, orjson.dumps(report))
 
 
 def load(served: Server, clients: int, seconds: float) -> tuple[float, float]:
-    """Anchors per second that one load run got, and the server's CPU microseconds for each."""
+    """Return the anchors per second of a load run, and the server's CPU time per anchor in µs."""
     processes = served.processes()
     before = cpu.cpu_seconds(processes)
     outcome = load_server(served.port, [reports() for _ in range(clients)], status=200, seconds=seconds)
@@ -72,13 +72,13 @@ def load(served: Server, clients: int, seconds: float) -> tuple[float, float]:
 
 
 def bench_anchors(clients: list[int], seconds: float, rounds: int) -> dict[str, Any]:
-    """Medians of interleaved rounds (rate, CPU µs), by number of clients, memory of a worker, entries of a block."""
+    """Return medians of interleaved rounds (rate, CPU µs) by number of clients, worker memory, entries per block."""
     table, memory = {}, []
     with surroundings() as environment:
         for count in clients:
             measured: dict[str, list[tuple[float, float]]] = {"ledger.wsgi": [], BARE: []}
             for _ in range(rounds):
-                # Each server is up only for its own turn: together they would take all connections.
+                # Each server runs only during its turn: together they would use all connections.
                 for module, figures in measured.items():
                     with served_by(module, environment) as served:
                         load(served, count, seconds / 4)
@@ -95,7 +95,7 @@ def bench_anchors(clients: list[int], seconds: float, rounds: int) -> dict[str, 
 
 
 def time_of(work: Callable[[int], object], indexes: list[int]) -> float:
-    """Median time of one call, in microseconds."""
+    """Return the median time of a call in µs."""
     taken = []
     for index in indexes:
         start = time.perf_counter()
@@ -105,7 +105,7 @@ def time_of(work: Callable[[int], object], indexes: list[int]) -> float:
 
 
 def inside(sizes: list[int]) -> dict[str, Any]:
-    """Time of a proof, ours and pymerkle's, and entries verified per second, in the process of a fresh database."""
+    """Measure proofs of the ledger and of pymerkle, and verified entries per second, on a new database."""
     import random
 
     import django
@@ -133,7 +133,7 @@ def inside(sizes: list[int]) -> dict[str, Any]:
             head = log.read_head()
             proofs[size] = {
                 "ledger_us": time_of(lambda index, head=head: log.audit_path(index, head), indexes),
-                # Not all 200: at a million entries each of theirs takes long.
+                # Not all 200: with a million entries, each proof of pymerkle is slow.
                 "pymerkle_us": time_of(lambda index, size=size: foreign.prove_inclusion(index + 1, size), indexes[:20]),
             }
     start = time.perf_counter()
@@ -154,7 +154,7 @@ def run(only: set[str], *, quick: bool) -> Iterator[Line]:
 
 
 def _anchor_lines(outcome: dict) -> Iterator[Line]:
-    """Return the lines about anchors per second."""
+    """Yield the lines about anchors per second."""
     for count, row in outcome["anchors"].items():
         work = f"anchors, {count} client{'s' if count > 1 else ''}"
         (ours, its_cost), (rate, cost) = row["ledger.wsgi"], row[BARE]
@@ -167,7 +167,7 @@ def _anchor_lines(outcome: dict) -> Iterator[Line]:
 
 
 def _proof_lines(outcome: dict) -> Iterator[Line]:
-    """Return the lines about proofs and verify_ledger."""
+    """Yield the lines about proofs and verify_ledger."""
     sizes = {int(size): row for size, row in outcome["proofs"].items()}
     small, large = min(sizes), max(sizes)
     for size, row in sizes.items():

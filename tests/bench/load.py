@@ -1,4 +1,4 @@
-"""A lean load generator: keep-alive connections, each sending its next request when the last is answered.
+"""A lean load generator: each keep-alive connection sends its next request after the last response.
 
 It runs in the bench's own process, so that its CPU time is never counted as a server's.
 """
@@ -17,7 +17,7 @@ Requests = Iterator[bytes]
 
 @dataclass
 class Outcome:
-    """What one round gave: seconds it took, seconds per answer, and answers with a status that was not expected."""
+    """The result of a round: its duration, the seconds of each response, and responses with an unexpected status."""
 
     elapsed: float = 0.0
     latencies: list[float] = field(default_factory=list)
@@ -25,17 +25,17 @@ class Outcome:
 
     @property
     def per_second(self) -> float:
-        """Answers per second."""
+        """Return the responses per second."""
         return len(self.latencies) / self.elapsed
 
     def quantile_ms(self, share: float) -> float:
-        """Milliseconds within which this share of the answers came."""
+        """Return the latency in ms below which this share of the responses is."""
         ordered = sorted(self.latencies)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))] * 1000
 
 
 class _Connection(asyncio.Protocol):
-    """One keep-alive connection."""
+    """A keep-alive connection."""
 
     def __init__(self, requests: Requests, status: int, until: float, outcome: Outcome, done: asyncio.Future) -> None:
         self.requests, self.until, self.outcome, self.done = requests, until, outcome, done
@@ -48,7 +48,7 @@ class _Connection(asyncio.Protocol):
         self.send()
 
     def send(self) -> None:
-        """Send the next request, or stop when the time is over."""
+        """Send the next request, or stop after the time is over."""
         if time.perf_counter() > self.until:
             self.transport.close()
             return
@@ -63,7 +63,7 @@ class _Connection(asyncio.Protocol):
         if not separator:
             return
         length = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
-        # Without a length the answer is chunked and ends with an empty chunk.
+        # Without a length the response is chunked and ends with an empty chunk.
         if len(rest) < int(length) if length else not rest.endswith(b"0\r\n\r\n"):
             return
         self.outcome.latencies.append(time.perf_counter() - self.sent_at)
@@ -99,7 +99,7 @@ async def _run(port: int, streams: list[Requests], status: int, seconds: float) 
 
 
 def run(port: int, streams: list[Requests], *, status: int, seconds: float) -> Outcome:
-    """Load the server for so many seconds; an answer with another status ends the bench."""
+    """Load the server for this many seconds; a response with another status ends the bench."""
     outcome = asyncio.run(_run(port, streams, status, seconds))
     if outcome.unexpected or not outcome.latencies:
         seen = outcome.unexpected[0].decode(errors="replace") if outcome.unexpected else "nothing"
@@ -108,7 +108,7 @@ def run(port: int, streams: list[Requests], *, status: int, seconds: float) -> O
 
 
 def fetch(port: int, raw: bytes) -> tuple[int, bytes]:
-    """Send one raw request; return status and body."""
+    """Send a raw request; return status and body."""
 
     async def exchange() -> tuple[int, bytes]:
         with contextlib.closing(Connection(port)) as connection:

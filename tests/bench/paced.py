@@ -1,7 +1,7 @@
-"""A load generator that keeps a pace: requests come when they are due, whether or not the last one is answered.
+"""A paced load generator: requests are sent when they are due, even if the last response is missing.
 
-A latency counts from the moment at which the request was due, so that a server that stalls shows it. Without a pace
-the connections send as fast as they are answered, which is how capacity is found.
+A latency counts from the time at which the request was due, so that it shows a stalled server. Without a pace, each
+connection sends its next request after the last response, which measures capacity.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request, the statuses that are right for it, and what to do with its answer's body."""
+    """A request, its correct statuses, and a function for the response body."""
 
     kind: str
     raw: bytes
@@ -23,14 +23,14 @@ class Call:
 
 @dataclass
 class Tally:
-    """What has been answered since it was last emptied: seconds by request, by kind; and every failure so far."""
+    """The responses since the last reset: seconds by kind of request, and every failure."""
 
     latencies: list[float] = field(default_factory=list)
     by_kind: dict[str, list[float]] = field(default_factory=dict)
     failures: list[str] = field(default_factory=list)
 
     def take(self) -> list[float]:
-        """Return the latencies, and begin anew."""
+        """Return the latencies, and reset them."""
         taken, self.latencies = self.latencies, []
         return taken
 
@@ -65,7 +65,7 @@ class Connection:
         return status, body
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._streams is not None:
             self._streams[1].close()
             self._streams = None

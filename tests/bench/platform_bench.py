@@ -1,9 +1,9 @@
-"""Service A beside its references: requests per second, latency, and what a request costs the server in CPU time.
+"""The platform against its references: requests per second, latency, and CPU time per request.
 
-All servers run at once on one database and take turns, round by round, so that a noisy machine is noisy for all of
-them. A figure is the median of the rounds; a ratio is the median of the rounds' ratios. CPU time is user plus system
-of the server's processes, without PostgreSQL's and without the load generator's. Before a kind of work is measured,
-the servers' answers to one request are compared.
+All servers run at the same time on one database and take turns, round by round, so that noise of the machine affects
+all of them. A figure is the median of the rounds; a ratio is the median of the rounds' ratios. CPU time is user plus
+system time of the server's processes, without PostgreSQL and the load generator. Before a kind of request is measured,
+the servers' responses to one request are compared.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ NAMES = {"platform": "this platform", "bare": "bare Django", "stock": "stock DRF
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How long and how often: seconds of a round, seconds before the first, and rounds."""
+    """The length of a measurement: seconds per round, seconds of warm-up, and number of rounds."""
 
     seconds: float
     warm_up: float
@@ -44,7 +44,7 @@ class Pace:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One server's turn."""
+    """The result of one server's turn."""
 
     per_second: float
     p50_ms: float
@@ -53,7 +53,7 @@ class Round:
 
 
 def turn(server: Server, workload: Workload, facts: Facts, name: str, seconds: float) -> Round:
-    """Load one server and read what it cost."""
+    """Load a server; return its result and cost."""
     streams = [workload.stream(facts, name, number) for number in range(CONNECTIONS)]
     processes = server.processes()
     before = cpu.cpu_seconds(processes)
@@ -64,7 +64,7 @@ def turn(server: Server, workload: Workload, facts: Facts, name: str, seconds: f
 
 
 def compare_answers(servers: dict[str, Server], workload: Workload, facts: Facts) -> None:
-    """End the bench unless every server gives the platform's answer, byte for byte but for its own ids and times."""
+    """End the bench unless every server returns the platform's response, except for the server's own ids and times."""
     answers = {}
     for name, server in servers.items():
         status, body = load.fetch(server.port, next(iter(workload.stream(facts, name, 0))))
@@ -77,12 +77,12 @@ def compare_answers(servers: dict[str, Server], workload: Workload, facts: Facts
 
 
 def _without(body: bytes, members: frozenset[str]) -> list[tuple[str, object]]:
-    """Return the members of an answer in their order, with what is its own blanked."""
+    """Return the fields of a response in order, with the server's own values blanked."""
     return [(name, "…" if name in members else value) for name, value in orjson.loads(body).items()]
 
 
 def interleave(turns: dict[str, Callable[[float], Round]], pace: Pace, reset: Callable[[], None]) -> dict:
-    """Let the servers take turns; return each one's rounds, in order."""
+    """Run the servers in turn; return the rounds of each, in order."""
     names = list(turns)
     for name in names:
         reset()
@@ -107,7 +107,7 @@ def ratio(ours: list[Round], theirs: list[Round]) -> float:
 
 
 def measure(workload: Workload, servers: dict[str, Server], rows: int, pace: Pace) -> Iterator[Line]:
-    """Measure one kind of work on every server."""
+    """Measure a kind of request on every server."""
     facts = seeding.prepare(rows)
     seeding.reset_moved(rows)
     compare_answers(servers, workload, facts)
@@ -131,7 +131,7 @@ def measure(workload: Workload, servers: dict[str, Server], rows: int, pace: Pac
 
 
 def run(only: set[str], rows: int, pace: Pace, *, peers: bool = False) -> Iterator[Line]:
-    """Measure the kinds of work that `only` names, or all of them; beside FastAPI only with `peers`."""
+    """Measure the kinds of requests named in `only`, or all; against FastAPI only with `peers`."""
     chosen = [workload for workload in WORKLOADS if not only or workload.name in only]
     if not chosen:
         return
@@ -148,6 +148,6 @@ def run(only: set[str], rows: int, pace: Pace, *, peers: bool = False) -> Iterat
         for workload in chosen:
             yield from measure(workload, servers, rows, pace)
             memory.append(servers["platform"].resident_mib())
-        # `soak` says whether it grows.
+        # `soak` measures whether it grows.
         yield Line("memory of a worker, MiB", "after the first work", value=memory[0])
         yield Line("memory of a worker, MiB", "after the last work", value=memory[-1])

@@ -1,4 +1,4 @@
-"""nginx with `deploy/nginx.conf`, on ports of its own and without privileges."""
+"""nginx with `deploy/nginx.conf`, on other ports and without privileges."""
 
 import contextlib
 import re
@@ -30,12 +30,12 @@ http {{
 
 
 def nginx_program() -> str | None:
-    """Return where nginx is, or None."""
+    """Return the path of nginx, or None."""
     return shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin")
 
 
 def _adapted(platforms: Sequence[int], port: int) -> str:
-    """Put our ports into it, and take TLS out: its certificates are the operator's."""
+    """Replace the ports, and remove TLS, whose certificates are the operator's."""
     text = re.sub(r"(?m)^\s*ssl_.*\n", "", (ROOT / "deploy/nginx.conf").read_text())
     for name, numbers in (("platform", platforms), ("ledger", [free_port()])):
         servers = "".join(f"    server 127.0.0.1:{one} max_fails=0;\n" for one in numbers)
@@ -47,7 +47,7 @@ def _adapted(platforms: Sequence[int], port: int) -> str:
 
 @contextlib.contextmanager
 def nginx(*platforms: int) -> Iterator[int]:
-    """Run nginx in front of services A on these ports, and of a service B that nobody asks; give its own."""
+    """Run nginx in front of platform servers on these ports, and of an unused ledger address; yield nginx's port."""
     port = free_port()
     with _running(_adapted(platforms, port), port):
         yield port
@@ -55,7 +55,7 @@ def nginx(*platforms: int) -> Iterator[int]:
 
 @contextlib.contextmanager
 def _running(site: str, port: int) -> Iterator[None]:
-    """Run nginx with this site until the block ends."""
+    """Run nginx with this configuration until the block ends."""
     program = nginx_program()
     with tempfile.TemporaryDirectory(prefix="bench-nginx-") as folder:
         Path(folder).chmod(0o777)

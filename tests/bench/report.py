@@ -1,4 +1,4 @@
-"""One table of what was measured: figures, ratios, goals, and whether they are met."""
+"""The table of measurements: figures, ratios, goals, and whether they are met."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of the table; `value` is held against `goal` (`at_most` or at least) when there is one."""
+    """A row of the table; `value` is compared with `goal` (`at_most` or at least) if there is one."""
 
     work: str
     subject: str
@@ -21,7 +21,7 @@ class Line:
 
     @property
     def met(self) -> bool | None:
-        """Say whether the goal is met; None without a goal."""
+        """Return whether the goal is met; None without a goal."""
         if self.goal is None or self.value is None:
             return None
         return self.value <= self.goal if self.at_most else self.value >= self.goal
@@ -41,7 +41,7 @@ class Line:
 
 
 def counts(work: str, found: Mapping[str, float], goal: float | None = None) -> Iterator[Line]:
-    """Return a line for each figure, all held against the same goal."""
+    """Return a line for each figure, all with the same goal."""
     for name, value in found.items():
         yield Line(work, name, value=float(value), goal=goal)
 
@@ -51,7 +51,7 @@ _LEFT = {0, 1, 7}
 
 
 def table(lines: Iterable[Line]) -> str:
-    """Return the lines as a table; a subject's work is named once."""
+    """Return the lines as a table; the work of a subject appears once."""
     rows = [line.cells() for line in lines]
     widths = [max(len(row[column]) for row in [HEADINGS, *rows]) for column in range(len(HEADINGS))]
     shown, before = [_row(HEADINGS, widths), "  ".join("-" * width for width in widths)], ""
@@ -62,7 +62,7 @@ def table(lines: Iterable[Line]) -> str:
 
 
 def _row(cells: list[str], widths: list[int]) -> str:
-    """Return one row, numbers to the right."""
+    """Return a row, with numbers aligned right."""
     return "  ".join(
         cell.ljust(width) if column in _LEFT else cell.rjust(width)
         for column, (cell, width) in enumerate(zip(cells, widths, strict=True))

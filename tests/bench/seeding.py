@@ -1,8 +1,8 @@
-"""The databases of the bench, and who calls in it.
+"""The databases of the bench, and its callers.
 
-There is one database per size, `<name>_<rows>`, made when missing and kept between runs. All rows of a size belong to
-one account, `reader`, with ids in the order of time: a list of 1,000,000 is a list of 1,000,000 of one's own. What
-requests write belongs to `writer`, so that the reader's list stays as long as it says.
+There is one database per size, `<name>_<rows>`, created when missing and kept between runs. All rows of a size belong
+to one account, `reader`, with ids in the order of time: a list of 1,000,000 is a list of the account's own 1,000,000.
+Requests write for `writer`, so that the length of the reader's list stays the same.
 
 Run as `python -m tests.bench.seeding ROWS` in the environment of a database; prints the facts as one line of JSON.
 """
@@ -20,14 +20,14 @@ import psycopg
 from tests.processes import ROOT, create_database, drop_database
 
 SERVER = os.environ.get("BENCH_DATABASE_URL", "postgres://postgres@127.0.0.1/bench_platform")
-SAMPLE = 1000  # ids that are read one by one
+SAMPLE = 1000  # ids for single reads
 MOVERS = ("platform", "bare", "stock", "fastapi")
-MOVED = 400  # applications that each of these servers moves to and fro
+MOVED = 400  # applications whose status each of these servers changes back and forth
 APPLICATION_DATA = (
     '{"income_cents":5200000,"purpose":"car","employment":{"type":"salaried","months":31},"consents":[1,2]}'
 )
 OFFER_ID, PROVIDER_ID = 4_000_001, 900_000
-# The first application was made about half a year before the last, whatever their number.
+# The first application is half a year older than the last, for every number of rows.
 _SPAN_MS = 180 * 86_400_000
 
 _FILL = """
@@ -46,7 +46,7 @@ FROM (SELECT n, md5(n::text || %(status)s || %(provider)s) AS digest,
 
 @dataclass
 class Facts:
-    """What requests are made from: accounts, their credentials, and ids."""
+    """The data for requests: accounts, their credentials, and ids."""
 
     reader_id: int
     writer_id: int
@@ -65,7 +65,7 @@ def address(rows: int) -> str:
 
 
 def environment(rows: int, **more: str) -> dict[str, str]:
-    """Return the environment in which a process works on the database of this size."""
+    """Return the environment of a process on the database of this size."""
     kept = {name: value for name, value in os.environ.items() if name in {"PATH", "HOME", "LANG", "TMPDIR"}}
     return {
         **kept,
@@ -73,7 +73,7 @@ def environment(rows: int, **more: str) -> dict[str, str]:
         "ENVIRONMENT": "development",
         "VAR_DIR": str(ROOT / "var" / "bench"),
         "DATABASE_URL": address(rows),
-        # Fixed, so that what is stored today can be read tomorrow; nothing here is secret.
+        # Fixed, so that later runs can read the stored data; no value here is secret.
         "SECRET_KEY": "only-for-measurements-" * 3,
         "FIELD_ENCRYPTION_KEYS": "YmVuY2gtYmVuY2gtYmVuY2gtYmVuY2gtYmVuY2gtYmU=",
         "DJANGO_SETTINGS_MODULE": "tests.bench.settings",
@@ -91,19 +91,19 @@ def _name(rows: int) -> str:
 
 
 def prepare(rows: int) -> Facts:
-    """Make and fill the database of this size if need be; return fresh credentials for it."""
+    """Create and fill the database of this size if needed; return new credentials for it."""
     with contextlib.suppress(psycopg.errors.DuplicateDatabase):
         create_database(SERVER, _name(rows))
     return fill(rows, environment(rows))
 
 
 def fill(rows: int, environment: dict[str, str]) -> Facts:
-    """Fill the database of an environment if need be; return fresh credentials for it."""
+    """Fill the database of an environment if needed; return new credentials for it."""
     return Facts(**printed_by("tests.bench.seeding", str(rows), environment=environment))
 
 
 def printed_by(module: str, *arguments: str, environment: dict[str, str]) -> dict:
-    """Run a module in a process of its own; return the JSON of the last line that it prints."""
+    """Run a module in a separate process; return the JSON of the last line of its output."""
     command = [sys.executable, "-m", module, *arguments]
     run = subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     return json.loads(run.stdout.splitlines()[-1])
@@ -119,7 +119,7 @@ def _fill(connection: psycopg.Connection, **parameters: object) -> None:
 
 
 def _inside(rows: int) -> Facts:
-    """Fill the database that the environment names, log both accounts in, make a key."""
+    """Fill the database of the environment, log both accounts in, and create a key."""
     import django
 
     django.setup()
@@ -164,7 +164,7 @@ def _inside(rows: int) -> Facts:
             [reader.pk, step],
         )
         ids = [str(row[0]) for row in sample]
-    now = timezone.now()  # after the accounts were made: a log-in before that would not count
+    now = timezone.now()  # after the creation of the accounts: an earlier log-in would be invalid
     issued = keys.create_api_key(owner=reader, name="bench", scopes=None, now=now)
     key_ring.signing()
     public = key_ring.verifying(SigningKey.objects.get(retires_at__isnull=True).kid)
@@ -183,7 +183,7 @@ def _inside(rows: int) -> Facts:
 
 
 def reset_moved(rows: int) -> None:
-    """Put every application that is moved to and fro back to where it began."""
+    """Reset every application whose status changes back and forth."""
     with psycopg.connect(address(rows), autocommit=True) as connection:
         connection.execute(
             "UPDATE credit_application SET status = 'under_review'"

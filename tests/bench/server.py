@@ -1,4 +1,4 @@
-"""Starting and stopping servers, for tests and for the bench: each in a process group of its own."""
+"""Start and stop servers, for tests and the bench: each in its own process group."""
 
 import contextlib
 import os
@@ -18,13 +18,13 @@ from tests.bench import cpu
 from tests.processes import ROOT, free_port, wait_until
 
 _GUNICORN = [sys.executable, "-m", "gunicorn", "--bind", "127.0.0.1:{port}"]
-# A worker that is replaced hangs up: a proxy sends such a request again, the load generator does not.
+# A replaced worker closes its connections: a proxy repeats such a request, the load generator does not.
 STAYS = ("--max-requests", "0")
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server that answers on `port`; `group` is its process group, and its first process."""
+    """A server on `port`; `group` is its process group, and its first process."""
 
     name: str
     port: int
@@ -39,24 +39,24 @@ class Server:
         return cpu.members_of(self.group)
 
     def resident_mib(self) -> float:
-        """Return the memory of its largest process."""
+        """Return the memory of its largest process in MiB."""
         return cpu.largest_resident_mib(self.processes())
 
 
 def gunicorn(module: str, *options: str) -> list[str]:
-    """Return the command that serves one of the platform's WSGI modules, as it is served."""
+    """Return the command that serves a WSGI module of the platform, as in production."""
     return [*_GUNICORN, "--config", "config/gunicorn.py", *options, module]
 
 
 def stock_gunicorn(module: str, *options: str) -> list[str]:
-    """Return the command that serves a WSGI module as anybody would, with as many processes and threads."""
+    """Return the command that serves a WSGI module with default options, and as many processes and threads."""
     processes = ["--worker-class", "gthread", "--workers", str(WORKERS), "--threads", str(THREADS)]
-    # Without the control socket, whose path two servers of one user would share.
+    # Without the control socket, whose path two servers of a user would share.
     return [*_GUNICORN, *processes, "--no-control-socket", *options, module]
 
 
 def uvicorn(application: str) -> list[str]:
-    """Return the command that serves an ASGI application with as many processes, on the quickest loop and parser."""
+    """Return the command that serves an ASGI application with this many processes, on the fastest loop and parser."""
     options = ["--port", "{port}", "--workers", str(WORKERS), "--loop", "uvloop", "--http", "httptools"]
     return [sys.executable, "-m", "uvicorn", application, *options, "--no-access-log", "--log-level", "warning"]
 
@@ -71,9 +71,9 @@ def serve(
     output: IO[bytes] | None = None,
     folder: Path = ROOT,
 ) -> Iterator[Server]:
-    """Run a server, `{port}` in its command being replaced, until the block ends; it has answered when that begins.
+    """Run a server until the block ends, with `{port}` replaced in its command; it responds when the block starts.
 
-    Its program is in `folder`. It prints to `output`, or to a file that is shown when it does not start (RuntimeError).
+    Its program is in `folder`. It prints to `output`, or to a file, which is shown if it does not start (RuntimeError).
     """
     port = port or free_port()
     command = [part.replace("{port}", str(port)) for part in command]
@@ -93,7 +93,7 @@ def serve(
             process.terminate()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(15)
-            # Its workers too: one that outlives its master would keep its connection to the database.
+            # Kill its workers, too: one that outlives its master would keep its database connection.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
@@ -101,7 +101,7 @@ def serve(
 
 @contextlib.contextmanager
 def worker(command: str, environment: dict[str, str]) -> Iterator[int]:
-    """Run a management command that goes on until it is stopped; give its process id."""
+    """Run a management command that runs until it is stopped; yield its process id."""
     process = subprocess.Popen([sys.executable, "manage.py", command], cwd=ROOT, env=environment)
     try:
         yield process.pid
@@ -111,7 +111,7 @@ def worker(command: str, environment: dict[str, str]) -> Iterator[int]:
 
 
 def _answers(port: int) -> bool:
-    """Say whether a server answers anything; nobody counts such a request."""
+    """Return whether a server responds, with a request that is not counted."""
     question = b"OPTIONS /v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
         connection.sendall(question)

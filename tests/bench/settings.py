@@ -1,6 +1,6 @@
-"""The platform's settings for a bench: rate limits are counted as ever, and out of reach.
+"""The platform's settings for a bench: rate limits are counted as usual, and out of reach.
 
-Everything else is what the environment of the bench says, which is a development profile on PostgreSQL.
+The environment of the bench sets everything else: a development profile on PostgreSQL.
 """
 
 from config import settings as platform

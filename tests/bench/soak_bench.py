@@ -1,11 +1,10 @@
 """Soak: the demo's kinds of callers at 70 % of capacity on PostgreSQL, with webhooks and anchors running.
 
-Capacity is measured first, by the same callers on the same connections without a pace. Then, for `--minutes`, calls
-come at a steady pace, and every few seconds the memory of each process is noted.
+Capacity is measured first, with the same callers on the same connections without a pace. Then, for `--minutes`, calls
+come at a steady pace, and the memory of each process is sampled every few seconds.
 
-Noise: a worker's memory may move, but not grow. Over the second half a line is laid through the samples by least
-squares. It counts as flat when the 95 % interval of its slope holds zero; otherwise the slope itself must stay below
-1 MiB in ten minutes.
+Noise: a worker's memory may vary, but not grow. A line is fitted to the samples of the second half by least squares. It
+counts as flat if the 95 % interval of its slope contains zero; otherwise the slope must be below 1 MiB in ten minutes.
 """
 
 import asyncio
@@ -36,11 +35,11 @@ SAMPLE_SECONDS = 5.0
 SLOPE_GOAL_MIB = 1.0  # in ten minutes
 TAIL_GOAL = 10.0  # p99 ÷ p50
 _COMMANDS = ("deliver_webhooks", "anchor_decisions")
-Samples = list[tuple[float, dict[str, float]]]  # seconds since the start, MiB by process
+Samples = list[tuple[float, dict[str, float]]]  # seconds since the start, and MiB by process
 
 
 def slope_of(points: list[tuple[float, float]]) -> tuple[float, float]:
-    """Return the slope of a line by least squares, and half the width of its 95 % interval."""
+    """Return the slope of a least-squares line, and half the width of its 95 % interval."""
     count = len(points)
     if count < 4:
         return 0.0, math.inf
@@ -52,7 +51,7 @@ def slope_of(points: list[tuple[float, float]]) -> tuple[float, float]:
 
 
 class Soak:
-    """A database of its own, the services on it, and who calls them."""
+    """A separate database, the services on it, and their callers."""
 
     def __init__(self, running: contextlib.ExitStack, folder: str) -> None:
         self.database = running.enter_context(temporary_database(seeding.SERVER, f"bench_soak_{os.getpid()}"))
@@ -85,7 +84,7 @@ class Soak:
         return samples
 
     def told(self) -> dict[str, int]:
-        """Return how many webhooks were delivered and how many decisions anchored."""
+        """Return the number of delivered webhooks and of anchored decisions."""
         counted = {
             "webhooks delivered": "webhooks_delivery WHERE status = 'delivered'",
             "decisions anchored": "credit_decisionanchor WHERE anchored_at IS NOT NULL",
@@ -95,19 +94,19 @@ class Soak:
 
 
 def _workers_of(server: Server) -> dict[str, int]:
-    """Return the worker processes of a server; its arbiter, which serves nobody, is not among them."""
+    """Return the worker processes of a server, without its arbiter, which serves no request."""
     workers = sorted(process for process in server.processes() if process != server.group)
     return {f"{server.name} {number}": process for number, process in enumerate(workers, start=1)}
 
 
 def _ms(seconds: list[float], share: float) -> float:
-    """Return the milliseconds within which this share came."""
+    """Return the latency in ms below which this share of calls is."""
     ordered = sorted(seconds)
     return ordered[min(len(ordered) - 1, int(share * len(ordered)))] * 1000 if ordered else 0.0
 
 
 def run(only: set[str], *, quick: bool, minutes: float) -> Iterator[Line]:
-    """Measure, when it is named."""
+    """Run the measurement when it is named."""
     if not only & set(NAMES):
         return
     minutes = min(minutes, 1.0) if quick else minutes

@@ -1,7 +1,7 @@
-"""Who calls during the soak: the kinds of callers that the demo has, mixed in a fixed proportion.
+"""The callers of the soak: the demo's kinds of callers, mixed in a fixed proportion.
 
-Run as `python -m tests.bench.soak_callers RECEIVER_PORT` in the environment of a seeded database; prints what the
-callers need as one line of JSON.
+Run as `python -m tests.bench.soak_callers RECEIVER_PORT` in the environment of a seeded database; prints the data for
+the callers as one line of JSON.
 """
 
 import itertools
@@ -18,16 +18,16 @@ from tests.bench.paced import Call
 from tests.bench.seeding import APPLICATION_DATA, OFFER_ID, PROVIDER_ID, Facts
 from tests.bench.workloads import CONNECTIONS, get_by_key, get_signed, put_status, request
 
-# Of so many calls in a row, how many are made by whom.
+# The number of calls of each kind in one cycle.
 MIX = {
     "consumer reads": 30, "consumer lists": 14, "consumer applies": 8, "consumer edits": 4, "API key reads": 24,
     "signed reads": 16, "reviewer decides": 10, "reviewer asks for documents": 8, "webhook receiver reads the feed": 3,
 }  # fmt: skip
-_RENEW_SECONDS = 240  # an access token lives for fifteen minutes
+_RENEW_SECONDS = 240  # an access token expires after fifteen minutes
 
 
 class Callers:
-    """An endless mix of calls; answers feed later ones (a new application is reviewed, a token renewed)."""
+    """An endless mix of calls; responses determine later calls (a new application is reviewed, a token renewed)."""
 
     def __init__(self, facts: Facts, people: dict[str, str]) -> None:
         self.facts, self.people = facts, people
@@ -45,7 +45,7 @@ class Callers:
         }
 
     def __iter__(self) -> Iterator[Call]:
-        """Yield calls for ever."""
+        """Yield calls forever."""
         kinds = {
             "consumer reads": lambda: self._get("reader", f"/v1/applications/{next(self.ids)}"),
             "consumer lists": lambda: self._get("reader", "/v1/applications?limit=20"),
@@ -57,7 +57,7 @@ class Callers:
             "reviewer asks for documents": lambda: (self._with_token(next(self.moves)),),
             "webhook receiver reads the feed": self._feed,
         }
-        # Evenly spread: each kind comes at its own steady intervals.
+        # Evenly spread: the calls of each kind have steady intervals.
         order = sorted(((position + 0.5) / count, kind) for kind, count in MIX.items() for position in range(count))
         for _, kind in itertools.cycle(order):
             yield from self._renewals()
@@ -67,7 +67,7 @@ class Callers:
         return {"Authorization": f"Bearer {self.people[who]}"}
 
     def _with_token(self, raw: bytes) -> bytes:
-        """Return a prepared request of the writer with the token that the writer has by now."""
+        """Return a prepared request of the writer with the writer's current token."""
         return raw.replace(self.facts.writer_token.encode(), self.people["writer"].encode())
 
     def _get(self, who: str, target: str) -> tuple[bytes]:
@@ -87,7 +87,7 @@ class Callers:
         return (request("PUT", f"/v1/applications/{next(self.own)}", self._headers("writer"), body),)
 
     def _decide(self) -> tuple:
-        """Take up a new application, or decide one that was taken up: each moves on exactly once."""
+        """Start the review of a new application, or decide one under review: each moves exactly once."""
         if self.reviewed:
             return self._move(self.reviewed.popleft(), "approved", None)
         if self.new:
@@ -108,7 +108,7 @@ class Callers:
         return *self._get("reader", f"/v1/webhooks/events?after={self.last_sequence}&limit=100"), (200,), remember
 
     def _renewals(self) -> Iterator[Call]:
-        """Renew what would run out."""
+        """Renew tokens before they expire."""
         for who, moment in self.renew_at.items():
             if time.monotonic() < moment:
                 continue
@@ -124,7 +124,7 @@ class Callers:
 
 
 def _inside(receiver_port: int) -> dict[str, str]:
-    """Make what the callers need in the database that the environment names."""
+    """Create the records of the callers in the database of the environment."""
     import django
 
     django.setup()

@@ -1,9 +1,9 @@
-"""Webhooks: deliveries per second beside a bare loop of posts, and at two backlogs.
+"""Webhooks: deliveries per second against a bare loop of posts, and with two backlogs.
 
-The loop is `requests` with a shared session, which posts a body of the same size to the same receiver; it and a
-worker take turns. What a worker does for a delivery is counted in full: numbering the event, making the delivery,
-claiming, signing, sending, storing the outcome. Rates are the receiver's own. For the backlog, the queue holds so many
-deliveries that are due, and the rate over the first of them is compared.
+The loop is `requests` with a shared session, which posts a body of the same size to the same receiver; it and a worker
+take turns. The full work of a delivery counts: numbering the event, creating the delivery, claiming, signing, sending,
+and storing the outcome. The receiver measures the rates. For the backlog, the queue has this many due deliveries, and
+the rates over the first of them are compared.
 """
 
 import contextlib
@@ -52,7 +52,7 @@ FROM made
 
 
 class Bench:
-    """A database of its own with one account, and its endpoint at the receiver."""
+    """A separate database with one account, whose endpoint is the receiver."""
 
     def __init__(self, database: str, folder: str, port: int) -> None:
         self.port = port
@@ -66,30 +66,30 @@ class Bench:
         self.endpoint = manage(self.environment, "shell", "-v0", "-c", code)
 
     def ask(self, path: str = "/") -> dict:
-        """Ask the receiver what has come."""
+        """Query the receiver for its counts."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}") as answer:
             return json.load(answer)
 
     def forget(self) -> None:
-        """Empty the tables and the receiver's memory."""
+        """Empty the tables and reset the receiver."""
         self.connection.execute("TRUNCATE webhooks_event, webhooks_delivery, webhooks_eventfeed CASCADE")
         self.ask("/?forget")
 
     @contextlib.contextmanager
     def worker(self) -> Iterator[None]:
-        """Run a worker, which is ready when the block begins."""
+        """Run a worker, which is ready when the block starts."""
         with worker("deliver_webhooks", self.environment):
-            # A worker that works has a session beside this one.
+            # A working worker has a session in addition to this one.
             sessions = (
                 "SELECT count(*) FROM pg_stat_activity "
                 "WHERE datname = current_database() AND backend_type = 'client backend'"
             )
             wait_until(lambda: self.connection.execute(sessions).fetchone()[0] > 1)
-            time.sleep(1)  # what a first turn compiles and loads is not a delivery
+            time.sleep(1)  # the worker's first turn compiles and loads
             yield
 
     def received(self, count: int) -> float:
-        """Wait until so many have come; return how many came per second."""
+        """Wait for this many deliveries; return the deliveries per second."""
         wait_until(lambda: self.ask()["count"] >= count)
         return float(self.ask()["per_second"])
 
@@ -104,7 +104,7 @@ print(create_endpoint(account_id={account}, url="http://127.0.0.1:{port}/", even
 
 @contextlib.contextmanager
 def bench(name: str) -> Iterator[Bench]:
-    """Make the database, start the receiver; drop and stop them afterwards."""
+    """Create the database and start the receiver; drop and stop them afterwards."""
     with (
         tempfile.TemporaryDirectory() as folder,
         serve("receiver", RECEIVER, dict(os.environ)) as receiver,
@@ -116,7 +116,7 @@ def bench(name: str) -> Iterator[Bench]:
 
 
 def bare_loop(made: Bench, count: int) -> float:
-    """Post with a shared session, one after the other; return how many per second."""
+    """Post with a shared session, one request after another; return the posts per second."""
     made.ask("/?forget")
     with requests.Session() as session:
         for _ in range(count):
@@ -125,7 +125,7 @@ def bare_loop(made: Bench, count: int) -> float:
 
 
 def deliveries(made: Bench, count: int) -> float:
-    """Let events happen at once, deliver them with one worker; return how many per second."""
+    """Record events together, deliver them with one worker; return the deliveries per second."""
     made.forget()
     with made.worker():
         made.connection.execute(_EVENTS, {"account": made.account, "count": count})
@@ -133,7 +133,7 @@ def deliveries(made: Bench, count: int) -> float:
 
 
 def at_backlog(made: Bench, size: int) -> float:
-    """Fill the queue up to `size`, deliver some with one worker; return how many per second."""
+    """Fill the queue up to `size`, deliver some with one worker; return the deliveries per second."""
     held, last = made.connection.execute(
         "SELECT (SELECT count(*) FROM webhooks_delivery WHERE status = 'pending'), "
         "(SELECT coalesce(max(sequence), 0) FROM webhooks_event)"
@@ -153,7 +153,7 @@ def at_backlog(made: Bench, size: int) -> float:
 
 
 def run(only: set[str], *, quick: bool) -> Iterator[Line]:
-    """Measure what `only` names, or everything; yield the lines of the table."""
+    """Measure what `only` names, or everything; yield the table lines."""
     rounds = 1 if quick else 3
     if not only or "webhooks" in only:
         yield from _rate_lines(rounds, 500 if quick else 5_000)
@@ -162,7 +162,7 @@ def run(only: set[str], *, quick: bool) -> Iterator[Line]:
 
 
 def _rate_lines(rounds: int, count: int) -> Iterator[Line]:
-    """Measure the loop and one worker, in turn."""
+    """Measure the loop and one worker in turn."""
     measured: dict[str, list[float]] = {"loop": [], "one": []}
     with bench("bench_webhooks") as made:
         for _ in range(rounds):
@@ -177,10 +177,10 @@ def _rate_lines(rounds: int, count: int) -> Iterator[Line]:
 
 
 def _backlog_lines(rounds: int, sizes: list[int]) -> Iterator[Line]:
-    """Measure one worker before a short queue and a long one, in turn."""
+    """Measure one worker with a short queue and a long one in turn."""
     measured: dict[int, list[float]] = {size: [] for size in sizes}
     with contextlib.ExitStack() as stack:
-        # Two databases: a round at the short queue must not have to remove the long one.
+        # Two databases: otherwise a round with the short queue would have to delete the long one.
         made = {size: stack.enter_context(bench(f"bench_backlog_{size}")) for size in sizes}
         for _ in range(rounds):
             for size in sizes:

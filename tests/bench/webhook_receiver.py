@@ -1,7 +1,7 @@
-"""The receiver of the webhook bench, a process of its own: `python -m tests.bench.webhook_receiver PORT`.
+"""The receiver of the webhook bench, a separate process: `python -m tests.bench.webhook_receiver PORT`.
 
-It accepts everything, notes when, and on GET says how many it has had and how fast they came: the rate between a
-tenth and nine tenths of them, so that neither start nor end counts. `GET /?forget` starts anew.
+It accepts everything and records the times. GET returns the number of deliveries and their rate: that between a tenth
+and nine tenths of them, so that neither start nor end counts. `GET /?forget` resets it.
 """
 
 import json
@@ -14,7 +14,7 @@ moments = array("d")
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Counts."""
+    """Counts deliveries."""
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
@@ -28,7 +28,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def do_GET(self) -> None:
-        """Say what has come."""
+        """Return the counts."""
         if self.path.endswith("?forget"):
             del moments[:]
         first, last = len(moments) // 10, len(moments) * 9 // 10
@@ -40,7 +40,7 @@ class Handler(BaseHTTPRequestHandler):
         self.wfile.write(content.encode())
 
     def log_message(self, *_arguments: object) -> None:
-        """Say nothing."""
+        """Print nothing."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The requests that are measured: for each kind of work an endless stream per connection, and its goals."""
+"""The measured requests: for each kind an endless stream per connection, and its goals."""
 
 import hashlib
 import hmac
@@ -24,19 +24,19 @@ Stream = Callable[[Facts, str, int], Requests]
 
 @dataclass(frozen=True)
 class Workload:
-    """One kind of request; `goals` are the greatest ratios of our CPU per request to each reference's."""
+    """A kind of request; `goals` are the maximum ratios of our CPU time per request to that of each reference."""
 
     name: str
     label: str
     stream: Stream
     goals: dict[str, float]
     status: int = 200
-    # Members of the answer that differ from server to server: ids and times.
+    # Fields of the response that differ between servers: ids and times.
     own: frozenset[str] = field(default=frozenset())
 
 
 def request(method: str, target: str, headers: dict[str, str], body: bytes = b"") -> bytes:
-    """Return one HTTP/1.1 request."""
+    """Return an HTTP/1.1 request."""
     lines = [f"{method} {target} HTTP/1.1", "Host: 127.0.0.1", *(f"{name}: {value}" for name, value in headers.items())]
     if body:
         lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
@@ -48,20 +48,20 @@ def _bearer(token: str) -> dict[str, str]:
 
 
 def _addresses(facts: Facts, number: int) -> list[str]:
-    """Return addresses of single applications, in an order of this connection's own."""
+    """Return paths of single applications, in an order that depends on the connection."""
     chosen = [f"/v1/applications/{identifier}" for identifier in facts.sample]
     random.Random(number).shuffle(chosen)
     return chosen
 
 
 def get_one(facts: Facts, _server: str, number: int) -> Requests:
-    """GET single applications, all over the table, with a JWT."""
+    """GET single applications from the whole table, with a JWT."""
     headers = _bearer(facts.reader_token)
     return itertools.cycle([request("GET", target, headers) for target in _addresses(facts, number)])
 
 
 def list_at(offset: int) -> Stream:
-    """GET pages that begin at `offset`."""
+    """GET pages at `offset`."""
 
     def stream(facts: Facts, _server: str, _number: int) -> Requests:
         target = f"/v1/applications?limit={PAGE}&offset={offset}"
@@ -124,7 +124,7 @@ def get_fee(facts: Facts, _server: str, number: int) -> Requests:
     )
 
 
-# GETs of one, however the caller is known; lists at any offset.
+# GETs of one application, with any credential; lists at any offset.
 _ONE = {"bare": 1.35, "stock": 0.25, "fastapi": 0.88}
 _LIST = {"bare": 1.25, "stock": 0.24, "fastapi": 0.70}
 WORKLOADS = (

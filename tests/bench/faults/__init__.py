@@ -1,7 +1,7 @@
-"""Faults: what callers see, what is kept, and how soon all is well again. They run when they are named: they are long.
+"""Faults: responses to callers, kept data, and the time to recover. They are long, so they run only when named.
 
-`faults` is all of them. Each starts what it breaks itself: a PostgreSQL cluster in a temporary folder, both services as
-in production (`config/gunicorn.py`), the workers, nginx with the configuration of docs/operate/deploying.md.
+`faults` runs all of them. Each starts what it breaks: a PostgreSQL cluster in a temporary folder, both services as in
+production (`config/gunicorn.py`), the workers, and nginx with the configuration of docs/operate/deploying.md.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ NAMES = ("faults", *PARTS)
 
 
 def run(only: set[str], *, quick: bool) -> Iterator[Line]:
-    """Break what `only` names, one after the other."""
+    """Run the faults named in `only`, one after another."""
     for name, part in PARTS.items():
         if only & {"faults", name}:
             yield from part(quick)

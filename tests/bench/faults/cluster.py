@@ -1,4 +1,4 @@
-"""A PostgreSQL cluster of the bench's own, to be stopped, crowded and filled: nobody else is on it."""
+"""A separate PostgreSQL cluster for the bench, which can be stopped, overloaded and filled."""
 
 import contextlib
 import os
@@ -11,11 +11,11 @@ import psycopg
 
 from tests import clusters
 
-ROLE = "platform"  # not a superuser: those have connections of their own
+ROLE = "platform"  # not a superuser, for whom PostgreSQL reserves connections
 
 
 class Cluster(clusters.Postgres):
-    """A server for the platform alone."""
+    """A server with only the platform's database."""
 
     def address(self, database: str = ROLE, role: str = ROLE) -> str:
         """Return the address of a database."""
@@ -30,7 +30,7 @@ class Cluster(clusters.Postgres):
 def cluster(*, max_connections: int = 100, data: Path | None = None, fsync: str = "on") -> Iterator[Cluster]:
     """Run a cluster with an empty database, or a copy of one, until the block ends.
 
-    Where nothing crashes, `fsync` may be off.
+    If a test crashes nothing, `fsync` may be off.
     """
     with tempfile.TemporaryDirectory(prefix="faults-") as temporary:
         place = Path(temporary)

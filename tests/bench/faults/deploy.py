@@ -1,6 +1,6 @@
-"""Servers are reloaded, stopped, restarted in turn and given new keys while callers work behind nginx.
+"""Servers are reloaded, stopped, restarted in turn and given new keys under load behind nginx.
 
-Half of the callers send no Idempotency-Key: what nginx may not send again is lost, if the server loses it.
+Half of the callers send no Idempotency-Key: nginx may not repeat such a request, so a server that drops it loses it.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ CALLERS, KEYLESS = 4, 4
 
 
 def run(quick: bool) -> Iterator[Line]:
-    """No request may fail, on kept connections and on new ones."""
+    """Check that no request fails, on kept and on new connections."""
     if nginx_program() is None:
         print("    nginx is not installed, so nothing is restarted behind it.", flush=True)
         return
@@ -38,7 +38,7 @@ def run(quick: bool) -> Iterator[Line]:
 
 
 def _lines(work: str, traffic: Traffic, **told: int) -> Iterator[Line]:
-    """Yield what callers saw."""
+    """Yield the table lines of the callers' responses."""
     failed = [one for one in traffic.seen if not one.proper or one.status >= 500 or one.status == 409]
     slowest = max((one.seconds for one in traffic.seen), default=0.0)
     yield from counts(work, {name.replace("_", " "): count for name, count in told.items()})
@@ -49,7 +49,7 @@ def _lines(work: str, traffic: Traffic, **told: int) -> Iterator[Line]:
 
 
 def _reload(made: Stand, times: int) -> Iterator[Line]:
-    """SIGHUP under load; some callers pause longer than a worker lingers."""
+    """Send SIGHUP under load; some callers pause longer than a worker lingers."""
     with (
         made.serve() as server,
         nginx(server.port) as port,
@@ -64,7 +64,7 @@ def _reload(made: Stand, times: int) -> Iterator[Line]:
 
 
 def _stop(made: Stand) -> Iterator[Line]:
-    """SIGTERM to one server of two: nginx sends everybody to the other one."""
+    """Send SIGTERM to one of two servers: nginx sends every request to the other."""
     with (
         made.serve() as stopped,
         made.serve() as other,
@@ -78,7 +78,7 @@ def _stop(made: Stand) -> Iterator[Line]:
 
 
 def _restart_in_turn(made: Stand, times: int) -> Iterator[Line]:
-    """Two servers behind nginx, stopped and started one after the other."""
+    """Stop and start two servers behind nginx, one after the other."""
     with contextlib.ExitStack() as stack:
         first, second = stack.enter_context(made.serve()), stack.enter_context(made.serve())
         port = stack.enter_context(nginx(first.port, second.port))
@@ -92,7 +92,7 @@ def _restart_in_turn(made: Stand, times: int) -> Iterator[Line]:
 
 
 def _rotate(made: Stand, times: int) -> Iterator[Line]:
-    """Replace the encryption key as docs/operate/keys.md says: every server is restarted three times."""
+    """Replace the encryption key as in docs/operate/keys.md: every server is restarted three times."""
     with contextlib.ExitStack() as stack:
         servers = [stack.enter_context(made.serve()) for _ in range(2)]
         port = stack.enter_context(nginx(*(server.port for server in servers)))
@@ -113,14 +113,14 @@ def _rotate(made: Stand, times: int) -> Iterator[Line]:
 
 
 def _encrypted(made: Stand, port: int, path: str, body: dict[str, str]) -> dict[str, Any]:
-    """Write or read a secret of a webhook, at whichever server nginx chooses."""
+    """Write or read a webhook secret, at the server that nginx chooses."""
 
     def ask() -> tuple[int, bytes] | None:
         seen: list[Seen] = []
         caller, who = Caller(port, seen), {"X-API-Key": made.api_key}
         status, answer = caller.ask("secret", "POST", f"/v1/webhooks/endpoints{path}", body, who)
         caller.close()
-        return None if status == 503 else (status, answer)  # on starved cores, and asks to be tried again
+        return None if status == 503 else (status, answer)  # on overloaded cores, with a request to retry
 
     status, answer = wait_until(ask)
     if status >= 300:
@@ -130,7 +130,7 @@ def _encrypted(made: Stand, port: int, path: str, body: dict[str, str]) -> dict[
 
 
 def _lives(server: Server) -> bool:
-    """Say whether any of a server's processes still runs."""
+    """Return whether any process of a server still runs."""
     for process in server.processes():
         with contextlib.suppress(OSError):
             if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
@@ -139,7 +139,7 @@ def _lives(server: Server) -> bool:
 
 
 def restart(stack: contextlib.ExitStack, made: Stand, server: Server) -> None:
-    """Stop a server, wait for its end, start another on its port."""
+    """Stop a server, wait for its end, and start another on its port."""
     os.kill(server.group, signal.SIGTERM)
     wait_until(lambda: not _lives(server))
     stack.enter_context(made.serve(port=server.port))

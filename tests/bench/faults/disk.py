@@ -1,4 +1,4 @@
-"""A small file system of one's own, and a file that fills it."""
+"""A small separate file system, and a file that fills it."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def small_disk(mib: int) -> Iterator[Path | None]:
-    """Give a file system of this size of its own, or None where none may be mounted."""
+    """Yield a separate file system of this size, or None if it can't be mounted."""
     with tempfile.TemporaryDirectory(prefix="faults-disk-") as folder:
         options = ["-t", "tmpfs", "-o", f"size={mib}m", "tmpfs", folder]
         if subprocess.run(["mount", *options], capture_output=True, check=False).returncode:
@@ -23,11 +23,11 @@ def small_disk(mib: int) -> Iterator[Path | None]:
 
 
 def fill(folder: Path) -> Path:
-    """Write a file until there is no room; return it."""
+    """Write a file until the disk is full; return it."""
     filler = folder / "filler"
     with filler.open("wb", buffering=0) as file:
         free = os.statvfs(folder)
-        # At once: written piece by piece it would take as long as the machine is busy.
+        # In a single step: piece by piece it would take long on a busy machine.
         with contextlib.suppress(OSError):
             os.posix_fallocate(file.fileno(), 0, free.f_bavail * free.f_frsize)
         file.seek(0, os.SEEK_END)

@@ -1,4 +1,4 @@
-"""Five hundred clients that never finish what they send, and what the others notice of them."""
+"""Five hundred clients that never finish their requests, and their effect on others."""
 
 import contextlib
 import socket
@@ -30,7 +30,7 @@ def _begin(port: int, number: int) -> socket.socket:
 
 @contextlib.contextmanager
 def crowd(port: int) -> Iterator[None]:
-    """Clients that send half a request, then a byte each five seconds, and begin anew when they are hung up on."""
+    """Run clients that send half a request, then a byte every 5 s, and reconnect when the server closes."""
     over, sockets = threading.Event(), [_begin(port, number) for number in range(SLOW_CLIENTS)]
 
     def stay() -> None:
@@ -61,9 +61,10 @@ def crowd(port: int) -> Iterator[None]:
 
 
 def run(quick: bool) -> Iterator[Line]:
-    """Measure the others with the crowd and without it, in turn, behind nginx.
+    """Measure other clients with the crowd and without it, in turn, behind nginx.
 
-    Not at gunicorn itself: eight half-sent bodies hold its threads, which is why nginx is in front of it.
+    The crowd does not connect to gunicorn: eight half-sent bodies block its threads, which is why nginx is in front of
+    it.
     """
     rounds, seconds = (1, 1.5) if quick else (5, 4.0)
     if nginx_program() is None:

@@ -1,4 +1,4 @@
-"""Both services and the workers on a cluster, as they run in production, with an account to call them with."""
+"""Both services and the workers on a cluster, as in production, with an account for callers."""
 
 import contextlib
 import signal
@@ -22,7 +22,7 @@ WORKERS = ("deliver_webhooks", "reconcile_payments", "anchor_decisions")
 
 @dataclass
 class Stand:
-    """What there is to call, and to break."""
+    """The services, workers and database of a fault test."""
 
     cluster: Cluster
     folder: Path
@@ -37,14 +37,14 @@ class Stand:
         return manage(self.environment, *arguments, folder=self.program)
 
     def make_account(self, name: str) -> None:
-        """Make the account that callers call with."""
+        """Create the account of the callers."""
         identifier, self.api_key, _secret = account_with_key(self.environment, name, folder=self.program)
         self.user_id = str(identifier)
 
     def serve(
         self, module: str = "config.wsgi", *, port: int | None = None, output: IO[bytes] | None = None, **more: str
     ) -> "contextlib.AbstractContextManager[Server]":
-        """Serve service A, or B as `ledger.wsgi`, until the block ends."""
+        """Serve the platform, or the ledger as `ledger.wsgi`, until the block ends."""
         options = ("--workers", "1", "--threads", "32") if module == "ledger.wsgi" else ()
         environment = {**self.environment, **more}
         command = gunicorn(module, *options)
@@ -65,7 +65,7 @@ class Stand:
         return self.cluster.connect()
 
     def stop_workers(self) -> int:
-        """Stop the workers in order; return how many had ended before or ended badly."""
+        """Stop the workers in order; return how many had already ended or failed."""
         ended = [worker.poll() is not None for worker in self.workers]
         for worker in self.workers:
             worker.send_signal(signal.SIGTERM)
@@ -83,7 +83,7 @@ class Stand:
 
 @contextlib.contextmanager
 def stand(cluster: Cluster, **more: str) -> Iterator[Stand]:
-    """Migrate the cluster's database, make an account with a key, and a folder for files."""
+    """Migrate the cluster's database, and create an account with a key and a folder for files."""
     with tempfile.TemporaryDirectory(prefix="faults-var-") as folder:
         made = Stand(cluster, Path(folder))
         made.environment = seeding.environment(

@@ -1,9 +1,9 @@
-"""Callers that write until they are told that it is done, and a judge who looks what became of it.
+"""Callers that repeat each write until it is acknowledged, and a check of the stored result.
 
-A caller makes an application under an Idempotency-Key, submits it, reads it, and anchors a report in the ledger. What
-is not acknowledged it sends again with the same key. A keyless caller makes applications without one, and sends none
-again. Every answer is kept; one is improper when it is no answer at all, or a failure that does not say what the
-interface promises: 503, the error's four members, and `Retry-After`.
+A caller creates an application under an Idempotency-Key, submits it, reads it, and anchors a report in the ledger.
+Without an acknowledgment it sends the request again with the same key. A keyless caller creates applications without a
+key, and never retries. Every response is recorded. A missing response is improper, and so is an error other than the
+documented one: 503, the error's four fields, and `Retry-After`.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ _MEMBERS = {"error", "message", "code", "request_id"}
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One answer, or none (status 0): when it came (monotonic), to what, and how long it took."""
+    """A response, or none (status 0): its time (monotonic), the kind of request, and its duration."""
 
     at: float
     work: str
@@ -49,14 +49,14 @@ class Seen:
 
 
 class Caller:
-    """One connection that is kept, as a client library keeps it: one that was closed meanwhile is not used again."""
+    """A keep-alive connection as in a client library: one that the server has closed is not reused."""
 
     def __init__(self, port: int, seen: list[Seen]) -> None:
         self._port, self._seen = port, seen
         self._connection: http.client.HTTPConnection | None = None
 
     def ask(self, work: str, method: str, path: str, body: object, headers: dict[str, str]) -> tuple[int, bytes]:
-        """Send one request; return status and body, 0 when there was no answer."""
+        """Send a request; return status and body, status 0 without a response."""
         began = time.monotonic()
         status, answer, proper = 0, b"", False
         try:
@@ -77,7 +77,7 @@ class Caller:
         return status, answer
 
     def _open(self) -> http.client.HTTPConnection:
-        """Return the connection, a new one when the server has closed it."""
+        """Return the connection; open a new one if the server has closed it."""
         kept = self._connection
         if kept is not None and kept.sock is not None and select.select([kept.sock], [], [], 0)[0]:
             self.close()
@@ -88,14 +88,14 @@ class Caller:
         return self._connection
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
 
 def _is_promised(status: int, body: bytes, response: http.client.HTTPResponse) -> bool:
-    """Say whether a failure is the one that the interface promises."""
+    """Return whether an error is the documented one."""
     with contextlib.suppress(ValueError):
         document = json.loads(body)
         waits = (response.getheader("Retry-After") or "").isdigit()
@@ -105,7 +105,7 @@ def _is_promised(status: int, body: bytes, response: http.client.HTTPResponse) -
 
 @dataclass
 class Traffic:
-    """Callers at work, and what they were told."""
+    """Running callers, and their responses."""
 
     stand: Stand
     port: int
@@ -114,12 +114,12 @@ class Traffic:
     keyless: int = 0
     pause_seconds: float = 0.0
     seen: list[Seen] = field(default_factory=list)
-    applications: dict[str, set[str]] = field(default_factory=dict)  # key -> ids that were acknowledged
+    applications: dict[str, set[str]] = field(default_factory=dict)  # key -> ids of acknowledged applications
     submitted: set[str] = field(default_factory=set)
     anchored: set[str] = field(default_factory=set)
 
     def __enter__(self) -> Self:
-        """Let the callers begin."""
+        """Start the callers."""
         self._over, self._hopeless = threading.Event(), threading.Event()
         self._threads = [threading.Thread(target=self._call, args=(number,)) for number in range(self.callers)]
         self._threads += [threading.Thread(target=self._call_without_keys) for _ in range(self.keyless)]
@@ -128,7 +128,7 @@ class Traffic:
         return self
 
     def __exit__(self, *_caught: object) -> None:
-        """Let them finish what they have begun."""
+        """Stop the callers after their current work."""
         self._over.set()
         patience = threading.Timer(60.0, self._hopeless.set)
         patience.start()
@@ -164,7 +164,7 @@ class Traffic:
         return {"consumer_id": self.stand.user_id, "offer_id": 1, "provider_id": 2, "application_data": {"key": key}}
 
     def _story(self, caller: Caller) -> None:
-        """Make an application, submit it, read it."""
+        """Create an application, submit it, and read it."""
         key, who = str(uuid.uuid4()), self._who()
         answer = self._insist(
             caller, "POST", "/v1/applications", self._wanted(key), {**who, "Idempotency-Key": key}, 201
@@ -188,12 +188,12 @@ class Traffic:
     def _insist(
         self, caller: Caller, method: str, path: str, body: object, headers: dict[str, str], wanted: int
     ) -> bytes | None:
-        """Send a request until it is acknowledged; None when the end came first."""
+        """Send a request until it is acknowledged; return None if the traffic ends first."""
         while True:
             status, answer = caller.ask("write", method, path, body, headers)
             if status == wanted:
                 return answer
-            # A retry while the first copy still runs, or after a failure that may pass; anything else is wrong.
+            # A retry while the first request still runs, or after a temporary failure; other statuses are wrong.
             if status not in {0, 409, 429, 500, 502, 503, 504}:
                 self.seen.append(Seen(time.monotonic(), "wrong", status, 0.0, False, f"{method} {path}: {answer!r}"))
                 return None
@@ -202,11 +202,11 @@ class Traffic:
                 return None
 
     def improper(self) -> list[Seen]:
-        """Return the answers that nobody was promised."""
+        """Return the undocumented responses."""
         return [one for one in self.seen if not one.proper]
 
     def judge(self) -> dict[str, int]:
-        """Hold what callers were told against what is stored; every count must be nothing."""
+        """Compare the callers' responses with the stored rows; every count must be zero."""
         told = {identifier for ids in self.applications.values() for identifier in ids}
         with self.stand.connect() as session:
             rows = session.execute(_STORED).fetchall()
@@ -218,13 +218,13 @@ class Traffic:
             + len(self.anchored - hashes),
             "requests carried out twice": sum(count > 1 for count in Counter(row[1] for row in rows).values())
             + sum(len(ids) > 1 for ids in self.applications.values()),
-            # One event when it is made, one with each move.
+            # An event for the creation, and for each move.
             "half-written applications": sum(row[3] != row[4] or row[5] != row[3] + 1 for row in rows),
         }
 
 
 def show(seen: list[Seen]) -> list[Seen]:
-    """Print the first few of some answers; return them all."""
+    """Print the first responses of a list; return the whole list."""
     for one in seen[:5]:
         print(f"    {one.work}: {one.text or one.status}", flush=True)
     return seen

@@ -1,7 +1,7 @@
-"""The least that Django can do: function views, no middleware, hand-written SQL, a short memory of credentials.
+"""The least that Django can do: function views, no middleware, hand-written SQL, a short cache of credentials.
 
-Every check that the platform makes for these requests is made here too; what is missing is everything that makes one
-endpoint like the next. Served as `gunicorn --worker-class gthread --workers 2 --threads 8 tests.bench.references.bare`.
+It has every check of the platform for these requests, without the abstractions that endpoints share. Served as
+`gunicorn --worker-class gthread --workers 2 --threads 8 tests.bench.references.bare`.
 """
 
 import os
@@ -38,24 +38,24 @@ from tests.bench.references import work
 SQL = work.for_django()
 INT64 = 2**63
 _KEY_SHAPE = re.compile(r"ck_test_([0-9A-Za-z]{12})_[0-9A-Za-z]{38}")
-Known = tuple[int, str, str, float]  # the account, the name of its credential, its secret, until when that holds
+Known = tuple[int, str, str, float]  # account, name of the credential, secret, and end of validity
 _remembered: dict[str, Known] = {}
 
 
 class Refused(Exception):
-    """An answer that is not a success."""
+    """A response with an error."""
 
     def __init__(self, status: int, error: str) -> None:
         self.status, self.error = status, error
 
 
 def answer(body: bytes, status: int = 200) -> HttpResponse:
-    """Return JSON with its length, which saves the server from sending chunks."""
+    """Return JSON with its length, so that the server does not send chunks."""
     return HttpResponse(body, status=status, content_type="application/json", headers={"Content-Length": len(body)})
 
 
 def refusing(*methods: str) -> Callable[..., Callable[..., HttpResponse]]:
-    """Take these methods alone, and render refusals."""
+    """Accept only these methods, and render rejections."""
 
     def wrap(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         def handle(request: HttpRequest, **arguments: Any) -> HttpResponse:
@@ -72,7 +72,7 @@ def refusing(*methods: str) -> Callable[..., Callable[..., HttpResponse]]:
 
 
 def check_token(text: str) -> Known:
-    """Verify an access token and ask whether its log-in still counts."""
+    """Verify an access token and check that its log-in is still valid."""
     claims = work.claims_of(text)
     if claims is None:
         raise Refused(401, "invalid_token")
@@ -101,7 +101,7 @@ def check_key(text: str) -> Known:
 
 
 def remember(text: str, check: Callable[[str], Known]) -> Known:
-    """Return a check that still holds, or make it."""
+    """Return a cached check that is still valid, or run it."""
     found = _remembered.get(text)
     if found is None or found[3] <= time.monotonic():
         found = _remembered[text] = check(text)
@@ -129,7 +129,7 @@ def caller_of(request: HttpRequest) -> tuple[int, str]:
 
 
 def shown(row: tuple) -> dict[str, Any]:
-    """Return the answer for one row."""
+    """Return the response for a row."""
     content = dict(zip(work.SHOWN, row, strict=True))
     content["consumer_id"] = str(content["consumer_id"])
     for name in ("application_data", "share"):
@@ -144,7 +144,7 @@ def render(content: Any) -> bytes:
 
 
 def body_of(request: HttpRequest) -> dict[str, Any]:
-    """Return the JSON object that was sent."""
+    """Return the JSON object of the request."""
     if request.META.get("CONTENT_TYPE") != "application/json":
         raise Refused(415, "unsupported_media_type")
     try:
@@ -157,7 +157,7 @@ def body_of(request: HttpRequest) -> dict[str, Any]:
 
 
 def number_of(body: dict[str, Any], name: str) -> int:
-    """Return a 64-bit integer member."""
+    """Return a 64-bit integer field."""
     value = body.get(name)
     if type(value) is not int or not -INT64 <= value < INT64:
         raise Refused(400, "validation_error")
@@ -174,7 +174,7 @@ def identifier_of(text: str) -> UUID:
 
 @refusing("GET")
 def one(request: HttpRequest, application_id: str) -> HttpResponse:
-    """GET one application."""
+    """GET an application."""
     user_id, _ = caller_of(request)
     with connection.cursor() as cursor:
         cursor.execute(SQL["get"], [identifier_of(application_id), user_id])
@@ -200,7 +200,7 @@ def many(request: HttpRequest) -> HttpResponse:
 
 
 def create(request: HttpRequest, user_id: int) -> HttpResponse:
-    """Make an application, at most once per key."""
+    """Create an application, at most once per key."""
     body = body_of(request)
     if body.get("consumer_id") != str(user_id):
         raise Refused(401, "user_mismatch")

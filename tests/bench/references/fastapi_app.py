@@ -1,7 +1,7 @@
-"""FastAPI with pydantic models, SQLAlchemy 2 in its asynchronous form, and asyncpg: one session per request.
+"""FastAPI with pydantic models, asynchronous SQLAlchemy 2, and asyncpg: one session per request.
 
-Credentials are remembered as briefly as the platform does. Served as
-`uvicorn tests.bench.references.fastapi_app:app` with two processes, uvloop and httptools.
+Credentials are cached for the same time as in the platform. Served as `uvicorn tests.bench.references.fastapi_app:app`
+with two processes, uvloop and httptools.
 """
 
 import json
@@ -28,7 +28,7 @@ Status = Literal[
 ]
 Int64 = Annotated[int, Field(strict=True, ge=-(2**63), lt=2**63)]
 
-# As many connections as the platform's threads; a process opens them when it needs them.
+# As many connections as the platform has threads; a process opens them when needed.
 engine = create_async_engine(
     "postgresql+asyncpg://" + os.environ["DATABASE_URL"].partition("://")[2], pool_size=8, max_overflow=0
 )
@@ -36,7 +36,7 @@ sessions = async_sessionmaker(engine, expire_on_commit=False)
 
 
 class ApplicationOut(BaseModel):
-    """An application as it is shown."""
+    """An application in a response."""
 
     model_config = ConfigDict(from_attributes=True)
     id: UUID
@@ -58,7 +58,7 @@ class ApplicationOut(BaseModel):
     @field_validator("consumer_id", mode="before")
     @classmethod
     def as_text(cls, value: Any) -> str:
-        """Show the account's id as text."""
+        """Return the account's id as a string."""
         return str(value)
 
 
@@ -91,7 +91,7 @@ class Fee(BaseModel):
 
 
 class Caller(BaseModel):
-    """Who calls."""
+    """The caller of a request."""
 
     user_id: int
     label: str

@@ -12,7 +12,7 @@ from uuid_utils.compat import uuid7
 
 
 class Document(TypeDecorator):
-    """JSON kept as text."""
+    """JSON stored as text."""
 
     impl = Text
     cache_ok = True
@@ -25,7 +25,7 @@ class Document(TypeDecorator):
 
 
 class Base(DeclarativeBase):
-    """Maps datetimes to timestamptz and whole numbers to bigint."""
+    """Maps datetimes to timestamptz and integers to bigint."""
 
     type_annotation_map = {datetime: DateTime(timezone=True), int: BigInteger, str: Text}
 

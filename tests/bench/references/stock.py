@@ -1,7 +1,7 @@
-"""The usual way: ModelViewSet, ModelSerializer, simplejwt as it comes, an API-key class as the guides show it.
+"""The usual way: ModelViewSet, ModelSerializer, default simplejwt, and an API-key class as in the guides.
 
-It works on the platform's own models, so tables and constraints are the same. Connections to the database persist,
-which is not Django's default and favours this reference. Its settings are `stock_settings`, its addresses stand below.
+It uses the platform's own models, so tables and constraints are the same. Database connections persist, which is not
+Django's default and favors this reference. Its settings are in `stock_settings`, its URLs at the end of this file.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from tests.bench.references.work import quote_of
 
 
 class ApplicationSerializer(serializers.ModelSerializer):
-    """An application, in and out."""
+    """An application in requests and responses."""
 
     consumer_id = serializers.CharField()
     application_data = serializers.JSONField(required=False, allow_null=True)
@@ -46,20 +46,20 @@ class ApplicationSerializer(serializers.ModelSerializer):
         ]  # fmt: skip
 
     def validate_consumer_id(self, value):
-        """Refuse to apply for somebody else."""
+        """Reject an application for another account."""
         if value != str(self.context["request"].user.pk):
             raise exceptions.AuthenticationFailed("The user id does not match.")
         return value
 
     def validate_offer_id(self, value):
-        """Refuse an offer that is closed."""
+        """Reject a closed offer."""
         offer = Offer.objects.filter(pk=value).first()
         if offer is not None and not offer.is_active:
             raise serializers.ValidationError("The offer is not open.")
         return value
 
     def create(self, validated_data):
-        """Make the application."""
+        """Create the application."""
         now = timezone.now()
         status = validated_data.pop("initial_status", "draft")
         return Application.objects.create(
@@ -78,7 +78,7 @@ class StatusSerializer(serializers.Serializer):
 
 
 class IdempotentCreate(mixins.CreateModelMixin):
-    """Answers a repeated Idempotency-Key with what is stored under it."""
+    """Returns the stored response to a repeated Idempotency-Key."""
 
     def create(self, request, *args, **kwargs):
         """Create at most once per key."""
@@ -104,7 +104,7 @@ class IdempotentCreate(mixins.CreateModelMixin):
 
 
 class Pages(pagination.LimitOffsetPagination):
-    """Limit and offset without a count: the answer is a plain list."""
+    """Limit and offset without a count: the response is a plain list."""
 
     default_limit, max_limit = 20, 100
 
@@ -114,7 +114,7 @@ class Pages(pagination.LimitOffsetPagination):
         return list(queryset[offset : offset + self.get_limit(request)])
 
     def get_paginated_response(self, data):
-        """Return the list alone."""
+        """Return only the list."""
         return Response(data)
 
 
@@ -125,11 +125,11 @@ class ApplicationViewSet(IdempotentCreate, viewsets.ModelViewSet):
     pagination_class = Pages
 
     def get_queryset(self):
-        """Return what is the caller's, newest first."""
+        """Return the caller's applications, newest first."""
         return Application.objects.filter(consumer=self.request.user).order_by("-id")
 
     def perform_create(self, serializer):
-        """Make the application and its event."""
+        """Create the application and its event."""
         write_event("created", serializer.save())
 
     @action(detail=True, methods=["put"], url_path="status")
@@ -177,7 +177,7 @@ def write_event(verb, application):
 
 
 class FeeQuery(serializers.Serializer):
-    """The amount to quote for."""
+    """The amount of a fee quote."""
 
     amount = serializers.IntegerField(min_value=1, max_value=2**63 - 1)
 

@@ -1,4 +1,4 @@
-"""An API-key class as the guides of REST framework show it; apart, because settings name it before views can load."""
+"""An API-key class as in the guides of REST framework; separate, because settings name it before views can load."""
 
 import hashlib
 import hmac

@@ -1,4 +1,4 @@
-"""Settings of the stock reference: what `startproject` and the guides of REST framework and simplejwt give."""
+"""Settings of the stock reference, as in `startproject` and the guides of REST framework and simplejwt."""
 
 import os
 from datetime import timedelta
@@ -14,11 +14,11 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "allauth.account.middleware.AccountMiddleware",  # the platform's models stand on it
+    "allauth.account.middleware.AccountMiddleware",  # the platform's models require it
 ]
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        # First, for simplejwt refuses every bearer that is not a JWT.
+        # First, because simplejwt rejects every bearer token that is not a JWT.
         "tests.bench.references.stock_authentication.ApiKeyAuthentication",
         "rest_framework_simplejwt.authentication.JWTAuthentication",
     ],

@@ -1,6 +1,6 @@
-"""What three of the references share: the statements, and the checks that no framework has a say in.
+"""Code that three of the references share: the statements, and the checks that do not depend on a framework.
 
-Placeholders are numbered as asyncpg has them, each used once and in order; `for_django` turns them into Django's.
+Placeholders are numbered as in asyncpg, each used once and in order; `for_django` converts them to Django's.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import load_pem_public_key
 BASE_URL = "http://127.0.0.1:8000/v1"
 PUBLIC_KEY = load_pem_public_key(os.environ["BENCH_PUBLIC_KEY"].encode())
 FERNET = Fernet(os.environ["FIELD_ENCRYPTION_KEYS"])
-REMEMBERED_SECONDS = 3.0  # as briefly as the platform remembers a credential
+REMEMBERED_SECONDS = 3.0  # as long as the platform caches a credential
 KEPT_HOURS = 72
 TRANSITIONS = {
     "draft": {"submitted", "withdrawn"},
@@ -74,12 +74,12 @@ STATEMENTS = {
 
 
 def for_django() -> dict[str, str]:
-    """Return the statements for a cursor of Django's."""
+    """Return the statements in the form of Django's cursor."""
     return {name: re.sub(r"\$\d+", "%s", text) for name, text in STATEMENTS.items()}
 
 
 def claims_of(token: str) -> dict[str, Any] | None:
-    """Return what a good access token claims; whether its log-in still counts is for the database to say."""
+    """Return the claims of a valid access token; the database decides whether its log-in is still valid."""
     try:
         claims: dict[str, Any] = jwt.decode(
             token, PUBLIC_KEY, algorithms=["ES256"], audience=BASE_URL, issuer=BASE_URL,
@@ -91,7 +91,7 @@ def claims_of(token: str) -> dict[str, Any] | None:
 
 
 def remembered_until(claims: dict[str, Any] | None = None) -> float:
-    """Return until when (monotonic) a check holds: that of a token no longer than the token."""
+    """Return the time (monotonic) until which a check is valid; for a token at most its lifetime."""
     left = claims["exp"] - time.time() if claims else REMEMBERED_SECONDS
     return time.monotonic() + min(REMEMBERED_SECONDS, left)
 
