@@ -89,6 +89,12 @@ def request_report(
         except IntegrityError as error:
             raise ReportPending from error
         _audit(report, audit_actor(actor))
+    _order(vendor, report, now=now)
+    return report, False
+
+
+def _order(vendor: ReportVendor, report: Report, *, now: datetime) -> None:
+    """Request a new report. Raises ReportVendorError if the request definitely had no effect."""
     try:
         _ask(vendor, report, now=now, is_first=True)
     except ProviderError as error:
@@ -98,7 +104,8 @@ def request_report(
         logger.warning("report %s: the outcome is unknown (%s)", report.pk, error.word)
     except Exception as error:  # noqa: BLE001  an adapter's fault; its text may contain personal data
         logger.error("report %s: the adapter raised %s", report.pk, type(error).__name__)  # noqa: TRY400
-    return report, False
+    if report.status == REQUESTED:  # the call has ended, so `collect` can call the vendor
+        Report.objects.filter(pk=report.pk, status=REQUESTED).update(look_at=now + _PAUSE)
 
 
 def _audit(report: Report, actor: dict[str, Any]) -> None:

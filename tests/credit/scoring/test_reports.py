@@ -154,6 +154,11 @@ class TestRequest:
         events = Event.objects.filter(account=lender.owner, type__startswith="report.")
         assert [(event.type, event.object) for event in events] == [(f"report.{word}", ids)]
 
+    def test_slow_report_is_due_for_collection_10_seconds_after_its_request(self, ritas, user):
+        ask(ritas, under_review(user, "Slow"))
+        report = Report.objects.get()
+        assert report.look_at - report.requested_at == timedelta(seconds=10)
+
     def test_slow_report_is_collected_once(self, ritas, user):
         application = under_review(user, "Slow")
         report = ask(ritas, application).json()
