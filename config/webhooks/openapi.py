@@ -3,6 +3,7 @@
 from typing import Any
 
 from config.core.json_text import render_json
+from config.core.retries import DELAYS
 from config.webhooks.catalogue import event_types
 from config.webhooks.events import event_document
 from config.webhooks.models import Event
@@ -18,9 +19,12 @@ _HEADERS = {
     "webhook-timestamp": "When this attempt was signed, in Unix seconds.",
     "webhook-signature": "`v1,` and the signature in base64. During a rotation: several, separated by spaces.",
 }
-_SENT = "The API sends the event to the endpoints of the record's account, signed by Standard Webhooks."
+_SENT = "The API sends the event to the endpoints of each account whose feed has it, signed by Standard Webhooks."
 _SIGNED = f"The example headers sign the example body as compact JSON, with the secret `{_SECRET}`."
-_ANSWER = "Respond with a status from 200 to 299. After any other response, the worker sends the event again later."
+_ANSWER = (
+    "Respond with a status from 200 to 299. After a 410, the API disables the endpoint. After any other response, the "
+    f"worker sends the event again later, with at most {len(DELAYS)} attempts."
+)
 
 
 def add_webhooks(result: dict[str, Any], **_options: Any) -> dict[str, Any]:

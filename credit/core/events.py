@@ -17,7 +17,7 @@ FAMILIES = (
             sometimes={
                 "document_id": said(UUID, "The requested document. Only in events about a document."),
                 "counteroffer_id": said(UUID, "The counteroffer. Only in events about a counteroffer."),
-                "correction_id": said(UUID, "The correction; only where it is about one."),
+                "correction_id": said(UUID, "The correction. Only in events about a correction."),
                 "review_request_id": said(UUID, "The request for reconsideration. Only in events about a request."),
             },
         ),
