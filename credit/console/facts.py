@@ -206,7 +206,7 @@ def _effects_of_report(application: Application) -> list[str]:
     return [
         "The vendor receives the applicant's name, birth date, and address. The applicant can read the report.",
         "The platform reuses a current report at no cost.",
-        *(f"Current: {_report_title(report)}." for report in current),
+        *(f"Current: {_report_title(report)}." for report in current if report.is_about(application)),
     ]
 
 

@@ -1,6 +1,7 @@
 """The summary of a report: the closed schema that every vendor's adapter returns."""
 
 import re
+from datetime import timedelta
 from typing import Any
 
 from config.core.errors import ValidationFailed
@@ -23,6 +24,8 @@ _PLACES = {
     "range": "score.min and score.max", "factors": "score.factors", RANK: f"score.{RANK}", "supplier": "score.supplier",
 }  # fmt: skip
 RAW_MAX_BYTES = 1_048_576
+# The longest wait of a score, and of the platform, for a report.
+LATEST = timedelta(hours=24)
 
 
 def checked_summary(summary: Any) -> dict[str, Any]:

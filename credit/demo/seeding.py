@@ -43,6 +43,8 @@ Move = tuple[str, str, str | None]
 # The history of a demo application: (status, actor, reason).
 _SENT, _TAKEN = (SUBMITTED, _OWNER, None), (UNDER_REVIEW, _REVIEWER, None)
 # Each application: its id, the days since its creation, and its transitions; oldest first.
+# Stories with applicants, although their offers require none.
+_NAMED = {demo_ids.REJECTED, demo_ids.SCORED, demo_ids.WAITS_FOR_DOCUMENTS}
 _STORIES: list[tuple[UUID, int, list[Move]]] = [
     (demo_ids.EXPIRED, 45, [(EXPIRED, _SYSTEM, "Idle for 30 days.")]),
     (demo_ids.LEFT_ALONE, 26, [_SENT]),
@@ -136,7 +138,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
 
 
 def _apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, moment: datetime) -> Application:
-    is_named = offer.applicant_requires or identifier in {demo_ids.REJECTED, demo_ids.SCORED}
+    is_named = offer.applicant_requires or identifier in _NAMED
     return book.apply(identifier, consumer, offer, data, [book.DATA["applicant"]] if is_named else None, moment)
 
 
@@ -168,7 +170,8 @@ def _ask_for_payslips(application: Application, *, consumer: Any, staff: Any, no
     )  # fmt: skip
     report = Report.objects.create(
         id=demo_ids.REPORT, application=application, applicant=FIRST, kind=CREDIT, vendor=SandboxVendor.name,
-        purpose=PURPOSES[0], person="", requested_by=staff, requested_at=now, look_at=now,
+        purpose=PURPOSES[0], person=Report.persons_of(application, FIRST)[0], requested_by=staff, requested_at=now,
+        look_at=now,
     )  # fmt: skip
     request = ReportRequest(str(report.pk), CREDIT, PURPOSES[0], now, book.DATA["applicant"])
     finish(report, SandboxVendor().request(request), now=now)

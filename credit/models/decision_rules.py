@@ -35,10 +35,10 @@ from credit.core.machine import (
     WITHDRAWN,
 )
 from credit.core.reasons import INCOMPLETE, OTHER, REASONS, key_of, reasons_of
+from credit.core.report_summary import LATEST
 from credit.core.risk_based_pricing import SCORE_DISCLOSURE, is_best_rate
 from credit.models.documents import RequestedDocument
 from credit.models.notices import ReviewRequest
-from credit.models.reports import LATEST
 from credit.models.scoring import Score
 
 # The transitions that a score may make without a reviewer.

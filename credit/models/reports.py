@@ -1,6 +1,6 @@
 """Reports of bureaus and income vendors about applicants."""
 
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from typing import Any, NamedTuple
 
 import orjson
@@ -8,16 +8,16 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from config.core.encryption import EncryptedTextField, UnreadableSecret
+from config.core.encryption import EncryptedTextField, UnreadableSecret, blind_digests
 from config.core.ids import uuid7
+from config.core.json_text import canonical_json
 from credit.core.applicants import FIRST
 from credit.core.report_summary import CURRENCY, FIGURES
+from credit.models.person_keys import identity_of
 
 KINDS = CREDIT, INCOME = ("credit", "income")
 # 15 USC 1681b(a)(3)(A), and (a)(2).
 PURPOSES = CREDIT_TRANSACTION, WRITTEN_INSTRUCTIONS = ("credit_transaction", "written_instructions")
-# The longest wait of a score, and of the platform, for a report.
-LATEST = timedelta(hours=24)
 REQUESTED, RECEIVED, NO_FILE, FROZEN, FAILED = "requested", "received", "no_file", "frozen", "failed"
 STATUSES = (REQUESTED, RECEIVED, NO_FILE, FROZEN, FAILED)
 
@@ -112,6 +112,25 @@ class Report(models.Model):
         except UnreadableSecret:  # the error is already logged
             return None
 
+    @staticmethod
+    def persons_of(application: Any, applicant: int) -> list[str]:
+        """Return the hashes of an applicant's name, birth date, and address at the lender, the stored one first.
+
+        Returns no hash if the name or the birth date is unknown.
+        """
+        identity = identity_of(application, applicant)
+        if identity is None:
+            return []
+        address = list(application.applicants)[applicant - 1].get("address")
+        return blind_digests(f"{identity}:{canonical_json(address).decode()}")
+
+    def is_about(self, application: Any) -> bool:
+        """Return whether the applicant is still the person whom the report was requested about."""
+        try:
+            return self.person in self.persons_of(application, self.applicant)
+        except UnreadableSecret:  # the log names it
+            return False
+
     def is_current(self, now: datetime) -> bool:
         return self.status == RECEIVED and self.expires_at is not None and self.expires_at > now
 
@@ -121,7 +140,8 @@ class Report(models.Model):
 
         Amounts in another currency than the application's are None.
         """
-        newest = {report.kind: report for report in cls.objects.filter(application=application.pk, applicant=applicant)}
+        reports = cls.objects.filter(application=application.pk, applicant=applicant)
+        newest = {report.kind: report for report in reports if report.is_about(application)}
         summaries, days = {}, {}
         for kind, report in newest.items():
             summaries[kind] = (report.parsed_summary if report.is_current(now) else None) or {}

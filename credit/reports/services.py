@@ -16,20 +16,19 @@ from django.db.models import QuerySet
 
 from config.clients.provider import ProviderError
 from config.core import audit
-from config.core.encryption import UnreadableSecret, blind_digests
+from config.core.encryption import UnreadableSecret
 from config.core.json_text import canonical_json
 from config.core.lifecycle import Actor, audit_actor
 from config.ops.failed_items import FailedItems
 from config.webhooks.events import record_event
 from credit.core.applicants import FIRST
 from credit.core.errors import PurposeMissing, ReportNotPossible, ReportPending, ReportVendorError
-from credit.core.report_summary import checked_raw, checked_summary
-from credit.models import Application, Report, identity_of
+from credit.core.report_summary import LATEST, checked_raw, checked_summary
+from credit.models import Application, Report
 from credit.models.reports import (
     CREDIT_TRANSACTION,
     FAILED,
     FROZEN,
-    LATEST,
     NO_FILE,
     RECEIVED,
     REQUESTED,
@@ -66,8 +65,8 @@ def request_report(
         raise ReportNotPossible("This installation has no vendor of reports (`REPORTS` is off).")
     with transaction.atomic():
         application = load_for_facts(application_id, actor)
-        subject = _subject_of(application, applicant)
-        if subject is None:
+        persons = Report.persons_of(application, applicant)
+        if not persons:
             raise ReportNotPossible(f"Applicant {applicant} has no legal name and `date_of_birth`.")
         about = {
             "application": application,
@@ -78,12 +77,12 @@ def request_report(
         }
         if purpose == WRITTEN_INSTRUCTIONS and applicant == FIRST:
             _store_instructions(application, kind, now)
-        if (current := _current(about, blind_digests(subject), now)) is not None:
+        if (current := _current(about, persons, now)) is not None:
             return current, True
         try:
             with transaction.atomic():
                 report = Report.objects.create(
-                    **about, person=blind_digests(subject)[0], requested_by=actor.user,
+                    **about, person=persons[0], requested_by=actor.user,
                     requested_at=now, look_at=now + _LEASE,
                 )  # fmt: skip
         except IntegrityError as error:
@@ -133,10 +132,9 @@ def request_for_score(application: Application, kinds: Sequence[str], *, now: da
     Returns whether the score waits for a report. It doesn't wait if all reports are current, without a vendor, and for
     an applicant without a legal name or a birth date.
     """
-    vendor, subject = report_vendor(), _subject_of(application, FIRST)
-    if vendor is None or subject is None:
+    vendor, persons, waits = report_vendor(), Report.persons_of(application, FIRST), False
+    if vendor is None or not persons:
         return False
-    digests, waits = blind_digests(subject), False
     for kind in kinds:
         about = {
             "application": application,
@@ -145,20 +143,11 @@ def request_for_score(application: Application, kinds: Sequence[str], *, now: da
             "purpose": CREDIT_TRANSACTION,
             "vendor": vendor.name,
         }
-        if _current(about, digests, now) is None:
-            columns = {"person": digests[0], "requested_at": now, "look_at": now, "score_waits": True}
+        if _current(about, persons, now) is None:
+            columns = {"person": persons[0], "requested_at": now, "look_at": now, "score_waits": True}
             _audit(Report.objects.create(**about, **columns), {"app_name": "score_submission"})
             waits = True
     return waits
-
-
-def _subject_of(application: Application, applicant: int) -> str | None:
-    """Return the term of an applicant's name, birth date, and address at the lender; None if one is unknown."""
-    identity = identity_of(application, applicant)
-    if identity is None:
-        return None
-    address = list(application.applicants or ())[applicant - 1].get("address")
-    return f"{identity}:{canonical_json(address).decode()}"
 
 
 def index_persons() -> int:
@@ -169,11 +158,11 @@ def index_persons() -> int:
     changed = 0
     for report in Report.objects.select_related("application").defer("summary", "raw").iterator(chunk_size=500):
         try:
-            first, *others = blind_digests(str(_subject_of(report.application, report.applicant)))
+            persons = Report.persons_of(report.application, report.applicant)
         except UnreadableSecret:  # the log names it
             continue
-        if report.person in others:
-            changed += Report.objects.filter(pk=report.pk).update(person=first)
+        if report.person in persons[1:]:
+            changed += Report.objects.filter(pk=report.pk).update(person=persons[0])
     return changed
 
 
@@ -224,7 +213,7 @@ def collect(*, now: datetime) -> dict[str, int]:
 
 def _ask(vendor: ReportVendor, report: Report, *, now: datetime, is_first: bool) -> None:
     persons: list[Any] = list(report.application.applicants or ())
-    if report.person not in blind_digests(str(_subject_of(report.application, report.applicant))):
+    if not report.is_about(report.application):
         finish(report, VendorReport(FAILED), now=now)  # the applicant changed: it would be another person's report
         return
     person = {name: persons[report.applicant - 1][name] for name in ("legal_name", "date_of_birth", "address")}

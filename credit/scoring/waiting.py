@@ -8,8 +8,9 @@ from django.db.models import Exists, OuterRef
 
 from config.ops.failed_items import FailedItems
 from credit.core.machine import FROZEN
+from credit.core.report_summary import LATEST
 from credit.models import Application, Correction, Report
-from credit.models.reports import LATEST, REQUESTED
+from credit.models.reports import REQUESTED
 from credit.scoring.facts_of import about_application
 from credit.scoring.scores import compute, keep_all, versions_for
 

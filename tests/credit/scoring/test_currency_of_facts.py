@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from credit.core.applicants import Applicants
 from credit.core.facts import catalogue
 from credit.core.report_summary import checked_summary
 from credit.models import LastScore, Offer, Report, Score
@@ -119,12 +120,13 @@ def test_report_amounts_count_only_in_the_currency_of_the_offer(
 
 def test_report_summary_without_a_currency_counts_as_dollars(user, settings):
     offer, _ = scored_offer(definition=sourced.card())
-    application = draft_for(offer, user, CLAIMS)
+    application = draft_for(offer, user, CLAIMS, applicants=Applicants.of([PERSON]))
     now = timezone.now()
     about = {"application": application, "applicant": 1, "kind": "credit", "purpose": "credit_transaction"}
     Report.objects.create(
-        **about, vendor="x", person="x", status="received", requested_at=now, look_at=now, as_of=now.date(),
-        expires_at=now + timedelta(days=1), summary='{"agency":{},"obligations_monthly_cents":7}',
+        **about, vendor="x", person=Report.persons_of(application, 1)[0], status="received", requested_at=now,
+        look_at=now, as_of=now.date(), expires_at=now + timedelta(days=1),
+        summary='{"agency":{},"obligations_monthly_cents":7}',
     )  # fmt: skip
     assert Report.figures_of(application, now).obligations_monthly_cents == 7
 

@@ -99,7 +99,7 @@ def shown(score, remembered):
     copied = {name: getattr(score, name) for name in (*Score.RESULT, "sources", "number")}
     values = {
         "score": scores.describe(score, for_applicant=True)._asdict(),
-        "explanation": explanation._score_parts(score),
+        "explanation": explanation._score_parts(score, "USD"),
         "record": record,
         "openings": without_person(opened),
         "copy": copied | COPIED_VALUES["credit.Score"](score, is_for_partner=False),

@@ -276,6 +276,20 @@ class TestReaders:
         ask(ritas, application, applicant=2)
         assert facts(ritas, application) == {}
 
+    @pytest.mark.parametrize("change", [
+        {"legal_name": "Bob Thickfile"}, {"date_of_birth": "1970-01-01"}, {"date_of_birth": None},
+        {"address": {**PERSON["address"], "line1": "9 Other Street"}},
+    ])  # fmt: skip
+    def test_report_about_an_earlier_applicant_is_no_fact(self, ritas, user, change):
+        application = under_review(user, "Thickfile")
+        ask(ritas, application)
+        rosa = {**PERSON, "legal_name": "Rosa Thickfile"}
+        for person, is_fact in ((rosa | change, False), (rosa, True)):
+            body = {"updated_by": str(user.pk), "applicants": [person]}
+            assert client_of(user).replace(f"/applications/{application.pk}", body).status_code == 200
+            assert ("report.score" in facts(ritas, application)) is is_fact
+            assert ("report.status" in facts(ritas, application)) is is_fact
+
     def test_only_the_lender_reads_facts_about_the_second_applicant(self, api, ritas, application):
         ask(ritas, application, applicant=2)
         path = f"/applications/{application.pk}/facts?applicant=2"
