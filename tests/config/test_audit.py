@@ -256,7 +256,7 @@ def test_forked_process_starts_its_own_hash_chain(lines):
     assert event["process"] != lines.events()[0]["process"]
 
 
-def test_unknown_kind_is_refused_before_anything_is_written(lines):
+def test_unknown_kind_is_rejected_before_anything_is_written(lines):
     with pytest.raises(KeyError):
         audit.emit_now("coffee.made")
     assert not lines.texts

@@ -67,7 +67,7 @@ def apply_as(user):
     return make
 
 
-def test_applicants_copied_to_another_application_by_sql_are_refused(bound, api, user, stranger, apply_as):
+def test_applicants_copied_to_another_application_by_sql_are_rejected(bound, api, user, stranger, apply_as):
     own, other = apply_as(user, LEAST), apply_as(stranger, PERSON)
     write(own, "applicants", column(other, "applicants"))
     for address in (f"{PATH}/{own.pk}", PATH):
@@ -77,7 +77,7 @@ def test_applicants_copied_to_another_application_by_sql_are_refused(bound, api,
     assert client_of(stranger).read(f"{PATH}/{other.pk}").json()["applicants"][0] == PERSON
 
 
-def test_a_totp_secret_copied_to_another_account_by_sql_is_refused(bound, user, stranger):
+def test_a_totp_secret_copied_to_another_account_by_sql_is_rejected(bound, user, stranger):
     own, other = authenticator_of(user, "B" * 32), authenticator_of(stranger)
     assert codes.is_right(code_of("B" * 32), user=user)
     write(own, "data", json.dumps(other.data))
@@ -85,12 +85,12 @@ def test_a_totp_secret_copied_to_another_account_by_sql_is_refused(bound, user, 
     assert codes.is_right(code_of(), user=stranger)
 
 
-def test_a_totp_secret_written_in_plain_text_by_sql_is_refused(bound, user):
+def test_a_totp_secret_written_in_plain_text_by_sql_is_rejected(bound, user):
     write(authenticator_of(user), "data", json.dumps({"secret": "A" * 32}))
     assert not codes.is_right(code_of(), user=user)
 
 
-def test_a_value_copied_to_another_column_of_its_row_is_refused(bound, make_endpoint):  # noqa: F811
+def test_a_value_copied_to_another_column_of_its_row_is_rejected(bound, make_endpoint):  # noqa: F811
     endpoint = make_endpoint()
     Endpoint.objects.update(previous_secret=F("secret"))
     endpoint = Endpoint.objects.get()
@@ -108,7 +108,7 @@ def test_a_stored_response_copied_to_another_account_is_rejected(bound, key, use
     assert_error(client_of(user).send(PATH, body, key=key), 503, "E5030")
 
 
-def test_unbound_values_are_read_before_the_rotation_and_refused_after_it(user, stranger):
+def test_unbound_values_are_read_before_the_rotation_and_rejected_after_it(user, stranger):
     issued, other = issue(user), issue(stranger)
     copied = column(issued.record, "secret")
     assert copied.startswith("gAAAA")

@@ -101,12 +101,12 @@ def test_an_integer_beyond_the_safe_range_is_serialized_as_its_double(number):
     assert canonical_json([number]) == rfc8785.dumps([as_read_elsewhere])
 
 
-def test_every_kind_of_character_is_written_as_rfc_8785_says():
+def test_every_kind_of_character_is_serialized_as_in_rfc_8785():
     text = "".join(chr(point) for point in range(0x3100) if not 0xD800 <= point <= 0xDFFF) + "\U0001f600"
     assert canonical_json({"a": text}) == rfc8785.dumps({"a": text})
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
-def test_nan_and_infinity_are_refused(number):
+def test_nan_and_infinity_are_rejected(number):
     with pytest.raises(ValueError, match="no JSON form"):
         canonical_json([number])

@@ -55,7 +55,7 @@ class TestHttps:
         settings.SECURE_HSTS_INCLUDE_SUBDOMAINS = True
         settings.TRUSTED_PROXIES = frozenset({PROXY})
 
-    def test_plain_http_is_refused_everywhere_and_never_redirected(self, api):
+    def test_plain_http_is_rejected_everywhere_and_never_redirected(self, api):
         for path in ("/applications", "/health", "/openapi.json", "/nowhere", "/docs", "/admin/login/"):
             response = api.read(path)
             assert_error(response, 403, "E1009")

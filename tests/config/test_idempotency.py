@@ -212,7 +212,7 @@ class TestNotKept:
 
 class TestTime:
     @pytest.mark.parametrize(("hours", "replayed"), [(71.99, True), (72.01, False)])
-    def test_a_key_is_kept_for_seventy_two_hours(self, api, body, hours, replayed):
+    def test_an_idempotency_key_is_stored_for_72_hours(self, api, body, hours, replayed):
         first = api.send(PATH, body, key=KEY)
         IdempotencyRecord.objects.update(created_at=timezone.now() - timedelta(hours=hours))
         second = api.send(PATH, body, key=KEY)

@@ -82,7 +82,7 @@ def test_the_corpus_is_large_and_every_seed_is_json():
     assert [json.loads(seed) for seed in json_corpus.SEEDS] == [parse_json(seed) for seed in json_corpus.SEEDS]
 
 
-def test_every_malformed_document_is_refused():
+def test_every_malformed_document_is_rejected():
     assert [body for body in MALFORMED if outcome(parse_json, body, MalformedJSON) is not None] == []
 
 

@@ -70,6 +70,6 @@ def test_name_is_cleaned_to_nfc_with_single_spaces(name, cleaned):
         "\ufe0f",
     ],
 )
-def test_invisible_name_is_refused(name):
+def test_invisible_name_is_rejected(name):
     with pytest.raises(ValueError, match="Must"):
         clean_name(name)

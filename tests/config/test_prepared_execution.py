@@ -113,7 +113,7 @@ class TestCompiledUpdate:
         assert (made.moves, made.application_data, made.reviewed_at) == (1, None, None)
 
 
-def test_a_broken_transaction_refuses_further_statements(way, connection):
+def test_a_broken_transaction_rejects_further_statements(way, connection):
     with transaction.atomic():
         transaction.set_rollback(True)
         with pytest.raises(TransactionManagementError):
@@ -167,7 +167,7 @@ def test_a_statement_works_after_a_new_connection(committed, needs_postgresql):
         connection.close()
 
 
-def test_a_column_that_changes_its_type_meanwhile_does_not_break_a_statement(committed, needs_postgresql):
+def test_a_prepared_statement_survives_a_change_of_a_column_type(committed, needs_postgresql):
     connection = connections["default"]
     wanted = {"dbname", "user", "password", "host", "port"}
     parameters = {name: value for name, value in connection.get_connection_params().items() if name in wanted}
@@ -224,7 +224,7 @@ COLUMNS = ("id", "status", "created_at", "application_data", "notes")
 DOCUMENTS = [None, {"a": [1, 2.5, None, "é"]}, [], "text", 0, True]
 
 
-def test_a_prepared_select_finds_what_the_queryset_finds(user):
+def test_a_prepared_select_returns_the_same_rows_as_the_queryset(user):
     for document in DOCUMENTS:
         ApplicationFactory(consumer=user, application_data=document)
     ApplicationFactory()

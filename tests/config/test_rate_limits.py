@@ -82,7 +82,7 @@ class TestBound:
             now = NOON + 60 * minute
             assert [spent("read", "a", now=now) for _ in range(4)] == [True, True, True, False]
 
-    def test_several_permits_are_taken_all_or_none(self, settings):
+    def test_a_request_for_several_permits_gets_all_or_none(self, settings):
         settings.RATE_LIMITS = {"read": 100}
 
         def took(permits):

@@ -199,7 +199,7 @@ def test_names_of_consents_need_no_further_statement(api, user):
     assert count() <= before
 
 
-def test_application_that_shares_nothing_has_no_consent(api, user):
+def test_application_without_shared_data_has_no_consent(api, user):
     application = ApplicationFactory(consumer=user, share=[])
     body = {"status": "submitted", "updated_by": str(user.pk)}
     assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200

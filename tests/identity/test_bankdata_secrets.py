@@ -22,7 +22,7 @@ def stored_ciphertext():
         return cursor.fetchone()[0]
 
 
-def test_no_log_line_holds_a_token(db, user, stranger, plaid, caplog, settings):
+def test_no_log_line_contains_a_bank_token(db, user, stranger, plaid, caplog, settings):
     caplog.set_level(logging.DEBUG)
     api = client_of(user)
     item = plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))

@@ -77,7 +77,7 @@ class TestCreateUser:
             ("a" * 151, "--password", PASSWORD),
         ],
     )
-    def test_a_bad_argument_makes_nothing(self, arguments):
+    def test_create_user_with_a_bad_argument_creates_no_account(self, arguments):
         with pytest.raises(CommandError):
             run_json("create_user", *arguments)
         assert User.objects.count() == 0
@@ -161,7 +161,7 @@ class TestCreateApiKey:
         made = run_json("create_api_key", user.username, "--name", "day", "--expires-days", "1")
         assert ApiKey.objects.get(pk=made["id"]).expires_at < timezone.now() + timedelta(days=1, minutes=1)
 
-    def test_a_bad_argument_makes_nothing(self, user):
+    def test_create_api_key_with_a_bad_argument_creates_no_key(self, user):
         for arguments in (
             ("--scope", "nonsense"), ("--expires-days", "0"), ("--expires-days", "-1"),
             ("--expires-days", "99999999999"), ("--expires-at", "2001-01-31T12:00:00Z"),

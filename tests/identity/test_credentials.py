@@ -25,7 +25,7 @@ def with_authorization(header):
     return ApiClient().read("/auth/me", Authorization=header)
 
 
-def test_a_malformed_authorization_header_is_refused():
+def test_a_malformed_authorization_header_is_rejected():
     for header in (
         "Bearer", "Bearer ", "Bearer a b", "Bearer a b c", "Bearer  two-spaces", "Bearer  a b", "Bearer t\xf6ken",
         "Bearer \udcff".encode("utf-8", "surrogateescape").decode("latin-1"),
@@ -35,7 +35,7 @@ def test_a_malformed_authorization_header_is_refused():
         assert_error(with_authorization(header), 401, "E2001")
 
 
-def test_an_unknown_key_is_refused():
+def test_an_unknown_key_is_rejected():
     for text in ("x", "ck_test_", "k" * 10_000, "ck_test_" + "a" * 12 + "_" + "b" * 38, "\xff", " "):
         assert_error(with_key(text), 401, "E2002")
 
@@ -60,7 +60,7 @@ def test_a_token_and_a_key_of_the_same_account_are_accepted_together(user, stran
     assert_error(with_both("ck_test_x"), 401, "E2002")
 
 
-def test_a_key_with_another_secret_part_or_checksum_is_refused(user):
+def test_a_key_with_another_secret_part_or_checksum_is_rejected(user):
     key = issue(user).key
     forged = key[:21] + "A" * 32
     for bent in (key[:-1] + ("A" if key[-1] != "A" else "B"), forged + _checksum(forged)):

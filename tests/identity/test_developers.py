@@ -103,7 +103,7 @@ class TestKeys:
         ] * 3
         assert "Show the next secret" in pages[0]
 
-    def test_a_form_that_the_api_rejects_is_rejected(self, browser):
+    def test_a_key_form_that_the_api_rejects_is_rejected(self, browser):
         for fields in ({"name": ""}, {"scopes": []}, {"scopes": ["x"]}, {"expires_days": "soon"}):
             assert "E1001" in press(browser, "/keys", "make", 400, **{**KEY, **fields})
         assert not ApiKey.objects.exists()
@@ -119,7 +119,7 @@ class TestKeys:
         assert [ApiClient(api_key=one).read("/auth/me").status_code for one in (old, new)] == [401, 200]
         assert {one.credential for one in AccountHistory.objects.all()} == {"session:developers"}
 
-    def test_another_accounts_record_is_404(self, browser, strange_browser):
+    def test_another_accounts_key_is_404(self, browser, strange_browser):
         made_key(browser)
         key = ApiKey.objects.get()
         assert key.pk not in look(strange_browser, "/keys")
@@ -159,7 +159,7 @@ class TestClients:
         assert "ftp://x</textarea>" in page
         assert 'value="offers:read" checked' in page
 
-    def test_another_accounts_record_is_404(self, browser, strange_browser):
+    def test_another_accounts_client_is_404(self, browser, strange_browser):
         press(browser, "/clients", "make", **self.FIELDS)
         path = f"/clients/{OAuthClient.objects.get().client_id}"
         look(strange_browser, path, 404)
@@ -216,7 +216,7 @@ class TestWebhooks:
         press(browser, path, "remove")
         look(browser, path, 404)
 
-    def test_another_accounts_record_is_404(self, browser, strange_browser, path):
+    def test_another_accounts_webhook_is_404(self, browser, strange_browser, path):
         press(browser, path, "test")
         look(strange_browser, path, 404)
         delivery = str(Delivery.objects.get().pk)
@@ -248,7 +248,7 @@ class TestEvents:
         for query in ("object=%00", "object=a%25b:'", "request_id=%00", "before=x", "object=:"):
             look(browser, f"/events?{query}")
 
-    def test_another_accounts_lines_are_hidden(self, strange_browser, user):
+    def test_another_accounts_events_are_hidden(self, strange_browser, user):
         key = issue(user).record
         assert "There is none like this" in look(strange_browser, f"/events?object=api_key_id:{key.pk}")
 
@@ -265,17 +265,17 @@ class TestRequests:
         for path in ("", "/requests"):
             assert "GET /v1/applications/{application_id}" in look(browser, path)
 
-    def test_another_accounts_lines_are_hidden(self, strange_browser, user):
+    def test_another_accounts_requests_are_hidden(self, strange_browser, user):
         client_of(user).read("/applications")
         LOG.flush()
         assert RequestLine.objects.exists()
         assert "GET /v1/applications" not in look(strange_browser, "/requests") + look(strange_browser, "")
 
-    def test_a_form_that_the_api_rejects_is_rejected(self, browser):
+    def test_a_request_filter_that_the_api_rejects_is_rejected(self, browser):
         for query in ("status=x", "status=9", "request_id=x", "offset=-1", "code=%00", "route=" + "x" * 161):
             assert "E10" in look(browser, f"/requests?{query}", 400)
 
-    def test_the_requests_page_takes_at_most_nine_statements(self, browser, user, django_assert_max_num_queries):
+    def test_the_requests_page_needs_at_most_nine_statements(self, browser, user, django_assert_max_num_queries):
         for number in range(120):
             RequestLine.objects.create(
                 account_id=user.pk, credential="jwt:x", method="GET", route=f"/v1/{number}", status=200, duration_ms=1,

@@ -253,7 +253,7 @@ def test_an_ended_link_is_not_found(db):
         find_link(token, "invitation", now=timezone.now())
 
 
-def test_the_table_holds_neither_the_token_nor_the_address(db):
+def test_the_table_of_links_contains_neither_token_nor_address(db):
     token = made_link()
     with connection.cursor() as cursor:
         cursor.execute("SELECT * FROM identity_onetimelink")

@@ -53,7 +53,7 @@ def test_a_token_has_the_documented_claims(user, settings):
     assert "scope" not in payload
 
 
-def test_an_unsigned_token_is_refused(claims):
+def test_an_unsigned_token_is_rejected(claims):
     assert_error(ask(jwt.encode(claims, None, algorithm="none")), 401, "E2002")
 
 
@@ -69,7 +69,7 @@ def test_a_token_of_another_key_is_rejected_for_any_header(claims):
 
 
 @pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512"])
-def test_a_token_signed_with_the_public_key_as_a_secret_is_refused(claims, algorithm):
+def test_a_token_signed_with_the_public_key_as_a_secret_is_rejected(claims, algorithm):
     kid, private = signing_keys.key_ring.signing()
     public = private.public_key().public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
@@ -84,7 +84,7 @@ def test_a_token_signed_with_the_public_key_as_a_secret_is_refused(claims, algor
     assert_error(ask((message + b"." + mac).decode()), 401, "E2002")
 
 
-def test_a_key_id_of_another_type_is_refused(claims):
+def test_a_key_id_of_another_type_is_rejected(claims):
     for kid in ({}, {"kid": 5}, {"kid": ["a"]}, {"kid": {"a": 1}}):
         parts = ({"alg": "ES256", "typ": "JWT", **kid}, claims)
         encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in parts]
@@ -108,7 +108,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("claim", WRONG)
-def test_a_token_whose_claim_is_wrong_is_refused(claims, stranger, claim):
+def test_a_token_whose_claim_is_wrong_is_rejected(claims, stranger, claim):
     assert ask(signed(claims)).status_code == 200
     for value in WRONG[claim]:
         claims[claim] = {"soon": time.time() + 90, "another's": str(stranger.pk)}.get(str(value), value)
@@ -116,7 +116,7 @@ def test_a_token_whose_claim_is_wrong_is_refused(claims, stranger, claim):
         assert (answer.status_code, answer.json()["code"]) == (401, "E2002"), value
 
 
-def test_a_token_that_lacks_a_claim_is_refused(claims):
+def test_a_token_that_lacks_a_claim_is_rejected(claims):
     for claim in ("exp", "iat", "iss", "aud", "sub", "jti", "sid", "token_type"):
         answer = ask(signed({name: value for name, value in claims.items() if name != claim}))
         assert (answer.status_code, answer.json()["code"]) == (401, "E2002"), claim
@@ -154,7 +154,7 @@ def test_a_malformed_token_is_rejected():
         assert_error(ask(text), 401, "E2002")
 
 
-def test_another_form_of_a_token_or_payload_is_refused(claims):
+def test_another_form_of_a_token_or_payload_is_rejected(claims):
     header, payload, signature = signed(claims).split(".")
     document = json.dumps({"payload": payload, "signatures": [{"protected": header, "signature": signature}]})
     assert ask(document.replace(" ", "")).status_code in {400, 401}
@@ -182,7 +182,7 @@ def test_a_cached_token_ends_with_its_account_password_or_family(user, api, monk
     assert_error(api.read("/auth/me"), 401, "E2002")
 
 
-def test_a_deleted_user_is_refused(user, api):
+def test_a_token_of_a_deleted_user_is_rejected(user, api):
     assert api.read("/auth/me").status_code == 200
     user.delete()
     assert_error(api.read("/auth/me"), 401, "E2003")

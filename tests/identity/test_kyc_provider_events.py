@@ -155,7 +155,7 @@ def tokens_of_a_forger(plaid, body):
     }  # fmt: skip
 
 
-def test_an_event_that_plaid_did_not_sign_is_401(plaid, api, anonymous, finished):
+def test_an_event_without_a_valid_signature_of_plaid_is_401(plaid, api, anonymous, finished):
     assert deliver(anonymous, b"{}", plaid.sign(b"{}")).status_code == 200, "and the key is known"
     body = event_about(finished)
     for wrong, token in tokens_of_a_forger(plaid, body).items():

@@ -39,7 +39,7 @@ def may(status, step):
 
 
 @pytest.mark.django_db
-def test_every_cell_of_the_table_is_what_the_code_decides():
+def test_code_allows_exactly_the_status_changes_of_the_table():
     reviewer = UserFactory()
     reviewer.groups.add(Group.objects.get(name="Reviewer"))
     owner = UserFactory()

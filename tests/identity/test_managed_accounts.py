@@ -102,7 +102,7 @@ class TestAccounts:
         assert told == {"user_id": shown["id"], "managed_by": str(partner.pk)}
 
     @pytest.mark.parametrize("member", [{"external_id": "a\n"}, {"email": "jane"}])
-    def test_a_body_of_another_shape_is_refused(self, shop, member):
+    def test_a_body_of_another_shape_is_rejected(self, shop, member):
         assert_error(shop.send(PATH, {"external_id": "a", **member}), 400, "E1001")
         assert not ManagedAccount.objects.exists()
 

@@ -214,12 +214,12 @@ def test_the_query_of_a_registered_redirect_uri_is_returned_byte_for_byte(browse
     assert "state=st4te" in location
 
 
-def test_a_public_client_without_pkce_is_refused(browser, db):
+def test_a_public_client_without_pkce_is_rejected(browser, db):
     client, _ = make_client(name="Phone app", public=True)
     assert redirected_with(ask(browser, client))["error"] == "invalid_request"
 
 
-def test_plain_pkce_is_refused(browser, registered):
+def test_plain_pkce_is_rejected(browser, registered):
     page = ask(browser, registered[0], code_challenge="p" * 50, code_challenge_method="plain")
     response = answer(browser, page) if page.status_code == 200 else page
     assert redirected_with(response)["error"] == "invalid_request"

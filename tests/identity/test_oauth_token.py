@@ -146,7 +146,7 @@ def test_a_code_expires_after_sixty_seconds(user, registered):
     assert_refused(exchange(code, *registered), 400, "invalid_grant")
 
 
-def test_a_code_of_another_client_is_refused(user, registered):
+def test_a_code_of_another_client_is_rejected(user, registered):
     other = make_client(name="Another app")
     assert_refused(exchange(code_for(user, registered[0]), *other), 400, "invalid_grant")
 
@@ -167,7 +167,7 @@ def test_pkce_is_honoured_for_a_confidential_client(user, registered):
 
 
 @pytest.mark.parametrize("verifier", [VERIFIER, ""])
-def test_a_verifier_for_a_code_without_a_challenge_is_refused(user, registered, verifier):
+def test_a_verifier_for_a_code_without_a_challenge_is_rejected(user, registered, verifier):
     code = code_for(user, registered[0])
     assert_refused(exchange(code, *registered, code_verifier=verifier), 400, "invalid_grant")
     assert exchange(code, *registered).status_code == 200

@@ -141,7 +141,7 @@ LOOK_ALIKES = [
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", LOOK_ALIKES)
-def test_a_client_cannot_have_a_name_that_looks_like_anothers(api, stranger_api, name):
+def test_a_client_name_that_looks_like_an_existing_name_is_rejected(api, stranger_api, name):
     made(api, name=NAME)
     other = made(stranger_api, name="Other")["client_id"]
     for answer in (

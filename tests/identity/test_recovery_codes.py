@@ -60,7 +60,7 @@ def migrate_again():
     hash_codes(apps, SimpleNamespace(connection=connection))
 
 
-def test_no_column_holds_a_code(db, user, in_production):
+def test_no_column_contains_a_recovery_code(db, user, in_production):
     authenticator_of(user)
     codes = recovery_codes_of(user)
     kept = all_columns()

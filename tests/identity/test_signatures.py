@@ -35,7 +35,7 @@ def body(user):
     return json.dumps({"provider_id": "901", "name": "A", "product_type": "personal_loan"}).encode()
 
 
-def test_a_key_as_bearer_without_a_signature_is_refused(issued):
+def test_a_key_as_bearer_without_a_signature_is_rejected(issued):
     body = assert_error(ApiClient(bearer=issued.key).read("/auth/me"), 401, "E2006")
     assert "X-Service-Signature" in body["message"]
     assert "X-API-Key" in body["message"]
@@ -59,13 +59,13 @@ def test_a_signature_is_accepted_for_300_seconds(issued, seconds, monkeypatch):
 @pytest.mark.parametrize(
     "form", [" {}", "{} ", "+{}", "0{}", "{}.0", "1.7e9", "", "-{}", "0x6553f100", "{}0", "\u0661\u0667" * 5, "{}\t"]
 )
-def test_a_timestamp_of_another_form_is_refused(issued, form):
+def test_a_timestamp_of_another_form_is_rejected(issued, form):
     timestamp = form.format(int(time.time())).encode().decode("latin-1")
     headers = signature_headers(issued, "GET", ME, at=timestamp)
     assert_error(ApiClient().read("/auth/me", **headers), 401, "E2008")
 
 
-def test_a_signature_of_another_form_is_refused(issued):
+def test_a_signature_of_another_form_is_rejected(issued):
     good = signature_headers(issued, "GET", ME)
     signature = good["X-Service-Signature"]
     for bent in (

@@ -132,5 +132,5 @@ def test_retired_keys_stay_until_their_overlap_ends(anonymous, db):
     assert first.kid not in {key["kid"] for key in anonymous.read(JWKS).json()["keys"]}
 
 
-def test_published_keys_may_be_cached_for_30_seconds(anonymous, db):
+def test_published_keys_can_be_cached_for_30_seconds(anonymous, db):
     assert anonymous.read(JWKS).headers["Cache-Control"] == "public, max-age=30"

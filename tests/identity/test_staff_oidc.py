@@ -139,14 +139,14 @@ def test_groups_are_set_from_the_claim_at_each_log_in(issuer, jane):
     assert groups_of(user) == {REVIEWER, SUPPORT, OPERATIONS, LENDER}
 
 
-def test_person_without_a_mapped_group_is_refused_and_loses_the_groups(issuer, jane):
+def test_log_in_without_a_mapped_group_is_rejected_and_removes_the_groups(issuer, jane):
     browser, response = log_in(issuer, groups=[])
     assert (response.status_code, is_in(browser)) == (403, False)
     assert groups_of(User.objects.get()) == set()
     assert User.objects.get().is_superuser is False
 
 
-def test_closed_account_is_refused(issuer, jane):
+def test_log_in_of_a_closed_account_is_rejected(issuer, jane):
     User.objects.update(is_active=False)
     browser, response = log_in(issuer)
     assert (response.status_code, is_in(browser)) == (403, False)
@@ -238,7 +238,7 @@ def test_linked_account_with_an_old_password_adds_its_first_second_factor(transa
     assert browser.get(address).headers["Location"].startswith("/account/reauthenticate")
 
 
-def test_own_second_factor_is_required_where_the_issuer_has_none(issuer, jane):
+def test_our_own_second_factor_is_required_if_the_issuer_has_none(issuer, jane):
     authenticator_of(User.objects.get())
     issuer.claim_changes = {"amr": ["pwd"]}
     browser, response = log_in(issuer)
@@ -253,7 +253,7 @@ def test_deletion_of_a_staff_account_shows_the_obstacle(issuer, jane):
     assert "belongs to staff" in jane.get("/account/privacy").content.decode()
 
 
-def test_deletion_of_a_staff_account_without_a_second_factor_is_refused(issuer):
+def test_deletion_of_a_staff_account_without_a_second_factor_is_rejected(issuer):
     invited()
     issuer.claim_changes = {"amr": ["pwd"]}
     browser, _response = log_in(issuer)
@@ -324,7 +324,7 @@ def test_repeated_logout_token_ends_no_later_session(issuer, jane):
     ],
     ids=str,
 )  # fmt: skip
-def test_wrong_logout_token_is_refused(issuer, jane, change):
+def test_wrong_logout_token_is_rejected(issuer, jane, change):
     issuer.claim_changes = change
     response = log_out(issuer, **({} if "sub" in change else {"sub": "jane-1"}))
     assert (response.status_code, response.json()) == (400, {"error": "invalid_request"})
@@ -348,7 +348,7 @@ def test_only_invalid_logout_tokens_are_rate_limited(issuer, jane, settings):
     assert not is_in(jane)
 
 
-def test_id_token_and_forged_logout_token_are_refused(issuer, jane):
+def test_id_token_and_forged_logout_token_are_rejected(issuer, jane):
     forged = issuer.sign_well(issuer.claims(events={client.LOGOUT_EVENT: {}}, sub="jane-1"), key=STRANGER)
     for token in (issuer.id_token("n"), forged):
         assert Client().post("/account/oidc/logout", {"logout_token": token}).status_code == 400
@@ -434,14 +434,14 @@ def test_signature_attack_is_rejected_and_creates_no_account(issuer, name):
     ],
     ids=str,
 )  # fmt: skip
-def test_changed_response_of_the_issuer_is_refused(issuer, change):
+def test_changed_response_of_the_issuer_is_rejected(issuer, change):
     invited()
     browser, back = begin(issuer)
     assert browser.get(with_changed(back, **change)).status_code == 403
     assert nobody_in(browser)
 
 
-def test_response_without_the_announced_issuer_is_refused(issuer):
+def test_response_without_the_announced_issuer_is_rejected(issuer):
     invited()
     issuer.response_changes = {"iss": None}
     browser, response = log_in(issuer)
@@ -465,7 +465,7 @@ def test_code_works_once_and_only_in_its_browser(issuer):
     assert browser.get(with_changed(later, code=code)).status_code == 403
 
 
-def test_injected_code_of_another_log_in_is_refused(issuer):
+def test_injected_code_of_another_log_in_is_rejected(issuer):
     """PKCE and the nonce bind a code to the browser that started: it is useless in another browser."""
     invited()
     _victim, stolen = begin(issuer)
@@ -475,7 +475,7 @@ def test_injected_code_of_another_log_in_is_refused(issuer):
     assert nobody_in(browser)
 
 
-def test_log_in_that_takes_longer_than_ten_minutes_is_refused(issuer):
+def test_log_in_that_takes_longer_than_ten_minutes_is_rejected(issuer):
     invited()
     browser, back = begin(issuer)
     session = browser.session
@@ -499,18 +499,18 @@ def test_log_in_redirects_to_no_other_host(issuer, wanted):
     [{"issuer": "https://other.example"}, {"issuer": None}, {"token_endpoint": "ftp://x"}, {"jwks_uri": None}],
     ids=str,
 )
-def test_discovery_of_another_issuer_is_refused(issuer, change):
+def test_discovery_of_another_issuer_is_rejected(issuer, change):
     issuer.metadata_changes = change
     assert Client().get("/account/oidc/start").status_code == 403
 
 
-def test_http_endpoints_are_refused_in_production(issuer, settings):
+def test_http_endpoints_are_rejected_in_production(issuer, settings):
     settings.PRODUCTION = True
     with pytest.raises(client.SignInFailed, match="bad_authorization_endpoint"):
         client.discover()
 
 
-def test_userinfo_of_another_person_is_refused(issuer):
+def test_userinfo_of_another_person_is_rejected(issuer):
     invited()
     del issuer.person["email_verified"]
     issuer.userinfo = {"sub": "john-1", "email_verified": True}

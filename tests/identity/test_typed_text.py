@@ -67,7 +67,7 @@ def test_another_user_of_the_same_browser_never_reads_typed_text(person, form):
     assert "Income is stated" not in browser.get(form, follow=True).content.decode()
 
 
-def test_discarded_text_is_deleted(person, form):
+def test_discarded_typed_text_is_deleted(person, form):
     browser = sent_too_late(person, form, MOVED)
     log_in(person.username, browser=browser)
     assert browser.get(form + "?discard").headers["Location"] == form

@@ -105,7 +105,7 @@ def test_a_non_canonical_encoding_is_rejected(content, change):
 
 
 @pytest.mark.parametrize("position", range(5))
-def test_a_number_with_leading_zeros_is_refused(position):
+def test_a_transaction_with_leading_zeros_in_a_number_is_rejected(position):
     raw = bytes(sign(DYNAMIC).raw_transaction)
     members = rlp.decode(raw[1:])
     members[position] = b"\0" + members[position]
@@ -148,7 +148,7 @@ OWN, KEY_WORD = bytes.fromhex(TOKEN[2:]), b"\1" * 32
      [[OWN + b"\0", []]], [[b"", []]], [[[], []]], [[OWN, [KEY_WORD[1:]]]], [[OWN, [KEY_WORD + b"\0"]]],
      [[OWN, [b""]]], [[OWN, [[KEY_WORD]]]], [[OWN, []], OWN], [[OWN, []], []], [[[OWN, []]]]],
 )  # fmt: skip
-def test_an_access_list_of_another_form_is_refused(signed, entries):
+def test_an_access_list_of_another_form_is_rejected(signed, entries):
     *members, _ = members_of(signed)
     with pytest.raises(UnreadableTransaction, match="EIP-2930"):
         decode_signed(resigned(signed[0], [*members, entries]))
@@ -208,7 +208,7 @@ def test_fees_that_no_block_accepts_are_rejected(fees, why):
 
 
 @pytest.mark.parametrize(("price", "gas"), [(2**256 - 1, 2), (2**193, 2**64 - 1), (1, 2**64), (2**255, 2)])
-def test_a_price_that_overflows_is_refused(price, gas):
+def test_a_transaction_with_an_overflowing_price_is_rejected(price, gas):
     for content in (LEGACY, WITH_LIST):
         signed = sign({**content, "gasPrice": price, "gas": gas})
         with pytest.raises(UnreadableTransaction, match="out of range"):

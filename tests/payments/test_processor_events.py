@@ -133,7 +133,7 @@ def test_an_event_of_another_installation_with_our_payment_id_is_ignored(anonymo
 
 
 @pytest.mark.parametrize("kind", ["payment_intent.processing", "payment_intent.created", "charge.refunded", "nonsense"])
-def test_other_events_change_nothing(anonymous, unknown, kind):
+def test_processor_events_of_other_types_change_nothing(anonymous, unknown, kind):
     assert tell(anonymous, kind, intent_of(unknown)).status_code == 200
     assert only_payment().status == "Unknown"
 

@@ -227,7 +227,7 @@ def test_a_contradictory_refund_is_logged_and_ignored(api, user, payment, tell, 
 @pytest.mark.parametrize(
     "intent", [None, "", "pi_of_another", 5, [], {}, {"id": None}, {"id": "pi_of_another"}, "x" * 300, True]
 )
-def test_an_event_of_an_unknown_intent_waits(api, payment, tell, intent):
+def test_an_event_of_an_unknown_intent_stays_unapplied(api, payment, tell, intent):
     for kind, members in (("charge.refunded", charge(2_500)), ("charge.dispute.created", dispute("lost"))):
         assert tell(kind, payment_intent=intent, **members).status_code == 200
     call_command("reconcile_payments", "--once")

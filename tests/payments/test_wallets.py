@@ -241,7 +241,7 @@ def test_an_address_on_another_network_is_another_wallet(api):
 @pytest.mark.parametrize(
     ("given", "kept"), [("base", "eip155:8453"), ("Polygon", "eip155:137"), ("eip155:31337", "eip155:31337")]
 )
-def test_a_network_may_be_named_by_its_id_or_by_an_alias(api, given, kept):
+def test_a_network_can_be_given_by_its_id_or_by_an_alias(api, given, kept):
     assert api.send(WALLETCONNECT, {"address": ADDRESS, "network": given}).json()["network"] == kept
 
 

@@ -82,7 +82,7 @@ def test_a_redelivery_is_a_new_delivery_of_the_same_event_id(api, receiver, log,
     assert redeliver(api, delivery).json()["delivery_id"] != str(made.pk)
 
 
-def test_a_redelivery_to_a_disabled_or_deleted_endpoint_is_refused(api, log):
+def test_a_redelivery_to_a_disabled_or_deleted_endpoint_is_rejected(api, log):
     delivery = Delivery.objects.filter(status="delivered").first()
     endpoint = f"/webhooks/endpoints/{delivery.endpoint_id}"
     api.call("PATCH", endpoint, {"status": "disabled"})

@@ -145,7 +145,7 @@ def test_the_list_has_the_callers_endpoints_without_secrets(api, make_endpoint, 
     assert all(set(one) == MEMBERS for one in body["endpoints"])
 
 
-def test_the_seventeenth_endpoint_is_refused(api, make_endpoint, user):
+def test_the_seventeenth_endpoint_is_rejected(api, make_endpoint, user):
     made = [make_endpoint() for _ in range(16)]
     assert_error(api.send(PATH, {"url": PUBLIC_URL}), 400, "E1001")
     assert Endpoint.objects.filter(account=user).count() == 16

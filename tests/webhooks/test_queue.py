@@ -48,7 +48,7 @@ def test_a_leased_delivery_is_not_claimed_again(queued):
     assert len(take(seconds=61)) == 3
 
 
-def test_the_oldest_delivery_goes_first(queued):
+def test_the_oldest_delivery_is_claimed_first(queued):
     queued(5)
     oldest = Delivery.objects.order_by("-id").first()
     Delivery.objects.filter(pk=oldest.pk).update(due_at=timezone.now() - timedelta(hours=1))

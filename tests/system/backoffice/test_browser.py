@@ -339,7 +339,7 @@ def test_the_queue_a_case_and_a_decision_fit_1280_and_1024_pixels(morning, chrom
     assert "is now approved" in page.inner_text(".messagelist")
 
 
-def test_a_truncated_list_shows_it_and_keeps_the_first_column(morning, chromium, live_server):
+def test_a_truncated_list_shows_a_notice_and_its_first_column(morning, chromium, live_server):
     visit = Visit(chromium, live_server, viewport={"width": 1024, "height": 900})
     visit.log_in("rita")
     page = visit.page

@@ -115,7 +115,7 @@ class TestTargets:
     def test_another_spelling_of_a_path_is_404(self, port, target):
         error_of(exchange(port, request("GET", target)), 404, "E4001")
 
-    def test_an_absolute_target_of_another_host_is_refused(self, port):
+    def test_an_absolute_target_of_another_host_is_rejected(self, port):
         for target in ("http://evil.example/v1/health", "http://evil.example", "https://127.0.0.1@evil.example/v1"):
             assert status_of(exchange(port, request("GET", target))) == 400, target
 
@@ -136,7 +136,7 @@ class TestHosts:
     def test_a_request_to_another_host_is_rejected(self, port):
         error_of(exchange(port, request("GET", HEALTH, host="evil.example")), 400, "E1016")
 
-    def test_http_1_1_without_a_host_is_refused(self, port):
+    def test_http_1_1_without_a_host_is_rejected(self, port):
         assert status_of(exchange(port, request("GET", HEALTH, host=None))) == 400
 
     def test_two_host_headers_are_rejected(self, port):

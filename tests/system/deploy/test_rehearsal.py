@@ -102,7 +102,7 @@ def check(address, folder, manifest, **environment):
     return done.stderr.strip() if done.returncode else None
 
 
-def test_a_wrong_restore_lists_what_is_missing(place):
+def test_the_check_of_a_wrong_restore_lists_the_missing_records(place):
     address, folder = place
     manifest = json.loads(manage(address, folder, "backup_manifest", "--json"))
     assert check(address, folder, manifest) is None

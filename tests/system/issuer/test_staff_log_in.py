@@ -101,7 +101,7 @@ def test_changed_group_replaces_the_former_one_at_the_next_log_in(issuer):
     assert is_in(browser)
 
 
-def test_person_whose_groups_were_removed_is_refused_and_loses_them(issuer):
+def test_log_in_of_a_person_without_groups_is_rejected_and_removes_the_groups(issuer):
     invited()
     log_in(issuer)
     _browser, response, _session = log_in(issuer, groups=[])

@@ -140,7 +140,7 @@ def test_the_worker_sends_a_payment_that_died_between_commit_and_sending(payer):
     assert payer.balances()[1] == AMOUNT
 
 
-def test_an_unsendable_payment_waits_for_a_signature_and_expires(payer, node):
+def test_a_payment_that_cannot_be_sent_waits_for_a_signature_and_expires(payer, node):
     payment = payer.initiate()
     node.faults[SEND] = "before"
     assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 502, "E5003")
