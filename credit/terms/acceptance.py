@@ -74,6 +74,8 @@ def _acceptable(
     terms: LoanTerms, is_open: bool, expires_at: datetime | None, accepted_at: datetime | None
 ) -> Acceptable:
     schedule, as_of = loans.schedule_of(terms) or None, terms.as_of.isoformat()
+    if expires_at is not None:
+        expires_at = min(expires_at, loans.starts_by(terms) or expires_at)
     return Acceptable(is_open, terms.to_dict(), terms.terms_sha256, expires_at, accepted_at, as_of, schedule)
 
 

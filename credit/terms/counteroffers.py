@@ -25,7 +25,7 @@ from credit.models import Application, Counteroffer, LoanTerms, Notice, ReviewRe
 from credit.models.applications import record_application_event
 from credit.models.terms import loan_to_dict
 from credit.notices import clocks
-from credit.terms.loans import MEMBERS, compute, loan_of
+from credit.terms.loans import MEMBERS, compute, loan_of, starts_by
 
 OPEN_MAX_DAYS = 90
 _LEASE = timedelta(minutes=1)  # per counteroffer
@@ -67,6 +67,9 @@ def check_offer(application: Application, metadata: Any, *, now: datetime) -> tu
     latest = now.date() + timedelta(days=OPEN_MAX_DAYS)
     if not now.date() < expires_at.date() <= latest:
         message = f"Must be after {now.date()} (today, UTC) and not after {latest}."
+        raise ValidationFailed.of_member("expires_at", message)
+    if (end := starts_by(loan)) is not None and expires_at > end:
+        message = f"Must not be after {rfc3339(end)}: the first payment is due that day."
         raise ValidationFailed.of_member("expires_at", message)
     extra = {"with_denial": bool(members.get("with_denial")), "consumer_report": reports or None}
     return terms, {"terms": loan_to_dict(loan), "reasons": reasons, "expires_at": rfc3339(expires_at), **extra}

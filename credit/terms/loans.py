@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import ROUND_CEILING, ROUND_HALF_UP, Decimal
 from hashlib import sha256
 from typing import Any
@@ -167,6 +167,12 @@ def _is_dearer(terms: LoanTerms, schedule: list[Instalment], highest: Decimal) -
         return us_appendix_j(terms.amount_cents, less, start=terms.as_of) > highest
     except RateOutOfRange:  # the payments are less than the loan
         return False
+
+
+def starts_by(loan: Loan | LoanTerms) -> datetime | None:
+    """Return the first moment (UTC) of the day of a fixed first payment, before which a loan must start."""
+    first = loan.first_payment_on
+    return None if first is None else datetime.combine(first, time(), UTC)
 
 
 def schedule_of(terms: LoanTerms) -> list[Instalment]:

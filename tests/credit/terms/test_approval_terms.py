@@ -261,6 +261,7 @@ class TestTakenUp:
         first = (timezone.now() + timedelta(days=3)).date().isoformat()
         approve(lender_of(offer), application, {**GIVEN, "first_payment_on": first})
         sha = seen(application).terms_sha256
+        assert seen(application).expires_at.isoformat() == f"{first}T00:00:00+00:00"  # from then on it is too late
         shown = seen(application, days=3)
         assert (shown.acceptable, shown.terms_sha256) == (False, sha)
         with pytest.raises(NothingToAccept), transaction.atomic():

@@ -68,6 +68,14 @@ class TestMade:
         assert_error(lender.send(path(application), left_out), 400, "E1001")
         assert not Counteroffer.objects.exists()
 
+    def test_deadline_after_the_first_payment_begins_is_rejected(self, application, lender):
+        """From that day on, nothing can be accepted."""
+        terms = {**LESS, "first_payment_on": in_days(10)[:10]}
+        body = assert_error(counter(lender, application, terms, days=11), 400, "E1001")
+        assert body["details"][0]["field"] == "expires_at"
+        assert f"{in_days(10)[:10]}T00:00:00.000000Z" in body["details"][0]["message"]
+        assert counter(lender, application, terms, days=9).status_code == 201
+
     def test_counteroffer_records_the_loan_and_keeps_the_status(self, application, lender, offer):
         answer = counter(lender, application)
         assert answer.status_code == 201, answer.content
