@@ -9,6 +9,7 @@ from config.core.errors import ValidationFailed
 from config.core.json_text import day_of
 from config.core.names import clean_words
 from credit.core.applicants import APPLICANTS_MAX, FIRST
+from credit.core.machine import COUNTEROFFER
 
 TEXT_MAX = 255
 # 15 USC 1681g(f)(1)(C) and (9): four key factors, and a fifth if one is the number of inquiries.
@@ -20,10 +21,15 @@ RANK = "ranks_above_percent"
 CATEGORIES_MAX = 20
 # Directive (EU) 2023/2225, Art. 19(6), requires these fields if a rejection is based on a database.
 RESULT, CATEGORIES, SUPPLIER = "result", "categories", "supplier"
-_WHERE = "metadata.consumer_report"
+_MEMBER = "consumer_report"
 
 
-def reports_of(metadata: Any, *, applicants: int = APPLICANTS_MAX) -> list[dict[str, Any]]:
+def where_of(member: str, to: str) -> str:
+    """Return the place of a member in the request: a counteroffer has it in the body, a decision in `metadata`."""
+    return member if to == COUNTEROFFER else f"metadata.{member}"
+
+
+def reports_of(metadata: Any, *, applicants: int = APPLICANTS_MAX, to: str = "") -> list[dict[str, Any]]:
     """Return the consumer reports in a decision's metadata, each with every field; empty without reports.
 
     `consumer_report` is one report, or a list of up to REPORTS_MAX per applicant: `{agency, address, phone, score?,
@@ -34,20 +40,20 @@ def reports_of(metadata: Any, *, applicants: int = APPLICANTS_MAX) -> list[dict[
     data, and `supplier` is the company that supplied it. `score` requires `range`, `date`, and `factors`. Raises
     ValidationFailed for any other shape, and for a repeated agency of an applicant.
     """
-    named = metadata.get("consumer_report") if isinstance(metadata, dict) else None
+    named, where = metadata.get(_MEMBER) if isinstance(metadata, dict) else None, where_of(_MEMBER, to)
     if named is None:
         return []
     if not isinstance(named, list):
-        return [_report(named, _WHERE, applicants)]
+        return [_report(named, where, applicants)]
     if not 1 <= len(named) <= REPORTS_MAX * applicants:
         most = "up to" if applicants == 1 else "for each applicant up to"
-        raise ValidationFailed.of_member(_WHERE, f"Must be a report, or a list of {most} {REPORTS_MAX} reports.")
-    reports = [_report(item, f"{_WHERE}[{position}]", applicants) for position, item in enumerate(named)]
+        raise ValidationFailed.of_member(where, f"Must be a report, or a list of {most} {REPORTS_MAX} reports.")
+    reports = [_report(item, f"{where}[{position}]", applicants) for position, item in enumerate(named)]
     for applicant in {report["applicant"] for report in reports}:
         agencies = [report["agency"].casefold() for report in reports if report["applicant"] == applicant]
         if len(agencies) > REPORTS_MAX or len(set(agencies)) < len(agencies):
             message = f"Must have each agency once, and at most {REPORTS_MAX} reports, for an applicant."
-            raise ValidationFailed.of_member(_WHERE, message)
+            raise ValidationFailed.of_member(where, message)
     return reports
 
 
@@ -120,13 +126,13 @@ def _categories(report: dict[str, Any], where: str) -> list[str]:
     return categories
 
 
-def require_result(reports: list[dict[str, Any]]) -> None:
+def require_result(reports: list[dict[str, Any]], to: str) -> None:
     """Raise ValidationFailed unless each report has its result and the categories of its data (Art. 19(6))."""
     for position, report in enumerate(reports):
         for name in (RESULT, CATEGORIES):
             if report[name] is None:
                 message = "Required where a rejection in the European Union is based on a report (Article 19(6))."
-                raise _wrong(f"{_WHERE}[{position}]", name, message)
+                raise _wrong(f"{where_of(_MEMBER, to)}[{position}]", name, message)
 
 
 def _factors(report: dict[str, Any], where: str) -> list[str]:

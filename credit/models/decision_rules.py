@@ -15,7 +15,7 @@ from config.core.lifecycle import Actor, ReviewerRequired, Role, SecondFactorReq
 from config.core.names import shows_nothing
 from credit.core.applicants import FIRST
 from credit.core.card import APPROVE, DECLINE, REFER
-from credit.core.consumer_reports import RANK, reports_of, require_result
+from credit.core.consumer_reports import RANK, reports_of, require_result, where_of
 from credit.core.due import Due, OfferRequirements
 from credit.core.errors import InvalidApplicationTransition, ReasonsRequired, ReportPending, require_specific
 from credit.core.eu_credit import TITLES, follows_directive
@@ -260,14 +260,14 @@ class DecisionRules(StatefulModel):
 
         If the offer discloses scores, each score of an approval or a counteroffer requires `ranks_above_percent`.
         """
-        reports = reports_of(metadata, applicants=len(list(self.applicants or ())) or FIRST)
+        reports = reports_of(metadata, applicants=len(list(self.applicants or ())) or FIRST, to=to)
         if to in {REJECTED, COUNTEROFFER} and Conventions.of(self.offer_snapshot).is_eu:
-            require_result(reports)  # when a counteroffer expires, the rejection uses the same reports
+            require_result(reports, to)  # when a counteroffer expires, the rejection uses the same reports
         if to != REJECTED and (self.offer_snapshot or {}).get("risk_based_pricing") == SCORE_DISCLOSURE:
             for position, report in enumerate(reports):
                 if report["score"] is not None and report[RANK] is None:
                     message = "Required with a score: the offer discloses scores (12 CFR 1022.74(e)(1)(ii)(F))."
-                    raise ValidationFailed.of_member(f"metadata.consumer_report[{position}].{RANK}", message)
+                    raise ValidationFailed.of_member(f"{where_of('consumer_report', to)}[{position}].{RANK}", message)
         return reports
 
     def check_incomplete(self, reasons: Sequence[Any]) -> None:

@@ -8,14 +8,13 @@ from django.db.models import QuerySet
 from config.core.errors import ValidationFailed
 from config.core.ids import get_by_uuid
 from credit.core.applicants import APPLICANTS_MAX, FIRST
-from credit.core.consumer_reports import REPORTS_MAX
+from credit.core.consumer_reports import REPORTS_MAX, where_of
 from credit.core.facts import REPORT
 from credit.core.machine import JUDGEMENTS
 from credit.core.report_summary import consumer_report_of
 from credit.models import Application, Report
 from credit.models.reports import FROZEN, KINDS, NO_FILE, RECEIVED
 
-_MEMBER = "metadata.report_ids"
 _IDS_MAX = REPORTS_MAX * APPLICANTS_MAX
 
 
@@ -34,20 +33,21 @@ def with_reports(application: Application, to: str, metadata: Any) -> Any:
     if ids is None and typed is None:
         ids = read_by_score(application) or None
     if ids is not None:
-        return {**members, "report_ids": ids, "consumer_report": _reports(application, ids)}
+        return {**members, "report_ids": ids, "consumer_report": _reports(application, ids, to)}
     is_typed = typed is not None and settings.REVIEW_POLICY != "open"
     if is_typed and (settings.REPORTS != "off" or Report.objects.filter(application=application).exists()):
         message = "Must be absent. Request the report, and send its id in `report_ids`."
-        raise ValidationFailed.of_member("metadata.consumer_report", message)
+        raise ValidationFailed.of_member(where_of("consumer_report", to), message)
     return metadata
 
 
-def _reports(application: Application, ids: Any) -> list[dict[str, Any]]:
+def _reports(application: Application, ids: Any, to: str) -> list[dict[str, Any]]:
+    where = where_of("report_ids", to)
     if not isinstance(ids, list) or not 1 <= len(ids) <= _IDS_MAX or not all(isinstance(item, str) for item in ids):
-        raise ValidationFailed.of_member(_MEMBER, f"Must be a list of 1 to {_IDS_MAX} ids of reports.")
+        raise ValidationFailed.of_member(where, f"Must be a list of 1 to {_IDS_MAX} ids of reports.")
     stored, reports = ended_reports(application), []
     for position, identifier in enumerate(ids):
-        wrong = ValidationFailed.of_member(f"{_MEMBER}[{position}]", "Must be a report of this application that ended.")
+        wrong = ValidationFailed.of_member(f"{where}[{position}]", "Must be a report of this application that ended.")
         report = get_by_uuid(stored, identifier, wrong)
         if (summary := report.parsed_summary) is None or report.as_of is None:
             raise wrong
