@@ -76,7 +76,7 @@ def test_seed_demo_does_not_recreate_records_moved_to_another_account(here):
     assert count_all() == made
 
 
-def test_the_demos_key_and_passwords_work(here, client):
+def test_the_api_key_and_passwords_of_the_demo_work(here, client):
     demo = run_json("seed_demo")
     assert ApiClient(api_key=demo["api_key"]).read("/applications").status_code == 200
     for name, password in (("username", "password"), ("staff_username", "staff_password")):

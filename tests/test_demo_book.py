@@ -151,7 +151,7 @@ def test_clocks_and_notices_of_the_demo_are_consistent():
         assert notice.status in {"delivered", "cancelled"} or now - notice.created_at < ROOM, notice.pk
 
 
-def test_unaccepted_approvals_have_expired_in_time():
+def test_unaccepted_approvals_of_the_demo_have_expired():
     open_ = Application.objects.filter(status=APPROVED, accepted_at=None)
     assert not open_.filter(updated_at__lt=timezone.now() - timedelta(days=33)).exists()
 
@@ -174,7 +174,7 @@ def test_reviewers_with_permission_made_every_decision():
             assert row.application.is_reviewed_by(row.principal), row
 
 
-def test_rejections_name_their_reasons():
+def test_rejected_applications_of_the_demo_have_reasons():
     for application in Application.objects.filter(status=REJECTED):
         assert application.status_reason, application.pk
 

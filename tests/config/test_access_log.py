@@ -54,7 +54,7 @@ class TestLine:
         assert set(ordinary) == {"time", "level", "logger", "message", "request_id"} < set(ours)
         assert len(ours["time"]) == len(ordinary["time"]) == 23
 
-    def test_two_callers_get_a_line_each_with_their_request_id(self, lines, api, stranger_api):
+    def test_each_of_two_requests_gets_a_log_line_with_its_request_id(self, lines, api, stranger_api):
         for client in (api, stranger_api):
             client.read("/applications")
         assert len({line.user_id for line in lines()}) == 2
@@ -147,7 +147,7 @@ class TestLine:
         (r"admin/(?P<url>.*)$", "/admin/{url}"),
     ],
 )  # fmt: skip
-def test_routes_become_templates(route, template):
+def test_logged_routes_are_path_templates(route, template):
     assert access.template_of(route) == template
 
 

@@ -233,7 +233,7 @@ def test_rolled_back_event_is_not_written(committed, lines):
     assert [event["user"]["uid"] for event in lines.events()] == ["8"]
 
 
-def test_lines_of_concurrent_threads_form_one_chain(lines):
+def test_audit_lines_of_concurrent_threads_form_one_hash_chain(lines):
     def write():
         for number in range(250):
             audit.emit_now("log_out", user=audit.person(number))

@@ -134,7 +134,7 @@ def test_values_written_after_the_rotation_are_bound(bound, user):
 
 
 @pytest.mark.parametrize("content", ["", "b1.", "b1.%", "b1.AAAA", "w1.AAAA", "gAAAA", "plain text", "b1.é"])
-def test_damaged_values_are_unreadable_in_every_mode(user, content):
+def test_damaged_encrypted_values_are_unreadable_in_every_mode(user, content):
     record = issue(user).record
     for word in (UNBOUND, BINDING, BOUND):
         mode.word = word
@@ -201,7 +201,7 @@ def test_sessions_and_idempotent_retries_survive_the_change_of_mode(client, user
     assert Authenticator.objects.get().data["secret"].startswith("b1.")
 
 
-def test_a_payment_s_token_is_bound_to_the_id_that_the_database_assigns(bound, user):
+def test_the_token_of_a_payment_is_bound_to_its_database_id(bound, user):
     payment = Payment.objects.create(
         user=user, amount_cents=100, fee_amount_cents=1, currency="usd", payment_method_id="pm", processor="sandbox",
         processor_key="payment-1", method_token="tok", due_at=timezone.now(), created_at=timezone.now(),

@@ -138,7 +138,7 @@ def test_success_deletes_earlier_failures(queued):
 
 
 @pytest.mark.parametrize("error", [OperationalError("gone"), ProgrammingError("no column")])
-def test_database_errors_are_not_counted_for_an_item(queued, error):
+def test_database_errors_do_not_count_as_failures_of_an_item(queued, error):
     (item,) = queued(1)
     with pytest.raises(type(error)):
         items().process(raising(error, for_item=item), now=NOW)

@@ -201,7 +201,7 @@ class TestNotKept:
         assert Application.objects.count() == IdempotencyRecord.objects.count() == 0
         assert api.send(PATH, body, key=KEY).status_code == 201
 
-    def test_a_key_on_a_read_or_a_log_in_is_ignored(self, api, anonymous, user):
+    def test_an_idempotency_key_on_a_read_or_a_log_in_is_ignored(self, api, anonymous, user):
         assert api.read(PATH, Idempotency_Key="not a uuid").status_code == 200
         log_in = {"username": user.username, "password": PASSWORD}
         answers = [anonymous.send("/auth/token", log_in, key=KEY) for _ in range(2)]
@@ -254,7 +254,7 @@ class TestTransactions:
         assert len(tries) == (3 if sqlstate == "40001" else 1)
 
     @pytest.mark.parametrize(("age_seconds", "runs"), [(89, False), (91, True)])
-    def test_a_lease_of_a_dead_holder_ends_after_ninety_seconds(self, user, age_seconds, runs):
+    def test_the_lease_of_an_idempotency_key_ends_after_ninety_seconds(self, user, age_seconds, runs):
         key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
         idempotency._take_lease(key)
         IdempotencyRecord.objects.update(created_at=timezone.now() - timedelta(seconds=age_seconds))

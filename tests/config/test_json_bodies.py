@@ -204,7 +204,7 @@ def depth_of(document):
 
 @given(_documents, st.booleans())
 @examples(100)
-def test_written_json_is_read_back(document, plain):
+def test_serialized_json_is_read_back(document, plain):
     text = json.dumps(document, ensure_ascii=plain)
     if depth_of(document) > DEPTH_MAX:
         with pytest.raises(MalformedJSON):

@@ -62,7 +62,7 @@ def test_the_scaling_page_names_every_table_with_a_sequence():
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("needs_postgresql")
-def test_check_left_by_an_interrupted_migration_is_added_again_and_validated():
+def test_check_constraint_left_by_an_interrupted_migration_is_validated():
     operation = AddCheckWithoutLock(
         model_name="decisionanchor",
         constraint=models.CheckConstraint(condition=models.Q(attempts__lt=9), name="of_this_test"),
@@ -78,7 +78,7 @@ def test_check_left_by_an_interrupted_migration_is_added_again_and_validated():
 
 @pytest.mark.django_db
 @pytest.mark.usefixtures("needs_postgresql")
-def test_check_that_a_row_violates_is_not_added():
+def test_check_constraint_that_a_row_violates_is_not_added():
     DecisionAnchor.objects.create(record="{}", record_key=record_keys.key_at(timezone.now()), due_at=timezone.now())
     connection.check_constraints()
     operation = AddCheckWithoutLock(

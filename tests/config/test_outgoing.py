@@ -118,7 +118,7 @@ def test_a_waiting_request_can_be_stopped(slow):
         fetch(slow, is_stopped=stopped.is_set)
 
 
-def test_an_unsent_request_differs_from_one_that_may_have_arrived():
+def test_outgoing_errors_record_whether_the_request_was_sent():
     with pytest.raises(NoAnswer, match="connect") as caught:
         fetch(unused_address())
     assert not caught.value.was_sent
@@ -150,7 +150,7 @@ def test_a_header_with_a_line_break_is_not_sent():
     assert double.received == []
 
 
-def test_a_writing_request_is_never_sent_twice():
+def test_an_outgoing_post_is_never_sent_twice():
     with Answers(Reply()) as double:
         call("GET", double.url)
         double.reply = Reply(hang_up=True)

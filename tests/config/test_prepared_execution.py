@@ -122,7 +122,7 @@ def test_a_broken_transaction_rejects_further_statements(way, connection):
             execute(connection, "DELETE FROM webhooks_event", [])
 
 
-def test_the_drivers_errors_become_djangos(way, connection):
+def test_errors_of_the_database_driver_become_djangos(way, connection):
     with pytest.raises(DatabaseError), transaction.atomic():
         execute(connection, "SELECT nothing_like_this", [])
     ApplicationFactory()

@@ -154,7 +154,7 @@ class TestAnswers:
         assert_error(api.read("/applications"), 429, "E6001")
         assert_error(api.send("/applications", body), 429, "E6001")
 
-    def test_all_credentials_of_an_account_count_together(self, user, stranger_api, settings):
+    def test_all_credentials_of_an_account_share_a_rate_limit(self, user, stranger_api, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": 3, "write": 1}
         own = [
             ApiClient(bearer=bearer_of(user)), ApiClient(bearer=bearer_of(user)), ApiClient(api_key=issue(user).key),
@@ -164,7 +164,7 @@ class TestAnswers:
         assert [client.send("/provider-offers", {}).status_code for client in own[2:]] == [400, 429]
         assert stranger_api.read("/applications").status_code == 200
 
-    def test_the_limit_is_checked_before_the_body_is_read(self, api, settings):
+    def test_the_rate_limit_is_checked_before_the_body_is_read(self, api, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
         assert_error(api.send("/applications", raw=b"not json", content_type="text/plain"), 429, "E6001")
 

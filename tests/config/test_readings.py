@@ -34,7 +34,7 @@ class TestReadings:
         assert {name for name, value in values.items() if value and "info" not in name} == set()
         assert len(values) > 20
 
-    def test_the_outbox_shows_its_length_and_age(self, read):
+    def test_the_readings_have_length_and_age_of_the_outbox(self, read):
         user, now = UserFactory(), timezone.now()
         then = now - timedelta(hours=2)
         event = Event.objects.create(account=user, type="claim.created", object={}, created_at=then)
@@ -55,7 +55,7 @@ class TestReadings:
         assert 5400 <= values["platform_webhook_deliveries_late_seconds"] < 5700
         assert values["platform_webhook_endpoints_failing"] == 1
 
-    def test_unknown_payments_show_their_number_and_age(self, read):
+    def test_the_readings_have_number_and_age_of_unknown_payments(self, read):
         then = timezone.now() - timedelta(hours=3)
         for number, status in enumerate([UNKNOWN, UNKNOWN, "Processing", "Failed"]):
             Payment.objects.create(
@@ -67,7 +67,7 @@ class TestReadings:
         assert (values["platform_payments_unknown"], values["platform_payments_open"]) == (2, 3)
         assert 10_800 <= values["platform_payments_unknown_oldest_seconds"] < 11_100
 
-    def test_the_ledger_shows_its_height(self, read, settings, tmp_path):
+    def test_the_readings_have_the_height_of_the_ledger(self, read, settings, tmp_path):
         settings.LEDGER_GUARD_FILE = tmp_path / "guard"
         seal_reports(["a", "b"])
         seal_reports(["c"])

@@ -42,17 +42,17 @@ def named(folder, others):
 
 
 @pytest.mark.parametrize("part", SHARED)
-def test_shared_code_names_no_app(part):
+def test_shared_code_contains_no_name_of_an_app(part):
     assert named(f"config/{part}", APPS) == set()
 
 
 @pytest.mark.parametrize("app", APPS)
-def test_no_app_names_another(app):
+def test_no_app_contains_the_name_of_another_app(app):
     assert named(app, [other for other in APPS if other != app]) == set()
 
 
 @pytest.mark.parametrize("what", sorted({name for app in OURS for name in vars(type(app)) if name in ASKED}))
-def test_declared_objects_exist(what):
+def test_objects_declared_by_apps_exist(what):
     assert registration.declared(what)
 
 

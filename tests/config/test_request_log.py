@@ -170,7 +170,7 @@ def test_no_value_sent_by_a_caller_is_in_the_request_log(user):
 
 
 class TestCost:
-    def test_lines_beyond_the_buffer_are_dropped_and_counted(self, api, monkeypatch, caplog):
+    def test_request_lines_beyond_the_buffer_are_dropped_and_counted(self, api, monkeypatch, caplog):
         monkeypatch.setattr(request_log, "WAITING_MAX", 2)
         for _ in range(5):
             assert api.read("/applications").status_code == 200

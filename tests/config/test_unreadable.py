@@ -91,7 +91,7 @@ def test_an_unreadable_secret_does_not_block_other_webhooks(receiver, make_endpo
     assert named() == {("webhooks.Endpoint.secret", str(broken.pk))}
 
 
-def test_held_events_are_delivered_under_a_rotated_secret(api, receiver, make_endpoint, happen, work):  # noqa: F811
+def test_events_held_for_an_unreadable_secret_are_delivered_after_rotation(api, receiver, make_endpoint, happen, work):  # noqa: F811
     broken = make_endpoint(receiver.url)
     lose_the_key(broken)
     happen(2)
@@ -129,7 +129,7 @@ def test_an_unreadable_bank_token_requires_a_new_link(api, user, named):
     assert named() == {("identity.BankItem.access_token", str(item.pk))}
 
 
-def test_an_older_key_signs_if_the_newest_is_unreadable(user):
+def test_an_older_signing_key_signs_if_the_newest_is_unreadable(user):
     for _ in range(2):
         signing_keys.create_signing_key(now=timezone.now(), signs_from=timezone.now())
     newest = SigningKey.objects.first()

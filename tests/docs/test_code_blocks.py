@@ -41,7 +41,7 @@ def test_every_page_with_code_blocks_has_a_runner(file):
     assert name_of(file).removeprefix("docs/") in runner
 
 
-def test_most_blocks_are_run():
+def test_most_code_blocks_of_the_docs_are_run():
     texts = [file.read_text() for file in PAGES]
     run = sum(len(runnable(text)) for text in texts)
     left_out = [block for text in texts for block in blocks(text) if block.not_run]

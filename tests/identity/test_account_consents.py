@@ -206,7 +206,7 @@ def test_application_without_shared_data_has_no_consent(api, user):
     assert not Consent.objects.exists()
 
 
-def test_prune_stores_missing_consents_to_sharing_once_and_ends_those_of_ended_applications(user):
+def test_prune_stores_missing_sharing_consents_and_ends_those_of_ended_applications(user):
     ApplicationFactory(consumer=user, share=["bank"], status="under_review", submitted_at=timezone.now())
     for _ in range(2):
         follow_sharing(now=timezone.now())

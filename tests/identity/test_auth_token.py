@@ -155,7 +155,7 @@ class TestSecondFactor:
         assert self.methods(again) == ["pwd", "otp"]
 
     @pytest.mark.parametrize("otp", [None, "wrong", "recovery code"])
-    def test_wrong_or_missing_code_looks_like_a_wrong_password_and_costs_the_same(
+    def test_wrong_or_missing_code_gets_the_response_and_cost_of_a_wrong_password(
         self, anonymous, user, device, hashed, otp
     ):
         """The response, the hashes and the statements are those for an unknown name."""

@@ -119,7 +119,7 @@ class TestFlows:
         booking(linked, -40_000, date(2026, 6, 1), "b")
         assert figures(linked).spending_monthly_cents == 0
 
-    def test_refund_to_the_same_account_is_no_transfer(self, linked):
+    def test_refund_to_the_same_account_does_not_count_as_a_transfer(self, linked):
         booking(linked, 40_000, date(2026, 4, 15))
         booking(linked, -40_000, date(2026, 4, 15))
         assert figures(linked).spending_monthly_cents == 20_000
@@ -232,7 +232,7 @@ class TestBalances:
         assert (read.lowest_balance_cents, read.overdrawn_days, read.months_covered) == (None, None, 2)
 
 
-def test_figures_of_the_sandbox_bank_follow_from_its_bookings(api, user):
+def test_bank_figures_of_the_sandbox_match_its_bookings(api, user):
     body = {"user_id": str(user.pk), "public_token": "public-sandbox-overdrawn-1"}
     assert api.send("/bankdata/exchange", body).status_code == 200
     api.send("/staging/approve-all", {"user_id": str(user.pk)})

@@ -261,7 +261,7 @@ def test_an_account_that_is_linked_twice_counts_once(plaid, api, user, first, se
 
 
 @pytest.mark.parametrize("currency", ["JPY", "EUR", "usd ", None])
-def test_a_balance_in_another_currency_does_not_count(plaid, api, user, currency):
+def test_a_bank_balance_in_another_currency_is_excluded(plaid, api, user, currency):
     balances = {"available": None, "current": 1_000_000, "limit": None, "iso_currency_code": currency}
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1, balances=balances)]))
     exchange(api, user, "public-double-1")

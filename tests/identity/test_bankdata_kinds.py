@@ -39,13 +39,13 @@ def test_accounts_and_bookings_of_a_client_are_marked_as_the_clients(api, user):
     )  # fmt: skip
 
 
-def test_bank_reported_bookings_have_our_seal(api, user):
+def test_accounts_reported_by_the_bank_are_marked_as_reported(api, user):
     exchange(api, user)
     approve_all(api, user)
     assert set(BankAccount.objects.values_list("from_provider", flat=True)) == {True}
 
 
-def test_a_sealed_booking_staged_by_a_client_counts_as_claimed(api, user):
+def test_a_sealed_payload_staged_by_a_client_counts_as_claimed(api, user):
     exchange(api, user)
     sealed = [item["payload"] for item in api.read("/staging/items?kind=bank_account").json()["items"]]
     assert all(payload["seal"] for payload in sealed)

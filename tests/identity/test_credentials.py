@@ -179,7 +179,7 @@ def test_every_response_to_an_expiring_key_contains_its_expiry(user):
     assert "X-Key-Expires" not in later.headers
 
 
-def test_the_last_use_is_recorded_at_most_once_a_minute(user, django_assert_num_queries):
+def test_the_last_use_of_a_key_is_recorded_at_most_once_a_minute(user, django_assert_num_queries):
     issued = issue(user)
     with_key(issued.key)
     first = ApiKey.objects.get(pk=issued.record.pk).last_used_at

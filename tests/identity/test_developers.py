@@ -70,7 +70,7 @@ def test_developer_pages_redirect_anonymous_visitors_to_the_log_in():
         assert answer.headers["Location"].startswith("/account/login?next=/developers"), path
 
 
-def test_the_only_script_of_each_page_for_a_new_developer_copies_text(browser):
+def test_the_only_script_of_each_developer_page_copies_text(browser):
     for path in PAGES:
         page = look(browser, path)
         assert page.count("<script") == page.count('/identity/copy.js" defer') == 1, path
@@ -78,7 +78,7 @@ def test_the_only_script_of_each_page_for_a_new_developer_copies_text(browser):
 
 
 class TestKeys:
-    def test_a_key_is_made_shown_once_and_works(self, browser):
+    def test_a_created_key_is_shown_once_and_works(self, browser):
         page = made_key(browser)
         key = secret_in(page, "ck_test_")
         assert ApiClient(api_key=key).read("/auth/me").json()["scopes"] == ["offers:read"]
@@ -131,7 +131,7 @@ class TestKeys:
 class TestClients:
     FIELDS = {"name": "Budget app", "redirect_uris": REDIRECT, "scopes": ["offers:read"]}
 
-    def test_a_client_is_made_changed_and_deleted(self, browser):
+    def test_an_oauth_client_is_created_changed_and_deleted(self, browser):
         page = press(browser, "/clients", "make", **self.FIELDS)
         client = OAuthClient.objects.get()
         assert client.client_id in page

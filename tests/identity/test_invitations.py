@@ -246,7 +246,7 @@ def test_a_link_works_only_for_its_purpose_address_and_time(db, wrong):
     assert use_link(token, "invitation", email=EMAIL, now=timezone.now())
 
 
-def test_an_ended_link_is_not_found(db):
+def test_an_ended_one_time_link_is_not_found(db):
     token = made_link()
     assert end_links("invitation", subject="7", now=timezone.now()) == 1
     with pytest.raises(LinkEnded):

@@ -57,7 +57,7 @@ def test_an_unsigned_token_is_rejected(claims):
     assert_error(ask(jwt.encode(claims, None, algorithm="none")), 401, "E2002")
 
 
-def test_a_token_of_another_key_is_rejected_for_any_header(claims):
+def test_a_token_signed_by_another_key_is_rejected_for_any_header(claims):
     stranger = ec.generate_private_key(ec.SECP256R1())
     for headers in (
         {}, {"jwk": {"kty": "oct", "k": "AA"}}, {"jku": "http://127.0.0.1:9/keys"}, {"x5u": "http://127.0.0.1:9/chain"},

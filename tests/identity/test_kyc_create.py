@@ -132,7 +132,7 @@ def test_the_fourth_attempt_in_thirty_days_is_rejected(plaid, api, key, settings
     assert start(api)["attempt"] == 4
 
 
-def test_attempts_are_counted_per_person(plaid, api, stranger_api, settings):
+def test_verification_attempts_are_counted_per_user(plaid, api, stranger_api, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     for _ in range(3):
         tried(api, plaid)

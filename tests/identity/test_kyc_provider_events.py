@@ -64,7 +64,7 @@ def test_an_event_delivered_twice_has_one_effect(plaid, anonymous, finished, use
     assert plaid.asked("/webhook_verification_key/get") == [{"key_id": plaid.kid}], "and is remembered"
 
 
-def test_the_content_of_an_event_is_not_trusted(plaid, api, anonymous):
+def test_the_status_in_an_event_of_the_vendor_is_not_trusted(plaid, api, anonymous):
     shown = start(api)
     body = event_about(shown, status="success", webhook_code="STATUS_UPDATED")
     assert deliver(anonymous, body, plaid.sign(body)).status_code == 200

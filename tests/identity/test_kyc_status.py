@@ -22,7 +22,7 @@ def asked(plaid):
     return len(plaid.asked("/identity_verification/get"))
 
 
-def test_a_refresh_follows_the_provider_step_by_step(judged_plaid, api, user):
+def test_each_read_of_a_verification_follows_the_vendors_status(judged_plaid, api, user):
     shown = start(api)
     identifier, reference = shown["verification_id"], row_of(shown).provider_reference
     judged_plaid.settle(reference, "active", accept_tos="success", kyc_check="success", selfie_check="active")
@@ -41,7 +41,7 @@ def test_a_refresh_follows_the_provider_step_by_step(judged_plaid, api, user):
     assert statuses_of(user) == ["requires_input", "processing", "verified"]
 
 
-def test_the_provider_is_called_at_most_once_in_ten_seconds(plaid, api):
+def test_the_vendor_is_called_at_most_once_in_ten_seconds(plaid, api):
     identifier = start(api)["verification_id"]
     for _ in range(3):
         read(api, identifier)
@@ -52,7 +52,7 @@ def test_the_provider_is_called_at_most_once_in_ten_seconds(plaid, api):
     assert asked(plaid) == 1
 
 
-def test_concurrent_readers_call_the_provider_once(committed, needs_postgresql, plaid, user):
+def test_concurrent_reads_of_a_verification_call_the_vendor_once(committed, needs_postgresql, plaid, user):
     client = client_of(user)
     identifier = start(client)["verification_id"]
     age(identifier, refreshed_at=LATER)
@@ -160,7 +160,7 @@ def test_an_outage_of_the_vendor_is_502_and_delays_the_next_read(plaid, api):
     assert asked(plaid) == 1
 
 
-def test_applying_the_same_state_again_changes_nothing(plaid, api, user):
+def test_applying_a_verification_state_twice_changes_nothing(plaid, api, user):
     shown = start(api)
     reference = row_of(shown).provider_reference
     plaid.settle(reference, "failed", kyc_check="failed")

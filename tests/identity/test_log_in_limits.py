@@ -194,7 +194,7 @@ class TestKnownDevice:
         request.getfixturevalue("shut_out")
         assert self.come_in(browser, REMOTE_ADDR=THERE) == 302
 
-    def test_failures_at_its_own_address_do_not_lock_a_known_device(self, staff):
+    def test_failures_at_the_same_address_do_not_lock_a_known_device(self, staff):
         browser = known_browser()
         fail(10)
         assert log_in(PAGE) == 429
@@ -253,7 +253,7 @@ class TestSecondFactor:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_an_address_of_ipv6_counts_as_its_network(staff, door):
+def test_failures_of_an_ipv6_address_count_for_its_network(staff, door):
     fail(9, "2001:db8:0:1::1")
     log_in(door, "2001:db8:0:1::2", password="wrong")
     assert log_in(door, "2001:db8:0:1:ffff::") == 429
@@ -267,7 +267,7 @@ def test_an_ipv6_network_has_sixty_attempts_a_minute(staff):
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_spellings_of_a_name_share_a_limit(staff, door):
+def test_spellings_of_a_user_name_share_a_limit(staff, door):
     fail(5)
     for spelling in ("BOSS", "Boss", "\uff42\uff4f\uff53\uff53", " boss", "boss "):
         assert log_in(door, username=spelling, password="wrong") != 429
@@ -275,7 +275,7 @@ def test_spellings_of_a_name_share_a_limit(staff, door):
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_a_successful_log_in_does_not_count(staff, door):
+def test_a_successful_log_in_does_not_count_toward_the_limit(staff, door):
     assert all(came_in(door, log_in(door)) for _ in range(2))
     assert not RateCounter.objects.filter(bucket__startswith="login_").exclude(used=0).exists()
 
@@ -354,7 +354,7 @@ def test_two_threads_hash_concurrently_and_the_others_must_retry(slow):
     assert SlowHasher.at_it == 2
 
 
-def test_two_requests_wait_and_the_next_fails_at_once(slow, monkeypatch):
+def test_two_log_ins_wait_for_a_slot_and_the_next_fails_immediately(slow, monkeypatch):
     monkeypatch.setattr(hashers, "WAIT_SECONDS", 10)
     waiting = [slow.submit(SlowInTurn().encode, "a", "salt") for _ in range(4)]
     refused = list(islice(as_completed(waiting, timeout=9), 2))
@@ -373,7 +373,7 @@ def test_a_waiting_log_in_gets_the_next_free_slot(slow, monkeypatch):
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_a_log_in_rejected_for_load_does_not_count(staff, settings, slow, door):
+def test_a_log_in_rejected_for_load_does_not_count_toward_the_limit(staff, settings, slow, door):
     settings.PASSWORD_HASHERS = [f"{__name__}.SlowInTurn"]
     answer = answer_of(door, username="nobody")
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")

@@ -160,7 +160,7 @@ def test_a_public_client_authenticates_with_pkce(user, db):
     assert exchange(code, client, None, code_verifier=VERIFIER).status_code == 200
 
 
-def test_pkce_is_honoured_for_a_confidential_client(user, registered):
+def test_pkce_is_verified_for_a_confidential_client(user, registered):
     code = code_for(user, registered[0], code_challenge=CHALLENGE, code_challenge_method="S256")
     assert_refused(exchange(code, *registered, code_verifier="w" * 64), 400, "invalid_grant")
     assert exchange(code, *registered, code_verifier=VERIFIER).status_code == 200

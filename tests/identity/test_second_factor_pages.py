@@ -214,7 +214,7 @@ def test_new_recovery_codes_replace_the_old_codes_and_mail_the_owner(user):
     assert OutgoingMail.objects.get().template == "account_changed"
 
 
-def test_an_account_without_a_factor_has_no_recovery_codes(user):
+def test_an_account_without_a_second_factor_has_no_recovery_codes(user):
     assert reauthenticated(user).post(f"{HOME}/codes/new").headers["Location"] == HOME
     assert not user.recovery_codes.exists()
 

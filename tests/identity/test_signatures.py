@@ -83,7 +83,7 @@ def test_a_signature_by_the_secret_of_another_key_is_rejected(issued, user):
     assert_error(ApiClient().read("/auth/me", **headers), 401, "E2006")
 
 
-def test_a_request_changed_after_signing_is_rejected(issued, body):
+def test_a_signed_request_changed_after_signing_is_rejected(issued, body):
     headers = signature_headers(issued, "POST", OFFERS, body)
     api = ApiClient()
     assert_error(api.call("PUT", f"{OFFERS}/1", raw=body, **headers), 401, "E2006")
@@ -107,7 +107,7 @@ def test_no_other_split_of_the_signed_text_has_an_effect(issued, user):
     assert signed_call(issued, "DELETE", path).status_code == 200
 
 
-def test_a_body_cannot_be_moved_into_the_path(issued, body):
+def test_a_signed_body_cannot_be_moved_into_the_path(issued, body):
     headers = signature_headers(issued, "POST", OFFERS, body)
     response = ApiClient().call("POST", OFFERS + body.decode().replace(" ", ""), raw=b"", **headers)
     assert response.status_code in {401, 404}
@@ -208,7 +208,7 @@ class TestAtOnce:
         assert Offer.objects.count() == 1
 
 
-def test_reading_again_with_the_same_signature_is_allowed(issued, user):
+def test_a_signed_get_can_be_repeated_with_the_same_signature(issued, user):
     headers = signature_headers(issued, "GET", ME)
     assert [ApiClient().read("/auth/me", **headers).json()["id"] for _ in range(2)] == [user.pk] * 2
 

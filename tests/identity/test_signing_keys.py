@@ -42,7 +42,7 @@ def key(kid, signs_from=0.0, retires_at=None):
         ([key("only", 3600)], "only"),
     ],
 )
-def test_the_signing_key_is_already_published(live, signs):
+def test_the_signing_key_is_always_a_published_key(live, signs):
     for order in (live, live[::-1]):
         assert signing_keys.key_that_signs(order, NOW).kid == signs
 
@@ -123,7 +123,7 @@ def test_no_private_key_is_published(anonymous, db):
         assert (key["kty"], key["crv"], key["use"], key["alg"]) == ("EC", "P-256", "sig", "ES256")
 
 
-def test_retired_keys_stay_until_their_overlap_ends(anonymous, db):
+def test_retired_signing_keys_stay_published_until_their_overlap_ends(anonymous, db):
     now = timezone.now()
     first = signing_keys.create_signing_key(now=now, signs_from=now)
     signing_keys.rotate_signing_key(now=now, overlap=timedelta(days=7))

@@ -122,7 +122,7 @@ def test_log_out_ends_the_session_for_copied_cookies(issuer, jane):
     assert not is_in(copied)
 
 
-def test_second_log_in_needs_no_invitation_and_no_address(issuer, jane):
+def test_second_log_in_of_staff_needs_no_invitation_and_no_address(issuer, jane):
     jane.post("/account/logout")
     assert not is_in(jane)
     browser, _response = log_in(issuer, email="other@staff.example", email_verified=False)

@@ -186,7 +186,7 @@ def test_a_mail_worker_that_resumes_after_its_lease_changes_nothing(answering):
     assert OutgoingMail.objects.get().claim == row.pk
 
 
-def test_a_recipient_gets_ten_mails_an_hour_in_any_spelling():
+def test_a_recipient_in_any_spelling_gets_at_most_ten_mails_an_hour():
     made = [queue("Jane@example.org" if number % 2 else " jane@EXAMPLE.org") for number in range(12)]
     assert [one is not None for one in made] == [True] * 10 + [False] * 2
     assert queue("other@example.org")

@@ -112,5 +112,5 @@ def test_random_walks_make_only_allowed_status_changes():
     walks()
 
 
-def test_every_alias_names_a_network():
+def test_every_network_alias_resolves_to_its_network():
     assert all(parse_network(alias) == network for alias, network in NETWORK_ALIASES.items())

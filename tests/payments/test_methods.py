@@ -46,7 +46,7 @@ def test_stored_methods_are_masked_and_the_first_is_the_default(kept, api, user)
     assert "tok_visa" not in str(shown)
 
 
-def test_an_account_has_one_default_at_most(kept, api, user):
+def test_an_account_has_at_most_one_default_payment_method(kept, api, user):
     first, second = add(api, user).json(), add(api, user).json()
     assert api.send(f"/payments/methods/{second['id']}/default").json()["is_default"] is True
     assert [method.pk for method in PaymentMethod.objects.filter(is_default=True)] != [first["id"]]

@@ -98,7 +98,7 @@ def no_outcome_is_written(execute, sql, params, many, context):
     return execute(sql, params, many, context)
 
 
-def test_without_a_key_a_lost_database_after_the_charge_suggests_no_retry(api, user):
+def test_without_a_key_a_database_outage_after_the_charge_suggests_no_retry(api, user):
     with connection.execute_wrapper(no_outcome_is_written):
         refused_without_a_key(api, user)
     assert SandboxCharge.objects.count() == 1

@@ -44,7 +44,7 @@ def deliver(client, body, header):
     return client.call("POST", "/payments/processor-events", raw=body, Stripe_Signature=header)
 
 
-def test_a_success_completes_an_unknown_payment_and_its_key(anonymous, api, user, unknown):
+def test_a_success_event_completes_an_unknown_payment_and_its_key(anonymous, api, user, unknown):
     assert tell(anonymous, "payment_intent.succeeded", intent_of(unknown)).status_code == 200
     unknown.refresh_from_db()
     assert (unknown.status, unknown.transaction_id) == ("Completed", "pi_of_the_event")

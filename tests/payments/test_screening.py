@@ -148,12 +148,12 @@ def test_a_card_number_split_over_a_list_is_found(api, user, parts, said):
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_other_digits_pass_the_screening(text):
+def test_digits_other_than_card_numbers_pass_the_screening(text):
     assert not holds_card_number([text, {text: text}])
 
 
 @pytest.mark.parametrize("number", [True, None, 42, 1.5, 1e300, 1e-7, 4242424242424243, 9223372036854775807])
-def test_other_numbers_pass_the_screening(number):
+def test_numbers_other_than_card_numbers_pass_the_screening(number):
     assert not holds_card_number({"a": [number]})
 
 

@@ -43,7 +43,7 @@ def test_concurrent_advances_of_one_account_add_up():
     assert set(Application.objects.values_list("status", flat=True)) == {"expired"}
 
 
-def test_clocks_of_several_accounts_run_with_the_workers():
+def test_clocks_of_several_accounts_can_be_advanced_next_to_workers():
     _, clients = inhabited(3)
 
     def work(number):

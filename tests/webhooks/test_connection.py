@@ -142,7 +142,7 @@ def test_a_redirect_of_a_receiver_is_not_followed(private_allowed, listener, sta
     assert nobody_came(listener)
 
 
-def test_connections_go_to_a_checked_address(private_allowed, listener, monkeypatch):
+def test_deliveries_connect_only_to_a_checked_address(private_allowed, listener, monkeypatch):
     """This holds even if the connection pool resolves the host to another address."""
     elsewhere = [ipaddress.ip_address("127.0.0.2")]
     monkeypatch.setattr("config.clients.pinned.addresses_of", lambda *_target, **_options: elsewhere)
@@ -160,7 +160,7 @@ def test_deliveries_ignore_a_proxy_of_the_environment(private_allowed, listener,
     assert nobody_came(listener)
 
 
-def test_the_next_address_is_tried_when_one_does_not_answer(private_allowed):
+def test_the_next_address_of_a_host_is_tried_if_one_is_unreachable(private_allowed):
     with Receiver() as receiver:
         unused = [ipaddress.ip_address("127.9.9.9"), *LOCAL]
         assert post(f"http://receiver.example:{receiver.port}/", resolve=lambda _host: unused).status == 200
@@ -210,7 +210,7 @@ def test_a_slow_receiver_is_disconnected_at_the_deadline(private_allowed, listen
         b"HTTP/1.1 200 OK\r\n" + b"X: %s\r\n" % (b"x" * 1000) * 90,
     ],
 )
-def test_no_more_than_20_kilobytes_of_an_answer_are_read(private_allowed, listener, head):
+def test_at_most_20_kilobytes_of_a_receivers_response_are_read(private_allowed, listener, head):
     thread = serve_once(listener, head, *[b"x" * 65536] * 64)
     reply = post(address_of(listener))
     thread.join(5)

@@ -116,7 +116,7 @@ def test_every_retry_delay_is_within_10_percent_of_the_schedule(attempts):
     assert len(set(waits)) > 100
 
 
-def test_the_tenth_attempt_is_the_last():
+def test_the_tenth_attempt_of_a_delivery_is_the_last():
     assert next_delay(10) is None
     assert next_delay(10, retry_after=timedelta(hours=1)) is None
     assert len(DELAYS) == 10

@@ -129,7 +129,7 @@ def test_pending_deliveries_of_a_disabled_endpoint_are_abandoned(receiver, make_
 
 
 @pytest.mark.parametrize("status", [429, 503, 500])
-def test_retry_after_is_honoured(receiver, make_endpoint, happen, work, status):
+def test_retry_after_of_a_receiver_delays_the_next_attempt(receiver, make_endpoint, happen, work, status):
     make_endpoint(receiver.url)
     receiver.answers = [(status, {"Retry-After": "3600"}, b"")]
     happen()

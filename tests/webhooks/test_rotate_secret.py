@@ -56,7 +56,7 @@ def test_both_schemes_verify_with_the_returned_secret(receiver, make_endpoint, s
     assert abs(int(request.headers["webhook-timestamp"]) - timezone.now().timestamp()) < 60
 
 
-def test_a_changed_body_verifies_with_neither_scheme(receiver, make_endpoint, sent):
+def test_a_changed_delivery_body_verifies_with_neither_scheme(receiver, make_endpoint, sent):
     endpoint = make_endpoint(receiver.url)
     request = sent()
     request.body = request.body.replace(b"wallet-0", b"wallet-1")

@@ -213,7 +213,7 @@ class TestMount:
 
 
 class TestProduction:
-    def test_underscores_and_unlisted_peers_do_not_make_https(self, new_server):
+    def test_headers_with_underscores_and_untrusted_peers_do_not_count_as_https(self, new_server):
         call_it(new_server[0], "production")
         stored = json.loads((new_server[1] / "development-secrets.json").read_text())
         production = {

@@ -138,7 +138,7 @@ def test_a_replaced_transaction_fails_after_enough_blocks(payer, settings):
     assert payer.balances()[1] == 0
 
 
-def test_the_mined_one_of_two_transactions_with_one_nonce_counts(payer, node):
+def test_of_two_transactions_with_one_nonce_the_mined_one_counts(payer, node):
     """The first was rejected and another one sent; then the first was sent elsewhere, and was mined."""
     payer.chain.mine_by_hand()
     payment = payer.initiate()
@@ -167,7 +167,7 @@ def test_a_payment_not_signed_in_time_expires(payer):
     assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 400, "E3008")
 
 
-def test_a_rejected_transaction_on_the_chain_does_not_expire(payer, node):
+def test_a_payment_whose_rejected_transaction_is_mined_does_not_expire(payer, node):
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
     node.faults["eth_sendRawTransaction"] = {"error": {"code": -32000, "message": "no"}}

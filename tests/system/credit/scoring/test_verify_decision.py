@@ -41,7 +41,7 @@ class TestByItself:
             said = f"No error was found, but a key is missing, so it could be a forgery. Not checked: {missing}."
             assert (done.returncode, done.stdout.splitlines()[-1]) == (3, said)
 
-    def test_unsigned_bundle_has_its_own_outcome(self, tmp_path):
+    def test_unsigned_decision_bundle_has_its_own_exit_status(self, tmp_path):
         given = {**recorded(bundle(), decided_at="2025-11-22T12:00:00.000000Z"), "signature": None}
         done = self.run(tmp_path, given, *self.KEYS)
         said = "The record is unsigned: nothing shows that the platform wrote it."
