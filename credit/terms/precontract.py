@@ -22,6 +22,7 @@ from config.core.errors import NotFound, ValidationFailed
 from credit.core import deadlines
 from credit.core.annex_i import KEY_PARTS, PARTS, ROWS, TITLE
 from credit.core.applicants import language_of
+from credit.core.apr import APR_MAX_PERCENT, RateOutOfRange
 from credit.core.early_repayment import early_repayment
 from credit.core.errors import PrecontractRequired
 from credit.core.eu_credit import applies, follows_directive, minor_units_of_euros
@@ -170,7 +171,11 @@ def _totals(offer: Mapping[str, Any], terms: Mapping[str, Any], *, today: date) 
     credit, fee = terms["total_credit_cents"], terms["fee_cents"]
     amount = terms["amount_cents"] or credit + (fee if terms["fee_financed"] else 0)
     rate = Decimal(str(terms["rate_percent"]))
-    apr, paid = cost_of_line(amount, rate, start=today, fee=fee, is_overdraft=is_overdraft(offer))
+    try:
+        apr, paid = cost_of_line(amount, rate, start=today, fee=fee, is_overdraft=is_overdraft(offer))
+    except RateOutOfRange as error:
+        message = f"With it the annual percentage rate is above {APR_MAX_PERCENT}."
+        raise ValidationFailed.of_member("amount_cents", message) from error
     return {"total_credit_cents": credit, "total_payable_cents": credit + paid - (amount - fee)}, apr
 
 
@@ -250,7 +255,8 @@ def form_of_offer(
 ) -> Form:
     """Return the form of an offer's representative example, or of another amount and duration; raises NotFound.
 
-    The form of a line of credit uses the example's rate and fee. Without an amount, it uses the assumed ceiling.
+    The form of a line of credit uses the example's rate and fee. Without an amount, it uses the assumed ceiling, or
+    the example's amount if no ceiling can be assumed.
     """
     terms = offer.terms()
     if not follows_directive(terms) or not terms["example"]:
@@ -260,7 +266,7 @@ def form_of_offer(
         raise ValidationFailed.of_member("term_months", "Must be omitted: the offer is a line of credit.")
     for member, _, words in outside(terms, amount_cents, term_months):
         raise ValidationFailed.of_member(member, words)
-    amount = amount_cents or (None if is_line else example["amount_cents"])
+    amount = amount_cents or (None if is_line and _is_ceiling_assumed(terms, today=today) else example["amount_cents"])
     loan = {
         "first_payment_on": None,
         "amount_cents": amount,
@@ -271,6 +277,23 @@ def form_of_offer(
     costs, schedule = _costs_of_line(offer, loan) if is_line else _costs(offer, loan, today=today)
     lender, is_scored = offer.provider, offer.personalized is not None
     return form_of(terms, lender, costs, schedule, language=language or "en", today=today, is_scored=is_scored)
+
+
+def _assumed_ceiling(currency: str) -> int | None:
+    return minor_units_of_euros(CEILING_ASSUMED_EUR, currency)
+
+
+def _is_ceiling_assumed(terms: Mapping[str, Any], *, today: date) -> bool:
+    """Return whether assumption (h) holds: it needs a rate to the euro, and a fee that fits the assumed ceiling."""
+    example, ceiling = terms["example"], _assumed_ceiling(terms["currency"])
+    if ceiling is None or example["fee_cents"] >= ceiling:
+        return False
+    rate, fee = Decimal(str(example["rate_percent"])), example["fee_cents"]
+    try:
+        cost_of_line(ceiling, rate, start=today, fee=fee, is_overdraft=is_overdraft(terms))
+    except RateOutOfRange:
+        return False
+    return True
 
 
 def _costs(offer: Offer, loan: Mapping[str, Any], *, today: date) -> tuple[dict[str, Any], list[Instalment]]:
@@ -285,12 +308,10 @@ def _costs(offer: Offer, loan: Mapping[str, Any], *, today: date) -> tuple[dict[
 
 def _costs_of_line(offer: Offer, loan: Mapping[str, Any]) -> tuple[dict[str, Any], list[Instalment]]:
     """Return the terms of a line of credit; without a ceiling, the one of Annex III, part II (h) is assumed."""
-    conventions, example = offer.conventions, offer.example or {}
-    assumed = minor_units_of_euros(CEILING_ASSUMED_EUR, conventions.currency) or example["amount_cents"]
-    ceiling = loan["amount_cents"] or assumed
-    fee = min(loan["fee_cents"], ceiling - 1)
-    totals = eu_totals(conventions, ceiling, fee, None)
-    return {**loan, "fee_cents": fee, "apr_percent": None, "method": conventions.apr_method, **totals}, []
+    conventions = offer.conventions
+    ceiling: Any = loan["amount_cents"] or _assumed_ceiling(conventions.currency)
+    totals = eu_totals(conventions, ceiling, loan["fee_cents"], None)
+    return {**loan, "apr_percent": None, "method": conventions.apr_method, **totals}, []
 
 
 def form_of_acceptable(

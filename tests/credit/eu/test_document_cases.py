@@ -45,6 +45,25 @@ def test_form_of_a_line_of_credit_has_the_requested_amount_as_its_ceiling():
     assert_error(form_of(offer, "?amount_cents=1"), 400, "E1001")
 
 
+@pytest.mark.parametrize(("currency", "fee", "shown"), [
+    ("JPY", 30_000, "970,000\u00a0JPY"),  # no fixed rate to the euro
+    ("EUR", 150_000, "8,500.00\u00a0EUR"), ("EUR", 149_999, "8,500.01\u00a0EUR"),  # no rate, or none in range
+])  # fmt: skip
+def test_form_of_a_line_without_an_assumed_ceiling_has_the_amount_of_the_example(currency, fee, shown):
+    example = {"amount_cents": 1_000_000, "months": 12, "rate_percent": 14.2, "fee_cents": fee}
+    small = {"regime": "ccd2_small", "regime_reason": "Small."}
+    answer = form_of(eu_offer(**{**LINE, **small, "currency": currency, "example": example}))
+    assert answer.status_code == 200, answer.content
+    values = values_of(answer.json())
+    assert values["total_credit"].startswith(shown)
+    assert "1,500 euros" not in values["example"]
+
+
+def test_form_of_a_line_with_an_amount_without_a_rate_in_range_is_400():
+    example = {"amount_cents": 1_000_000, "months": 12, "rate_percent": 14.2, "fee_cents": 300_000}
+    assert_error(form_of(eu_offer(**{**LINE, "example": example}), "?amount_cents=300001"), 400, "E1001")
+
+
 def test_automatic_rejection_on_a_report_states_its_result_supplier_and_categories(user, settings):
     """Directive (EU) 2023/2225, Art. 19(6), 18(8): a score alone declines, from a report that no person typed."""
     settings.REPORTS, settings.DECISIONING, settings.REVIEW_POLICY = "sandbox", "automatic", "reviewed"
