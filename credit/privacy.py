@@ -32,7 +32,8 @@ THE_LENDER = "the lender"
 
 TABLES = {
     "credit.RequestedDocument": table(
-        personal("name", "reason", erase=REPLACE, keep=APPLICATION),
+        personal("name", erase=REPLACE, masked=False, keep=APPLICATION),
+        personal("reason", erase=REPLACE, keep=APPLICATION),
         about_staff("changed_by"),
         none("id", "application", "status", "requested_at", "received_at", "accepted_at"),
         source=THE_LENDER,

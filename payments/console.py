@@ -92,9 +92,11 @@ class PaymentAdmin(OwnedRecords):
     @admin.display(description="attempts")
     def attempts_shown(self, record: Payment) -> SafeString | str:
         latest = list(record.attempts.order_by("-id")[:ATTEMPTS_MAX])
+        is_erased = getattr(record, "is_of_erased", False)
+        rows = ((row, mask(row.detail) if is_erased else row.detail) for row in reversed(latest))
         return grid(
-            (moment(row.at), row.action, chip(row.outcome), f"holder {row.epoch}", document(row.detail))
-            for row in reversed(latest)
+            (moment(row.at), row.action, chip(row.outcome), f"holder {row.epoch}", document(detail))
+            for row, detail in rows
         )
 
 

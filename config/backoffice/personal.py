@@ -22,7 +22,7 @@ from config.backoffice.lists import LargeListAdmin
 from config.core.casework import DataAccess
 from config.core.encryption import blind_digests
 from config.core.ids import queryable
-from config.core.privacy import erased_among, masked_fields
+from config.core.privacy import erased_among, masked_fields, personal_fields
 from config.core.search_words import folded
 
 MASK = "•••"
@@ -74,6 +74,12 @@ class PersonalData(LargeListAdmin):
     def hidden_fields(self) -> tuple[str, ...]:
         return masked_fields(self.model) if self.is_about_people else ()
 
+    @property
+    def retained_fields(self) -> tuple[str, ...]:
+        """The fields that are masked once the account is erased: a law retains them, and no one works with them."""
+        kept = [name for name, field in personal_fields(self.model).items() if field.keep is not None]
+        return tuple(dict.fromkeys([*self.hidden_fields, *kept])) if self.is_about_people else ()
+
     def is_record_page(self, request: HttpRequest) -> bool:
         """Return whether the request is for a record's page of this admin, instead of a list or an action."""
         match = request.resolver_match
@@ -106,16 +112,24 @@ class PersonalData(LargeListAdmin):
             known[key] = self.is_about_people and record.pk in erased_among([record])
         return known[key]
 
+    def mask_for(self, request: HttpRequest, record: Any) -> None:
+        record.is_of_erased = self.is_erased(request, record)
+        self.mask_record(record)
+
     def mask_record(self, record: Any) -> None:
-        for name in self.hidden_fields:
+        """Mask the hidden fields; of an erased account, also every other field that a law retains."""
+        names = self.retained_fields if getattr(record, "is_of_erased", False) else self.hidden_fields
+        for name in names:
             if name in record.__dict__:  # deferred columns must not be loaded
-                setattr(record, name, mask(getattr(record, name)))
+                value = getattr(record, name)
+                is_text = isinstance(value, str | dict | list) or name in self.hidden_fields
+                setattr(record, name, mask(value) if is_text else None)
         record.is_masked = True
 
     def name_of(self, request: HttpRequest, record: Any) -> str:
         if self.is_masked_for(request, record):
             record = copy(record)
-            self.mask_record(record)
+            self.mask_for(request, record)
         return self.title_of(record)
 
     def title_of(self, record: Any) -> str:
@@ -147,7 +161,7 @@ class PersonalData(LargeListAdmin):
         record = super().get_object(request, queryable(object_id), from_field)
         if self.is_record_page(request):
             if record is not None and self.is_masked_for(request, record):
-                self.mask_record(record)
+                self.mask_for(request, record)
             request.drawn = {object_id: record}  # type: ignore[attr-defined]
         return record
 
@@ -180,9 +194,10 @@ class PersonalData(LargeListAdmin):
         if not self.is_about_people:
             return
         masked = not may(request.user, VIEW)
-        erased = set() if masked or not rows else erased_among(rows)
+        erased = erased_among(rows) if rows else set()
         for row in rows:
-            if masked or row.pk in erased:
+            row.is_of_erased = row.pk in erased
+            if masked or row.is_of_erased:
                 self.mask_record(row)
         details = {"query": logged_query(request), "rows": len(rows)}
         self.note(request, DataAccess.LIST, was_masked=masked, details=details)

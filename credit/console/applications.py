@@ -279,6 +279,10 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         if to == states.PENDING_DOCUMENTS:
             request_documents(record, metadata["documents"], by=actor.user, now=timezone.now())
 
+    @property
+    def retained_fields(self) -> tuple[str, ...]:
+        return self.hidden_fields  # the others are the offer's, and the areas that were shared
+
     def mask_record(self, record: Application) -> None:
         """Mask the applicants and the data, except for the data's digest, which reveals nothing about the applicant."""
         if record.__dict__.get("applicants") is not None:

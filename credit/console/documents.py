@@ -92,7 +92,9 @@ def checklist_of(record: Any) -> list[RequestedDocument]:
     documents = list(record.requested_documents.all())
     if getattr(record, "is_masked", False):
         for document in documents:
-            document.name, document.reason = mask(document.name), mask(document.reason)
+            document.reason = mask(document.reason)
+            if record.is_of_erased:
+                document.name = mask(document.name)
     return documents
 
 

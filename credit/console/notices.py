@@ -17,7 +17,7 @@ from django.utils.safestring import SafeString, mark_safe
 from config.backoffice.bases import RecordAction, SeenForm
 from config.backoffice.html import NOTHING, chip, code, column, document, duration, grid, moment, record_link, words
 from config.backoffice.lists import ConditionFilter
-from config.backoffice.personal import MASK
+from config.backoffice.personal import MASK, mask
 from config.backoffice.queues import Queue
 from config.backoffice.transitions import CREDENTIAL
 from config.core.lifecycle import Actor
@@ -155,7 +155,9 @@ class NoticeAdmin(OfApplication):
 
     @admin.display(description="delivered by")
     def reached(self, record: Notice) -> SafeString | str:
-        return grid((row.channel, moment(row.at), document(row.evidence)) for row in record.deliveries.all())
+        is_erased = getattr(record, "is_of_erased", False)
+        rows = ((row, mask(row.evidence) if is_erased else row.evidence) for row in record.deliveries.all())
+        return grid((row.channel, moment(row.at), document(evidence)) for row, evidence in rows)
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         """Show the notice as the applicant sees it, next to its source data; both are masked with the record."""
