@@ -26,6 +26,7 @@ from credit.core.facts import SHAREABLE
 from credit.core.figures import Figures, money, outside
 from credit.core.machine import MACHINE
 from credit.core.quotes import AMOUNT_MAX_CENTS, monthly_payment_cents
+from credit.core.schedule_words import months_in_words
 from credit.models import Application, Correction, Offer, Provider
 from credit.requirements.services import requirements_of
 from credit.scoring.known_facts import bank_figures
@@ -90,7 +91,7 @@ def numbers_of(application: Any) -> list[dict[str, Any]]:
     burden = figures.percent_of_income(instalment)
     shown = [
         ("Amount", money(figures.amount_cents, currency), broken.get("amount_cents", "")),
-        ("Term", "" if term is None else f"{term} months", broken.get("term_months", "")),
+        ("Term", "" if term is None else months_in_words(term), broken.get("term_months", "")),
         ("Monthly income", money(income, currency), ""),
         ("Monthly debt payments", money(debt, currency), ""),
         ("Debt to income", f"{share} %" if share is not None else "", ""),

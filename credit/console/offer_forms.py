@@ -25,6 +25,7 @@ from credit.core.apr import RATE_MAX_PERCENT
 from credit.core.figures import money
 from credit.core.jurisdictions import DEFAULT_CURRENCY, EU, Conventions
 from credit.core.quotes import AMOUNT_MAX_CENTS, monthly_payment_cents
+from credit.core.schedule_words import months_in_words
 from credit.models import Offer, Provider
 from credit.offers.services import create_offer, deactivate_offer, replace_offer
 
@@ -158,7 +159,7 @@ def _payments(terms: dict[str, Any]) -> list[tuple[str, str]]:
         return [("Line of credit", f"up to {money(amount, currency)} at {rate:.2f} %") for rate in rates]
     return [
         (
-            f"{money(amount, currency)} at {rate:.2f} % for {term} months",
+            f"{money(amount, currency)} at {rate:.2f} % for {months_in_words(term)}",
             f"{money(monthly_payment_cents(amount, rate, term), currency)} a month",
         )
         for term in sorted({min(months), max(months)})

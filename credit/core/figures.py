@@ -89,7 +89,8 @@ def outside(terms: Mapping[str, Any], amount_cents: int | None, term_months: int
         yield "amount_cents", most, f"The offer lends {money(most, currency)} or less."
     months = sorted(terms.get("term_options_months") or ())
     if months and term_months is not None and term_months not in months:
-        yield "term_months", months, f"The offer's terms are {', '.join(map(str, months))} months."
+        named = f"term is {months[0]}" if len(months) == 1 else f"terms are {', '.join(map(str, months))}"
+        yield "term_months", months, f"The offer's {named} {'month' if months == [1] else 'months'}."
 
 
 def either(words: Sequence[str]) -> str:

@@ -8,7 +8,9 @@ from types import SimpleNamespace
 import pytest
 from django.utils import translation
 
+from credit.console.offer_forms import _payments as payments_shown
 from credit.core.examples import representative_example
+from credit.core.figures import outside
 from credit.core.jurisdictions import Conventions
 from credit.core.lines import cost_of_line
 from credit.core.loan_words import in_words
@@ -123,3 +125,17 @@ def test_rates_of_an_eu_offer_have_the_separator_of_the_language(language, rates
     offer = Offer(**{**EU_TERMS, "apr_min_percent": 6.9, "apr_max_percent": 17.5})
     with translation.override(language):
         assert rates in dict(rows_of(offer)).values()
+
+
+@pytest.mark.parametrize(("terms", "words"), [
+    ([1], "The offer's term is 1 month."), ([24], "The offer's term is 24 months."),
+    ([24, 12], "The offer's terms are 12, 24 months."),
+])  # fmt: skip
+def test_other_term_is_refused_with_the_terms_of_the_offer(terms, words):
+    assert [told for _field, _limit, told in outside({"term_options_months": terms}, None, 7)] == [words]
+
+
+def test_console_shows_the_payments_of_a_loan_of_one_month():
+    bounds = {"apr_min_percent": 12, "apr_max_percent": 12, "loan_amount_max_cents": 50_000}
+    shown = payments_shown({**bounds, "term_options_months": [1], "jurisdiction": "us"})
+    assert [loan for loan, _payment in shown] == ["$500.00 at 12.00 % for 1 month"]
