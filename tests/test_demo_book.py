@@ -32,6 +32,7 @@ from credit.models import (
     Offer,
     Proposal,
     ReviewRequest,
+    Score,
 )
 from payments.cards.models import STATUSES, Payment
 from tests.api import ApiClient
@@ -72,6 +73,9 @@ def test_the_demos_business_has_its_documented_size():
     verified = Card.of({**card, "verified": True})  # does not read claims
     sourced = {source.name for source in verified.inputs if source.facts}
     assert sum(each.input in sourced for each in verified.characteristics) >= 6
+    read = [Counter(fact["source"] for fact in score.sources) for score in Score.objects.filter(number=2)]
+    assert len(read) >= 3
+    assert min(sources.total() - sources["applicant"] for sources in read) >= 6
     assert {file.content_type for file in DocumentFile.objects.all()} == {"application/pdf", "image/png"}
 
 

@@ -38,9 +38,10 @@ from credit.core.machine import (
     WITHDRAWN,
 )
 from credit.core.reasons import in_words
+from credit.demo.confirming import accept_documents
 from credit.documents import requests, services, storage
 from credit.documents.kinds import recognize
-from credit.models import Application, Consent, Offer, PersonKey, Proposal, RequestedDocument
+from credit.models import Application, Consent, Offer, PersonKey, Proposal
 from credit.models.applications import record_application_event
 from credit.models.notices import DUE, POST, READY
 from credit.models.scoring import CHAMPION
@@ -282,10 +283,7 @@ class Story:
             pk = str(self.application.pk)
             services.add_file(pk, str(document.pk), received, actor=self.owner, now=self.at)
         self.move(UNDER_REVIEW, self.owner, minutes=20)
-        self.wait(hours=20)
-        for document in self.application.requested_documents.all():
-            accepted = RequestedDocument.ACCEPTED
-            requests.mark_document(self.application, document.pk, accepted, by=self.first.user, now=self.at)
+        self.application = accept_documents(self.application, by=self.first, now=self.wait(hours=20))
         self.decide()
 
     def offer_other_terms(self) -> None:
