@@ -258,7 +258,9 @@ class FormRowSerializer(serializers.JsonPartSerializer):
     number = serializers.Int32Field(help_text="The row's number in Annex I, from 1 to 60.")
     part = serializers.TextField(help_text="`I` or `II` of the key information, or `1` to `4`; empty for the layout.")
     title = serializers.TextField(help_text="The row's title, in the form's language.")
-    value = serializers.TextField(help_text="The row's text, in the form's language.")
+    value = serializers.TextField(
+        help_text="The row's text, in the form's language. The lender's texts (`texts` of the offer) stay as sent."
+    )
 
 
 class OfferFormSerializer(serializers.ResponseSerializer):
