@@ -6,13 +6,16 @@ from datetime import datetime, timedelta
 from django.utils import formats
 from django.utils.translation import gettext
 
-from config.core.erasure import Ends
+from config.core.erasure import CHUNK_ROWS, Ends
 from credit.core.figures import reference_of
 from credit.core.machine import APPROVED, IN_REVIEW, PENDING_DOCUMENTS
 from credit.documents.storage import delete_file
 from credit.models import Application, Clock, Notice, RetentionHold, StoredFile
 from credit.models.notices import UNDELIVERED
 from credit.notices.retention import REGULATION_B, grounds_of
+
+# Without the applicant's data, which can be large: an account may have many applications.
+_DATED = ("submitted_at", "updated_at", "accepted_at", "withdrawn_from_at", "loan_terms__term_months")
 
 
 def kept_applications(user_id: int, *, now: datetime) -> Ends:
@@ -24,7 +27,8 @@ def kept_applications(user_id: int, *, now: datetime) -> Ends:
     """
     ends: Ends = {}
     held = set(RetentionHold.held_of(user_id))
-    for application in Application.objects.filter(consumer=user_id).select_related("loan_terms"):
+    applications = Application.objects.filter(consumer=user_id).select_related("loan_terms").only(*_DATED)
+    for application in applications.iterator(chunk_size=CHUNK_ROWS):
         days = [kept.until for kept in grounds_of(application)]
         if application.submitted_at is not None:
             days.append(application.updated_at + REGULATION_B.period)

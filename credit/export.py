@@ -12,6 +12,7 @@ from typing import Any
 from cryptography.exceptions import InvalidTag
 
 from config.core.encryption import UnreadableSecret
+from config.core.erasure import CHUNK_ROWS
 from config.core.errors import NotFound, Unavailable
 from config.core.export import UNREADABLE
 from config.core.json_text import canonical_json
@@ -60,13 +61,13 @@ def _is_lost(name: str, error: Unavailable) -> bool:
 
 def rendered_notices(user_id: int) -> Iterator[Part]:
     notices = Notice.objects.filter(Notice.FOR_ACCOUNT, application__consumer=user_id, html__isnull=False)
-    for notice in notices.order_by("pk").iterator():
+    for notice in notices.order_by("pk").iterator(chunk_size=CHUNK_ROWS):
         yield f"notices/{notice.pk}.html", _or_unreadable(partial(_text_of, notice)), Notice._meta.label
 
 
 def rendered_agreements(user_id: int) -> Iterator[Part]:
     accepted = Application.objects.filter(consumer=user_id, accepted_at__isnull=False, loan_terms__isnull=False)
-    for application in accepted.order_by("pk").iterator():
+    for application in accepted.order_by("pk").iterator(chunk_size=CHUNK_ROWS):
         page = _or_unreadable(partial(_agreement_page, application))
         yield f"agreements/{application.pk}.html", page, Application._meta.label
 
