@@ -2,7 +2,7 @@
 
 - `cards/`: fees, card payments, methods, `reconciliation`, `processors/`. Events: `payment.completed`,
   `payment.failed`, `payment.unknown`, `payment_method.added`.
-- `wallets/`: references to accounts, `connected` or `disconnected`, and `custody/` providers. Events:
+- `wallets/`: references to accounts, `connected` or `disconnected`, and `custody/` vendors. Events:
   `wallet.connected`, `wallet.default_changed`, `wallet.disconnected`.
 - `crypto/`: `machine` (the table of statuses), `broadcast` (initiate and confirm, with the rule that at most one
   transaction counts), `network` (sending), `settlement` (outcomes), `queries`; the chain itself in `chain/`. Events:

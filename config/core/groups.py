@@ -1,7 +1,7 @@
 """The groups, filled by each app for its own models.
 
 In the back office, `Reviewer` decides records, `Support` reads them, and `Operations` manages keys and webhooks.
-`Lender` and `Partner` are not staff: by the API, a lender may create a provider, and a partner may create accounts for
+`Lender` and `Partner` are not staff: by the API, a `Lender` may create lenders, and a `Partner` may create accounts for
 its customers. Each app's migrations grant the permissions for its models with `GrantToGroups`.
 """
 

@@ -19,7 +19,10 @@ _HEADERS = {
     "webhook-timestamp": "When this attempt was signed, in Unix seconds.",
     "webhook-signature": "`v1,` and the signature in base64. During a rotation: several, separated by spaces.",
 }
-_SENT = "The API sends the event to the endpoints of each account whose feed has it, signed by Standard Webhooks."
+_SENT = (
+    "The API sends the event to the endpoints of each account whose feed has it. Standard Webhooks defines the "
+    "signature."
+)
 _SIGNED = f"The example headers sign the example body as compact JSON, with the secret `{_SECRET}`."
 _ANSWER = (
     "Respond with a status from 200 to 299. After a 410, the API disables the endpoint. After any other response, the "

@@ -215,7 +215,7 @@ def pinned_offer(application: Application) -> dict[str, Any]:
 
 
 def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:
-    """Return the documents of the offer; raises OfferUnavailable unless this provider accepts applications to it."""
+    """Return the documents of the offer; raises OfferUnavailable unless this lender accepts applications to it."""
     offer = _find_offer(offer_id=offer_id)
     if offer is None:
         if settings.REQUIRE_LISTED_OFFERS:
@@ -231,7 +231,7 @@ def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:
         return documents or ()
     # Where a lender's members review, another lender's id would let applicants choose their own reviewers.
     if settings.REVIEW_POLICY != "open":
-        raise OfferUnavailable("The offer belongs to another provider. Send the `provider_id` of the offer.")
+        raise OfferUnavailable("The offer belongs to another lender. Send the `provider_id` of the offer.")
     _check_provider(provider_id)
     return documents or ()
 
@@ -239,7 +239,7 @@ def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:
 def _check_provider(provider_id: int) -> None:
     """Raise OfferUnavailable for an unassigned lender's id if the operator assigns ids."""
     if settings.PROVIDERS == "granted" and not Provider.objects.filter(pk=str(provider_id)).exists():
-        raise OfferUnavailable("Provider not found.")
+        raise OfferUnavailable("Lender not found.")
 
 
 def change_application(

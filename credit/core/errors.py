@@ -22,14 +22,14 @@ class OfferUnavailable(ApiError):
 
 
 class ProviderNotFound(ApiError):
-    """The provider doesn't exist, or the caller doesn't act for it."""
+    """The lender doesn't exist, or the caller doesn't act for it."""
 
-    status, error, code, message, stored = 404, "provider_not_found", "E4012", "Provider not found.", True
+    status, error, code, message, stored = 404, "provider_not_found", "E4012", "Lender not found.", True
 
 
 class ProviderTaken(ApiError):
     status, error, code = 403, "provider_taken", "E2011"
-    message = "The provider belongs to another account, or your role there does not allow this."
+    message = "The lender belongs to another account, or your role there does not allow this."
 
 
 class ApplicationNotFound(ApiError):
@@ -240,7 +240,7 @@ class NotCorrectable(ApiError):
 
 
 class ScoringModelNotFound(ApiError):
-    """The model or version doesn't exist, or the caller doesn't act for its provider."""
+    """The model or version doesn't exist, or the caller doesn't act for its lender."""
 
     status, error, code, stored = 404, "scoring_model_not_found", "E4011", True
     message = "Scoring model not found."

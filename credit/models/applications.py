@@ -30,7 +30,7 @@ REVIEW_PERMISSION = "credit.review_application"
 WITH_CURRENCY: dict[str, Any] = {
     "draft_currency": Subquery(Offer.objects.filter(pk=OuterRef("offer_id"), jurisdiction=EU).values("currency"))
 }
-# The lender's name. A provider that came later than the application is not its lender.
+# The lender's name. A lender that came later than the application is not its lender.
 LENDER_NAME = Subquery(
     Provider.objects.filter(pk=Cast(OuterRef("provider_id"), CharField()), created_at__lte=OuterRef("created_at"))
     .exclude(name="")
@@ -48,7 +48,7 @@ class Application(DecisionRules):
         help_text="The account that applies.",
     )
     # Integers instead of foreign keys: applications may name an offer of another marketplace.
-    offer_id = models.BigIntegerField(help_text="The offer of the application.")
+    offer_id = models.BigIntegerField(help_text="The id of the application's offer.")
     provider_id = models.BigIntegerField(
         help_text="The lender of the application, as an integer. Offers and lenders have it as a string."
     )

@@ -152,7 +152,7 @@ class DecisionRules(StatefulModel):
         if first:
             missing = f"{', no '.join(first)}{',' if len(first) > 1 else ''} and no {missing}"
         return InvalidApplicationTransition(
-            f"Provider {self.provider_id} has no {missing}, which the applicant's documents must contain. "
+            f"Lender {self.provider_id} has no {missing}, which the applicant's documents must contain. "
             f"Its owner adds it with `PUT /v1/providers/{self.provider_id}`.",
             details={"from": self.status, "to": to, "allowed": [], "missing": self.creditor_lacks},
         )

@@ -9,7 +9,7 @@ from credit.models.offers import Provider
 
 
 class ProviderLogo(models.Model):
-    """The logo of a provider, as its URL serves it."""
+    """The logo of a lender, as its URL serves it."""
 
     provider = models.OneToOneField(Provider, on_delete=models.CASCADE, primary_key=True, related_name="+")
     media_type = models.CharField(max_length=32)
@@ -21,7 +21,7 @@ class ProviderLogo(models.Model):
 
     @classmethod
     def set(cls, provider: Provider, logo: Logo | None) -> None:
-        """Replace or remove a provider's logo, and set `logo_sha256` of the instance. Requires a transaction."""
+        """Replace or remove a lender's logo, and set `logo_sha256` of the instance. Requires a transaction."""
         cls.objects.filter(provider=provider).delete()
         provider.logo_sha256 = None
         if logo is not None:

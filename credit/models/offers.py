@@ -164,7 +164,7 @@ class ProviderInvitation(models.Model):
 
 
 class Offer(models.Model):
-    """A provider's offer. Percentages are per year, amounts are cents, terms are months."""
+    """A lender's offer. Percentages are per year, amounts are cents, terms are months."""
 
     provider = models.ForeignKey(
         Provider,
@@ -245,7 +245,7 @@ class Offer(models.Model):
     )
     min_age = models.IntegerField(
         null=True,
-        help_text="The minimum age of each applicant in years, which makes `date_of_birth` required. If null, the "
+        help_text="The minimum age of each applicant in years. If set, `date_of_birth` is required. If null, the "
         "minimum of 18 applies only to applicants with a date of birth.",
     )
     # The law that the offer follows (`credit.core.jurisdictions`), and the fields that Directive (EU) 2023/2225

@@ -43,10 +43,10 @@ _MEANINGS = {
     "member": (ProviderMember.REVIEWER, "same as `reviewer`"),
     ProviderMember.OWNER: (
         ProviderMember.OWNER,
-        "manages offers, members, and decisions of the provider `provider_id`",
+        "manages offers, members, and decisions of the lender `provider_id`",
     ),
-    ProviderMember.REVIEWER: (ProviderMember.REVIEWER, "decides applications to the provider `provider_id`"),
-    ProviderMember.READER: (ProviderMember.READER, "reads applications to the provider `provider_id`"),
+    ProviderMember.REVIEWER: (ProviderMember.REVIEWER, "decides applications to the lender `provider_id`"),
+    ProviderMember.READER: (ProviderMember.READER, "reads applications to the lender `provider_id`"),
 }
 ROLES = tuple(InvitedRole(name, meaning, _check_owner, _admit_as(role)) for name, (role, meaning) in _MEANINGS.items())
 

@@ -62,7 +62,7 @@ def make_link(
     """
     provider = load_read(provider_id, actor)
     if role_of(provider, actor.user) not in ProviderMember.DECIDING:
-        raise ProviderTaken(f"This requires the provider's role {' or '.join(ProviderMember.DECIDING)}.")
+        raise ProviderTaken(f"This requires the lender's role {' or '.join(ProviderMember.DECIDING)}.")
     offer = Offer.objects.filter(pk=offer_id, provider=provider).first()
     if offer is None:
         raise OfferNotFound

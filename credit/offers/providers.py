@@ -33,7 +33,7 @@ _FIRST_NUMBER = 10**11  # at most twelve digits, which every JSON parser represe
 
 
 def claim_provider(provider_id: str, actor: Actor, now: datetime, *, roles: Collection[str]) -> Provider:
-    """Return the provider, after assigning an unused id to the actor unless the operator assigns ids.
+    """Return the lender, after assigning an unused id to the actor unless the operator assigns ids.
 
     Raises SecondFactorRequired, and ProviderTaken unless the actor has one of these roles. Requires a transaction.
     """
@@ -42,7 +42,7 @@ def claim_provider(provider_id: str, actor: Actor, now: datetime, *, roles: Coll
     if settings.PROVIDERS == "granted":
         provider = first_or(
             Provider.objects.filter(pk=provider_id),
-            ProviderTaken("The operator assigns provider ids here, and this one is not yours."),
+            ProviderTaken("The operator assigns lender ids here, and this one is not yours."),
         )
     else:
         provider, is_new = Provider.objects.get_or_create(id=provider_id, defaults={"owner": user, "created_at": now})
@@ -53,23 +53,23 @@ def claim_provider(provider_id: str, actor: Actor, now: datetime, *, roles: Coll
     if role is None:
         raise ProviderTaken
     if role not in roles:
-        raise ProviderTaken(f"This requires the provider's role {' or '.join(roles)}.")
+        raise ProviderTaken(f"This requires the lender's role {' or '.join(roles)}.")
     return provider
 
 
 def role_of(provider: Provider, user: Any) -> str | None:
-    """Return the role of `user` for a provider, None without one. The provider's own account is an owner."""
+    """Return the role of `user` for a lender, None without one. The lender's own account is an owner."""
     if provider.owner_id == user.pk:
         return ProviderMember.OWNER
     return ProviderMember.objects.filter(provider=provider, user=user).values_list("role", flat=True).first()
 
 
 def make_provider(name: str, *, actor: Actor, now: datetime, logo: Logo | None = None, **columns: Any) -> Provider:
-    """Create a provider of the actor, with a number that no provider and no submitted application has.
+    """Create a lender of the actor, with a number that no lender and no submitted application has.
 
-    `columns` are further fields of the provider. It can't read existing drafts with its number. Raises
+    `columns` are further fields of the lender. It can't read existing drafts with its number. Raises
     InsufficientScope without the permission, SecondFactorRequired, and ValidationFailed for a name that resembles
-    another provider's.
+    another lender's.
     """
     if not actor.user.has_perm(ADD_PERMISSION):
         raise InsufficientScope(
@@ -93,10 +93,10 @@ def make_provider(name: str, *, actor: Actor, now: datetime, logo: Logo | None =
 
 
 def change_provider(provider_id: str, *, name: str, address: str, by: Actor, **columns: Any) -> Provider:
-    """Replace the name, the address, and further fields of a provider; the `logo` only if `columns` has one.
+    """Replace the name, the address, and further fields of a lender; the `logo` only if `columns` has one.
 
     Raises SecondFactorRequired, ProviderNotFound, ProviderTaken. Raises ValidationFailed if a notice or an offer needs
-    a removed field, or if the name resembles another provider's.
+    a removed field, or if the name resembles another lender's.
     """
     require_lender_factor(by)
     provider = load_owned(provider_id, by.user)
@@ -131,7 +131,7 @@ def change_provider(provider_id: str, *, name: str, address: str, by: Actor, **c
 
 
 def change_logo(provider_id: str, logo: Logo | None, *, by: Actor) -> None:
-    """Replace or remove the logo of a provider; raises SecondFactorRequired, ProviderNotFound, or ProviderTaken."""
+    """Replace or remove the logo of a lender; raises SecondFactorRequired, ProviderNotFound, or ProviderTaken."""
     require_lender_factor(by)
     with transaction.atomic():
         _save_logo(load_owned(provider_id, by.user), logo)
@@ -145,11 +145,11 @@ def _save_logo(provider: Provider, logo: Logo | None) -> None:
 
 
 def _name_refusal() -> ValidationFailed:
-    return ValidationFailed.of_member("name", "Must not look like the name of another provider. Choose another name.")
+    return ValidationFailed.of_member("name", "Must not look like the name of another lender. Choose another name.")
 
 
 def check_provider_names(**_options: Any) -> list[checks.CheckMessage]:
-    """List the providers with names that resemble another's, which version 1.0 accepted."""
+    """List the lenders with names that resemble another's, which version 1.0 accepted."""
     return check_keys(Provider.objects.all())
 
 
@@ -162,7 +162,7 @@ def _owes_notices(provider: Provider) -> bool:
 
 
 def list_providers(user: Any, *, now: datetime) -> QuerySet[Provider]:
-    """Select the providers that `user` acts for or is invited to, oldest first, with `membership`."""
+    """Select the lenders that `user` acts for or is invited to, oldest first, with `membership`."""
     member = ProviderMember.objects.filter(user=user).values("provider")
     invited = _valid(now).filter(user=user).values("provider")
     membership = Case(When(pk__in=member, then=Value("member")), default=Value("invited"))
@@ -174,7 +174,7 @@ def list_providers(user: Any, *, now: datetime) -> QuerySet[Provider]:
 
 
 def load_provider(provider_id: str, user: Any) -> Provider:
-    """Return a provider that `user` acts for; raises ProviderNotFound."""
+    """Return a lender that `user` acts for; raises ProviderNotFound."""
     return first_or(Provider.objects.filter(pk=queryable(provider_id), members=user), ProviderNotFound)
 
 
@@ -183,14 +183,14 @@ def members_of(provider: Provider) -> QuerySet[ProviderMember]:
 
 
 def load_owned(provider_id: str, user: Any) -> Provider:
-    """Return a provider that `user` owns; raises ProviderNotFound, and ProviderTaken for other members."""
+    """Return a lender that `user` owns; raises ProviderNotFound, and ProviderTaken for other members."""
     member = (
         ProviderMember.objects.filter(provider=queryable(provider_id), user=user).select_related("provider").first()
     )
     if member is None:
         raise ProviderNotFound
     if member.role != ProviderMember.OWNER:
-        raise ProviderTaken("This requires the provider's role owner.")
+        raise ProviderTaken("This requires the lender's role owner.")
     return member.provider
 
 
@@ -203,10 +203,10 @@ def invitations_of(provider: Provider, *, now: datetime) -> QuerySet[ProviderInv
 
 
 def invite_member(provider_id: str, username: str, role: str, *, by: Actor, now: datetime) -> ProviderInvitation:
-    """Invite an account by user name to act for a provider, and send its owner an event; idempotent.
+    """Invite an account by user name to act for a lender, and send its owner an event; idempotent.
 
     An unknown user name takes the same work and returns the same result. Raises SecondFactorRequired, ProviderNotFound,
-    ProviderTaken unless `by` owns the provider, and ValidationFailed if INVITATIONS_MAX are open.
+    ProviderTaken unless `by` owns the lender, and ValidationFailed if INVITATIONS_MAX are open.
     """
     require_lender_factor(by)
     with transaction.atomic(savepoint=False):
@@ -216,9 +216,7 @@ def invite_member(provider_id: str, username: str, role: str, *, by: Actor, now:
         same_name.exclude(username=username).delete()
         waiting = invitations_of(provider, now=now).exclude(username=username)
         if waiting.count() >= INVITATIONS_MAX:
-            raise ValidationFailed(
-                f"A provider can have at most {INVITATIONS_MAX} open invitations. Withdraw one first."
-            )
+            raise ValidationFailed(f"A lender can have at most {INVITATIONS_MAX} open invitations. Withdraw one first.")
         user = User.objects.named(username).filter(is_active=True).first()
         invitation, _ = ProviderInvitation.objects.update_or_create(
             provider=provider, username=username, defaults={"user": user, "role": role, "invited_at": now}
@@ -231,7 +229,7 @@ def invite_member(provider_id: str, username: str, role: str, *, by: Actor, now:
 def withdraw_invitation(provider_id: str, invitation_id: str, *, by: Actor, now: datetime) -> None:
     """Withdraw an invitation.
 
-    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken unless `by` owns the provider, and NotFound for an
+    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken unless `by` owns the lender, and NotFound for an
     invitation that is no longer open.
     """
     require_lender_factor(by)
@@ -265,10 +263,10 @@ def change_member(provider_id: str, user_id: str, role: str, *, by: Actor) -> Pr
 
 
 def remove_member(provider_id: str, user_id: str, *, by: Actor) -> None:
-    """Remove a member, whose account then no longer acts for the provider.
+    """Remove a member, whose account then no longer acts for the lender.
 
-    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken unless `by` owns the provider, NotFound for an account
-    that is not a member, and ValidationFailed for the provider's own account.
+    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken unless `by` owns the lender, NotFound for an account
+    that is not a member, and ValidationFailed for the lender's own account.
     """
     _others_membership(provider_id, user_id, by).delete()
 
@@ -280,25 +278,25 @@ def _others_membership(provider_id: str, user_id: str, by: Actor) -> ProviderMem
         raise ValidationFailed("The account that created the lender must remain an owner.")
     member = next((member for member in members_of(provider) if str(member.user_id) == user_id), None)
     if member is None:
-        raise NotFound("That account must be a member of the provider.")
+        raise NotFound("That account must be a member of the lender.")
     return member
 
 
 def inbox(provider_id: str, actor: Actor) -> QuerySet[Application]:
-    """Select the applications submitted to a provider since its creation, oldest first."""
+    """Select the applications submitted to a lender since its creation, oldest first."""
     provider = load_read(provider_id, actor)
     return Application.objects.filter(sent_to(provider.pk, provider.created_at)).order_by("submitted_at", "id")
 
 
 def load_read(provider_id: str, actor: Actor) -> Provider:
-    """Return a provider whose applications and members `actor` may read; raises the errors of `inbox`."""
+    """Return a lender whose applications and members `actor` may read; raises the errors of `inbox`."""
     provider = load_provider(provider_id, actor.user)
     require_lender_factor(actor)
     return provider
 
 
 def sent_to(provider_id: str, since: datetime, *, to_application: str = "", with_erased: bool = False) -> Q:
-    """Return the condition for applications submitted to a provider since its creation.
+    """Return the condition for applications submitted to a lender since its creation.
 
     `to_application` is the path from another model, such as `application__`. Applications of erased accounts are
     excluded: retention law is the only reason to store them.
@@ -322,7 +320,7 @@ def note_inbox(viewer: Any, query: dict[str, str], *, rows: int) -> None:
 
 
 def number_of(provider_id: str) -> int | None:
-    """Return the provider's id as the integer in applications; None for an id that is not an integer."""
+    """Return the lender's id as the integer in applications; None for an id that is not an integer."""
     if not provider_id.removeprefix("-").isdecimal() or len(provider_id) > len(str(INT64_MIN)):
         return None
     number = int(provider_id)

@@ -35,7 +35,7 @@ def load_offer(text: str) -> Offer:
 def create_offer(*, actor: Actor, terms: dict[str, Any], now: datetime) -> Offer:
     """Create an offer with version 1.
 
-    Raises SecondFactorRequired, ProviderTaken, AprAboveCap. Raises ValidationFailed if the provider has ACTIVE_MAX
+    Raises SecondFactorRequired, ProviderTaken, AprAboveCap. Raises ValidationFailed if the lender has ACTIVE_MAX
     active offers, lacks fields that the jurisdiction requires, or has an active offer with a similar name.
     """
     with transaction.atomic(savepoint=False):
@@ -55,7 +55,7 @@ def replace_offer(offer_id: int, *, actor: Actor, terms: dict[str, Any], now: da
     """Replace all terms of an offer, and increment its version.
 
     Raises SecondFactorRequired, OfferNotFound for another account's offer, ProviderTaken, AprAboveCap. Raises
-    ValidationFailed if an active offer moves to a provider with ACTIVE_MAX active offers, if the provider lacks fields
+    ValidationFailed if an active offer moves to a lender with ACTIVE_MAX active offers, if the lender lacks fields
     that the jurisdiction requires, or if the new name is similar to that of another active offer.
     """
     with transaction.atomic(savepoint=False):
@@ -91,7 +91,7 @@ def deactivate_offer(offer_id: int, *, actor: Actor, now: datetime) -> None:
     """Close an offer to new applications; idempotent.
 
     Raises SecondFactorRequired, OfferNotFound for another account's offer, and ProviderTaken if the offer's creator is
-    a member of the provider without the role `owner`.
+    a member of the lender without the role `owner`.
     """
     require_lender_factor(actor)
     with transaction.atomic(savepoint=False):
@@ -115,13 +115,13 @@ def check_offer_names(**_options: Any) -> list[checks.CheckMessage]:
 
 
 def _check_room(provider: Provider) -> None:
-    """Raise ValidationFailed if the provider has ACTIVE_MAX active offers.
+    """Raise ValidationFailed if the lender has ACTIVE_MAX active offers.
 
-    Locks the provider until the transaction ends, so that concurrent requests can't exceed the limit.
+    Locks the lender until the transaction ends, so that concurrent requests can't exceed the limit.
     """
     Provider.objects.select_for_update().only("pk").get(pk=provider.pk)
     if Offer.objects.filter(provider=provider, is_active=True).count() >= ACTIVE_MAX:
-        message = f"A provider has at most {ACTIVE_MAX} active offers. Deactivate one first."
+        message = f"A lender has at most {ACTIVE_MAX} active offers. Deactivate one first."
         raise ValidationFailed.of_member("provider_id", message)
 
 

@@ -20,7 +20,7 @@ from identity.access.second_factor import require_lender_factor
 
 
 def create_model(*, provider_id: str, name: str, description: str, by: Actor, now: datetime) -> ScoringModel:
-    """Create a model without versions, and claim its provider id as for an offer.
+    """Create a model without versions, and claim its lender id as for an offer.
 
     Raises SecondFactorRequired, ProviderTaken.
     """
@@ -32,7 +32,7 @@ def create_model(*, provider_id: str, name: str, description: str, by: Actor, no
 
 
 def list_models(user: Any) -> QuerySet[ScoringModel]:
-    """Select the models of the providers that `user` acts for, newest first."""
+    """Select the models of the lenders that `user` acts for, newest first."""
     return ScoringModel.objects.filter(provider__members=user).order_by("-id")
 
 
@@ -48,7 +48,7 @@ def check_writer(model: ScoringModel, actor: Actor) -> None:
     """Raise SecondFactorRequired, or ReviewerRequired for readers of the model's lender."""
     require_lender_factor(actor)
     if role_of(model.provider, actor.user) not in ProviderMember.DECIDING:
-        raise ReviewerRequired("Readers of a provider can't change its scoring models.")
+        raise ReviewerRequired("Readers of a lender can't change its scoring models.")
 
 
 def load_version(model_id: str, number: str | int | None, user: Any) -> ModelVersion:

@@ -79,6 +79,6 @@ def _admit_staff(invitation: Invitation, user: User, *, now: datetime) -> None: 
 ROLES = (
     InvitedRole("developer", "gets an account", _check_outsider, _admit_nothing),
     InvitedRole("partner", "creates accounts for its own customers", _check_outsider, _admit_to(PARTNER)),
-    InvitedRole("lender", "creates providers", _check_outsider, _admit_to(LENDER)),
+    InvitedRole("lender", "creates lenders that it owns", _check_outsider, _admit_to(LENDER)),
     InvitedRole(STAFF, "uses the back office, in `group`", _check_staff, _admit_staff),
 )

@@ -26,7 +26,7 @@ class AccountInvitationRequestSerializer(serializers.RequestSerializer):
     email = serializers.TextField(min_length=3, max_length=ADDRESS_MAX, help_text="The recipient's address.")
     role = RoleField()
     provider_id = serializers.PrintableIdField(
-        min_length=0, default="", help_text="The provider that the invited member acts for."
+        min_length=0, default="", help_text="The id of the invited member's lender."
     )
     group = serializers.PrintableIdField(min_length=0, default="", help_text="The group of invited `staff`.")
 

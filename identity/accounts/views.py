@@ -55,7 +55,7 @@ class AccountInvitationViewSet(ApiViewSet):
 
         The API emails a link that works once, within 7 days, for that address.
 
-        If the account has a second factor, the log-in requires it. Owners of a provider invite its members. Accounts
+        If the account has a second factor, the log-in requires it. Owners of a lender invite its members. Accounts
         that can create staff invite staff. Other invitations require the permission to invite. The response is the same
         for known and unknown addresses. Your account can send 100 such mails per hour. After that, the API returns 429
         `E6001` with `Retry-After`.

@@ -56,7 +56,7 @@ class BankItem(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="bank_items", db_index=False
     )
     provider = models.CharField(max_length=32)
-    item_id = models.CharField(max_length=255, help_text="The item's id at the provider.")
+    item_id = models.CharField(max_length=255, help_text="The item's id at the vendor.")
     institution_name = models.CharField(  # noqa: DJ001
         max_length=255, null=True, help_text="The bank's name; null until the vendor returns it."
     )

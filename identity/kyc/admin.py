@@ -45,7 +45,7 @@ class KycVerificationAdmin(ReviewAdmin):
         "id", "user_id", "attempt", "status", "provider", "provider_reference", "provider_status", "created_at",
         "expires_at", "completed_at",
     )  # fmt: skip
-    search_help_text = f"{AN_ID}; the provider's id; the beginning of a user name; a user's id"
+    search_help_text = f"{AN_ID}; the vendor's id; the beginning of a user name; a user's id"
     fieldsets = (
         (None, {"fields": (
             "identifier", "status_chip", "status_reason", "person", "attempt", "previous", "age", "created",
@@ -60,7 +60,7 @@ class KycVerificationAdmin(ReviewAdmin):
     created = column(moment, "created_at", "created", ordering="created_at")
     expires = column(moment, "expires_at", "open until")
     completed = column(moment, "completed_at", "completed")
-    reference = column(code, "provider_reference", "provider's id")
+    reference = column(code, "provider_reference", "vendor's id")
     asked = column(moment, "refreshed_at", "last checked")
 
     @admin.display(description="steps")

@@ -45,7 +45,7 @@ class KycVerification(StatefulModel):
     )
     status_reason = models.TextField(null=True)  # noqa: DJ001
     provider = models.CharField(max_length=32, help_text="The vendor that verifies.")
-    provider_reference = models.CharField(max_length=255, help_text="The verification's id at the provider.")
+    provider_reference = models.CharField(max_length=255, help_text="The verification's id at the vendor.")
     provider_status = models.CharField(max_length=64, help_text="The vendor's own status.")
     steps: Any = JsonTextField(help_text="The vendor's steps, and the status of each.")
     name_match = models.CharField(

@@ -53,14 +53,14 @@ def verify_event(token: str, body: bytes, *, now: datetime, fetch_key: FetchKey)
 def _key_id_of(token: str) -> str:
     """Return the key id in the token's header. Its algorithm must be ES256."""
     if not 0 < len(token) <= _TOKEN_MAX_LENGTH:
-        raise InvalidSignature("Send the provider's signature in Plaid-Verification.")
+        raise InvalidSignature("Send the vendor's signature in Plaid-Verification.")
     try:
         header = jwt.get_unverified_header(token)
     except (jwt.PyJWTError, ValueError, TypeError, RecursionError) as error:
         raise InvalidSignature("The event's signature cannot be read.") from error
     key_id = header.get("kid")
     if header.get("alg") != ALGORITHM or not isinstance(key_id, str) or not 0 < len(key_id) <= _KEY_ID_MAX_LENGTH:
-        raise InvalidSignature("The event's signature is not of a kind that the provider makes.")
+        raise InvalidSignature("The event's signature is not of a kind that the vendor makes.")
     return key_id
 
 

@@ -80,7 +80,7 @@ def prepare_payment(
     if wallet.is_custodial:
         raise ValidationFailed.of_member(
             "wallet_id",
-            "The custody provider holds the keys of this wallet, so it can't sign. Send the id of a wallet of the kind "
+            "The custody vendor holds the keys of this wallet, so it can't sign. Send the id of a wallet of the kind "
             "`walletconnect`.",
         )
     _check_recipient(to_address, payer=wallet.address)

@@ -66,7 +66,7 @@ class ApplicationRequestSerializer(serializers.RequestSerializer):
     """An application to create."""
 
     consumer_id = serializers.IdField(help_text="The consumer: your own user_id, as a string.")
-    offer_id = serializers.Int64Field(help_text="The offer of the application.")
+    offer_id = serializers.Int64Field(help_text="The id of the application's offer.")
     provider_id = serializers.Int64Field(
         help_text="The lender of the offer, as an integer. Offers and lenders have it as a string."
     )
@@ -121,7 +121,7 @@ class ApplicationStatusRequestSerializer(serializers.RequestSerializer):
 
 class ApplicationFilter(serializers.FilterSet):
     provider_id = serializers.QueryFilter(
-        serializers.QueryInt64Field(required=False, help_text="Only applications to this provider.")
+        serializers.QueryInt64Field(required=False, help_text="Only applications to this lender.")
     )
     offer_id = serializers.QueryFilter(
         serializers.QueryInt64Field(required=False, help_text="Only applications to this offer.")
@@ -186,16 +186,16 @@ class DecisionsQuery(serializers.QuerySerializer):
 
 
 class InboxApplicationSerializer(ApplicationSerializer):
-    """An application in the provider's inbox."""
+    """An application in the lender's inbox."""
 
     class Meta(ApplicationSerializer.Meta):
         fields = [*ApplicationSerializer.Meta.fields, "accepted_at"]
 
 
 class InboxSerializer(serializers.PageSerializer):
-    """A page of applications submitted to a provider."""
+    """A page of applications submitted to a lender."""
 
-    applications = InboxApplicationSerializer(many=True, help_text="The applications submitted to the provider.")
+    applications = InboxApplicationSerializer(many=True, help_text="The applications submitted to the lender.")
 
 
 class AcceptanceRequestSerializer(serializers.RequestSerializer):
@@ -216,7 +216,7 @@ class AcceptanceSerializer(serializers.ResponseSerializer):
     acceptable = serializers.FlagField(help_text="Whether it can be accepted now.")
     terms = serializers.FreeField(
         allow_null=True,
-        help_text="The approved or counteroffered loan, for a start today. If the approval has no loan, the offer's "
+        help_text="The approved or counteroffered loan, if it starts today. If the approval has no loan, the offer's "
         "terms at the submission. Null for an unlisted offer.",
     )
     as_of = serializers.DayField(allow_null=True, help_text="The day on which the loan starts; null without a loan.")

@@ -215,7 +215,7 @@ class ApplicationViewSet(ApiViewSet):
 
         The response also has the deadline, and whether the terms were accepted.
 
-        If the decision has a loan, `terms` has its cost for a start today.
+        If the decision contains a loan, `terms` contains the cost of the loan if it starts today.
         """
         return acceptance.describe(_load(request, application_id), now=timezone.now())
 

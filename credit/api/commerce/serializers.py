@@ -262,7 +262,7 @@ class InputSerializer(ResponseSerializer):
 
 
 class LoanFiguresSerializer(ResponseSerializer):
-    """Costs of a loan that a price does not contain; null where the provider sets nothing."""
+    """Costs of a loan that a price does not contain; null where the lender sets nothing."""
 
     price_means = OneOfField(("amount_financed",))
     amount_min_cents = Int64Field(allow_null=True)
@@ -418,8 +418,8 @@ class DiscoverySerializer(ResponseSerializer):
 
     base_url = TextField(help_text="The base URL of the API.")
     capabilities = ListField(child=TextField(), help_text="The enabled services.")
-    name = TextField(help_text="The provider's name.")
-    provider_id = TextField(help_text="The provider's id.")
+    name = TextField(help_text="The platform's name.")
+    provider_id = TextField(help_text="The platform's id.")
     supported_versions = ListField(child=TextField(), help_text="Served versions of the API.")
     version = TextField(help_text="The version of the API.")
     links = LinksSerializer(help_text="The addresses of other documents.")

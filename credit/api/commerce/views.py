@@ -126,7 +126,7 @@ class DiscoveryViewSet(ApiViewSet):
     @also_answers(304, None, "Not modified.")
     @endpoint(access=PUBLIC, answer=serializers.DiscoverySerializer)
     def document(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
-        """Get the discovery document of this provider.
+        """Get the discovery document.
 
         The document has the endpoints, the capabilities, and the supported protocol versions.
 

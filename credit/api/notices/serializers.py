@@ -61,7 +61,7 @@ class NoticesPageSerializer(serializers.PageSerializer):
     """A page of notices."""
 
     notices = NoticeRowSerializer(
-        many=True, help_text="The notices: for an application the newest first, for a provider ordered by `due_at`."
+        many=True, help_text="The notices: for an application the newest first, for a lender ordered by `due_at`."
     )
 
 

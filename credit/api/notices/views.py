@@ -97,10 +97,10 @@ class ProviderNoticeViewSet(ApiViewSet):
         errors=(ProviderNotFound, SecondFactorRequired),
     )
     def list(self, request: ApiRequest, provider_id: str) -> Response:
-        """List the notices of a provider.
+        """List the notices of a lender.
 
-        The list has due and delivered notices of applications to the provider, ordered by `due_at`. Requires a member
-        of the provider.
+        The list has due and delivered notices of applications to the lender, ordered by `due_at`. Requires a member
+        of the lender.
         """
         rows = services.notices_of_provider(provider_id, actor_of(request))
         notices = self.paginate_queryset(self.filter_queryset(rows.defer("content", "html"))) or []

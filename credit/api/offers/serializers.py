@@ -164,7 +164,7 @@ def _check_names(names: Sequence[str], member: str) -> None:
 
 
 class OfferSerializer(serializers.ModelResponseSerializer):
-    """A provider offer, with its terms."""
+    """A lender's offer, with its terms."""
 
     id = serializers.TextField(help_text="The offer's id.")
     term_options_months = serializers.ListField(child=serializers.Int32Field(), allow_null=True)
@@ -210,11 +210,11 @@ class OfferSerializer(serializers.ModelResponseSerializer):
 
 
 class OfferQuery(serializers.QuerySerializer):
-    """The provider of the offers."""
+    """The lender of the offers."""
 
     refuses_unknown = True
 
-    provider_id = serializers.PrintableIdField(help_text="The provider of the offers.")
+    provider_id = serializers.PrintableIdField(help_text="The lender of the offers.")
     include_inactive = serializers.QueryFlagField(
         default=False, help_text="Whether to include the deactivated offers that you created."
     )
@@ -432,7 +432,7 @@ class ProviderSerializer(serializers.ModelResponseSerializer):
 class ProviderRequestSerializer(LenderContactRequestSerializer):
     """A lender to create or update."""
 
-    name = serializers.NameField(help_text="The provider's public name. It must not look like another provider's name.")
+    name = serializers.NameField(help_text="The lender's public name. It must not look like another lender's name.")
     address = serializers.TextField(
         max_length=500, default="", help_text="The lender's postal address, which notices contain."
     )
@@ -507,7 +507,7 @@ class ApplicationLinkRequestSerializer(serializers.RequestSerializer):
     """The offer that the link opens, and the answers that it fills in."""
 
     refuses_unknown = True
-    offer_id = serializers.Int64Field(help_text="An active offer of the provider.")
+    offer_id = serializers.Int64Field(help_text="An active offer of the lender.")
     prefill = PrefillSerializer(
         required=False, help_text=f"Answers that the applicant checks: at most {PREFILL_MAX_BYTES:,} bytes as JSON."
     )
@@ -524,11 +524,9 @@ class ApplicationLinkSerializer(serializers.ResponseSerializer):
 
 
 class ProvidersPageSerializer(serializers.PageSerializer):
-    """A page of providers."""
+    """A page of lenders."""
 
-    providers = ProviderSerializer(
-        many=True, help_text="The providers that the caller is a member of, or is invited to."
-    )
+    providers = ProviderSerializer(many=True, help_text="The lenders that the caller is a member of, or is invited to.")
 
 
 class MemberRequestSerializer(serializers.RequestSerializer):
@@ -563,7 +561,7 @@ class InvitationSerializer(serializers.ModelResponseSerializer):
 
 
 class MemberSerializer(serializers.ModelResponseSerializer):
-    """An account that acts for a lender."""
+    """An account that acts on behalf of a lender."""
 
     username = serializers.TextField(source="user.username")
     role = serializers.TextField()
@@ -576,9 +574,9 @@ class MemberSerializer(serializers.ModelResponseSerializer):
 
 
 class MembersPageSerializer(serializers.PageSerializer):
-    """A page of a provider's members."""
+    """A page of a lender's members."""
 
-    members = MemberSerializer(many=True, help_text="The members of the provider.")
+    members = MemberSerializer(many=True, help_text="The members of the lender.")
     invitations = InvitationSerializer(
         many=True, help_text="Open invitations, at most 50, on every page. Only owners get them."
     )

@@ -37,7 +37,7 @@ class OfferViewSet(ApiViewSet):
 
     @_reads_offers(query=serializers.OfferQuery, answer=serializers.OfferSerializer(many=True))
     def list(self, request: ApiRequest, query: dict[str, Any]) -> QuerySet[Offer]:
-        """List a provider's active offers.
+        """List a lender's active offers.
 
         The newest is first.
         """
@@ -55,7 +55,7 @@ class OfferViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Offer:
         """Create an offer.
 
-        A provider id belongs to the account that uses it first. If the operator assigns the ids, it must be one of the
+        A lender id belongs to the account that uses it first. If the operator assigns the ids, it must be one of the
         account's ids.
         """
         return offers.create_offer(actor=actor_of(request), terms=body, now=timezone.now())
@@ -90,7 +90,7 @@ class OfferViewSet(ApiViewSet):
         """Replace an offer.
 
         The API stores the new terms as the next version. Only the account that created the offer can replace it, with
-        the role `owner` of the provider.
+        the role `owner` of the lender.
         """
         number = offers.read_offer_id(offer_id)
         return offers.replace_offer(number, actor=actor_of(request), terms=body, now=timezone.now())
@@ -131,9 +131,9 @@ class ProviderViewSet(ApiViewSet):
 
     @_reads_offers(page=PageQuery, answer=serializers.ProvidersPageSerializer)
     def list(self, request: ApiRequest) -> QuerySet[Provider]:
-        """List the caller's providers.
+        """List the caller's lenders.
 
-        The list has the providers that you are a member of, or are invited to.
+        The list has the lenders that you are a member of, or are invited to.
         """
         return providers.list_providers(request.user, now=timezone.now())
 
@@ -144,9 +144,9 @@ class ProviderViewSet(ApiViewSet):
         errors=(InsufficientScope, SecondFactorRequired),
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Provider:
-        """Create a provider.
+        """Create a lender.
 
-        The API assigns its number.
+        The API assigns the `id`.
 
         Requires the group `Lender`. Staff add accounts to it. If the account has a second factor, the log-in requires
         it.
@@ -159,9 +159,9 @@ class ProviderViewSet(ApiViewSet):
         errors=(ProviderNotFound, ProviderTaken, SecondFactorRequired),
     )
     def replace(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> Provider:
-        """Update a provider.
+        """Update a lender.
 
-        The request replaces its public name and postal address, which notices contain. Requires the role
+        The request replaces the lender's public name and postal address. Notices contain both. Requires the role
         `owner`.
         """
         return providers.change_provider(provider_id, **body, by=actor_of(request))
@@ -177,7 +177,7 @@ class ProviderViewSet(ApiViewSet):
         """Create a link to an application form.
 
         The link opens the offer's form with the answers of `prefill`. The applicant needs no account to open it, and
-        checks and sends the answers. Requires the provider's role `owner` or `reviewer`. The link is signed. It is
+        checks and sends the answers. Requires the lender's role `owner` or `reviewer`. The link is signed. It is
         valid until it expires, or until its creator loses that role.
         """
         prefill = {"application_data": {}, "applicants": [], **body.pop("prefill", {})}
@@ -187,7 +187,7 @@ class ProviderViewSet(ApiViewSet):
         page=PageQuery, answer=serializers.MembersPageSerializer, errors=(ProviderNotFound, SecondFactorRequired)
     )
     def members(self, request: ApiRequest, provider_id: str) -> Response:
-        """List the members of a provider.
+        """List the members of a lender.
 
         Owners also get the invitations.
         """
@@ -205,9 +205,9 @@ class ProviderViewSet(ApiViewSet):
         errors=(ProviderNotFound, ProviderTaken, SecondFactorRequired),
     )
     def invite(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Invite an account to a provider.
+        """Invite an account to a lender.
 
-        A `reader` reads applications to the provider. A `reviewer` also decides. An `owner` also manages offers and
+        A `reader` reads applications to the lender. A `reviewer` also decides. An `owner` also manages offers and
         members. Requires the role `owner`. If the account has a second factor, the log-in requires it. The response is
         the same for known and unknown user names. The invitation grants no rights before it is accepted, and expires
         after 7 days. The owner gets the event `provider.member_invited`.
@@ -217,7 +217,7 @@ class ProviderViewSet(ApiViewSet):
 
     @_decides_who_acts(answer=serializers.MemberSerializer, errors=(ProviderNotFound, SecondFactorRequired))
     def accept_invitation(self, request: ApiRequest, provider_id: str) -> ProviderMember:
-        """Accept an invitation to a provider.
+        """Accept an invitation to a lender.
 
         Idempotent.
         """
@@ -225,7 +225,7 @@ class ProviderViewSet(ApiViewSet):
 
     @_decides_who_acts(errors=(ProviderNotFound, ProviderTaken, NotFound, SecondFactorRequired))
     def withdraw_invitation(self, request: ApiRequest, provider_id: str, invitation_id: str) -> None:
-        """Withdraw an invitation to a provider.
+        """Withdraw an invitation to a lender.
 
         Requires the role `owner`.
         """
@@ -247,9 +247,9 @@ class ProviderViewSet(ApiViewSet):
 
     @_decides_who_acts(errors=(ProviderNotFound, ProviderTaken, NotFound, ValidationFailed, SecondFactorRequired))
     def remove_member(self, request: ApiRequest, provider_id: str, user_id: str) -> None:
-        """Remove a member of a provider.
+        """Remove a member of a lender.
 
-        The account can no longer act for the provider. Requires the role `owner`.
+        The account can no longer act on behalf of the lender. Requires the role `owner`.
         """
         providers.remove_member(provider_id, user_id, by=actor_of(request))
 
@@ -260,9 +260,9 @@ class ProviderViewSet(ApiViewSet):
         errors=(ProviderNotFound, SecondFactorRequired),
     )
     def inbox(self, request: ApiRequest, provider_id: str) -> Response:
-        """List applications submitted to a provider.
+        """List applications submitted to a lender.
 
-        Requires a member of the provider. The oldest is first. The list has no drafts.
+        Requires a member of the lender. The oldest is first. The list has no drafts.
         """
         applications = self.filter_queryset(providers.inbox(provider_id, actor_of(request)))
         rows = self.paginate_queryset(applications) or []
@@ -281,9 +281,9 @@ class DecisionViewSet(ApiViewSet):
         errors=(ProviderNotFound, SecondFactorRequired, ValidationFailed),
     )
     def list(self, request: ApiRequest, provider_id: str, query: dict[str, Any]) -> FileResponse:
-        """Export the decisions of a provider.
+        """Export the decisions of a lender.
 
-        The file has every decision about applications to the provider, ordered by the time of the decision.
+        The file has every decision about applications to the lender, ordered by the time of the decision.
 
         The default format is CSV (`text/csv`), with cells that no spreadsheet executes. With `Accept:
         application/jsonl` or `application/x-ndjson` the API returns JSON Lines. `Repr-Digest` has the SHA-256 of the

@@ -117,7 +117,7 @@ class ScoreViewSet(ApiViewSet):
         A reviewer sends the value that a file of the application shows. The newest confirmation of a pointer counts.
 
         The applicant can't confirm a figure of their own application. Under four-eyes approval, the only reviewer of a
-        provider can't confirm one. The API accepts no confirmation for a draft, or after a decision.
+        lender can't confirm one. The API accepts no confirmation for a draft, or after a decision.
         """
         return confirm(application_id, **body, actor=actor_of(request), now=timezone.now())
 

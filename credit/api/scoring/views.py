@@ -64,7 +64,7 @@ class ScoringModelViewSet(ApiViewSet):
 
         The model scores no application before one of its versions is published.
 
-        A provider id belongs to the account that uses it first. If the operator assigns the ids, it must be one of the
+        A lender id belongs to the account that uses it first. If the operator assigns the ids, it must be one of the
         account's ids.
         """
         return versions.create_model(**body, by=actor_of(request), now=timezone.now())
@@ -73,7 +73,7 @@ class ScoringModelViewSet(ApiViewSet):
     def list(self, request: ApiRequest) -> QuerySet[ScoringModel]:
         """List scoring models.
 
-        The list has the models of the providers that you are a member of, newest first.
+        The list has the models of the lenders that you are a member of, newest first.
         """
         return versions.list_models(request.user)
 
@@ -200,7 +200,7 @@ class ModelVersionViewSet(ApiViewSet):
     def evaluate(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> dict[str, Any]:
         """Evaluate a version of a model.
 
-        The API computes the version, also a draft, from the facts in the request. It stores no result.
+        The API scores the facts in the request with the version, which can be a draft. It stores no result.
 
         The API computes derived values. Facts that the scorecard does not use have no effect.
         """
@@ -237,7 +237,7 @@ class ScoreMonitoringViewSet(ApiViewSet):
     def compare(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> Response:
         """Compare two versions of a model.
 
-        The API computes the other version for the applications that this one scored, from the stored facts. It stores
+        The API scores the same applications with the other version, from the stored facts. It stores
         no result.
         """
         version = versions.load_version(model_id, number, request.user)

@@ -147,12 +147,12 @@ class AgreedSerializer(serializers.ResponseSerializer):
     """Everything that `agreement_sha256` is of."""
 
     application_id = serializers.TextField()
-    offer_id = serializers.Int64Field(help_text="The offer of the application.")
+    offer_id = serializers.Int64Field(help_text="The id of the application's offer.")
     offer_version = serializers.Int64Field(
         allow_null=True, help_text="The offer's version at the submission; null for an unlisted offer."
     )
     offer_terms_sha256 = serializers.TextField(help_text="SHA-256 of the offer's terms as they were at the submission.")
-    lender = LenderSerializer(help_text="The provider of the offer.")
+    lender = LenderSerializer(help_text="The lender of the offer.")
     borrower = BorrowerSerializer(help_text="The account that accepted the agreement.")
     terms = serializers.FreeField(help_text="The loan: amount, note rate, term, fee, and cost.")
     terms_sha256 = serializers.TextField(help_text="The SHA-256 of the canonical JSON of `terms`, in hex.")

@@ -69,7 +69,7 @@ class Command(JsonCommand):
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
         parser.add_argument("--model", type=int, required=True, help="The scoring model's id.")
-        parser.add_argument("--user", help="The version's author. Default: the owner of the model's provider.")
+        parser.add_argument("--user", help="The version's author. Default: the owner of the model's lender.")
         parser.add_argument("--note", type=shown, default="")
         parser.add_argument(
             "--outcome", type=outcome, action="append", default=[], metavar="approve=640",

@@ -20,7 +20,7 @@ class Command(JsonCommand):
     def arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("email")
         parser.add_argument("--role", choices=tuple(roles()), default="developer")
-        parser.add_argument("--provider-id", default="", help="The provider that the invited member acts for.")
+        parser.add_argument("--provider-id", default="", help="The id of the invited member's lender.")
         parser.add_argument("--group", default="", help="The group of the invited staff.")
 
     def run(self, **options: Any) -> dict[str, Any]:

@@ -121,7 +121,7 @@ class CircleCustody:
         content = answer.json()
         if answer.status not in {200, 201}:
             code = content.get("code") if isinstance(content, dict) else None
-            logger.error("custody provider answered %s, code %s, to %s %s", answer.status, code, method, path)
+            logger.error("custody vendor answered %s, code %s, to %s %s", answer.status, code, method, path)
             raise ProviderError("refused", outcome_unknown=answer.status >= 500)
         data = content.get("data") if isinstance(content, dict) else None
         if not isinstance(data, dict):
