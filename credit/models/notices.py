@@ -117,12 +117,12 @@ class Notice(StatefulModel):
     ADDRESS, CREDITOR, REASONS, MISSING, MAIL, FAULT = "address", "creditor", "reasons", "missing", "mail", "fault"
     # Reasons why a due notice waits, as the console shows them.
     WAITS_FOR = {
-        ADDRESS: "the person has given no address, nor has their account one",
-        CREDITOR: "the provider has no name or no address: PUT /v1/providers/{id}",
-        REASONS: "the decision names no principal reasons: reopen it and decide with them",
-        MISSING: "nothing is missing of what was asked for",
-        MAIL: "the person's address was written to too often in this hour",
-        FAULT: "it could not be made: the log of issue_notices says why",
+        ADDRESS: "neither the application nor its account has an address",
+        CREDITOR: "the lender has no name or no address: PUT /v1/providers/{id}",
+        REASONS: "the decision has no principal reasons: reopen it, and decide with reasons",
+        MISSING: "no requested information is missing",
+        MAIL: "the hourly limit of mails to the address is reached",
+        FAULT: "creating the notice failed: the log of issue_notices has the error",
     }
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The notice's id.")

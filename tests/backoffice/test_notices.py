@@ -69,8 +69,8 @@ def test_waiting_notice_shows_what_is_missing(world, reviewers):
     world.offer.provider.address = ""
     world.offer.provider.save()
     world.issue(9)
-    assert "the provider has no name or no address" in page(reviewers, "clock_changelist", query="?state=running")
-    assert "the provider has no name or no address" in page(reviewers, "notice_change", world.notice.pk)
+    assert "the lender has no name or no address" in page(reviewers, "clock_changelist", query="?state=running")
+    assert "the lender has no name or no address" in page(reviewers, "notice_change", world.notice.pk)
 
 
 def test_review_requests_have_their_own_queue(world, reviewers):
