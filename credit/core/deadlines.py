@@ -84,11 +84,15 @@ def _only_zone_of(country: str) -> str:
 def in_words(moment: datetime, zone: str) -> str:
     """Return an aware moment as `February 19, 2028, 7:30 p.m. EST` in the active language."""
     local = moment.astimezone(_zone(zone))
-    # Translators: a day as Django's `date` filter writes it.
-    day = formats.date_format(local, gettext("F j, Y"))
     # Translators: a time of day as Django's `date` filter writes it.
     time = formats.date_format(local, gettext("g:i a"))
-    return f"{day}, {time} {_label(local)}"
+    return f"{day_in_words(moment, zone)}, {time} {_label(local)}"
+
+
+def day_in_words(moment: datetime, zone: str) -> str:
+    """Return the day of an aware moment in a zone, in the active language."""
+    # Translators: a day as Django's `date` filter writes it.
+    return formats.date_format(moment.astimezone(_zone(zone)), gettext("F j, Y"))
 
 
 def _zone(name: str) -> tzinfo:

@@ -268,33 +268,43 @@ def render(content: dict[str, Any], profile: str) -> str:
             "profile": profile,
             "templates": blocks,
             "reference": reference_of(UUID(content["application_id"])),
-            "submitted_on": day_in_words(content["submitted_at"]),
-            "decided_on": day_in_words(content["decided_at"]),
-            "reviewed_on": day_in_words(content.get("reviewed_at")),
+            "submitted_on": _day_of(content["submitted_at"], content),
+            "decided_on": _day_of(content["decided_at"], content),
+            "reviewed_on": _day_of(content.get("reviewed_at"), content),
             "rights": [gettext(text) for text in content.get("rights", ())],
             "until_on": _deadline(content["until"], content),
             "respond_by_on": _deadline(content["respond_by"], content),
-            **_withdrawal_words(content.get("withdrawal")),
+            **_withdrawal_words(content),
             "reports": [{**report, "dated_on": day_in_words(report["date"])} for report in content["reports"]],
             "figures": rows_of(kept["kept"], FIGURES, start=kept["as_of"]) if (kept := content["terms"]) else [],
         }
         return render_to_string("notices/notice.html", context)
 
 
-def _withdrawal_words(facts: dict[str, Any] | None) -> dict[str, str]:
+def _withdrawal_words(content: dict[str, Any]) -> dict[str, str]:
+    facts = content.get("withdrawal")
     if facts is None:
         return {}
     interest = facts["interest_a_day_cents"]
     return {
-        "concluded_on": day_in_words(facts["concluded_at"]),
+        "concluded_on": _day_of(facts["concluded_at"], content),
         "last_day": day_in_words(facts["last_day"]),
         "interest_a_day": "" if interest is None else amount_in_words(interest, facts["currency"]),
     }
 
 
 def _deadline(value: str | None, content: dict[str, Any]) -> str:
+    return "" if value is None else deadlines.in_words(datetime.fromisoformat(value), _zone_of(content))
+
+
+def _day_of(value: str | None, content: dict[str, Any]) -> str:
+    return "" if value is None else deadlines.day_in_words(datetime.fromisoformat(value), _zone_of(content))
+
+
+def _zone_of(content: dict[str, Any]) -> str:
     # Content from before zones were stored has no zone.
-    return "" if value is None else deadlines.in_words(datetime.fromisoformat(value), content.get("zone", "UTC"))
+    zone: str = content.get("zone", "UTC")
+    return zone
 
 
 def day_in_words(value: str | None) -> str:

@@ -1,6 +1,6 @@
 """The reminder of the right of withdrawal, due 1 to 7 days after the conclusion (Art. 10(1))."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.utils import timezone
@@ -81,3 +81,23 @@ def test_withdrawal_and_reopening_cancel_the_reminder():
     world = accepted(start=timezone.now() - timedelta(days=1))
     declare(str(world.pk), actor=world.consumer, now=timezone.now())
     assert [reminder.status for reminder in reminders_of(world)] == ["cancelled"]
+
+
+def test_reminder_has_the_day_of_the_conclusion_where_the_borrower_lives():
+    """At 23:30 UTC on 1 December it is 2 December in Berlin, from which the period of 14 days is counted."""
+    world = accepted(PERSON, start=datetime(2026, 12, 1, 11, 30, tzinfo=UTC))
+    world.issue(1.6)
+    text, _language = read(reminders_of(world)[0].html)
+    assert "You concluded the credit agreement on December 2, 2026." in text
+    assert "until the end of December 16, 2026" in text
+    assert "submitted on December 1, 2026" in text
+
+
+def test_notice_has_the_day_of_the_decision_where_the_applicant_lives():
+    """At 03:00 UTC it is still the day before in Oregon."""
+    world = World(start=datetime(2028, 1, 31, 20, tzinfo=UTC))
+    world.submit(0)
+    world.reject(7 / 24)
+    world.issue(1)
+    text, _language = read(world.notice.html)
+    assert "On January 31, 2028 we decided that we cannot grant the credit" in text
