@@ -1,6 +1,7 @@
 """Bodies, queries, and responses of notices, deliveries, consents, and requests for reconsideration."""
 
 from config.api import serializers
+from config.api.secret_answers import SecretAnswer
 from credit.api.anchoring.serializers import AnchorSerializer
 from credit.api.terms.serializers import MomentField
 from credit.core.applicants import LANGUAGES
@@ -101,7 +102,7 @@ class ReviewRequestRequestSerializer(serializers.RequestSerializer):
     statement = serializers.TextField(min_length=1, max_length=STATEMENT_MAX, help_text="The applicant's statement.")
 
 
-class ReviewRequestSerializer(serializers.ModelResponseSerializer):
+class ReviewRequestSerializer(SecretAnswer, serializers.ModelResponseSerializer):
     """A request for reconsideration, and the decision that answers it."""
 
     status = serializers.OneOfField(("open", "answered"))

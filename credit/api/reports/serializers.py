@@ -1,4 +1,5 @@
 from config.api import serializers
+from config.api.secret_answers import SecretAnswer
 from credit.core.applicants import APPLICANTS_MAX, FIRST
 from credit.models.reports import KINDS, PURPOSES, Report
 
@@ -56,7 +57,7 @@ class SummarySerializer(serializers.JsonPartSerializer):
     result = serializers.TextField(allow_null=True, help_text="The result in words; null without one.")
 
 
-class ReportSerializer(serializers.ModelResponseSerializer):
+class ReportSerializer(SecretAnswer, serializers.ModelResponseSerializer):
     """A report about an applicant."""
 
     raw = serializers.TextField(

@@ -1,4 +1,5 @@
 from config.api import serializers
+from config.api.secret_answers import SecretAnswer
 from credit.api.scoring.serializers import ScalarField
 from credit.core import rights
 from credit.core.applicants import LANGUAGES
@@ -160,7 +161,7 @@ class CorrectionAnswerRequestSerializer(serializers.RequestSerializer):
     )
 
 
-class CorrectionSerializer(serializers.ModelResponseSerializer):
+class CorrectionSerializer(SecretAnswer, serializers.ModelResponseSerializer):
     """A correction that the applicant requested."""
 
     status = serializers.OneOfField((Correction.OPEN, Correction.CORRECTED, Correction.REFUSED))

@@ -3,6 +3,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field, extend_schema_serializer
 
 from config.api import serializers
+from config.api.secret_answers import SecretAnswer
 from config.core.json_text import day_of
 from credit.api.scoring.about_serializers import AboutField, AboutRequestSerializer
 from credit.api.scoring.openapi import SCORECARD
@@ -345,7 +346,7 @@ class ConfirmationRequestSerializer(serializers.RequestSerializer):
     file_id = serializers.IdField(help_text="The id of the application's file that shows the value.")
 
 
-class ConfirmationSerializer(serializers.ModelResponseSerializer):
+class ConfirmationSerializer(SecretAnswer, serializers.ModelResponseSerializer):
     """A figure that a reviewer confirmed."""
 
     value = ScalarField(source="parsed_value", allow_null=True, help_text="The value that the file shows.")

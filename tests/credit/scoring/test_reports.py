@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from io import BytesIO
 from random import Random
+from uuid import uuid4
 from zipfile import ZipFile
 
 import pytest
@@ -407,6 +408,18 @@ def test_raw_report_is_in_no_log_event_export_or_plain_column(api, ritas, rita, 
             cursor.execute(f'SELECT * FROM "{table}"')
             assert MARK not in str([bytes(v) if isinstance(v, memoryview) else v for row in cursor for v in row]), table
     assert report["summary"]["result"] == "A thick file"
+
+
+def test_summary_is_encrypted_under_an_idempotency_key(ritas, application):
+    key = str(uuid4())
+    first, again = ask(ritas, application, key=key), ask(ritas, application, key=key)
+    assert (again.headers["Idempotent-Replayed"], again.json()) == ("true", first.json())
+    assert "Sandbox Bureau" in first.content.decode()
+    with connection.cursor() as cursor:
+        for table in connection.introspection.table_names(cursor):
+            cursor.execute(f'SELECT * FROM "{table}"')
+            rows = str([bytes(v) if isinstance(v, memoryview) else v for row in cursor for v in row])
+            assert "Sandbox Bureau" not in rows, table
 
 
 def test_erasure_empties_the_report(ritas, application):

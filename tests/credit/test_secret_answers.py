@@ -1,0 +1,37 @@
+"""Responses with values that the database encrypts are stored encrypted under an Idempotency-Key, too."""
+
+import json
+
+import pytest
+from django.db import models
+
+from config.api.secret_answers import SecretAnswer
+from config.api.serializers import ModelResponseSerializer
+from config.core.encryption import EncryptedTextField
+from credit.api import urls  # noqa: F401  loads all serializers
+from credit.models import Confirmation, Correction, Report, ReviewRequest
+
+# Models whose rows an operation with an Idempotency-Key returns, with a value that the row has encrypted.
+RETURNED = {Report: "summary", Confirmation: "value", Correction: "statement", ReviewRequest: "statement"}
+
+
+def serializers_of(model: type[models.Model]):
+    waiting = [ModelResponseSerializer]
+    while waiting:
+        serializer = waiting.pop()
+        waiting += serializer.__subclasses__()
+        if getattr(getattr(serializer, "Meta", None), "model", None) is model:
+            yield serializer
+
+
+@pytest.mark.parametrize("model", RETURNED, ids=lambda model: model.__name__)
+def test_answer_with_an_encrypted_value_is_stored_encrypted(model):
+    name = RETURNED[model]
+    assert isinstance(model._meta.get_field(name), EncryptedTextField)
+    found = [serializer for serializer in serializers_of(model) if name in serializer.Meta.fields]
+    assert found
+    assert all(issubclass(serializer, SecretAnswer) for serializer in found)
+    body, place = json.dumps({name: "a secret"}).encode(), "1:key"
+    for serializer in found:
+        kept = serializer.seal_of(None)(body, place)
+        assert (b"secret" in kept, serializer.opened(kept, place)) == (False, body)
