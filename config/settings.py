@@ -310,8 +310,8 @@ MFA_TOTP_ISSUER = PROVIDER_NAME
 MFA_TOTP_TOLERANCE = 1  # accepted steps of 30 s before and after the current one
 # users log in only after they confirmed an address; without this setting, they couldn't change the address
 MFA_ALLOW_UNVERIFIED_EMAIL = True
-# The issuer and the groups of staff log-ins, whether staff also have passwords, and the account that always has a
-# password.
+# Staff log-ins: the issuer, and the groups that it maps. `STAFF_PASSWORDS` also allows passwords. The break-glass
+# account always has one.
 STAFF_OIDC = staff_environment.issuer_at("STAFF_OIDC", https_only=PRODUCTION)
 STAFF_OIDC_GROUPS = staff_environment.mapped_groups("STAFF_OIDC_GROUPS")
 STAFF_PASSWORDS = environment.flag("STAFF_PASSWORDS", default=STAFF_OIDC is None)

@@ -23,7 +23,7 @@ def kept_applications(user_id: int, *, now: datetime) -> Ends:
 
     Records of a loan are retained for its term (GDPR Article 6(1)(b)). A withdrawn or expired application is retained
     as long as a rejected one. While a notice is due, the period starts at its due date. Drafts that were never
-    submitted have no ground.
+    submitted have no retention ground.
     """
     ends: Ends = {}
     held = set(RetentionHold.held_of(user_id))

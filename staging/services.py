@@ -18,7 +18,7 @@ from staging.machine import APPROVED, EXPIRED, REJECTED, STAGED
 from staging.models import Approval, Note, StagedItem
 from staging.registry import ITEMS_PER_STATEMENT, kinds
 
-STAGED_DAYS = 30  # how long an item can be decided
+STAGED_DAYS = 30  # an item without a decision expires after this time
 
 
 def stage_item(*, user_id: int, kind: str, payload: dict[str, Any], source: str | None, now: datetime) -> StagedItem:

@@ -107,7 +107,7 @@ def pytest_runtest_makereport():
     return report
 
 
-# Third-party programs that process a response, which is the same on every database.
+# Folders of tests in which third-party programs process responses. The database has no effect on responses.
 _FOREIGN = tuple(
     f"tests/system/{part}" for part in ("clients/", "credit/", "docs/", "ledger/test_go", "ledger/test_samples")
 )

@@ -215,7 +215,7 @@ def test_a_body_that_violates_the_openapi_schema_is_400(demo, person, name):
             is_told(call(person, name, demo, left_out=[member]), "body", member, (name, member))
 
 
-# tests/config/test_json_bodies.py tests other invalid bodies with a single operation: all share a reader.
+# tests/config/test_json_bodies.py tests other invalid bodies with a single operation, because all share the reader.
 @pytest.mark.parametrize("name", WITH_BODY)
 def test_a_body_other_than_a_json_object_is_rejected(demo, person, name):
     wrong = [(400, "E1001", b"[]"), (400, "E1002", b'{"a": 1, "a": 2}'), (413, "E1007", b" " * 1_048_577)]
@@ -377,7 +377,7 @@ def test_a_log_in_without_the_second_factor_of_its_account_is_403(demo, person, 
 
 
 RETRIED = sorted({*WITH_KEY} - {*EXCEPTIONS})
-# With its example, the log-in of the test would end.
+# The request of the example would let the log-in of the test expire.
 RETRIED_WITH = {"sandbox_accounts_advance": {"advance_seconds": 60}}
 
 

@@ -39,7 +39,7 @@ class Channel:
     def __init__(self, url: str, *, resolve: Resolve = resolve_by_system, allow_private: bool | None = None) -> None:
         """Store the receiver's URL; `post` connects.
 
-        `resolve` replaces the system's resolver, and `allow_private` the setting, as in `read_url`.
+        `resolve` replaces the system's resolver. `allow_private` replaces the setting, as in `read_url`.
         """
         self._url, self._resolve, self._allow_private = url, resolve, allow_private
         self._adapter = Adapter()

@@ -90,7 +90,7 @@ def _check_extent(body: bytes, members_max: int) -> None:
     if marks.count(b'"') > 2 * (2 * members_max + 1):
         raise _too_many(members_max)
     marks = without_texts(marks)
-    # Each comma separates two members. Each container except the outermost one is a member.
+    # Each comma separates two values. Each container except the outermost is a value.
     if marks.count(b",") >= members_max or marks.count(b"[") + marks.count(b"{") > members_max + 1:
         raise _too_many(members_max)
     if depth(marks) > DEPTH_MAX:
@@ -132,7 +132,7 @@ def parse_json(body: bytes, *, members_max: int = MEMBERS_MAX) -> Any:
         except UnicodeDecodeError as error:
             raise MalformedJSON("The body must be UTF-8.") from error
         containers = body.count(b"[") + body.count(b"{")
-        # A container with members has one more member than commas.
+        # A container that is not empty has one value more than commas.
         may_be_large = containers + body.count(b",") > members_max
         if may_be_large or containers > DEPTH_MAX:
             _check_extent(body, members_max)

@@ -27,9 +27,9 @@ class Declarations:
     event_types: ClassVar[Places] = ()  # each an `EventFamily`
     # Names in the discovery document, each with the setting that enables it; "" for no setting.
     capabilities: ClassVar[Mapping[str, str]] = {}
-    # Functions `seed(consumer=…, staff=…, now=…)` that create the app's demo records for these two accounts, unless
-    # they exist, under the ids of `config.ops.demo_ids`. A record with such an id may now belong to another account. A
-    # function must not read other apps' demo records, so that the order does not matter.
+    # Functions `seed(consumer=…, staff=…, now=…)` that create the app's demo records for these two accounts, with the
+    # ids of `config.ops.demo_ids`. They skip existing records, which may now belong to other accounts. A function must
+    # not read other apps' demo records, so that the order does not matter.
     demo: ClassVar[Places] = ()
     personal_data: ClassVar[Places] = ()  # a `privacy.Table` for every table, by the model's label
     # Steps of an erasure, each called with the account's id and `now`; idempotent. First the steps that end tokens at

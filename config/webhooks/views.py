@@ -155,8 +155,8 @@ class WebhookEventViewSet(ApiViewSet):
 
         The events are in order, without a gap.
 
-        An event appears together with the change that it is about. To continue, send the last `sequence` that you have
-        as `after`.
+        An event appears together with the change that it is about. To continue, set `after` to the
+        last `sequence` that you received.
         """
         return feed_page(account_id=request.user.pk, now=timezone.now(), **query)
 

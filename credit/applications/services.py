@@ -201,7 +201,7 @@ def pinned_offer(application: Application) -> dict[str, Any]:
     """Return the columns with the listed offer's current terms; empty for an unlisted offer.
 
     Raises RequirementsDue if the offer has ended, or the application does not meet its requirements. An unlisted offer
-    requires an age of 18.
+    requires a minimum age of 18.
     """
     pinned: dict[str, Any] = {}
     if (offer := _find_terms(offer_id=application.offer_id)) is not None:

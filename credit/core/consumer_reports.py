@@ -36,8 +36,8 @@ def reports_of(metadata: Any, *, applicants: int = APPLICANTS_MAX, to: str = "")
     range?, date?, factors?, ranks_above_percent?, applicant?, result?, categories?, supplier?}`. `score` and the two
     values of `range` are integers, `date` is a date, and `factors` and `categories` are lists of strings.
     `ranks_above_percent` is the percentage of consumers with a lower score. `applicant` is the number of the report's
-    applicant, from 1 (the default) to `applicants`. `result` is the report's result, `categories` are those of its
-    data, and `supplier` is the company that supplied it. `score` requires `range`, `date`, and `factors`. Raises
+    applicant, from 1 (the default) to `applicants`. `categories` are the categories of the report's data.
+    `supplier` is the company that supplied the report. `score` requires `range`, `date`, and `factors`. Raises
     ValidationFailed for any other shape, and for a repeated agency of an applicant.
     """
     named, where = metadata.get(_MEMBER) if isinstance(metadata, dict) else None, where_of(_MEMBER, to)

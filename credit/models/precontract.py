@@ -14,8 +14,8 @@ class Precontract(models.Model):
     """The form of Directive (EU) 2023/2225, Art. 10, for the terms of a loan, in one language. It never changes.
 
     `html` is the form, word for word, `sha256` the hash of its UTF-8 bytes, and `content` the JSON of its rows and
-    payments. `provided_at` is when the applicant first received it, `opened_at` when they first opened it as a page or
-    a PDF.
+    payments. `provided_at` is when the applicant first received the form. `opened_at` is when they first opened it as a
+    page or a PDF.
     """
 
     API, PORTAL = MEDIA = ("api", "portal")

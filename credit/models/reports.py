@@ -128,7 +128,7 @@ class Report(models.Model):
         """Return whether the applicant is still the person whom the report was requested about."""
         try:
             return self.person in self.persons_of(application, self.applicant)
-        except UnreadableSecret:  # the log names it
+        except UnreadableSecret:  # already logged
             return False
 
     def is_current(self, now: datetime) -> bool:

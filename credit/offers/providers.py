@@ -149,7 +149,7 @@ def _name_refusal() -> ValidationFailed:
 
 
 def check_provider_names(**_options: Any) -> list[checks.CheckMessage]:
-    """List the lenders with names that resemble another's, which version 1.0 accepted."""
+    """List the lenders whose names resemble another lender's name. Version 1.0 accepted such names."""
     return check_keys(Provider.objects.all())
 
 

@@ -159,7 +159,7 @@ def index_persons() -> int:
     for report in Report.objects.select_related("application").defer("summary", "raw").iterator(chunk_size=500):
         try:
             persons = Report.persons_of(report.application, report.applicant)
-        except UnreadableSecret:  # the log names it
+        except UnreadableSecret:  # already logged
             continue
         if report.person in persons[1:]:
             changed += Report.objects.filter(pk=report.pk).update(person=persons[0])

@@ -89,7 +89,7 @@ def _unhandled_reports(version: ModelVersion) -> list[str]:
 
 
 def _lacking_sources(version: ModelVersion) -> list[str]:
-    """Return warnings if all inputs are history, and if no input is verified (CCD2 18(3))."""
+    """Return warnings if no input reads income, expenses, or obligations, and if no input is verified."""
     read = [name for source in version.card.inputs for name in source.facts]
     sentences = []
     if read and all(name.startswith(_HISTORY) for name in read):

@@ -1,4 +1,4 @@
-"""The smallest changes of a person's facts that lead to a better outcome, found by exact search.
+"""The smallest changes to an applicant's facts that lead to a better outcome, found by exact search.
 
 A change moves one characteristic into a better bin. Characteristics are treated as independent, although a change of a
 shared fact can move several at once.

@@ -26,8 +26,9 @@ def login_attempt(
     `login_name`, so one address can't exhaust the limit of a name.
 
     An attacker can't lock out a person who has a known device or a second factor. A known `device` has its own
-    `login_failure` limit, which replaces both limits. A valid code of the second factor (`shows_code`) passes
-    `login_name`. If `login_name` rejects an attempt, it still counts for the address, so that codes can't be guessed.
+    `login_failure` limit, which replaces both limits. `login_name` does not limit an attempt with a valid
+    code of the second factor (`shows_code`). An attempt that `login_name` rejects still counts for the address, so that
+    codes can't be guessed.
     """
     # Normalized as the pages look up names, and case-folded: another spelling must not get its own limit.
     person = unicodedata.normalize("NFKC", name).strip().casefold()

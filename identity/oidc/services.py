@@ -136,8 +136,8 @@ def _make_account(email: str) -> User:
 def session_ended(request: HttpRequest, user: Any) -> bool:
     """Return whether a page session of a logged-in account must end.
 
-    A session from the issuer ends with its row. Other sessions of staff also end after 8 hours, or immediately if staff
-    can't use passwords.
+    A session from the issuer ends with its row. If an issuer is configured, other staff sessions end after 8 hours. If
+    staff also can't use passwords, they end immediately, except those of the break-glass account.
     """
     identifier, now = request.session.get(ISSUER_SESSION), timezone.now()
     if identifier is not None:

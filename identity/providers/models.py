@@ -5,7 +5,7 @@ from identity.providers.base import Progress
 
 class SandboxVerification(models.Model):
     reference = models.CharField(primary_key=True, max_length=64)
-    # The last part of the hosted page's address. It is secret: anyone who has it can act as the person.
+    # The last part of the hosted page's URL. It is secret: with it, any caller can act as the applicant.
     page_token = models.CharField(max_length=64, unique=True)
     redirect_uri = models.TextField(null=True)  # noqa: DJ001
     progress = models.CharField(

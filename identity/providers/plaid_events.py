@@ -28,7 +28,7 @@ _REMEMBERED_MAX = 256
 FetchKey = Callable[[str], dict[str, Any] | None]
 
 
-_keys: dict[str, tuple[Any, float]] = {}  # by id: the key, None for an unknown id, and its expiry
+_keys: dict[str, tuple[Any, float]] = {}  # id → (key, or None if Plaid does not know it; expiry)
 
 
 def verify_event(token: str, body: bytes, *, now: datetime, fetch_key: FetchKey) -> None:

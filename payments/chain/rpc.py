@@ -151,7 +151,7 @@ class Node:
         if not isinstance(raw, dict) or str(raw.get("transactionHash", "")).lower() != tx_hash:
             raise ProviderError("unreadable", outcome_unknown=True)
         if raw.get("blockNumber") is None:
-            return None  # some nodes return one for a pending transaction
+            return None  # some nodes return a receipt for a pending transaction
         succeeded = _quantity(raw.get("status")) == 1
         logs = raw.get("logs") if succeeded else None
         transfers = tuple(filter(None, map(_read_transfer, logs if isinstance(logs, list) else ())))

@@ -1,4 +1,4 @@
-"""The platform's settings for a bench: rate limits are counted as usual, and out of reach.
+"""The platform's settings for a bench: rate limits are counted as usual, but very high.
 
 The environment of the bench sets everything else: a development profile on PostgreSQL.
 """

@@ -199,7 +199,7 @@ class TestBalances:
     def test_balances_are_computed_backwards_from_the_current_balance(self, linked):
         booking(linked, 30_000, UNTIL - timedelta(days=1))
         booking(linked, -150_000, UNTIL - timedelta(days=3))
-        read = figures(linked)  # 130,000 before the last day, -20,000 before the third last
+        read = figures(linked)  # 130,000 before the last day, -20,000 before the third-to-last
         assert read.lowest_balance_cents == -20_000
         assert read.overdrawn_days == 87
 

@@ -1,4 +1,4 @@
-"""Two processes never sign two histories, even if the log's lock has no effect.
+"""Two processes never sign conflicting checkpoints, even if the log's lock has no effect.
 
 The tests disable the lock in PostgreSQL: a schema earlier in the search path defines `pg_advisory_xact_lock` as a
 function that does nothing.

@@ -58,7 +58,7 @@ def test_a_disabled_endpoint_has_disabled_at(api, make_endpoint):
     first = patch(api, endpoint, {"status": "disabled"}).json()["disabled_at"]
     assert first == Endpoint.objects.get().updated_at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
     assert patch(api, endpoint, {"status": "disabled"}).json()["disabled_at"] == first
-    # As version 1.0, which stores no time, enables this endpoint and disables another.
+    # Version 1.0 stores no time when it enables this endpoint and disables another.
     Endpoint.objects.update(status="enabled", disabled_reason=None)
     assert api.read(path_of(endpoint)).json()["disabled_at"] is None
     Endpoint.objects.update(status="disabled", disabled_reason="gone", disabled_at=None)

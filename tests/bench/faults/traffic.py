@@ -218,7 +218,7 @@ class Traffic:
             + len(self.anchored - hashes),
             "requests carried out twice": sum(count > 1 for count in Counter(row[1] for row in rows).values())
             + sum(len(ids) > 1 for ids in self.applications.values()),
-            # An event for the creation, and for each move.
+            # One event for the creation, and one for each transition.
             "half-written applications": sum(row[3] != row[4] or row[5] != row[3] + 1 for row in rows),
         }
 

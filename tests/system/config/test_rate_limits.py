@@ -14,7 +14,7 @@ from tests.processes import PATIENCE_SECONDS, free_port, listens, wait_until
 
 @contextlib.contextmanager
 def redis_server():
-    """Run a Redis without persistence; yield its address."""
+    """Run a Redis without persistence; yield its URL."""
     port = free_port()
     with tempfile.TemporaryDirectory() as folder:
         command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", folder]

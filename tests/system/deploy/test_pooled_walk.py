@@ -86,7 +86,7 @@ def test_no_operation_or_command_leaves_state_on_a_pooled_connection(prepared, t
             "DATABASE_URL": address, "VAR_DIR": str(folder), "WEBHOOK_ALLOW_PRIVATE": "1",
             "WITNESS_POLICY": str(policy), "LEDGER_ORIGIN": origin,
             "LEDGER_CLIENT_KEY": "known to both services",
-            "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # whose rate limits are out of reach
+            "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # with very high rate limits
         }  # fmt: skip
         env = {"PATH": os.environ["PATH"], **given}
         demo = json.loads(manage(env, "seed_demo", "--json"))

@@ -167,7 +167,7 @@ class Services:
 
 @contextlib.contextmanager
 def serve(database_url: str, folder: Path, *, threads: int = 4) -> Iterator[Services]:
-    """Create demo data in a migrated database, and run both services on it, with rate limits out of reach."""
+    """Create demo data in a migrated database, and run both services on it, with very high rate limits."""
     environment = {
         "DATABASE_URL": database_url,
         "VAR_DIR": str(folder),

@@ -1,4 +1,4 @@
-"""The settings of the bench, with rate limits out of reach, and uncollected static files."""
+"""The settings of the bench, with very high rate limits, and uncollected static files."""
 
 from tests.bench.settings import *  # noqa: F403
 from tests.bench.settings import STORAGES

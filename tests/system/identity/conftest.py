@@ -13,7 +13,7 @@ from tests.system.server import gunicorn
 def two_servers(committed, settings, tmp_path):
     """Run two servers on the test's database, each a separate process; yield their addresses."""
     shared = {
-        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # whose rate limits are out of reach
+        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # with very high rate limits
         "BASE_URL": settings.BASE_URL,
         "SECRET_KEY": settings.SECRET_KEY,
         "FIELD_ENCRYPTION_KEYS": ",".join(settings.FIELD_ENCRYPTION_KEYS),

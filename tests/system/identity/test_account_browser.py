@@ -156,7 +156,7 @@ def test_a_user_adds_uses_and_removes_a_second_factor(chromium, live_server, use
 
 
 def test_a_passkey_is_added_in_a_browser_and_logs_in(chromium, live_server, user):
-    """Browsers support passkeys only for host names, and without TLS only on their own machine."""
+    """Browsers support passkeys only for host names. Without TLS they support them only for localhost."""
     person = Person(chromium, live_server)
     page, server = person.page, live_server.url.replace("127.0.0.1", "localhost")
     tools = page.context.new_cdp_session(page)

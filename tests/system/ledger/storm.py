@@ -22,7 +22,7 @@ START_SECONDS = 120.0
 PROCESSES, THREADS = 2, 8
 
 os.environ["SERVICE"] = "ledger"
-os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.bench.settings")  # whose rate limits are out of reach
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.bench.settings")  # with very high rate limits
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 import django
@@ -45,7 +45,7 @@ def anchor_for_ever(pipe: int) -> None:
     number = 0
     while True:
         number += 1
-        os.write(pipe, b"\n")  # if no process reads the pipe, this ends the process
+        os.write(pipe, b"\n")  # raises BrokenPipeError if the reader is gone
         body = {"user_id": "42", "report_type": "storm", "report_data": os.urandom(16).hex()}
         response = client.post("/anchor", json.dumps(body), content_type="application/json")
         if response.status_code == 200:

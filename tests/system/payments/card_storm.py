@@ -136,7 +136,7 @@ class Storm:
                         yield int(entry.name), state
 
     def _wake_stopped(self, over):
-        """Continue stopped processes after their leases; count the killed processes."""
+        """Resume stopped processes after their leases expire; count the killed processes."""
         seen, known = {}, set()
         while not over.is_set() or seen:
             children = dict(self._children())

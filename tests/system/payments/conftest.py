@@ -20,7 +20,7 @@ def evm():
 
 @pytest.fixture
 def node(evm, settings, impatient):
-    """The settings of a platform that settles on the chain after one block, and the node double in between."""
+    """A node double in front of the chain; the platform settles through it after one block."""
     from tests.payments.crypto_support import NETWORK
     from tests.system.payments.evm import NodeDouble
 

@@ -36,7 +36,7 @@ REPORT = ledger.REPORT
 
 @contextlib.contextmanager
 def databases(kind: str, folder: Path) -> Iterator[str]:
-    """Run an empty database of a kind; yield its address."""
+    """Run an empty database of a kind; yield its URL."""
     if kind == "sqlite":
         yield f"sqlite:///{folder}/platform.sqlite3"
         return
@@ -51,7 +51,7 @@ def fill(address: str, var: Path) -> None:
         "PATH": os.environ["PATH"], "DATABASE_URL": address, "VAR_DIR": str(var), "WEBHOOK_ALLOW_PRIVATE": "1",
         "BASE_URL": f"http://127.0.0.1:{port}/v1", "CHAIN_URL": f"http://127.0.0.1:{ledger_port}",
         "LEDGER_ORIGIN": origin, "WITNESS_POLICY": str(var / "witness-policy"),
-        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # whose rate limits are out of reach
+        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # with very high rate limits
     }  # fmt: skip
     with watched_log(var, origin), contextlib.ExitStack() as running:
         manage(env, "migrate", "-v0")

@@ -87,7 +87,7 @@ def _stand(own: Cluster, var: Path, old: Path) -> Stand:
     made.environment = {
         "PATH": os.environ["PATH"], "DATABASE_URL": own.address(), "VAR_DIR": str(var), "PYTHONWARNINGS": "ignore",
         "WEBHOOK_ALLOW_PRIVATE": "1", "LEDGER_ORIGIN": "kept.invalid",
-        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # whose rate limits are out of reach
+        "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # with very high rate limits
     }  # fmt: skip
     made.make_account("upgrader")
     return made
@@ -139,7 +139,7 @@ _TABLES = "SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = 'publ
 
 @contextlib.contextmanager
 def _watching(own: Cluster, seen: Seen) -> Iterator[None]:
-    """Poll how long sessions wait for a table, and how long others lock it."""
+    """Measure how long sessions wait for a table, and how long other sessions lock it."""
     over = threading.Event()
     with own.connect() as session:
         tables = [row[0] for row in session.execute(_TABLES)]

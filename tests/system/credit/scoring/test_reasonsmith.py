@@ -41,7 +41,7 @@ OBSERVED = {
     "eu_ai_act_art13_2_instructions_for_use", "gdpr_art22_3_safeguards_human_intervention",
     "gdpr_recital71_meaningful_explanation",
 }  # fmt: skip
-# Each needs a signal that the platform lacks; with the reason.
+# Each rule requires a signal that the platform lacks. The value is the reason.
 UNATTAINABLE = {
     "ecoa_reg_b_1002_9_b_2_principal_reasons_complete": "an inference artifact; a scorecard is exact",
     "ecoa_reg_b_1002_9_c_2_incompleteness_notice_runs_out": "decisions have no notice of incompleteness",
