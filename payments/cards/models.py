@@ -187,6 +187,6 @@ def lease_ends(now: datetime) -> datetime:
     return now + timedelta(seconds=settings.PAYMENT_LEASE_SECONDS)
 
 
-def nobody_holds(now: datetime) -> Q:
-    """Select payments that any process may take over. `Payment.is_held` checks a single one."""
+def without_valid_lease(now: datetime) -> Q:
+    """Select payments without a valid lease. `Payment.is_held` checks a single one."""
     return Q(due_at__lte=now)
