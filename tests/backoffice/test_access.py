@@ -27,7 +27,7 @@ def test_backoffice_pages_redirect_to_the_log_in(db):
         assert response.headers["Location"].startswith("/admin/login/")
 
 
-def test_account_that_is_not_staff_cannot_open_the_backoffice(user):
+def test_account_outside_of_staff_cannot_open_the_backoffice(user):
     response = backoffice_client(user).get("/admin/credit/application/", follow=True)
     assert (response.status_code, "for staff" in response.content.decode()) == (403, True)
     anonymous = Client()

@@ -101,7 +101,7 @@ def test_unreadable_name_is_exported_as_empty(reviewers_client, application, set
     assert rows_of(reviewers_client)[0]["legal_name"] == ""
 
 
-def test_export_of_more_rows_costs_no_more_statements(reviewers_client, application):
+def test_export_of_more_rows_executes_no_more_statements(reviewers_client, application):
     counts = []
     for _ in range(2):
         with CaptureQueriesContext(connection) as captured:

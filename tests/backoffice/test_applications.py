@@ -128,7 +128,7 @@ def test_search_finds_the_applications_to_an_offer(reviewers_client):
         assert reviewers_client.get(LIST, {"q": term}).context["cl"].result_list == [], term
 
 
-def test_application_list_costs_the_same_statements_for_more_rows(reviewers_client, django_assert_max_num_queries):
+def test_application_list_executes_the_same_statements_for_more_rows(reviewers_client, django_assert_max_num_queries):
     offers = [OfferFactory() for _ in range(3)]
     make(offer_id=offers[0].pk)
     with django_assert_max_num_queries(100) as few:

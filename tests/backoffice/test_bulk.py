@@ -58,7 +58,7 @@ def test_bulk_decision_skips_and_reports_a_changed_application(reviewers_client)
     assert first.status == "under_review"
 
 
-def test_invalid_bulk_form_moves_nothing_and_keeps_the_selection(reviewers_client):
+def test_invalid_bulk_form_changes_nothing_and_preserves_the_selection(reviewers_client):
     preview = choose(reviewers_client, [make(), make()])
     again = reviewers_client.post(ADDRESS, {"row": rows_in(preview), "seen": "bulk"})
     assert "errorlist" in again.content.decode()

@@ -150,7 +150,7 @@ class TestPage:
         assert "Owed on cards and loans 1, together $247.15" in text
 
     @pytest.mark.parametrize("other", [{"currency": "EUR"}, {"currency": None}, {"current_cents": None}])
-    def test_sum_of_balances_that_cannot_be_added_is_not_known(self, reviewers_client, other):
+    def test_sum_of_incompatible_balances_is_shown_as_unknown(self, reviewers_client, other):
         application = case()
         account(application.consumer)
         account(application.consumer, account_id="b", **other)
@@ -181,7 +181,7 @@ class TestPage:
         ([{}, {"item": "b", "days_ago": 91}], "the banks reported different days"),
         ([{}, {"item": "b", "days_ago": 70}], "the banks reported less than one complete month"),
     ])  # fmt: skip
-    def test_money_in_and_out_is_not_known_without_complete_bank_data(self, reviewers_client, banks, why):
+    def test_cash_flow_without_complete_bank_data_is_shown_as_unknown(self, reviewers_client, banks, why):
         application = case()
         account(application.consumer)
         account(application.consumer, account_id="b", item_id=banks[-1].get("item", "item") if banks else "item")
@@ -191,7 +191,7 @@ class TestPage:
         text = text_of(reviewers_client.get(page_of(application)))
         assert f"Money in and out per month not known: {why}" in text
 
-    def test_money_in_and_out_in_several_currencies_is_not_known(self, reviewers_client):
+    def test_cash_flow_in_several_currencies_is_shown_as_unknown(self, reviewers_client):
         application = case()
         account(application.consumer)
         bank(application.consumer)
@@ -227,7 +227,7 @@ class TestPage:
         assert "5,000.00" not in listed
         assert supports_client.get(LIST, {"amount": "large"}).status_code == 400
 
-    def test_case_costs_at_most_16_statements_besides_the_log_in(self, reviewers_client, reviewer):
+    def test_case_executes_at_most_16_statements_after_the_log_in(self, reviewers_client, reviewer):
         application = case()
         account(application.consumer)
         bank(application.consumer)

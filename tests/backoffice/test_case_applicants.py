@@ -140,7 +140,7 @@ class TestNames:
             assert "Quillfeather" not in text, address
         assert opened == []
 
-    def test_legal_names_cost_no_additional_statements(self, reviewers_client, case, django_assert_max_num_queries):
+    def test_legal_names_execute_no_additional_statements(self, reviewers_client, case, django_assert_max_num_queries):
         address = reverse("admin:credit_application_changelist")
         reviewers_client.get(address)
         with CaptureQueriesContext(connection) as few:

@@ -57,7 +57,7 @@ def test_score_with_a_referral_proposes_nothing(reviewers_client, champion):
     assert "740 of 0 to 900 refer approve is from 640, but a knockout or a missing value sets the outcome" in text
 
 
-def test_score_on_a_case_costs_three_statements(reviewers_client, champion):
+def test_score_on_a_case_executes_three_statements(reviewers_client, champion):
     counts, asked = {}, {}
     for name, application in (("scored", case(champion)), ("plain", make(offer_id=OfferFactory().pk))):
         reviewers_client.get(page_of(application))

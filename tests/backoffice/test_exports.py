@@ -63,7 +63,7 @@ def test_exported_application_has_no_formula_in_a_cell(reviewers_client, start):
         " =1", "\ufeff=1", "\u200b@x", "\u3000=1", "\ufe66=1", "\ufe62x", "a;\ufeff=1", "a;\u3000-1", "\x0c=1", "'=1",
     ],
 )  # fmt: skip
-def test_exported_cell_is_no_formula_for_any_separator(text, separator):
+def test_exported_cell_is_never_a_formula_for_any_separator(text, separator):
     content = b"".join(table_files.csv_lines(["first", "second"], [["x", text], ["é", text]]))
     assert content.startswith(b"\xef\xbb\xbf"), "Excel reads UTF-8 only with a byte order mark"
     for row in csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=separator):
@@ -75,7 +75,7 @@ def test_exported_cell_is_no_formula_for_any_separator(text, separator):
 @pytest.mark.parametrize(
     "text", ["a; b", "2026-01-31", "a-b", "x = y", "a,-b", "a;b=c", "Main St 5; Apt -", "é", "1;2", "a:-b"]
 )
-def test_text_that_is_no_formula_is_exported_unchanged(text):
+def test_text_without_a_formula_is_exported_unchanged(text):
     assert table_files.plain_cell(text) == text
 
 

@@ -140,7 +140,7 @@ def test_rejection_names_the_stored_reports_that_the_reviewer_selects(reviewers_
     assert (decision["report_ids"], decision["consumer_report"][0]["score"]) == ([str(report.pk)], 724)
 
 
-def test_report_of_another_application_is_no_choice(reviewers_client, sent, settings):
+def test_report_of_another_application_cannot_be_selected(reviewers_client, sent, settings):
     settings.REVIEW_POLICY = "reviewed"
     reported(reviewers_client, sent)
     fields = {"code_1": "income_insufficient", "reason": "x", "report_ids": [str(sent.pk)]}

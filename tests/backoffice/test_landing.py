@@ -80,7 +80,7 @@ def test_each_group_sees_its_own_queues(supports_client, operations_client):
     assert "Decisions waiting for the ledger" in text_of(operations_client.get("/admin/"))
 
 
-def test_landing_page_costs_at_most_twelve_statements(superusers_client, reviewers_client):
+def test_landing_page_executes_at_most_twelve_statements(superusers_client, reviewers_client):
     for status in ("submitted", "under_review", "pending_documents"):
         make(status)
     for client in (superusers_client, reviewers_client):

@@ -294,7 +294,7 @@ def test_underwriter_decides_an_application_from_inbox_to_notice(ours, theirs, c
     assert theirs.application.status == "under_review"
 
 
-def test_four_eyes_approval_takes_two_reviewers_of_the_lender(ours, clients, settings):
+def test_four_eyes_approval_requires_two_reviewers_of_the_lender(ours, clients, settings):
     settings.REVIEW_POLICY = "four_eyes"
     place = page_of(ours.application).removesuffix("change/")
     proposal = f"{place}proposal/{ours.parts['proposal_id']}/confirm/"
@@ -426,7 +426,7 @@ def test_application_list_of_a_lender_uses_an_index(ours, clients):
         assert "credit_app_inbox" in plan, plan
 
 
-def test_application_list_of_a_lender_costs_at_most_one_more_statement(ours, theirs, clients):
+def test_application_list_of_a_lender_executes_at_most_one_more_statement(ours, theirs, clients):
     counted = {}
     for role in ("Reviewer", "A reviewer"):
         clients[role].get("/admin/credit/application/")

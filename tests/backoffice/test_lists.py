@@ -38,7 +38,7 @@ def listed():
 
 
 @pytest.mark.usefixtures("demo")
-def test_every_list_costs_few_statements_and_computes_no_filter_from_a_table(superusers_client):
+def test_every_list_executes_few_statements_and_computes_no_filter_from_a_table(superusers_client):
     superusers_client.get("/admin/")  # the first page fills the process's caches
     for model in listed():
         address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")

@@ -118,7 +118,7 @@ def test_erased_person_is_not_listed(lender):
     assert people_of(client) == [lender.application.consumer_id]
 
 
-def test_list_of_people_costs_the_same_statements_for_more_people(lender):
+def test_list_of_people_executes_the_same_statements_for_more_people(lender):
     client, counts = console_client(lender.people["owner"]), []
     client.get(PEOPLE)
     for number in (1, 9):

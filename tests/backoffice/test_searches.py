@@ -141,7 +141,7 @@ def test_search_by_amount_finds_nothing_if_amounts_are_masked(supports_client):
     assert applications_found(supports_client, "$20,000") == []
 
 
-def test_search_by_a_name_costs_at_most_four_more_statements(reviewers_client, django_assert_max_num_queries):
+def test_search_by_a_name_executes_at_most_four_more_statements(reviewers_client, django_assert_max_num_queries):
     apply_with(UserFactory())
     address = "/admin/credit/application/"
     with CaptureQueriesContext(connection) as listed:

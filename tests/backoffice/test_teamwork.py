@@ -178,7 +178,7 @@ def test_the_last_editor_of_the_data_cannot_propose_or_confirm(
     assert proposal.closed_at is None
 
 
-def test_request_for_documents_under_four_eyes_takes_one_reviewer(four_eyes, reviewers_client):
+def test_request_for_documents_under_four_eyes_requires_one_reviewer(four_eyes, reviewers_client):
     application = make()
     confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents="Payslip")
     application.refresh_from_db()

@@ -148,7 +148,7 @@ class TestKept:
 class TestNotKept:
     """After the cause is fixed, the same key works."""
 
-    def test_a_request_rejected_before_execution_does_not_use_its_key(self, api, user, stranger, anonymous, body):
+    def test_a_request_rejected_before_execution_leaves_the_key_usable(self, api, user, stranger, anonymous, body):
         limited = ApiClient(api_key=issue(user, scopes=["offers:read"]).key)
         assert_error(anonymous.send(PATH, body, key=KEY), 401, "E2001")
         assert_error(limited.send(PATH, body, key=KEY), 403, "E2005")
@@ -163,14 +163,14 @@ class TestNotKept:
         assert IdempotencyRecord.objects.count() == 0
         assert api.send(PATH, body, key=KEY).status_code == 201
 
-    def test_a_rate_limited_request_does_not_use_its_key(self, api, body, settings):
+    def test_a_rate_limited_request_leaves_the_key_usable(self, api, body, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
         assert_error(api.send(PATH, body, key=KEY), 429, "E6001")
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 100}
         forget_lots()
         assert api.send(PATH, body, key=KEY).status_code == 201
 
-    def test_a_decision_without_review_permission_does_not_use_its_key(self, api, user, settings):
+    def test_a_decision_without_review_permission_leaves_the_key_usable(self, api, user, settings):
         settings.REVIEW_POLICY = "reviewed"
         application = ApplicationFactory(consumer=user, status="submitted")
         path, members = f"{PATH}/{application.id}/status", {"status": "under_review", "updated_by": "me"}
@@ -178,7 +178,7 @@ class TestNotKept:
         settings.REVIEW_POLICY = "open"
         assert api.replace(path, members, key=KEY).status_code == 200
 
-    def test_a_rejection_for_a_closed_offer_does_not_use_its_key(self, api, body):
+    def test_a_rejection_for_a_closed_offer_leaves_the_key_usable(self, api, body):
         offer = OfferFactory(is_active=False)
         body["offer_id"] = offer.pk
         assert_error(api.send(PATH, body, key=KEY), 400, "E1011")

@@ -113,7 +113,7 @@ class TestTypes:
             body = assert_error(api.send(APPLICATIONS, {**good, "offer_id": value}), 400, "E1001")
             assert body["details"][0]["field"] == "offer_id"
 
-    def test_an_exponent_is_no_integer(self, api, good):
+    def test_an_integer_with_an_exponent_is_rejected(self, api, good):
         text = json.dumps({**good, "offer_id": 0}).replace('"offer_id": 0', '"offer_id": 1e2')
         assert_error(raw(api, text), 400, "E1001")
 

@@ -23,7 +23,7 @@ def remember(user, *, hours_ago):
     )  # fmt: skip
 
 
-def test_prune_keeps_stored_responses_for_72_hours(user):
+def test_prune_retains_stored_responses_for_72_hours(user):
     remember(user, hours_ago=73)
     kept = remember(user, hours_ago=71)
     assert run_json("prune")["idempotency_records"] == 1
@@ -38,7 +38,7 @@ def test_prune_deletes_more_than_one_batch(user, monkeypatch):
     assert run_json("prune")["idempotency_records"] == 0
 
 
-def test_prune_keeps_rate_counters_of_the_current_minute(db):
+def test_prune_retains_rate_counters_of_the_current_minute(db):
     window = int(timezone.now().timestamp() // 60) + 1  # the minute can end while the test runs
     RateCounter.objects.create(bucket="read:a", window=window, used=3)
     RateCounter.objects.create(bucket="read:a", window=window - 5, used=3)
@@ -46,7 +46,7 @@ def test_prune_keeps_rate_counters_of_the_current_minute(db):
     assert RateCounter.objects.get().window == window
 
 
-def test_prune_keeps_a_token_family_that_has_a_token(user):
+def test_prune_retains_a_token_family_that_has_a_token(user):
     now = timezone.now()
     tokens.start_family(user=user, now=now)
     tokens.start_family(user=user, now=now - timedelta(days=60))
@@ -55,7 +55,7 @@ def test_prune_keeps_a_token_family_that_has_a_token(user):
     assert RefreshToken.objects.count() == TokenFamily.objects.count() == 1
 
 
-def test_prune_keeps_a_used_signature_until_it_expires(db):
+def test_prune_retains_a_used_signature_until_it_expires(db):
     now = timezone.now()
     UsedSignature.objects.create(digest="a" * 64, expires_at=now - timedelta(seconds=1))
     UsedSignature.objects.create(digest="b" * 64, expires_at=now + timedelta(seconds=60))

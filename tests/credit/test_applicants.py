@@ -290,7 +290,7 @@ def test_unreadable_applicants_are_503_for_reads_and_changes(api, made, settings
     assert Application.objects.get().reviewed_state
 
 
-def test_application_without_applicants_costs_no_additional_statement(api, user, body, django_assert_num_queries):
+def test_application_without_applicants_executes_no_additional_statement(api, user, body, django_assert_num_queries):
     made = api.send(PATH, {**body, "applicants": None}).json()
     api.read(f"{PATH}/{made['id']}")
     with django_assert_num_queries(2) as seen:

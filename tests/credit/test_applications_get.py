@@ -69,13 +69,13 @@ class TestQueries:
     def _unlimited(self, settings):
         settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
 
-    def test_repeated_signed_read_costs_one_statement(self, user, application, django_assert_num_queries):
+    def test_repeated_signed_read_executes_one_statement(self, user, application, django_assert_num_queries):
         issued = issue(user)
         signed_call(issued, "GET", f"/v1{PATH}/{application.id}")
         with django_assert_num_queries(1):
             assert signed_call(issued, "GET", f"/v1{PATH}/{application.id}").status_code == 200
 
-    def test_first_read_with_a_token_costs_two_statements(self, user, application, django_assert_num_queries):
+    def test_first_read_with_a_token_executes_two_statements(self, user, application, django_assert_num_queries):
         from tests.api import bearer_of
 
         client_of(user).read("/auth/me")

@@ -107,7 +107,7 @@ class TestReviewed:
         caller = {"reviewer": reviewer, "member": member}[who]
         assert_error(move(client_of(caller), application, "submitted"), 404, "E4002")
 
-    def test_reviewed_policy_lets_a_reviewer_review_their_own_application(self, reviewer):
+    def test_reviewed_policy_allows_reviewers_to_review_their_own_application(self, reviewer):
         application = ApplicationFactory(consumer=reviewer, status="submitted")
         assert move(client_of(reviewer), application, "under_review").status_code == 200
 

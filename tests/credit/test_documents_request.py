@@ -59,7 +59,7 @@ def test_application_without_requested_documents_has_an_empty_list(api, applicat
     assert answer.json() == {"documents": [], "total": 0}
 
 
-def test_list_of_documents_costs_the_same_statements_for_more_documents(
+def test_list_of_documents_executes_the_same_statements_for_more_documents(
     api, user, django_assert_num_queries, no_rate_limits, django_assert_max_num_queries
 ):
     application = asked(user, *(f"Document {number}" for number in range(12)))
@@ -102,7 +102,7 @@ def test_applicant_cannot_request_documents(api, application):
     assert RequestedDocument.objects.count() == 1
 
 
-def test_open_policy_lets_the_applicant_request_documents(api, application, settings):
+def test_open_policy_allows_the_applicant_to_request_documents(api, application, settings):
     settings.REVIEW_POLICY = "open"
     assert ask(api, application).status_code == 201
 

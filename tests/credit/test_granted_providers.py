@@ -88,7 +88,7 @@ class TestMaking:
 @pytest.mark.usefixtures("granted")
 class TestGranted:
     @pytest.mark.timeout(600 + IDS // 10)
-    def test_granted_mode_lets_an_account_claim_no_provider_id(self, api, user, no_rate_limits):
+    def test_granted_mode_rejects_an_account_that_claims_a_provider_id(self, api, user, no_rate_limits):
         ProviderFactory(id="500")
         for number in [*range(490, 490 + IDS), "acme", "-1", "0", str(2**63 - 1)]:
             terms = {"provider_id": str(number), **TERMS}
@@ -117,7 +117,7 @@ class TestGranted:
         assert_error(api.send("/applications", application(user, 801, offer.pk)), 400, "E1011")
         assert api.send("/applications", application(user, 800, offer.pk)).status_code == 201
 
-    def test_granted_mode_costs_no_additional_statement(self, api, user, settings, no_rate_limits):
+    def test_granted_mode_executes_no_additional_statement(self, api, user, settings, no_rate_limits):
         offer = OfferFactory(provider=ProviderFactory(id="800"))
         body = application(user, 800, offer.pk)
         api.send("/applications", body)

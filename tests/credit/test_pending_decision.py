@@ -398,7 +398,7 @@ class TestRaces:
         assert Proposal.objects.count() == 1
 
 
-def test_single_decision_costs_at_most_14_statements(api, user, settings, django_assert_max_num_queries):
+def test_single_decision_executes_at_most_14_statements(api, user, settings, django_assert_max_num_queries):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     settings.REVIEW_POLICY = "open"
     application = ApplicationFactory(consumer=user, status="under_review")

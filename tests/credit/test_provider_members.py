@@ -52,7 +52,7 @@ class TestInviting:
         assert api.read(PATH).json()["total"] == 1
         assert Event.objects.filter(type="provider.member_invited").count() == 6
 
-    def test_invitation_of_an_unknown_user_name_takes_the_same_statements(
+    def test_invitation_of_an_unknown_user_name_executes_the_same_statements(
         self, api, provider, stranger, no_rate_limits
     ):
         invite(api, "somebody")  # warm up the process's caches

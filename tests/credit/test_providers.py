@@ -103,7 +103,7 @@ class TestInbox:
         answer = keys["applications:write"].replace(f"/applications/{application.pk}/status", move)
         assert_error(answer, 404, "E4002")
 
-    def test_page_of_the_inbox_costs_at_most_four_statements(
+    def test_page_of_the_inbox_executes_at_most_four_statements(
         self, api, provider, no_rate_limits, django_assert_num_queries
     ):
         for minutes in range(5):

@@ -258,7 +258,7 @@ def test_support_cannot_unmask_a_retained_application(kept):
     assert "qqsecret" not in page.content.decode()
 
 
-def test_operations_unmasks_a_retained_application_with_a_reason(kept):
+def test_operations_can_unmask_a_retained_application_for_a_stated_reason(kept):
     operator = backoffice_client(staff_of("Operations"))
     page = reverse("admin:credit_application_change", args=[kept.pk])
     assert "qqsecret" not in operator.get(page).content.decode()

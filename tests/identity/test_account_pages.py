@@ -129,7 +129,7 @@ class TestUnconfirmed:
         assert sign_up().status_code == 302
         assert [one.subject for one in mailed()] == ["Confirm your address for Credit Platform"]
 
-    def test_prune_keeps_confirmed_accounts_and_accounts_of_operators(self, jane, user):
+    def test_prune_retains_confirmed_accounts_and_accounts_of_operators(self, jane, user):
         self.prune_after(400)
         assert {*User.objects.all()} == {jane, user}
 
@@ -143,7 +143,7 @@ class TestUnconfirmed:
         ],
         ids=["a key", "a group", "a log-in", "a place on the staff", "an application", "a claim"],
     )  # fmt: skip
-    def test_prune_keeps_unconfirmed_accounts_with_records(self, account, give):
+    def test_prune_retains_unconfirmed_accounts_with_records(self, account, give):
         give(account)
         assert not self.prune_after(400)
 

@@ -161,7 +161,7 @@ def test_attempts_of_a_locked_address_do_not_count_for_the_name(staff):
     assert RateCounter.objects.get(bucket="login_name:boss").used == 10
 
 
-def test_prune_keeps_an_hourly_counter_for_its_hour(staff):
+def test_prune_retains_an_hourly_counter_for_its_hour(staff):
     log_in("/v1/auth/token", password="wrong")
     prune(now=datetime.fromtimestamp(MINUTE + 600, UTC))
     assert RateCounter.objects.filter(bucket="login_name:boss", used=1).exists()

@@ -190,7 +190,7 @@ class TestActing:
         assert_error(client.send("/payments/process", order), 403, "E2005")
         assert_error(client.read("/webhooks/endpoints"), 403, "E2005")
 
-    def test_an_app_of_a_partner_gets_no_token(self, partner, account):
+    def test_an_app_cannot_create_a_customers_token_for_a_partner(self, partner, account):
         client, secret = make_client(scopes=list(SCOPES))
         code = code_for(partner, client, scope="accounts:write")
         app = ApiClient(bearer=exchange(code, client, secret).json()["access_token"])
@@ -226,7 +226,7 @@ class TestActing:
         assert answers == [200, 200, 200, 429]
         assert_error(client_of(partner).read("/auth/me"), 429, "E6001")
 
-    def test_prune_keeps_a_partners_token_until_it_expires(self, shop, account):
+    def test_prune_retains_a_partners_token_until_it_expires(self, shop, account):
         client, now = acting(shop, account), timezone.now()
         prune(now=now)
         assert client.read("/auth/me").status_code == 200

@@ -175,7 +175,7 @@ def test_failing_database_stores_and_acknowledges_nothing(monkeypatch):
     assert not Entry.objects.exists()
 
 
-def test_sealing_200_entries_takes_at_most_8_statements(django_assert_max_num_queries):
+def test_sealing_200_entries_executes_at_most_8_statements(django_assert_max_num_queries):
     sealing.seal(lambda: [submission("a")])
     with django_assert_max_num_queries(8):
         sealing.seal(lambda: [submission(str(number)) for number in range(200)])

@@ -117,7 +117,7 @@ def test_witness_is_asked_once_per_checkpoint_until_its_cosignature_is_old(asks,
     assert len(cosigners_of(log.cosigned_checkpoint(log.read_head()))) == 4
 
 
-def test_log_that_lost_its_cosignatures_asks_its_witnesses_again(asks, three):
+def test_log_without_its_cosignatures_requests_them_again(asks, three):
     seal_reports(["a", "b"])
     assert ask(asks(three))["cosigned"] == 3
     with open_log() as cursor:
@@ -126,7 +126,7 @@ def test_log_that_lost_its_cosignatures_asks_its_witnesses_again(asks, three):
     assert ask(asks(three)) == {"cosigned": 3, "failed": 0}
 
 
-def test_log_without_a_policy_asks_no_witness(client, monkeypatch):
+def test_log_without_a_policy_contacts_no_witness(client, monkeypatch):
     anchored = client.anchor("hello").json()
     assert cosigners_of(client.get("/checkpoint").content.decode()) == ["ledger.example/log"]
     monkeypatch.setattr(witnessing, "time", waiting_by(lambda _seconds: pytest.fail("it waits for nobody")))

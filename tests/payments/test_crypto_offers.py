@@ -62,7 +62,7 @@ def test_a_published_address_with_a_key_can_receive(pay, address):
 
 @pytest.mark.parametrize("spell", SPELLINGS)
 @pytest.mark.parametrize(("address", "why"), [(ADDRESS, "another wallet"), (TOKEN, "contract of the token")])
-def test_the_payers_wallet_and_the_token_cannot_receive(pay, node, address, why, spell):
+def test_transfer_to_the_payers_wallet_or_the_token_is_rejected(pay, node, address, why, spell):
     assert why in assert_error(pay(to_address=spell(address)), 400, "E1001")["message"]
     assert node.asked == []
 

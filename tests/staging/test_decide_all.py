@@ -67,7 +67,7 @@ def test_deciding_all_without_staged_items_returns_0(api, user, decision):
 
 
 @BOTH
-def test_each_round_of_decisions_takes_the_same_number_of_statements(user, monkeypatch, decision):
+def test_each_round_of_decisions_executes_the_same_number_of_statements(user, monkeypatch, decision):
     monkeypatch.setattr(services, "ITEMS_PER_STATEMENT", 100)
     decide = {"approve": services.approve_all, "reject": services.reject_all}[decision]
 

@@ -193,7 +193,7 @@ def test_staging_an_empty_list_is_allowed(user):
     assert not Event.objects.exists()
 
 
-def test_each_round_of_staging_takes_the_same_number_of_statements(user, monkeypatch):
+def test_each_round_of_staging_executes_the_same_number_of_statements(user, monkeypatch):
     monkeypatch.setattr(registry, "ITEMS_PER_STATEMENT", 50)
     monkeypatch.setattr(events, "EVENTS_PER_STATEMENT", 50)
 

@@ -101,7 +101,7 @@ def test_lookup_of_unknown_ids_alone_finds_no_product(api):
     assert answer["ucp"]["status"] == "success"
 
 
-def test_lookup_costs_one_statement_for_any_number_of_ids(api, no_rate_limits, django_assert_num_queries):
+def test_lookup_executes_one_statement_for_any_number_of_ids(api, no_rate_limits, django_assert_num_queries):
     ids = [str(OfferFactory().pk) for _ in range(30)]
     lookup(api, ids[0])
     with django_assert_num_queries(1):

@@ -242,7 +242,7 @@ class TestPages:
 
 
 @pytest.mark.parametrize("number", [1, 25])
-def test_search_costs_two_statements(api, number, no_rate_limits, django_assert_num_queries):
+def test_search_executes_two_statements(api, number, no_rate_limits, django_assert_num_queries):
     for _ in range(number):
         OfferFactory(**LOAN)
     search(api)  # the credential is cached from here on

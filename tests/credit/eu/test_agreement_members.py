@@ -58,7 +58,7 @@ def test_agreement_has_24_members_with_a_text_each():
     assert members["parties"].startswith("Harbor Crédit\n1 Quai du Port")
 
 
-def test_agreement_with_missing_members_is_shown_as_incomplete():
+def test_agreement_with_missing_fields_is_shown_as_incomplete():
     texts = {name: text for name, text in TEXTS.items() if name not in {"late_payment", "ombudsman"}}
     application, members, page = agreed(texts=texts)
     assert members["late_payment"] is members["redress"] is None

@@ -101,7 +101,7 @@ def test_submitted_application_has_the_pinned_currency(yen):
     assert "500,000\u00a0JPY" in browser_of(application.consumer).get("/my").content.decode()
 
 
-def test_list_of_applications_costs_the_same_statements_for_more_applications(yen):
+def test_list_of_applications_executes_the_same_statements_for_more_applications(yen):
     user, counts = UserFactory(), []
     for number in (1, 5):
         for index in range(number):
@@ -133,7 +133,7 @@ def test_back_office_shows_amounts_in_the_currency_of_the_offer(yen, reviewer):
     assert text_of(reviewer.get("/admin/credit/application/")).count("500,000 JPY") == 2
 
 
-def test_back_office_list_costs_the_same_statements_for_more_rows(yen, reviewer):
+def test_back_office_list_executes_the_same_statements_for_more_rows(yen, reviewer):
     counts = []
     for number in (1, 5):
         for index in range(number):

@@ -242,7 +242,7 @@ def test_agreement_before_the_directive_follows_the_previous_directive():
     assert period_end(["DE"], concluded_at=at, complete_since=None, told_of_right_at=at) is None
 
 
-def test_acceptance_requires_an_act_of_the_borrower(client):
+def test_acceptance_without_the_terms_hash_is_rejected(client):
     """Art. 15: the hash of the terms is required, and no box of the page is ticked in advance."""
     world = World(offer_of("eu"))
     world.submit(0)

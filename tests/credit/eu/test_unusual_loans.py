@@ -80,7 +80,7 @@ def test_form_states_that_a_later_start_moves_the_days_of_the_payments():
 
 
 @pytest.mark.django_db
-def test_agreement_of_a_line_explains_its_figure_and_has_no_empty_schedule():
+def test_agreement_of_a_line_of_credit_has_an_amount_and_no_schedule():
     offer = eu_offer(term_options_months=None, texts={**TEXTS, "termination": "A month's notice."})
     application = applied(offer, data={"amount_cents": 1_000_000})
     client = client_of(application.consumer)

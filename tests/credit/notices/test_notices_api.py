@@ -182,7 +182,7 @@ class TestRead:
             assert_error(consumer.read(one(world), accept="application/pdf"), 429, "E6001")
             assert consumer.read(one(world), accept="text/html").status_code == 200
 
-    def test_list_costs_a_fixed_number_of_statements(self, world, consumer, django_assert_max_num_queries):
+    def test_list_executes_a_fixed_number_of_statements(self, world, consumer, django_assert_max_num_queries):
         consumer.read(path(world))
         with django_assert_max_num_queries(3) as first:
             consumer.read(path(world))
@@ -192,7 +192,7 @@ class TestRead:
         with django_assert_max_num_queries(len(first)):
             assert consumer.read(path(world)).json()["total"] == 2
 
-    def test_anchored_notice_costs_no_additional_statements(self, world, consumer, django_assert_max_num_queries):
+    def test_anchored_notice_executes_no_additional_statements(self, world, consumer, django_assert_max_num_queries):
         consumer.read(one(world))
         with django_assert_max_num_queries(20) as first:
             assert consumer.read(one(world)).json()["proof"]["opening"] is None

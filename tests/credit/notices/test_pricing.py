@@ -137,7 +137,7 @@ class TestScoreDisclosure:
         assert "<bdi>Example Bureau</bdi>, which is a consumer reporting agency" in notice.html
         assert "Not having a credit score can affect whether you can get a loan" in text
 
-    def test_approval_without_the_rank_of_a_score_is_rejected_with_its_place(self):
+    def test_error_of_an_approval_without_a_score_rank_has_its_field(self):
         world = lent(risk_based_pricing="score_disclosure")
         metadata = {"terms": WORSE, "consumer_report": REPORTED}
         body = {"status": "approved", "updated_by": "x", "metadata": metadata}
@@ -151,7 +151,7 @@ class TestScoreDisclosure:
         assert world.notice.kind == "adverse_action"
 
     @pytest.mark.parametrize(("method", "status"), [("score_disclosure", "ready"), ("notice", "delivered")])
-    def test_opening_delivers_only_the_notice_that_may_be_electronic(self, method, status):
+    def test_opening_a_page_delivers_only_notices_without_written_form(self, method, status):
         """Without consent, a disclosure must be in writing; a notice may be electronic (1022.73(b)(1))."""
         world = lent(risk_based_pricing=method)
         notice = approve(world, RANKED)[1]

@@ -178,7 +178,7 @@ class TestStatements:
             assert decide(api, application, "rejected").status_code == 200
         return len(captured.captured_queries)
 
-    def test_decision_on_an_offer_with_a_model_costs_one_more_statement(
+    def test_decision_on_an_offer_with_a_model_executes_one_more_statement(
         self, api, user, offer, django_assert_max_num_queries
     ):
         application = in_review(api, user, offer, SAYS_POOR)

@@ -126,7 +126,7 @@ def test_score_without_segments_lets_the_caller_choose_the_segment(api, user, st
     assert hidden(api, "segment=other") == {prime.pk: "segment"}
 
 
-def test_catalog_page_costs_two_statements_for_any_number_of_offers_and_scores(
+def test_catalog_page_executes_two_statements_for_any_number_of_offers_and_scores(
     api, user, version, no_rate_limits, django_assert_num_queries
 ):
     OfferFactory()

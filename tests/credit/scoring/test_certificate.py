@@ -82,7 +82,7 @@ def key_of_full(reason):
     return reason["text"] if reason["code"] == "other" else reason["code"]
 
 
-def test_large_card_has_counts_beyond_2_to_the_53_as_strings():
+def test_counts_of_a_large_card_above_2_to_the_53_are_strings():
     bins = [{"missing": True, "points": 0}, *({"below": n, "points": n} for n in range(1, 9)), {"points": 9}]
     names = [f"f{number}" for number in range(40)]
     card = definition(

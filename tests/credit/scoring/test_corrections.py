@@ -95,7 +95,7 @@ class TestRequest:
     def test_malformed_correction_request_is_refused(self, api, path, changes):
         assert_error(api.send(path, {**BODY, **changes}), 400, "E1001")
 
-    def test_correction_of_a_fact_that_is_no_claim_requires_a_file(self, api, application, path):
+    def test_correction_of_an_unclaimed_fact_requires_a_file(self, api, application, path):
         report = {"fact": "identity.verified", "claimed": False}
         error = assert_error(api.send(path, {**BODY, **report}), 400, "E1001")
         assert "requires an uploaded file" in str(error)

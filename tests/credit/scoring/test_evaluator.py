@@ -33,7 +33,7 @@ def test_good_facts_have_the_expected_total_outcome_and_segment():
     ]  # fmt: skip
 
 
-def test_reasons_of_poor_facts_start_with_the_largest_loss():
+def test_reasons_are_ordered_by_lost_points():
     found = of(POOR)
     assert (found.total, found.outcome, found.segment) == (550, "decline", None)
     assert found.reasons == ("income_insufficient", "obligations_excessive", "residence_short")

@@ -78,7 +78,7 @@ def test_application_data_is_read_by_pointer(pointer, value):
     "", "a", "/~", "/~2", "/a~", "/a\n", "/a\u202eb", "/\u2066a", "/a\x7f", "/\ufeffa", "/" + "a" * 61, "/a" * 9,
     "/a\u2028", "/\x00",
 ])  # fmt: skip
-def test_invalid_or_deceptive_pointer_is_no_fact(pointer):
+def test_invalid_or_deceptive_pointer_is_not_a_fact(pointer):
     assert facts.type_of(f"application_data#{pointer}") is None
 
 

@@ -77,7 +77,7 @@ def test_new_account_has_no_known_facts(user):
     }  # fmt: skip
 
 
-def test_each_fact_costs_one_statement(user, django_assert_num_queries):
+def test_each_fact_executes_one_statement(user, django_assert_num_queries):
     for name in NAMES:
         with django_assert_num_queries(1):
             gather([name], user_id=user.pk, application_data=None, may_read=lambda _fact: True, now=NOW)

@@ -164,7 +164,7 @@ class TestMonitoring:
         scored(version, GOOD, days_ago=0)  # at the end of the window
         assert look(version)["window"]["of"] == 1
 
-    def test_monitoring_costs_the_same_statements_for_more_scores(self, version, django_assert_num_queries):
+    def test_monitoring_executes_the_same_statements_for_more_scores(self, version, django_assert_num_queries):
         for _ in range(5):
             scored(version, GOOD)
         with django_assert_num_queries(5):

@@ -164,7 +164,7 @@ def test_malformed_match_request_is_rejected(api, body):
     assert assert_error(api.send(PATH, body), 400, "E1001")["details"][0]["field"] == name
 
 
-def test_match_costs_the_same_statements_for_more_offers(api, version, no_rate_limits, django_assert_num_queries):
+def test_match_executes_the_same_statements_for_more_offers(api, version, no_rate_limits, django_assert_num_queries):
     OfferFactory()
     api.send(PATH, {})
     # The count, and the page; three statements limit heavy operations.

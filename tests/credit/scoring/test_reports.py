@@ -281,7 +281,7 @@ class TestReaders:
         {"legal_name": "Bob Thickfile"}, {"date_of_birth": "1970-01-01"}, {"date_of_birth": None},
         {"address": {**PERSON["address"], "line1": "9 Other Street"}},
     ])  # fmt: skip
-    def test_report_about_an_earlier_applicant_is_no_fact(self, ritas, user, change):
+    def test_report_about_an_earlier_applicant_is_not_a_fact(self, ritas, user, change):
         application = under_review(user, "Thickfile")
         ask(ritas, application)
         rosa = {**PERSON, "legal_name": "Rosa Thickfile"}

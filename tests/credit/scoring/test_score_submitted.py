@@ -200,7 +200,7 @@ def statements_of(api, application):
     return [query["sql"] for query in captured.captured_queries]
 
 
-def test_submission_without_a_model_costs_no_additional_statement(api, user, settings):
+def test_submission_without_a_model_executes_no_additional_statement(api, user, settings):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     listed = OfferFactory()
     counts = {}
@@ -212,7 +212,7 @@ def test_submission_without_a_model_costs_no_additional_statement(api, user, set
     assert counts["assist", "unlisted"] == counts["off", "unlisted"]
 
 
-def test_submission_with_a_model_costs_three_statements_and_two_per_version(api, user, settings):
+def test_submission_with_a_model_executes_three_statements_and_two_per_version(api, user, settings):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     plain = len(statements_of(api, draft_for(OfferFactory(), user)))
     offer, version = scored_offer()

@@ -171,7 +171,7 @@ class TestSources:
         keep(version, facts, evaluate(version.card, facts), **kept)
         assert api.read(f"/applications/{application.pk}/score").json()["facts"] is None
 
-    def test_bank_facts_cost_two_statements_together(self, user, django_assert_num_queries):
+    def test_bank_facts_execute_two_statements_together(self, user, django_assert_num_queries):
         sourced.bank(user, paid_in=310_000, paid_out=120_000)
         names = [sourced.INCOME, sourced.SPENDING, "bank.as_of", "bank.lowest_balance_cents"]
         with django_assert_num_queries(2):

@@ -300,7 +300,7 @@ def test_every_list_and_record_of_the_demo_opens(morning, chromium, live_server,
             visit.look(f"{name}-record")
 
 
-def test_the_queue_a_case_and_a_decision_fit_1280_and_1024_pixels(morning, chromium, live_server):
+def test_pages_of_a_review_fit_1280_and_1024_pixels(morning, chromium, live_server):
     """The queue has one line per row at 1280 pixels, terms follow a changed amount, and Escape closes a menu."""
     visit = Visit(chromium, live_server, viewport={"width": 1280, "height": 800})
     page = visit.page
