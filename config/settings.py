@@ -54,7 +54,7 @@ ROOT_URLCONF = "ledger.urls" if SERVICE == "ledger" else "config.urls"
 WSGI_APPLICATION = "ledger.wsgi.application" if SERVICE == "ledger" else "config.wsgi.application"
 APPEND_SLASH = False
 
-# --- What the services do ----------------------------------------------------------------------------------------
+# --- Review and lending ------------------------------------------------------------------------------------------
 
 REVIEW_POLICY = environment.choice(
     "REVIEW_POLICY", "four_eyes" if PRODUCTION else "open", ("open", "reviewed", "four_eyes")
@@ -294,7 +294,7 @@ ACCOUNT_CHANGE_EMAIL = True
 ACCOUNT_EMAIL_NOTIFICATIONS = True
 ACCOUNT_REAUTHENTICATION_REQUIRED = True
 ACCOUNT_LOGOUT_REDIRECT_URL = "/account/login"
-ACCOUNT_PASSWORD_MIN_LENGTH = None  # the validators above check it
+ACCOUNT_PASSWORD_MIN_LENGTH = None  # AUTH_PASSWORD_VALIDATORS check the length
 ACCOUNT_SESSION_REMEMBER = True
 ACCOUNT_RATE_LIMITS = False  # replaced by RATE_LIMITS
 PASSWORD_RESET_TIMEOUT = 3600

@@ -50,7 +50,7 @@ if settings.ENVIRONMENT != "production":  # `config.checks` rejects them in prod
         ),
     ]
 urlpatterns = [
-    path("v1/", include(v1)),  # first, for the same reason
+    path("v1/", include(v1)),  # first, because Django tries URL patterns in order
     path(".well-known/ucp", DiscoveryViewSet.as_view({"get": "document"})),
     path(".well-known/jwks.json", KeySetViewSet.as_view({"get": "keys"})),
     path(".well-known/record-keys.json", RecordKeyViewSet.as_view({"get": "keys"})),

@@ -2,9 +2,9 @@
 
 A database that was restored from a backup lacks entries. Signing on top of it would give the log two histories. The
 guard file has the last head that this machine has signed, and sealing refuses to continue from an earlier one. The file
-is created before the first block (size 0), so a log with blocks and no guard file has lost it. From then on, it is
-written after the commit and before the response, and never with an earlier head. Only one machine writes a log, so a
-file is enough. Any number of machines can read the log.
+is created before the first block, with size 0. If a log has blocks and no guard file, the file was lost. After each
+commit, the new head is written to the file before the response is sent. The file never returns to an earlier head. Only
+one machine writes a log, so a file is enough. Any number of machines can read the log.
 """
 
 import fcntl

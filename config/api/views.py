@@ -181,7 +181,7 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
     ignored: Sequence[str] = ()  # the names in the query and the body that no code reads
 
     def initialize_request(self, request: Any, *args: Any, **kwargs: Any) -> Any:
-        """Apply the declaration of the called method; a missing method is public if another one at the path is.
+        """Apply the declaration of the called method; a missing method is public if another method is.
 
         The method's `@renderer_classes`, or the view's, come after the JSON renderer, which errors need.
         """

@@ -83,7 +83,7 @@ class PageList(ChangeList):
         return super().get_queryset(request, exclude_parameters).defer(*self.model_admin.list_defer)  # type: ignore[attr-defined]
 
     def get_ordering_field(self, field_name: Any) -> Any:
-        """Reject other columns than `sortable_by`: Django only omits their links, but accepts them in the URL."""
+        """Allow only columns of `sortable_by`: Django shows no links for other columns, but accepts them in the URL."""
         return super().get_ordering_field(field_name) if field_name in (self.sortable_by or ()) else None
 
     def get_results(self, request: HttpRequest) -> None:

@@ -63,7 +63,7 @@ KINDS: dict[str, Kind] = {
     "back_office.added": Kind(ENTITY, CREATE),
     "back_office.changed": Kind(ENTITY, UPDATE),
     "back_office.deleted": Kind(ENTITY, DELETE),
-    # The actions in the history of accounts.
+    # Actions on accounts and credentials.
     "api_key.created": Kind(ENTITY, CREATE),
     "api_key.rotated": Kind(ENTITY, UPDATE),
     "api_key.revoked": Kind(ENTITY, DISABLE),
@@ -106,7 +106,7 @@ def emit(kind: str, **members: Any) -> None:
 
 
 def emit_now(kind: str, **members: Any) -> None:
-    """Write the line of an event immediately, even if the transaction rolls back, such as of a failed log-in."""
+    """Write the line of an event immediately, even if the transaction rolls back, as for a failed log-in."""
     CHAIN.write(_event(kind, members))
 
 

@@ -173,8 +173,8 @@ def opened(content: bytes, place: str, *, kind: str = "a sealed value", record_i
 def sealed_again(content: bytes, place: str) -> tuple[bytes | None, bool]:
     """Encrypt a stored value with the first key, bound to its place.
 
-    Return the new value (None if unchanged), and whether a key decrypts it. An unbound value that no key decrypts is
-    bound unchanged, so that it can be decrypted once its key is restored.
+    Return the new value (None if unchanged), and whether a key decrypts it. If no key decrypts an unbound
+    value, its ciphertext is bound unchanged. If the lost key is restored, the value can be decrypted again.
     """
     if content.startswith(SEALED):
         try:

@@ -158,7 +158,7 @@ def check_migrations(databases: Sequence[str]) -> list[checks.CheckMessage]:
 
 
 def _asked(statement: str, alias: str = "default") -> str | None:
-    """Return the first column of a query's first row on PostgreSQL; None on another engine, or without a row."""
+    """Return the first column of a query's first row on PostgreSQL; None for another database, or if no row matches."""
     connection = connections[alias]
     if connection.vendor != "postgresql":
         return None

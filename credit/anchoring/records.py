@@ -54,8 +54,8 @@ def decision_record(application: Any, row: StatusHistory, counteroffer: Any = No
     an erasable nonce; null without applicants. `facts` are name, source, day, and hash of each fact that the score
     used; null without a score, and if its facts were erased.
 
-    `hashes` are those of texts, ids, the result of the score, and `application_data`. `counteroffer` is the one that
-    the decision closes. If only the lender may read the result, its name is `person.score`, otherwise `score`.
+    `hashes` are those of texts, ids, the result of the score, and `application_data`. `counteroffer` is the one closed
+    by the decision. If only the lender may read the result, its name is `person.score`, otherwise `score`.
 
     Version 1 had no `record_version`, `reasons`, `automated`, and `offer_terms_sha256`, and no fields of the score.
     Version 2 had no `terms`, `counteroffer`, and `applicants_sha256`, and version 3 no `facts`. Up to version 3, the

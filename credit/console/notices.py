@@ -1,4 +1,4 @@
-"""Notices in the back office: the clocks by days left, and each notice next to its source data."""
+"""Notices in the back office: the deadlines by days left, and each notice next to its source data."""
 
 import re
 from datetime import datetime, timedelta

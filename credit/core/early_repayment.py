@@ -12,7 +12,7 @@ _LATE, _EARLY = Decimal("0.005"), Decimal("0.01")  # up to a year before the end
 
 @dataclass(frozen=True, slots=True)
 class EarlyRepayment:
-    """The figures of an early repayment on `on`, in minor units.
+    """The figures of an early repayment on the date `on`, in minor units.
 
     `fee_reduction` is the share of the creditor's up-front costs for the remaining days (C-383/18). `compensation_max`
     is the creditor's maximum compensation. `total` is the maximum payment on that day, after the installment due on it.

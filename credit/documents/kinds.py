@@ -81,7 +81,7 @@ def recognize(content: bytes) -> str:
 
 
 def _is_whole_pdf(content: bytes) -> bool:
-    """Return whether a PDF has an end. A linearized PDF has two, and contains its length."""
+    """Return whether a PDF has its end mark. A linearized PDF has two end marks, and its header contains the length."""
     length = _LINEARIZED_LENGTH.search(content[:_PDF_WITHIN])
     return b"%%EOF" in content and (length is None or len(content) >= int(length[1]))
 

@@ -250,7 +250,7 @@ class Offer(models.Model):
     )
     # The law that the offer follows (`credit.core.jurisdictions`), and the fields that Directive (EU) 2023/2225
     # requires.
-    jurisdiction = models.CharField(  # noqa: DJ001  null is an offer from before there was a choice
+    jurisdiction = models.CharField(  # noqa: DJ001  null for offers that are older than this field
         max_length=2,
         null=True,
         choices=[(name, name) for name in jurisdictions.JURISDICTIONS],

@@ -38,7 +38,7 @@ def why_nobody_acts_for(user_id: int) -> str:
     return "The account is a member of a lender." if ProviderMember.objects.filter(user_id=user_id).exists() else ""
 
 
-# `member` is the role of invitations from before there were roles: a reviewer.
+# Older invitations have the role `member`, which means reviewer.
 _MEANINGS = {
     "member": (ProviderMember.REVIEWER, "same as `reviewer`"),
     ProviderMember.OWNER: (

@@ -26,10 +26,10 @@ class Step(NamedTuple):
 def changes(card: Card, evaluation: Evaluation) -> list[dict[str, Any]]:
     """Return at most CHANGES_MAX smallest sets of one or two changes that lead to a better outcome.
 
-    Single changes come before pairs, then smaller gains before larger ones, then the declared order. Pairs exclude
-    changes that are enough alone. No change moves a characteristic into the bin for missing values, or changes an input
-    that the person can't change. The result is empty for a knockout, and for unreadable facts, which the person must
-    correct first.
+    Single changes come before pairs, then smaller gains before larger ones, then the declared order. A change that is
+    sufficient alone is not part of a pair. No change moves a characteristic into the bin for missing values, or changes
+    an input that the person can't change. The result is empty for a knockout, and for unreadable facts, which the
+    person must correct first.
     """
     if evaluation.is_knocked_out or evaluation.unreadable:
         return []

@@ -87,7 +87,7 @@ class Window:
 
 @dataclass(slots=True)
 class Sample:
-    """Counts of the newest scores of a window: at most SCORES_MAX of all `of` scores."""
+    """Counts of the newest scores of a window, at most SCORES_MAX; `of` is the number of all its scores."""
 
     of: int
     scores: int = 0

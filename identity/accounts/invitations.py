@@ -129,7 +129,7 @@ def accept_verified(invitation: Invitation, user: User, *, now: datetime) -> Non
 
 
 def revoke(invitation: Invitation, *, actor: Actor, now: datetime) -> None:
-    """Revoke an open invitation and end its link. A closed one stays unchanged. Raises SecondFactorRequired."""
+    """Revoke an open invitation and end its link. Closed invitations stay unchanged. Raises SecondFactorRequired."""
     require_second_factor(actor)
     with transaction.atomic():
         if Invitation.objects.waiting_at(now).filter(pk=invitation.pk).update(revoked_at=now):

@@ -63,7 +63,7 @@ SERVER_ERRORS_MAX = 2
 
 
 class LeaseLost(Exception):  # internal; never shown to a caller
-    """Another process has taken the payment over, so this one must not write."""
+    """Another process handles the payment now, so this process must not write."""
 
 
 def card_processor(name: str) -> StripeProcessor | SandboxProcessor:

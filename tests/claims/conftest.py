@@ -24,7 +24,7 @@ def reviewer_api(reviewer):
 
 
 def events_of(user):
-    """Return the types of an account's events in order, and the last one's object."""
+    """Return the types of an account's events in order, and the object of the last event."""
     rows = list(Event.objects.filter(account=user).order_by("id").values_list("type", "object"))
     return [kind for kind, _ in rows], rows[-1][1] if rows else None
 

@@ -20,7 +20,7 @@ from tests.factories import ApplicationFactory, UserFactory
 DOCUMENT = {"text": "Zoë \U0001f600", "number": 1e300, "nested": [None, True, {"empty": {}}]}
 MOMENT = datetime(2026, 2, 3, 4, 5, 6, 700, tzinfo=UTC)
 FIELDS = tuple(field.attname for field in Application._meta.concrete_fields)
-# More often than the server needs to prepare a statement.
+# Enough executions for the server to prepare the statement.
 OFTEN = range(5)
 
 

@@ -10,7 +10,7 @@ from tests.documents import README, ROOT, blocks, runnable
 PAGES = (README, *sorted((ROOT / "docs").rglob("*.md")))
 HERE = "tests/system/docs/test_blocks_run.py"
 WALK = "tests/system/walk/__main__.py"
-# The file that runs a page's blocks. Runners of few blocks name each block; the others run all of them.
+# The file that runs each page's blocks. A runner of only some blocks contains their names.
 RUNNERS = {
     "README.md": HERE, "docs/quickstart.md": HERE, "docs/tutorial.md": WALK,
     "docs/guides/accounts.md": HERE, "docs/guides/applications.md": HERE,

@@ -179,7 +179,7 @@ def test_unreachable_witness_does_not_delay_the_others(asks, three):
         asker = asks([*three[:2], "http://127.0.0.1:9"])
         assert ask(asker) == {"cosigned": 2, "failed": 1}
     seal_reports(["b"])
-    # The unreachable witness is asked again later, not every second.
+    # The unreachable witness is retried later, not every second.
     assert asker.ask(now=timezone.now()) == {"cosigned": 2, "failed": 0}
 
 

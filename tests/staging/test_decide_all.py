@@ -81,7 +81,7 @@ def test_each_round_of_decisions_executes_the_same_number_of_statements(user, mo
     one, two, three = statements(100), statements(200), statements(300)
     each = two - one
     assert three - two == each
-    assert one == each + 1  # which items there are
+    assert one == each + 1  # the query for the items to decide
     if connection.vendor == "postgresql":
         # locks, status updates, and events; an approval also inserts the notes and the approvals
         assert each == {"approve": 5, "reject": 3}[decision]

@@ -33,7 +33,7 @@ def work() -> None:
 
 def main() -> None:
     """Fork a worker for each line."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps them
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps finished workers
     made = []
     for _line in sys.stdin:
         connections.close_all()

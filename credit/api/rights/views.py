@@ -54,8 +54,8 @@ class ExplanationViewSet(ApiViewSet):
         """Get the explanation of a decision.
 
         The applicant and the lender's reviewers can get it. It has the role of the score, the decider, and what the
-        applicant can do now. `inputs` have value, source, day, and points. `changes` would have led to a better
-        outcome. Without a score, `automated` is `none`, and the score's fields are null.
+        applicant can do now. `inputs` have value, source, day, and points. Each of the `changes` would have led to a
+        better outcome. Without a score, `automated` is `none`, and the score's fields are null.
         """
         application = load_for(application_id, actor_of(request))
         with heavy.slot(request):

@@ -26,7 +26,7 @@ KINDS = (
     "first_of",
     "first_of",
 )
-# JSON values of another type than a number, text, boolean, or date input expects.
+# For each kind of input, a JSON value of a wrong type.
 OTHER_TYPES = {"number": "12", "text": 5, "boolean": "true", "months_since": "yesterday", "ratio": True, "sum": "1"}
 
 

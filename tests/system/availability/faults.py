@@ -34,7 +34,7 @@ def kill_postgres(rig: Nodes, victim: Node) -> None:
 
 
 def kill_node(rig: Nodes, victim: Node) -> None:
-    """Kill every process of the machine with SIGKILL; later it starts again."""
+    """Kill every process of the machine with SIGKILL; the machine restarts later."""
     victim.kill()
 
 

@@ -45,7 +45,7 @@ class Service:
     def call(
         self, operation: str, body: Any = None, *, query: dict[str, Any] | None = None, status: int = 0, **path: Any
     ) -> Any:
-        """Call an operation and return its parsed response; `status` is the expected one, 0 for any success.
+        """Call an operation and return its parsed response; `status` is the expected status, 0 for any success.
 
         A body of bytes is sent as a file, in a form.
         """
