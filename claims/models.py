@@ -75,8 +75,10 @@ class Claim(StatefulModel):
     )
     evidence = JsonTextField(help_text="Web addresses or documents. The API never fetches them.")
     notes = models.TextField(null=True, help_text="Notes, for people to read; null for none.")  # noqa: DJ001  null and "" differ in the API
-    approved_at = models.DateTimeField(null=True, help_text="When the claim was first approved (UTC); null before.")
-    revoked_at = models.DateTimeField(null=True, help_text="When the claim was revoked (UTC); null before.")
+    approved_at = models.DateTimeField(
+        null=True, help_text="When the claim was first approved (UTC); null before then."
+    )
+    revoked_at = models.DateTimeField(null=True, help_text="When the claim was revoked (UTC); null before then.")
     content_changed_at = models.DateTimeField(
         null=True, help_text=("When the owner last changed the content of the claim.")
     )

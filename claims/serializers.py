@@ -80,7 +80,7 @@ class ClaimRequestSerializer(serializers.RequestSerializer):
         LEVELS, allow_null=True, required=False, help_text="How the claim is verified. Default: `self_asserted`."
     )
     visibility = serializers.OneOfField(
-        VISIBILITIES, allow_null=True, required=False, help_text="Who can read the claim. Default: `private`."
+        VISIBILITIES, allow_null=True, required=False, help_text="The visibility of the claim. Default: `private`."
     )
 
 

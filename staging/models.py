@@ -41,7 +41,9 @@ class StagedItem(models.Model):
         max_length=64, help_text="SHA-256 of the payload as compact JSON with sorted keys, in hex."
     )
     staged_at = models.DateTimeField(help_text="When the item was staged (UTC).")
-    decided_at = models.DateTimeField(null=True, help_text="When the item was decided or expired (UTC); null before.")
+    decided_at = models.DateTimeField(
+        null=True, help_text="When the item was decided or expired (UTC); null before then."
+    )
     # The account that decided. Null for an expired item.
     decided_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False

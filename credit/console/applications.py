@@ -105,7 +105,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
                 )
             },
         ),
-        ("Who applies", {"fields": ("who_applies", "applicants_digest")}),
+        ("Applicants", {"fields": ("who_applies", "applicants_digest")}),
         ("Applicant's data", {"fields": ("data", "data_sha256", "data_changed_by", "shared", "notes")}),
         ("The offer as it was when the application was submitted", {"fields": ("pinned_version", "pinned_terms")}),
     )  # fmt: skip

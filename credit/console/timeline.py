@@ -122,7 +122,7 @@ def revision_entries(record: Application, revisions: Iterable[ApplicationRevisio
                 ),
                 # Values are personal data, so masked viewers see only that the data changed.
                 details=None if is_masked else changes_in_words(revision.changes, members, record.shown_currency),
-                details_title="What changed",
+                details_title="Changes",
             )
         )
         before = revision.sha256

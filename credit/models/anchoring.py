@@ -84,9 +84,13 @@ class DecisionAnchor(models.Model):
     due_at = models.DateTimeField(help_text="When to try next.")
     attempts = models.PositiveIntegerField(default=0)
     last_error = models.CharField(max_length=255, blank=True)
-    anchored_at = models.DateTimeField(null=True, help_text="When the ledger anchored the record (UTC); null before.")
+    anchored_at = models.DateTimeField(
+        null=True, help_text="When the ledger anchored the record (UTC); null before then."
+    )
     block_number = models.BigIntegerField(null=True, help_text="The ledger's block; null until the record is anchored.")
-    proof = JsonTextField(null=True, help_text="The ledger's inclusion proof at the time of anchoring; null before.")
+    proof = JsonTextField(
+        null=True, help_text="The ledger's inclusion proof at the time of anchoring; null before then."
+    )
     proof_file = models.TextField(
         blank=True, help_text="The proof as a file (C2SP tlog-proof) for offline verification."
     )

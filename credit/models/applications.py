@@ -75,25 +75,25 @@ class Application(DecisionRules):
         default=list, help_text="The data that the applicant shares with the lender: `bank`, `identity`."
     )
     submitted_at = models.DateTimeField(
-        null=True, help_text="When the application was first submitted (UTC); null before."
+        null=True, help_text="When the application was first submitted (UTC); null before then."
     )
     reviewed_at = models.DateTimeField(
-        null=True, help_text="When the application was last approved or rejected (UTC); null before."
+        null=True, help_text="When the application was last approved or rejected (UTC); null before then."
     )
     reviewed_by = models.CharField(  # noqa: DJ001
-        max_length=255, null=True, help_text="The reviewer of the last decision, as `updated_by`; null before."
+        max_length=255, null=True, help_text="The reviewer of the last decision; null before the first decision."
     )
     offer_version = models.IntegerField(null=True)
     offer_snapshot = JsonTextField(null=True)
     accepted_at = models.DateTimeField(
-        null=True, help_text="When the applicant accepted the approval (UTC); null before."
+        null=True, help_text="When the applicant accepted the approval (UTC); null before then."
     )
     # For accepted agreements under Directive (EU) 2023/2225. Reopening clears these columns.
     told_of_right_at = models.DateTimeField(
-        null=True, help_text="When the borrowers were informed of their right of withdrawal (UTC); null before."
+        null=True, help_text="When the borrowers were informed of their right of withdrawal (UTC); null before then."
     )
     complete_since = models.DateTimeField(
-        null=True, help_text="When the borrowers had the whole agreement and its information (UTC); null before."
+        null=True, help_text="When the borrowers had the whole agreement and its information (UTC); null before then."
     )
     withdrawn_from_at = models.DateTimeField(
         null=True, help_text="When a borrower withdrew from the accepted agreement (UTC); null for none."

@@ -33,8 +33,12 @@ class RequestedDocument(models.Model):
         blank=True, default="", help_text="Why the document is requested again; empty the first time."
     )
     requested_at = models.DateTimeField(help_text="When the document was requested (UTC).")
-    received_at = models.DateTimeField(null=True, help_text="When the newest file was uploaded (UTC); null before.")
-    accepted_at = models.DateTimeField(null=True, help_text="When a reviewer accepted the document (UTC); null before.")
+    received_at = models.DateTimeField(
+        null=True, help_text="When the newest file was uploaded (UTC); null before then."
+    )
+    accepted_at = models.DateTimeField(
+        null=True, help_text="When a reviewer accepted the document (UTC); null before then."
+    )
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
 
     class Meta:

@@ -172,8 +172,8 @@ class Notice(StatefulModel):
         "mail.OutgoingMail", null=True, on_delete=models.SET_NULL, related_name="+", db_index=False
     )
     created_at = models.DateTimeField()
-    made_at = models.DateTimeField(null=True, help_text="When the notice was made (UTC); null before.")
-    delivered_at = models.DateTimeField(null=True, help_text="When the notice was delivered (UTC); null before.")
+    made_at = models.DateTimeField(null=True, help_text="When the notice was made (UTC); null before then.")
+    delivered_at = models.DateTimeField(null=True, help_text="When the notice was delivered (UTC); null before then.")
 
     machine = MACHINE
     invalid_transition = NoticeSettled

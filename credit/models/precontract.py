@@ -31,12 +31,14 @@ class Precontract(models.Model):
         max_length=8,
         null=True,
         choices=[(medium, medium) for medium in MEDIA],
-        help_text="How the applicant first got the form: `api` or `portal`; null before.",
+        help_text="How the applicant first got the form: `api` or `portal`; null before then.",
     )
     made_at = models.DateTimeField(help_text="When the form was made (UTC).")
-    provided_at = models.DateTimeField(null=True, help_text="When the applicant first got the form (UTC); null before.")
+    provided_at = models.DateTimeField(
+        null=True, help_text="When the applicant first got the form (UTC); null before then."
+    )
     opened_at = models.DateTimeField(
-        null=True, help_text="When the applicant first opened it as a page or a PDF (UTC); null before."
+        null=True, help_text="When the applicant first opened it as a page or a PDF (UTC); null before then."
     )
 
     class Meta:

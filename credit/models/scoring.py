@@ -79,7 +79,7 @@ class ModelVersion(lifecycle.StatefulModel):
     note = models.TextField(blank=True, default="", help_text="The author's note on the version.")
     about: Any = JsonTextField(null=True, help_text="Instructions for use, from the version's maker; null without any.")
     certificate: Any = JsonTextField(
-        null=True, help_text="What the publication computed about the card; null before, and for versions before 1.1."
+        null=True, help_text="The figures of the card, computed at publication; null if unpublished or older than 1.1."
     )
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -94,9 +94,11 @@ class ModelVersion(lifecycle.StatefulModel):
         on_delete=models.PROTECT,
         related_name="+",
         db_index=False,
-        help_text="The account that published the version; null before.",
+        help_text="The account that published the version; null if unpublished.",
     )
-    published_at = models.DateTimeField(null=True, help_text="When the version received its role (UTC); null before.")
+    published_at = models.DateTimeField(
+        null=True, help_text="When the version received its role (UTC); null before then."
+    )
     created_at = models.DateTimeField(help_text="When the version was created (UTC).")
 
     machine = MACHINE

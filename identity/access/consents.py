@@ -46,7 +46,7 @@ class Consent(models.Model):
         "`lender_sharing`: data shared with a lender. `credit_report`: a report about the person.",
     )
     reference = models.UUIDField(db_index=True, editable=False)
-    scope = models.TextField(help_text="What the consent permits, such as the name and scopes of an app.")
+    scope = models.TextField(help_text="The content of the consent, such as the name and scopes of an app.")
     text_sha256: Any = models.CharField(  # noqa: DJ001
         max_length=64,
         null=True,

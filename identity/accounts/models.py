@@ -35,7 +35,7 @@ class Invitation(models.Model):
     created_at = models.DateTimeField(help_text="When the invitation was created (UTC).")
     expires_at = models.DateTimeField(help_text="When the invitation expires (UTC).")
     accepted_at = models.DateTimeField(
-        null=True, blank=True, help_text="When the invitation was accepted (UTC); null before."
+        null=True, blank=True, help_text="When the invitation was accepted (UTC); null before then."
     )
     revoked_at = models.DateTimeField(
         null=True, blank=True, help_text="When the invitation was revoked (UTC); null when it was not."
@@ -79,7 +79,7 @@ class ManagedAccount(models.Model):
     email = EncryptedTextField(null=True, blank=True)
     name = EncryptedTextField(null=True, blank=True)
     claimed_at = models.DateTimeField(
-        null=True, blank=True, help_text="When the customer claimed the account (UTC); null before."
+        null=True, blank=True, help_text="When the customer claimed the account (UTC); null before then."
     )
     ended_at = models.DateTimeField(null=True, blank=True, help_text="Since when the partner may not act any more.")
     created_at = models.DateTimeField(help_text="When the account was created (UTC).")
@@ -177,7 +177,7 @@ class Export(models.Model):
     claimed_until = models.DateTimeField(null=True, editable=False)
     language = models.CharField(max_length=2, default="en", db_default="en", editable=False)
     created_at = models.DateTimeField(help_text="When the export was requested (UTC).")
-    ready_at = models.DateTimeField(null=True, help_text="When the zip was ready (UTC); null before.")
+    ready_at = models.DateTimeField(null=True, help_text="When the zip was ready (UTC); null before then.")
     expires_at = models.DateTimeField(null=True, help_text="When the zip is deleted (UTC); null before it is ready.")
 
     class Meta:
@@ -248,7 +248,7 @@ class Erasure(models.Model):
     kept: Any = models.JSONField(
         default=list, help_text="The retained rows of each ground, and the day on which the last one is erased."
     )
-    completed_at = models.DateTimeField(null=True, help_text="When everything was erased (UTC); null before.")
+    completed_at = models.DateTimeField(null=True, help_text="When everything was erased (UTC); null before then.")
 
     class Meta:
         ordering = ["id"]

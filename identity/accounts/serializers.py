@@ -184,7 +184,7 @@ class ErasureSerializer(serializers.ModelResponseSerializer):
         allow_null=True, help_text="The deadline of the erasure (UTC); null without an erasure."
     )
     obstacles = ObstacleSerializer(
-        many=True, help_text="What must end before the erasure can start; empty once it has started."
+        many=True, help_text="The obstacles that must end before the erasure can start; empty once it has started."
     )
     kept = KeptRowsSerializer(
         many=True,

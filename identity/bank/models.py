@@ -65,7 +65,7 @@ class BankItem(models.Model):
     needs_login = models.BooleanField(default=False, help_text="The bank wants the person to log in again.")
     accounts_staged_at = models.DateTimeField(null=True)
     transactions_since = models.DateField(
-        null=True, help_text=f"The first of the {BOOKINGS_DAYS} days of bookings that were staged; null before."
+        null=True, help_text=f"The first of the {BOOKINGS_DAYS} days of bookings that were staged; null before then."
     )
     transactions_staged = models.PositiveIntegerField(default=0, help_text="How many bookings were staged then.")
     gone_at = models.DateTimeField(

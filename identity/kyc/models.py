@@ -62,7 +62,9 @@ class KycVerification(StatefulModel):
     )
     expires_at = models.DateTimeField(help_text="When the verification expires unless it is completed (UTC).")
     refreshed_at = models.DateTimeField(help_text="When the platform last requested the status from the vendor.")
-    completed_at = models.DateTimeField(null=True, help_text="When the verification was decided (UTC); null before.")
+    completed_at = models.DateTimeField(
+        null=True, help_text="When the verification was decided (UTC); null before then."
+    )
     created_at = models.DateTimeField(help_text="When the verification was created (UTC).")
 
     machine = MACHINE

@@ -51,7 +51,7 @@ class Payment(models.Model):
         max_length=64, null=True, help_text="Why the payment failed, for people to read; null when it did not."
     )
     refunded_cents = models.BigIntegerField(
-        default=0, db_default=0, help_text="What the processor has refunded of the amount, in cents."
+        default=0, db_default=0, help_text="The refunded part of the amount, in cents."
     )
     disputed = models.BooleanField(
         default=False,
@@ -63,7 +63,7 @@ class Payment(models.Model):
     server_errors = models.PositiveSmallIntegerField(default=0, help_text="How often the processor answered with 5xx.")
     unanswered_since = models.DateTimeField(null=True, help_text="When a request to the processor got no response.")
     created_at = models.DateTimeField(help_text="When the payment was created (UTC).")
-    processed_at = models.DateTimeField(null=True, help_text="When the payment was completed (UTC); null before.")
+    processed_at = models.DateTimeField(null=True, help_text="When the payment was completed (UTC); null before then.")
 
     class Meta:
         indexes = [

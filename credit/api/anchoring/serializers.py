@@ -38,7 +38,7 @@ class AnchorSerializer(ModelResponseSerializer):
     proof_file = TextField(
         source="kept_proof_file",
         allow_null=True,
-        help_text="The inclusion proof as a file (C2SP tlog-proof), to verify offline; null before.",
+        help_text="The inclusion proof as a file (C2SP tlog-proof), to verify offline; null before it is anchored.",
     )
     opening = OpeningSerializer(
         allow_null=True, help_text="The input of the leaf's commitment; null until the record is anchored."

@@ -227,7 +227,9 @@ class AcceptanceSerializer(serializers.ResponseSerializer):
     expires_at = serializers.DateTimeField(
         allow_null=True, help_text="The time by which the approval must be accepted."
     )
-    accepted_at = serializers.DateTimeField(allow_null=True, help_text="The time of the acceptance (UTC); null before.")
+    accepted_at = serializers.DateTimeField(
+        allow_null=True, help_text="The time of the acceptance (UTC); null before then."
+    )
 
 
 class Reviewed(NamedTuple):
@@ -266,8 +268,7 @@ class ReviewedApplicationSerializer(ApplicationSerializer):
     warnings = serializers.ListField(
         child=serializers.TextField(),
         required=False,
-        help_text="Only for reviewers: the warning that a rejection has none of the reasons of the score that referred "
-        "the application.",
+        help_text="Only for reviewers: a warning if the rejection has none of the reasons of its score.",
     )
 
     class Meta(ApplicationSerializer.Meta):
@@ -312,7 +313,9 @@ class TransitionSerializer(serializers.ResponseSerializer):
     """A transition, and whether the caller can make it now."""
 
     to = serializers.StatusField(MACHINE.statuses, help_text="The new status.")
-    by = serializers.TextField(help_text="Who can make the transition: `owner`, `reviewer`, `either`, or `system`.")
+    by = serializers.TextField(
+        help_text="The role that can make the transition: `owner`, `reviewer`, `either`, or `system`."
+    )
     allowed = serializers.FlagField(help_text="Whether the caller can make the transition now.")
     code = serializers.TextField(
         allow_null=True, help_text="The code of the error that the transition would return; null if it is allowed."
@@ -334,7 +337,7 @@ class TransitionsPageSerializer(serializers.ResponseSerializer):
     application_id = serializers.TextField()
     status = serializers.StatusField(MACHINE.statuses, help_text="The current status.")
     review_policy = serializers.TextField(
-        help_text="Who decides: `open` (the caller), `reviewed` (one reviewer), or `four_eyes` (two reviewers)."
+        help_text="The review policy: `open` (the caller), `reviewed` (one reviewer), or `four_eyes` (two reviewers)."
     )
     transitions = TransitionSerializer(many=True, help_text="Every transition from this status.")
     details = TransitionDetailsSerializer(

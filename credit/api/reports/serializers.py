@@ -25,7 +25,7 @@ class ReportScoreSerializer(serializers.JsonPartSerializer):
     min = serializers.Int64Field(help_text="The lowest possible score.")
     max = serializers.Int64Field(help_text="The highest possible score.")
     factors = serializers.ListField(child=serializers.TextField(), help_text="The key factors, as strings.")
-    supplier = serializers.TextField(allow_null=True, help_text="Who supplied the score; null for the agency.")
+    supplier = serializers.TextField(allow_null=True, help_text="The supplier of the score; null for the agency.")
     ranks_above_percent = serializers.Int32Field(
         allow_null=True, help_text="The percentage of consumers with a lower score; null if unknown."
     )
@@ -68,7 +68,7 @@ class ReportSerializer(SecretAnswer, serializers.ModelResponseSerializer):
         source="is_reused", help_text="Whether the request returned an unexpired report of the same applicant."
     )
     summary = SummarySerializer(
-        source="parsed_summary", allow_null=True, help_text="What the report contains; null until it arrives."
+        source="parsed_summary", allow_null=True, help_text="The summary of the report; null until it arrives."
     )
 
     class Meta:

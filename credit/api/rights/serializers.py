@@ -47,10 +47,10 @@ class AutomationSerializer(serializers.JsonPartSerializer):
     )
     model_id = serializers.Int64Field(allow_null=True, help_text="The scoring model; null without a score.")
     version = serializers.Int32Field(allow_null=True, help_text="The published version; null without a score.")
-    purposes = serializers.ListField(child=serializers.TextField(), help_text="What the score is used for.")
+    purposes = serializers.ListField(child=serializers.TextField(), help_text="The purposes of the score.")
     categories = DataCategorySerializer(many=True, help_text="The categories of data that the score reads.")
     sources = DataSourceSerializer(  # type: ignore[assignment]  # the metaclass keeps the method of this name
-        many=True, help_text="Who supplies the data."
+        many=True, help_text="The suppliers of the data."
     )
     reviewed_by = serializers.TextField(help_text="How people take part in the decision.")
     before = RightSerializer(many=True, help_text="The notice before use, as on the applicant's form.")
@@ -81,7 +81,7 @@ class ExplainedFactSerializer(serializers.JsonPartSerializer):
     name = serializers.TextField(help_text="The fact's name.")
     value = serializers.FreeField(allow_null=True, help_text="The fact's value; null for `person.` facts.")
     source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
-        SOURCES, allow_null=True, help_text="Who supplied the value; null for scores before version 1.1."
+        SOURCES, allow_null=True, help_text="The supplier of the value; null for scores before version 1.1."
     )
     source_text = serializers.TextField(help_text="The source, for people to read.")
     as_of = serializers.TextField(allow_null=True, help_text="The day of the value; null if it is unknown.")
@@ -113,7 +113,7 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
         help_text="`rejection`, `approval`, or `worse`: an approval of less or for a shorter term than requested, or "
         "with a score at more than the lowest rate. Null before a decision.",
     )
-    decided_at = serializers.DateTimeField(allow_null=True, help_text="When it was decided (UTC); null before.")
+    decided_at = serializers.DateTimeField(allow_null=True, help_text="When it was decided (UTC); null before then.")
     decided_by = serializers.TextField(help_text="The role of the decider.")
     role = serializers.TextField(help_text="The role of the score.")
     reasons = serializers.ListField(child=serializers.TextField(), help_text="The principal reasons of a rejection.")
@@ -127,7 +127,9 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
         allow_null=True,
         help_text="Changes that would have led to a better outcome; null like `inputs`, and with `person.` facts.",
     )
-    can_do = serializers.ListField(child=serializers.TextField(), help_text="What the applicant can do now.")
+    can_do = serializers.ListField(
+        child=serializers.TextField(), help_text="The actions that the applicant can take now."
+    )
     rights = RightSerializer(many=True, help_text="The rights after the decision; empty before one.")
     notice_days = serializers.Int32Field(
         allow_null=True, help_text="How many days after the decision its notice is due; null if no law sets a term."

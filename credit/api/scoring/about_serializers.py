@@ -9,12 +9,12 @@ from credit.core.facts import CATEGORIES
 
 _TEXT_MAX = 4_000
 _TEXTS = {
-    "intended_use": "What the model is for.",
-    "not_for": "What the model must not be used for.",
+    "intended_use": "The intended use of the model.",
+    "not_for": "Uses for which the model is not suitable.",
     "data": "The data that the model was made from.",
     "limits": "Known limits.",
     "human_review": "How people review its results.",
-    "accuracy": "The accuracy that was measured, and on what.",
+    "accuracy": "The measured accuracy, and the data that it was measured on.",
 }
 _CATEGORIES_HELP = f"Categories of data that the scorecard reads: {', '.join(CATEGORIES)}."
 

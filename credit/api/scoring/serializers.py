@@ -244,9 +244,9 @@ class FactSerializer(serializers.ResponseSerializer):
     type = serializers.TextField(help_text="`number`, `text`, or `boolean`; `any` for a path of the application.")
     unit = serializers.TextField(allow_null=True, help_text="The unit of a number; null if there is none.")
     source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
-        tuple(known_facts.SOURCES), help_text="Who supplies the value."
+        tuple(known_facts.SOURCES), help_text="The supplier of the value."
     )
-    meaning = serializers.TextField(help_text="What the value is.")
+    meaning = serializers.TextField(help_text="The meaning of the value.")
 
 
 class FactsPageSerializer(serializers.ResponseSerializer):
@@ -260,7 +260,7 @@ class UsedFactSerializer(serializers.JsonPartSerializer):
 
     name = serializers.TextField(help_text="The fact's name in the definition.")
     source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
-        tuple(known_facts.SOURCES), help_text="Who supplied the value."
+        tuple(known_facts.SOURCES), help_text="The supplier of the value."
     )
     as_of = serializers.TextField(allow_null=True, help_text="The day of the value; null if it is unknown.")
 
@@ -371,7 +371,7 @@ class ApplicationFactSerializer(serializers.JsonPartSerializer):
     name = serializers.TextField(help_text="The fact's name, as `GET /v1/scoring/facts` lists it.")
     value = ScalarField(allow_null=True, help_text="The value; null if it is missing.")
     source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
-        tuple(known_facts.SOURCES), help_text="Who supplied the value."
+        tuple(known_facts.SOURCES), help_text="The supplier of the value."
     )
     as_of = serializers.TextField(allow_null=True, help_text="The day of the value; null if it is missing or unknown.")
     differs_from_claim = serializers.FlagField(

@@ -212,7 +212,7 @@ class WithdrawalSerializer(serializers.ResponseSerializer):
         allow_null=True, help_text="The moment by which a declaration must be sent (UTC); null for no end."
     )
     declared_at = serializers.DateTimeField(
-        allow_null=True, help_text="When a borrower sent the declaration (UTC); null before."
+        allow_null=True, help_text="When a borrower sent the declaration (UTC); null before then."
     )
     repay_by = serializers.DayField(allow_null=True, help_text="The last day for repayment; null before a withdrawal.")
     interest_a_day_cents = serializers.Int64Field(
@@ -224,7 +224,7 @@ class WithdrawalSerializer(serializers.ResponseSerializer):
     fee_back_cents = serializers.Int64Field(
         allow_null=True, help_text="The fee that the lender returns; null if the approval names no loan."
     )
-    proof = AnchorSerializer(allow_null=True, help_text="The withdrawal's record; null before, and without a record.")
+    proof = AnchorSerializer(allow_null=True, help_text="The withdrawal's record; null without a record.")
 
 
 class FormQuery(serializers.QuerySerializer):
