@@ -295,7 +295,7 @@ def test_export_names_a_file_that_the_storage_lost(person, uploaded, lose):
     assert json.loads(copies["records/credit.DocumentFile.json"])[0]["name"] == "Зарплата 給与 راتب.pdf"
 
 
-def test_export_fails_while_the_storage_is_away(person, uploaded, monkeypatch):
+def test_export_fails_while_the_storage_is_away(person, uploaded, monkeypatch, tmp_path):
     class Away:
         def __getattr__(self, _name):
             raise OSError("away")
@@ -303,6 +303,9 @@ def test_export_fails_while_the_storage_is_away(person, uploaded, monkeypatch):
     monkeypatch.setattr(storage, "storage", Away)
     with pytest.raises(OSError, match="away"):
         exported(person)
+    with pytest.raises(CommandError, match=r"can't be written: away\. Run the command again later"):
+        call_command("export_subject", str(person.pk), "--to", str(tmp_path / "copy.zip"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_export_index_lists_each_file_with_purpose_source_recipients_and_retention(person):

@@ -7,6 +7,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from config.core import audit
+from config.core.errors import Unavailable
 from config.core.export import write_export
 from config.core.ids import parse_positive_int64
 from config.ops.commands import JsonCommand
@@ -33,8 +34,10 @@ class Command(JsonCommand):
         try:
             with os.fdopen(descriptor, "wb") as file:
                 counts = write_export(number, file, now=timezone.now())
-        except BaseException:
+        except BaseException as error:
             path.unlink(missing_ok=True)
+            if isinstance(error, OSError | Unavailable):  # a full disk, or a storage that is away
+                raise CommandError(f"{path} can't be written: {error}. Run the command again later.") from error
             raise
         actor = {"app_name": "command:export_subject"}
         audit.emit("personal_data.export", actor=actor, entity=audit.entity(User._meta.label_lower, number))
