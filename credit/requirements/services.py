@@ -93,7 +93,7 @@ def _lacking_sources(version: ModelVersion) -> list[str]:
     read = [name for source in version.card.inputs for name in source.facts]
     sentences = []
     if read and all(name.startswith(_HISTORY) for name in read):
-        sentences.append("Every input is history: no input reads income, expenses, or obligations (CCD2 18(3)).")
+        sentences.append("No input reads income, expenses, or obligations (CCD2 18(3)).")
     if not any(source_of(name) in {BANK, REPORT, CONFIRMED} for name in read):
         sentences.append(
             "No input is verified: none reads a bank, a report, or a value that a reviewer confirmed (CCD2 18(3))."

@@ -83,7 +83,8 @@ class PublishedVersionSerializer(VersionSerializer):
     warnings = serializers.ListField(
         child=serializers.TextField(),
         help_text="Warnings about inputs that an active offer of the model does not require, and about characteristics "
-        "that only the applicant supplies. They also warn if every input is history, or if no input is verified.",
+        "that only the applicant supplies. They also warn if no input reads income, expenses, or obligations, and if "
+        "no input is verified.",
     )
 
     class Meta(VersionSerializer.Meta):

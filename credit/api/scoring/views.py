@@ -146,8 +146,9 @@ class ModelVersionViewSet(ApiViewSet):
         challenger. Under four-eyes approval (`four_eyes`) the author of a version can't publish it.
 
         `warnings` list inputs that no offer of the model requires, and characteristics that only the applicant
-        supplies. They also warn if every input is history, or if none is verified. The first publication computes the
-        certificate. If a scorecard can decline without a reason, the API returns 400 `E1001`.
+        supplies. They also warn if no input reads income, expenses, or obligations, and if no input is verified. The
+        first publication computes the certificate. If a scorecard can decline without a reason, the API returns 400
+        `E1001`.
         """
         version = versions.load_version(model_id, number, request.user)
         versions.check_writer(version.model, actor_of(request))

@@ -21,6 +21,7 @@ from tests.factories import UserFactory
 pytestmark = pytest.mark.django_db
 
 _UNHANDLED = "No knockout on `report.status` refers applications without a report"
+_NO_BUDGET = "No input reads income, expenses, or obligations (CCD2 18(3))."
 CLAIMS = {"amount_cents": 500_000, "monthly_income_cents": 700_000, "monthly_debt_cents": 10_000}
 
 
@@ -194,14 +195,14 @@ class TestWarnings:
     @pytest.mark.parametrize(
         ("fact", "warned"),
         [
-            ("report.delinquencies_24_months", ["Every input is history", _UNHANDLED]),
-            ("applications.in_90_days", ["Every input is history", "No input is verified"]),
+            ("report.delinquencies_24_months", [_NO_BUDGET, _UNHANDLED]),
+            ("applications.in_90_days", [_NO_BUDGET, "No input is verified"]),
             ("application_data.monthly_income_cents", ["No input is verified"]),
             ("confirmed.monthly_income_cents", []),
             ("report.obligations_monthly_cents", [_UNHANDLED]),
         ],
     )
-    def test_publication_warns_if_no_input_is_verified_or_all_are_history(self, api, user, fact, warned):
+    def test_publication_warns_if_no_input_is_verified_or_about_income_and_debts(self, api, user, fact, warned):
         card = sourced.card()
         inputs = [{"name": "income", "from": fact, "type": "number"}]
         warnings = self.publish(api, user, inputs=inputs, characteristics=card["characteristics"][:1])
