@@ -91,7 +91,7 @@ def test_case_shows_open_corrections_with_one_more_statement(reviewers_client, d
         assert f"Corrections to answer: {FACT} (" in text_of(reviewers_client.get(page_of(application)))
 
 
-class TestHold:
+class TestLitigationHold:
     def test_operations_start_and_end_a_hold_on_a_case(self, reviewers_client):
         application = make()
         client = console_client(staff_of("Operations", "Support", username="olga"))

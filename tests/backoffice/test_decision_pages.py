@@ -108,7 +108,7 @@ class TestReasons:
         assert chosen_reasons([]) == {}
 
 
-class TestNext:
+class TestNextCase:
     def test_decision_can_lead_to_the_case_that_waited_longest(self, reviewers_client):
         later, oldest, first = (make(submitted_at=timezone.now() - timedelta(days=days)) for days in (1, 9, 3))
         address = move_of(first, "rejected")

@@ -139,7 +139,7 @@ class TestDifference:
         assert "compute the same" in text
 
 
-class TestTrying:
+class TestTrial:
     @pytest.fixture
     def application(self, db):
         return make(application_data=DATA, share=["identity"])

@@ -205,7 +205,7 @@ def test_only_listed_files_read_the_environment():
 
 
 @pytest.mark.django_db
-class TestWhoseADatabaseIs:
+class TestEnvironmentOfADatabase:
     @pytest.fixture(params=ENVIRONMENTS)
     def theirs(self, request):
         Installation.objects.update(kind=request.param)

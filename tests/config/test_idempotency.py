@@ -123,7 +123,7 @@ class TestMismatch:
         assert Offer.objects.count() == 2
 
 
-class TestKept:
+class TestStoredResponses:
     def test_an_invalid_transition_is_stored_and_replayed(self, api, user):
         application = ApplicationFactory(consumer=user)
         path, members = f"{PATH}/{application.id}/status", {"status": "approved", "updated_by": "me"}
@@ -145,7 +145,7 @@ class TestKept:
         assert_error(api.replace(f"{PATH}/{uuid.uuid4()}", {"updated_by": "me"}, key=KEY), 422, "E1010")
 
 
-class TestNotKept:
+class TestResponsesThatAreNotStored:
     """After the cause is fixed, the same key works."""
 
     def test_a_request_rejected_before_execution_leaves_the_key_usable(self, api, user, stranger, anonymous, body):

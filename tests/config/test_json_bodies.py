@@ -41,7 +41,7 @@ def nested(levels, inner="1"):
 
 
 @pytest.mark.django_db
-class TestRefused:
+class TestRejectedBodies:
     def test_an_integer_beyond_64_bits_is_400(self, api, good):
         for number in (2**63, -(2**63) - 1, 10**19, -(10**20)):
             assert_error(api.send(APPLICATIONS, {**good, "offer_id": number}), 400, "E1002")
@@ -129,7 +129,7 @@ class TestTypes:
 
 
 @pytest.mark.django_db
-class TestKept:
+class TestStoredBodies:
     def test_a_string_is_returned_byte_for_byte(self, api, good, no_rate_limits):
         for text in (
             "\u202eright to left", "zero\u200bwidth", "😀👩‍👩‍👧‍👦", "e\u0301", "\u00e9", "\ufeffbom", " edges ",

@@ -190,7 +190,7 @@ def test_a_prepared_statement_survives_a_change_of_a_column_type(committed, need
             other.execute("DROP TABLE changing")
 
 
-class TestPreparing:
+class TestPreparedStatements:
     @pytest.fixture
     def driver(self, needs_postgresql, connection):
         connection.ensure_connection()

@@ -132,7 +132,7 @@ def test_concurrent_threads_do_not_exceed_the_limit(committed, settings):
 
 
 @pytest.mark.django_db
-class TestAnswers:
+class TestRateLimitedResponses:
     @pytest.fixture(autouse=True)
     def _clock(self, monkeypatch):
         stop_clock(monkeypatch, "config.api.rate_limits", NOON + 12.5)
@@ -273,7 +273,7 @@ def at(settings, monkeypatch):
 
 
 @pytest.mark.django_db
-class TestRedisThatIsAway:
+class TestUnavailableRedis:
     def test_counters_move_to_the_database_while_redis_is_away(self, at, settings, monkeypatch):
         at(f"redis://127.0.0.1:{free_port()}/0")
         settings.RATE_LIMITS = {"read": 10}

@@ -26,7 +26,7 @@ def read(committed, tmp_path):
     return take
 
 
-class TestReadings:
+class TestMetricReadings:
     def test_an_empty_database_reads_as_zeros(self, read):
         values = read()
         assert values.pop('platform_database_up{database="default"}') == 1

@@ -130,7 +130,7 @@ class TestList:
         assert [group["number"] for group in groups_of(user.pk, now=timezone.now())] == [1]
 
 
-class TestEnd:
+class TestRetention:
     def test_a_request_line_is_deleted_after_seven_days(self, user, monkeypatch):
         old = timezone.now() - timedelta(days=7, minutes=1)
         monkeypatch.setattr(request_log, "time", SimpleNamespace(time=old.timestamp))

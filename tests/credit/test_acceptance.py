@@ -155,7 +155,7 @@ def test_withdrawal_fails_if_the_approval_was_accepted_after_loading(api, approv
 
 
 @pytest.mark.usefixtures("committed", "needs_postgresql")
-class TestAtOnce:
+class TestConcurrentAcceptance:
     def test_hundred_concurrent_acceptances_create_one(self, settings):
         settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
         user = UserFactory()

@@ -41,7 +41,7 @@ def offer(user):
     return submitting.scored_offer(definition=card)[0]
 
 
-class TestSaying:
+class TestShareField:
     def test_share_is_empty_by_default(self, api, user):
         made = api.send(PATH, body_for(user))
         assert (made.status_code, made.json()["share"]) == (201, [])

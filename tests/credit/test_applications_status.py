@@ -140,7 +140,7 @@ class TestFourEyes:
                 assert refusal is None, (start, to)
 
 
-class TestWhatAMoveWrites:
+class TestFieldsOfATransition:
     def test_submission_pins_the_offer(self, api, user):
         offer = OfferFactory(version=3, apr_max_percent=9.5)
         application = ApplicationFactory(consumer=user, offer_id=offer.pk, provider_id=int(offer.provider_id))

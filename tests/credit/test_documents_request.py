@@ -160,7 +160,7 @@ def test_document_names_are_stored_normalized(reviewers_api, application):
         assert_error(ask(reviewers_api, application, name), 400, "E1001")
 
 
-class TestGoingBackToReview:
+class TestReturnToReview:
     def move(self, api, application):
         return api.replace(f"/applications/{application.pk}/status", {"status": "under_review", "updated_by": "me"})
 

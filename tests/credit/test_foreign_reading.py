@@ -44,7 +44,7 @@ def rows():
 
 
 @pytest.mark.parametrize("place", PLACES)
-class TestOne:
+class TestReadOfAnApplication:
     def test_reviewers_read_of_an_application_is_logged_once_and_the_applicants_is_not(
         self, api, application, reviewer, place
     ):

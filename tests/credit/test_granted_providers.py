@@ -38,7 +38,7 @@ def application(user, provider_id, offer_id=700_000):
     return {"consumer_id": str(user.pk), "offer_id": offer_id, "provider_id": provider_id}
 
 
-class TestMaking:
+class TestCreatedLenders:
     @pytest.mark.parametrize("mode", ["open", "granted"])
     def test_server_assigns_the_number_of_a_provider(self, api, lender, settings, mode, key):
         settings.PROVIDERS = mode
@@ -86,7 +86,7 @@ class TestMaking:
 
 
 @pytest.mark.usefixtures("granted")
-class TestGranted:
+class TestGrantedMode:
     @pytest.mark.timeout(600 + IDS // 10)
     def test_granted_mode_rejects_an_account_that_claims_a_provider_id(self, api, user, no_rate_limits):
         ProviderFactory(id="500")
@@ -130,7 +130,7 @@ class TestGranted:
         assert counts[0] == counts[1]
 
 
-class TestChanging:
+class TestChangedLenders:
     """PUT /providers/{provider_id}: the lender's name and address in notices."""
 
     BODY = {"name": "Harbour Bank", "address": "1 Quay\nPortland, OR 97201"}

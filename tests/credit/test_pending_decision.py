@@ -165,7 +165,7 @@ class TestTwoReviewers:
         assert decide(first, application, "pending_documents").json()["status"] == "pending_documents"
 
 
-class TestReading:
+class TestReadPendingDecision:
     def test_pending_decision_is_shown_to_reviewers_and_not_to_the_applicant(self, api, application, first, second):
         proposed = decide(first, application).json()["pending_decision"]
         for path in ("", "/transitions"):
@@ -184,7 +184,7 @@ class TestReading:
         assert client.read("/applications").json() == []
 
 
-class TestEnding:
+class TestEndOfAProposal:
     @pytest.mark.parametrize(("who", "outcome"), [("first", "withdrawn"), ("second", "declined")])
     def test_proposal_is_withdrawn_or_declined(self, application, first, second, who, outcome):
         decide(first, application)
@@ -210,7 +210,7 @@ class TestEnding:
         assert Proposal.objects.get().closed_at is None
 
 
-class TestWithTheBackOffice:
+class TestProposalsOverApiAndBackOffice:
     def test_decision_proposed_over_the_api_is_confirmed_in_the_back_office(self, application, first):
         decide(first, application, metadata=["odd"])
         backoffice = backoffice_client(staff_of("Reviewer", username="ruth"))
@@ -323,7 +323,7 @@ def demote_member(person, member):
     assert client_of(member.provider.owner).replace(path, {"role": "reader"}).status_code == 200
 
 
-class TestProposerLosesTheirRight:
+class TestProposerWithoutReviewPermission:
     @pytest.fixture
     def proposer(self, application, request):
         if request.node.callspec.params["lose"] in {leave_group, empty_group}:

@@ -49,7 +49,7 @@ def body_of(answer):
     return b"".join(answer.streaming_content)
 
 
-class TestTakingDecisionsAway:
+class TestExportOfDecisions:
     def test_decisions_are_exported_as_csv_and_json_lines_with_a_digest(self, api, user, provider):
         application = decided(user)
         answer = api.read(PATH, accept="text/csv")
@@ -168,7 +168,7 @@ def test_reader_cannot_read_a_decision_bundle(provider, settings, policy):
         assert client_of(person).read(f"{path}/decision-bundle").json()["record"]
 
 
-class TestLenderWithoutWhatANoticeContains:
+class TestLenderWithoutContactData:
     @pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
     @pytest.mark.parametrize("missing", ["name", "address"])
     @pytest.mark.parametrize("value", ["", " ", "\u200b\n"], ids=ascii)

@@ -40,7 +40,7 @@ def submitted():
     return ApplicationFactory(status="submitted", submitted_at=timezone.now())
 
 
-class TestInviting:
+class TestInvitations:
     def test_invitation_does_not_reveal_whether_the_user_name_exists(self, api, provider, stranger):
         UserFactory(username="former", is_active=False)
         for name in (stranger.username, "nobody", "former", provider.owner.username, "a/b <c>", "\u00e9" * 255):
@@ -87,7 +87,7 @@ class TestInviting:
         assert_error(accept(stranger_api), 404, "E4012")
 
 
-class TestAccepting:
+class TestAcceptedInvitations:
     def test_invited_account_has_no_access_before_the_acceptance(self, api, provider, stranger, stranger_api, settings):
         settings.REVIEW_POLICY = "reviewed"
         application = submitted()
@@ -150,7 +150,7 @@ class TestAccepting:
         assert_error(api.remove(f"{PATH}/{stranger.pk}"), 404, "E4001")
 
 
-class TestWhoMay:
+class TestRightsOfMembers:
     def calls(self, client, stranger):
         """Yield the responses to all calls that change the members of the provider."""
         yield invite(client, stranger.username)

@@ -152,7 +152,7 @@ class TestEvents:
         assert self.told(user) == ["application.created"]
 
 
-class TestBeforeTheIdWasUsed:
+class TestApplicationOlderThanTheLender:
     """An application can name any provider id; a later owner of the id can't access it."""
 
     @pytest.fixture

@@ -145,7 +145,7 @@ def test_quote_of_extreme_values_succeeds(api):
     assert quote(api, offer, amount_cents=1, term_months=600)["total_of_payments_cents"] == 1
 
 
-class TestWhatTheOfferDoesNotLend:
+class TestQuotesOutsideOfTheOffer:
     def test_quote_outside_of_the_offers_amounts_is_rejected(self, api):
         offer = OfferFactory(apr_min_percent=5.0, loan_amount_min_cents=100_000, loan_amount_max_cents=500_000)
         for amount in (100_000, 500_000):

@@ -171,7 +171,7 @@ class TestRecords:
         assert b64encode(SEED).decode() not in json.dumps(published())
 
 
-class TestTheConfiguredKey:
+class TestConfiguredKey:
     @pytest.fixture(autouse=True)
     def _served(self, settings):
         settings.ALLOW_SANDBOX, settings.REVIEW_POLICY, settings.BACKOFFICE_SECOND_FACTOR = True, "four_eyes", True

@@ -68,7 +68,7 @@ def test_pages_of_error_codes_are_available_as_markdown(built, client):
     assert "`details` lists each field." in read(client, "/docs/errors/E1001.md")
 
 
-class TestForAgents:
+class TestAgentPages:
     def test_llms_txt_has_the_format_of_llmstxt_org(self, built, client, settings):
         text = read(client, "/llms.txt")
         lines = [line for line in text.splitlines() if line]

@@ -168,7 +168,7 @@ class TestErrors:
         assert re.search(r"<code[^>]*>.*details.*</code> lists each field", text)
 
 
-class TestBeforeItIsBuilt:
+class TestUnbuiltDocumentation:
     @pytest.fixture(autouse=True)
     def _not_built(self, settings, tmp_path):
         settings.DOCS_ROOT = tmp_path
@@ -191,7 +191,7 @@ def test_content_security_policy_of_the_reference_adds_only_the_viewers_needs(cl
     assert set(policy.split("; ")) - set(settings.CONTENT_SECURITY_POLICY.split("; ")) == added
 
 
-class TestTheDemosKey:
+class TestDemoKey:
     """The page for trying operations contains the demo key only in development, and only for local requests."""
 
     @pytest.fixture(autouse=True)

@@ -110,7 +110,7 @@ def test_confirmation_redirects_to_the_page_before_sign_up(wanted, expected):
     assert follow(browser, path, {}).headers["Location"] == f"/account/login{expected}"
 
 
-class TestUnconfirmed:
+class TestUnconfirmedAddress:
     """An unconfirmed account is deleted after a week, which frees its address."""
 
     @pytest.fixture
@@ -441,7 +441,7 @@ def test_a_form_rejected_for_csrf_counts_toward_the_rate_limit(path, settings):
     assert [browser.post(path).status_code for _ in range(3)] == [403, 403, 429]
 
 
-class TestNobodyLearnsWhoIsKnown:
+class TestAccountEnumeration:
     """Known and unknown addresses get the same bytes, status and cookies, and a mail in each case."""
 
     def seen(self, answer, browser):

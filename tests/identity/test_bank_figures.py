@@ -125,7 +125,7 @@ class TestFlows:
         assert figures(linked).spending_monthly_cents == 20_000
 
 
-class TestMissing:
+class TestMissingFigures:
     def everything_is_missing(self, user):
         return set(values(user).values()) == {None}
 
@@ -174,7 +174,7 @@ class TestMissing:
         assert figures(user).as_of == UNTIL - timedelta(days=1)
 
 
-class TestSameAccountTwice:
+class TestDuplicateAccount:
     same = {"institution_id": "ins_1", "mask": "1234"}
 
     def test_an_account_linked_twice_counts_once(self, user):

@@ -83,7 +83,7 @@ class TestCreateUser:
         assert User.objects.count() == 0
 
 
-class TestGivingAPassword:
+class TestPasswordOptions:
     """Passwords of `create_user` and `set_password`."""
 
     @pytest.fixture(params=["create_user", "set_password"])

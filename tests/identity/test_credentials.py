@@ -67,7 +67,7 @@ def test_a_key_with_another_secret_part_or_checksum_is_rejected(user):
         assert_error(with_key(bent), 401, "E2002")
 
 
-class TestKeysOfTheOtherProfile:
+class TestKeysOfAnotherEnvironment:
     @pytest.fixture(params=["production", "development"])
     def prefixes(self, request, settings):
         """Return the key prefixes of the other profile and of this one, which the parameter names."""

@@ -149,7 +149,7 @@ class TestAccounts:
         assert shop.remove(path).status_code == 200
 
 
-class TestActing:
+class TestPartnerOnBehalfOf:
     def test_a_partners_token_names_the_partner_and_lasts_15_minutes(self, shop, partner, account):
         token = token_for(shop, account, "applications:write", "offers:read")
         claims = jwt.decode(token["access_token"], options={"verify_signature": False})
@@ -234,7 +234,7 @@ class TestActing:
         assert not TokenFamily.objects.filter(actor__isnull=False).exists()
 
 
-class TestClaiming:
+class TestClaimedAccounts:
     def test_a_customer_claims_the_account_and_sees_the_partners_access(self, shop, partner):
         account = claimed(shop)
         person = person_of(account)

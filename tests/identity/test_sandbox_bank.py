@@ -36,7 +36,7 @@ def monthly(bookings, *names):
 
 @pytest.mark.parametrize("today", DAYS)
 @pytest.mark.parametrize("text", TEXTS)
-class TestEverybody:
+class TestAllCustomers:
     def test_each_booking_appears_once_and_todays_bookings_are_pending(self, text, today):
         found = transactions_of(item(text), today)
         days = {date.fromisoformat(one["date"]) for one in found}

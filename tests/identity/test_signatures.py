@@ -182,7 +182,7 @@ def test_a_failed_signed_request_can_be_retried_only_with_its_key(issued, key, s
     assert_error(api.call("POST", OFFERS, raw=b"{}", key=key, **headers), status, code)
 
 
-class TestAtOnce:
+class TestConcurrentCopies:
     """Eight copies of one signed request arrive together."""
 
     def send(self, keys):

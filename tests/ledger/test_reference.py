@@ -5,7 +5,7 @@ import pytest
 
 @pytest.mark.django_db
 @pytest.mark.urls("ledger.urls")
-class TestThePage:
+class TestReferencePage:
     def test_policy_of_the_reference_allows_only_what_its_viewer_needs(self, client, settings):
         policy = client.get("/docs").headers["Content-Security-Policy"]
         added = {"style-src 'self' 'unsafe-inline'", "worker-src blob:"}

@@ -37,7 +37,7 @@ def happen(user, count=1):
 
 
 @pytest.mark.usefixtures("closed_to_private")
-class TestOnce:
+class TestListenOnce:
     pytestmark = pytest.mark.django_db
 
     def test_listen_prints_events_in_order(self, user):

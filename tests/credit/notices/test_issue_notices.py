@@ -142,7 +142,7 @@ def test_concurrent_workers_make_each_notice_once(committed, needs_postgresql, s
     assert NoticeHistory.objects.count() == 10
 
 
-class TestOneMail:
+class TestMailsAboutADecision:
     """An applicant who consented to notices by mail gets a single mail about a decision."""
 
     @staticmethod

@@ -90,7 +90,7 @@ def handed_over(world, **members):
     return {"channel": "post", "at": at, "reference": "RR 1", **members}
 
 
-class TestRead:
+class TestReadNotices:
     def test_list_has_kind_and_status_of_notices_without_their_text(self, world, consumer):
         page = consumer.read(path(world)).json()
         assert (page["total"], page["has_more"]) == (1, False)
@@ -202,7 +202,7 @@ class TestRead:
         assert shown["proof"]["opening"]["user_id"] == str(world.consumer.user.pk)
 
 
-class TestOfProvider:
+class TestNoticesOfAProvider:
     def test_provider_lists_its_notices_by_status_and_due_date(self, world, lender):
         address = f"/providers/{world.offer.provider_id}/notices"
         (row,) = lender.read(address).json()["notices"]
@@ -214,7 +214,7 @@ class TestOfProvider:
             assert lender.read(f"{address}?{query}").json()["total"] == found, query
 
 
-class TestDelivered:
+class TestDeliveredNotices:
     def test_lender_records_a_delivery_with_a_reference(self, world, lender):
         answer = lender.send(one(world, "deliveries"), handed_over(world), key=True)
         assert answer.status_code == 201, answer.content

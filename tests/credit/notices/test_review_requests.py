@@ -73,7 +73,7 @@ def decide(world, to, by, reason="Looked again."):
         )  # fmt: skip
 
 
-class TestAsked:
+class TestRequestedReconsideration:
     def test_review_request_is_open_for_thirty_days(self, world):
         made = ask(world).json()
         assert (made["status"], made["outcome"], made["statement"]) == ("open", "", SAID["statement"])
@@ -124,7 +124,7 @@ class TestAsked:
         assert SAID["statement"] not in stored.ciphertext
 
 
-class TestOtherThanRejections:
+class TestReconsiderationOfCounteroffers:
     """The notice offers reconsideration only if a request for it is accepted."""
 
     @pytest.mark.parametrize("with_denial", [False, True])
@@ -184,7 +184,7 @@ class TestOtherThanRejections:
         assert offers_reconsideration(world) is False
 
 
-class TestAnswered:
+class TestAnsweredReconsideration:
     def test_next_decision_of_another_reviewer_answers_the_request(self, world):
         ask(world)
         decide(world, "under_review", world.lender)

@@ -118,7 +118,7 @@ class TestDeclaring:
             Draft202012Validator.check_schema(schema)
 
 
-class TestDue:
+class TestRequirementsAtSubmission:
     """GET of the requirements, and submission."""
 
     def test_offer_shows_its_requirements_without_an_application(self, api, offer):

@@ -86,7 +86,7 @@ def test_shadow_score_is_not_shown(api, user):
     assert api.read(f"/applications/{application.pk}/score").json()["version"] == 1
 
 
-class TestWhoReadsIt:
+class TestReadersOfAScore:
     def test_applicant_reviewers_and_members_of_the_lender_read_the_score(self, declined):
         reviewer, member = UserFactory(), UserFactory()
         reviewer.groups.add(Group.objects.get(name="Reviewer"))

@@ -44,7 +44,7 @@ def in_review(api, user, offer, said):
 @pytest.mark.parametrize(("said", "proposed", "other"), [
     (SAYS_GOOD, "approved", "rejected"), (SAYS_POOR, "rejected", "approved"),
 ])  # fmt: skip
-class TestAgainstTheProposal:
+class TestOverrides:
     def test_decision_against_the_proposal_requires_a_reason(self, api, user, offer, said, proposed, other):
         application = in_review(api, user, offer, said)
         for reason in (None, "", " \n"):
@@ -116,7 +116,7 @@ class TestTwoReviewers:
         assert Proposal.objects.get().to == "approved"
 
 
-class TestCounted:
+class TestOverrideCounts:
     def test_override_is_counted_by_the_last_decision(self, api, user, offer):
         followed, overridden, corrected, _undecided = (in_review(api, user, offer, SAYS_POOR) for _ in range(4))
         decide(api, followed, "rejected")

@@ -149,7 +149,7 @@ class TestPublication:
 
 
 @pytest.mark.django_db
-class TestAbout:
+class TestInstructionsForUse:
     ABOUT = {
         "intended_use": "Loans up to 10,000 USD", "not_for": "Mortgages", "data": "Loans of 2024",
         "categories": ["application_data", "identity"], "limits": "", "human_review": "A referral is decided by people",

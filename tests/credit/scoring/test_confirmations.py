@@ -252,7 +252,7 @@ class TestFacts:
         assert DataAccess.objects.get().record_id == str(sent.pk)
 
 
-class TestScoreAgain:
+class TestRepeatedScoring:
     def test_new_score_replaces_the_previous_score_which_is_retained(self, api, reviewers_api, sent):
         before = Score.objects.get()
         confirm(reviewers_api, sent, value=320_000)

@@ -107,7 +107,7 @@ class TestRequest:
         assert_error(client_of(UserFactory()).read(path), 404, "E4002")
 
 
-class TestAnswer:
+class TestAnswersToCorrections:
     def test_accepted_correction_creates_a_new_score_and_retains_the_old_one(self, api, application, path, reviewer):
         before = Score.objects.get()
         kept = ScoreFacts.objects.get().facts

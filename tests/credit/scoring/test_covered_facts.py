@@ -89,7 +89,7 @@ def test_scores_of_matches_by_an_app_are_not_stored(known, offer, limited):
     assert not LastScore.objects.exists()
 
 
-class TestWhatScoresShow:
+class TestScopesOfScores:
     @pytest.fixture
     def declined(self, user, offer, version):
         """Store a score that declines the offer; return the offer."""

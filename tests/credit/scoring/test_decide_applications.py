@@ -125,7 +125,7 @@ class TestDecided:
         assert decide()["approved"] == 1
 
 
-class TestLeftToPeople:
+class TestApplicationsForReviewers:
     def left(self, application, status="submitted"):
         assert decide() == NOTHING
         assert status_of(application) == status
@@ -322,7 +322,7 @@ class TestActor:
         assert told_by(DecisionAnchor.objects.get())["automated"] is False
 
 
-class TestOneThatFails:
+class TestFailingDecision:
     @pytest.fixture
     def broken(self, offer, monkeypatch):
         """Three applications; deciding the oldest fails."""

@@ -128,7 +128,7 @@ class TestBundle:
         assert FAIL not in {step.state for step in verify(read(api, decided).content)}
 
 
-class TestWhoReadsIt:
+class TestReadersOfABundle:
     def test_reviewers_access_to_a_bundle_is_logged(self, decided):
         reviewer = make_reviewer()
         answer = read(client_of(reviewer), decided)

@@ -110,7 +110,7 @@ class TestReasonAboutAReport:
         assert places == ["/knockouts/0/reason", "/characteristics/2/reason"]
 
 
-class TestVerified:
+class TestVerifiedFacts:
     def test_claims_count_as_missing_for_a_verified_card(self, api, user):
         score = submitted(api, user, CLAIMS, card={"verified": True})
         assert score.missing == ["income", "use of income", "debts"]

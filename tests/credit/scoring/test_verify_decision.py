@@ -58,7 +58,7 @@ def named(given, persons=PERSONS, nonce=NONCE, **changes):
     return {**recorded(given, record_version=3, applicants_sha256=digest), **shown, **changes}
 
 
-class TestWhatHolds:
+class TestValidBundles:
     def test_valid_bundle_passes_every_step(self):
         assert states(bundle()) == dict.fromkeys(NAMES, OK)
 

@@ -40,7 +40,7 @@ def agree(application, terms_sha256, days=0):
 GIVEN = {"amount_cents": 1_200_000, "rate_percent": 7.25, "term_months": 36, "fee_cents": 5_000}
 
 
-class TestNamed:
+class TestApprovalTerms:
     def test_approval_records_the_terms_and_the_figures_of_the_quote(self, offer):
         application = applied(offer)
         assert approve(lender_of(offer), application, GIVEN).status_code == 200
@@ -123,7 +123,7 @@ class TestNamed:
         assert application.loan_terms.term_months == 12
 
 
-class TestRefused:
+class TestRejectedTerms:
     @pytest.mark.parametrize(("terms", "member", "bound"), [
         ({"amount_cents": 99_999}, "amount_cents", 100_000), ({"amount_cents": 4_000_001}, "amount_cents", 4_000_000),
         ({"term_months": 13}, "term_months", [12, 24, 36, 60]), ({"rate_percent": 6.8999}, "rate_percent", 6.9),
@@ -208,7 +208,7 @@ class TestLineOfCredit:
         assert_error(approve(lender_of(offer), applied(offer), terms), 400, code)
 
 
-class TestTakenUp:
+class TestAcceptance:
     def test_acceptance_shows_the_loan_with_its_schedule(self, offer):
         application = applied(offer)
         approve(lender_of(offer), application, GIVEN)
@@ -268,7 +268,7 @@ class TestTakenUp:
             agree(application, sha, days=3)
 
 
-class TestTwoPersons:
+class TestTwoReviewers:
     @pytest.fixture(autouse=True)
     def _policy(self, settings):
         settings.REVIEW_POLICY = "four_eyes"

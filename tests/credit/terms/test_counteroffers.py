@@ -57,7 +57,7 @@ def expire(days=15):
     return counteroffers.expire(now=timezone.now() + timedelta(days=days))
 
 
-class TestMade:
+class TestNewCounteroffers:
     @pytest.mark.parametrize(
         "terms", [None, {}, [], "", 0, False, [LESS], "8", {"amount_cents": None}, dict.fromkeys(LESS)], ids=str
     )
@@ -128,7 +128,7 @@ class TestMade:
         assert take_up(client_of(application.consumer), application).status_code == 200
 
 
-class TestTakenUp:
+class TestAcceptance:
     def test_acceptance_of_a_counteroffer_approves_the_application(self, application, lender, consumer, settings):
         settings.ANCHOR_DECISIONS = True
         made = counter(lender, application).json()
@@ -198,7 +198,7 @@ class TestTakenUp:
         assert (application.status, application.counteroffers.get().status) == ("under_review", "superseded")
 
 
-class TestEnded:
+class TestEndedCounteroffers:
     def test_consumer_declines_a_counteroffer(self, application, lender, consumer, offer):
         made = counter(lender, application).json()
         decline = path(application, made["id"], "decline")
@@ -267,7 +267,7 @@ class TestEnded:
             stale.transition_to("withdrawn", actor=actor, now=timezone.now())
 
 
-class TestTwoPersons:
+class TestTwoReviewers:
     @pytest.fixture(autouse=True)
     def _policy(self, reviewed, settings):
         settings.REVIEW_POLICY = "four_eyes"

@@ -33,7 +33,7 @@ def priced(prices):
     return {**card, "outcomes": [{**one, "prices": prices} if one == approve else one for one in card["outcomes"]]}
 
 
-class TestDeclared:
+class TestDeclaredPrices:
     def test_highest_threshold_reached_by_the_total_sets_the_price(self):
         check(priced(PRICES))
         card = Card.of(priced(PRICES))

@@ -20,7 +20,7 @@ PDF = b"%PDF-1.4\n%%EOF\n"
 
 
 @pytest.mark.parametrize("service", SERVICES)
-class TestEachReadsAsItsLanguage:
+class TestSyntaxOfSamples:
     def test_curl_is_read_by_bash_and_sends_the_example(self, documents, service):
         for operation, source in sources(documents[service], "curl"):
             read = subprocess.run(["bash", "-n"], input=source, text=True, capture_output=True, check=False)

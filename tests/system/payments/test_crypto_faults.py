@@ -181,7 +181,7 @@ def test_no_database_transaction_is_open_during_a_call_to_the_node(payer, node):
 
 
 @pytest.mark.usefixtures("committed", "needs_postgresql", "no_rate_limits")
-class TestAtOnce:
+class TestConcurrentConfirmations:
     """Concurrent confirmations of a payment."""
 
     def test_concurrent_confirmations_of_one_transaction_are_one_payment(self, payer):

@@ -15,7 +15,7 @@ from tests.credit.scoring.test_verify_decision import GARBAGE, NAMES
 FILE = Path(verify_decision.__file__)
 
 
-class TestByItself:
+class TestStandaloneScript:
     """Run as a stored copy: without any package, without the project."""
 
     KEYS = ("--ledger-key", KEY, "--platform-key", "record-keys.json")
