@@ -128,7 +128,7 @@ def decide(client, application, to, **fields):
     return page, client.post(address, {"seen": seen, **fields}, follow=True)
 
 
-def test_rejection_names_the_stored_reports_that_the_reviewer_selects(reviewers_client, sent, settings):
+def test_rejection_lists_the_stored_reports_that_the_reviewer_selects(reviewers_client, sent, settings):
     settings.REVIEW_POLICY = "reviewed"
     report = reported(reviewers_client, sent)
     reasons = {"code_1": "inquiries_recent", "reason": "Too many inquiries."}

@@ -197,7 +197,7 @@ def _console_of(lender, role):
     return console_of(type(lender.people["owner"]).objects.get(pk=lender.people[role.split()[1]].pk))
 
 
-def test_every_admin_is_limited_to_the_lender_and_models_without_a_rule_are_empty(ours, clients):
+def test_admin_pages_of_a_lender_show_only_its_own_records(ours, clients):
     for model in models_shown():
         shown = admin.site.get_model_admin(model)
         assert isinstance(shown, LargeListAdmin), model

@@ -168,7 +168,7 @@ def test_a_killed_rotation_is_continued_by_the_next(user, monkeypatch):
     assert {record.pk: record.secret for record in ApiKey.objects.all()} == issued
 
 
-def test_a_process_reloads_a_cached_mode_before_it_changes(user, monkeypatch):
+def test_a_process_reloads_the_cached_mode_after_the_reread_time(user, monkeypatch):
     now = [100.0]
     monkeypatch.setattr(encryption.time, "monotonic", lambda: now[0])
     mode.forget()
@@ -246,7 +246,7 @@ def test_an_authenticator_that_a_user_adds_is_bound_to_the_account(bound, user, 
     assert codes.open_secret(encrypted, user.pk) == "A" * 32
 
 
-def test_doctor_names_the_mode_and_the_unbound_values(user):
+def test_doctor_reports_the_mode_and_the_unbound_values(user):
     record = issue(user).record
     authenticator_of(user)
     assert why("encryption_mode").startswith("warning: mode unbound, 2 stored values are not bound")

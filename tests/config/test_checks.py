@@ -41,7 +41,7 @@ def test_each_kind_of_wrong_declaration_has_its_check_id():
     assert problems_of("right") == []
 
 
-def test_a_failed_check_names_the_view_method():
+def test_a_failed_check_contains_the_view_method():
     (problem,) = checks.endpoint_problems([path("x/<str:y>", _Wrong.as_view({"get": "undeclared"}))])
     assert "GET /x/<str:y>" in problem.msg
     assert "_Wrong.undeclared" in problem.msg

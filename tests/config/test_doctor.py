@@ -59,7 +59,7 @@ def test_doctor_passes_a_sound_installation_without_writes(user):
     assert not [one["sql"] for one in asked if one["sql"].lstrip().upper().startswith(changes)]
 
 
-def test_doctor_names_lost_keys_and_servers_do_not_start(user, settings):
+def test_doctor_reports_lost_keys_and_servers_do_not_start(user, settings):
     issue(user)
     require_at_start()
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
@@ -223,7 +223,7 @@ def test_doctor_ends_with_a_summary_and_marks_each_check(monkeypatch):
         ("TRUSTED_PROXYS", "TRUSTED_PROXIES"), ("SERCET_KEY", "SECRET_KEY"), ("HOME", None), ("LANGUAGE", None),
     ],
 )  # fmt: skip
-def test_doctor_names_a_misspelled_setting(monkeypatch, name, near):
+def test_doctor_reports_a_misspelled_setting(monkeypatch, name, near):
     monkeypatch.setenv(name, "x")
     assert misspelt() == ([f"{name} is not a setting. Did you mean {near}?"] if near else [])
 

@@ -166,7 +166,7 @@ class TestHeaders:
             "/my/apply", "/my", "/docs", "/v1/docs", "/admin/",
         ]  # fmt: skip
 
-    def test_error_for_a_program_at_the_root_names_the_pages(self, anonymous):
+    def test_error_for_a_program_at_the_root_lists_the_pages(self, anonymous):
         message = assert_error(anonymous.generic("GET", "/"), 404, "E4001")["message"]
         assert "/docs and /v1/docs" in message
         assert "/admin/" in message

@@ -136,7 +136,7 @@ def test_built_in_vendors_are_capabilities_except_in_production(here):
     assert ("payments" in switched_on()) == (here != "production")
 
 
-def test_error_for_a_key_of_another_environment_names_its_environment(here, settings):
+def test_error_for_a_key_of_another_environment_contains_its_environment(here, settings):
     theirs = "ck_test_" if settings.API_KEY_PREFIX == "ck_live_" else "ck_live_"
     kinds = "development or sandbox" if theirs == "ck_test_" else "production"
     with pytest.raises(InvalidToken) as refused:

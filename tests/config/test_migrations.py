@@ -54,7 +54,7 @@ def test_no_hot_table_has_a_sequence_as_primary_key():
     assert not HOT & numbered()
 
 
-def test_the_scaling_page_names_every_table_with_a_sequence():
+def test_the_scaling_page_lists_every_table_with_a_sequence():
     scaling = page("design/scaling.md")
     named = {table for table in numbered() if f"`{table}`" in scaling}
     assert numbered() == named

@@ -66,7 +66,7 @@ def refusal_of(environment, variable, value):
     ],
     ids=lambda value: value[:24],
 )
-def test_error_for_a_wrong_variable_in_development_names_it(variable, value, sentence):
+def test_error_for_a_wrong_variable_in_development_contains_its_name(variable, value, sentence):
     said = refusal_of("development", variable, value)
     assert "\n" not in said
     assert sentence in said

@@ -70,7 +70,7 @@ class TestLine:
         (line,) = shown(api)
         assert line["code"] == {"accept": "E4002", "ucp_agent": "E1001"}[next(iter(headers))]
 
-    def test_a_line_of_a_replayed_error_has_its_code(self, api, user, key):
+    def test_the_log_line_of_a_replayed_error_has_the_error_code(self, api, user, key):
         path = f"/applications/{ApplicationFactory(consumer=user).pk}/status"
         for _ in range(2):
             assert api.replace(path, {"status": "approved", "updated_by": "x"}, key=key).status_code == 400

@@ -214,7 +214,7 @@ def test_validation_time_grows_linearly_with_the_input(api, body):
         assert_error(api.send(PATH, {**body, "applicants": [person]}), 400, "E1001")
 
 
-def test_revision_names_changed_applicant_fields_without_their_values(api, made):
+def test_revision_lists_changed_applicant_fields_without_their_values(api, made):
     replace(api, made, [changed("address.city", "Salem"), LEAST])
     revision = ApplicationRevision.objects.get()
     row = Application.objects.get()

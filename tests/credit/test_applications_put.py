@@ -59,7 +59,7 @@ def test_only_a_change_of_data_creates_a_revision(api, path, application, user):
     assert application.data_changed_by == user
 
 
-def test_revision_names_the_api_key(user, path):
+def test_revision_contains_the_api_key(user, path):
     issued = issue(user)
     ApiClient(api_key=issued.key).replace(path, {"updated_by": "x", "application_data": 1})
     assert ApplicationRevision.objects.get().credential == f"api_key:{issued.record.pk}"

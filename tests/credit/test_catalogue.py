@@ -55,6 +55,6 @@ class TestFilters:
 
 
 class TestVariants:
-    def test_catalog_item_names_its_variant(self, api):
+    def test_catalog_item_contains_its_variant(self, api):
         OfferFactory(ab_test_variant="b", ab_test_allocation=100)
         assert api.read(PATH).json()["items"][0]["variant"] == "b"

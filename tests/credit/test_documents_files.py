@@ -48,7 +48,7 @@ def test_uploaded_file_is_returned_with_its_type_size_and_hash(api, application,
     assert (row.principal_id, row.credential.partition(":")[0]) == (application.consumer_id, "jwt")
 
 
-def test_upload_event_names_the_document(api, application):
+def test_upload_event_contains_the_document(api, application):
     hand_in(api, application)
     event = Event.objects.get()
     assert (event.type, event.account_id) == ("application.document_received", application.consumer_id)

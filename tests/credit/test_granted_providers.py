@@ -104,14 +104,14 @@ class TestGrantedMode:
         moved = api.replace(f"/provider-offers/{offer.pk}", {"provider_id": "unknown", **TERMS})
         assert_error(moved, 403, "E2011")
 
-    def test_application_must_name_a_known_provider(self, api, user):
+    def test_application_requires_a_known_provider(self, api, user):
         ProviderFactory(id="800")
         assert_error(api.send("/applications", application(user, 801)), 400, "E1011")
         assert api.send("/applications", application(user, 800)).status_code == 201
         assert Application.objects.count() == 1
 
     @pytest.mark.parametrize("policy", ["open", "reviewed"])
-    def test_application_to_a_listed_offer_must_name_a_known_provider(self, api, user, settings, policy):
+    def test_application_to_a_listed_offer_requires_a_known_provider(self, api, user, settings, policy):
         settings.REVIEW_POLICY = policy
         offer = OfferFactory(provider=ProviderFactory(id="800"))
         assert_error(api.send("/applications", application(user, 801, offer.pk)), 400, "E1011")

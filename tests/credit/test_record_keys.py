@@ -182,7 +182,7 @@ class TestConfiguredKey:
         with pytest.raises(ImproperlyConfigured, match=r"DECISION_SIGNING_KEY .*: set it to 32 random bytes"):
             checks.require_at_start()
 
-    def test_production_does_not_start_with_another_key_than_that_of_the_first_records(self, db, settings):
+    def test_production_requires_the_key_of_the_first_records(self, db, settings):
         published()
         rotate()
         settings.PRODUCTION = True

@@ -5,7 +5,7 @@ import re
 from tests.documents import ROOT, page
 
 
-def test_every_test_named_on_the_asvs_page_exists():
+def test_every_test_on_the_asvs_page_exists():
     named = set(re.findall(r"`(test_\w+|Test\w+)`", page("operate/asvs.md")))
     code = "\n".join(file.read_text() for file in (ROOT / "tests").rglob("test_*.py"))
     assert len(named) > 20
@@ -17,7 +17,7 @@ def test_every_asvs_requirement_has_one_row():
     assert len(numbers) == len(set(numbers)) > 45
 
 
-def test_every_asvs_row_names_its_tests():
+def test_every_asvs_row_lists_its_tests():
     rows = [line.split("|") for line in page("operate/asvs.md").splitlines() if re.match(r"\| \d", line)]
     files = {file for row in rows for file in re.findall(r"`([\w/]+\.py)`", row[4])}
     assert len(files) > 4

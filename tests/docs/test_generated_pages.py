@@ -39,7 +39,7 @@ def test_tables_of_roles_list_every_role_and_group(db):
     )
 
 
-def test_table_of_decisions_names_the_groups_that_can_review_and_read(db):
+def test_table_of_decisions_lists_the_groups_that_can_review_and_read(db):
     decisions = dict(re.findall(r"^\| staff in the group `(\w+)` \| ([^|]+) \|", page("reference/scopes.md"), re.M))
     can_read = Group.objects.filter(permissions__codename="view_application").values_list("name", flat=True)
     assert {group for group, reads in decisions.items() if reads != "none"} == set(can_read)

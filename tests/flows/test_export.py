@@ -286,7 +286,7 @@ def damaged(file):
 
 
 @pytest.mark.parametrize("lose", [missing, damaged])
-def test_export_names_a_file_that_the_storage_lost(person, uploaded, lose):
+def test_export_lists_a_file_that_the_storage_lost(person, uploaded, lose):
     lose(uploaded)
     copies = exported(person)
     name = f"files/{uploaded.document.application_id}/{uploaded.pk}.pdf"

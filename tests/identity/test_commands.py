@@ -122,7 +122,7 @@ class TestPasswordOptions:
         assert User.objects.filter(username=command[1]).exists() is (is_set or command[0] == "set_password")
         assert all(ada.check_password(PASSWORD) is is_set for ada in User.objects.all())
 
-    def test_error_without_a_terminal_names_the_options_for_a_password(self, command, monkeypatch):
+    def test_error_without_a_terminal_lists_the_options_for_a_password(self, command, monkeypatch):
         monkeypatch.setattr("sys.stdin", io.StringIO())
         with pytest.raises(CommandError, match="--password-stdin"):
             run_json(*command)

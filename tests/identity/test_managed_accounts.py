@@ -150,7 +150,7 @@ class TestAccounts:
 
 
 class TestPartnerOnBehalfOf:
-    def test_a_partners_token_names_the_partner_and_lasts_15_minutes(self, shop, partner, account):
+    def test_a_partners_token_contains_the_partner_and_lasts_15_minutes(self, shop, partner, account):
         token = token_for(shop, account, "applications:write", "offers:read")
         claims = jwt.decode(token["access_token"], options={"verify_signature": False})
         assert (claims["sub"], claims["act"]) == (account["id"], {"sub": str(partner.pk)})
@@ -165,7 +165,7 @@ class TestPartnerOnBehalfOf:
         assert row.credential.startswith("api_key:")
         assert row.details == {"token": claims["sid"], "scope": token["scope"]}
 
-    def test_history_of_an_application_names_customer_and_partner(self, shop, partner, account):
+    def test_history_of_an_application_contains_customer_and_partner(self, shop, partner, account):
         client = acting(shop, account)
         body = {"consumer_id": account["id"], "offer_id": 7, "provider_id": 9}
         application = client.send("/applications", body).json()["id"]

@@ -52,7 +52,7 @@ def test_authorization_redirects_to_the_log_in_and_back(user, registered):
     assert b"requests to act on your behalf" in ask(browser, registered[0]).content
 
 
-def test_consent_names_the_client_and_each_scope_in_plain_words(browser, user, registered):
+def test_consent_page_describes_the_client_and_each_scope_in_plain_words(browser, user, registered):
     page = ask(browser, registered[0], scope="offers:read identity:read")
     text = page.content.decode()
     for words in (

@@ -233,7 +233,7 @@ def test_a_password_change_revokes_the_tokens_of_clients(user, registered):
     assert_refused(refresh(body["refresh_token"], *registered), 400, "invalid_grant")
 
 
-def test_the_metadata_document_names_every_endpoint(db, settings):
+def test_the_metadata_document_lists_every_endpoint(db, settings):
     body = ApiClient().read("/.well-known/oauth-authorization-server").json()
     assert body["issuer"] == settings.HOST_ROOT
     assert body["token_endpoint"] == f"{settings.BASE_URL}/oauth/token"

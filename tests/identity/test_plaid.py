@@ -231,7 +231,7 @@ def test_removing_a_removed_item_succeeds(plaid):
     assert plaid.asked("/item/remove") == [{"access_token": "access-double-unknown"}]
 
 
-def test_update_mode_names_the_item_and_no_products(plaid, settings):
+def test_update_mode_sends_the_item_and_no_products(plaid, settings):
     settings.PROVIDER_NAME = "A name that is longer than Plaid would take it"
     token = link(plaid, DoubleItem("item-1")).access_token
     open_banking().create_link_token(user_id="42", access_token=token)

@@ -38,7 +38,7 @@ def test_production_refuses_to_start_without_a_key(settings, tmp_path):
 
 
 @pytest.mark.parametrize("key", ["x", "AAAA", "A" * 44, "é" * 44, "A" * 43 + "=" + "A"])
-def test_error_of_an_invalid_key_names_the_setting(settings, key):
+def test_error_of_an_invalid_key_contains_the_setting(settings, key):
     settings.LEDGER_SIGNING_KEY = key
     with pytest.raises(ImproperlyConfigured, match="LEDGER_SIGNING_KEY must be an Ed25519 key: set it"):
         keys.signer()
@@ -52,7 +52,7 @@ def test_guessable_key_is_refused(settings, seed):
 
 
 @pytest.mark.parametrize("origin", ["", "a b", "a+b", "a\nb"])
-def test_error_of_an_invalid_log_name_names_the_setting(settings, origin):
+def test_error_of_an_invalid_log_name_contains_the_setting(settings, origin):
     settings.LEDGER_ORIGIN = origin
     with pytest.raises(ImproperlyConfigured, match="LEDGER_ORIGIN"):
         keys.signer()

@@ -83,7 +83,7 @@ def test_answer_on_erasure_during_an_agreement_states_what_is_kept(is_requested)
         assert (record.status, "application_records" in {each["ground"] for each in record.kept}) == ("waiting", True)
 
 
-def test_data_copy_names_the_rights_to_complain_and_to_go_to_court():
+def test_data_copy_lists_the_rights_to_complain_and_to_go_to_court():
     """GDPR Art. 12(4), 15(1)(f), 79."""
     rights = index_of(borrowed().consumer)["rights"]
     assert "supervisory authority" in rights

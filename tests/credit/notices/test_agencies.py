@@ -29,7 +29,7 @@ def lender_of(world, **columns):
     return client_of(provider.owner)
 
 
-def test_notice_of_a_federal_credit_union_names_the_ncua(world):
+def test_notice_of_a_federal_credit_union_contains_the_ncua(world):
     lender_of(world, agency="ncua")
     world.reject(5)
     world.issue(6)
@@ -73,7 +73,7 @@ SCORE = {"score": 590, "range": [300, 850], "date": "2028-01-30", "factors": ["L
 OTHER = {"agency": "Second Bureau", "address": "2 File Street, Atlanta, GA 30374", "phone": "800-555-0101"}
 
 
-def test_notice_names_each_agency_and_score_that_was_used(world):
+def test_notice_lists_each_agency_and_score_that_was_used(world):
     """15 USC 1681m(a)(2) and (3)."""
     world.reject(5, consumer_report=[{**REPORT, **SCORE}, {**OTHER, **SCORE, "score": 612}])
     world.issue(6)

@@ -105,13 +105,13 @@ def test_report_that_the_score_used_is_named_without_its_id(api, ritas, user):  
     ({"consumer_report": {"agency": "Acme", "address": "1 St", "phone": "1"}}, "consumer_report"),
     ({"report_ids": ["01900000-0000-7000-8000-000000000999"]}, "report_ids[0]"),
 ])  # fmt: skip
-def test_error_of_a_counteroffer_names_the_field_of_its_body(ritas, application, members, field):  # noqa: F811
+def test_error_of_a_counteroffer_contains_the_field_of_its_body(ritas, application, members, field):  # noqa: F811
     error = assert_error(counter(ritas, application, **members), 400, "E1001")
     assert error["details"][0]["field"] == field
 
 
 @pytest.mark.parametrize(("report", "field"), [({}, "consumer_report.agency"), ([{}], "consumer_report[0].agency")])
-def test_error_of_a_counteroffers_typed_report_names_its_field(ritas, application, settings, report, field):  # noqa: F811
+def test_error_of_a_counteroffers_typed_report_contains_its_field(ritas, application, settings, report, field):  # noqa: F811
     settings.REPORTS = "off"
     error = assert_error(counter(ritas, application, consumer_report=report), 400, "E1001")
     assert error["details"][0]["field"] == field

@@ -207,7 +207,7 @@ def test_delivered_notices_acceptance_and_withdrawal_stop_a_clock(steps, why):
     assert (world.day_of(clock.stopped_at), clock.why) == (pytest.approx(6), why)
 
 
-def test_notice_names_only_the_missing_documents():
+def test_notice_lists_only_the_missing_documents():
     world = World()
     world.submit(0)
     world.ask(1, "Payslip", "Lease")
@@ -215,7 +215,7 @@ def test_notice_names_only_the_missing_documents():
     assert gather(world.notice)["missing"] == ["Payslip"]
 
 
-def test_expiry_names_documents_that_were_requested_after_the_notice():
+def test_expiry_lists_documents_that_were_requested_after_the_notice():
     """12 CFR 1002.9(c)(2): a delivered notice fulfils the requirement only for the documents that it names."""
     world = World()
     world.submit(0)

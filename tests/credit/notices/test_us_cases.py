@@ -88,7 +88,7 @@ def test_score_may_have_a_fifth_key_factor_about_inquiries():
         assert_error(client_of(world.other.user).replace(path, {**body, "metadata": metadata}), 400, "E1001")
 
 
-def test_denial_on_two_reports_names_both_agencies_and_scores():
+def test_denial_on_two_reports_lists_both_agencies_and_scores():
     """15 USC 1681m(a)(2) and (3)."""
     world = submitted()
     reports = [{**REPORT, **SCORE}, {**OTHER, **SCORE, "score": 612}]
@@ -195,7 +195,7 @@ def test_rejection_after_supplied_documents_has_a_new_period_of_thirty_days():
         ("cfpb", "Bureau of Consumer Financial Protection, 1700 G Street NW, Washington, DC 20552"),
     ],
 )
-def test_notice_names_the_agency_of_its_creditor(agency, address):
+def test_notice_contains_the_agency_of_its_creditor(agency, address):
     """12 CFR 1002.9(a)(2), appendix A."""
     world = submitted()
     named = {"name": "Cedar Bank", "address": ADDRESS, "agency": agency}

@@ -193,7 +193,7 @@ class TestVerify:
         steps = verify(json.dumps(given).encode(), KEY, [RECORD_KEYS])
         return steps[-1].name, steps[-1].state
 
-    def test_bundle_with_its_certificate_holds(self):
+    def test_bundle_with_its_certificate_is_valid(self):
         assert self.steps(self.certified()) == ("signature", "ok")
 
     def test_altered_or_missing_certificate_fails(self):

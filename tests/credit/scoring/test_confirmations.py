@@ -265,7 +265,7 @@ class TestRepeatedScoring:
         assert api.read(f"/applications/{sent.pk}/score").json() == response.json()
         assert sorted(Score.objects.values_list("number", "total")) == [(1, before.total), (2, before.total + 50)]
 
-    def test_decision_names_the_newest_score_and_verifies(self, reviewers_api, sent, settings):
+    def test_decision_contains_the_newest_score_and_verifies(self, reviewers_api, sent, settings):
         settings.ANCHOR_DECISIONS = True
         confirm(reviewers_api, sent, value=320_000)
         again(reviewers_api, sent)

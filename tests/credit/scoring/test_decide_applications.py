@@ -91,7 +91,7 @@ class TestDecided:
         scored(offer, {**SAYS_POOR, "monthly_debt_cents": None})
         assert decide() == {**NOTHING, "rejected": 1}
 
-    def test_history_of_an_automatic_decision_names_the_version(self, offer):
+    def test_history_of_an_automatic_decision_contains_the_version(self, offer):
         application = scored(offer, SAYS_GOOD)
         decide()
         name = f"model:{Score.objects.get().version.model_id}@1"

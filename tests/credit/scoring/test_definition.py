@@ -161,7 +161,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_error_of_a_definition_names_its_place(case):
+def test_error_of_a_definition_contains_its_path(case):
     edits, pointer, message = REFUSED[case]
     found = refusals(changed(*edits) if edits else [])
     assert any(at == pointer and message in said for at, said in found), found

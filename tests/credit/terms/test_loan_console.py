@@ -116,7 +116,7 @@ def test_loan_errors_are_next_to_their_field_and_input_stays(console, fields, fi
     assert not LoanTerms.objects.exists()
 
 
-def test_form_names_missing_terms(console):
+def test_form_lists_missing_terms(console):
     page = console.get(move_of(applied(listed(), data={}), "approved"))
     assert "Term in months Neither the application nor the offer contains it." in text_of(page)
     assert "Amount in dollars Neither the application nor the offer contains it." in text_of(page)

@@ -77,7 +77,7 @@ def test_production_has_no_route_of_the_sandbox(tmp_path, settings):
         assert [problem.id for problem in checks.endpoint_problems([pattern])] == found
 
 
-def test_error_of_a_ledger_without_its_key_names_the_setting(tmp_path):
+def test_error_of_a_ledger_without_its_key_contains_the_setting(tmp_path):
     status, said = run(*SERVER, "ledger.wsgi", var_dir=tmp_path, **PRODUCTION, ALLOW_SANDBOX="1")
     assert (status, "LEDGER_SIGNING_KEY is missing: set it" in said) == (os.EX_CONFIG, True)
 

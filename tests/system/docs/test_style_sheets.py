@@ -39,5 +39,5 @@ def test_each_style_sheet_parses(sheet):
     ["a {} } b {}", "@media print { a {} } } b {}", "a { color red }", "a { : red }", "a ) {}", "a",
      "@media print { a { color } }", "a { content: \"x\n\"; }", "a { b: url(x y) }", "} a {}"],
 )  # fmt: skip
-def test_the_parser_notices_a_fault(text):
+def test_the_css_parser_detects_an_invalid_style_sheet(text):
     assert parsed(text)

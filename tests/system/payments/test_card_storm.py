@@ -21,6 +21,6 @@ def test_no_card_is_charged_twice_or_without_a_record(tmp_path, template):
 
 
 @pytest.mark.nightly
-def test_the_storm_detects_a_mutant(tmp_path, template):
+def test_the_load_test_detects_a_faulty_server(tmp_path, template):
     storm = Storm(own_database_url(), tmp_path, template, keys=40, wsgi="tests.system.payments.mutant")
     assert violations(storm.run()).keys() & {"double charges", "charges without record"}

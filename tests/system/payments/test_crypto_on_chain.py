@@ -30,7 +30,7 @@ def test_a_confirmed_payment_transfers_the_token(payer, node):
     assert [event["tx_hash"] for event in events(payer.user, "payment.crypto.submitted")] == [body["tx_hash"]]
 
 
-def test_the_history_of_a_payment_names_its_user_and_credential(payer):
+def test_the_history_of_a_payment_contains_its_user_and_credential(payer):
     paid = payer.pay()
     for row in stored(paid["payment_id"]).history.all():
         assert (row.principal, row.changed_by) == (payer.user, str(payer.user.pk))
