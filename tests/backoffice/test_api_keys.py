@@ -149,7 +149,7 @@ def test_sending_the_rotation_form_again_creates_no_second_key(operations_client
 
 
 @pytest.mark.parametrize("days", ["-1", "91", "x", "", "1e3"])
-def test_grace_period_out_of_range_is_refused_on_the_form(operations_client, issued, days):
+def test_grace_period_out_of_range_is_rejected_on_the_form(operations_client, issued, days):
     response = confirm(operations_client, button_of(issued.record, "rotate"), grace_days=days)
     assert response.status_code == 200
     assert ApiKey.objects.count() == 1
@@ -162,7 +162,7 @@ def test_support_and_reviewers_cannot_open_or_revoke_keys(supports_client, revie
     assert ApiKey.objects.get().revoked_at is None
 
 
-def test_unknown_action_on_a_key_is_refused(operations_client, issued):
+def test_unknown_action_on_a_key_is_rejected(operations_client, issued):
     assert operations_client.get(button_of(issued.record, "explode")).status_code == 403
 
 

@@ -91,7 +91,7 @@ def test_bulk_decision_under_four_eyes_creates_proposals(reviewers_client, setti
 
 
 @pytest.mark.parametrize("to", ["expired", "withdrawn", "nonsense"])
-def test_transition_not_offered_in_bulk_is_refused(reviewers_client, to):
+def test_transition_not_offered_in_bulk_is_rejected(reviewers_client, to):
     assert reviewers_client.post(f"{LIST}bulk/{to}/", {"row": "x|y", "seen": "x"}).status_code == 403
 
 
@@ -135,7 +135,7 @@ def test_reviewers_own_reason_replaces_the_generated_text(reviewers_client):
     {}, {"code_2": "bankruptcy"}, {"code_1": "made_up"}, {"code_1": "bankruptcy", "code_2": "bankruptcy"},
     {"code_1": "other"}, {"code_1": "bankruptcy", "other": "Not chosen"}, {"code_1": "other", "other": "x" * 121},
 ])  # fmt: skip
-def test_rejection_with_invalid_reasons_is_refused(reviewers_client, fields):
+def test_rejection_with_invalid_reasons_is_rejected(reviewers_client, fields):
     response = confirm(reviewers_client, move_of(make(), "rejected"), reason="No.", **fields)
     assert response.status_code == 200
     assert "errorlist" in response.content.decode()
@@ -233,7 +233,7 @@ def test_document_names_are_normalized_as_in_the_api(reviewers_client):
     "", "\n \n", "x" * 256, "Pay\u202eslip", "Payslip\u200b", "\u3164", "a\0b",
     "\n".join(f"document {n}" for n in range(31)),
 ])  # fmt: skip
-def test_invalid_list_of_documents_is_refused(reviewers_client, lines):
+def test_invalid_list_of_documents_is_rejected(reviewers_client, lines):
     application = make()
     confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents=lines)
     application.refresh_from_db()

@@ -389,7 +389,7 @@ class TestNotes:
         assert not Note.unread_by(ruth).exists()
 
     @pytest.mark.parametrize("text", ["", "  ", "x" * 4_001, "a\x00b"])
-    def test_empty_or_too_long_note_is_refused(self, reviewers_client, text):
+    def test_empty_or_too_long_note_is_rejected(self, reviewers_client, text):
         assert "A note must have 1 to" in text_of(self.write(reviewers_client, make(), text))
         assert not Note.objects.exists()
 
@@ -440,7 +440,7 @@ class TestList:
     @pytest.mark.parametrize(
         "body", [{}, {"name": "x" * 41}, {"name": "a\x00"}, {"name": "x", "query": "q=" + "y" * 1_001}]
     )
-    def test_invalid_saved_view_is_refused(self, reviewers_client, body):
+    def test_invalid_saved_view_is_rejected(self, reviewers_client, body):
         assert reviewers_client.post(reverse("admin:credit_application_views"), body).status_code == 302
         assert not SavedView.objects.exists()
 

@@ -97,7 +97,7 @@ def test_digest_of_an_export_is_in_the_response_and_the_access_log(reviewers_cli
     assert taken.details == {"query": "queue=review", "rows": 1, "format": "csv", "sha256": digest.hex()}
 
 
-def test_export_of_too_many_rows_is_refused(reviewers_client, monkeypatch):
+def test_export_of_too_many_rows_is_rejected(reviewers_client, monkeypatch):
     monkeypatch.setattr(exports, "ROWS_MAX", 1)
     make("submitted"), make("submitted")
     response = reviewers_client.post(f"{LIST}export/csv/", follow=True)

@@ -64,7 +64,7 @@ def test_reviewer_confirms_a_figure_and_scores_again(reviewers_client, sent):
 
 
 @pytest.mark.parametrize("field", [{"figure": "/other"}, {"file_id": "x"}, {"value": "a lot"}])
-def test_invalid_confirmation_of_a_figure_is_refused(reviewers_client, sent, field):
+def test_invalid_confirmation_of_a_figure_is_rejected(reviewers_client, sent, field):
     fields = {"figure": "/monthly_debt_cents", "value": "1", "file_id": str(sent.file.pk), **field}
     assert do(reviewers_client, sent, "confirm-figure", **fields).status_code == 200
     assert not Confirmation.objects.exists()

@@ -257,7 +257,7 @@ def test_staff_who_are_members_keep_their_staff_permissions(ours, theirs):
     ).status_code  # fmt: skip
 
 
-def test_reader_has_no_action_buttons_and_actions_are_refused(ours, clients):
+def test_reader_has_no_action_buttons_and_actions_are_rejected(ours, clients):
     application, client = ours.application, clients["A reader"]
     page = client.get(page_of(application))
     assert "Only reviewers can decide it" in text_of(page)

@@ -193,6 +193,6 @@ def test_eu_offer_of_a_lender_without_contact_lists_missing_fields(owner, lender
     assert not Offer.objects.filter(name="Harbor loan").exists()
 
 
-def test_example_above_the_apr_cap_is_refused_with_both_rates(eu_owner, lender):
+def test_example_above_the_apr_cap_is_rejected_with_both_rates(eu_owner, lender):
     text = text_of(confirm(eu_owner, make_of(lender), **{**EU_FIELDS, "apr_cap": "21.5"}))
     assert "The annual percentage rate of `example` is 22.6330, above `apr_cap`: 21.5." in text

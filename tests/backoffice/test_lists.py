@@ -113,7 +113,7 @@ def test_list_allows_only_the_lookups_of_its_filters(label, rf, superuser):
     (ACCOUNTS, "current_cents__gt=5"), (ACCOUNTS, "user__first_name=Jane"),
     ("/admin/credit/applicationhistory/", "reason__startswith=x"), ("/admin/credit/offer/", "nonsense=1"),
 ])  # fmt: skip
-def test_disallowed_lookup_of_support_is_refused_and_logged(supports_client, address, query):
+def test_disallowed_lookup_of_support_is_rejected_and_logged(supports_client, address, query):
     make(notes="confidential", application_data={"name": "Jane", "street": "Acacia"})
     response = supports_client.get(f"{address}?{query}")
     assert response.status_code == 400
@@ -123,7 +123,7 @@ def test_disallowed_lookup_of_support_is_refused_and_logged(supports_client, add
     assert f"/admin/{look.kind.replace('.', '/')}/" == address
 
 
-def test_disallowed_lookup_is_refused_in_exports_and_in_next_links(reviewers_client):
+def test_disallowed_lookup_is_rejected_in_exports_and_in_next_links(reviewers_client):
     first, last = make(notes="confidential"), make(notes="confidential")
     exported = reviewers_client.post(f"{LIST}export/csv/?notes__startswith=confid")
     assert exported.status_code == 400

@@ -96,7 +96,7 @@ def test_reviewer_records_a_delivery_by_post(world, reviewers):
     assert not world.application.clocks.filter(stopped_at=None).exists()
 
 
-def test_delivery_of_an_unissued_notice_is_refused(world, reviewers):
+def test_delivery_of_an_unissued_notice_is_rejected(world, reviewers):
     world.reopen(7)
     world.reject(8)
     button = reverse("admin:credit_notice_do", args=[world.notice.pk, "deliver"])

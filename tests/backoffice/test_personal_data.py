@@ -59,7 +59,7 @@ def test_unmasking_expires(supports_client, application):
 
 
 @pytest.mark.parametrize("reason", ["", "   "])
-def test_unmasking_without_a_reason_is_refused(supports_client, application, reason):
+def test_unmasking_without_a_reason_is_rejected(supports_client, application, reason):
     response = confirm(supports_client, unmask_of(application), reason=reason)
     assert "This field is required" in text_of(response)
     assert not DataAccess.objects.filter(action="unmasked").exists()

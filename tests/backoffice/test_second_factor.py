@@ -71,7 +71,7 @@ def test_second_factor_does_not_admit_accounts_that_are_not_staff(user):
     assert browser.get("/admin/", follow=True).status_code == 403
 
 
-def test_second_factor_of_another_account_is_refused(supports_client, reviewer):
+def test_second_factor_of_another_account_is_rejected(supports_client, reviewer):
     authenticator_of(reviewer, secret="B" * 32)
     authenticator_of(supports_client.get("/account/").wsgi_request.user)
     assert supports_client.post(CONFIRM, {"code": code_of("B" * 32)}).status_code == 200
@@ -111,7 +111,7 @@ def test_second_factor_secret_is_included_in_a_key_rotation(device, reviewer, se
     assert kept_codes.use_code(reviewer, code_of()) is not None
 
 
-def test_unreadable_second_factor_is_refused_and_reported(device, reviewer, settings):
+def test_unreadable_second_factor_is_rejected_and_reported(device, reviewer, settings):
     codes = recovery_codes_of(reviewer)
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     assert kept_codes.use_code(reviewer, code_of()) is None

@@ -75,7 +75,7 @@ def test_invalid_email_or_role_of_an_invitation_has_an_error_at_its_field(lender
     assert not Invitation.objects.exists()
 
 
-def test_too_many_invitations_are_refused_with_a_message(lender, monkeypatch):
+def test_too_many_invitations_are_rejected_with_a_message(lender, monkeypatch):
     monkeypatch.setattr("identity.accounts.invitations.WAITING_MAX", 1)
     owner = console_client(lender.people["owner"])
     confirm(owner, invite_of(lender), email="a@example.test", role="reader")

@@ -127,7 +127,7 @@ def test_transition_of_a_claim_deleted_after_loading_raises_not_found(user, clai
     assert (stored(claim).status, ClaimHistory.objects.count()) == ("draft", 0)
 
 
-def test_transition_of_a_claim_moved_after_loading_is_refused(user, api, claim):
+def test_transition_of_a_claim_moved_after_loading_is_rejected(user, api, claim):
     assert move(api, claim, "revoked").status_code == 200
     with pytest.raises(InvalidClaimTransition) as refused, transaction.atomic():
         claim.transition_to("pending", actor=Actor(user=user, credential="test"), changed_by="x", now=timezone.now())

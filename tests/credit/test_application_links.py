@@ -119,7 +119,7 @@ def test_pages_of_a_link_are_spanish_for_a_spanish_browser(offer, user):
     ({"expires_in_hours": 721}, 400, "expires_in_hours"), ({"expires_in_hours": 0}, 400, "expires_in_hours"),
     ({"offer_id": 987_654}, 404, "Offer not found"), ({"prefil": {}}, 400, "prefill"),
 ])  # fmt: skip
-def test_invalid_request_for_a_link_is_refused_with_the_reason(offer, body, status, words):
+def test_invalid_request_for_a_link_is_rejected_with_the_reason(offer, body, status, words):
     response = create(offer, **body)
     assert response.status_code == status, response.content
     assert words in response.content.decode()

@@ -47,7 +47,7 @@ class TestOpen:
             assert (stored.status, stored.moves) == (row.status, row.position) == (to, 1)
             assert (row.previous_status, Event.objects.order_by("-id")[0].type) == (start, f"application.{to}")
 
-    def test_transition_of_an_application_that_left_and_reentered_its_status_after_loading_is_refused(self, user):
+    def test_transition_of_an_application_that_left_and_reentered_its_status_after_loading_is_rejected(self, user):
         application, actor, now = (
             ApplicationFactory(status="under_review"), Actor(user=user, credential="x"), timezone.now(),
         )  # fmt: skip
@@ -94,7 +94,7 @@ class TestReviewed:
     @pytest.mark.parametrize(
         ("who", "to"), [("consumer", "approved"), ("reviewer", "withdrawn"), ("member", "withdrawn")]
     )
-    def test_transition_of_another_role_is_refused_and_changes_nothing(self, user, reviewer, member, who, to):
+    def test_transition_of_another_role_is_rejected_and_changes_nothing(self, user, reviewer, member, who, to):
         application = ApplicationFactory(consumer=user, status="under_review", data_changed_by=user)
         caller = {"consumer": user, "reviewer": reviewer, "member": member}[who]
         assert_error(move(client_of(caller), application, to, metadata=BECAUSE), 403, "E2010")

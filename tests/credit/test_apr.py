@@ -145,7 +145,7 @@ def test_day_31_is_the_last_day_of_every_month():
 
 
 @pytest.mark.parametrize("method", [us_appendix_j, eu_annex_iii])
-def test_rate_out_of_range_is_refused(method):
+def test_rate_out_of_range_is_rejected(method):
     tomorrow = [(date(2026, 1, 2), 1_000)]
     assert method(1_000, tomorrow, start=date(2026, 1, 1)) == 0
     for financed in (1_001, 1):

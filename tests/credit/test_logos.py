@@ -32,7 +32,7 @@ def test_valid_logo_is_accepted(name):
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_unsafe_or_invalid_logo_is_refused_with_the_reason(name):
+def test_unsafe_or_invalid_logo_is_rejected_with_the_reason(name):
     content, reason = REFUSED[name]
     begun = time.process_time()
     with pytest.raises(NotALogo) as refusal:

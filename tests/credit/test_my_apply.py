@@ -268,7 +268,7 @@ class TestApplying:
     @pytest.mark.parametrize(
         ("country", "typed"), [("IN", "98765 43210"), ("DE", "0301234567"), ("US", "030 123 4567")]
     )
-    def test_phone_number_that_does_not_fit_the_country_is_refused(self, asking, user, country, typed):
+    def test_phone_number_that_does_not_fit_the_country_is_rejected(self, asking, user, country, typed):
         home = {"first-address.country": country, "first-phone": typed}
         _answer, page = send(f"/my/apply/{asking.pk}", user, "save", **{**TYPED, **home})
         assert list(errors_in(page)) == ["first-phone"]

@@ -135,7 +135,7 @@ class TestButtons:
         press(application, "send")
         assert application.status == "under_review"
 
-    def test_button_without_a_csrf_token_is_refused(self, offer):
+    def test_button_without_a_csrf_token_is_rejected(self, offer):
         application = applied(offer)
         browser = browser_of(application.consumer, enforce_csrf_checks=True)
         assert browser.post(f"/my/applications/{application.pk}", {"do": "withdraw"}).status_code == 403

@@ -145,7 +145,7 @@ class TestAcceptance:
         assert "What you accepted" in page_of(approved)
         assert browser_of(approved.consumer).get(path_of(approved)).status_code == 302
 
-    def test_acceptance_of_outdated_terms_is_refused_and_shows_the_new_terms(self, committed, approved, offer):
+    def test_acceptance_of_outdated_terms_is_rejected_and_shows_the_new_terms(self, committed, approved, offer):
         old = re.search(r'name="terms_sha256" value="(\w+)"', terms_page(approved))[1]
         lender = lender_of(offer)
         body = {"status": "under_review", "updated_by": "x", "reason": "A wrong figure."}
@@ -157,7 +157,7 @@ class TestAcceptance:
         assert "Accept this loan" in page
         assert approved.accepted_at is None
 
-    def test_acceptance_of_a_schedule_of_another_day_is_refused_and_shown_again(self, committed, approved):
+    def test_acceptance_of_a_schedule_of_another_day_is_rejected_and_shown_again(self, committed, approved):
         fields = dict(re.findall(r'name="(terms_sha256|as_of)" value="([^"]+)"', terms_page(approved)))
         assert fields["as_of"] == approved.loan_terms.as_of.isoformat()
         yesterday = (approved.loan_terms.as_of - timedelta(days=1)).isoformat()
@@ -167,7 +167,7 @@ class TestAcceptance:
         assert approved.accepted_at is None
         assert "You accepted this loan." in decide(approved, "accept", **fields)
 
-    def test_decision_without_a_csrf_token_is_refused(self, approved):
+    def test_decision_without_a_csrf_token_is_rejected(self, approved):
         browser = browser_of(approved.consumer, enforce_csrf_checks=True)
         for do in ("accept", "decline"):
             fields = {"do": do, "terms_sha256": approved.loan_terms.terms_sha256}
@@ -200,7 +200,7 @@ class TestDecline:
         assert (row.principal, row.credential) == (approved.consumer, "my")
         assert Event.objects.filter(type="application.withdrawn", account=offer.provider.owner).count() == 1
 
-    def test_decline_of_outdated_terms_is_refused(self, committed, approved):
+    def test_decline_of_outdated_terms_is_rejected(self, committed, approved):
         form = terms_page(approved).rpartition("<form")[2]
         assert f'name="terms_sha256" value="{approved.loan_terms.terms_sha256}"' in form
         page = decide(approved, "decline", terms_sha256="0" * 64)
@@ -262,7 +262,7 @@ class TestCounteroffers:
         assert application.status == status
         assert "The lender offers other terms" not in page_of(application)
 
-    def test_decline_of_a_closed_counteroffer_is_refused(self, committed, offer):
+    def test_decline_of_a_closed_counteroffer_is_rejected(self, committed, offer):
         application = applied(offer)
         assert counter(lender_of(offer), application).status_code == 201
         made = Counteroffer.objects.get()

@@ -127,7 +127,7 @@ class TestTwoReviewers:
         assert sorted(Proposal.objects.values_list("outcome", flat=True)) == ["", "void"]
         assert decide(first, application).json()["status"] == "approved"
 
-    def test_another_decision_is_refused_until_the_proposal_is_closed(self, application, first, second):
+    def test_another_decision_is_rejected_until_the_proposal_is_closed(self, application, first, second):
         decide(first, application)
         for person in (first, second):
             body = assert_error(decide(person, application, "rejected"), 400, "E3001")

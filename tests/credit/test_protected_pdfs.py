@@ -24,7 +24,7 @@ def test_a_pdf_with_only_an_owner_password_is_accepted(name):
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if name.endswith("user")])
-def test_a_pdf_with_a_user_password_is_refused(name):
+def test_a_pdf_with_a_user_password_is_rejected(name):
     assert not opens_without_password(FILES[name])
     with pytest.raises(ApiError, match="Print it"):
         recognize(FILES[name])

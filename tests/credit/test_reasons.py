@@ -38,7 +38,7 @@ def reject(client, application, metadata=None, **members):
     {"reasons": [{"code": "other", "text": "x" * 121}]}, {"reasons": [{"code": "other", "text": 1}]},
     {"reasons": [OTHER, OTHER]}, {"reasons": [{"code": ["other"], "text": "x"}]},
 ])  # fmt: skip
-def test_rejection_with_invalid_reasons_is_refused_and_stores_nothing(reviewer, application, metadata):
+def test_rejection_with_invalid_reasons_is_rejected_and_stores_nothing(reviewer, application, metadata):
     body = assert_error(reject(reviewer, application, metadata), 400, "E1017")
     assert "bankruptcy" in body["details"]["codes"]
     application.refresh_from_db()

@@ -382,7 +382,7 @@ def test_approval_of_a_disabled_account_does_not_postpone_the_erasure(is_active,
     assert erasure.process_requested(now=now) == {"erased": erased_ones, "failed": 0}
 
 
-def test_erase_subject_is_refused_while_an_application_is_open(person):
+def test_erase_subject_is_rejected_while_an_application_is_open(person):
     erasure._record(person.pk, requested_at=timezone.now())
     ApplicationFactory(consumer=person, status="under_review", submitted_at=timezone.now())
     with pytest.raises(CommandError, match="Withdraw it"):

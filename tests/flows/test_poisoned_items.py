@@ -427,7 +427,7 @@ class TestRecords:
         assert [key for key, *_ in listed("record")] == [str(records[0].pk)]
 
     @pytest.mark.parametrize("word", ["status 400", "contradiction"])
-    def test_a_record_refused_by_the_ledger_leaves_others_of_the_batch_anchored(self, records, word):
+    def test_a_record_rejected_by_the_ledger_leaves_others_of_the_batch_anchored(self, records, word):
         self.refused[records[1].record_sha256] = word
         failing("anchor_decisions", "1 records could not be anchored")
         assert self.anchored(records) == [True, False, True]

@@ -51,7 +51,7 @@ def test_verifier_key_of_the_go_checksum_database_is_parsed():
      "sum.golang.org+033de0ae+As4zctda0e5eza+HJyk9SxEdh+s3Ux18htTTAD8OuAn8",
      "sum.golang.org+033de0ae+Ac4zctda0e5eza", "sum.golang.org+033de0ae+!!!!"],
 )  # fmt: skip
-def test_malformed_verifier_key_is_refused(vkey):
+def test_malformed_verifier_key_is_rejected(vkey):
     with pytest.raises(NoteError):
         Verifier.from_vkey(vkey)
 
@@ -63,7 +63,7 @@ def test_signatures_of_unknown_keys_are_ignored():
     assert metamorphic.verify_signed_note(cosigned, [SIGNER.verifier.vkey, OTHER.verifier.vkey]) == 2
 
 
-def test_note_without_a_signature_of_the_key_is_refused():
+def test_note_without_a_signature_of_the_key_is_rejected():
     with pytest.raises(NoteError, match="no signature"):
         open_note(NOTE, OTHER.verifier)
     same_name = Signer(SIGNER.name, OTHER.private_key)
@@ -71,19 +71,19 @@ def test_note_without_a_signature_of_the_key_is_refused():
         open_note(same_name.sign(HEAD.text()), SIGNER.verifier)
 
 
-def test_note_with_an_additional_invalid_signature_of_the_key_is_refused():
+def test_note_with_an_additional_invalid_signature_of_the_key_is_rejected():
     forged = base64.b64encode(SIGNER.verifier.key_id + bytes(64)).decode()
     with pytest.raises(NoteError, match="does not verify"):
         open_note(NOTE + f"— {SIGNER.name} {forged}\n", SIGNER.verifier)
 
 
-def test_checkpoint_of_another_origin_is_refused():
+def test_checkpoint_of_another_origin_is_rejected():
     note = SIGNER.sign(Checkpoint("elsewhere.example", 1, bytes(32)).text())
     with pytest.raises(NoteError, match="another log"):
         open_checkpoint(note, SIGNER.verifier)
 
 
-def test_note_with_a_changed_byte_is_refused():
+def test_note_with_a_changed_byte_is_rejected():
     raw = NOTE.encode()
     for at in range(len(raw)):
         for flip in (0x01, 0x20, 0x80):
@@ -109,7 +109,7 @@ LINE = NOTE.rpartition("\n\n")[2]
      "a\x00b\n\n" + LINE, "a\tb\n\n" + LINE, "\ud800\n\n" + LINE, "x" * 70_000 + "\n\n" + LINE,
      HEAD.text() + "\n" + LINE * (MAX_SIGNATURES + 1)],
 )  # fmt: skip
-def test_malformed_note_is_refused(note):
+def test_malformed_note_is_rejected(note):
     with pytest.raises(NoteError):
         parse_note(note)
 
@@ -130,7 +130,7 @@ ROOT = base64.b64encode(bytes(32)).decode()
      "o\n1\nAAAA\n", f"o\n1\n{ROOT}\n\n",
      f"o\n1\n{ROOT[:-2]}B=\n"],
 )  # fmt: skip
-def test_malformed_checkpoint_is_refused(text):
+def test_malformed_checkpoint_is_rejected(text):
     with pytest.raises(NoteError):
         Checkpoint.from_text(text)
 
@@ -140,7 +140,7 @@ def test_extension_lines_of_a_checkpoint_are_ignored():
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a+b", "a\u2003b", "a\nb", "a\x01b"])
-def test_verifier_key_with_an_invalid_name_is_refused(name):
+def test_verifier_key_with_an_invalid_name_is_rejected(name):
     with pytest.raises(NoteError):
         Verifier.from_vkey(f"{name}+00000000+AAAA")
 

@@ -114,7 +114,7 @@ def test_token_of_service_a_anchors_and_lists_for_its_user(client, settings):
     assert client.get("/user/42/hashes", headers=headers).json()["total"] == 1
 
 
-def test_token_of_another_user_is_refused(client, settings):
+def test_token_of_another_user_is_rejected(client, settings):
     headers = bearer(token(settings, sub="43"))
     assert_error(client.anchor("hello", **headers), 401, "E2004")
     assert_error(client.get("/user/42/hashes", headers=headers), 401, "E2004")
@@ -149,7 +149,7 @@ def test_listed_key_acts_for_any_user(client, headers):
 
 
 @pytest.mark.parametrize("text", ["", "x", MACHINE_KEY + "x", MACHINE_KEY[:-1], "ü", "x" * 10_000])
-def test_unlisted_key_is_refused(client, text):
+def test_unlisted_key_is_rejected(client, text):
     assert_error(client.anchor("hello", **{"x-api-key": text}), 401, "E2002")
     assert client.anchor("hello", **bearer(text)).status_code == 401
 
@@ -177,7 +177,7 @@ def test_malformed_authorization_header_is_401(client):
         assert client.anchor("hello", authorization=header).status_code == 401, header
 
 
-def test_token_with_another_algorithm_is_refused(client, settings):
+def test_token_with_another_algorithm_is_rejected(client, settings):
     claims = jwt.decode(token(settings), options={"verify_signature": False})
     secret = "s" * 64
     for algorithm, key in (("HS256", secret), ("none", None)):

@@ -45,7 +45,7 @@ def test_error_of_an_invalid_key_contains_the_setting(settings, key):
 
 
 @pytest.mark.parametrize("seed", [bytes(32), b"\xff" * 32, b"secret! " * 4, bytes(range(7)) * 4 + bytes(4)])
-def test_guessable_key_is_refused(settings, seed):
+def test_guessable_key_is_rejected(settings, seed):
     settings.LEDGER_SIGNING_KEY = b64encode(seed).decode()
     with pytest.raises(ImproperlyConfigured, match="LEDGER_SIGNING_KEY is weak: set it to 32 random bytes"):
         keys.signer()

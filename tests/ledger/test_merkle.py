@@ -89,7 +89,7 @@ def test_audit_paths_equal_those_of_pymerkle():
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 64, 100, 129])
-def test_inclusion_proof_is_refused_for_another_index_leaf_size_or_root(size):
+def test_inclusion_proof_is_rejected_for_another_index_leaf_size_or_root(size):
     for index in range(size):
         path = path_of(index, size)
         wrong = [
@@ -108,7 +108,7 @@ def test_inclusion_proof_is_refused_for_another_index_leaf_size_or_root(size):
                 merkle.verify_inclusion(*attempt)
 
 
-def test_changed_consistency_proof_is_refused():
+def test_changed_consistency_proof_is_rejected():
     for new in range(2, 70):
         for old in range(1, new):
             proof = consistency_of(old, new)
@@ -136,7 +136,7 @@ def test_consistency_with_the_empty_or_the_same_tree_needs_an_empty_proof():
             merkle.verify_consistency(*attempt)
 
 
-def test_proof_ranges_outside_the_tree_are_refused():
+def test_proof_ranges_outside_the_tree_are_rejected():
     for index, size in [(0, 0), (-1, 3), (3, 3)]:
         with pytest.raises(ValueError, match="no entry"):
             merkle.inclusion_ranges(index, size)

@@ -43,7 +43,7 @@ def test_person_cannot_anchor_platform_types(client, settings, claims):
         "r\u0435lease", "record_key\u00a0", "Application_Decision", "acceptance\u2060", "not\u00adice", "\u202enotice",
     ],
 )  # fmt: skip
-def test_report_type_that_looks_like_a_platform_type_is_refused(client, settings, kind):
+def test_report_type_that_looks_like_a_platform_type_is_rejected(client, settings, kind):
     refused = client.post_json("/anchor", item(kind), **bearer(token(settings)))
     assert_error(refused, 403, "E2005")
 
@@ -61,7 +61,7 @@ def test_listed_keys_and_the_platform_key_anchor_platform_types(client, settings
         assert client.post_json("/anchor/batch", batch, **bearer(key)).status_code == 200
 
 
-def test_empty_key_is_refused_if_no_platform_key_is_configured(client, settings):
+def test_empty_key_is_rejected_if_no_platform_key_is_configured(client, settings):
     settings.LEDGER_CLIENT_KEY = ""
     for text in ("", hashlib.sha256(b"").hexdigest()):
         answer = client.post_json("/anchor", item("release"), **{"x-api-key": text})

@@ -68,7 +68,7 @@ TEXT = proof_of(2).text()
      TEXT.replace("\n\n", "\n", 1), TEXT.replace("\n", "\r\n"), " " + TEXT, TEXT + "\n", TEXT[:-1],
      TEXT.replace("\n\n", "\n" + "A" * 43 + "=\n" * 1 + ("A" * 43 + "=\n") * 64 + "\n", 1)],
 )  # fmt: skip
-def test_malformed_proof_file_is_refused(text):
+def test_malformed_proof_file_is_rejected(text):
     with pytest.raises(NoteError):
         proofs.ProofFile.from_text(text)
     assert names_and_verdicts(text, REPORTS[2]) == [("file", False)]

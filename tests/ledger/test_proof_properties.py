@@ -43,7 +43,7 @@ def flipped(digest, bit):
     return (int.from_bytes(digest, "big") ^ 1 << bit).to_bytes(len(digest), "big")
 
 
-def test_inclusion_proof_with_a_flipped_bit_is_refused():
+def test_inclusion_proof_with_a_flipped_bit_is_rejected():
     for size in (1, 2, 3, 5, 7, 8, 11):
         for index in range(size):
             leaf, path, root = LEAVES[index], path_of(index, size), ROOTS[size]
@@ -55,7 +55,7 @@ def test_inclusion_proof_with_a_flipped_bit_is_refused():
                     assert not includes(leaf, index, size, changed, root)
 
 
-def test_consistency_proof_with_a_flipped_bit_is_refused():
+def test_consistency_proof_with_a_flipped_bit_is_rejected():
     for new in (2, 3, 6, 7, 8, 11):
         for old in range(1, new):
             proof = consistency_of(old, new)
@@ -81,7 +81,7 @@ def test_inclusion_proof_is_accepted_for_one_index_of_one_tree(place, other_inde
 
 @given(PLACES, st.data())
 @examples(170)
-def test_audit_path_of_another_length_is_refused(place, data):
+def test_audit_path_of_another_length_is_rejected(place, data):
     index, size = place
     path = path_of(index, size)
     spare = data.draw(st.sampled_from(LEAVES[:8]))
@@ -97,7 +97,7 @@ def test_audit_path_of_another_length_is_refused(place, data):
 
 @given(PAIRS, st.data())
 @examples(170)
-def test_consistency_proof_of_another_length_is_refused(pair, data):
+def test_consistency_proof_of_another_length_is_rejected(pair, data):
     old, new = pair
     proof = consistency_of(old, new)
     assert extends(old, new, proof, ROOTS[old], ROOTS[new])
@@ -115,7 +115,7 @@ def test_consistency_proof_of_another_length_is_refused(pair, data):
 
 @given(PAIRS, st.integers(1, 31))
 @examples(70)
-def test_hashes_split_at_another_byte_are_refused(pair, moved):
+def test_hashes_split_at_another_byte_are_rejected(pair, moved):
     """Two concatenated hashes are split at another byte, so that neither part has 32 bytes."""
     old, new = pair
     proof = consistency_of(old, new)

@@ -34,7 +34,7 @@ def test_tile_paths_equal_the_examples_of_the_specification():
         "0/" + "x999/" * 500 + "000",
     ],
 )  # fmt: skip
-def test_malformed_tile_path_is_refused(path):
+def test_malformed_tile_path_is_rejected(path):
     with pytest.raises(ValueError, match="tile path"):
         tiles.parse_tile_path(path)
 

@@ -60,7 +60,7 @@ def test_changed_decision_fails_and_the_step_is_named(file, keys):
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"hello", b"[]", b"\x1f", b"PK\x03\x04"])
-def test_unknown_kind_of_file_is_refused(tmp_path, content):
+def test_unknown_kind_of_file_is_rejected(tmp_path, content):
     (tmp_path / "file").write_bytes(content)
     with pytest.raises(CommandError, match="a decision bundle, a log with audit lines, or the archive"):
         call_command("verify", str(tmp_path / "file"))
@@ -74,21 +74,21 @@ def test_unknown_kind_of_file_is_refused(tmp_path, content):
         (b"\x1f\x8b", "report", "release"), (b"\x1f\x8b", "platform_key", "release"),
     ],
 )  # fmt: skip
-def test_option_for_another_kind_of_file_is_refused(tmp_path, content, option, kind):
+def test_option_for_another_kind_of_file_is_rejected(tmp_path, content, option, kind):
     (tmp_path / "file").write_bytes(content)
     given = [str(tmp_path)] if option == "platform_key" else tmp_path
     with pytest.raises(CommandError, match=f"is a {kind}: --{option.replace('_', '-')} does not apply"):
         call_command("verify", str(tmp_path / "file"), **{option: given})
 
 
-def test_proof_without_its_report_is_refused(tmp_path):
+def test_proof_without_its_report_is_rejected(tmp_path):
     (tmp_path / "file").write_bytes(b"c2sp.org/tlog-proof@v1\n")
     with pytest.raises(CommandError, match="requires its report with --report"):
         call_command("verify", str(tmp_path / "file"))
 
 
 @pytest.mark.parametrize("name", ["none", "."])
-def test_missing_file_and_folder_are_refused_by_name(tmp_path, name):
+def test_missing_file_and_folder_are_rejected_by_name(tmp_path, name):
     with pytest.raises(CommandError, match=f"{tmp_path}.*: (No such file|Is a directory)"):
         call_command("verify", str(tmp_path / name))
 

@@ -131,7 +131,7 @@ def test_rates_of_an_eu_offer_have_the_separator_of_the_language(language, rates
     ([1], "The offer's term is 1 month."), ([24], "The offer's term is 24 months."),
     ([24, 12], "The offer's terms are 12, 24 months."),
 ])  # fmt: skip
-def test_other_term_is_refused_with_the_terms_of_the_offer(terms, words):
+def test_other_term_is_rejected_with_the_terms_of_the_offer(terms, words):
     assert [told for _field, _limit, told in outside({"term_options_months": terms}, None, 7)] == [words]
 
 

@@ -77,7 +77,7 @@ def test_typed_report_is_rejected_if_the_application_has_a_stored_report(ritas, 
     ("open", "sandbox", 200), ("open", "package.module:Class", 200), ("reviewed", "off", 200),
     ("reviewed", "sandbox", 400), ("reviewed", "package.module:Class", 400), ("four_eyes", "sandbox", 400),
 ])  # fmt: skip
-def test_typed_report_is_refused_where_a_vendor_has_reports(ritas, user, settings, policy, vendor, status):  # noqa: F811
+def test_typed_report_is_rejected_where_a_vendor_has_reports(ritas, user, settings, policy, vendor, status):  # noqa: F811
     application = under_review(user, "Nofile")
     settings.REVIEW_POLICY, settings.REPORTS, settings.BACKOFFICE_SECOND_FACTOR = policy, vendor, False
     response = reject(ritas, application, consumer_report={"agency": "Acme", "address": "1 St", "phone": "1"})

@@ -169,14 +169,14 @@ class TestInstructionsForUse:
         shown = api.read(f"{place}/1/instructions").json()
         assert (shown["intended_use"], shown["categories"]) == ("", [])
 
-    def test_input_outside_the_declared_categories_is_refused(self, api, user):
+    def test_input_outside_the_declared_categories_is_rejected(self, api, user):
         place = VERSIONS.format(make_model(user).pk)
         about = {**self.ABOUT, "categories": ["bank"]}
         error = assert_error(api.send(place, {"definition": definition(), "about": about}), 400, "E1001")
         assert error["details"][0]["field"] == "/definition/inputs/0"
 
     @pytest.mark.parametrize("about", [[], {"categories": ["health"]}, {"limits": 1}, {"data": "a" * 4001}])
-    def test_malformed_instructions_are_refused(self, api, user, about):
+    def test_malformed_instructions_are_rejected(self, api, user, about):
         place = VERSIONS.format(make_model(user).pk)
         assert_error(api.send(place, {"definition": definition(), "about": about}), 400, "E1001")
 

@@ -30,7 +30,7 @@ def test_sandbox_passes_every_check(capsys):
     ("nothing", "must be"), ("no.module:Class", "ModuleNotFoundError"), ("credit.reports.sandbox:None_", "ImportError"),
     ("credit.reports.sandbox:CASES", "TypeError"), (f"{__name__}:NeedsKey", "BUREAU_KEY"),
 ])  # fmt: skip
-def test_adapter_that_cannot_be_loaded_is_refused_with_the_reason(place, message):
+def test_adapter_that_cannot_be_loaded_is_rejected_with_the_reason(place, message):
     with pytest.raises(CommandError, match=message):
         call_command("check_vendor", place)
 

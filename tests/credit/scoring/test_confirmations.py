@@ -135,15 +135,15 @@ class TestConfirm:
         {"value": {"a": 1}}, {"value": "x" * 1_001}, {"file_id": "x"},
         {"file_id": "01900000-0000-7000-8000-000000000110"},
     ])  # fmt: skip
-    def test_invalid_confirmation_is_refused(self, reviewers_api, sent, change):
+    def test_invalid_confirmation_is_rejected(self, reviewers_api, sent, change):
         assert_error(confirm(reviewers_api, sent, **change), 400, "E1001")
         assert not Confirmation.objects.exists()
 
-    def test_confirmation_with_a_file_of_another_application_is_refused(self, api, reviewers_api, user, sent):
+    def test_confirmation_with_a_file_of_another_application_is_rejected(self, api, reviewers_api, user, sent):
         other = draft_for(scored_offer(definition=card())[0], user, CLAIMS)
         assert_error(confirm(reviewers_api, sent, file_id=str(file_of(other).pk)), 400, "E1001")
 
-    def test_confirmation_with_a_deleted_file_is_refused(self, reviewers_api, sent):
+    def test_confirmation_with_a_deleted_file_is_rejected(self, reviewers_api, sent):
         type(sent.file.stored).objects.update(deleted_at=timezone.now())
         assert_error(confirm(reviewers_api, sent), 400, "E1001")
 
@@ -358,7 +358,7 @@ class TestMarkedClaims:
         assert facts_of(api, application)[sourced.INCOME]["differs_from_claim"] is True
 
     @pytest.mark.parametrize("fact", ["bank.nothing", "application_data.pay", "person.accounts", 1])
-    def test_claim_marked_with_an_unknown_fact_is_refused(self, fact):
+    def test_claim_marked_with_an_unknown_fact_is_rejected(self, fact):
         schema = {"type": "object", "properties": {"pay": {"type": "integer", "x-fact": fact}}}
         with pytest.raises(ValidationFailed) as refusal:
             check_schema(schema)

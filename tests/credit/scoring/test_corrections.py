@@ -77,7 +77,7 @@ class TestRequest:
         requested(api, path, fact="application_data.housing", claimed="own")
 
     @pytest.mark.parametrize("fact", ["person.accounts", "bank.linked", "nothing", "application_data.unknown"])
-    def test_correction_of_a_fact_outside_of_the_application_is_refused(self, api, path, fact):
+    def test_correction_of_a_fact_outside_of_the_application_is_rejected(self, api, path, fact):
         error = assert_error(api.send(path, {**BODY, "fact": fact}), 400, "E3020")
         assert INCOME in error["details"]["allowed"]
 
@@ -92,7 +92,7 @@ class TestRequest:
             {"fact": "identity.verified", "claimed": 1}, {"file": "x"}, {"statement": "a" * 4001},
         ],
     )  # fmt: skip
-    def test_malformed_correction_request_is_refused(self, api, path, changes):
+    def test_malformed_correction_request_is_rejected(self, api, path, changes):
         assert_error(api.send(path, {**BODY, **changes}), 400, "E1001")
 
     def test_correction_of_an_unclaimed_fact_requires_a_file(self, api, application, path):
@@ -178,7 +178,7 @@ class TestAnswersToCorrections:
             ({"status": "refused", "reason": ""}, "E1001"),
         ],
     )  # fmt: skip
-    def test_malformed_answer_to_a_correction_request_is_refused(self, api, path, reviewer, body, code):
+    def test_malformed_answer_to_a_correction_request_is_rejected(self, api, path, reviewer, body, code):
         assert_error(reviewer.replace(f"{path}/{requested(api, path)['id']}", body), 400, code)
         assert_error(reviewer.replace(f"{path}/none", {"status": "refused", "reason": "x"}), 404, "E4001")
 

@@ -132,7 +132,7 @@ def test_report_summary_without_a_currency_counts_as_dollars(user, settings):
 
 
 @pytest.mark.parametrize("currency", ["usd", "US", "DOLLAR", 840, ["USD"], "US$", "ÜSD"])
-def test_report_summary_with_an_invalid_currency_code_is_refused(currency):
+def test_report_summary_with_an_invalid_currency_code_is_rejected(currency):
     agency = {"name": "Bureau", "address": "1 Way", "phone": "1"}
     with pytest.raises(ValueError, match="ISO 4217"):
         checked_summary({"agency": agency, "currency": currency})

@@ -82,6 +82,6 @@ def test_export_of_an_unknown_version_creates_no_folder(tmp_path, name):
     assert not (tmp_path / "evidence").exists()
 
 
-def test_export_to_an_existing_folder_is_refused(version, tmp_path):
+def test_export_to_an_existing_folder_is_rejected(version, tmp_path):
     with pytest.raises(CommandError, match="can't be created"):
         export(version, tmp_path)

@@ -185,7 +185,7 @@ TABLES = {
 
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("case", TABLES)
-def test_table_that_cannot_be_represented_exactly_is_refused(run, case):
+def test_table_that_cannot_be_represented_exactly_is_rejected(run, case):
     content, why = TABLES[case]
     with pytest.raises(CommandError) as caught:
         run(content, "--outcome", "approve=2")
@@ -199,7 +199,7 @@ def test_table_that_cannot_be_represented_exactly_is_refused(run, case):
     ("--reason", "income=income_insuficient"), ("--reason", "income=other:"), ("--round", "up"), ("--note", "\udc80"),
     ("--reason", "income=other:\udc80"), ("--base-points", "1.5"), ("--base-points", "--1"), ("--base-points", "²"),
 ])  # fmt: skip
-def test_invalid_option_is_refused(run, options):
+def test_invalid_option_is_rejected(run, options):
     with pytest.raises((CommandError, SystemExit)):
         run(table(*NUMBER), "--outcome", "approve=2", *options)
     assert not ModelVersion.objects.exists()
@@ -210,7 +210,7 @@ def test_options_for_an_unknown_variable_are_rejected(run):
         run(table(*NUMBER), "--outcome", "approve=2", "--reason", "incom=income_insufficient")
 
 
-def test_table_without_outcomes_is_refused(run):
+def test_table_without_outcomes_is_rejected(run):
     with pytest.raises(CommandError, match="has no outcomes"):
         run(table(*NUMBER))
 
@@ -236,7 +236,7 @@ def test_json_that_is_not_a_definition_is_rejected(run, content, why):
     assert not ModelVersion.objects.exists()
 
 
-def test_pmml_is_refused(run):
+def test_pmml_is_rejected(run):
     with pytest.raises(CommandError, match="lacks the column Variable"):
         run(pmml.write(OWN, name="x"), "--outcome", "approve=2")
 

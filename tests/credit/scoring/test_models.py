@@ -25,7 +25,7 @@ class TestCreate:
         assert response.json() == {"id": made.pk, **body, "created_at": response.json()["created_at"]}
         assert (made.provider.owner, list(made.provider.members.all()), made.created_by) == (user, [user], user)
 
-    def test_provider_id_of_another_owner_is_refused(self, api, body):
+    def test_provider_id_of_another_owner_is_rejected(self, api, body):
         ProviderFactory(id="901")
         assert_error(api.send(PATH, body), 403, "E2011")
         assert not ScoringModel.objects.exists()

@@ -190,7 +190,7 @@ class TestRequest:
         settings.REPORTS = "off"
         assert_error(ask(ritas, application), 400, "E3023")
 
-    def test_report_about_a_decided_application_is_refused(self, ritas, application):
+    def test_report_about_a_decided_application_is_rejected(self, ritas, application):
         Application.objects.update(status="approved")
         assert_error(ask(ritas, application), 400, "E3004")
 
