@@ -103,7 +103,7 @@ def verify(content: bytes, ledger_key: str | None = None, platform_keys: Sequenc
         except CheckFailed as failure:
             state, detail = FAIL, str(failure)
         except UNREADABLE as error:
-            state, detail = FAIL, f"this cannot be read ({type(error).__name__})"
+            state, detail = FAIL, f"the content is malformed ({type(error).__name__})"
         steps.append(Step(name, state, detail))
         if state == FAIL:
             break
@@ -148,95 +148,108 @@ class Check:
     def bundle(self) -> tuple[str, str]:
         _must(len(self.content) <= FILE_MAX_BYTES, "the file is too large for a bundle")
         given = parse(self.content.decode("utf-8"))
-        _must(isinstance(given, dict), "it must be an object")
+        _must(isinstance(given, dict), "the bundle must be a JSON object")
         given = {**dict.fromkeys((*OBJECTS, *LATER)), **given}
-        _must(set(given) == set(MEMBERS), f"its members must be {', '.join(MEMBERS)}")
+        _must(set(given) == set(MEMBERS), f"the bundle's fields must be {', '.join(MEMBERS)}")
         for name, kept in given.items():
             if name in OBJECTS and kept is not None:
                 _must(isinstance(kept, dict) and set(kept) == OBJECTS[name], f"{name} must have {OBJECTS[name]}")
-                _must(all(type(text) is str for text in kept.values()), f"the members of {name} must be texts")
+                _must(all(type(text) is str for text in kept.values()), f"the fields of {name} must be strings")
             else:
-                _must(type(kept) is str or (kept is None and name != "record"), f"{name} must be a text")
+                _must(type(kept) is str or (kept is None and name != "record"), f"{name} must be a string")
         for what, nonce in (("facts", "nonce"), PERSONS):
-            _must((given[what] is None) == (given[nonce] is None), f"{what} and {nonce} belong together")
-        _must(given["opening"] is None or given["proof_file"] is not None, "an opening belongs to a proof")
+            _must(
+                (given[what] is None) == (given[nonce] is None),
+                f"{what} and {nonce} must both be present, or both be null",
+            )
+        _must(given["opening"] is None or given["proof_file"] is not None, "an opening requires a proof_file")
         self.texts = given
         return OK, f"a bundle with {', '.join(name for name in MEMBERS if given[name] is not None)}"
 
     def record(self) -> tuple[str, str]:
         self.told = told = parse(str(self.texts["record"]))
-        _must(isinstance(told, dict), "it must be an object")
+        _must(isinstance(told, dict), "the record must be a JSON object")
         version = told.get("record_version", 1)
-        _must(type(version) is int and version in {1, 2, 3, 4}, "its version is not known here")
+        _must(type(version) is int and version in {1, 2, 3, 4}, "this program does not support the record's version")
         _must(self.spell(told) == self.texts["record"], MISSPELLED)
         closed = {name for name in (*CLOSED, *RESULTS, *RESULT) if name in told} if version >= 4 else set()
-        _must(not closed, f"it tells {', '.join(sorted(closed))}, of which it has a hash")
+        _must(not closed, f"the record contains both the value and the hash of: {', '.join(sorted(closed))}")
         for name in ("application_id", "decision", "decided_at", *(() if version >= 4 else IDS)):
-            _must(type(told.get(name)) is str, f"it lacks {name}")
-        _must(TIME.match(told["decided_at"]), "its time is not spelled as the platform does")
+            _must(type(told.get(name)) is str, f"the record requires {name}")
+        _must(
+            TIME.match(told["decided_at"]),
+            "decided_at must be UTC with six decimals, such as 2026-01-31T12:00:00.000000Z",
+        )
         if version >= 2:
             self._check_kinds(OF_THE_SCORE if version >= 4 else {**OF_THE_SCORE, **RESULT})
-            _must(type(told["automated"]) is bool, "it must say whether a person had a part in it")
+            _must(type(told["automated"]) is bool, "automated must be true or false")
         else:
-            _must(not {*OF_THE_SCORE, *RESULT} & set(told), "a record without a version tells nothing of a score")
-        _must(version >= 4 or "hashes" not in told, "a record before version 4 has no hashes")
+            _must(not {*OF_THE_SCORE, *RESULT} & set(told), "a record without a version can't contain a score")
+        _must(version >= 4 or "hashes" not in told, "a record before version 4 can't contain hashes")
         if version >= 4:
             hashes, result = set(told["hashes"]), RESULTS & set(told["hashes"])
-            _must(hashes - RESULTS == CLOSED, f"it must have the hashes of {', '.join(sorted(CLOSED))}")
-            _must(len(result) == self.is_scored, "it must have the hash of one result with a score, and otherwise none")
+            _must(hashes - RESULTS == CLOSED, f"hashes must contain {', '.join(sorted(CLOSED))}")
+            _must(
+                len(result) == self.is_scored, "hashes must contain one result if there is a score, and otherwise none"
+            )
         applicants = told.get("applicants_sha256")
-        _must(applicants is None or (version >= 3 and type(applicants) is str), "its applicants_sha256 is none")
+        _must(applicants is None or (version >= 3 and type(applicants) is str), "applicants_sha256 is invalid")
         named = [told.get(name) is not None for name in ("terms", "terms_sha256", "terms_as_of")]
-        _must(all(named) or not any(named), "it tells half of a loan")
-        _must(version >= 3 or not any(named), "a record before version 3 tells of no loan")
+        _must(
+            all(named) or not any(named), "terms, terms_sha256, and terms_as_of must all be present, or all be absent"
+        )
+        _must(version >= 3 or not any(named), "a record before version 3 can't contain a loan")
         about = f"{told['decision']!r} about application {told['application_id']}"
         return OK, f"version {version}: {about} at {told['decided_at']}"
 
     def _check_kinds(self, kinds: dict[str, type]) -> None:
         """Check that the record has all these fields with their types, or none of them."""
         present = [self.told[name] is not None for name in kinds]
-        _must(all(present) or not any(present), "it tells half of a score")
+        _must(all(present) or not any(present), "some fields of the score are missing")
         for name, kind in kinds.items():
-            _must(self.told[name] is None or type(self.told[name]) is kind, f"its {name} is none")
+            _must(self.told[name] is None or type(self.told[name]) is kind, f"{name} is invalid")
 
     def platform(self) -> tuple[str, str]:
         keys, given, decided_at = keys_of(self.platform_keys), self.texts["signature"], self.told["decided_at"]
-        _must(keys or not self.platform_keys, "no key of the platform is in what was given")
+        _must(keys or not self.platform_keys, "the platform keys contain no key")
         if given is None:
             signs = any(key.begins and key.begins <= decided_at for key in keys.values())
-            _must(not signs, "it is not signed, and at its time the platform signed what it decided")
-            return UNSIGNED, "it is not signed: anybody may have written it"
+            _must(not signs, "the record is unsigned, but the platform signed its decisions at that time")
+            return UNSIGNED, "the record is unsigned, so nothing proves its author"
         if not keys:
-            return SKIPPED, "not checked: no key of the platform was given, so anybody may have signed the record"
-        _must(given["key"] in keys, f"it is signed with {given['key']}, which is no key of the platform")
+            return SKIPPED, "not checked: without a platform key, the record could be a forgery"
+        _must(given["key"] in keys, f"the signing key {given['key']} is not a platform key")
         key = keys[given["key"]]
-        _must(key.begins <= decided_at, f"{given['key']} was not the platform's key yet when this was decided")
-        _must(key.ends is None or decided_at < key.ends, f"{given['key']} was no longer its key when this was decided")
+        _must(key.begins <= decided_at, f"the key {given['key']} was not valid yet at the time of the decision")
+        _must(
+            key.ends is None or decided_at < key.ends,
+            f"the key {given['key']} was no longer valid at the time of the decision",
+        )
         signed = f"{DOMAIN}\n{REPORT_TYPE}\n{self.texts['record']}".encode()
-        _must(ed25519(key.public, signed, decode_base64(given["value"])), "the signature is not of this record")
+        _must(ed25519(key.public, signed, decode_base64(given["value"])), "the signature does not match the record")
         return OK, f"signed with {given['key']}, the platform's key at that time"
 
     def openings(self) -> tuple[str, str]:
         """Check the opened values, and add them to the record as fields, as before version 4."""
         text, hashes = self.texts["openings"], self.told.get("hashes")
         if hashes is None:
-            _must(text is None, "the record has no hashes to which the openings belong")
-            return OK, f"it closes nothing; decided by {self.told['changed_by']!r}"
+            _must(text is None, "the record has no hashes, so it can't have openings")
+            return OK, f"the record has no closed fields; decided by {self.told['changed_by']!r}"
         opened = {} if text is None else canonical(text)
-        _must(set(opened) <= set(hashes), "the record has no hash of something that is opened")
+        _must(set(opened) <= set(hashes), "the record must have a hash of each opened field")
         for name, digest in hashes.items():
             if name in opened:
                 found = hash_of(opened[name])
-                _must(found == digest, f"SHA-256(nonce, {name}) is {found}, not what the record names")
+                _must(found == digest, f"SHA-256(nonce, {name}) is {found}, but the record has another hash")
                 self.told[name] = opened[name]["value"]
         for name in IDS:
-            _must(type(self.told.get(name, "")) is str, f"its {name} is none")
+            _must(type(self.told.get(name, "")) is str, f"{name} is invalid")
         for name in RESULTS & set(opened):
             self.told.update({member: self.told[name][member] for member in RESULT})
             self._check_kinds(RESULT)
-            _must(self.told["total"] is not None, "the result is none")
+            _must(self.told["total"] is not None, "the total is missing")
         if not opened:
-            return SKIPPED, f"all closed: {', '.join(sorted(hashes))}"
+            return SKIPPED, f"all fields are closed: {', '.join(sorted(hashes))}"
         closed = ", ".join(sorted(set(hashes) - set(opened)))
         return OK, f"decided by {self.told.get('changed_by')!r}; closed: {closed or 'nothing'}"
 
@@ -251,27 +264,29 @@ class Check:
     def definition(self) -> tuple[str, str]:
         text = self.texts["definition"]
         if not self.is_scored:
-            _must(text is None and self.texts["facts"] is None, "the record tells of no score to which these belong")
+            _must(
+                text is None and self.texts["facts"] is None, "a record without a score can't have a scorecard or facts"
+            )
             return SKIPPED, "nothing was scored"
-        _must(text is not None, "the scorecard that the record names is missing")
+        _must(text is not None, "the scorecard of the record is missing")
         digest = hashlib.sha256(str(text).encode()).hexdigest()
-        _must(digest == self.told["definition_sha256"], f"its SHA-256 is {digest}, which is not what the record names")
+        _must(digest == self.told["definition_sha256"], f"the SHA-256 is {digest}, but the record has another hash")
         self.card = canonical(text)
         return OK, f"model {self.told['model_id']}, version {self.told['model_version']}, SHA-256 {digest}"
 
     def certificate(self) -> tuple[str, str]:
         text, named = self.texts["certificate"], self.told.get("certificate_sha256")
         if named is None:
-            _must(text is None, "the record names no certificate")
-            return OK, "the record names no certificate"
-        _must(text is not None, "the certificate that the record names is missing")
+            _must(text is None, "the record has no certificate")
+            return OK, "the record has no certificate"
+        _must(text is not None, "the certificate of the record is missing")
         digest = hashlib.sha256(str(text).encode()).hexdigest()
-        _must(digest == named, f"its SHA-256 is {digest}, which is not what the record names")
+        _must(digest == named, f"the SHA-256 is {digest}, but the record has another hash")
         certificate = canonical(text)
         for name, computed in bounds_of(self.card).items():
             says = certificate[name]
-            _must(says == computed, f"its {name} is {says!r}; computed again it is {computed!r}")
-        _must(certificate["declines_without_reason"] == 0, "it says that the scorecard can decline without a reason")
+            _must(says == computed, f"{name} is {says!r}, but the computed value is {computed!r}")
+        _must(certificate["declines_without_reason"] == 0, "the scorecard can decline without a reason")
         return OK, f"{certificate['combinations']} combinations, none declined without a reason, SHA-256 {digest}"
 
     def facts(self) -> tuple[str, str]:
@@ -283,7 +298,7 @@ class Check:
                 "they are erased, or not open to the applicant: the score cannot be computed again",
             )
         facts, digest = self._opened("facts", "nonce")
-        _must(isinstance(facts, dict), "they must be an object")
+        _must(isinstance(facts, dict), "the facts must be a JSON object")
         kept = [area for area in PRIVATE if "share" in self.told and area not in self.told["share"]]
         told = [name for name, value in facts.items() if value is not None and name.partition(".")[0] in kept]
         _must(not told, f"{', '.join(told)}: the applicant did not share this with the lender")
@@ -293,12 +308,12 @@ class Check:
     def sources(self) -> tuple[str, str]:
         named = self.told.get("facts")
         if named is None:
-            _must(self.texts["facts_opening"] is None, "the record names no facts to which the opening belongs")
-            return OK, "the record names no facts"
-        _must(self.is_scored, "the record names facts, and no score")
+            _must(self.texts["facts_opening"] is None, "a record without facts can't have an opening of facts")
+            return OK, "the record has no facts"
+        _must(self.is_scored, "a record with facts must have a score")
         text = self.texts["facts_opening"]
         opened = {} if text is None else canonical(text)
-        _must(set(opened) <= {fact["name"] for fact in named}, "a fact is opened that the record does not name")
+        _must(set(opened) <= {fact["name"] for fact in named}, "each opened fact must be in the record")
         facts = None if self.texts["facts"] is None else canonical(self.texts["facts"])
         for fact in named:
             name, source = fact["name"], fact["source"]
@@ -307,7 +322,10 @@ class Check:
             _must(source in sources, f"{name} can't come from {source!r}")
             _must(not (self.card.get("verified") and source == "applicant"), f"{name}: the card reads no claims")
             if name in opened:
-                _must(hash_of(opened[name]) == fact["sha256"], f"{name} is not the value that the record names")
+                _must(
+                    hash_of(opened[name]) == fact["sha256"],
+                    f"the value of {name} does not match its hash in the record",
+                )
                 _must(
                     facts is None or facts.get(name) == opened[name]["value"],
                     f"{name} is another value than the scored one",
@@ -322,7 +340,10 @@ class Check:
         nonce, text = decode_base64(str(self.texts[nonce_name])), str(self.texts[what])
         _must(len(nonce) == NONCE_BYTES, f"the nonce must have {NONCE_BYTES} bytes")
         digest = hashlib.sha256(nonce + text.encode()).hexdigest()
-        _must(digest == self.told[f"{what}_sha256"], f"SHA-256(nonce, {what}) is {digest}, not what the record names")
+        _must(
+            digest == self.told[f"{what}_sha256"],
+            f"SHA-256(nonce, {what}) is {digest}, but the record has another hash",
+        )
         return canonical(text), digest
 
     def total(self) -> tuple[str, str]:
@@ -340,39 +361,45 @@ class Check:
         if self.found is None:
             return SKIPPED, "not computed again"
         told, computed = self.told[name], getattr(self.found, member)
-        _must(told == computed, f"the record says {told!r}, computed again it is {computed!r}")
+        _must(told == computed, f"the record has {told!r}, but the computed value is {computed!r}")
         return OK, f"{computed!r}, computed again"
 
     def decision(self) -> tuple[str, str]:
         told = self.told
         if not told.get("automated"):
-            return OK, "a person had a part in it"
-        _must(self.is_scored, "no person had a part in it, and no score either")
+            return OK, "a person took part in the decision"
+        _must(self.is_scored, "a decision without a person requires a score")
         if "outcome" not in told or "reasons" not in told:
-            return SKIPPED, "no person had a part in it; the result that it follows, or its reasons, are closed"
+            return SKIPPED, "the decision was automatic, but the result or its reasons are closed"
         wanted = {"approve": "approved", "decline": "rejected"}.get(told["outcome"])
-        _must(told["decision"] == wanted, f"{told['decision']!r} is not what {told['outcome']!r} leads to")
+        _must(told["decision"] == wanted, f"the outcome {told['outcome']!r} can't result in {told['decision']!r}")
         reasons = told["score_reasons"] if wanted == "rejected" else []
-        _must(told["reasons"] == reasons, "its reasons are not those of the score")
+        _must(told["reasons"] == reasons, "the reasons differ from the score's reasons")
         if wanted == "rejected" and self.found is not None and told.get("record_version", 1) >= 4:
-            _must(not self.found.rests_on_missing, "a decline that rests on something missing is a person's")
+            _must(not self.found.rests_on_missing, "only a person can decline because of a missing value")
         if self.card is not None and wanted == "approved" and told.get("terms") is not None:
             check_price(self.card, told["total"], told["terms"])
-        return OK, "no person had a part in it; it is what the score leads to"
+        return OK, "the decision was automatic, and follows from the score"
 
     def terms(self) -> tuple[str, str]:
         terms = self.told.get("terms")
         if terms is None:
-            return OK, "it names no loan"
-        _must(self.told["decision"] == "approved", "only an approval names a loan")
-        _must(terms["application_id"] == self.told["application_id"], "its loan is of another application")
+            return OK, "the record has no loan"
+        _must(self.told["decision"] == "approved", "only an approval can have a loan")
+        _must(terms["application_id"] == self.told["application_id"], "the loan belongs to another application")
         digest = hashlib.sha256(self.spell(terms).encode()).hexdigest()
-        _must(digest == self.told["terms_sha256"], f"the SHA-256 of its terms is {digest}, not what it says")
+        _must(
+            digest == self.told["terms_sha256"],
+            f"the SHA-256 of the terms is {digest}, but the record has another hash",
+        )
         loan = Loan(terms, self.told["terms_as_of"])
         for name, found in loan.figures().items():
-            _must(told_as(terms[name], found), f"it says {name} {terms[name]!r}; computed again it is {found!r}")
+            _must(told_as(terms[name], found), f"{name} is {terms[name]!r}, but the computed value is {found!r}")
         schedule = None if loan.months is None else hashlib.sha256(jcs(loan.schedule).encode()).hexdigest()
-        _must(schedule == self.told["schedule_sha256"], f"the SHA-256 of the schedule is {schedule}, not what it says")
+        _must(
+            schedule == self.told["schedule_sha256"],
+            f"the SHA-256 of the schedule is {schedule}, but the record has another hash",
+        )
         if loan.months is None:
             return OK, f"a line of credit of {loan.amount} cents at {loan.rate} %"
         words = f"{loan.amount} cents at {loan.rate} %, {loan.months} months from {loan.start}"
@@ -381,19 +408,19 @@ class Check:
     def applicants(self) -> tuple[str, str]:
         named, given = self.told.get("applicants_sha256"), self.texts["applicants"]
         if named is None:
-            _must(given is None, "the record names no applicants")
-            return OK, "it names no applicants"
+            _must(given is None, "a record without applicants can't have data of applicants")
+            return OK, "the record has no applicants"
         if given is None:
-            return SKIPPED, "they have been erased, or changed after the decision: nobody can tell who they were"
+            return SKIPPED, "the applicants' data was erased, or changed after the decision"
         persons, digest = self._opened("applicants", "applicants_nonce")
-        _must(isinstance(persons, list) and persons, "they must be a list")
+        _must(isinstance(persons, list) and persons, "the applicants must be a JSON array")
         return OK, f"{len(persons)}, hashed with the nonce {digest}"
 
     def proof(self) -> tuple[str, str]:
         text = self.texts["proof_file"]
         if text is None:
-            _must(self.ledger_key is None, "the record is not in the ledger yet: ask for the bundle again")
-            return SKIPPED, "the record is not in the ledger yet: ask for the bundle again"
+            _must(self.ledger_key is None, "the record is not in the ledger yet: request the bundle again later")
+            return SKIPPED, "the record is not in the ledger yet: request the bundle again later"
         self.proven = Proof(text)
         return OK, f"entry {self.proven.index} of {self.proven.size} of {self.proven.origin}"
 
@@ -410,17 +437,22 @@ class Check:
         opening = self.texts["opening"]
         if opening is None:
             is_open = self.texts["signature"] is not None and self.texts["proof_file"] is not None
-            _must(not is_open, "nothing says what the leaf commits to")
+            _must(not is_open, "the opening of the leaf is missing")
             return SKIPPED, "not in the ledger yet, or from before bundles opened it"
-        _must(re.match(r"[0-9a-f]{32}\Z", opening["nonce"]), "its nonce is not 16 bytes in hex")
+        _must(re.match(r"[0-9a-f]{32}\Z", opening["nonce"]), "the nonce must be 16 bytes in hex")
         digest = hashlib.sha256(self.texts["record"].encode()).hexdigest()
         told = {name: opening[name] for name in ("report_type", "timestamp", "user_id")}
         committed = bytes.fromhex(opening["nonce"]) + jcs({"hash": digest, **told}).encode()
-        _must(hashlib.sha256(committed).digest() == self.proven.extra, "this is not what the leaf commits to")
-        _must(told["report_type"] == REPORT_TYPE, f"it was anchored as {told['report_type']!r}, which is no decision")
+        _must(hashlib.sha256(committed).digest() == self.proven.extra, "the opening does not match the leaf")
+        _must(
+            told["report_type"] == REPORT_TYPE, f"the report_type is {told['report_type']!r} instead of {REPORT_TYPE!r}"
+        )
         if "consumer_id" not in self.told:
-            return SKIPPED, f"anchored as a decision about {told['user_id']!r}; whose decision it is, is closed"
-        _must(told["user_id"] == self.told["consumer_id"], f"it was anchored by {told['user_id']!r}, for somebody else")
+            return SKIPPED, f"anchored as a decision about {told['user_id']!r}; the record's consumer is closed"
+        _must(
+            told["user_id"] == self.told["consumer_id"],
+            f"the leaf belongs to {told['user_id']!r}, not to the record's consumer",
+        )
         return OK, f"anchored as a decision about {told['user_id']!r} at {told['timestamp']}"
 
     def signature(self) -> tuple[str, str]:
@@ -429,7 +461,7 @@ class Check:
         if self.ledger_key is None:
             return (
                 SKIPPED,
-                "not checked: no key of the ledger was given, so whoever made the file may have made the tree",
+                "not checked: without the ledger's key, the tree could be a forgery",
             )
         return OK, f"signed by {self.proven.check_signature(self.ledger_key)}"
 
@@ -449,11 +481,11 @@ def keys_of(given: Sequence[str]) -> dict[str, Key]:
         alone: dict[str, Any] = {"public_key": text.strip(), "valid_from": "", "valid_until": None}
         for one in parse(text)["keys"] if "{" in text else [alone]:
             public, begins, ends = decode_base64(one["public_key"]), one["valid_from"], one["valid_until"]
-            _must(len(public) == 32, "a key of the platform is no Ed25519 key")
+            _must(len(public) == 32, "a platform key must be an Ed25519 key")
             key_id = hashlib.sha256(public).hexdigest()[:16]
-            _must(one.get("id", key_id) == key_id, "the id of a key of the platform does not belong to it")
-            _must(one is alone or TIME.match(begins), "a key of the platform lacks its time")
-            _must(ends is None or TIME.match(ends), "a key of the platform lacks its time")
+            _must(one.get("id", key_id) == key_id, "the id of a platform key does not match the key")
+            _must(one is alone or TIME.match(begins), "a platform key requires its time")
+            _must(ends is None or TIME.match(ends), "a platform key requires its time")
             keys[key_id] = Key(public, begins, ends)
     return keys
 
@@ -491,7 +523,7 @@ def _no_constant(name: str) -> Any:
 def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        raise ValueError("a name is given twice")
+        raise ValueError("a name occurs twice")
     return members
 
 
@@ -515,11 +547,11 @@ def _depth(text: str) -> int:
 
 def parse(text: str) -> Any:
     if _depth(text) > DEPTH_MAX:
-        raise ValueError(f"it is nested more than {DEPTH_MAX} levels deep")
+        raise ValueError(f"the document has more than {DEPTH_MAX} levels of nesting")
     return json.loads(text, parse_float=Spelled, parse_constant=_no_constant, object_pairs_hook=_no_twins)
 
 
-MISSPELLED = "it is not spelled as it was hashed: compact JSON, keys sorted"
+MISSPELLED = "the JSON is not canonical: compact, with sorted keys"
 
 
 def canonical(text: str | None) -> Any:
@@ -579,8 +611,8 @@ def decode_base64(text: str) -> bytes:
     try:
         raw = base64.b64decode(text, validate=True)
     except binascii.Error as error:
-        raise CheckFailed("it is not base64") from error
-    _must(base64.b64encode(raw).decode() == text, "its base64 is not in its one spelling")
+        raise CheckFailed("the value is not base64") from error
+    _must(base64.b64encode(raw).decode() == text, "the base64 is not canonical")
     return raw
 
 
@@ -777,11 +809,11 @@ def check_price(card: Any, total: int, terms: Any) -> None:
     if not approval.get("prices"):
         return
     reached = [one for one in approval["prices"] if total >= whole(one["from_total"])]
-    _must(reached, "the card names no price for this total")
+    _must(reached, "the scorecard has no price for this total")
     price = reached[0]
-    _must(number(terms["rate_percent"]) == bound(price["rate_percent"]), "its rate is not the price of the score")
+    _must(number(terms["rate_percent"]) == bound(price["rate_percent"]), "the rate differs from the score's price")
     most = price.get("amount_max_cents")
-    _must(most is None or terms["amount_cents"] <= whole(most), "it lends more than the score's price allows")
+    _must(most is None or terms["amount_cents"] <= whole(most), "the amount exceeds the limit of the score's price")
 
 
 # --- The cost of a loan: 12 CFR 1026, Appendix J, exact except for rates, which bisection finds -----------------------
@@ -826,14 +858,17 @@ class Loan:
     def __init__(self, terms: Any, as_of: str) -> None:
         self.amount, self.fee = whole(terms["amount_cents"]), whole(terms["fee_cents"])
         rate, start = number(terms["rate_percent"]), day(as_of)
-        _must(rate is not None and rate >= 0 and start is not None, "its rate or its day is none")
+        _must(rate is not None and rate >= 0 and start is not None, "the rate or the first day is invalid")
         self.rate, self.start = cast("Decimal", rate), cast("date", start)
         self.months = None if terms["term_months"] is None else whole(terms["term_months"])
-        _must(0 <= self.fee < self.amount <= 10**12, "its amount or its fee is none")
-        _must(self.months is None or 0 < self.months <= 600, "its term is none")
+        _must(0 <= self.fee < self.amount <= 10**12, "the amount or the fee is invalid")
+        _must(self.months is None or 0 < self.months <= 600, "the term is invalid")
         first = terms["first_payment_on"]
         self.first = day(first)
-        _must(first is None or (self.first is not None and self.first > self.start), "its first payment has no day")
+        _must(
+            first is None or (self.first is not None and self.first > self.start),
+            "the day of the first payment is invalid",
+        )
         self.schedule = [] if self.months is None else self.amortised(self.months)
         self.method = terms["method"]
 
@@ -904,7 +939,7 @@ class Loan:
         """Return the rate by Directive (EU) 2023/2225, Annex III, rounded half up to four digits, by bisection."""
         on = self.due_day()
         spans = [months_between(self.start, due, on) for due in self.dates]
-        _must(sum(paid) >= financed, "the payments are less than what is financed")
+        _must(sum(paid) >= financed, "the sum of the payments is less than the amount financed")
         with localcontext(FIFTY_DIGITS):
             years = []
             for months, days in spans:
@@ -947,7 +982,7 @@ class Loan:
     def annual_rate(self, financed: int, paid: list[int]) -> Decimal:
         """Return the rate at which the payments' present value is the amount financed, half up to four digits."""
         per_year, periods = self.unit()
-        _must(sum(paid) >= financed, "the payments are less than what is financed")
+        _must(sum(paid) >= financed, "the sum of the payments is less than the amount financed")
         with localcontext(FIFTY_DIGITS):
             scale = 100 * Decimal(per_year.numerator) / per_year.denominator
 
@@ -976,34 +1011,34 @@ class Proof:
     def __init__(self, text: str) -> None:
         head, found, note = text.partition("\n\n")
         lines = head.split("\n")
-        _must(found and lines.pop(0) == "c2sp.org/tlog-proof@v1", "it does not begin as a proof file")
-        _must(len(lines) >= 2 and lines[0].startswith("extra "), "it has no line with the commitment")
+        _must(found and lines.pop(0) == "c2sp.org/tlog-proof@v1", "the file does not begin as a proof file")
+        _must(len(lines) >= 2 and lines[0].startswith("extra "), "the proof has no line with the commitment")
         self.extra = _hash(lines.pop(0)[len("extra ") :])
-        _must(lines[0].startswith("index "), "it has no index")
+        _must(lines[0].startswith("index "), "the proof has no index")
         self.index = _count(lines.pop(0)[len("index ") :])
-        _must(len(lines) <= 63, "its path is too long")
+        _must(len(lines) <= 63, "the path of the proof is too long")
         self.path = [_hash(line) for line in lines]
         body, found, block = note.rpartition("\n\n")
-        _must(found and block.endswith("\n"), "its checkpoint carries no signature")
+        _must(found and block.endswith("\n"), "the checkpoint has no signature")
         self.signed = body + "\n"
         self.signatures = [line.split(" ") for line in block[:-1].split("\n")]
-        _must(len(self.signatures) <= 64, "its checkpoint has too many signatures")
+        _must(len(self.signatures) <= 64, "the checkpoint has too many signatures")
         for line in self.signatures:
-            _must(len(line) == 3 and line[0] == "\u2014", "a line of its signatures cannot be read")
+            _must(len(line) == 3 and line[0] == "\u2014", "a signature line is malformed")
         head_lines = self.signed.split("\n")
-        _must(len(head_lines) >= 4 and all(head_lines[:-1]), "its checkpoint is no tree head")
+        _must(len(head_lines) >= 4 and all(head_lines[:-1]), "the checkpoint must be a tree head")
         self.origin, self.size, self.root = head_lines[0], _count(head_lines[1]), _hash(head_lines[2])
         _must(self.index < self.size, f"a tree of {self.size} entries has no entry {self.index}")
 
     def check_signature(self, key: str) -> str:
         """Return the name of the key that signed the checkpoint; raises CheckFailed without a valid signature."""
         parts = key.strip().split("+", 2)
-        _must(len(parts) == 3, "the ledger's key has the form NAME+ID+KEY")
+        _must(len(parts) == 3, "the ledger's key must have the form NAME+ID+KEY")
         name, raw = parts[0], decode_base64(parts[2])
-        _must(len(raw) == 33 and raw[0] == 1, "the ledger's key is no Ed25519 key")
+        _must(len(raw) == 33 and raw[0] == 1, "the ledger's key must be an Ed25519 key")
         key_id = hashlib.sha256(name.encode() + b"\n" + raw).digest()[:4]
-        _must(key_id.hex() == parts[1], "the id in the ledger's key does not belong to it")
-        _must(self.origin == name, f"the checkpoint is one of {self.origin}, not of {name}")
+        _must(key_id.hex() == parts[1], "the id in the ledger's key does not match the key")
+        _must(self.origin == name, f"the checkpoint belongs to {self.origin}, not to {name}")
         signatures = [decode_base64(text) for _, signer, text in self.signatures if signer == name]
         own = [one[4:] for one in signatures if one[:4] == key_id]
         _must(own, f"{name} has not signed the checkpoint with this key")
@@ -1013,12 +1048,12 @@ class Proof:
 
 def _hash(text: str) -> bytes:
     raw = decode_base64(text)
-    _must(len(raw) == 32, "a hash in it has another length than SHA-256")
+    _must(len(raw) == 32, "a hash must have the length of SHA-256")
     return raw
 
 
 def _count(text: str) -> int:
-    _must(re.match(r"(0|[1-9][0-9]{0,18})\Z", text, re.ASCII), "a number in it cannot be read")
+    _must(re.match(r"(0|[1-9][0-9]{0,18})\Z", text, re.ASCII), "a number is malformed")
     return int(text)
 
 

@@ -70,8 +70,8 @@ FACTS = {
 
 @pytest.mark.parametrize(("change", "why"), [
     (lambda facts, _: facts[0].update(source="bank"), "can't come from 'bank'"),
-    (lambda _, opened: opened[sourced.INCOME].update(value=320_001), "is not the value"),
-    (lambda _, opened: opened.update({"bank.linked": opened[sourced.INCOME]}), "does not name"),
+    (lambda _, opened: opened[sourced.INCOME].update(value=320_001), "does not match its hash"),
+    (lambda _, opened: opened.update({"bank.linked": opened[sourced.INCOME]}), "must be in the record"),
 ])  # fmt: skip
 def test_forged_source_or_value_fails(change, why):
     made = bundled(sourced.card(), FACTS)
