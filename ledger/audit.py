@@ -196,4 +196,4 @@ class _Audit:
                     raise FaultError(f"{where}: block_number, timestamp, witness or signature", str(error)) from error
         expected = Cosignature.objects.count()
         joined = Cosignature.objects.filter(block__number__isnull=False, block__tree_size__gt=0).count()
-        _expect(joined, expected, "ledger_cosignature block_number", "names a block that is not there")
+        _expect(joined, expected, "ledger_cosignature block_number", "refers to a missing block")

@@ -106,7 +106,7 @@ class Verifier:
             raise NoteError(f"the verifier key is not an Ed25519 key of signature type 0x{cls.signature_type.hex()}")
         verifier = cls(check_name(parts[0]), raw[1:])
         if verifier.key_id.hex() != parts[1]:
-            raise NoteError("the id of the verifier key does not belong to it")
+            raise NoteError("the id of the verifier key does not match the key")
         return verifier
 
     def accepts(self, text: str, signature: bytes) -> bool:
@@ -181,7 +181,7 @@ def open_note(note: str, verifier: Verifier) -> str:
     """
     text, signatures = parse_note(note)
     if not signatures_of(verifier, text, signatures):
-        raise NoteError(f"the note carries no signature of {verifier.name}")
+        raise NoteError(f"the note has no signature of {verifier.name}")
     return text
 
 

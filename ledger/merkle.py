@@ -86,7 +86,7 @@ def consistency_ranges(old_size: int, new_size: int) -> list[Range]:
     Empty for equal sizes, and for `old_size` 0, which every tree extends. Raises ValueError if `old_size` is larger.
     """
     if not 0 <= old_size <= new_size:
-        raise ValueError(f"a tree of {old_size} entries is no prefix of one of {new_size}")
+        raise ValueError(f"a tree of {old_size} entries cannot be a prefix of a tree of {new_size}")
     if old_size == 0:
         return []
     start, end, ranges = 0, new_size, []

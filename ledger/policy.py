@@ -99,7 +99,7 @@ class Policy:
             "quorum": (self._take_quorum, 1, 1),
         }
         if words[0] not in takers:
-            raise PolicyError(f"{words[0][:40]!r} is none of log, witness, group, quorum")
+            raise PolicyError(f"{words[0][:40]!r} must be log, witness, group, or quorum")
         take, fewest, most = takers[words[0]]
         if not fewest <= len(words) - 1 <= most:
             raise PolicyError(f"a {words[0]} line has {fewest} to {most} words after the first")

@@ -65,7 +65,7 @@ class PublishedKeys:
                 self._tried_at = now
                 self._refresh(now)
             if self._fetched_at == float("-inf"):
-                raise Unavailable("Tokens cannot be checked now: the keys of the main service are out of reach.")
+                raise Unavailable("Tokens can't be checked now: the keys of the main service are unavailable.")
             return self._keys.get(kid)
 
     def _refresh(self, now: float) -> None:

@@ -83,7 +83,7 @@ def _check_address(witness: Witness) -> None:
     except ValueError:
         usable = False
     if not usable or parts.query or parts.fragment:
-        raise PolicyError(f"the witness {witness.name!r} has an address that is no http or https prefix")
+        raise PolicyError(f"the witness {witness.name!r} requires an address that is an http or https prefix")
 
 
 def policy() -> Policy | None:

@@ -64,7 +64,7 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
         }
         return entry
     if not entry["NAME"]:
-        raise ImproperlyConfigured(f"{variable} names no database: postgres://user:password@host:5432/name.")
+        raise ImproperlyConfigured(f"{variable} has no database name: postgres://user:password@host:5432/name.")
     # If the session begins in UTC, Django sends no statement to set the time zone.
     settings_of_session = ["-c TimeZone=UTC", f"-c idle_in_transaction_session_timeout={IDLE_TRANSACTION_SECONDS}s"]
     if statement_timeout_seconds:

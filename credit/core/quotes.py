@@ -221,7 +221,7 @@ def _note_rate(offer: "Offer", requested: Decimal | None) -> Decimal:
     low, high = (None if percent is None else Decimal(str(percent)) for percent in bounds)
     rate = next((percent for percent in (requested, low, high) if percent is not None), None)
     if rate is None:
-        raise MissingParameter("The query parameter `apr_percent` is required: this offer names no rate.")
+        raise MissingParameter("The query parameter `apr_percent` is required: this offer has no rate.")
     if low is not None and rate < low:
         raise ValidationFailed.of_member("apr_percent", f"The rates of this offer begin at {low}.")
     if high is not None and rate > high:

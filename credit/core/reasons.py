@@ -122,12 +122,12 @@ def faults_of(reasons: Sequence[Reason], *, has_report: bool) -> list[str]:
     for position, reason in enumerate(reasons):
         if isinstance(reason, dict) and names_no_factor(reason["text"]):
             faults.append(
-                f'`reasons[{position}]` names no specific factor: "{reason["text"]}". Name what was insufficient, such '
+                f'`reasons[{position}]` has no specific factor: "{reason["text"]}". Name what was insufficient, such '
                 "as income, length of employment, or collateral."
             )
         elif isinstance(reason, str) and reason in _OF_A_REPORT and not has_report:
             faults.append(
-                f"`reasons[{position}]`, `{reason}`, names a consumer report. Send `report_ids` as well, or "
+                f"`reasons[{position}]`, `{reason}`, refers to a consumer report. Send `report_ids` as well, or "
                 "another code, such as `inquiries_stated`."
             )
     return faults

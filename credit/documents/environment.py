@@ -22,7 +22,7 @@ def document_storage(name: str, value: str) -> dict[str, Any]:
         return {"BACKEND": "django.core.files.storage.FileSystemStorage", "OPTIONS": folder}
     bucket, _, prefix = value.removeprefix("s3://").partition("/")
     if not re.fullmatch(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]", bucket):
-        raise ImproperlyConfigured(f"{name}={value!r} names no bucket: set it to s3://bucket/prefix.")
+        raise ImproperlyConfigured(f"{name}={value!r} has no bucket: set it to s3://bucket/prefix.")
     if find_spec("storages") is None or find_spec("boto3") is None:
         raise ImproperlyConfigured(
             f"{name}={value!r} needs a package that is not installed: `pip install 'django-storages[s3]'`, or set it "

@@ -77,7 +77,7 @@ def check_document_scanner(**_options: Any) -> list[CheckMessage]:
     if verdict != "OK":
         text = f"DOCUMENT_SCANNER answers {verdict[:50]!r} to {settings.FILE_UPLOAD_MAX_BYTES} zero bytes: "
         return [Error(text + "raise StreamMaxLength, MaxFileSize and MaxScanSize of clamd above that size.")]
-    return [Info("answers, and takes the largest file")]
+    return [Info("responds, and accepts the largest file")]
 
 
 def _ask(address: Address, command: bytes, content: bytes | None = None) -> str:

@@ -62,7 +62,7 @@ def agreement_of(application: Application) -> Agreement:
         raise NotFound("The terms were not accepted.")
     terms = application.loan_terms
     if terms is None:
-        raise NotFound("The accepted approval names no loan.")
+        raise NotFound("The accepted approval has no loan.")
     decision = application.history.select_related("anchor__application").filter(status=APPROVED).latest("position")
     return Agreement(
         application_id=str(application.pk),

@@ -62,5 +62,5 @@ def check_user_names(**_options: Any) -> list[checks.CheckMessage]:
     if not names:
         return [checks.Info("each is unique in any case")]
     return [
-        checks.Warning(f"These user names differed from another's only in case: {listed(names)}. Tell their owners.")
+        checks.Warning(f"These user names differed from another's only in case: {listed(names)}. Notify their owners.")
     ]

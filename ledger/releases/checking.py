@@ -101,7 +101,7 @@ class Release:
             for name in self.names.summed:
                 if f"{self.digests[name]}  {name}\n".encode() not in self.files[contents.SUMS]:
                     raise Fault(f"{name} is not what {contents.SUMS} says.")
-            raise Fault(f"{contents.SUMS} says more than the sums of four files.")
+            raise Fault(f"{contents.SUMS} contains more than the sums of four files.")
         return f"{contents.SUMS} has the hash of each"
 
     def _stated(self) -> str:
@@ -114,7 +114,7 @@ class Release:
             if stated != computed:
                 raise Fault(f"The statement has another hash of {computed['name']}.")
         if self.files[self.names.statement] != expected:
-            raise Fault("The statement is not spelled as one of a release.")
+            raise Fault("The statement does not have the canonical form of a release.")
         return f"version {self.names.version} is commit {predicate['commit']}"
 
     def _committed(self) -> str:
@@ -139,7 +139,7 @@ class Release:
         if locked != listed or not locked:
             name, version = min(locked ^ listed, default=("nothing", "0"))
             raise Fault(f"Lock and SBOM do not agree about {name} {version}.")
-        return f"the SBOM names the {len(locked)} packages of its lock"
+        return f"the SBOM lists the {len(locked)} packages of its lock"
 
     def _proven(self) -> str:
         proof, digest = self.files[self.names.proof].decode(), sha256(self.files[self.names.statement]).digest()

@@ -133,7 +133,7 @@ def test_rejection_lists_the_stored_reports_that_the_reviewer_selects(reviewers_
     report = reported(reviewers_client, sent)
     reasons = {"code_1": "inquiries_recent", "reason": "Too many inquiries."}
     _, refused = decide(reviewers_client, sent, "rejected", **reasons)
-    assert "names a consumer report" in text_of(refused)
+    assert "refers to a consumer report" in text_of(refused)
     page, _ = decide(reviewers_client, sent, "rejected", **reasons, report_ids=[str(report.pk)])
     assert f"Credit report about applicant 1, {report.as_of}" in page
     decision = sent.history.get(status="rejected").metadata

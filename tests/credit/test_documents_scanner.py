@@ -119,6 +119,6 @@ def test_rejected_uploads_are_not_scanned(api, application, scanner):
 
 
 def test_doctor_checks_the_scanner(scanner):
-    assert why("document_scanner") == "answers, and takes the largest file"
+    assert why("document_scanner") == "responds, and accepts the largest file"
     scanner.fault = "nonsense"
     assert "must be clamd" in why("document_scanner")

@@ -97,7 +97,7 @@ def test_reason_without_a_specific_factor_is_rejected(reviewer, application, tex
     if text != EMPTY[0]:
         return
     assert body["message"] == (
-        '`reasons[1]` names no specific factor: "Model decision". Name what was insufficient, such as income, '
+        '`reasons[1]` has no specific factor: "Model decision". Name what was insufficient, such as income, '
         "length of employment, or collateral."
     )
 

@@ -140,7 +140,7 @@ def test_damaged_state_file_is_reported_and_not_replaced(follow, tmp_path, conte
 
 
 def test_invalid_arguments_of_follow_log_are_explained(follow):
-    with pytest.raises(CommandError, match="--key is no key of a log"):
+    with pytest.raises(CommandError, match="--key must be the verifier key of a log"):
         follow(key="x")
     with pytest.raises(CommandError, match="--interval must be a number"):
         follow("--interval", "0")

@@ -140,9 +140,9 @@ def test_proof_ranges_outside_the_tree_are_rejected():
     for index, size in [(0, 0), (-1, 3), (3, 3)]:
         with pytest.raises(ValueError, match="no entry"):
             merkle.inclusion_ranges(index, size)
-    with pytest.raises(ValueError, match="no prefix"):
+    with pytest.raises(ValueError, match="cannot be a prefix"):
         merkle.consistency_ranges(4, 3)
-    with pytest.raises(ValueError, match="no prefix"):
+    with pytest.raises(ValueError, match="cannot be a prefix"):
         merkle.consistency_ranges(-1, 3)
 
 

@@ -72,7 +72,7 @@ WITNESS = f"witness w {KEYS[0]}\n"
         ("", "no quorum"), ("quorum none", "newline"), (WITNESS, "no quorum"),
         ("quorum none\nquorum none\n", "line 2: there is a quorum line already"),
         ("quorum w\n" + WITNESS, "line 1: the quorum 'w' is not defined above"),
-        ("Quorum none\n", "line 1: 'Quorum' is none of"), ("quorum\n", "line 1: a quorum line has"),
+        ("Quorum none\n", "line 1: 'Quorum' must be log"), ("quorum\n", "line 1: a quorum line has"),
         ("quorum none none\n", "line 1: a quorum line has"), ("quorum none\r\n", "control character"),
         ("quorum\x00none\n", "control character"), ("quorum none\x7f\n", "control character"),
         ("quorum\x0bnone\n", "control character"), ("quorum none # so be it\n", "line 1: a quorum line has"),

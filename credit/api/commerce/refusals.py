@@ -29,7 +29,7 @@ class VersionUnsupported(ApiError):
     status, error = 422, "version_unsupported"
 
     def __init__(self, asked_for: str) -> None:
-        named = f"version {asked_for}" if _DATE.fullmatch(asked_for) else "the version asked for"
+        named = f"version {asked_for}" if _DATE.fullmatch(asked_for) else "the requested version"
         super().__init__(f"Protocol {named} is not supported: {VERSION} is.")
 
     def body(self) -> dict[str, Any]:

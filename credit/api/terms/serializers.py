@@ -222,7 +222,7 @@ class WithdrawalSerializer(serializers.ResponseSerializer):
         allow_null=True, help_text="The capital to repay; null for a line of credit."
     )
     fee_back_cents = serializers.Int64Field(
-        allow_null=True, help_text="The fee that the lender returns; null if the approval names no loan."
+        allow_null=True, help_text="The fee that the lender returns; null if the approval has no loan."
     )
     proof = AnchorSerializer(allow_null=True, help_text="The withdrawal's record; null without a record.")
 

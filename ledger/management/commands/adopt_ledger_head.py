@@ -33,7 +33,9 @@ class Command(JsonCommand):
                 head, _before = lock_and_read_heads(cursor, database().vendor)
                 if (head.tree_size, head.root) != (size, root):
                     here = f"--size {head.tree_size} --root {head.root.hex()}"
-                    raise CommandError(f"The database's head is {here}, not the one given. Nothing was changed.")
+                    raise CommandError(
+                        f"The database's head is {here} instead of the head in the command. Nothing was changed."
+                    )
                 _adopt(head)
         except LogUnavailableError as error:
             raise CommandError(f"{error} Nothing was changed.") from error

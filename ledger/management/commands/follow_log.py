@@ -37,7 +37,7 @@ class Command(JsonCommand):
         try:
             verifier = Verifier.from_vkey(options["key"])
         except NoteError as error:
-            raise CommandError(f"--key is no key of a log: {error}.") from error
+            raise CommandError(f"--key must be the verifier key of a log: {error}.") from error
         if options["interval"] < 1:
             raise CommandError("--interval must be a number of seconds of at least 1.")
         default = Path(settings.VAR_DIR) / f"follow-{hashlib.sha256(options['key'].encode()).hexdigest()[:16]}"
