@@ -112,7 +112,7 @@ def answer(method, path, operation, example, demo, headers):
         content = content.decode("utf-8-sig") if media_type.startswith("text/") else None
     if content and media_type.startswith("text/csv"):
         content = "".join(content.splitlines(keepends=True)[: LIST_MAX + 1])
-    shown = _trimmed(_shown(content))
+    shown = _trimmed(_without_secrets(content))
     return shown if shown not in (None, b"") and len(json.dumps(shown)) <= TEXT_MAX else None
 
 
@@ -132,10 +132,12 @@ def _says_the_same(example: dict[str, Any], recorded: dict[str, Any] | None) -> 
     """Return whether request and response equal the recorded ones, except for values that change."""
     if recorded is None:
         return False
-    return _asked(example) == _asked(recorded) and _form(example.get("response")) == _form(recorded.get("response"))
+    return _request_without_proof(example) == _request_without_proof(recorded) and _form(
+        example.get("response")
+    ) == _form(recorded.get("response"))
 
 
-def _asked(example: dict[str, Any]) -> dict[str, Any]:
+def _request_without_proof(example: dict[str, Any]) -> dict[str, Any]:
     """Return a request without its proof, which comes from another response."""
     return {"parameters": example.get("parameters"), "request": {**(example.get("request") or {}), "proof": None}}
 
@@ -151,7 +153,7 @@ def _form(part: Any) -> Any:
     return part
 
 
-def _shown(part: Any) -> Any:
+def _without_secrets(part: Any) -> Any:
     """Return a part of a body without secrets and without this machine's addresses."""
     if isinstance(part, dict):
         shown = {}
@@ -160,12 +162,12 @@ def _shown(part: Any) -> Any:
             if name in SECRETS and isinstance(value, str) and set(part) != {"key", "value"}:
                 shown[name] = f"the-{name.replace('_', '-')}"
             elif name == "hosted_url" and isinstance(value, str):
-                shown[name] = f"{_shown(value).rpartition('/')[0]}/the-page"
+                shown[name] = f"{_without_secrets(value).rpartition('/')[0]}/the-page"
             else:
-                shown[name] = _shown(value)
+                shown[name] = _without_secrets(value)
         return shown
     if isinstance(part, list):
-        return [_shown(one) for one in part]
+        return [_without_secrets(one) for one in part]
     return part
 
 

@@ -143,7 +143,7 @@ def test_rejection_with_invalid_reasons_is_rejected(reviewers_client, fields):
 
 
 @pytest.fixture
-def asked(reviewers_client):
+def incomplete(reviewers_client):
     """An application with two requested documents."""
     application = make()
     lines = "Payslip of  September\n\n Payslip of October \nPayslip of October"
@@ -156,16 +156,16 @@ def mark(client, application, document, status):
     return client.post(address, {"status": status}, follow=True)
 
 
-def test_the_checklist_lists_each_requested_document_once(asked):
-    assert [row.name for row in asked.requested_documents.all()] == ["Payslip of September", "Payslip of October"]
+def test_the_checklist_lists_each_requested_document_once(incomplete):
+    assert [row.name for row in incomplete.requested_documents.all()] == ["Payslip of September", "Payslip of October"]
     assert ApplicationHistory.objects.get().metadata == {"documents": ["Payslip of September", "Payslip of October"]}
 
 
-def test_applicant_reads_the_checklist_in_the_transitions(asked, reviewers_client):
-    api = client_of(asked.consumer)
-    first = asked.requested_documents.first()
-    mark(reviewers_client, asked, first, "received")
-    details = api.read(f"/applications/{asked.pk}/transitions").json()["details"]
+def test_applicant_reads_the_checklist_in_the_transitions(incomplete, reviewers_client):
+    api = client_of(incomplete.consumer)
+    first = incomplete.requested_documents.first()
+    mark(reviewers_client, incomplete, first, "received")
+    details = api.read(f"/applications/{incomplete.pk}/transitions").json()["details"]
     assert [(entry["name"], entry["status"]) for entry in details["documents"]] == [
         ("Payslip of September", "received"), ("Payslip of October", "requested"),
     ]  # fmt: skip
@@ -176,49 +176,51 @@ def test_applicant_reads_the_checklist_in_the_transitions(asked, reviewers_clien
     }  # fmt: skip
 
 
-def test_documents_are_accepted_and_requested_again(asked, reviewers_client):
-    document = asked.requested_documents.first()
-    assert "is accepted" in text_of(mark(reviewers_client, asked, document, "accepted"))
+def test_documents_are_accepted_and_requested_again(incomplete, reviewers_client):
+    document = incomplete.requested_documents.first()
+    assert "is accepted" in text_of(mark(reviewers_client, incomplete, document, "accepted"))
     document.refresh_from_db()
     assert document.received_at == document.accepted_at
-    mark(reviewers_client, asked, document, "requested")
+    mark(reviewers_client, incomplete, document, "requested")
     document.refresh_from_db()
     assert (document.status, document.received_at, document.accepted_at) == ("requested", None, None)
     assert Event.objects.filter(type="application.updated").count() == 2
 
 
-def test_requesting_the_same_document_again_reuses_its_row(asked, reviewers_client):
-    mark(reviewers_client, asked, asked.requested_documents.first(), "accepted")
-    asked.refresh_from_db()
-    confirm(reviewers_client, move_of(asked, "under_review"))
-    confirm(reviewers_client, move_of(asked, "pending_documents"), reason="Again", documents="Payslip of September")
+def test_requesting_the_same_document_again_reuses_its_row(incomplete, reviewers_client):
+    mark(reviewers_client, incomplete, incomplete.requested_documents.first(), "accepted")
+    incomplete.refresh_from_db()
+    confirm(reviewers_client, move_of(incomplete, "under_review"))
+    confirm(
+        reviewers_client, move_of(incomplete, "pending_documents"), reason="Again", documents="Payslip of September"
+    )
     assert RequestedDocument.objects.count() == 2
-    assert asked.requested_documents.first().status == "requested"
+    assert incomplete.requested_documents.first().status == "requested"
 
 
 @pytest.mark.parametrize("status", ["", "burnt", "ACCEPTED"])
-def test_unknown_document_status_changes_nothing(asked, reviewers_client, status):
+def test_unknown_document_status_changes_nothing(incomplete, reviewers_client, status):
     assert "Document not found on the checklist" in text_of(
-        mark(reviewers_client, asked, asked.requested_documents.first(), status)
+        mark(reviewers_client, incomplete, incomplete.requested_documents.first(), status)
     )
     assert {row.status for row in RequestedDocument.objects.all()} == {"requested"}
 
 
-def test_document_of_another_application_is_not_changed(asked, reviewers_client):
+def test_document_of_another_application_is_not_changed(incomplete, reviewers_client):
     other = make()
     assert "Document not found on the checklist" in text_of(
-        mark(reviewers_client, other, asked.requested_documents.first(), "accepted")
+        mark(reviewers_client, other, incomplete.requested_documents.first(), "accepted")
     )
 
 
-def test_document_status_changes_only_by_post_and_not_by_support(asked, reviewers_client, supports_client):
-    document = asked.requested_documents.first()
-    address = reverse("admin:credit_application_document", args=[asked.pk, document.pk])
+def test_document_status_changes_only_by_post_and_not_by_support(incomplete, reviewers_client, supports_client):
+    document = incomplete.requested_documents.first()
+    address = reverse("admin:credit_application_document", args=[incomplete.pk, document.pk])
     reviewers_client.get(address, {"status": "accepted"})
     assert supports_client.post(address, {"status": "accepted"}).status_code == 403
     document.refresh_from_db()
     assert document.status == "requested"
-    assert "Accept" not in text_of(supports_client.get(page_of(asked)))
+    assert "Accept" not in text_of(supports_client.get(page_of(incomplete)))
 
 
 def test_document_names_are_normalized_as_in_the_api(reviewers_client):

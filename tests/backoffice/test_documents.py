@@ -12,7 +12,7 @@ from tests.backoffice.conftest import backoffice_client
 from tests.backoffice.pages import links_of, text_of
 from tests.backoffice.test_applications import page_of
 from tests.credit.clamd_double import EICAR, clamd
-from tests.credit.document_support import PDF, PNG, asked, hand_in
+from tests.credit.document_support import PDF, PNG, hand_in, with_documents
 from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def application(user):
-    return asked(user)
+    return with_documents(user)
 
 
 def file_of(application, file):
@@ -113,7 +113,7 @@ def test_visitors_who_are_not_staff_are_redirected_to_the_log_in(client, applica
 
 
 def test_file_of_another_application_is_not_found(reviewers_client, application, user):
-    file, other = handed_in(application), asked(user)
+    file, other = handed_in(application), with_documents(user)
     assert "File not found" in text_of(reviewers_client.get(file_of(other, file), follow=True))
 
 

@@ -57,7 +57,7 @@ def person(db):
 
 
 @pytest.fixture
-def told(person, reviewer):
+def secret_records(person, reviewer):
     """Create records of every kind, with secrets in every masked field; return the application."""
     now = timezone.now()
     theirs = Actor(user=person, credential="jwt:x")
@@ -157,25 +157,25 @@ def pages():
             yield model_admin.address_of("do", pk, "unmask")
 
 
-def test_support_sees_no_masked_data_on_any_list_or_page(told, supports_client):
+def test_support_sees_no_masked_data_on_any_list_or_page(secret_records, supports_client):
     assert all(model._base_manager.exists() for model in ADMINS)
     for address in pages():
         response = supports_client.get(address)
         of_others = "/proposal/" in address or "/credit/applicant/" in address  # for reviewers or lenders only
         assert response.status_code == (403 if of_others else 200), address
         assert not (found := SHOWN.search(response.content.decode())), (address, found)
-    case = reverse("admin:credit_application_change", args=[told.pk])
+    case = reverse("admin:credit_application_change", args=[secret_records.pk])
     assert not SHOWN.search(supports_client.get(f"{case}?events=all").content.decode())
 
 
-def test_reviewer_sees_the_data_that_support_sees_masked(told, reviewers_client):
+def test_reviewer_sees_the_data_that_support_sees_masked(secret_records, reviewers_client):
     move = ApplicationHistory.objects.get(status="rejected")
-    for record in (told, move, DecisionAnchor.objects.get(history__isnull=False)):
+    for record in (secret_records, move, DecisionAnchor.objects.get(history__isnull=False)):
         page = reviewers_client.get(ADMINS[type(record)].address_of("change", record.pk))
         assert SHOWN.search(page.content.decode()), record
 
 
-def test_access_to_records_about_a_person_is_logged_as_access_to_their_data(told, person, supports_client):
+def test_access_to_records_about_a_person_is_logged_as_access_to_their_data(secret_records, person, supports_client):
     for model in (ApplicationHistory, ApplicationRevision, DecisionAnchor):
         looks, record = DataAccess.objects.count(), model.objects.first()
         supports_client.get(ADMINS[model].address_of("changelist"))
@@ -198,16 +198,16 @@ def test_lists_cannot_be_sorted_by_masked_columns(rf, supports_client):
             assert not {one.lstrip("-") for one in ordering} & {*model_admin.hidden_fields}, model_admin
 
 
-def test_list_cannot_be_sorted_by_a_masked_amount(told, supports_client, reviewers_client):
-    small = ApplicationFactory(consumer=told.consumer, application_data={"amount_cents": 5})
+def test_list_cannot_be_sorted_by_a_masked_amount(secret_records, supports_client, reviewers_client):
+    small = ApplicationFactory(consumer=secret_records.consumer, application_data={"amount_cents": 5})
     address = reverse("admin:credit_application_changelist")
     # For reviewers, a checkbox is the first column.
-    assert reviewers_client.get(f"{address}?o=-3").context["cl"].result_list == [told, small]
+    assert reviewers_client.get(f"{address}?o=-3").context["cl"].result_list == [secret_records, small]
     rows = supports_client.get(f"{address}?o=-2").context["cl"].result_list
     assert [row.pk for row in rows] == sorted(Application.objects.values_list("pk", flat=True), reverse=True)
 
 
-def test_exports_mask_reasons(told, person):
+def test_exports_mask_reasons(secret_records, person):
     omar = backoffice_client(staff_of("Operations", username="omar"))
     exported = omar.post(f"{reverse('admin:credit_decisionanchor_changelist')}export/csv/").getvalue().decode()
     assert "•••" in exported

@@ -83,7 +83,7 @@ class Soak:
         await driving
         return samples
 
-    def told(self) -> dict[str, int]:
+    def delivered_counts(self) -> dict[str, int]:
         """Return the number of delivered webhooks and of anchored decisions."""
         counted = {
             "webhooks delivered": "webhooks_delivery WHERE status = 'delivered'",
@@ -121,7 +121,7 @@ def run(only: set[str], *, quick: bool, minutes: float) -> Iterator[Line]:
         yield Line("soak: capacity", f"{len(MIX)} kinds of callers", capacity, _ms(found, 0.5), _ms(found, 0.99))
         soak.tally.by_kind.clear()
         samples = asyncio.run(soak.call_and_watch(minutes * 60, LOAD * capacity))
-        told, found = soak.told(), soak.tally.take()
+        told, found = soak.delivered_counts(), soak.tally.take()
     work, middle, tail = f"soak: {minutes:g} min at {LOAD:.0%}", _ms(found, 0.5), _ms(found, 0.99)
     ratio = {"value": tail / middle, "goal": TAIL_GOAL}
     yield Line(work, "all callers, p99 ÷ p50", len(found) / (minutes * 60), middle, tail, **ratio)

@@ -19,7 +19,7 @@ def ids(response):
     return [claim["id"] for claim in response.json()]
 
 
-def made(*claims):
+def newest_first(*claims):
     """Return the claims' ids in the order of a list: newest first."""
     return [str(claim.pk) for claim in reversed(claims)]
 
@@ -28,8 +28,8 @@ def test_claim_list_without_filters_has_the_callers_claims_newest_first(api, use
     own = [ClaimFactory(user=user, status=status) for status in ("draft", "approved", "revoked")]
     ClaimFactory(user=stranger)
     ClaimFactory(user=stranger, visibility="shared")
-    assert ids(api.read("/claims")) == made(*own)
-    assert ids(api.read(f"/claims?user_id={user.pk}")) == made(*own)
+    assert ids(api.read("/claims")) == newest_first(*own)
+    assert ids(api.read(f"/claims?user_id={user.pk}")) == newest_first(*own)
 
 
 def test_claim_in_a_list_equals_the_claim_by_id(api, user):
@@ -41,13 +41,13 @@ def test_claim_filters_can_be_combined(api, user):
     one = ClaimFactory(user=user, status="approved", verification_level="evidence_provided")
     two = ClaimFactory(user=user, status="approved", publication_id="W1")
     three = ClaimFactory(user=user, verification_level="evidence_provided", publication_id="W1")
-    assert ids(api.read("/claims?status=approved")) == made(one, two)
-    assert ids(api.read("/claims?verification_level=evidence_provided")) == made(one, three)
-    assert ids(api.read("/claims?status=approved&verification_level=evidence_provided")) == made(one)
-    assert ids(api.read("/claims?publication_id=W1&status=approved")) == made(two)
-    assert ids(api.read(f"/claims?publication_id=W1&user_id={user.pk}&verification_level=evidence_provided")) == made(
-        three
-    )
+    assert ids(api.read("/claims?status=approved")) == newest_first(one, two)
+    assert ids(api.read("/claims?verification_level=evidence_provided")) == newest_first(one, three)
+    assert ids(api.read("/claims?status=approved&verification_level=evidence_provided")) == newest_first(one)
+    assert ids(api.read("/claims?publication_id=W1&status=approved")) == newest_first(two)
+    assert ids(
+        api.read(f"/claims?publication_id=W1&user_id={user.pk}&verification_level=evidence_provided")
+    ) == newest_first(three)
     assert ids(api.read("/claims?status=disputed")) == []
 
 
@@ -58,7 +58,7 @@ def test_claims_are_found_by_every_spelling_of_a_publication(api, user):
     ]
     ClaimFactory(user=user, publication_id="10.1000/abcd")
     for asked in ("10.1000/aBc", "DOI:10.1000/abc", "https%3A%2F%2Fdx.doi.org%2F10.1000%252FABC"):
-        assert ids(api.read(f"/claims?publication_id={asked}")) == made(*claims)
+        assert ids(api.read(f"/claims?publication_id={asked}")) == newest_first(*claims)
     ClaimFactory(user=user, publication_id="W123")
     assert len(ids(api.read("/claims?publication_id=W123"))) == 1
     assert ids(api.read("/claims?publication_id=w123")) == []
@@ -70,15 +70,15 @@ def test_publication_filter_includes_shared_claims_of_other_users(api, user, str
     conditional = ClaimFactory(user=stranger, visibility="conditional")
     shared = ClaimFactory(user=stranger, visibility="shared")
     ClaimFactory(user=stranger, visibility="shared", publication_id="10.1000/other")
-    assert ids(api.read(f"/claims?publication_id={DOI}")) == made(own, shared)
-    assert ids(stranger_api.read(f"/claims?publication_id={DOI}")) == made(private, conditional, shared)
+    assert ids(api.read(f"/claims?publication_id={DOI}")) == newest_first(own, shared)
+    assert ids(stranger_api.read(f"/claims?publication_id={DOI}")) == newest_first(private, conditional, shared)
 
 
 def test_publication_filter_shows_reviewers_conditional_claims(reviewer_api, stranger):
     ClaimFactory(user=stranger)
     conditional = ClaimFactory(user=stranger, visibility="conditional")
     shared = ClaimFactory(user=stranger, visibility="shared")
-    assert ids(reviewer_api.read(f"/claims?publication_id={DOI}")) == made(conditional, shared)
+    assert ids(reviewer_api.read(f"/claims?publication_id={DOI}")) == newest_first(conditional, shared)
     assert ids(reviewer_api.read("/claims")) == []
 
 
@@ -87,8 +87,8 @@ def test_another_users_claims_are_listed_only_with_a_publication(api, stranger):
     shared = ClaimFactory(user=stranger, visibility="shared")
     other = ClaimFactory(visibility="shared")
     assert_error(api.read(f"/claims?user_id={stranger.pk}"), 401, "E2004")
-    assert ids(api.read(f"/claims?user_id={stranger.pk}&publication_id={DOI}")) == made(shared)
-    assert ids(api.read(f"/claims?user_id={other.user_id}&publication_id={DOI}")) == made(other)
+    assert ids(api.read(f"/claims?user_id={stranger.pk}&publication_id={DOI}")) == newest_first(shared)
+    assert ids(api.read(f"/claims?user_id={other.user_id}&publication_id={DOI}")) == newest_first(other)
 
 
 @pytest.mark.parametrize("user_id", ["0%s", "+%s", "%s.0", "nobody", "%%00", "99999999999999999999", "-1", "%%ff"])
@@ -102,7 +102,7 @@ def test_misspelled_user_id_matches_no_user(api, user, user_id):
 
 
 def test_limit_and_offset_page_through_claims(api, user):
-    claims = made(*[ClaimFactory(user=user) for _ in range(25)])
+    claims = newest_first(*[ClaimFactory(user=user) for _ in range(25)])
     assert ids(api.read("/claims")) == claims[:20]
     assert ids(api.read("/claims?limit=100")) == claims
     assert ids(api.read("/claims?limit=1&offset=24")) == claims[24:]

@@ -4,7 +4,7 @@ import pytest
 
 from credit.models import ProviderMember
 from tests.api import client_of
-from tests.credit.document_support import asked
+from tests.credit.document_support import with_documents
 from tests.credit.support import make_reviewer
 from tests.credit.terms.lending import listed
 from tests.factories import ProviderFactory, UserFactory
@@ -19,7 +19,7 @@ def reviewed(settings):
 @pytest.fixture
 def application(user):
     """An application in `pending_documents`."""
-    return asked(user)
+    return with_documents(user)
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ def form(*parts):
 FORM = f"multipart/form-data; boundary={BOUNDARY}"
 
 
-def asked(consumer, *names, status="pending_documents", **options):
+def with_documents(consumer, *names, status="pending_documents", **options):
     """Return an application with requested documents."""
     application = ApplicationFactory(consumer=consumer, status=status, initial_status="draft", **options)
     request_documents(application, names or ["Payslip"], by=consumer, now=timezone.now())

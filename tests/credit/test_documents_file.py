@@ -11,7 +11,7 @@ from credit.documents.storage import storage
 from credit.models import DocumentFile, RequestedDocument, StoredFile
 from tests.api import ApiClient, assert_error, client_of
 from tests.config.test_unreadable import lose_the_key
-from tests.credit.document_support import JPEG, PDF, PNG, asked, hand_in, path_of
+from tests.credit.document_support import JPEG, PDF, PNG, hand_in, path_of, with_documents
 from tests.identity.support import issue
 
 pytestmark = pytest.mark.django_db
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def application(user, settings):
     settings.REVIEW_POLICY = "reviewed"
-    return asked(user)
+    return with_documents(user)
 
 
 def handed_in(api, application, content=PDF, filename="payslip.pdf"):
@@ -76,7 +76,7 @@ def test_reviewers_download_of_a_file_is_logged(api, reviewer, application):
 
 def test_file_under_another_application_or_document_is_404(api, user, application):
     handed_in(api, application)
-    other = asked(user)
+    other = with_documents(user)
     file = DocumentFile.objects.get()
     crossed = path_of(other, RequestedDocument.objects.get(application=other))
     assert_error(api.read(f"{crossed}/{file.pk}"), 404, "E4001")

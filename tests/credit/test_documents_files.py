@@ -17,7 +17,7 @@ from credit.documents.requests import mark_document
 from credit.documents.storage import storage
 from credit.models import DocumentFile, RequestedDocument, StoredFile
 from tests.api import ApiClient, assert_error
-from tests.credit.document_support import BOUNDARY, FORM, JPEG, PDF, PNG, asked, form, hand_in, part, path_of
+from tests.credit.document_support import BOUNDARY, FORM, JPEG, PDF, PNG, form, hand_in, part, path_of, with_documents
 from tests.credit.support import app_of
 from tests.identity.support import issue, signed_call
 
@@ -273,13 +273,13 @@ def test_file_names_are_sanitized(api, application, filename, kept):
 
 @pytest.mark.parametrize("status", ["approved", "rejected", "withdrawn", "expired"])
 def test_ended_application_accepts_no_files(api, user, status):
-    assert_error(hand_in(api, asked(user, status=status)), 400, "E3004")
+    assert_error(hand_in(api, with_documents(user, status=status)), 400, "E3004")
     assert not StoredFile.objects.exists()
 
 
 @pytest.mark.parametrize("status", ["submitted", "under_review", "pending_documents"])
 def test_open_application_accepts_files_in_every_status(api, user, status):
-    assert hand_in(api, asked(user, status=status)).status_code == 201
+    assert hand_in(api, with_documents(user, status=status)).status_code == 201
 
 
 def test_accepted_document_accepts_no_files_until_it_is_requested_again(api, application, user):
@@ -316,7 +316,7 @@ def test_upload_fails_if_the_document_was_accepted_during_the_upload(api, applic
 
 
 def test_document_of_another_application_is_404(api, user, application):
-    other = asked(user)
+    other = with_documents(user)
     crossed = path_of(application, RequestedDocument.objects.get(application=other))
     assert_error(api.send(crossed, raw=form(part()), content_type=FORM), 404, "E4001")
     assert_error(api.read(crossed), 404, "E4001")
@@ -374,18 +374,24 @@ def test_form_of_djangos_test_client_is_accepted(api, application):
 def test_files_have_quotas_per_draft_for_all_drafts_and_per_account(api, user, monkeypatch, limit, accepted):
     monkeypatch.setattr(documents, limit, 2 * len(PDF) + 1)
     counts = []
-    for application in (asked(user, status="draft"), asked(user, status="draft"), asked(user)):
+    for application in (
+        with_documents(user, status="draft"),
+        with_documents(user, status="draft"),
+        with_documents(user),
+    ):
         answers = [hand_in(api, application) for _ in range(2)]
         counts.append(sum(answer.status_code == 201 for answer in answers))
         for answer in answers:
             if answer.status_code != 201:
                 assert_error(answer, 400, "E3016")
     assert counts == accepted
-    assert hand_in(api, asked(user, status="draft")).status_code == (201 if limit == "DRAFT_BYTES_MAX" else 400)
+    assert hand_in(api, with_documents(user, status="draft")).status_code == (
+        201 if limit == "DRAFT_BYTES_MAX" else 400
+    )
 
 
 def test_concurrent_uploads_do_not_exceed_the_quota(user, monkeypatch):
-    application, now = asked(user, status="draft"), timezone.now()
+    application, now = with_documents(user, status="draft"), timezone.now()
     document, actor = application.requested_documents.get(), Actor(user=user, credential="test")
     received = [
         documents.receive_file(
@@ -401,18 +407,18 @@ def test_concurrent_uploads_do_not_exceed_the_quota(user, monkeypatch):
 
 def test_prune_deletes_the_files_of_a_withdrawn_draft(api, user, monkeypatch):
     monkeypatch.setattr(documents, "ACCOUNT_BYTES_MAX", 2 * len(PDF))
-    draft, sent = asked(user, status="draft"), asked(user, submitted_at=timezone.now())
+    draft, sent = with_documents(user, status="draft"), with_documents(user, submitted_at=timezone.now())
     for application in (draft, sent):
         assert hand_in(api, application).status_code == 201
     for application in (draft, sent):
         moved = api.replace(f"/applications/{application.pk}/status", {"status": "withdrawn", "updated_by": "me"})
         assert moved.status_code == 200
-    assert_error(hand_in(api, asked(user, status="draft")), 400, "E3016")
+    assert_error(hand_in(api, with_documents(user, status="draft")), 400, "E3016")
     stored = [DocumentFile.objects.get(document__application=application).stored for application in (draft, sent)]
     assert prune(now=timezone.now())["draft_document_files"] == 1
     assert [storage().exists(file.name) for file in stored] == [False, True]
     file = DocumentFile.objects.get(document__application=draft)
     assert_error(api.read(f"{path_of(draft)}/{file.pk}"), 404, "E4001")
     assert StoredFile.objects.get(file=file).key == ""
-    assert hand_in(api, asked(user, status="draft")).status_code == 201
+    assert hand_in(api, with_documents(user, status="draft")).status_code == 201
     assert prune(now=timezone.now())["draft_document_files"] == 0

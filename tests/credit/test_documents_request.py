@@ -8,7 +8,7 @@ from django.utils import timezone
 from config.webhooks.models import Event
 from credit.models import Application, ApplicationHistory, ProviderMember, RequestedDocument
 from tests.api import ApiClient, assert_error, client_of
-from tests.credit.document_support import asked, hand_in
+from tests.credit.document_support import hand_in, with_documents
 from tests.factories import ApplicationFactory, ProviderFactory
 from tests.identity.support import issue
 
@@ -62,7 +62,7 @@ def test_application_without_requested_documents_has_an_empty_list(api, applicat
 def test_list_of_documents_executes_the_same_statements_for_more_documents(
     api, user, django_assert_num_queries, no_rate_limits, django_assert_max_num_queries
 ):
-    application = asked(user, *(f"Document {number}" for number in range(12)))
+    application = with_documents(user, *(f"Document {number}" for number in range(12)))
     for document in RequestedDocument.objects.all():
         assert hand_in(api, application, document=document).status_code == 201
     with django_assert_max_num_queries(4):
@@ -97,7 +97,7 @@ def test_requesting_an_uploaded_document_requests_it_again(reviewers_api, api, a
 
 def test_applicant_cannot_request_documents(api, application):
     assert_error(ask(api, application), 403, "E2010")
-    asked_already = asked(application.consumer)
+    asked_already = with_documents(application.consumer)
     assert_error(ask(api, asked_already, "Another"), 403, "E2010")
     assert RequestedDocument.objects.count() == 1
 
@@ -111,13 +111,13 @@ def test_four_eyes_forbids_requests_on_an_own_application(reviewer, reviewers_ap
     settings.REVIEW_POLICY = "four_eyes"
     own = ApplicationFactory(consumer=reviewer, status="under_review")
     assert_error(ask(reviewers_api, own), 403, "E2010")
-    assert_error(ask(reviewers_api, asked(reviewer)), 403, "E2010")
+    assert_error(ask(reviewers_api, with_documents(reviewer)), 403, "E2010")
 
 
 def test_staff_request_documents_with_a_second_factor_only(application, reviewer, settings):
     settings.BACKOFFICE_SECOND_FACTOR = True
     assert_error(ask(client_of(reviewer), application), 403, "E2012")
-    assert_error(ask(client_of(reviewer), asked(application.consumer)), 403, "E2012")
+    assert_error(ask(client_of(reviewer), with_documents(application.consumer)), 403, "E2012")
     assert not ApplicationHistory.objects.exists()
 
 
@@ -143,7 +143,7 @@ def test_invalid_document_names_are_rejected(reviewers_api, application, names):
 
 
 def test_checklist_has_at_most_30_documents(reviewers_api, user):
-    application = asked(user, *(f"Document {number}" for number in range(29)))
+    application = with_documents(user, *(f"Document {number}" for number in range(29)))
     assert ask(reviewers_api, application, "The thirtieth").status_code == 201
     assert_error(ask(reviewers_api, application, "One more"), 400, "E1001")
     assert RequestedDocument.objects.count() == 30
@@ -169,7 +169,7 @@ class TestReturnToReview:
         return next(one for one in moves if one["to"] == "under_review")
 
     def test_applicant_returns_an_application_to_review_when_every_document_has_a_file(self, api, user):
-        application = asked(user, "Payslip", "Passport")
+        application = with_documents(user, "Payslip", "Passport")
         first, second = application.requested_documents.all()
         hand_in(api, application, document=first)
         refused = self.shown(api, application)
@@ -184,28 +184,28 @@ class TestReturnToReview:
         assert self.move(api, application).json()["status"] == "under_review"
 
     def test_document_received_outside_of_the_platform_needs_no_file(self, api, user):
-        application = asked(user)
+        application = with_documents(user)
         application.requested_documents.update(status="received", received_at=timezone.now())
         assert self.move(api, application).status_code == 200
 
     def test_document_requested_again_needs_another_file(self, api, reviewers_api, user):
-        application = asked(user)
+        application = with_documents(user)
         hand_in(api, application)
         ask(reviewers_api, application, "Payslip")
         assert_error(self.move(api, application), 400, "E3001")
 
     def test_reviewer_returns_an_application_to_review_at_any_time(self, reviewers_api, user):
-        assert self.move(reviewers_api, asked(user)).status_code == 200
+        assert self.move(reviewers_api, with_documents(user)).status_code == 200
 
     def test_open_policy_returns_an_application_to_review_without_files(self, api, user, settings):
         settings.REVIEW_POLICY = "open"
-        application = asked(user)
+        application = with_documents(user)
         assert self.shown(api, application)["allowed"] is True
         assert self.move(api, application).status_code == 200
 
 
 def test_upload_restarts_the_expiry_period(api, user):
-    application = asked(user)
+    application = with_documents(user)
     Application.objects.filter(pk=application.pk).update(updated_at=timezone.now() - timedelta(days=29))
     hand_in(api, application)
     application.refresh_from_db()

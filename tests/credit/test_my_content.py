@@ -10,7 +10,7 @@ from credit.core.applicants import Applicants
 from credit.core.countries import COUNTRIES
 from credit.core.country_names import country_name
 from tests.credit.applicants import LEAST, PERSON
-from tests.credit.document_support import PDF, asked
+from tests.credit.document_support import PDF, with_documents
 from tests.credit.erasing import erase_applicants
 from tests.credit.notices.world import World
 from tests.credit.terms.lending import applied, listed
@@ -135,7 +135,7 @@ def test_times_are_in_the_time_zone_of_the_applicant():
 
 
 def test_uploaded_files_stay_listed_after_the_decision():
-    application = asked(UserFactory())
+    application = with_documents(UserFactory())
     hand_in(application, PDF)
     application.refresh_from_db()
     application.status = "withdrawn"

@@ -11,7 +11,7 @@ from config.mail.delivery import deliver_some
 from credit.core.applicants import Applicants
 from identity.accounts.addresses import confirm
 from tests.credit.applicants import PERSON
-from tests.credit.document_support import asked
+from tests.credit.document_support import with_documents
 from tests.credit.notices.test_pages import ROOT, read
 from tests.credit.notices.world import World
 from tests.credit.terms.lending import approve, lender_of
@@ -90,7 +90,7 @@ def test_rejection_and_reconsideration_are_described_in_spanish():
 
 
 def test_document_upload_is_described_in_spanish():
-    application = speaking(asked(UserFactory()))
+    application = speaking(with_documents(UserFactory()))
     assert "El contenido del archivo debe ser PDF, JPEG o PNG." in spanish(hand_in(application, b"MZ"))
     assert "Se subió el archivo." in spanish(hand_in(application))
     assert "Está en manos del prestamista." in spanish(press(application, "send"))

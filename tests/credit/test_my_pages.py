@@ -21,7 +21,7 @@ from credit.models import Application, Consent, DocumentFile
 from credit.notices.services import consent_text, give_consent
 from identity.accounts.addresses import confirm
 from tests.api import client_of
-from tests.credit.document_support import PDF, asked
+from tests.credit.document_support import PDF, with_documents
 from tests.credit.support import make_reviewer as reviewer
 from tests.credit.terms.lending import applied, approve, lender_of
 from tests.credit.terms.test_counteroffers import counter
@@ -150,7 +150,7 @@ class TestButtons:
 
 class TestDocuments:
     def test_document_is_uploaded_and_the_application_returned_to_review(self):
-        application = asked(UserFactory())
+        application = with_documents(UserFactory())
         page = page_of(application)
         assert "Payslip" in page
         assert "Send it back" not in page
@@ -161,19 +161,19 @@ class TestDocuments:
         assert application.status == "under_review"
 
     def test_upload_of_another_file_type_is_rejected(self):
-        application = asked(UserFactory())
+        application = with_documents(UserFactory())
         assert "must be a PDF, JPEG, or PNG" in hand_in(application, b"MZ")
         assert not DocumentFile.objects.exists()
 
     def test_upload_of_a_large_file_is_read_and_rejected(self, settings):
         settings.FILE_UPLOAD_MAX_BYTES = 1_000
-        application = asked(UserFactory())
+        application = with_documents(UserFactory())
         assert "The file is too large." in hand_in(application, PDF + b"x" * 2_000)
         assert "The file is too large." in hand_in(application, PDF + b"x" * 200_000)
         assert not DocumentFile.objects.exists()
 
     def test_each_file_field_has_its_documents_name_and_its_own_error(self):
-        application = asked(UserFactory(), "Payslip", "Lease")
+        application = with_documents(UserFactory(), "Payslip", "Lease")
         payslip, lease = application.requested_documents.order_by("id")
         path = f"/my/applications/{application.pk}/documents/{lease.pk}"
         browser = browser_of(application.consumer)
@@ -190,7 +190,7 @@ class TestDocuments:
             assert ('aria-invalid="true"' in attributes) is is_wrong
 
     def test_accepted_document_accepts_no_more_files(self):
-        application = asked(UserFactory())
+        application = with_documents(UserFactory())
         hand_in(application)
         document = application.requested_documents.get()
         mark_document(application, document.pk, "accepted", by=UserFactory(), now=timezone.now())
@@ -199,7 +199,7 @@ class TestDocuments:
 
     @pytest.mark.parametrize("fault", ["stranger", "token", "nobody"])
     def test_other_persons_and_requests_without_a_csrf_token_upload_nothing(self, fault):
-        application = asked(UserFactory())
+        application = with_documents(UserFactory())
         browser = {
             "stranger": lambda: browser_of(UserFactory()),
             "token": lambda: browser_of(application.consumer, enforce_csrf_checks=True),
@@ -209,7 +209,7 @@ class TestDocuments:
         assert not DocumentFile.objects.exists()
 
     def test_upload_without_a_file_shows_an_error(self):
-        application = asked(UserFactory())
+        application = with_documents(UserFactory())
         path = f"/my/applications/{application.pk}/documents/{application.requested_documents.get().pk}"
         assert "Choose a file first." in browser_of(application.consumer).post(path, follow=True).content.decode()
 

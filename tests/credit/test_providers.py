@@ -115,7 +115,7 @@ class TestInbox:
 
 
 class TestEvents:
-    def told(self, account):
+    def event_types(self, account):
         return list(Event.objects.filter(account_id=account.pk).order_by("id").values_list("type", flat=True))
 
     def test_owner_gets_events_of_an_application_after_its_submission(self, provider):
@@ -125,11 +125,11 @@ class TestEvents:
         made = client.send("/applications", body).json()
         path = f"/applications/{made['id']}"
         client.replace(path, {"updated_by": "me", "notes": "x"})
-        assert self.told(provider.owner) == []
+        assert self.event_types(provider.owner) == []
         for to in ("submitted", "under_review"):
             client.replace(f"{path}/status", {"status": to, "updated_by": "me"})
         client.replace(path, {"updated_by": "me", "notes": "y"})
-        assert self.told(provider.owner) == [
+        assert self.event_types(provider.owner) == [
             "application.submitted", "application.under_review", "application.updated",
         ]  # fmt: skip
         first, second = Event.objects.filter(type="application.submitted")
@@ -143,13 +143,13 @@ class TestEvents:
             "consumer_id": str(consumer.pk), "offer_id": offer_id, "provider_id": 700, "initial_status": "submitted",
         }  # fmt: skip
         assert client_of(consumer).send("/applications", body).status_code == 201
-        assert self.told(provider.owner) == ["application.submitted"]
-        assert self.told(consumer) == ["application.created"]
+        assert self.event_types(provider.owner) == ["application.submitted"]
+        assert self.event_types(consumer) == ["application.created"]
 
     def test_owner_who_applies_to_their_own_offer_gets_one_event(self, api, provider, user):
         body = {"consumer_id": str(user.pk), "offer_id": 700_000, "provider_id": 700, "initial_status": "submitted"}
         assert api.send("/applications", body).status_code == 201
-        assert self.told(user) == ["application.created"]
+        assert self.event_types(user) == ["application.created"]
 
 
 class TestApplicationOlderThanTheLender:

@@ -10,7 +10,7 @@ from tests.identity.conftest import judge, judged_plaid, plaid  # noqa: F401  fi
 pytestmark = pytest.mark.django_db
 
 
-def tell(api, user, public_token):
+def approve_linked_accounts(api, user, public_token):
     """Link, read, and approve; return the accounts as shown before the approval."""
     me = str(user.pk)
     link = api.send("/bankdata/link-token", {"user_id": me})
@@ -42,7 +42,7 @@ def tell(api, user, public_token):
 
 
 def test_bank_is_linked_read_and_approved_with_the_sandbox(api, user):
-    assert len(tell(api, user, "public-sandbox-story")) == 3
+    assert len(approve_linked_accounts(api, user, "public-sandbox-story")) == 3
     bookings = api.read(f"/bankdata/transactions/{user.pk}?limit=3").json()
     payload = {name: value for name, value in bookings["transactions"][0].items() if value is not None}
     staged = api.send("/staging/items", {"kind": "bank_transaction", "payload": payload, "source": "my export"})

@@ -130,7 +130,7 @@ class PlaidDouble(HttpDouble):
         """Respond to the next requests at `path` with these faults, in order."""
         self.faults.setdefault(path, []).extend(faults)
 
-    def asked(self, path):
+    def requests_at(self, path):
         """Return the bodies of the requests at `path`."""
         return [exchange.document for exchange in self.exchanges if exchange.path == path]
 

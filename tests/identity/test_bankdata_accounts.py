@@ -85,7 +85,7 @@ def test_error_for_a_required_log_in_contains_a_link_token(judged_plaid, api, us
     assert (body["details"]["item_id"], body["details"]["mode"]) == ("item-1", "update")
     stored = BankItem.objects.get()
     assert stored.needs_login
-    (asked,) = judged_plaid.asked("/link/token/create")
+    (asked,) = judged_plaid.requests_at("/link/token/create")
     assert asked["access_token"] == stored.access_token
     # In update mode the user logs in again, and the stored token works again.
     item.error = ""
@@ -99,7 +99,7 @@ def test_error_for_an_item_unknown_to_plaid_contains_a_new_link_token(plaid, api
     plaid.items.clear()
     body = assert_error(read(api, user), 502, "E5004")
     assert body["details"]["mode"] == "link"
-    assert "access_token" not in plaid.asked("/link/token/create")[0]
+    assert "access_token" not in plaid.requests_at("/link/token/create")[0]
 
 
 def test_required_log_in_without_a_link_token_is_502(plaid, api, user):
@@ -112,7 +112,7 @@ def test_required_log_in_without_a_link_token_is_502(plaid, api, user):
 
 def test_an_access_token_that_plaid_rejects_is_400(plaid, api, user):
     assert_error(read(api, user, "?access_token=access-double-unknown"), 400, "E1001")
-    assert plaid.asked("/accounts/get") == [{"access_token": "access-double-unknown"}]
+    assert plaid.requests_at("/accounts/get") == [{"access_token": "access-double-unknown"}]
 
 
 def test_items_of_another_vendor_are_ignored(plaid, api, user, settings):
@@ -197,7 +197,7 @@ def test_a_link_token_for_an_item_is_in_update_mode(judged_plaid, api, user):
     exchange(api, user, "public-double-1")
     response = api.send("/bankdata/link-token", {"user_id": str(user.pk), "item_id": "item-1"})
     assert response.status_code == 200
-    assert judged_plaid.asked("/link/token/create")[-1]["access_token"] == BankItem.objects.get().access_token
+    assert judged_plaid.requests_at("/link/token/create")[-1]["access_token"] == BankItem.objects.get().access_token
 
 
 @pytest.mark.parametrize(
@@ -283,6 +283,6 @@ def test_a_link_token_comes_from_plaid(judged_plaid, api, user):
     shown = api.send(LINK_TOKEN, {"user_id": str(user.pk)}).json()
     assert shown["link_token"].startswith("link-double-")
     assert shown["expiration"] == EXPIRATION.replace("Z", ".000000Z")
-    (asked,) = judged_plaid.asked("/link/token/create")
+    (asked,) = judged_plaid.requests_at("/link/token/create")
     assert asked["user"] == {"client_user_id": str(user.pk)}
     assert asked["products"] == ["transactions"]

@@ -143,7 +143,7 @@ def test_verification_attempts_are_counted_per_user(plaid, api, stranger_api, se
 def test_requests_to_plaid_match_its_description(judged_plaid, api, user, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_of_the_operator"
     shown = start(api)
-    (asked,) = judged_plaid.asked("/identity_verification/create")
+    (asked,) = judged_plaid.requests_at("/identity_verification/create")
     assert asked["client_user_id"].startswith(f"{user.pk}-")
     assert (asked["template_id"], asked["is_idempotent"], asked["is_shareable"]) == (
         "idvtmp_of_the_operator", True, True,
@@ -151,7 +151,7 @@ def test_requests_to_plaid_match_its_description(judged_plaid, api, user, settin
     assert shown["provider"] == "plaid"
     assert shown["hosted_url"] == f"https://verify.double.example/verify/{row_of(shown).provider_reference}"
     start(api, {"template_id": "idvtmp_of_the_client"})
-    assert judged_plaid.asked("/identity_verification/create")[1]["template_id"] == "idvtmp_of_the_client"
+    assert judged_plaid.requests_at("/identity_verification/create")[1]["template_id"] == "idvtmp_of_the_client"
 
 
 def test_an_outage_of_the_vendor_is_502_and_stores_nothing(api, user, key, settings):
@@ -167,7 +167,7 @@ def test_a_retry_after_a_lost_response_creates_no_second_verification(plaid, api
     plaid.fail("/identity_verification/create", Fault(502, b""))
     assert_error(api.send(CREATE, {}, key=key), 502, "E5003")
     start(api, key=key)
-    first, second = plaid.asked("/identity_verification/create")
+    first, second = plaid.requests_at("/identity_verification/create")
     assert first == second
     assert len(plaid.verifications) == 1
 

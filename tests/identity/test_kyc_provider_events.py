@@ -44,7 +44,7 @@ def finished(plaid, api):
 
 
 def key_questions(plaid):
-    return len(plaid.asked("/webhook_verification_key/get"))
+    return len(plaid.requests_at("/webhook_verification_key/get"))
 
 
 def test_an_event_reads_the_verification_from_the_vendor(plaid, api, anonymous, finished, user, judge):
@@ -61,7 +61,7 @@ def test_an_event_delivered_twice_has_one_effect(plaid, anonymous, finished, use
     for _ in range(3):
         assert deliver(anonymous, body, plaid.sign(body)).status_code == 200
     assert statuses_of(user) == ["requires_input", "processing", "verified"]
-    assert plaid.asked("/webhook_verification_key/get") == [{"key_id": plaid.kid}], "and is remembered"
+    assert plaid.requests_at("/webhook_verification_key/get") == [{"key_id": plaid.kid}], "and is remembered"
 
 
 def test_the_status_in_an_event_of_the_vendor_is_not_trusted(plaid, api, anonymous):
@@ -123,7 +123,7 @@ def test_an_event_refreshes_within_ten_seconds_of_the_last_read(plaid, api, anon
 def test_an_unrelated_event_is_accepted_and_ignored(plaid, anonymous, finished, event):
     body = json.dumps(event).encode()
     assert deliver(anonymous, body, plaid.sign(body)).status_code == 200
-    assert plaid.asked("/identity_verification/get") == []
+    assert plaid.requests_at("/identity_verification/get") == []
 
 
 def test_a_signed_body_other_than_json_is_400(plaid, anonymous):
@@ -161,7 +161,7 @@ def test_an_event_without_a_valid_signature_of_plaid_is_401(plaid, api, anonymou
     for wrong, token in tokens_of_a_forger(plaid, body).items():
         answer = deliver(anonymous, body, token)
         assert (answer.status_code, answer.json()["code"]) == (401, "E2006"), wrong
-    assert plaid.asked("/identity_verification/get") == []
+    assert plaid.requests_at("/identity_verification/get") == []
     assert read(api, finished["verification_id"]).json()["status"] == "requires_input"
 
 

@@ -18,8 +18,8 @@ pytestmark = pytest.mark.django_db
 LATER = timedelta(seconds=11)
 
 
-def asked(plaid):
-    return len(plaid.asked("/identity_verification/get"))
+def count_status_requests(plaid):
+    return len(plaid.requests_at("/identity_verification/get"))
 
 
 def test_each_read_of_a_verification_follows_the_vendors_status(judged_plaid, api, user):
@@ -45,11 +45,11 @@ def test_the_vendor_is_called_at_most_once_in_ten_seconds(plaid, api):
     identifier = start(api)["verification_id"]
     for _ in range(3):
         read(api, identifier)
-    assert asked(plaid) == 0
+    assert count_status_requests(plaid) == 0
     age(identifier, refreshed_at=LATER)
     for _ in range(3):
         read(api, identifier)
-    assert asked(plaid) == 1
+    assert count_status_requests(plaid) == 1
 
 
 def test_concurrent_reads_of_a_verification_call_the_vendor_once(committed, needs_postgresql, plaid, user):
@@ -58,7 +58,7 @@ def test_concurrent_reads_of_a_verification_call_the_vendor_once(committed, need
     age(identifier, refreshed_at=LATER)
     answers = at_once(*[lambda: read(client, identifier)] * 6)
     assert [answer.status_code for answer in answers] == [200] * 6
-    assert asked(plaid) == 1
+    assert count_status_requests(plaid) == 1
 
 
 @pytest.mark.parametrize("status", ["success", "failed"])
@@ -68,7 +68,7 @@ def test_an_ended_verification_is_not_read_from_the_vendor(plaid, api, status):
     for _ in range(2):
         age(shown["verification_id"], refreshed_at=LATER)
         read(api, shown["verification_id"])
-    assert asked(plaid) == 1
+    assert count_status_requests(plaid) == 1
 
 
 @pytest.mark.parametrize(("said", "status"), [
@@ -157,7 +157,7 @@ def test_an_outage_of_the_vendor_is_502_and_delays_the_next_read(plaid, api):
     plaid.fail("/identity_verification/get", Fault(500, b"oops"))
     assert_error(read(api, identifier), 502, "E5003")
     assert read(api, identifier).json()["status"] == "requires_input"
-    assert asked(plaid) == 1
+    assert count_status_requests(plaid) == 1
 
 
 def test_applying_a_verification_state_twice_changes_nothing(plaid, api, user):

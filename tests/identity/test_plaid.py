@@ -78,7 +78,7 @@ def test_a_feed_of_several_pages_is_read_completely(plaid, judge, monkeypatch):
     assert {one["transaction_id"]: one["amount_cents"] for one in found} == {
         "transaction-0": 1234, "transaction-1": -9999, "transaction-3": 1234, "transaction-4": 1234,
     }  # fmt: skip
-    assert [body.get("cursor") for body in plaid.asked("/transactions/sync")] == [None, "2", "4", "6"]
+    assert [body.get("cursor") for body in plaid.requests_at("/transactions/sync")] == [None, "2", "4", "6"]
     judge.judge(plaid.exchanges)
 
 
@@ -87,7 +87,7 @@ def test_a_feed_that_changes_during_paging_is_restarted_from_its_first_page(plai
     item = DoubleItem("item-1", [account(1)], [("added", booking(number)) for number in range(4)], mutations=1)
     found = open_banking().list_transactions(link(plaid, item).access_token)
     assert len(found) == 4
-    assert [body.get("cursor") for body in plaid.asked("/transactions/sync")] == [None, "2", None, "2"]
+    assert [body.get("cursor") for body in plaid.requests_at("/transactions/sync")] == [None, "2", None, "2"]
 
 
 def test_a_feed_that_changes_three_times_during_paging_fails(plaid, monkeypatch):
@@ -96,7 +96,7 @@ def test_a_feed_that_changes_three_times_during_paging_fails(plaid, monkeypatch)
     token = link(plaid, item).access_token
     with pytest.raises(ProviderUnavailable, match="keep changing"):
         open_banking().list_transactions(token)
-    assert len(plaid.asked("/transactions/sync")) == 2 * 3
+    assert len(plaid.requests_at("/transactions/sync")) == 2 * 3
 
 
 def test_a_feed_without_an_end_fails(plaid):
@@ -138,7 +138,7 @@ def test_a_rate_limit_of_plaid_has_retry_after(plaid, given):
 HTML = b"<html>Bad gateway</html>"
 
 
-def told(number=b"0.5", **members):
+def accounts_reply(number=b"0.5", **members):
     """Return a response with one account, whose balance can be a number that Python would not write."""
     document = {"accounts": [account(1, **{"current": 0.5, **members})], "item": {"item_id": "i"}}
     return Fault(200, json.dumps(document).encode().replace(b"0.5", number))
@@ -150,7 +150,8 @@ def told(number=b"0.5", **members):
         *(Fault(200, raw) for raw in (HTML, b"", b'{"accounts": [], "item"', b"[]", b"null", b"[" * 100_000,
                                       b'{"accounts": {}, "item": {"item_id": "i"}}', b'{"accounts": [], "item": {}}',
                                       b" " * 1_048_577)),
-        told(type=None), told(current="12"), told(current=True), told(b"NaN"), told(b"1e999999"), told(b"1e18"),
+        accounts_reply(type=None), accounts_reply(current="12"), accounts_reply(current=True),
+        *(accounts_reply(number) for number in (b"NaN", b"1e999999", b"1e18")),
         Fault(502, HTML), Fault(400, b'{"error_code": {"$ne": 1}}'), Fault(302, b"", {"Location": "http://127.0.0.1:1/"}),
         Fault(drop=True),
     ],
@@ -190,13 +191,13 @@ def test_logs_and_errors_contain_no_secret(plaid, caplog):
     linked = link(plaid, DoubleItem("item-1"))
     leak = {"error_code": f"SEE {linked.access_token}", "error_type": "API_ERROR", "error_message": linked.access_token}
     plaid.fail("/accounts/get", Fault(500, json.dumps(leak).encode()), Fault(drop=True), Fault(200, b"{}"))
-    told = []
+    accounts_reply = []
     for _ in range(3):
         with pytest.raises(ProviderUnavailable) as caught:
             open_banking().list_accounts(linked.access_token)
-        told.append(str(caught.value.body()))
+        accounts_reply.append(str(caught.value.body()))
         assert caught.value.__cause__ is None
-    text = caplog.text + "".join(told) + repr(linked)
+    text = caplog.text + "".join(accounts_reply) + repr(linked)
     assert "plaid /accounts/get" in caplog.text
     assert linked.access_token not in text
     assert SECRET not in text
@@ -228,14 +229,14 @@ def test_two_requests_for_one_verification_create_one_at_plaid(plaid):
 
 def test_removing_a_removed_item_succeeds(plaid):
     open_banking().remove_item("access-double-unknown")
-    assert plaid.asked("/item/remove") == [{"access_token": "access-double-unknown"}]
+    assert plaid.requests_at("/item/remove") == [{"access_token": "access-double-unknown"}]
 
 
 def test_update_mode_sends_the_item_and_no_products(plaid, settings):
     settings.PROVIDER_NAME = "A name that is longer than Plaid would take it"
     token = link(plaid, DoubleItem("item-1")).access_token
     open_banking().create_link_token(user_id="42", access_token=token)
-    (body,) = plaid.asked("/link/token/create")
+    (body,) = plaid.requests_at("/link/token/create")
     assert "products" not in body
     assert body["access_token"] == token
     assert len(body["client_name"]) == 30

@@ -27,17 +27,17 @@ CHANGES = [
 ]  # fmt: skip
 
 
-def said(**response):
+def passkey_credential(**response):
     """Return a passkey credential as the browser sends it, with this response."""
     return json.dumps({"id": "AA", "rawId": "AA", "type": "public-key", "response": response})
 
 
 NO_PASSKEYS = [
     "", "x", "[]", "{}", "null", '""', "1", "{", "[" * 70_000, "[" * 5_000, '{"id": "' + "x" * 70_000 + '"}',
-    '{"id": 1}', said(), said(clientDataJSON="x", attestationObject="x"),
-    said(clientDataJSON="x", authenticatorData="x", signature="x"),
-    said(clientDataJSON="e30", attestationObject="oA"),
-    said(clientDataJSON="e30", authenticatorData="AA", signature="AA"),
+    '{"id": 1}', passkey_credential(), passkey_credential(clientDataJSON="x", attestationObject="x"),
+    passkey_credential(clientDataJSON="x", authenticatorData="x", signature="x"),
+    passkey_credential(clientDataJSON="e30", attestationObject="oA"),
+    passkey_credential(clientDataJSON="e30", authenticatorData="AA", signature="AA"),
     '{"id": "\\ud800", "rawId": "\\u0000", "type": [], "response": []}', "\x00", "\ud800",
 ]  # fmt: skip
 

@@ -20,7 +20,7 @@ class NodeDouble(HttpDouble):
         }  # fmt: skip
 
     @property
-    def asked(self):
+    def called_methods(self):
         """Return the called methods, in order."""
         return [request.body["method"] for request in self.received]
 

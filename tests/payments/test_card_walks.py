@@ -127,7 +127,7 @@ def test_reconciliation_skips_a_payment_until_its_lease_ends(db, api, user, stat
 
 
 @pytest.fixture
-def told(api, user, settings):
+def resolved_payment(api, user, settings):
     """A payment whose outcome was unknown and then found, a saved method, and a waiting event."""
     settings.PAYMENT_METHODS = "persistent"
     key = "0193e5a0-0000-7000-8000-00000000000a"
@@ -142,20 +142,27 @@ def told(api, user, settings):
     return payment
 
 
-def test_the_back_office_shows_requests_and_responses_of_a_payment(told):
-    text = text_of(backoffice_client(staff_of("Support")).get(f"/admin/payments/payment/{told.pk}/change/"))
-    for shown in ("Completed", "10,000 USD", "150 USD", told.transaction_id, told.processor_key, "timeout"):
+def test_the_back_office_shows_requests_and_responses_of_a_payment(resolved_payment):
+    text = text_of(backoffice_client(staff_of("Support")).get(f"/admin/payments/payment/{resolved_payment.pk}/change/"))
+    for shown in (
+        "Completed",
+        "10,000 USD",
+        "150 USD",
+        resolved_payment.transaction_id,
+        resolved_payment.processor_key,
+        "timeout",
+    ):
         assert shown in text, shown
     story = text.partition("Requests and responses")[2]
     places = [story.index(word) for word in ("sent", "unknown", "succeeded")]
     assert places == sorted(places)
 
 
-def test_the_back_office_finds_a_payment_by_its_id_and_user(told, user, stranger_api, stranger):
+def test_the_back_office_finds_a_payment_by_its_id_and_user(resolved_payment, user, stranger_api, stranger):
     process(stranger_api, stranger)
-    other = Payment.objects.exclude(pk=told.pk).get()
+    other = Payment.objects.exclude(pk=resolved_payment.pk).get()
     client = backoffice_client(staff_of("Support"))
-    for term in (told.pk, f"%23{told.pk}", user.pk, user.username):
+    for term in (resolved_payment.pk, f"%23{resolved_payment.pk}", user.pk, user.username):
         content = client.get(f"/admin/payments/payment/?q={term}").content.decode()
-        assert f"/payments/payment/{told.pk}/change/" in content, term
+        assert f"/payments/payment/{resolved_payment.pk}/change/" in content, term
     assert f"/payments/payment/{other.pk}/change/" not in content

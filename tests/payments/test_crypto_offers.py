@@ -64,7 +64,7 @@ def test_a_published_address_with_a_key_can_receive(pay, address):
 @pytest.mark.parametrize(("address", "why"), [(ADDRESS, "another wallet"), (TOKEN, "contract of the token")])
 def test_transfer_to_the_payers_wallet_or_the_token_is_rejected(pay, node, address, why, spell):
     assert why in assert_error(pay(to_address=spell(address)), 400, "E1001")["message"]
-    assert node.asked == []
+    assert node.called_methods == []
 
 
 def test_without_a_chain_the_payers_wallet_cannot_receive(pay):
@@ -140,7 +140,7 @@ def test_a_transaction_that_no_block_includes_is_rejected_before_it_is_sent(api,
     }  # fmt: skip
     refused = confirm(api, offered["payment_id"], hexed(sign({**content, **changes}).raw_transaction))
     assert why in assert_error(refused, 400, "E3007")["message"]
-    assert "eth_sendRawTransaction" not in node.asked
+    assert "eth_sendRawTransaction" not in node.called_methods
     good = sign(content)
     node.answers["eth_sendRawTransaction"] = hexed(good.hash)
     assert confirm(api, offered["payment_id"], hexed(good.raw_transaction)).json()["tx_hash"] == hexed(good.hash)
@@ -184,7 +184,7 @@ def test_a_gas_price_below_the_base_fee_gives_no_tip(pay, node):
 
 def test_with_a_suggested_tip_fee_history_and_gas_price_are_not_read(pay, node):
     assert fees(pay()) == (21 * GWEI, GWEI)
-    assert {"eth_feeHistory", "eth_gasPrice"}.isdisjoint(node.asked)
+    assert {"eth_feeHistory", "eth_gasPrice"}.isdisjoint(node.called_methods)
 
 
 @pytest.mark.parametrize("missing", [METHOD_MISSING, HANG_UP, Reply(status=503, content={})])

@@ -34,7 +34,7 @@ def intent_of(payment, **changes):
     }  # fmt: skip
 
 
-def tell(client, kind, intent, *, identifier="evt_1", signature=None, at=None):
+def send_event(client, kind, intent, *, identifier="evt_1", signature=None, at=None):
     body = json.dumps({"id": identifier, "type": kind, "data": {"object": intent}}).encode()
     header = sign_event(body, SECRET, at=at) if signature is None else signature
     return deliver(client, body, header)
@@ -45,7 +45,7 @@ def deliver(client, body, header):
 
 
 def test_a_success_event_completes_an_unknown_payment_and_its_key(anonymous, api, user, unknown):
-    assert tell(anonymous, "payment_intent.succeeded", intent_of(unknown)).status_code == 200
+    assert send_event(anonymous, "payment_intent.succeeded", intent_of(unknown)).status_code == 200
     unknown.refresh_from_db()
     assert (unknown.status, unknown.transaction_id) == ("Completed", "pi_of_the_event")
     assert Event.objects.filter(type="payment.completed").count() == 1
@@ -55,7 +55,7 @@ def test_a_success_event_completes_an_unknown_payment_and_its_key(anonymous, api
 
 def test_an_event_delivered_twice_has_one_effect(anonymous, unknown):
     for _ in range(2):
-        assert tell(anonymous, "payment_intent.succeeded", intent_of(unknown)).status_code == 200
+        assert send_event(anonymous, "payment_intent.succeeded", intent_of(unknown)).status_code == 200
     assert Event.objects.filter(type="payment.completed").count() == 1
     assert ProcessorEvent.objects.count() == 1
     assert PaymentAttempt.objects.filter(action="event").count() == 1
@@ -63,29 +63,29 @@ def test_an_event_delivered_twice_has_one_effect(anonymous, unknown):
 
 @pytest.mark.parametrize("kind", ["payment_intent.payment_failed", "payment_intent.canceled"])
 def test_a_failure_event_after_a_success_changes_nothing(anonymous, unknown, kind):
-    tell(anonymous, "payment_intent.succeeded", intent_of(unknown))
-    assert tell(anonymous, kind, intent_of(unknown), identifier="evt_2").status_code == 200
+    send_event(anonymous, "payment_intent.succeeded", intent_of(unknown))
+    assert send_event(anonymous, kind, intent_of(unknown), identifier="evt_2").status_code == 200
     assert only_payment().status == "Completed"
     assert not Event.objects.filter(type="payment.failed").exists()
 
 
 def test_a_success_event_after_a_decline_completes_the_payment_and_keeps_the_response(anonymous, api, user, key):
     refused = process(api, user, key=key, payment_method_id="pm_sandbox_declined")
-    assert tell(anonymous, "payment_intent.succeeded", intent_of(only_payment())).status_code == 200
+    assert send_event(anonymous, "payment_intent.succeeded", intent_of(only_payment())).status_code == 200
     assert only_payment().status == "Completed"
     assert process(api, user, key=key, payment_method_id="pm_sandbox_declined").content == refused.content
 
 
 def test_a_failure_event_fails_an_unknown_payment(anonymous, api, user):
     process(api, user, payment_method_id="pm_sandbox_error")
-    assert tell(anonymous, "payment_intent.payment_failed", intent_of(only_payment())).status_code == 200
+    assert send_event(anonymous, "payment_intent.payment_failed", intent_of(only_payment())).status_code == 200
     assert only_payment().status == "Failed"
     assert Event.objects.filter(type="payment.failed").count() == 1
 
 
 def test_an_event_for_an_unknown_payment_id_waits_for_its_payment(anonymous, api, user, unknown):
     intent = intent_of(unknown, metadata={"payment_id": "987654321"})
-    assert tell(anonymous, "payment_intent.succeeded", intent).status_code == 200
+    assert send_event(anonymous, "payment_intent.succeeded", intent).status_code == 200
     assert ProcessorEvent.objects.get().applied_at is None
     assert only_payment().status == "Unknown"
     Payment.objects.create(
@@ -101,7 +101,7 @@ def test_an_event_for_an_unknown_payment_id_waits_for_its_payment(anonymous, api
 def test_foreign_events_do_not_delay_waiting_events(anonymous, unknown):
     for number in range(60):
         foreign = {"id": f"pi_{number}", "amount": 1, "currency": "usd", "metadata": {}}
-        tell(anonymous, "payment_intent.succeeded", foreign, identifier=f"evt_foreign_{number}")
+        send_event(anonymous, "payment_intent.succeeded", foreign, identifier=f"evt_foreign_{number}")
     ProcessorEvent.objects.create(
         id="evt_waiting", type="payment_intent.succeeded", received_at="2099-01-01T00:00:00Z",
         detail={"intent": "pi_late", "amount": unknown.amount_cents, "currency": "usd", "payment_id": str(unknown.pk)},
@@ -113,28 +113,28 @@ def test_foreign_events_do_not_delay_waiting_events(anonymous, unknown):
 
 @pytest.mark.parametrize("changes", [{"amount": 10_001}, {"currency": "eur"}, {"amount": "10000"}, {"amount": None}])
 def test_a_success_event_with_another_amount_is_logged_and_ignored(anonymous, unknown, caplog, changes):
-    assert tell(anonymous, "payment_intent.succeeded", intent_of(unknown, **changes)).status_code == 200
+    assert send_event(anonymous, "payment_intent.succeeded", intent_of(unknown, **changes)).status_code == 200
     assert only_payment().status == "Unknown"
     assert "contradicts" in caplog.text
 
 
 def test_a_second_charge_for_a_payment_is_logged(anonymous, unknown, caplog):
-    tell(anonymous, "payment_intent.succeeded", intent_of(unknown))
-    tell(anonymous, "payment_intent.succeeded", intent_of(unknown, id="pi_another"), identifier="evt_2")
+    send_event(anonymous, "payment_intent.succeeded", intent_of(unknown))
+    send_event(anonymous, "payment_intent.succeeded", intent_of(unknown, id="pi_another"), identifier="evt_2")
     assert only_payment().transaction_id == "pi_of_the_event"
     assert "second charge" in caplog.text
 
 
 def test_an_event_of_another_installation_with_our_payment_id_is_ignored(anonymous, unknown):
     intent = intent_of(unknown, metadata={"payment_id": str(unknown.pk), "payment_key": "payment-of-somebody-else"})
-    assert tell(anonymous, "payment_intent.succeeded", intent).status_code == 200
+    assert send_event(anonymous, "payment_intent.succeeded", intent).status_code == 200
     assert only_payment().status == "Unknown"
     assert ProcessorEvent.objects.get().payment is None
 
 
 @pytest.mark.parametrize("kind", ["payment_intent.processing", "payment_intent.created", "charge.refunded", "nonsense"])
 def test_processor_events_of_other_types_change_nothing(anonymous, unknown, kind):
-    assert tell(anonymous, kind, intent_of(unknown)).status_code == 200
+    assert send_event(anonymous, kind, intent_of(unknown)).status_code == 200
     assert only_payment().status == "Unknown"
 
 
@@ -144,10 +144,10 @@ def test_an_event_with_an_invalid_signature_is_401(anonymous, unknown):
         "", "nonsense", "v1=00", f"t={now}", f"t={now},v1=", f"t={now},v1={'0' * 64}", f"t={now},v0={'0' * 64}",
         f"t=,v1={'0' * 64}", f"t=\uff11,v1={'0' * 64}", f"t={'9' * 400},v1={'0' * 64}", f"t={now},v1=ü",
     ):  # fmt: skip
-        refused = tell(anonymous, "payment_intent.succeeded", intent_of(unknown), signature=signature)
+        refused = send_event(anonymous, "payment_intent.succeeded", intent_of(unknown), signature=signature)
         assert_error(refused, 401, "E2006")
     for seconds in (-302, 303, -86_400):
-        refused = tell(anonymous, "payment_intent.succeeded", intent_of(unknown), at=time.time() + seconds)
+        refused = send_event(anonymous, "payment_intent.succeeded", intent_of(unknown), at=time.time() + seconds)
         assert_error(refused, 401, "E2006")
     assert only_payment().status == "Unknown"
 

@@ -31,7 +31,7 @@ def payment(api, user):
 
 
 @pytest.fixture
-def tell(anonymous, payment):
+def emit(anonymous, payment):
     """Return a function that sends an event of the processor about the payment and returns the response."""
 
     def send(kind, at=1, *, identifier=None, **members):
@@ -66,18 +66,18 @@ def standing(api, payment):
     return body["refunded_cents"], body["disputed"]
 
 
-def test_a_refund_is_returned_and_emits_an_event(api, user, payment, tell):
+def test_a_refund_is_returned_and_emits_an_event(api, user, payment, emit):
     assert standing(api, payment) == (0, False)
-    assert tell("charge.refunded", **charge(2_500)).status_code == 200
+    assert emit("charge.refunded", **charge(2_500)).status_code == 200
     assert standing(api, payment) == (2_500, False)
     assert events(user, "payment.refunded") == [{"payment_id": payment.pk, "status": "Completed"}]
-    tell("charge.refunded", at=2, **charge(AMOUNT))
+    emit("charge.refunded", at=2, **charge(AMOUNT))
     assert standing(api, payment) == (AMOUNT, False)
     assert len(events(user, "payment.refunded")) == 2
 
 
-def test_a_dispute_is_found_by_its_intent(api, user, payment, tell):
-    assert tell("charge.dispute.created", **dispute("needs_response")).status_code == 200
+def test_a_dispute_is_found_by_its_intent(api, user, payment, emit):
+    assert emit("charge.dispute.created", **dispute("needs_response")).status_code == 200
     assert standing(api, payment) == (0, True)
     assert events(user, "payment.disputed") == [{"payment_id": payment.pk, "status": "Completed", "disputed": True}]
 
@@ -89,30 +89,30 @@ def test_a_dispute_is_found_by_its_intent(api, user, payment, tell):
      ("warning_under_review", True), ("a_later_word", True)],
 )  # fmt: skip
 @pytest.mark.parametrize("order", [1, -1])
-def test_the_end_of_a_dispute_counts_in_either_order_of_events(api, payment, tell, status, disputed, order):
+def test_the_end_of_a_dispute_counts_in_either_order_of_events(api, payment, emit, status, disputed, order):
     told = [("charge.dispute.created", 1, "needs_response"), ("charge.dispute.closed", 2, status)]
     for kind, at, state in told[::order]:
-        assert tell(kind, at, **dispute(state)).status_code == 200
+        assert emit(kind, at, **dispute(state)).status_code == 200
     assert standing(api, payment) == (0, disputed)
 
 
-def test_a_dispute_that_is_won_emits_an_event(api, user, payment, tell):
-    tell("charge.dispute.created", **dispute("needs_response"))
-    tell("charge.dispute.closed", at=2, **dispute("won"))
+def test_a_dispute_that_is_won_emits_an_event(api, user, payment, emit):
+    emit("charge.dispute.created", **dispute("needs_response"))
+    emit("charge.dispute.closed", at=2, **dispute("won"))
     assert [one["disputed"] for one in events(user, "payment.disputed")] == [True, False]
 
 
-def test_a_payment_with_one_of_two_disputes_open_is_disputed(api, payment, tell):
-    tell("charge.dispute.created", **dispute("needs_response"))
-    tell("charge.dispute.created", at=2, **dispute("needs_response", name="dp_2"))
-    tell("charge.dispute.closed", at=3, **dispute("won"))
+def test_a_payment_with_one_of_two_disputes_open_is_disputed(api, payment, emit):
+    emit("charge.dispute.created", **dispute("needs_response"))
+    emit("charge.dispute.created", at=2, **dispute("needs_response", name="dp_2"))
+    emit("charge.dispute.closed", at=3, **dispute("won"))
     assert standing(api, payment) == (0, True)
-    tell("charge.dispute.closed", at=4, **dispute("won", name="dp_2"))
+    emit("charge.dispute.closed", at=4, **dispute("won", name="dp_2"))
     assert standing(api, payment) == (0, False)
 
 
-def test_a_dispute_with_another_amount_is_accepted(api, payment, tell):
-    tell("charge.dispute.created", currency="eur", **dispute("needs_response", amount=12_345))
+def test_a_dispute_with_another_amount_is_accepted(api, payment, emit):
+    emit("charge.dispute.created", currency="eur", **dispute("needs_response", amount=12_345))
     assert standing(api, payment) == (0, True)
 
 
@@ -177,32 +177,32 @@ STORIES = {
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_events_in_any_order_and_twice_have_the_same_result(api, payment, tell, name):
+def test_events_in_any_order_and_twice_have_the_same_result(api, payment, emit, name):
     story, refunded = STORIES[name]
     for number, order in enumerate(permutations(enumerate(story))):
         ProcessorEvent.objects.all().delete()
         Payment.objects.update(refunded_cents=0, disputed=False)
         for _ in range(2):
             for place, (kind, at, members) in order:
-                answer = tell(kind, at, identifier=f"evt_{number}_{place}", **members)
+                answer = emit(kind, at, identifier=f"evt_{number}_{place}", **members)
                 assert answer.status_code == 200
         assert standing(api, payment) == (refunded, name == "beside a dispute"), order
 
 
-def test_events_stored_by_version_1_0_are_ignored(api, payment, tell):
+def test_events_stored_by_version_1_0_are_ignored(api, payment, emit):
     facts = {"intent": "ch_1", "amount": AMOUNT, "currency": "usd", "payment_id": str(payment.pk), "payment_key": ""}
     for number, kind in enumerate(("charge.refunded", "charge.dispute.created", "refund.failed")):
         ProcessorEvent.objects.create(
             id=f"evt_old_{number}", type=kind, payment=payment, detail=facts, received_at=payment.created_at,
             applied_at=payment.created_at,
         )  # fmt: skip
-    tell("charge.refunded", **charge(2_500))
+    emit("charge.refunded", **charge(2_500))
     assert standing(api, payment) == (2_500, False)
 
 
-def test_a_refund_event_delivered_three_times_has_one_effect(api, user, payment, tell):
+def test_a_refund_event_delivered_three_times_has_one_effect(api, user, payment, emit):
     for _ in range(3):
-        tell("charge.refunded", **charge(2_500))
+        emit("charge.refunded", **charge(2_500))
     assert len(events(user, "payment.refunded")) == 1
     assert ProcessorEvent.objects.count() == 1
     assert PaymentAttempt.objects.filter(action="event").count() == 1
@@ -215,35 +215,35 @@ def test_a_refund_event_delivered_three_times_has_one_effect(api, user, payment,
      {"amount_refunded": "5"}, {"amount_refunded": 2**63 - 1}, {"amount_refunded": True}, {"currency": "eur"},
      {"currency": None}, {"currency": 5}],
 )  # fmt: skip
-def test_a_contradictory_refund_is_logged_and_ignored(api, user, payment, tell, caplog, members):
-    assert tell("charge.refunded", **{**charge(2_500), **members}).status_code == 200
+def test_a_contradictory_refund_is_logged_and_ignored(api, user, payment, emit, caplog, members):
+    assert emit("charge.refunded", **{**charge(2_500), **members}).status_code == 200
     assert standing(api, payment) == (0, False)
     assert "contradicts" in caplog.text
     assert not events(user, "payment.refunded")
-    tell("charge.refunded", at=2, **charge(2_500))
+    emit("charge.refunded", at=2, **charge(2_500))
     assert standing(api, payment) == (2_500, False)
 
 
 @pytest.mark.parametrize(
     "intent", [None, "", "pi_of_another", 5, [], {}, {"id": None}, {"id": "pi_of_another"}, "x" * 300, True]
 )
-def test_an_event_of_an_unknown_intent_stays_unapplied(api, payment, tell, intent):
+def test_an_event_of_an_unknown_intent_stays_unapplied(api, payment, emit, intent):
     for kind, members in (("charge.refunded", charge(2_500)), ("charge.dispute.created", dispute("lost"))):
-        assert tell(kind, payment_intent=intent, **members).status_code == 200
+        assert emit(kind, payment_intent=intent, **members).status_code == 200
     call_command("reconcile_payments", "--once")
     assert standing(api, payment) == (0, False)
     assert set(ProcessorEvent.objects.values_list("applied_at", flat=True)) == {None}
 
 
-def test_an_event_with_an_expanded_intent_is_accepted(api, payment, tell):
-    tell("charge.refunded", payment_intent={"id": payment.transaction_id, "object": "payment_intent"}, **charge(5))
+def test_an_event_with_an_expanded_intent_is_accepted(api, payment, emit):
+    emit("charge.refunded", payment_intent={"id": payment.transaction_id, "object": "payment_intent"}, **charge(5))
     assert standing(api, payment) == (5, False)
 
 
-def test_events_wait_until_their_payment_is_completed(api, user, payment, tell):
+def test_events_wait_until_their_payment_is_completed(api, user, payment, emit):
     Payment.objects.update(status="Unknown", transaction_id=None, due_at="2099-01-01T00:00:00Z")
-    tell("charge.refunded", **charge(2_500))
-    tell("charge.dispute.created", **dispute("needs_response"))
+    emit("charge.refunded", **charge(2_500))
+    emit("charge.dispute.created", **dispute("needs_response"))
     call_command("reconcile_payments", "--once")
     assert not ProcessorEvent.objects.exclude(applied_at=None).exists()
     Payment.objects.update(status="Completed", transaction_id=payment.transaction_id)
@@ -254,9 +254,9 @@ def test_events_wait_until_their_payment_is_completed(api, user, payment, tell):
 
 
 @pytest.mark.parametrize("created", [None, "1", -1, 1.5, True, 2**70, [], {}, "2026-01-01T00:00:00Z", 0])
-def test_an_event_without_a_time_counts_as_the_earliest(api, payment, tell, created):
-    tell("charge.refunded", at=created, identifier="evt_a", **charge(2_500))
-    tell("charge.refunded", at=7, identifier="evt_b", **charge(300))
+def test_an_event_without_a_time_counts_as_the_earliest(api, payment, emit, created):
+    emit("charge.refunded", at=created, identifier="evt_a", **charge(2_500))
+    emit("charge.refunded", at=7, identifier="evt_b", **charge(300))
     assert standing(api, payment) == (300, False)
 
 
@@ -266,14 +266,14 @@ def test_an_event_without_a_time_counts_as_the_earliest(api, payment, tell, crea
      {"id": {"id": 1}}, {"metadata": 5}, {"metadata": {"payment_id": []}}, {"amount": {}}, {"id": "d" * 300}],
 )  # fmt: skip
 @pytest.mark.parametrize("kind", ["charge.refunded", "refund.failed", "charge.refund.updated", "charge.dispute.closed"])
-def test_a_malformed_refund_event_is_never_an_internal_error(api, payment, tell, kind, members):
-    assert tell(kind, **members).status_code in {200, 400}
+def test_a_malformed_refund_event_is_never_an_internal_error(api, payment, emit, kind, members):
+    assert emit(kind, **members).status_code in {200, 400}
     assert standing(api, payment)[0] == 0
 
 
-def test_the_back_office_shows_refunds_and_filters_by_disputes(payment, tell):
-    tell("charge.refunded", **charge(2_500))
-    tell("charge.dispute.created", **dispute("needs_response"))
+def test_the_back_office_shows_refunds_and_filters_by_disputes(payment, emit):
+    emit("charge.refunded", **charge(2_500))
+    emit("charge.dispute.created", **dispute("needs_response"))
     client = backoffice_client(staff_of("Support"))
     assert "2,500 USD" in text_of(client.get(f"/admin/payments/payment/{payment.pk}/change/"))
     place = f"/payments/payment/{payment.pk}/change/"
@@ -281,9 +281,9 @@ def test_the_back_office_shows_refunds_and_filters_by_disputes(payment, tell):
         assert (place in client.get(f"/admin/payments/payment/?{query}").content.decode()) == found
 
 
-def test_the_export_of_payments_has_refunds_and_disputes(payment, tell):
-    tell("charge.refunded", **charge(2_500))
-    tell("charge.dispute.created", **dispute("needs_response"))
+def test_the_export_of_payments_has_refunds_and_disputes(payment, emit):
+    emit("charge.refunded", **charge(2_500))
+    emit("charge.dispute.created", **dispute("needs_response"))
     client = backoffice_client(UserFactory(is_staff=True, is_superuser=True))
     row = json.loads(b"".join(client.post("/admin/payments/payment/export/jsonl/").streaming_content))
     assert (row["amount_cents"], row["refunded_cents"], row["disputed"]) == (AMOUNT, 2_500, True)

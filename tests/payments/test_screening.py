@@ -62,21 +62,23 @@ HARMLESS = [
 
 
 @pytest.fixture
-def said(caplog):
+def logged(caplog):
     """All log records, at every level."""
     caplog.set_level(logging.DEBUG)
     return caplog
 
 
-def assert_refused(response, said, *numbers):
+def assert_refused(response, logged, *numbers):
     """Assert that a request was rejected and that its number is not repeated in any spelling."""
     assert_error(response, 400, "E1012")
     # Times, thread ids and process ids can contain any digits.
     numbered = {"created", "msecs", "relativeCreated", "thread", "threadName", "process", "processName", "asctime"}
-    records = [{name: value for name, value in vars(record).items() if name not in numbered} for record in said.records]
-    heard = response.text + "".join(record.getMessage() for record in said.records) + repr(records)
+    records = [
+        {name: value for name, value in vars(record).items() if name not in numbered} for record in logged.records
+    ]
+    heard = response.text + "".join(record.getMessage() for record in logged.records) + repr(records)
     # The random ids of the request and its token can, too.
-    callers = {record.caller for record in said.records if hasattr(record, "caller")}
+    callers = {record.caller for record in logged.records if hasattr(record, "caller")}
     for random_id in (response.json()["request_id"], *callers):
         heard = heard.replace(random_id, "")
     for number in numbers:
@@ -84,17 +86,17 @@ def assert_refused(response, said, *numbers):
         assert "4242" not in heard.replace(number, "")
 
 
-def test_a_card_number_is_found_in_any_spelling_and_never_repeated(api, user, said, no_rate_limits):
+def test_a_card_number_is_found_in_any_spelling_and_never_repeated(api, user, logged, no_rate_limits):
     for number in NUMBERS:
-        said.clear()
-        assert_refused(api.send("/payments/process", order(user, description=number)), said, number)
+        logged.clear()
+        assert_refused(api.send("/payments/process", order(user, description=number)), logged, number)
     assert not Payment.objects.exists()
 
 
 @pytest.mark.parametrize("member", ["payment_method_id", "currency", "amount_cents", "unknown"])
-def test_a_card_number_is_found_in_any_field(api, user, member, said):
+def test_a_card_number_is_found_in_any_field(api, user, member, logged):
     for number in ("4242424242424242", 4242424242424242, 4242424242424242.0, -4242424242424242):
-        assert_refused(api.send("/payments/process", order(user, **{member: number})), said, "4242424242424242")
+        assert_refused(api.send("/payments/process", order(user, **{member: number})), logged, "4242424242424242")
 
 
 @pytest.mark.parametrize(
@@ -109,10 +111,10 @@ def test_every_endpoint_rejects_card_numbers_at_any_depth(api, path):
     assert_error(api.send(path, {"a": [4242424242424242]}), 400, "E1012")
 
 
-def test_a_card_number_in_a_wallet_label_is_rejected(api, said):
+def test_a_card_number_in_a_wallet_label_is_rejected(api, logged):
     body = {"address": "0x" + "ab" * 20, "label": "visa 4242 4242 4242 4242"}
-    assert_refused(api.send("/wallet/connect/walletconnect", body), said, "4242 4242 4242 4242")
-    assert_refused(api.send("/wallet/connect/circle", {"label": body["label"]}), said, "4242 4242 4242 4242")
+    assert_refused(api.send("/wallet/connect/walletconnect", body), logged, "4242 4242 4242 4242")
+    assert_refused(api.send("/wallet/connect/circle", {"label": body["label"]}), logged, "4242 4242 4242 4242")
     assert not Wallet.objects.exists()
 
 
@@ -126,10 +128,10 @@ def test_a_card_number_in_a_wallet_label_is_rejected(api, said):
         ("DELETE", "/payments/{}"),
     ],
 )  # fmt: skip
-def test_a_card_number_in_a_path_is_rejected(api, settings, method, path, said):
+def test_a_card_number_in_a_path_is_rejected(api, settings, method, path, logged):
     settings.ACCESS_LOG = True
     for number in ("4242424242424242", "4242 4242 4242 4242", WIDE):
-        assert_refused(api.call(method, path.format(quote(number))), said, number, quote(number))
+        assert_refused(api.call(method, path.format(quote(number))), logged, number, quote(number))
 
 
 def test_an_unexpected_body_is_screened(api):
@@ -142,7 +144,7 @@ def test_an_unexpected_body_is_screened(api):
     "parts", [["4242"] * 4, [4242, "4242", 4242, "4242"], list("4242424242424242"), ["42424242", "42424242"],
               ["visa", "4242 4242", "4242 4242", "12/27"]],
 )  # fmt: skip
-def test_a_card_number_split_over_a_list_is_found(api, user, parts, said):
+def test_a_card_number_split_over_a_list_is_found(api, user, parts, logged):
     assert_error(api.send("/payments/process", order(user, unknown={"parts": parts})), 400, "E1012")
     assert holds_card_number({"a": [parts]})
 

@@ -93,7 +93,7 @@ def test_a_retry_after_a_lost_response_provisions_one_wallet(api, circle, fault,
     assert len({body["idempotencyKey"] for body in made(circle)}) == 1
 
 
-def told(wallets):
+def wallets_reply(wallets):
     return Reply(status=201, content={"data": {"wallets": wallets}})
 
 
@@ -106,10 +106,11 @@ LONG = "0x" + "1" * 40
         HTML, Reply(status=500, content={"code": -1, "message": "x"}),
         Reply(status=429, content={"code": 429, "message": "slow down"}),
         Reply(status=302, content={}, headers={"Location": "http://127.0.0.1:9/"}),
-        Reply(status=201, content=[]), Reply(status=201, content={"data": []}), told("x"), told([]), told(["x"]),
-        told([{"id": "x", "address": "0x12", "blockchain": "BASE"}]),
-        told([{"id": 5, "address": LONG, "blockchain": "BASE"}]),
-        told([{"id": "x", "address": LONG, "blockchain": "ETH"}]),
+        Reply(status=201, content=[]), Reply(status=201, content={"data": []}),
+        wallets_reply("x"), wallets_reply([]), wallets_reply(["x"]),
+        wallets_reply([{"id": "x", "address": "0x12", "blockchain": "BASE"}]),
+        wallets_reply([{"id": 5, "address": LONG, "blockchain": "BASE"}]),
+        wallets_reply([{"id": "x", "address": LONG, "blockchain": "ETH"}]),
     ],
 )  # fmt: skip
 def test_an_invalid_response_creates_no_wallet_and_the_retry_succeeds(api, circle, fault):

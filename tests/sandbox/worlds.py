@@ -180,7 +180,7 @@ class Life:
         asked = {"template_id": None, "redirect_uri": None, "now": now}
         return {
             **{model.__name__: found for model, found in statuses.items()},
-            "events": self.told(),
+            "events": self.event_types_by_record(),
             "keys": [(key.state_at(now), key.expiry_announced_at is not None) for key in own_keys],
             "refresh tokens": [
                 tokens.find_refresh_token(text, client=None, now=now) is not None for text in self.refresh_tokens
@@ -196,7 +196,7 @@ class Life:
             "may verify": request_verification(user=self.user, key=None, **asked) is not None,
         }
 
-    def told(self):
+    def event_types_by_record(self):
         """Return the types of the events of each record, in order; records in the order of their first event."""
         by_record = defaultdict(list)
         for event in Event.objects.filter(account=self.user).order_by("id"):
@@ -205,7 +205,9 @@ class Life:
 
 
 ACTIONS = sorted(
-    name for name, member in vars(Life).items() if callable(member) and name not in {"__init__", "wait", "seen", "told"}
+    name
+    for name, member in vars(Life).items()
+    if callable(member) and name not in {"__init__", "wait", "seen", "event_types_by_record"}
 )
 
 

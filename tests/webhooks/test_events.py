@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 PATH = "/webhooks/events"
 
 
-def alone(work):
+def in_thread(work):
     """Run `work` in a thread with its own connection."""
     try:
         return work()
@@ -135,8 +135,10 @@ def test_readers_see_no_gap_during_concurrent_writes_and_publishing(committed, n
                 return seen
 
     with ThreadPoolExecutor(writers + 5) as pool:
-        others = [pool.submit(alone, publish) for _ in range(2)] + [pool.submit(alone, follow) for _ in range(3)]
-        wait([pool.submit(alone, write) for _ in range(writers)])
+        others = [pool.submit(in_thread, publish) for _ in range(2)] + [
+            pool.submit(in_thread, follow) for _ in range(3)
+        ]
+        wait([pool.submit(in_thread, write) for _ in range(writers)])
         done.set()
     assert [one.result() for one in others] == [None, None, *[count * writers] * 3]
     numbers = list(Event.objects.order_by("sequence").values_list("sequence", flat=True))
@@ -172,7 +174,7 @@ def test_writers_of_one_account_wait_for_no_writer_and_no_publisher(committed, n
     with ThreadPoolExecutor(1) as pool, transaction.atomic():
         lock_feed(user.pk)
         record_event("wallet.connected", account_id=user.pk, now=timezone.now(), wallet_id="mine")
-        assert pool.submit(alone, write).result() == "written"
+        assert pool.submit(in_thread, write).result() == "written"
 
 
 SANDBOX_EVENTS_PATH = "/sandbox/events"

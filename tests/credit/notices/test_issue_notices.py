@@ -82,7 +82,7 @@ def test_decision_after_a_reopening_replaces_the_undelivered_notice(world):
     world.issue(6)
     world.reopen(7)
     world.approve(8)
-    world.told(9)
+    world.open_notice(9)
     assert list(Notice.objects.order_by("id").values_list("kind", "status")) == [
         ("adverse_action", "cancelled"), ("approval", "delivered"),
     ]  # fmt: skip
@@ -115,7 +115,7 @@ def test_metrics_include_the_age_of_the_oldest_due_notice(world):
 
 def test_text_of_a_notice_is_erased_after_25_months_and_its_hash_is_kept(world):
     world.reject(5)
-    world.told(6)
+    world.open_notice(6)
     assert prune(now=world.at(6 + 760))["notices"] == 0
     assert prune(now=world.at(6 + 776))["notices"] == 1
     assert (world.notice.html, world.notice.content, bool(world.notice.sha256)) == (None, None, True)

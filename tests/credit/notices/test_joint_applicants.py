@@ -160,7 +160,7 @@ def test_counteroffer_requires_a_second_notice_only_with_a_denial(world, with_de
 
 def test_expired_counteroffer_gives_each_applicant_their_own_score(world):
     world.counter(5, consumer_report=[FIRST_REPORT, SECOND_REPORT])
-    world.told(6)
+    world.open_notice(6)
     world.silence(40)
     world.issue(41)
     rows = Notice.objects.filter(kind="adverse_action").order_by("id")

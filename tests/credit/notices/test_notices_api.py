@@ -300,7 +300,7 @@ def test_no_mail_is_sent_without_consent(world):
 
 
 def test_events_have_ids_without_the_text_of_the_notice(world):
-    world.told(7)
+    world.open_notice(7)
     told = Event.objects.filter(type__startswith="notice.").order_by("pk")
     assert {(event.type, event.account_id) for event in told} == {
         (f"notice.{word}", who.user.pk) for word in ("ready", "delivered") for who in (world.consumer, world.lender)

@@ -61,7 +61,7 @@ def path(world):
     return f"/applications/{world.pk}/review-requests"
 
 
-def ask(world, **body):
+def request_review(world, **body):
     return client_of(world.consumer.user).send(path(world), body or SAID)
 
 
@@ -75,7 +75,7 @@ def decide(world, to, by, reason="Looked again."):
 
 class TestRequestedReconsideration:
     def test_review_request_is_open_for_thirty_days(self, world):
-        made = ask(world).json()
+        made = request_review(world).json()
         assert (made["status"], made["outcome"], made["statement"]) == ("open", "", SAID["statement"])
         row = ReviewRequest.objects.get()
         assert row.due_at - row.requested_at == timedelta(days=30)
@@ -85,14 +85,14 @@ class TestRequestedReconsideration:
         assert SAID["statement"] not in str([event.object for event in told])
 
     def test_list_has_the_review_request(self, world):
-        ask(world)
+        request_review(world)
         for who in (world.consumer.user, world.lender.user):
             page = client_of(who).read(path(world)).json()
             assert [row["status"] for row in page["review_requests"]] == ["open"]
 
     def test_second_request_is_rejected_while_the_first_is_open(self, world):
-        ask(world)
-        assert_error(ask(world), 400, "E3004")
+        request_review(world)
+        assert_error(request_review(world), 400, "E3004")
 
     def test_request_about_an_application_created_as_rejected_ends_with_it(self, user, settings):
         settings.REVIEW_POLICY = "open"
@@ -106,12 +106,12 @@ class TestRequestedReconsideration:
 
     def test_application_under_review_without_a_counteroffer_cannot_be_reconsidered(self, world):
         world.reopen(2.5)
-        assert_error(ask(world), 400, "E3004")
+        assert_error(request_review(world), 400, "E3004")
 
     def test_approval_of_the_requested_loan_cannot_be_reconsidered(self):
         world = recent()
         world.move(2, "approved", metadata={"terms": {"amount_cents": 1_000_000, "rate_percent": 9, "term_months": 24}})
-        assert_error(ask(world), 400, "E3004")
+        assert_error(request_review(world), 400, "E3004")
         assert offers_reconsideration(world) is False
 
     def test_only_the_consumer_can_request_a_review(self, world):
@@ -119,7 +119,7 @@ class TestRequestedReconsideration:
         assert_error(client_of(World(world.offer).consumer.user).send(path(world), SAID), 404, "E4002")
 
     def test_statement_is_encrypted(self, world):
-        ask(world)
+        request_review(world)
         stored = ReviewRequest.objects.values_list("statement", flat=True).get()
         assert SAID["statement"] not in stored.ciphertext
 
@@ -132,7 +132,7 @@ class TestReconsiderationOfCounteroffers:
         world = recent()
         world.counter(2, with_denial=with_denial)
         assert offers_reconsideration(world)
-        assert ask(world).status_code == 201
+        assert request_review(world).status_code == 201
         # An expired counteroffer rejects nothing while a reviewer has a request to answer.
         world.silence(41)
         assert world.application.status == "under_review"
@@ -147,12 +147,12 @@ class TestReconsiderationOfCounteroffers:
         world = recent()
         world.counter(2)
         world.decline(2.5)
-        assert_error(ask(world), 400, "E3004")
+        assert_error(request_review(world), 400, "E3004")
 
     def test_new_counteroffer_answers_the_request(self):
         world = recent()
         world.counter(2)
-        ask(world)
+        request_review(world)
         world.end_counter(2.5, withdraw_as(world.other))
         world.move(3, "counteroffer", by=world.other, metadata=offered(world))
         assert ReviewRequest.objects.get().outcome == "counteroffer"
@@ -161,7 +161,7 @@ class TestReconsiderationOfCounteroffers:
     def test_accepted_counteroffer_answers_the_request(self):
         world = recent()
         world.counter(2)
-        ask(world)
+        request_review(world)
         world.take_up(2.5)
         assert ReviewRequest.objects.get().outcome == "approved"
 
@@ -169,24 +169,24 @@ class TestReconsiderationOfCounteroffers:
         world = recent()
         world.approve(2)
         assert offers_reconsideration(world)
-        assert ask(world).status_code == 201
+        assert request_review(world).status_code == 201
         world.take_up(2.5)
         assert ReviewRequest.objects.get().outcome == "approved"
         assert not Clock.running(world.pk, (Clock.REVIEW,)).exists()
-        assert_error(ask(world), 400, "E3004")
+        assert_error(request_review(world), 400, "E3004")
 
     def test_application_that_expired_incomplete_cannot_be_reconsidered(self):
         world = recent()
-        world.ask(0.1)
+        world.request_documents(0.1)
         world.expire(40)
         assert world.application.status == "expired"
-        assert_error(ask(world), 400, "E3004")
+        assert_error(request_review(world), 400, "E3004")
         assert offers_reconsideration(world) is False
 
 
 class TestAnsweredReconsideration:
     def test_next_decision_of_another_reviewer_answers_the_request(self, world):
-        ask(world)
+        request_review(world)
         decide(world, "under_review", world.lender)
         decide(world, "approved", world.other)
         row = ReviewRequest.objects.get()
@@ -196,7 +196,7 @@ class TestAnsweredReconsideration:
 
     @pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
     def test_first_reviewer_and_consumer_cannot_answer_the_request(self, world, settings, policy):
-        ask(world)
+        request_review(world)
         decide(world, "under_review", world.lender)
         settings.REVIEW_POLICY = policy
         for who in (world.lender, world.consumer):
@@ -214,7 +214,7 @@ class TestAnsweredReconsideration:
         world.submit(0)
         world.counter(2, until=10)
         world.silence(11)
-        assert (world.application.status, ask(world).status_code) == ("rejected", 201)
+        assert (world.application.status, request_review(world).status_code) == ("rejected", 201)
         decide(world, "under_review", world.other)
         settings.REVIEW_POLICY = policy
         with pytest.raises(ApiError) as refused:
@@ -223,7 +223,7 @@ class TestAnsweredReconsideration:
         decide(world, "rejected", world.other)
 
     def test_transitions_show_the_first_reviewer_that_another_must_decide(self, world):
-        ask(world)
+        request_review(world)
         decide(world, "under_review", world.lender)
         moves = client_of(world.lender.user).read(f"/applications/{world.pk}/transitions").json()["transitions"]
         assert {move["to"] for move in moves if move["code"] == "E2010"} >= {"approved", "rejected"}
@@ -234,7 +234,7 @@ class TestAnsweredReconsideration:
         assert world.application.status == "approved"
 
     def test_review_request_ends_with_the_application(self, world):
-        ask(world)
+        request_review(world)
         decide(world, "under_review", world.lender)
         decide(world, "withdrawn", world.consumer)
         assert ReviewRequest.objects.get().outcome == "withdrawn"

@@ -37,51 +37,52 @@ FIVE = [*(f"Factor {number}" for number in range(4)), "Number of inquiries"]
 TABLE = [
     ("denied", "1002.9(a)(1)(i)", "us", [(5, "reject")], ("adverse_action", 30, DENIED)),
     ("approved", "1002.9(a)(1)(i)", "us", [(5, "approve")], ("approval", 30, APPROVED)),
-    ("other terms", "1002.9(a)(1)(i)", "us", [(5, "counter")], ("counteroffer", 30, OTHER_TERMS)),
+    ("counteroffer", "1002.9(a)(1)(i)", "us", [(5, "counter")], ("counteroffer", 30, OTHER_TERMS)),
     ("not decided", "1002.9(a)(1)(i)", "us", [], None),
     ("denied on the last day", "1002.9(a)(1)(i)", "us", [(30, "reject")], ("adverse_action", 30, DENIED)),
     ("denied too late", "1002.9(a)(1)(i)", "us", [(40, "reject")], ("adverse_action", 30, DENIED)),
     ("withdrawn", "comment 9-3", "us", [(3, "withdraw")], None),
-    ("asked for more", "1002.9(c)(1)(ii), (c)(2)", "us", [(3, "ask")], ("incomplete", 30, INCOMPLETE)),
-    ("asked, told, completed, denied", "1002.9(c)(2), (a)(1)(i)", "us",
-     [(3, "ask"), (4, "told"), (20, "supply"), (25, "reject")], ("adverse_action", 50, DENIED)),
-    ("asked, not told, completed, denied", "1002.9(a)(1)(i)", "us",
-     [(3, "ask"), (20, "supply"), (25, "reject")], ("adverse_action", 30, DENIED)),
-    ("asked, told, never completed", "1002.9(c)(2)", "us",
-     [(3, "ask"), (4, "told"), (34, "expire")], ("incomplete", 30, INCOMPLETE)),
-    ("asked, never told, never completed", "1002.9(c)(1)(i)", "us",
-     [(3, "ask"), (34, "expire")], ("adverse_action", 30, NOT_COMPLETED)),
-    ("asked, told, denied", "1002.9(a)(1)(ii)", "us",
-     [(3, "ask"), (4, "told"), (20, "reject")], ("adverse_action", 50, DENIED)),
-    ("asked, not told, denied", "1002.9(c)(1)(i)", "us",
-     [(3, "ask"), (20, "reject")], ("adverse_action", 30, DENIED)),
-    ("other terms, told, silence", "1002.9(a)(1)(iv)", "us",
-     [(5, "counter"), (6, "told"), (40, "silence")], ("adverse_action", 96, DENIED)),
-    ("other terms, told, denied", "1002.9(a)(1)(iv)", "us",
-     [(5, "counter"), (6, "told"), (20, "reject")], ("adverse_action", 96, DENIED)),
-    ("other terms, not told, silence", "1002.9(a)(1)(i)", "us",
+    ("documents requested", "1002.9(c)(1)(ii), (c)(2)", "us",
+     [(3, "request_documents")], ("incomplete", 30, INCOMPLETE)),
+    ("requested, notified, completed, denied", "1002.9(c)(2), (a)(1)(i)", "us",
+     [(3, "request_documents"), (4, "open_notice"), (20, "supply"), (25, "reject")], ("adverse_action", 50, DENIED)),
+    ("requested, not notified, completed, denied", "1002.9(a)(1)(i)", "us",
+     [(3, "request_documents"), (20, "supply"), (25, "reject")], ("adverse_action", 30, DENIED)),
+    ("requested, notified, never completed", "1002.9(c)(2)", "us",
+     [(3, "request_documents"), (4, "open_notice"), (34, "expire")], ("incomplete", 30, INCOMPLETE)),
+    ("requested, never notified, never completed", "1002.9(c)(1)(i)", "us",
+     [(3, "request_documents"), (34, "expire")], ("adverse_action", 30, NOT_COMPLETED)),
+    ("requested, notified, denied", "1002.9(a)(1)(ii)", "us",
+     [(3, "request_documents"), (4, "open_notice"), (20, "reject")], ("adverse_action", 50, DENIED)),
+    ("requested, not notified, denied", "1002.9(c)(1)(i)", "us",
+     [(3, "request_documents"), (20, "reject")], ("adverse_action", 30, DENIED)),
+    ("counteroffer, notified, silence", "1002.9(a)(1)(iv)", "us",
+     [(5, "counter"), (6, "open_notice"), (40, "silence")], ("adverse_action", 96, DENIED)),
+    ("counteroffer, notified, denied", "1002.9(a)(1)(iv)", "us",
+     [(5, "counter"), (6, "open_notice"), (20, "reject")], ("adverse_action", 96, DENIED)),
+    ("counteroffer, not notified, silence", "1002.9(a)(1)(i)", "us",
      [(5, "counter"), (40, "silence")], ("adverse_action", 30, DENIED)),
-    ("other terms with the denial", "comment 9(a)(1)-6", "us",
+    ("counteroffer with the denial", "comment 9(a)(1)-6", "us",
      [(5, "counter", {"with_denial": True})], ("counteroffer", 30, COMBINED)),
-    ("other terms with the denial, told, silence", "comment 9(a)(1)-6", "us",
-     [(5, "counter", {"with_denial": True}), (6, "told"), (40, "silence")], ("counteroffer", 30, COMBINED)),
-    ("other terms with the denial, not told, silence", "1002.9(a)(1)(i)", "us",
+    ("counteroffer with the denial, notified, silence", "comment 9(a)(1)-6", "us",
+     [(5, "counter", {"with_denial": True}), (6, "open_notice"), (40, "silence")], ("counteroffer", 30, COMBINED)),
+    ("counteroffer with the denial, not notified, silence", "1002.9(a)(1)(i)", "us",
      [(5, "counter", {"with_denial": True}), (40, "silence")], ("adverse_action", 30, DENIED)),
-    ("other terms, told, taken up", "1002.9(a)(1)(iv)", "us",
-     [(5, "counter"), (6, "told"), (10, "take_up")], ("counteroffer", 30, OTHER_TERMS)),
-    ("other terms, told, declined, denied", "1002.9(a)(1)(iv)", "us",
-     [(5, "counter"), (6, "told"), (10, "decline"), (30, "reject")], ("adverse_action", 96, DENIED)),
-    ("other terms, taken back, approved", "1002.9(a)(1)(i)", "us",
+    ("counteroffer, notified, taken up", "1002.9(a)(1)(iv)", "us",
+     [(5, "counter"), (6, "open_notice"), (10, "take_up")], ("counteroffer", 30, OTHER_TERMS)),
+    ("counteroffer, notified, declined, denied", "1002.9(a)(1)(iv)", "us",
+     [(5, "counter"), (6, "open_notice"), (10, "decline"), (30, "reject")], ("adverse_action", 96, DENIED)),
+    ("counteroffer, taken back, approved", "1002.9(a)(1)(i)", "us",
      [(5, "counter"), (6, "take_back"), (12, "approve")], ("approval", 30, APPROVED)),
-    ("other terms, told, approved", "1002.9(a)(1)(iv)", "us",
-     [(5, "counter"), (6, "told"), (12, "approve")], ("approval", 96, APPROVED)),
-    ("denied, reopened before it was told", "1002.9(a)(1)(i)", "us", [(5, "reject"), (8, "reopen")], None),
+    ("counteroffer, notified, approved", "1002.9(a)(1)(iv)", "us",
+     [(5, "counter"), (6, "open_notice"), (12, "approve")], ("approval", 96, APPROVED)),
+    ("denied, reopened before it was notified", "1002.9(a)(1)(i)", "us", [(5, "reject"), (8, "reopen")], None),
     ("denied, reopened, approved", "1002.9(a)(1)(i)", "us",
      [(5, "reject"), (8, "reopen"), (12, "approve")], ("approval", 30, APPROVED)),
-    ("denied, told, reopened, denied", "1002.9(a)(1)(ii)", "us",
-     [(5, "reject"), (6, "told"), (40, "reopen"), (45, "reject")], ("adverse_action", 75, DENIED)),
+    ("denied, notified, reopened, denied", "1002.9(a)(1)(ii)", "us",
+     [(5, "reject"), (6, "open_notice"), (40, "reopen"), (45, "reject")], ("adverse_action", 75, DENIED)),
     ("approved, never taken up", "1002.9(a)(1)(i)", "us",
-     [(5, "approve"), (6, "told"), (40, "expire")], ("approval", 30, APPROVED)),
+     [(5, "approve"), (6, "open_notice"), (40, "expire")], ("approval", 30, APPROVED)),
     ("denied on a report", "15 USC 1681m(a)(3), (4)", "us",
      [(5, "reject", {"consumer_report": REPORT})], ("adverse_action", 30, REPORTED)),
     ("denied on a report with a score", "15 USC 1681m(a)(2)", "us",
@@ -90,9 +91,10 @@ TABLE = [
      [(5, "reject", {"consumer_report": REPORT | SCORE | {"factors": FIVE}})], ("adverse_action", 30, SCORED)),
     ("approved on a report", "15 USC 1681m(a)", "us",
      [(5, "approve", {"consumer_report": REPORT})], ("approval", 30, APPROVED)),
-    ("other terms on a report, told, silence", "15 USC 1681m(a)", "us",
-     [(5, "counter", {"consumer_report": REPORT}), (6, "told"), (40, "silence")], ("adverse_action", 96, REPORTED)),
-    ("other terms with the denial, on a report", "15 USC 1681m(a)", "us",
+    ("counteroffer on a report, notified, silence", "15 USC 1681m(a)", "us",
+     [(5, "counter", {"consumer_report": REPORT}), (6, "open_notice"), (40, "silence")],
+     ("adverse_action", 96, REPORTED)),
+    ("counteroffer with the denial, on a report", "15 USC 1681m(a)", "us",
      [(5, "counter", {"with_denial": True, "consumer_report": REPORT})],
      ("counteroffer", 30, "action terms until reasons report ecoa creditor review")),
     ("four reasons", "comment 9(b)(2)-1", "us",
@@ -103,9 +105,9 @@ TABLE = [
      [(5, "reject", {"consumer_report": REPORT | FOUND})],
      ("adverse_action", 8, "action reasons database debt_advice creditor review")),
     ("approved", "2023/2225 Art. 18", "eu", [(5, "approve")], ("approval", 8, APPROVED)),
-    ("other terms with the denial", "2023/2225 Art. 18(9)", "eu",
+    ("counteroffer with the denial", "2023/2225 Art. 18(9)", "eu",
      [(5, "counter", {"with_denial": True})], ("counteroffer", 8, "action terms until reasons creditor review")),
-    ("asked for more", "2023/2225 Art. 18", "eu", [(3, "ask")], ("incomplete", 30, INCOMPLETE)),
+    ("documents requested", "2023/2225 Art. 18", "eu", [(3, "request_documents")], ("incomplete", 30, INCOMPLETE)),
 ]  # fmt: skip
 
 
@@ -186,7 +188,7 @@ class TestScored:
 def test_clock_is_neither_paused_nor_restarted():
     world = World()
     world.submit(0)
-    world.ask(2)
+    world.request_documents(2)
     world.supply(9)
     world.reject(10)
     world.reopen(11)
@@ -195,7 +197,8 @@ def test_clock_is_neither_paused_nor_restarted():
 
 
 @pytest.mark.parametrize(("steps", "why"), [
-    ([(5, "reject"), (6, "told")], "told"), ([(5, "ask"), (6, "told")], "told_what_is_missing"),
+    ([(5, "reject"), (6, "open_notice")], "told"),
+    ([(5, "request_documents"), (6, "open_notice")], "told_what_is_missing"),
     ([(5, "approve"), (6, "take_up")], "taken_up"), ([(6, "withdraw")], "withdrawn"),
 ])  # fmt: skip
 def test_delivered_notices_acceptance_and_withdrawal_stop_a_clock(steps, why):
@@ -210,7 +213,7 @@ def test_delivered_notices_acceptance_and_withdrawal_stop_a_clock(steps, why):
 def test_notice_lists_only_the_missing_documents():
     world = World()
     world.submit(0)
-    world.ask(1, "Payslip", "Lease")
+    world.request_documents(1, "Payslip", "Lease")
     world.application.requested_documents.filter(name="Lease").update(status="received")
     assert gather(world.notice)["missing"] == ["Payslip"]
 
@@ -219,8 +222,8 @@ def test_expiry_lists_documents_that_were_requested_after_the_notice():
     """12 CFR 1002.9(c)(2): a delivered notice fulfils the requirement only for the documents that it names."""
     world = World()
     world.submit(0)
-    world.ask(1, "Payslip")
-    world.told(2)
+    world.request_documents(1, "Payslip")
+    world.open_notice(2)
     world.application.requested_documents.update(status="received")
     request_documents(world.application, ["Lease"], by=world.lender.user, now=world.at(3))
     world.expire(32)
@@ -232,7 +235,7 @@ def test_complete_application_is_not_rejected_as_incomplete():
     """12 CFR 1002.9(c)."""
     world = World()
     world.submit(0)
-    world.ask(1)
+    world.request_documents(1)
     world.application.requested_documents.update(status="received")
     world.expire(32)
     assert gather(world.notice) == Lacking("missing")

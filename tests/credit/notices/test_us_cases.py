@@ -128,7 +128,7 @@ def test_counteroffer_with_denial_is_one_notice_that_offers_reconsideration():
     """12 CFR 1002.9, comment 9(a)(1)-6."""
     world = submitted()
     world.counter(5, with_denial=True)
-    world.told(6)
+    world.open_notice(6)
     assert world.day_of(world.notice.due_at) == 30
     text = documents_of(world)["counteroffer", None]
     for part in (
@@ -140,7 +140,7 @@ def test_counteroffer_with_denial_is_one_notice_that_offers_reconsideration():
     assert client_of(world.consumer.user).send(path, {"statement": "My income rose."}).status_code == 201
     world = submitted(offer=world.offer)
     world.counter(5, with_denial=True)
-    world.told(6)
+    world.open_notice(6)
     world.silence(41)
     world.issue(42)
     assert set(documents_of(world)) == {("counteroffer", None)}
@@ -174,8 +174,8 @@ def test_approval_at_the_best_rate_has_no_pricing_notice():
 def test_rejection_after_supplied_documents_has_a_new_period_of_thirty_days():
     """12 CFR 1002.9(c)(2)."""
     world = submitted()
-    world.ask(15)
-    world.told(16)
+    world.request_documents(15)
+    world.open_notice(16)
     incomplete = documents_of(world)["incomplete", None]
     assert "Payslip" in incomplete
     world.supply(40)

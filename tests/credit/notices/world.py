@@ -107,7 +107,7 @@ class World:
     def withdraw(self, day):
         self.move(day, "withdrawn", by=self.consumer)
 
-    def ask(self, day, *names):
+    def request_documents(self, day, *names):
         with transaction.atomic():
             request_documents(self.application, names or ["Payslip"], by=self.lender.user, now=self.at(day))
             self.move(day, "pending_documents", reason="Please.")
@@ -155,7 +155,7 @@ class World:
             done = services.issue_due(now=self.at(day))
         return done
 
-    def told(self, day):
+    def open_notice(self, day):
         """Run the worker, then open the notice as an applicant who has consented to electronic notices."""
         if not Consent.is_given_by(self.consumer.user.pk):
             self.consent(day)

@@ -27,7 +27,7 @@ def version(db):
     return version_of(model_of())
 
 
-def look(version, **windows):
+def monitor(version, **windows):
     return monitoring(version, **{"window": WINDOW, "against": WINDOW.before(), **windows})
 
 
@@ -97,7 +97,7 @@ class TestMonitoring:
         for _ in range(SCORES_MIN):
             scored(version, GOOD, days_ago=35)
             scored(version, facts, days_ago=5)
-        found = look(version)
+        found = monitor(version)
         assert expected[0] <= found["psi"] <= expected[1]
         assert [found[side][name] for side in ("window", "against") for name in ("scores", "too_few")] == [
             SCORES_MIN, False, SCORES_MIN, False,
@@ -109,7 +109,7 @@ class TestMonitoring:
         for side, days_ago in (("window", 5), ("against", 35)):
             for _ in range(counts[side]):
                 scored(version, GOOD, days_ago=days_ago)
-        found = look(version)
+        found = monitor(version)
         assert found["psi"] is None
         assert {side: found[side]["too_few"] for side in counts} == {side: side == short for side in counts}
         assert found["bins"], "the numbers stay"
@@ -119,7 +119,7 @@ class TestMonitoring:
         scored(version, GOOD)
         scored(version, {**GOOD, "application_data.housing": None})
         scored(version, POOR)
-        found = look(version)
+        found = monitor(version)
         assert found["outcomes"] == {"approve": 0.5, "refer": 0.25, "decline": 0.25}
         assert {one["input"]: one["rate"] for one in found["missing"]}["housing"] == 0.25
         assert {one["rate_before"] for one in found["missing"]} == {None}
@@ -127,7 +127,7 @@ class TestMonitoring:
     def test_scores_of_another_version_do_not_count(self, version):
         scored(version, GOOD)
         scored(version_of(version.model, number=2, role="challenger"), POOR, purpose="shadow")
-        assert look(version)["outcomes"] == {"approve": 1.0, "refer": 0.0, "decline": 0.0}
+        assert monitor(version)["outcomes"] == {"approve": 1.0, "refer": 0.0, "decline": 0.0}
 
     def test_application_that_was_scored_again_counts_once(self, version):
         first = scored(version, POOR)
@@ -136,7 +136,7 @@ class TestMonitoring:
             version, facts, evaluate(version.card, facts), purpose=Score.DECISION, user_id=first.user_id,
             application_id=first.application_id, now=NOW - timedelta(hours=1), number=2,
         )  # fmt: skip
-        shown = look(version)
+        shown = monitor(version)
         assert shown["window"]["of"] == 1
         assert shown["outcomes"] == {"approve": 1.0, "refer": 0.0, "decline": 0.0}
 
@@ -151,24 +151,24 @@ class TestMonitoring:
         referred = scored(version, {**GOOD, "identity.verified": False})
         decide(referred, "rejected", by=person)  # without a proposal
         assert undecided.outcome == "approve"
-        assert look(version)["overrides"] == {"decisions": 2, "overrides": 1, "rate": 0.5}
+        assert monitor(version)["overrides"] == {"decisions": 2, "overrides": 1, "rate": 0.5}
 
     def test_erasing_facts_does_not_change_monitoring(self, version):
         score = scored(version, GOOD)
-        before = look(version)
+        before = monitor(version)
         assert erase_facts(score.user_id) == 1
-        assert look(version) == before
+        assert monitor(version) == before
 
     def test_window_includes_its_start_and_excludes_its_end(self, version):
         scored(version, GOOD, days_ago=30)  # at the start of the window
         scored(version, GOOD, days_ago=0)  # at the end of the window
-        assert look(version)["window"]["of"] == 1
+        assert monitor(version)["window"]["of"] == 1
 
     def test_monitoring_executes_the_same_statements_for_more_scores(self, version, django_assert_num_queries):
         for _ in range(5):
             scored(version, GOOD)
         with django_assert_num_queries(5):
-            look(version)
+            monitor(version)
 
 
 def test_previous_window_has_the_same_length():

@@ -94,11 +94,11 @@ def test_changes_are_described_in_sentences():
 
 
 class TestDifferences:
-    def found(self, **changed):
+    def differences(self, **changed):
         return words.differences(definition(), definition(**changed))
 
     def test_identical_versions_have_no_differences(self):
-        assert self.found() == []
+        assert self.differences() == []
 
     def test_only_changed_bins_are_marked(self):
         after = definition()
@@ -119,7 +119,7 @@ class TestDifferences:
         assert removed["name"] == "housing"
 
     def test_changed_knockouts_outcomes_segments_base_and_range_are_differences(self):
-        found = self.found(
+        found = self.differences(
             knockouts=[], base_points=1, range=[0, 1], segments=[],
             outcomes=[{"outcome": "approve", "from": 650}, {"outcome": "decline"}],
         )  # fmt: skip

@@ -25,7 +25,7 @@ from tests.credit.terms.lending import LINE, acceptance_of, applied, approve, le
 pytestmark = pytest.mark.django_db
 
 
-def seen(application, days=0):
+def acceptance_after(application, days=0):
     """Return the shown acceptance of an application after a number of days."""
     application = Application.objects.get(pk=application.pk)
     return acceptance.describe(application, now=timezone.now() + timedelta(days))
@@ -230,7 +230,7 @@ class TestAcceptance:
     def test_acceptance_on_a_later_day_changes_only_due_dates(self, offer):
         application = applied(offer)
         approve(lender_of(offer), application, GIVEN)
-        before, after = seen(application), seen(application, days=17)
+        before, after = acceptance_after(application), acceptance_after(application, days=17)
         assert (after.terms, after.terms_sha256) == (before.terms, before.terms_sha256)
         assert after.as_of > before.as_of
         figures = [[replace(one, due_on=None) for one in shown.schedule] for shown in (before, after)]
@@ -238,18 +238,18 @@ class TestAcceptance:
         for days in (17, 19):
             agree(application, before.terms_sha256, days=days)
             assert Acceptance.objects.get().loan_terms.as_of.isoformat() == after.as_of
-            assert seen(application, days=days).as_of == after.as_of
+            assert acceptance_after(application, days=days).as_of == after.as_of
 
     def test_fixed_first_payment_changes_the_terms_on_a_later_day(self, offer):
         application = applied(offer)
         first = (timezone.now() + timedelta(days=60)).date().isoformat()
         approve(lender_of(offer), application, {**GIVEN, "first_payment_on": first})
-        before = seen(application)
+        before = acceptance_after(application)
         with pytest.raises(TermsChanged) as refused, transaction.atomic():
             agree(application, before.terms_sha256, days=5)
         fresh = refused.value.details
         assert fresh["terms"]["total_of_payments_cents"] < before.terms["total_of_payments_cents"]
-        assert fresh["terms_sha256"] == seen(application, days=5).terms_sha256
+        assert fresh["terms_sha256"] == acceptance_after(application, days=5).terms_sha256
         agree(application, fresh["terms_sha256"], days=5)
         kept = Acceptance.objects.get().loan_terms
         assert kept.to_dict() == fresh["terms"]
@@ -260,9 +260,10 @@ class TestAcceptance:
         application = applied(offer)
         first = (timezone.now() + timedelta(days=3)).date().isoformat()
         approve(lender_of(offer), application, {**GIVEN, "first_payment_on": first})
-        sha = seen(application).terms_sha256
-        assert seen(application).expires_at.isoformat() == f"{first}T00:00:00+00:00"  # from then on it is too late
-        shown = seen(application, days=3)
+        sha = acceptance_after(application).terms_sha256
+        # After this time, the loan can't be accepted.
+        assert acceptance_after(application).expires_at.isoformat() == f"{first}T00:00:00+00:00"
+        shown = acceptance_after(application, days=3)
         assert (shown.acceptable, shown.terms_sha256) == (False, sha)
         with pytest.raises(NothingToAccept), transaction.atomic():
             agree(application, sha, days=3)

@@ -48,7 +48,7 @@ def counter(client, application, terms=LESS, days=14, **members):
     return client.send(path(application), {"terms": terms, "reasons": BECAUSE, "expires_at": in_days(days), **members})
 
 
-def told(application, verb):
+def notified(application, verb):
     """Return the accounts that got an event."""
     return set(Event.objects.filter(type=f"application.{verb}").values_list("account_id", flat=True))
 
@@ -86,7 +86,7 @@ class TestNewCounteroffers:
         application.refresh_from_db()
         assert (application.status, application.moves, application.counteroffer_moves) == ("under_review", 0, 1)
         assert lender.read(path(application)).json() == [shown]
-        assert told(application, "counteroffered") == {application.consumer_id, offer.provider.owner_id}
+        assert notified(application, "counteroffered") == {application.consumer_id, offer.provider.owner_id}
 
     def test_application_has_at_most_one_open_counteroffer(self, application, lender):
         made = counter(lender, application).json()
@@ -207,7 +207,7 @@ class TestEndedCounteroffers:
         assert_error(consumer.send(decline), 400, "E3004")
         application.refresh_from_db()
         assert application.status == "under_review"
-        assert told(application, "counteroffer_declined") == {application.consumer_id, offer.provider.owner_id}
+        assert notified(application, "counteroffer_declined") == {application.consumer_id, offer.provider.owner_id}
         assert acceptance_of(consumer, application)["acceptable"] is False
         assert expire() == 0
 
@@ -247,7 +247,7 @@ class TestEndedCounteroffers:
         assert row.credential == "command:expire_applications"
         assert row.reason == "Income insufficient for amount of credit requested."
         both = {application.consumer_id, offer.provider.owner_id}
-        assert told(application, "counteroffer_expired") == told(application, "rejected") == both
+        assert notified(application, "counteroffer_expired") == notified(application, "rejected") == both
 
     @pytest.mark.parametrize("to", ["approved", "rejected", "pending_documents", "withdrawn"])
     def test_another_decision_supersedes_the_counteroffer(self, application, lender, consumer, to):

@@ -35,7 +35,12 @@ TYPED = {
     "legal_name": "Ada Example", "address.line1": "1 Main St", "address.city": "Portland",
     "address.postal_code": "97201",
 }  # fmt: skip
-NOTICES = {"approve": {}, "counter": {"with_denial": True}, "ask": {}, "reject": {"consumer_report": REPORT | SCORE}}
+NOTICES = {
+    "approve": {},
+    "counter": {"with_denial": True},
+    "request_documents": {},
+    "reject": {"consumer_report": REPORT | SCORE},
+}
 
 
 def test_an_applicant_uploads_documents_and_accepts_the_terms(chromium, live_server, settings, user):

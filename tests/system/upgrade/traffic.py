@@ -69,7 +69,7 @@ def upgrade(version: Version, folder: Path, *, rows: int) -> Seen:
             for program in (ROOT, old):
                 made.program = program
                 _in_turn(stack, made, first, second)
-        _tell(seen, callers, own)
+        _compare_with_rows(seen, callers, own)
         seen.changed = _standing(own, columns) != before
     return seen
 
@@ -165,7 +165,7 @@ def _look(session: psycopg.Connection, tables: list[int], seen: Seen, over: thre
             seen.held[name] = max(seen.held.get(name, 0.0), now - since + _LOOK_SECONDS)
 
 
-def _tell(seen: Seen, callers: Traffic, own: Cluster) -> None:
+def _compare_with_rows(seen: Seen, callers: Traffic, own: Cluster) -> None:
     """Compare the responses to callers with the stored rows."""
     seen.requests = len(callers.seen)
     failed = [one for one in callers.seen if not one.proper or one.status >= 500 or one.status == 409]

@@ -23,7 +23,7 @@ def walk(service: Service, demo: dict[str, Any]) -> tuple[str, dict[str, Any]]:
     _log_in(service, demo)
     _apply(service)
     _decide(service)
-    _tell(service)
+    _deliver_notice(service)
     _stage(service, me)
     receiver = {"url": "http://127.0.0.1:9000/hook", "event_types": ["webhook.test"]}
     endpoint = str(service.call("POST /v1/webhooks/endpoints", receiver)["id"])
@@ -102,7 +102,7 @@ def _decide(service: Service) -> None:
         time.sleep(0.05)
 
 
-def _tell(service: Service) -> None:
+def _deliver_notice(service: Service) -> None:
     """Wait until a notice is created, and record its delivery by post."""
     named = {"name": "Cedar Lending", "address": "1 Bank Street, Ames, IA 50010"}
     service.call("PUT /v1/providers/{provider_id}", named, provider_id=demo_ids.OWN_PROVIDER)
