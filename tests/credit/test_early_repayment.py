@@ -1,14 +1,16 @@
 """Early repayment, and the assumed payments of lines of credit."""
 
-from datetime import date
+import random
+from datetime import date, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
 
+from config.core.errors import ValidationFailed
 from credit.core.apr import eu_annex_iii
 from credit.core.early_repayment import compensation_max, early_repayment
 from credit.core.lines import assumptions_of_line, payments_of_line
-from credit.core.quotes import amortise
+from credit.core.quotes import amortise, cost_of
 
 START = date(2026, 12, 1)
 SCHEDULE = amortise(10_000_00, Decimal("14.2"), 24, start=START)
@@ -40,6 +42,31 @@ def test_fee_reductions_decrease_over_the_term():
     assert reductions == sorted(reductions, reverse=True)
     assert early_repayment(SCHEDULE, start=START, fee=300_00, after_payments=24) is None
     assert early_repayment([], start=START, fee=0) is None
+
+
+def schedule_with_highest_fee(chance):
+    """Return a random loan's start, its highest fee with an annual percentage rate in range, and its schedule."""
+    start, amount = START + timedelta(days=chance.randrange(1460)), chance.choice([chance.randint(2, 60), 10_000_00])
+    months, rate = chance.choice([2, 3, 5, 6, 12, 13, 24, 60, 303]), Decimal(chance.choice(["0", "0.1", "5"]))
+    first = chance.choice([None, start + timedelta(days=1), start + timedelta(days=chance.randint(1, 360))])
+    lowest, above, schedule = 0, amount, None
+    while above - lowest > max(1, amount // 2_000):
+        fee = (lowest + above) // 2
+        try:
+            _, schedule = cost_of(amount, rate, months, fee, first, method="eu_annex_iii", today=start)
+            lowest = fee
+        except ValidationFailed:
+            above = fee
+    return start, lowest, schedule or amortise(amount, rate, months, start=start, first_payment_on=first)
+
+
+def test_highest_fee_with_a_rate_in_range_leaves_no_negative_total():
+    """A fee near the whole amount falls by days, which could exceed the capital. The limit of the rate excludes it."""
+    chance = random.Random(29)
+    for _ in range(100):
+        start, fee, schedule = schedule_with_highest_fee(chance)
+        figures = early_repayment(schedule, start=start, fee=fee)
+        assert figures is None or figures.total >= 0, (start, fee, schedule)
 
 
 def nominal(effective):
