@@ -32,7 +32,7 @@ _ADVISORY_LOCK = int.from_bytes(b"ledger", "big")
 _ROWS_PER_STATEMENT = 1_000
 
 _LOCK = "SELECT pg_advisory_xact_lock(%s)"
-# The last two blocks, because the guard file may still have the head before the last one.
+# The last two blocks: the guard file may still have the head of the second to last block.
 _SELECT_HEADS = f"SELECT {', '.join(log.HEAD_COLUMNS)} FROM ledger_block ORDER BY number DESC LIMIT 2"  # noqa: S608
 _INSERT_BLOCK = """
     INSERT INTO ledger_block

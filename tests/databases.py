@@ -102,7 +102,7 @@ def _fingerprint():
 
 @pytest.fixture(scope="session")
 def migrated():
-    """A migrated SQLite file to copy; stored in `var/`, for every process and run until a migration changes."""
+    """A migrated SQLite file to copy. It is stored in `var/`, and reused until a migration changes."""
     folder = ROOT / "var" / "tests"
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"migrated-{_fingerprint()}.sqlite3"

@@ -12,8 +12,8 @@ SECOND_FACTOR = "second_factor"
 BY_ISSUER = "issuer"  # its value for staff whose second factor the issuer of `STAFF_OIDC` checked
 # Session key: the id of the `IssuerSession` of a log-in at that issuer. The session ends with that row.
 ISSUER_SESSION = "issuer_session"
-# The place lacks the session's key, because Django does not pass it to a serializer. Readers of the table can read the
-# keys anyway.
+# The place for encryption excludes the session's key, because Django does not pass the key to a serializer. Readers of
+# the table can read the keys anyway.
 PLACE = "django_session|session_data"
 
 

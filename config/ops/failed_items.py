@@ -38,7 +38,7 @@ FIRST_WAIT, LONGEST_WAIT = timedelta(minutes=1), timedelta(hours=6)
 KILLED = "killed"  # replaces the exception's type if a process died
 ROWS_MAX = 10_000  # more failures of one kind have a cause outside of the items
 KEEP = timedelta(days=30)
-STOP = object()  # an item's function returns it if the other items would also fail
+STOP = object()  # an item's function returns STOP if all other items would also fail
 
 
 def _keys(rows: "QuerySet[Any]") -> "QuerySet[Any, Any]":

@@ -20,8 +20,8 @@ _HEADERS = {
     "webhook-signature": "`v1,` and the signature in base64. During a rotation: several, separated by spaces.",
 }
 _SENT = (
-    "The API sends the event to the endpoints of each account whose feed has it. Standard Webhooks defines the "
-    "signature."
+    "The API sends the event to the endpoints of each account with the event in its feed. Standard Webhooks defines "
+    "the signature."
 )
 _SIGNED = f"The example headers sign the example body as compact JSON, with the secret `{_SECRET}`."
 _ANSWER = (

@@ -25,7 +25,7 @@ _MEMBER = "consumer_report"
 
 
 def where_of(member: str, to: str) -> str:
-    """Return the place of a member in the request: a counteroffer has it in the body, a decision in `metadata`."""
+    """Return the place of a field in the request: the body of a counteroffer, or the `metadata` of a decision."""
     return member if to == COUNTEROFFER else f"metadata.{member}"
 
 

@@ -18,7 +18,7 @@ from credit.core.facts import category_of
 from credit.core.reasons import in_full, key_of
 from credit.scoring.evaluator import REASONS_MAX
 
-_STEPS_MAX = 20_000_000  # additions for the sums of one set of characteristics, about 3 s
+_STEPS_MAX = 20_000_000  # limit of additions for one set of characteristics: about 3 s
 # The possible total points of a set of characteristics, each with its number of combinations.
 Sums = Mapping[int, int]
 

@@ -19,7 +19,8 @@ def apply_erasures(file: Path, *, now: datetime, is_dry: bool = False) -> dict[s
     """Repeat the erasures of a file. Return counts, and the ids of the accounts that were erased.
 
     For a completed erasure, its steps run again, to delete restored files. An account that the backup lacks gets a
-    record with status `done`. With `is_dry`, only counts. Unreadable lines are counted. Raises OSError and ValueError
+    record with status `done`. With `is_dry`, it only counts the erasures. Unreadable lines
+    are counted. Raises OSError and ValueError
     for an unreadable file.
     """
     requested, unreadable = erasure_log.read(file)

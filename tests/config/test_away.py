@@ -1,4 +1,4 @@
-"""If the database is away, demoted or silent, callers get a retryable 503, and workers wait for it."""
+"""If the database is unavailable, demoted, or silent, callers get a retryable 503, and workers wait."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Races on PostgreSQL: one of two transitions succeeds, one of fifty equal requests is executed."""
+"""Races on PostgreSQL: one of two transitions succeeds, and one of 50 identical requests is executed."""
 
 import time
 import uuid

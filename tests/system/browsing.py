@@ -82,7 +82,7 @@ def add_app(page, password, look=lambda _name: None):
 
 
 def look_at_widths(page, name, widths, *, whole=True):
-    """Check a page in windows of these widths; the last width stays."""
+    """Check a page in windows of these widths, and leave the window at the last width."""
     for width in widths:
         page.set_viewport_size({"width": width, "height": 900})
         assert fits(page), (name, width)

@@ -30,8 +30,8 @@ def listener():
         yield listening
 
 
-def nobody_came(listening):
-    """Return whether nothing has connected: the kernel accepts before the client's connect returns."""
+def has_no_connection(listening):
+    """Return whether no client has connected. The kernel accepts a connection before the client's connect returns."""
     listening.setblocking(False)
     try:
         listening.accept()
@@ -93,7 +93,7 @@ def test_a_host_that_became_private_after_creation_gets_no_packet(
     happen()
     assert work(resolve=lambda _host: answers[1])["retried"] == 1
     assert [one["error"] for one in Delivery.objects.get().attempts] == ["blocked_address"]
-    assert nobody_came(listener)
+    assert has_no_connection(listener)
 
 
 @pytest.mark.django_db
@@ -103,7 +103,7 @@ def test_a_stored_internal_address_gets_no_packet(settings, private_allowed, lis
     happen()
     assert work()["retried"] == 1
     assert Delivery.objects.get().attempts[0]["error"] in {"blocked_port", "blocked_address"}
-    assert nobody_came(listener)
+    assert has_no_connection(listener)
 
 
 def test_a_host_with_a_private_address_gets_no_packet(listener, monkeypatch):
@@ -113,7 +113,7 @@ def test_a_host_with_a_private_address_gets_no_packet(listener, monkeypatch):
     with pytest.raises(AttemptFailed) as failure:
         post(f"http://receiver.example:{port}/", resolve=lambda _host: mixed)
     assert failure.value.word == "blocked_address"
-    assert nobody_came(listener)
+    assert has_no_connection(listener)
 
 
 def test_a_host_is_resolved_once_and_its_checked_address_is_used(private_allowed, monkeypatch):
@@ -139,7 +139,7 @@ def test_a_host_is_resolved_once_and_its_checked_address_is_used(private_allowed
 def test_a_redirect_of_a_receiver_is_not_followed(private_allowed, listener, status):
     with Receiver(answers=[(status, {"Location": address_of(listener)}, b"")]) as receiver:
         assert post(receiver.url).status == status
-    assert nobody_came(listener)
+    assert has_no_connection(listener)
 
 
 def test_deliveries_connect_only_to_a_checked_address(private_allowed, listener, monkeypatch):
@@ -149,7 +149,7 @@ def test_deliveries_connect_only_to_a_checked_address(private_allowed, listener,
     with pytest.raises(AttemptFailed) as failure:
         post(address_of(listener))
     assert failure.value.word == "connect"
-    assert nobody_came(listener)
+    assert has_no_connection(listener)
 
 
 def test_deliveries_ignore_a_proxy_of_the_environment(private_allowed, listener, monkeypatch):
@@ -157,7 +157,7 @@ def test_deliveries_ignore_a_proxy_of_the_environment(private_allowed, listener,
         monkeypatch.setenv(name, address_of(listener))
     with Receiver() as receiver:
         assert post(receiver.url).status == 200
-    assert nobody_came(listener)
+    assert has_no_connection(listener)
 
 
 def test_the_next_address_of_a_host_is_tried_if_one_is_unreachable(private_allowed):

@@ -10,7 +10,7 @@ from tests.system.docs.test_blocks_run import demo  # noqa: F401  a fixture
 
 WIDTHS = (1280, 768, 360)
 GROUNDS = {"light": "rgb(255, 255, 255)", "dark": "rgb(22, 29, 26)"}
-# A browser needs seconds for a reference page: each scheme and each of the outer widths runs once.
+# A reference page takes a browser seconds, so each scheme and each of the outer widths runs only once.
 LOOKS = pytest.mark.parametrize(("scheme", "width"), [("light", WIDTHS[0]), ("dark", WIDTHS[-1])])
 SHOWN = {
     "front": "/docs/",
@@ -218,7 +218,7 @@ def known_key(page):
     return re.search(r"X-API-Key: (\S+?)'", operation.locator(".curl-command").inner_text())[1]
 
 
-# One operation of each method: for axe the others look the same.
+# One operation for each method: axe checks the same elements on all others.
 EACH_METHOD = ("/v1/applications", "/v1/webhooks/endpoints/{endpoint_id}", "/v1/provider-offers/{offer_id}")
 
 

@@ -1,6 +1,6 @@
-"""Both OpenAPI documents hold for every request: generated requests to real servers, the same at every run.
+"""Every response of real servers matches the OpenAPI documents, for generated requests.
 
-FUZZ_SEED and FUZZ_EXAMPLES change them.
+The requests are the same at every run. FUZZ_SEED and FUZZ_EXAMPLES change them.
 """
 
 import json
