@@ -22,6 +22,7 @@ from credit.core import deadlines
 from credit.core.agencies import agency_text
 from credit.core.applicants import FIRST, language_of
 from credit.core.consumer_reports import reports_of
+from credit.core.country_names import country_name
 from credit.core.figures import reference_of
 from credit.core.jurisdictions import EU, Conventions
 from credit.core.loan_words import FIGURES, rows_of
@@ -132,7 +133,7 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
     elif is_denial and not reasons:
         return Lacking(Notice.REASONS)
     terms = offered.loan_terms if offered is not None else application.loan_terms
-    respond_by = None
+    respond_by, language = None, language_of(application.applicants, number=applicant)
     if notice.kind == INCOMPLETE and move is not None:  # after the deadline, such an application expires
         respond_by = rfc3339(move.changed_at + timedelta(days=IDLE_DAYS[PENDING_DOCUMENTS]))
     way, is_worse = way_of(move, application.decision_score), application.approves_worse
@@ -153,8 +154,8 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
         "submitted_at": application.submitted_at and rfc3339(application.submitted_at),
         "decided_at": rfc3339(offered.offered_at if move is None else move.changed_at),  # type: ignore[union-attr]
         "creditor": {"name": provider.name, "address": provider.address},
-        "persons": [_person(person) for person in persons],
-        "language": language_of(application.applicants, number=applicant),
+        "persons": [_person(person, language) for person in persons],
+        "language": language,
         "agency": agency_text(provider.agency),
         "reasons": reasons if is_denial else [],
         "reports": reports if is_denial or notice.kind == PRICING else [],
@@ -248,10 +249,13 @@ def _addressed(notice: Notice, persons: list[Any], *, has_reports: bool) -> list
     return persons[:FIRST] if has_reports else persons
 
 
-def _person(person: dict[str, Any]) -> dict[str, Any]:
+def _person(person: dict[str, Any], language: str) -> dict[str, Any]:
+    """Return the name, and the lines of the address with the country's name in the notice's language."""
     where = person["address"]
     town = " ".join(filter(None, (where.get("city"), where.get("region"), where.get("postal_code"))))
-    lines = filter(None, (where["line1"], where.get("line2"), town, where["country"]))
+    with translation.override(language):
+        country = country_name(where["country"])
+    lines = filter(None, (where["line1"], where.get("line2"), town, country))
     return {"name": person["legal_name"], "address": list(lines)}
 
 

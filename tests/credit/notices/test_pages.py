@@ -33,7 +33,7 @@ ECOA = {
     " Crédito al Consumidor",
 }
 CREDITOR = "Cedar Bank 1 Bank Street Portland, OR 97201"
-PERSON = "Rosa Quillfeather 12 Cedar Street Portland OR 97201 US"
+PERSON = "Rosa Quillfeather 12 Cedar Street Portland OR 97201 United States"
 # By profile, language and steps: sentences that the page must contain.
 REQUIRED = [
     ("us", "en", [(5, "reject", {"reasons": ["bankruptcy", "no_credit_file"]})],
@@ -42,7 +42,8 @@ REQUIRED = [
       "A person who had no part in it answers within 30 days."]),
     ("us", "es", [(5, "reject", {"reasons": ["bankruptcy", "no_credit_file"]})],
      ["El 5 de febrero de 2028 decidimos que no podemos concederle el crédito que usted solicitó.",
-      "Motivos principales de nuestra decisión Bancarrota Sin expediente de crédito", ECOA["es"], CREDITOR, PERSON,
+      "Motivos principales de nuestra decisión Bancarrota Sin expediente de crédito", ECOA["es"], CREDITOR,
+      PERSON.replace("United States", "Estados Unidos"),
       "La agencia federal que vigila el cumplimiento de esta ley por parte de este acreedor es: Federal Trade"]),
     ("us", "en", [(5, "reject", {"consumer_report": REPORT | SCORE})],
      ["based in whole or in part on information obtained in a report from the consumer reporting agency",
@@ -133,6 +134,17 @@ def test_page_has_every_required_sentence(profile, language, steps, sentences):
     assert spoken == language
     for sentence in sentences:
         assert sentence in text, (sentence, text)
+
+
+@pytest.mark.parametrize(("language", "country"), [("en", "Germany"), ("es", "Alemania"), ("de", "Deutschland")])
+def test_address_ends_with_the_country_in_the_language_of_the_notice(language, country):
+    where = {"line1": "Lindenweg 1", "line2": None, "city": "Bonn", "region": None, "postal_code": "53111"}
+    person = {**WHOLE, "language": language, "address": {**where, "country": "DE"}}
+    world = World(offer_of("eu"), person=person)
+    world.submit(0)
+    world.reject(5)
+    world.issue(6)
+    assert f"Lindenweg 1 Bonn 53111 {country} " in read(world.notice.html)[0]
 
 
 def test_text_of_a_person_is_escaped():
