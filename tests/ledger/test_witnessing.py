@@ -199,7 +199,7 @@ def test_error_about_one_witness_leaves_the_others_cosigning(asks, three, monkey
         call_command("ask_witnesses", once=True, stdout=StringIO())
 
 
-def test_failed_request_for_one_tree_size_leaves_the_other_witnesses_cosigning(asks, three, monkeypatch):
+def test_other_witnesses_cosign_after_one_fails(asks, three, monkeypatch):
     seal_reports(["a"])
     asker = asks(three)
     assert ask(asker)["cosigned"] == 3
@@ -409,10 +409,10 @@ def test_published_policy_can_be_stored_and_required(client, asks, three, tmp_pa
     [
         (b"quorum all\n", "must be a policy in C2SP's format: line 1: the quorum 'all' is not defined above."),
         (b"\xff\n", "must be a policy in C2SP's format: line 1: "),
-        (policy_of(["ftp://w"], "1").encode(), "has an address that is no http or https prefix."),
-        (policy_of(["http://w:0"], "1").encode(), "has an address that is no http or https prefix."),
-        (policy_of(["http://[w"], "1").encode(), "has an address that is no http or https prefix."),
-        (policy_of(["http://w?x=1"], "1").encode(), "has an address that is no http or https prefix."),
+        (policy_of(["ftp://w"], "1").encode(), "requires an address that is an http or https prefix."),
+        (policy_of(["http://w:0"], "1").encode(), "requires an address that is an http or https prefix."),
+        (policy_of(["http://[w"], "1").encode(), "requires an address that is an http or https prefix."),
+        (policy_of(["http://w?x=1"], "1").encode(), "requires an address that is an http or https prefix."),
         (None, "cannot be read (No such file or directory)."),
     ],
 )
