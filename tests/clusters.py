@@ -74,7 +74,7 @@ class Postgres:
             configuration.write(settings)
 
     def copy(self, data):
-        """Create its data as a copy of a stopped server's."""
+        """Create this server's data as a copy of a stopped server's data."""
         shutil.copytree(data, self.folder)
         if os.geteuid() == 0:
             for path in (self.folder, *self.folder.rglob("*")):

@@ -87,7 +87,7 @@ class Callers:
         return (request("PUT", f"/v1/applications/{next(self.own)}", self._headers("writer"), body),)
 
     def _decide(self) -> tuple:
-        """Start the review of a new application, or decide one under review: each moves exactly once."""
+        """Start the review of a new application, or decide an application under review. Each transition occurs once."""
         if self.reviewed:
             return self._move(self.reviewed.popleft(), "approved", None)
         if self.new:

@@ -108,7 +108,7 @@ def test_a_revoked_invitation_grants_no_role(operator, jane, ending):
     [("other@example.org", None, 0), ("", None, 0), (EMAIL, None, 7), (EMAIL, "x" * 43, 0), (EMAIL, "", 0)],
     ids=["another address", "no address", "late", "made up", "empty"],
 )
-def test_another_address_an_expired_invitation_or_another_token_is_rejected(operator, email, token, days):
+def test_sign_up_without_a_matching_valid_invitation_is_rejected(operator, email, token, days):
     _shown, real = invited(operator, "partner")
     person = person_with(email) if email else UserFactory()
     with pytest.raises(LinkEnded):

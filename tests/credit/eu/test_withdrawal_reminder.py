@@ -84,7 +84,7 @@ def test_withdrawal_and_reopening_cancel_the_reminder():
 
 
 def test_reminder_has_the_day_of_the_conclusion_where_the_borrower_lives():
-    """At 23:30 UTC on 1 December it is 2 December in Berlin, from which the period of 14 days is counted."""
+    """The period of 14 days starts on 2 December: it is 23:30 UTC on 1 December, so 2 December in Berlin."""
     world = accepted(PERSON, start=datetime(2026, 12, 1, 11, 30, tzinfo=UTC))
     world.issue(1.6)
     text, _language = read(reminders_of(world)[0].html)

@@ -133,7 +133,7 @@ class Simulation:
         self.issue(now)
         World.mails("sent" if self.chance.random() < 0.9 else "failed")
         self.issue(now)
-        # Undelivered for four days, or shown in red in the back office.
+        # The back office shows a notice in red two days before its due date.
         late = Q(made_at__lte=now - timedelta(days=4)) | Q(due_at__lte=now + timedelta(days=2))
         for notice in Notice.objects.filter(late, status__in=("ready", "failed")):
             world = self.worlds.get(notice.application_id)

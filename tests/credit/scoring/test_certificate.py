@@ -202,9 +202,9 @@ class TestVerify:
         for text in (altered, whole["certificate"].replace("64", "65"), None):
             assert self.steps({**whole, "certificate": text}) == ("certificate", "FAIL")
 
-    def test_certificate_that_does_not_fit_the_card_fails(self):
+    def test_certificate_of_another_scorecard_fails(self):
         for changes in ({"total_min": 0}, {"combinations": 63}, {"declines_without_reason": 1}):
             assert self.steps(self.certified(**changes)) == ("certificate", "FAIL")
 
-    def test_certificate_that_the_record_does_not_name_fails(self):
+    def test_certificate_without_a_hash_in_the_record_fails(self):
         assert self.steps({**bundle(), "certificate": "{}"}) == ("certificate", "FAIL")

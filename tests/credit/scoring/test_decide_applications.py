@@ -131,14 +131,14 @@ class TestApplicationsForReviewers:
         assert status_of(application) == status
         assert not Proposal.objects.filter(proposed_by=None).exists()
 
-    def test_referred_application_is_left_to_people(self, offer):
+    def test_referred_application_is_not_decided_automatically(self, offer):
         application = scored(offer, SAYS_SO_SO)
         assert Score.objects.get().outcome == "refer"
         self.left(application)
 
     @pytest.mark.parametrize("said", [SAYS_GOOD, SAYS_POOR])
     @pytest.mark.parametrize("is_declined", [False, True])
-    def test_application_with_a_counteroffer_is_left_to_people(self, offer, said, is_declined):
+    def test_application_with_a_counteroffer_is_not_decided_automatically(self, offer, said, is_declined):
         application, lender = scored(offer, said), client_of(reviewer())
         put(lender, application, "under_review")
         other = f"/applications/{application.pk}/counteroffers"
@@ -151,12 +151,12 @@ class TestApplicationsForReviewers:
         self.left(application, "under_review")
 
     @pytest.mark.parametrize("missing", ["monthly_income_cents", "monthly_debt_cents", "housing"])
-    def test_decline_with_a_missing_fact_is_left_to_people(self, offer, missing):
+    def test_decline_with_a_missing_fact_is_not_decided_automatically(self, offer, missing):
         application = scored(offer, {**SAYS_POOR, missing: None})
         assert Score.objects.get().outcome == "decline"
         self.left(application)
 
-    def test_decline_without_a_reason_is_left_to_people(self):
+    def test_decline_without_a_reason_is_not_decided_automatically(self):
         card = definition(base_points=-1000)
         for one in card["characteristics"]:
             one["baseline"] = 0
@@ -164,7 +164,7 @@ class TestApplicationsForReviewers:
         assert (Score.objects.get().outcome, Score.objects.get().reasons) == ("decline", [])
         self.left(application)
 
-    def test_assigned_application_is_left_to_people(self, offer):
+    def test_assigned_application_is_not_decided_automatically(self, offer):
         application, person = scored(offer, SAYS_GOOD), reviewer()
         Assignment.objects.create(
             kind="credit.application", record_id=str(application.pk), assignee=person, assigned_by=person,
@@ -174,18 +174,18 @@ class TestApplicationsForReviewers:
         type(person).objects.filter(pk=person.pk).update(is_active=False)
         assert decide()["approved"] == 1
 
-    def test_reopened_application_is_left_to_people(self, offer):
+    def test_reopened_application_is_not_decided_automatically(self, offer):
         application, client = scored(offer, SAYS_GOOD), client_of(reviewer())
         decide()
         assert put(client, application, "under_review").status_code == 200
         self.left(application, "under_review")
 
-    def test_application_pending_documents_is_left_to_people(self, offer):
+    def test_application_pending_documents_is_not_decided_automatically(self, offer):
         application = scored(offer, SAYS_GOOD)
         assert put(client_of(reviewer()), application, "pending_documents").status_code == 200
         self.left(application, "pending_documents")
 
-    def test_application_changed_after_the_score_is_left_to_people(self, offer):
+    def test_application_changed_after_the_score_is_not_decided_automatically(self, offer):
         application = scored(offer, SAYS_GOOD)
         body = {"updated_by": "me", "application_data": {**SAYS_GOOD, "amount_cents": 99_000_000}}
         assert client_of(application.consumer).replace(f"/applications/{application.pk}", body).status_code == 200
@@ -200,18 +200,18 @@ class TestApplicationsForReviewers:
         submit(client, application)
         assert decide()["approved"] == 1
 
-    def test_application_scored_by_a_retired_version_is_left_to_people(self, offer):
+    def test_application_scored_by_a_retired_version_is_not_decided_automatically(self, offer):
         application = scored(offer, SAYS_GOOD)
         version = Score.objects.get().version
         version.status, version.role = "retired", ""
         version.save(update_fields=["status", "role"])
         self.left(application)
 
-    def test_unscored_application_is_left_to_people(self, user):
+    def test_unscored_application_is_not_decided_automatically(self, user):
         self.left(ApplicationFactory(consumer=user, status="submitted"))
 
     @pytest.mark.parametrize("decisioning", ["off", "assist"])
-    def test_all_applications_are_left_to_people_if_decisioning_is_not_automatic(self, offer, settings, decisioning):
+    def test_no_application_is_decided_automatically_without_automatic_decisioning(self, offer, settings, decisioning):
         application = scored(offer, SAYS_GOOD)
         settings.DECISIONING = decisioning
         self.left(application)
@@ -258,7 +258,7 @@ class TestTwoReviewers:
         assert "model:" in listed
         assert "is now rejected" in text_of(confirm(backoffice, end_of(Proposal.objects.get(), "confirm")))
 
-    def test_application_with_a_reviewers_proposal_is_left_to_people(self, offer):
+    def test_application_with_a_reviewers_proposal_is_not_decided_automatically(self, offer):
         application, first = scored(offer, SAYS_GOOD), client_of(reviewer())
         assert put(first, application, "under_review").status_code == 200
         put(first, application, "rejected", metadata={"reasons": ["no_credit_file"]})

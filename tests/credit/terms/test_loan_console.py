@@ -85,7 +85,7 @@ def test_ambiguous_amounts_are_rejected_with_an_example(console, application, ty
     assert not LoanTerms.objects.exists()
 
 
-def test_separators_are_read_in_every_field_of_a_loan(console, application):
+def test_thousands_separators_are_accepted_in_every_field_of_a_loan(console, application):
     address = move_of(application, "approved")
     confirm(console, address, amount="$12,500.50", rate_percent="7.25 %", term_months="36", fee="1,000")
     terms = LoanTerms.objects.get()

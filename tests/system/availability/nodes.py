@@ -31,7 +31,7 @@ NODES = 3
 DISK_MIB, FREE_MIB = 600, 100
 PROGRAMS = ("etcd", "patroni", "haproxy", "pgbouncer")
 _PATH = "/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin"
-# Small, so that a full disk has an effect soon and three nodes fit next to everything else.
+# Small values, so that the disk fills up soon, and three nodes fit on one machine.
 _SMALL = {
     "max_connections": "150", "shared_buffers": "16MB", "max_wal_size": "32MB", "min_wal_size": "4MB",
     "wal_keep_size": "48MB", "max_slot_wal_keep_size": "96MB", "fsync": "off",
