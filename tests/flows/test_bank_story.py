@@ -32,11 +32,13 @@ def approve_linked_accounts(api, user, public_token):
     rows = {row.account_id: row for row in BankAccount.objects.filter(user=user)}
     for shown in accounts["accounts"]:
         row = rows[shown["account_id"]]
-        stored = {name: value for name, value in shown.items() if name != "exponent"}
+        stored = {name: value for name, value in shown.items() if name not in {"exponent", "institution_name"}}
         assert {name: getattr(row, name) for name in stored} == stored
         assert row.from_provider
     assert not StagedItem.objects.filter(status="staged").exists()
-    assert BankItem.objects.get().item_id == linked["item_id"]
+    item = BankItem.objects.get()
+    assert item.item_id == linked["item_id"]
+    assert {shown["institution_name"] for shown in accounts["accounts"]} == {item.institution_name}
     assert [kind for kind, _ in events_of(user, "bankdata.")] == ["bankdata.item.linked"]
     return accounts["accounts"]
 
