@@ -25,6 +25,7 @@ from tests.system.browsing import add_app, look_at_widths, noted
 
 EMAIL = "jane@example.org"
 WIDTHS = (1280, 768, 320)
+LOG_OUT = "form[action='/account/logout'] button"
 # Pages of an application use a script to show the progress of an upload.
 OTHER_SCRIPTS = "script:not([src*='/credit/upload.'])"
 
@@ -70,7 +71,7 @@ def mailed_path():
     return urlsplit(re.search(r"https?://\S+", mail.outbox[-1].body)[0]).path
 
 
-def test_a_user_signs_up_logs_in_and_requests_erasure(chromium, live_server, transactional_db):
+def test_a_user_signs_up_logs_in_requests_erasure_and_logs_out(chromium, live_server, transactional_db):
     person = Person(chromium, live_server)
     person.open("/account/signup", "sign-up")
     person.send("sign-up-refused", email=EMAIL, password1="short")
@@ -79,8 +80,9 @@ def test_a_user_signs_up_logs_in_and_requests_erasure(chromium, live_server, tra
     person.send("log-in")
     person.send("log-in-refused", login=EMAIL, password="wrong")
     person.send("account", login=EMAIL, password=PASSWORD)
-    for path in ("email", "password", "sessions", "privacy"):
-        person.open(f"/account/{path}", path)
+    for path in ("", "email", "password", "sessions", "privacy"):
+        person.open(f"/account/{path}", path or "account")
+        assert person.page.locator(LOG_OUT).is_visible(), path
     person.open("/account/email", "email")
     person.send("again", email="new@example.org")
     person.send("email-waits", password=PASSWORD)
@@ -88,6 +90,10 @@ def test_a_user_signs_up_logs_in_and_requests_erasure(chromium, live_server, tra
     assert person.page.url.endswith("/account/privacy")
     for action in ("export", "erase", "keep"):
         person.press(f"privacy-{action}", f"button[value={action}]")
+    person.press("logged-out", LOG_OUT)
+    assert person.page.url.endswith("/account/login")
+    person.page.goto("/account/privacy")
+    assert "/account/login" in person.page.url
 
 
 @pytest.mark.parametrize("language", ["en", "es"])
