@@ -69,6 +69,19 @@ def cost_of_line(
     return eu_annex_iii(credit, payments, start=start), sum(cents for _day, cents in payments)
 
 
+def costs_of_line(terms: Mapping[str, Any], offer: Mapping[str, Any] | None, *, start: date | str) -> dict[str, Any]:
+    """Return the assumed costs of an EU line of credit, by the names of `LoanTerms.to_dict`; raises RateOutOfRange.
+
+    `terms` are those of `LoanTerms.to_dict`. Without a ceiling, it is the total amount of credit and a deducted fee.
+    """
+    credit, fee = terms["total_credit_cents"], terms["fee_cents"]
+    amount = terms["amount_cents"] or credit + (fee if terms["fee_financed"] else 0)
+    day, rate = date.fromisoformat(str(start)), Decimal(str(terms["rate_percent"]))
+    apr, paid = cost_of_line(amount, rate, start=day, fee=fee, is_overdraft=is_overdraft(offer or {}))
+    cost = paid - (amount - fee)
+    return {"apr_percent": apr, "total_cost_cents": cost, "total_payable_cents": credit + cost}
+
+
 def assumptions_of_line(*, ceiling: int | None, is_overdraft: bool) -> list[str]:
     """Return the letters of the assumptions that apply to a line of credit."""
     return ["a", "d" if is_overdraft else "e", *(["h"] if ceiling is None else [])]

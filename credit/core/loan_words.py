@@ -8,7 +8,9 @@ from typing import Any
 from django.utils.translation import gettext, gettext_noop
 
 from config.core.currencies import number_in_words
+from credit.core.apr import RateOutOfRange
 from credit.core.figures import money
+from credit.core.lines import ASSUMPTIONS, assumptions_of_line, costs_of_line, is_overdraft
 from credit.core.quotes import HUNDREDTH, TENTH, shown_apr
 
 _TITLES = {
@@ -59,17 +61,37 @@ def in_words(terms: Mapping[str, Any]) -> str:
     return loan % figures + (gettext(", fee %(fee)s") % figures if terms.get("fee_cents") else "")
 
 
+def with_costs_of_line(
+    terms: Mapping[str, Any], offer: Mapping[str, Any] | None, *, start: date | str
+) -> dict[str, Any]:
+    """Return terms with the assumed costs of an EU line of credit for display; other terms are unchanged."""
+    if terms["term_months"] is not None or not terms.get("currency"):
+        return dict(terms)
+    try:
+        return {**terms, **costs_of_line(terms, offer, start=start), "assumptions": assumptions_in_words(terms, offer)}
+    except RateOutOfRange:
+        return dict(terms)
+
+
+def assumptions_in_words(terms: Mapping[str, Any], offer: Mapping[str, Any] | None) -> str:
+    letters = assumptions_of_line(ceiling=terms["amount_cents"], is_overdraft=is_overdraft(offer or {}))
+    return " ".join(gettext(ASSUMPTIONS[letter]) for letter in letters)
+
+
 def rows_of(
     terms: Mapping[str, Any], names: Sequence[str] = COST, *, start: date | str | None
 ) -> list[tuple[str, str]]:
-    """Return (title, value) pairs of a loan that starts on `start`. A line of credit has no computed figures."""
+    """Return (title, value) pairs of a loan that starts on `start`.
+
+    A line of credit has no computed figures, except for those of `with_costs_of_line`.
+    """
     is_line, currency = terms["term_months"] is None, terms.get("currency")
     titles = {**(_EU_TITLES if currency else _TITLES)}
     if is_line:
         titles["amount_cents"] = gettext_noop("Credit limit")
     shown = [_EU_NAMES.get(name, name) for name in names] if currency else names
     values = {name: terms[name] for name in shown if terms[name] is not None}
-    if "apr_percent" in values and start is not None:
+    if "apr_percent" in values and start is not None and not is_line:
         values["apr_percent"] = shown_apr(terms, start=start)
     return [(gettext(titles[name]), display(name, value, currency)) for name, value in values.items()]
 

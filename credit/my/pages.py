@@ -34,7 +34,7 @@ from credit.core import deadlines
 from credit.core import machine as states
 from credit.core.applicants import LANGUAGES, language_of
 from credit.core.figures import money, reference_of
-from credit.core.loan_words import in_words, rows_of
+from credit.core.loan_words import in_words, rows_of, with_costs_of_line
 from credit.documents.services import add_file, documents_of, receive_file
 from credit.models import Application, ApplicationHistory, Consent, Counteroffer, Notice, ReviewRequest
 from credit.models.applications import LENDER_NAME, WITH_CURRENCY
@@ -163,7 +163,9 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     # The page of the terms has the button that declines the approval, which is a withdrawal.
     declines = application.status == states.APPROVED and terms.acceptable and pricing is None
     moves = list(application.history.order_by("-position"))
-    is_loan = terms.as_of is not None and (terms.acceptable or application.accepted_at is not None)
+    is_loan, costs = False, {}
+    if terms.as_of is not None and (terms.acceptable or application.accepted_at is not None):
+        is_loan, costs = True, with_costs_of_line(terms.terms, application.offer_snapshot, start=terms.as_of)
     return {
         "application": application,
         "heading": _heading(application),
@@ -177,7 +179,8 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "withdraws": states.WITHDRAWN in application.requestable() and not declines,
         "terms": terms,
         "loan": in_words(terms.terms) if is_loan else "",
-        "costs": rows_of(terms.terms, start=terms.as_of) if is_loan else [],
+        "costs": rows_of(costs, start=terms.as_of) if is_loan else [],
+        "assumptions": costs.get("assumptions"),
         "offered": counteroffers.acceptable_of(application, now=now),
         "has_agreement": application.accepted_at is not None and application.loan_terms_id is not None,
         "withdrawable": is_withdrawable(application),

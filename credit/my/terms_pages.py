@@ -1,5 +1,6 @@
 """Pages about the terms of a loan: review, accept or decline, and print the agreement."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +19,7 @@ from credit.core import deadlines
 from credit.core.errors import TermsChanged
 from credit.core.eu_credit import follows_directive
 from credit.core.figures import reference_of
-from credit.core.loan_words import in_words, rows_of
+from credit.core.loan_words import in_words, rows_of, with_costs_of_line
 from credit.models import Application, ContractWithdrawal, Notice, Offer
 from credit.my import content
 from credit.my.apply import rows_of as rows_of_offer
@@ -52,12 +53,12 @@ _RECORDED = {
 _TOTAL = ("total_of_payments_cents",)
 
 
-def figures_of(terms: Acceptable) -> list[tuple[str, str]]:
+def figures_of(terms: Acceptable, costs: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return a loan's terms and costs with titles, and the day of its first payment."""
-    rows = rows_of(terms.terms, _BEFORE_PAYMENTS, start=terms.as_of)
+    rows = rows_of(costs, _BEFORE_PAYMENTS, start=terms.as_of)
     if terms.schedule:
         rows.append((gettext("First payment"), content.day_in_words(terms.schedule[0].due_on)))
-    return rows + rows_of(terms.terms, _AFTER_FIRST_PAYMENT + _TOTAL, start=terms.as_of)
+    return rows + rows_of(costs, _AFTER_FIRST_PAYMENT + _TOTAL, start=terms.as_of)
 
 
 class AcceptPage(MyPage):
@@ -96,16 +97,18 @@ class AcceptPage(MyPage):
 
 
 def _facts(application: Application, terms: Acceptable, now: datetime) -> dict[str, Any]:
-    is_loan = terms.as_of is not None
-    zone = _zone_of(application)
+    is_loan, costs, zone = terms.as_of is not None, {}, _zone_of(application)
+    if terms.as_of is not None:
+        costs = with_costs_of_line(terms.terms, application.offer_snapshot, start=terms.as_of)
     return {
         "application": application,
         "reference": reference_of(application.pk),
         "lender": lender_of(application),
         "terms": terms,
         "loan": in_words(terms.terms) if is_loan else "",
-        "figures": figures_of(terms) if is_loan else [],
-        "schedule": agreement_in_words(terms)["schedule"] if is_loan else [],
+        "figures": figures_of(terms, costs) if is_loan else [],
+        "assumptions": costs.get("assumptions"),
+        "schedule": agreement_in_words(terms, application.offer_snapshot)["schedule"] if is_loan else [],
         **({} if is_loan else _without_loan(application)),
         "offered": counteroffers.acceptable_of(application, now=now),
         "deadline": terms.expires_at and deadlines.in_words(terms.expires_at, zone),
@@ -180,7 +183,11 @@ class AgreementPage(MyPage):
         if terms.acceptable and terms.as_of is not None:
             lender = lender_of(application)
             agreement = {"lender": lender, "borrower": application, "starts_on": terms.as_of}
-            page = {**agreement_in_words(terms), "agreement": agreement, "is_proposed": True}
+            page = {
+                **agreement_in_words(terms, application.offer_snapshot),
+                "agreement": agreement,
+                "is_proposed": True,
+            }
             loan = acceptance.offered_terms(application, now=timezone.now())
             page["members"] = loan and members_of(application, loan, lender)
             page["is_incomplete"] = bool(page["members"]) and not is_complete(page["members"])

@@ -1,5 +1,6 @@
 """The agreement as one document, for payout and servicing."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,7 +10,7 @@ from django.utils.translation import gettext
 from config.core.errors import NotFound
 from config.core.json_text import day_of
 from credit.core.figures import money
-from credit.core.loan_words import COST, LOAN, rows_of
+from credit.core.loan_words import COST, LOAN, rows_of, with_costs_of_line
 from credit.core.machine import APPROVED
 from credit.core.quotes import Instalment
 from credit.models import Acceptance, Application, DecisionAnchor, LoanTerms, Provider
@@ -91,16 +92,18 @@ def lender_of(application: Application) -> Provider:
     return Provider(pk=provider_id, name="") if provider is None else provider
 
 
-def in_words(agreement: Any) -> dict[str, Any]:
+def in_words(agreement: Any, offer: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the context of the printed page, which has the document's figures as text.
 
     `agreement` is an `Agreement`, or the `Acceptable` terms before the acceptance; both have `terms` and `schedule`.
+    `offer` are the pinned terms of the offer.
     """
     starts_on = agreement.starts_on if isinstance(agreement, Agreement) else agreement.as_of
-    currency = agreement.terms.get("currency")
+    terms = with_costs_of_line(agreement.terms, offer, start=starts_on)
+    currency = terms.get("currency")
     if currency:
         meant = (
-            gettext("The cost of the credit as a yearly rate."),
+            " ".join(filter(None, (gettext("The cost of the credit as a yearly rate."), terms.get("assumptions")))),
             gettext("Interest and all other costs of the credit."),
             gettext("The sums that are made available to you."),
             gettext("The total amount of credit and its total cost."),
@@ -116,7 +119,7 @@ def in_words(agreement: Any) -> dict[str, Any]:
     disclosed = [
         (*row, words)
         for name, words in zip(COST[:4], meant, strict=True)
-        for row in rows_of(agreement.terms, (name,), start=starts_on)
+        for row in rows_of(terms, (name,), start=starts_on)
     ]
     schedule = [
         (
@@ -128,7 +131,7 @@ def in_words(agreement: Any) -> dict[str, Any]:
     ]
     members = getattr(agreement, "members", None)
     return {
-        "loan": rows_of(agreement.terms, LOAN + COST[4:], start=starts_on),
+        "loan": rows_of(terms, LOAN + COST[4:], start=starts_on),
         "disclosed": disclosed,
         "schedule": schedule,
         "day": day_of(starts_on),

@@ -18,8 +18,8 @@ from credit.core.applicants import language_of
 from credit.core.early_repayment import early_repayment
 from credit.core.eu_credit import applies, follows_directive
 from credit.core.jurisdictions import Conventions
-from credit.core.lines import ASSUMPTIONS, assumptions_of_line, cost_of_line, is_overdraft
-from credit.core.loan_words import display
+from credit.core.lines import costs_of_line
+from credit.core.loan_words import assumptions_in_words, display
 from credit.core.quotes import Instalment, shown_apr
 from credit.core.schedule_words import duration_in_words, payments_in_words
 from credit.models import Application, LoanTerms, Provider
@@ -100,7 +100,7 @@ def _texts_of(application: Application, terms: LoanTerms, lender: Provider | Non
             gettext("%s a year") % display("rate_percent", terms.rate_percent, conventions.currency),
             *(words.get(name) for name in ("rate_index", "rate_periods", "rate_changes")),
         ),
-        "apr": _apr(terms, kept_back, show, conventions.currency, is_overdraft=is_overdraft(offer)),
+        "apr": _apr(terms, offer, kept_back, show, conventions.currency),
         "payments": join(_payments(schedule, conventions.currency), words.get("allocation")),
         "amortisation": words.get("amortisation") or _amortisation(is_line=is_line),
         "interest_and_charges": words.get("interest_and_charges"),
@@ -137,16 +137,13 @@ def _redress(lender: Provider | None, words: str | None) -> str | None:
     return "\n".join([body["name"], body["url"], words]) if body and words else None
 
 
-def _apr(terms: LoanTerms, kept_back: int, show: Any, currency: str, *, is_overdraft: bool) -> str:
+def _apr(terms: LoanTerms, offer: Mapping[str, Any], kept_back: int, show: Any, currency: str) -> str:
     words = gettext("%(apr)s; in all you pay %(total)s. Assumption: both parties fulfill the agreement as agreed.")
     if terms.apr_percent is None:
-        rate, total = cost_of_line(
-            terms.amount_cents, terms.rate_percent, start=terms.as_of, fee=terms.fee_cents, is_overdraft=is_overdraft
-        )
-        total += terms.fee_cents - kept_back
+        costs = costs_of_line(terms.to_dict(), offer, start=terms.as_of)
+        rate, total = costs["apr_percent"], costs["total_payable_cents"]
         first = words % {"apr": display("apr_percent", rate, currency), "total": show(total)}
-        letters = assumptions_of_line(ceiling=terms.amount_cents, is_overdraft=is_overdraft)
-        return "\n".join([first, *(gettext(ASSUMPTIONS[letter]) for letter in letters)])
+        return f"{first}\n{assumptions_in_words(terms.to_dict(), offer)}"
     total = (terms.total_of_payments_cents or 0) + terms.fee_cents - kept_back
     return words % {
         "apr": display("apr_percent", shown_apr(terms.to_dict(), start=terms.as_of), currency),

@@ -28,7 +28,8 @@ from credit.core.errors import PrecontractRequired
 from credit.core.eu_credit import applies, follows_directive, minor_units_of_euros
 from credit.core.figures import outside
 from credit.core.jurisdictions import EU
-from credit.core.lines import ASSUMPTIONS, CEILING_ASSUMED_EUR, assumptions_of_line, cost_of_line, is_overdraft
+from credit.core.lines import CEILING_ASSUMED_EUR, cost_of_line, costs_of_line, is_overdraft
+from credit.core.loan_words import assumptions_in_words
 from credit.core.quotes import TENTH, Instalment, cost_of, eu_totals, serialize_schedule, shown_apr
 from credit.core.rights import APPROVAL, ASSISTED, DUTIES
 from credit.core.schedule_words import duration_in_words, payments_in_words
@@ -140,8 +141,7 @@ def _figures(
     example = {"credit": credit, "rate": rate, "payable": payable, "apr": _percent(apr, TENTH)}
     assumptions = gettext("The credit is drawn down at once and in full, and every payment is made on its day.")
     if not schedule:
-        letters = assumptions_of_line(ceiling=terms["amount_cents"], is_overdraft=is_overdraft(offer))
-        assumptions = " ".join(gettext(ASSUMPTIONS[letter]) for letter in letters)
+        assumptions = assumptions_in_words(terms, offer)
     told = _texts(offer)
     return {
         "total_credit": f"{credit}\n" + gettext("The ceiling or the total sums made available under the agreement."),
@@ -168,15 +168,12 @@ def _totals(offer: Mapping[str, Any], terms: Mapping[str, Any], *, today: date) 
     """Return the figures of Article 3 and the APR; for a line of credit by the assumptions of Annex III."""
     if terms["total_cost_cents"] is not None:
         return terms, shown_apr(terms, start=today)
-    credit, fee = terms["total_credit_cents"], terms["fee_cents"]
-    amount = terms["amount_cents"] or credit + (fee if terms["fee_financed"] else 0)
-    rate = Decimal(str(terms["rate_percent"]))
     try:
-        apr, paid = cost_of_line(amount, rate, start=today, fee=fee, is_overdraft=is_overdraft(offer))
+        costs = costs_of_line(terms, offer, start=today)
     except RateOutOfRange as error:
         message = f"With it the annual percentage rate is above {APR_MAX_PERCENT}."
         raise ValidationFailed.of_member("amount_cents", message) from error
-    return {"total_credit_cents": credit, "total_payable_cents": credit + paid - (amount - fee)}, apr
+    return {**terms, **costs}, costs["apr_percent"]
 
 
 def _contact(lender: Provider | None) -> dict[str, Any]:

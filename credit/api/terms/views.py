@@ -58,7 +58,7 @@ def agreement_page(request: HttpRequest | None, agreement: Agreement) -> HttpRes
     is_eu = agreement.members is not None
     with translation.override(language_of(agreement.borrower.applicants) if is_eu else translation.get_language()):
         page = {
-            **in_words(agreement),
+            **in_words(agreement, agreement.borrower.offer_snapshot),
             "agreement": agreement,
             "agreement_sha256": serializers.AgreementSerializer(agreement).data["agreement_sha256"],
             "provider_name": settings.PROVIDER_NAME,

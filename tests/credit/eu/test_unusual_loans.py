@@ -6,9 +6,11 @@ from decimal import Decimal
 from types import SimpleNamespace
 
 import pytest
+from django.test import Client
 from django.utils import translation
 
 from credit.console.offer_forms import _payments as payments_shown
+from credit.core.applicants import Applicants
 from credit.core.examples import representative_example
 from credit.core.figures import outside
 from credit.core.jurisdictions import Conventions
@@ -24,6 +26,7 @@ from tests.credit.eu.forms import LANGUAGES, TODAY
 from tests.credit.eu.offers import EU_TERMS, LENDER, TEXTS, eu_offer
 from tests.credit.eu.test_precontract import values_of
 from tests.credit.notices.test_pages import read
+from tests.credit.notices.world import WHOLE
 from tests.credit.terms.lending import applied, approve, take_up
 
 BERLIN = "Europe/Berlin"
@@ -89,8 +92,31 @@ def test_agreement_of_a_line_of_credit_has_an_amount_and_no_schedule():
     page = client.read(f"/applications/{application.pk}/agreement", accept="text/html").content.decode()
     text = read(page)[0]
     assert re.search(r"Total amount of credit The sums that are made available to you\. 10,000\.00.EUR", text), text
-    assert "as a yearly rate" not in text
+    assert "The cost of the credit as a yearly rate. The credit is drawn down at once and in full." in text
     assert "schedule" not in page
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("language", "rate", "payable", "assumption"), [
+    ("en", "17.4 %", "10,769.17\u00a0EUR", "The credit is drawn down at once and in full."),
+    ("es", "17,4 %", "10.769,17\u00a0EUR", "Se dispone del crédito de inmediato y por completo."),
+    ("de", "17,4 %", "10.769,17\u00a0EUR", "Der Kredit wird sofort und in voller Höhe in Anspruch genommen."),
+])  # fmt: skip
+def test_pages_of_an_eu_line_of_credit_have_its_rate_and_assumptions(language, rate, payable, assumption):
+    offer = eu_offer(term_options_months=None, texts={**TEXTS, "termination": "A month's notice."})
+    person = {**WHOLE, "language": language}
+    application = applied(offer, applicants=Applicants.of([person]), data={"amount_cents": 1_000_000})
+    client = client_of(application.consumer)
+    assert approve(client, application, {"rate_percent": 14.2, "fee_cents": 10_000}).status_code == 200
+    browser = Client(headers={"accept-language": language})
+    browser.force_login(application.consumer)
+    own = f"/my/applications/{application.pk}"
+    for path in (own, f"{own}/accept", f"{own}/agreement"):
+        text = read(browser.get(path).content.decode())[0]
+        assert all(words.replace("\u00a0", " ") in text for words in (rate, payable, assumption)), (path, text)
+    assert take_up(client, application).status_code == 200
+    for path in (own, f"{own}/agreement"):
+        assert rate in read(browser.get(path).content.decode())[0]
 
 
 def example_of(language="en", **terms):
