@@ -242,13 +242,9 @@ class Story:
                 notices.note_opening(notice, actor=self.owner, now=self.at)
             else:
                 self.wait(hours=30)
-                sent: Any = {
-                    "channel": POST,
-                    "reference": f"RR{notice.pk.int % 10**9:09d}US",
-                    "at": self.at,
-                    "now": self.at,
-                }
-                notices.record_delivery(str(self.application.pk), str(notice.pk), actor=self.first, **sent)
+                reference, pk = f"RR{notice.pk.int % 10**9:09d}US", str(self.application.pk)
+                sent: Any = {"channel": POST, "reference": reference, "at": self.at, "now": self.at}
+                notices.record_delivery(pk, str(notice.pk), actor=self.first, **sent)
 
     # --- The possible courses of an application -----------------------------------------------------------------------
 
