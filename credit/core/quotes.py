@@ -28,8 +28,8 @@ HUNDREDTH, TENTH = Decimal("0.01"), Decimal("0.1")
 PERSONALIZED = gettext_noop("This offer is personalized by automated processing of personal data.")  # Art. 13
 WARNING = gettext_noop("Caution! Borrowing money costs money")
 NO_QUOTE = (
-    "The offer is a line of credit, without `term_options_months`: it has no term and no monthly payments. Under EU "
-    "law, `representative_example` of the offer has its annual percentage rate."
+    "The offer is a line of credit, without `term_options_months`: it has no term and no monthly payments. Its "
+    "`representative_example` has the annual percentage rate."
 )
 
 
@@ -118,12 +118,12 @@ def make_quote(
     """Return the quote for a loan that is paid out today minus the prepaid fee, by default with the offer's method.
 
     Raises OfferUnavailable for a closed offer, MissingParameter without a rate in the query and in the offer, and
-    ValidationFailed for a line of credit, and for an amount, a term, or a rate outside the offer's limits.
+    ValidationFailed for a line of credit under EU law, and for an amount, a term, or a rate outside the offer's limits.
     """
     if not offer.is_active:
         raise OfferUnavailable
     conventions = offer.conventions
-    if not offer.term_options_months:
+    if conventions.is_eu and not offer.term_options_months:
         raise ValidationFailed.of_member("term_months", NO_QUOTE)
     if conventions.is_eu and method not in {None, conventions.apr_method}:
         raise ValidationFailed.of_member("method", f"Must be {conventions.apr_method} for an offer with `eu`.")

@@ -21,12 +21,8 @@ ROW = {"number", "due_on", "payment_cents", "interest_cents", "principal_cents",
 
 @pytest.fixture
 def offer():
-    """An offer with a rate and terms, and no other limits."""
-    return loan_offer(apr_min_percent=9.99, apr_max_percent=24.5)
-
-
-def loan_offer(**terms):
-    return OfferFactory(**{"term_options_months": [1, 36, 600], **terms})
+    """An offer with a rate and no other limits."""
+    return OfferFactory(apr_min_percent=9.99, apr_max_percent=24.5)
 
 
 def ask(api, offer, **query):
@@ -90,7 +86,7 @@ def test_eu_method_returns_the_effective_rate(api, offer):
 
 
 def test_quote_without_interest_has_no_finance_charge(api):
-    body = quote(api, loan_offer(apr_min_percent=0.0))
+    body = quote(api, OfferFactory(apr_min_percent=0.0))
     assert (body["payment_cents"], body["final_payment_cents"]) == (27_778, 27_770)
     assert (body["finance_charge_cents"], body["apr_percent"]) == (0, 0)
     assert {row["interest_cents"] for row in body["schedule"]} == {0}
@@ -128,7 +124,7 @@ def test_malformed_query_value_is_rejected(api, offer, field, value):
 @pytest.mark.parametrize("days", [45, 100, 182, 254])
 @pytest.mark.parametrize(("amount", "rate"), [(33_813, 27), (45_492, 34), (883_813_720, 1000)])
 def test_balance_does_not_grow_after_a_long_first_period(api, amount, rate, days):
-    offer = loan_offer(apr_min_percent=0.0, apr_max_percent=1000.0)
+    offer = OfferFactory(apr_min_percent=0.0, apr_max_percent=1000.0)
     first = timezone.now().date() + timedelta(days=days)
     body = quote(api, offer, amount_cents=amount, term_months=600, apr_percent=rate, first_payment_on=first)
     assert min(row["principal_cents"] for row in body["schedule"][1:]) >= 0
@@ -136,7 +132,7 @@ def test_balance_does_not_grow_after_a_long_first_period(api, amount, rate, days
 
 
 def test_quote_of_extreme_values_succeeds(api):
-    offer = loan_offer(apr_min_percent=0.0, apr_max_percent=1000.0)
+    offer = OfferFactory(apr_min_percent=0.0, apr_max_percent=1000.0)
     extreme = {"amount_cents": 10**12, "term_months": 600, "apr_percent": "1000"}
     latest = in_month(month_of(timezone.now().date()) + 12, timezone.now().date().day)
     for method in ("us_appendix_j", "eu_annex_iii"):
@@ -152,21 +148,20 @@ def test_quote_of_extreme_values_succeeds(api):
 
 class TestQuotesOutsideOfTheOffer:
     def test_quote_outside_of_the_offers_amounts_is_rejected(self, api):
-        offer = loan_offer(apr_min_percent=5.0, loan_amount_min_cents=100_000, loan_amount_max_cents=500_000)
+        offer = OfferFactory(apr_min_percent=5.0, loan_amount_min_cents=100_000, loan_amount_max_cents=500_000)
         for amount in (100_000, 500_000):
             assert quote(api, offer, amount_cents=amount)["amount_financed_cents"] == amount
         assert "$1,000.00" in refuse(api, offer, "amount_cents", amount_cents=99_999)
         assert "$5,000.00" in refuse(api, offer, "amount_cents", amount_cents=500_001)
 
     def test_quote_with_another_term_than_the_offers_is_rejected(self, api):
-        offer = loan_offer(apr_min_percent=5.0, term_options_months=[24, 12])
+        offer = OfferFactory(apr_min_percent=5.0, term_options_months=[24, 12])
         assert len(quote(api, offer, term_months=12)["schedule"]) == 12
         assert "12, 24 months" in refuse(api, offer, "term_months", term_months=36)
 
     @pytest.mark.parametrize("months", [None, []])
-    @pytest.mark.parametrize("law", [{}, EU_TERMS])
-    def test_quote_of_a_line_of_credit_is_rejected(self, api, law, months):
-        line = OfferFactory(**{**law, "apr_min_percent": 5.0, "term_options_months": months})
+    def test_quote_of_an_eu_line_of_credit_is_rejected(self, api, months):
+        line = OfferFactory(**{**EU_TERMS, "apr_min_percent": 5.0, "term_options_months": months})
         words = refuse(api, line, "term_months")
         assert "The offer is a line of credit" in words
         assert "`representative_example`" in words
@@ -177,10 +172,10 @@ class TestQuotesOutsideOfTheOffer:
         assert "24.5" in refuse(api, offer, "apr_percent", apr_percent="24.51")
 
     def test_quote_requires_a_rate_if_the_offer_has_none(self, api):
-        offer = loan_offer()
+        offer = OfferFactory()
         assert "apr_percent" in assert_error(ask(api, offer), 400, "E1005")["message"]
         assert quote(api, offer, apr_percent=5)["apr_percent"] == pytest.approx(5, abs=0.001)
-        assert quote(api, loan_offer(apr_max_percent=5.0))["apr_percent"] == pytest.approx(5, abs=0.001)
+        assert quote(api, OfferFactory(apr_max_percent=5.0))["apr_percent"] == pytest.approx(5, abs=0.001)
 
     def test_quote_of_an_inactive_offer_is_rejected(self, api):
-        assert_error(ask(api, loan_offer(apr_min_percent=5.0, is_active=False)), 400, "E1011")
+        assert_error(ask(api, OfferFactory(apr_min_percent=5.0, is_active=False)), 400, "E1011")

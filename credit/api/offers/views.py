@@ -77,8 +77,8 @@ class OfferViewSet(ApiViewSet):
         The response has its monthly payments and its annual percentage rate.
 
         The loan is paid out today (UTC), less the fee. The borrower repays it in level monthly payments; the last one
-        has the remainder. Values outside the offer's limits are rejected. If the offer is a line of credit, without
-        `term_options_months`, the API returns 400 `E1001`.
+        has the remainder. Values outside the offer's limits are rejected. An offer with `eu` and without
+        `term_options_months` is a line of credit: the API returns 400 `E1001`.
         """
         return Response(quotes.make_quote(offers.load_offer(offer_id), today=timezone.now().date(), **query))
 
