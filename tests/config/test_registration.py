@@ -15,11 +15,11 @@ SHARED = ("api", "backoffice", "clients", "core", "ops", "webhooks")
 MAY = {
     # `make run` starts the ledger by the name of its WSGI module.
     ("config/ops/supervisor.py", "ledger.wsgi"),
-    # Facts about an applicant's identity, as named in scorecards.
-    ("credit/scoring/known_facts.py", "identity.name_match"),
-    ("credit/scoring/known_facts.py", "identity.verified"),
-    ("credit/scoring/known_facts.py", "identity.verified_days_ago"),
-}
+    # Facts about an applicant's identity, as named in scorecards: what computes them, and their titles for applicants.
+    *((path, f"identity.{fact}")
+      for path in ("credit/scoring/known_facts.py", "credit/my/rights_pages.py")
+      for fact in ("name_match", "verified", "verified_days_ago")),
+}  # fmt: skip
 
 OURS = [app for app in apps.get_app_configs() if isinstance(app, registration.Declarations)]
 ASKED = registration.Declarations.__annotations__

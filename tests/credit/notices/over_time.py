@@ -114,7 +114,7 @@ class Simulation:
                 (0.2, lambda day: world.reject(day, **report)),
                 (0.15, lambda day: world.approve(day, **report)),
                 (0.2, lambda day: world.counter(day, until=until, terms=TERMS, with_denial=combined, **report)),
-                (0.15, world.ask),
+                (0.15, world.request_documents),
                 (0.05, world.withdraw),
             ]
         for share, step in steps:
