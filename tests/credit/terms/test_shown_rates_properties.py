@@ -38,7 +38,7 @@ def documents_of(law, terms, schedule):
     agreed = SimpleNamespace(terms=terms, schedule=schedule, as_of=TODAY.isoformat(), lender=SimpleNamespace(**LENDER))
     pages = {
         "notice": render({**NOTICE, **kept}, law),
-        "agreement": render_to_string("credit/agreement.html", {**in_words(agreed), "agreement": agreed}),
+        "agreement": render_to_string("credit/agreement.html", {**in_words(agreed, None), "agreement": agreed}),
     }
     if law == "eu":
         form = form_of(EU_TERMS, SimpleNamespace(**LENDER), terms, schedule, language="en", today=TODAY)
