@@ -112,6 +112,7 @@ class PaymentMethodAdmin(OwnedRecords):
 
 @admin.register(ProcessorEvent)
 class ProcessorEventAdmin(ReadOnlyAdmin):
+    is_about_people = True
     list_display = ("id", "type", "payment_shown", "received", "applied")
     list_filter = (("applied_at", admin.EmptyFieldListFilter),)
     list_defer = ("detail",)
@@ -124,6 +125,9 @@ class ProcessorEventAdmin(ReadOnlyAdmin):
     received = column(moment, "received_at", "received", ordering="received_at")
     applied = column(moment, "applied_at", "processed", ordering="applied_at")
     detail_shown = column(document, "detail", "content")
+
+    def subject_of(self, record: ProcessorEvent) -> int | None:
+        return None if record.payment is None else record.payment.user_id
 
 
 @admin.register(Wallet)

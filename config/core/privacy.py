@@ -179,7 +179,7 @@ def _loaded_account(row: Any) -> Any:
     declaration = register().get(row._meta.label)
     path = "" if declaration is None else declaration.subject
     for name in path.split("__") if path != "pk" else ():
-        field = row._meta.get_field(name) if name else None
+        field = row._meta.get_field(name) if name and row is not None else None
         if field is None or not field.is_relation or not field.is_cached(row):
             return None
         row = getattr(row, name)
