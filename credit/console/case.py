@@ -89,13 +89,14 @@ def numbers_of(application: Any) -> list[dict[str, Any]]:
     term, income, debt = figures.term_months, figures.monthly_income_cents, figures.monthly_debt_cents
     share, instalment = figures.percent_of_income(debt), instalment_of(figures, terms)
     burden = figures.percent_of_income(instalment)
+    instalment_text = money(instalment, currency)
     shown = [
         ("Amount", money(figures.amount_cents, currency), broken.get("amount_cents", "")),
         ("Term", "" if term is None else months_in_words(term), broken.get("term_months", "")),
         ("Monthly income", money(income, currency), ""),
         ("Monthly debt payments", money(debt, currency), ""),
         ("Debt to income", f"{share} %" if share is not None else "", ""),
-        ("Instalment", money(instalment, currency) and f"{money(instalment, currency)} at the offer's lowest rate", ""),
+        ("Installment", instalment_text and f"{instalment_text} at the offer's lowest rate", ""),
         ("Installment to income", f"{burden} %" if burden is not None else "", ""),
     ]
     return [{"name": name, "value": value, "wrong": wrong} for name, value, wrong in shown if value]
