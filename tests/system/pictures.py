@@ -50,7 +50,7 @@ def anchored_at(ledger, running):
     if running.poll() is not None:
         raise SystemExit("The demo did not start; see its output above.")
     try:
-        return requests.get(f"{ledger}/stats", timeout=60).json()["total_hashes"]
+        return requests.get(f"{ledger}/stats", timeout=60).json().get("total_hashes", 0)  # none while it starts
     except requests.ConnectionError:
         return 0
 
