@@ -13,7 +13,8 @@ from config.core.errors import ValidationFailed
 from credit.core.apr import APR_MAX_PERCENT, STEP, RateOutOfRange
 from credit.core.figures import money
 from credit.core.jurisdictions import Conventions
-from credit.core.lines import ASSUMPTIONS, assumptions_of_line, cost_of_line, is_overdraft
+from credit.core.lines import cost_of_line, is_overdraft
+from credit.core.loan_words import assumptions_in_words
 from credit.core.quotes import TENTH, cost_of, eu_totals, shown_apr
 
 
@@ -80,8 +81,9 @@ def representative_example(terms: Mapping[str, Any], *, today: date) -> dict[str
         "apr": number_in_words(shown),
     }
     sentence = _sentence(is_line=is_line, months=example["months"]) % words
-    letters = assumptions_of_line(ceiling=amount, is_overdraft=is_overdraft(terms)) if is_line else []
-    return {**figures, "text": " ".join([sentence, *(gettext(ASSUMPTIONS[letter]) for letter in letters)])}
+    if is_line:
+        sentence = f"{sentence} {assumptions_in_words(figures, terms)}"
+    return {**figures, "text": sentence}
 
 
 def _sentence(*, is_line: bool, months: int) -> str:
