@@ -72,6 +72,13 @@ def language_of(applicants: Any, otherwise: str = LANGUAGES[0], *, number: int =
     return main if main in LANGUAGES else otherwise
 
 
+def other_borrowers(applicants: Applicants | None) -> Iterator[tuple[str, str]]:
+    """Yield the e-mail address and the language of each applicant after the first who has an address."""
+    for number, person in enumerate(applicants or (), start=1):
+        if number > FIRST and (email := person.get("email")):
+            yield email, language_of(applicants, number=number)
+
+
 def changed_members(before: Applicants | None, after: Applicants | None) -> dict[str, Any]:
     """Return the paths of the fields that differ, without values, because revisions are never erased."""
     old, new = (dict(enumerate(value or ())) for value in (before, after))

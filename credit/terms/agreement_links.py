@@ -8,7 +8,7 @@ from django.core import signing
 from config.core.errors import NotFound
 from config.core.ids import get_by_uuid
 from config.mail.outbox import queue_mail
-from credit.core.applicants import FIRST, language_of
+from credit.core.applicants import other_borrowers
 from credit.models import Application
 from credit.terms.agreement import Agreement, agreement_of
 
@@ -19,10 +19,8 @@ _signer = signing.TimestampSigner(salt="credit.agreement")
 def mail_links(application: Application, *, now: datetime) -> None:
     """Mail the agreement's link to each borrower but the first, who has the account."""
     link = f"{settings.APP_URL}/my/agreement/{_signer.sign(str(application.pk))}"
-    for number, person in enumerate(application.applicants or (), start=1):
-        if number > FIRST and person.get("email"):
-            language = language_of(application.applicants, number=number)
-            queue_mail(person["email"], "agreement", {"link": link}, language=language, now=now)
+    for email, language in other_borrowers(application.applicants):
+        queue_mail(email, "agreement", {"link": link}, language=language, now=now)
 
 
 def agreement_of_link(token: str) -> Agreement:

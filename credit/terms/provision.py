@@ -9,7 +9,7 @@ from django.db import transaction
 from config.core.errors import NotFound
 from config.core.ids import get_by_uuid
 from config.mail.outbox import queue_mail
-from credit.core.applicants import FIRST, language_of
+from credit.core.applicants import other_borrowers
 from credit.models import Application, Precontract
 from credit.terms.acceptance import form_to_read
 
@@ -24,12 +24,10 @@ def provide(application: Application, form: Precontract, *, medium: str, is_open
     ).exists()
     with transaction.atomic():
         form.note_provision(medium, is_opened=is_opened, now=now)
-        for number, person in enumerate(application.applicants or () if is_first else (), start=1):
-            if number > FIRST and person.get("email"):
-                language = language_of(application.applicants, number=number)
-                theirs = form_to_read(application, language=language, now=now)
-                link = f"{settings.APP_URL}/my/information/{_signer.sign(str(theirs.pk))}"
-                queue_mail(person["email"], "information", {"link": link}, language=language, now=now)
+        for email, language in other_borrowers(application.applicants) if is_first else ():
+            theirs = form_to_read(application, language=language, now=now)
+            link = f"{settings.APP_URL}/my/information/{_signer.sign(str(theirs.pk))}"
+            queue_mail(email, "information", {"link": link}, language=language, now=now)
 
 
 def form_of_link(token: str) -> Precontract:
