@@ -1,8 +1,9 @@
 """A simulation of notices and counteroffers over many days.
 
 Consumers apply, lenders decide, make counteroffers, request documents and reopen; consumers open notices, withdraw and
-accept; the worker and the mail are down for days. At the end, each clock is compared with a separate computation of
-the law from the days of the events, and each history with the outcomes of its counteroffers.
+accept; the worker and the mail are down for days. Lenders post undelivered notices each day. At the end, each clock is
+compared with a separate computation of the law from the days of the events, and each history with the outcomes of its
+counteroffers.
 """
 
 import random
@@ -16,12 +17,14 @@ from config.core.digest import digest_of
 from config.core.errors import ApiError
 from config.webhooks.models import Event
 from credit.models import Application, Clock, Counteroffer, Notice
+from credit.models.notices import UNDELIVERED
 from credit.notices import services
 from credit.terms import counteroffers
 from tests.credit.notices.test_table import FOUND, REPORT, SCORE
 from tests.credit.notices.world import TERMS, WHOLE, World
 
 LENDER_DECIDES_WITHIN = 20  # days, for every complete application
+PAUSES_APART = {"us": 10, "eu": 2}  # days between two pauses, so that no notice has to wait for both
 
 
 class Simulation:
@@ -34,8 +37,9 @@ class Simulation:
     def live(self, *, wanted: int, days: int) -> dict[str, int]:
         """Simulate that many days, with about that many required notices; the worker is sometimes down."""
         down_until, fresh = 0, max(1, round(wanted / days / 1.4))
+        apart = PAUSES_APART["eu" if self.is_eu else "us"]
         for self.day in range(days):
-            if self.day >= down_until and self.chance.random() < 0.03:
+            if self.day >= down_until + apart and self.chance.random() < 0.03:
                 down_until = self.day + (1 if self.is_eu else self.chance.randrange(2, 6))
             if self.day < days - 100:
                 for _ in range(fresh):
@@ -43,8 +47,10 @@ class Simulation:
             self.let_things_happen([one for one in self.worlds.values() if self.next_day[one.pk] <= self.day])
             if self.day >= down_until:
                 self.work()
+            self.post()
         for self.day in range(days, days + 6):  # notices about the decisions of the last days
             self.work()
+            self.post()
         return dict(self.done)
 
     def apply(self) -> None:
@@ -61,9 +67,9 @@ class Simulation:
         pks = [world.pk for world in worlds]
         applications = Application.objects.in_bulk(pks)
         rows = Notice.objects.filter(application__in=pks).exclude(status="cancelled").order_by("id")
-        newest = {
-            notice.application_id: notice for notice in rows.select_related("application").defer("content", "html")
-        }
+        rows = rows.select_related("application").defer("content", "html")
+        # The newest undelivered notice, otherwise the newest; an approval can wait behind a delivered pricing notice.
+        newest = {notice.application_id: notice for notice in sorted(rows, key=lambda row: row.status in UNDELIVERED)}
         for world in worlds:
             self.next_day[world.pk] = self.day + self.chance.randrange(1, 6)
             step = self.step_for(world, applications[world.pk], newest.get(world.pk), self.chance.random())
@@ -127,13 +133,16 @@ class Simulation:
         world.take_up(self.day, form_days=self.chance.choice([0.5, 2]) if self.is_eu else 2)
 
     def work(self) -> None:
-        """Run the workers in the evening: most mails are sent, and undelivered notices are posted in time."""
-        now = self.start + timedelta(days=self.day, hours=8)
+        """Run the workers in the evening: most mails are sent."""
+        now = self.evening
         counteroffers.expire(now=now)
         self.issue(now)
         World.mails("sent" if self.chance.random() < 0.9 else "failed")
         self.issue(now)
-        # The back office shows a notice in red two days before its due date.
+
+    def post(self) -> None:
+        """Post undelivered notices; the back office shows a notice in red two days before its due date."""
+        now = self.evening
         late = Q(made_at__lte=now - timedelta(days=4)) | Q(due_at__lte=now + timedelta(days=2))
         for notice in Notice.objects.filter(late, status__in=("ready", "failed")):
             world = self.worlds.get(notice.application_id)
@@ -141,6 +150,10 @@ class Simulation:
                 services.record_delivery(
                     str(world.pk), str(notice.pk), channel="post", at=now, reference="RR", actor=world.lender, now=now
                 )  # fmt: skip
+
+    @property
+    def evening(self) -> datetime:
+        return self.start + timedelta(days=self.day, hours=8)
 
     def issue(self, now: datetime) -> None:
         done = {"ready": 1}
@@ -182,7 +195,7 @@ class Simulation:
         asked = clock.application.history.filter(changed_at=clock.started_at, status="pending_documents")
         if self.is_eu and clock.kind == "action" and not asked.exists():
             days = 3  # the platform's limit for "without delay" (Directive (EU) 2023/2225, Art. 18(9))
-        end = clock.stopped_at or self.start + timedelta(days=self.day, hours=8)
+        end = clock.stopped_at or self.evening
         return end > clock.started_at + timedelta(days=days)
 
     @staticmethod
