@@ -20,7 +20,7 @@ from credit.console.withdrawals import WithdrawalConsole, period_rows
 from credit.core.card import APPROVE
 from credit.core.errors import CounterofferOpen
 from credit.core.eu_credit import follows_directive
-from credit.core.loan_words import in_words, rows_of
+from credit.core.loan_words import in_words, rows_of, with_costs_of_line
 from credit.core.machine import APPROVED, COUNTEROFFER, REJECTED, UNDER_REVIEW
 from credit.models import Application, LoanTerms
 from credit.review.services import takes_two
@@ -64,7 +64,7 @@ class LoanConsole(WithdrawalConsole):
             try:
                 loan = loan_of(record, terms_given or None)
                 terms = None if loan is None else compute(record, loan, kind=kind, now=timezone.now())
-                figures = [] if terms is None else _figures(terms)
+                figures = [] if terms is None else _figures(record, terms)
             except ApiError as refusal:
                 figures = tell(form, refusal)
         digest = sha256(repr(figures).encode()).hexdigest()[:16] if figures else ""
@@ -126,7 +126,9 @@ class LoanConsole(WithdrawalConsole):
             return None
         is_masked = getattr(record, "is_masked", False)
         panel: dict[str, Any] = {"title": "The loan" if offered is None else "Offered to the applicant"}
-        panel["rows"] = [] if is_masked else [*_figures(terms), *_form_rows(record, terms), *period_rows(record)]
+        panel["rows"] = (
+            [] if is_masked else [*_figures(record, terms), *_form_rows(record, terms), *period_rows(record)]
+        )
         if offered is not None:
             panel["until"] = moment(offered.expires_at)
             panel["withdraw"] = within_list(self.address_of("withdraw_counteroffer", record.pk, offered.pk), request)
@@ -145,8 +147,9 @@ class LoanConsole(WithdrawalConsole):
         return HttpResponseRedirect(self.record_address(record, request))
 
 
-def _figures(terms: LoanTerms) -> list[tuple[str, str]]:
-    return [("Loan", in_words(terms.to_dict())), *rows_of(terms.to_dict(), start=terms.as_of)]
+def _figures(record: Application, terms: LoanTerms) -> list[tuple[str, str]]:
+    figures = with_costs_of_line(terms.to_dict(), record.offer_snapshot, start=terms.as_of)
+    return [("Loan", in_words(figures)), *rows_of(figures, start=terms.as_of)]
 
 
 def _form_rows(record: Application, terms: LoanTerms) -> list[tuple[str, str]]:

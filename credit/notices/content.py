@@ -25,13 +25,12 @@ from credit.core.consumer_reports import reports_of
 from credit.core.country_names import country_name
 from credit.core.figures import reference_of
 from credit.core.jurisdictions import EU, Conventions
-from credit.core.loan_words import FIGURES, rows_of
+from credit.core.loan_words import FIGURES, rows_of, with_costs_of_line
 from credit.core.machine import APPROVED, EXPIRED, PENDING_DOCUMENTS, REJECTED
 from credit.core.reasons import INCOMPLETE as INCOMPLETE_REASON
 from credit.core.reasons import REASONS, reasons_of, text_of
 from credit.core.rights import ALONE, DUTIES, NONE, WORSE, outcome_of, way_of
 from credit.core.risk_based_pricing import blocks_for
-from credit.models import LoanTerms
 from credit.models.notices import (
     ADVERSE_ACTION,
     APPROVAL,
@@ -165,7 +164,13 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
         "debt_advice": provider.debt_advice,
         "reviewed_at": _reviewed_at(notice),
         "withdrawal": _withdrawal(notice),
-        "terms": None if terms is None or notice.kind not in {APPROVAL, COUNTEROFFER} else _terms(terms),
+        "terms": None
+        if terms is None or notice.kind not in {APPROVAL, COUNTEROFFER}
+        else {
+            "kept": terms.to_dict(),
+            "as_of": terms.as_of.isoformat(),
+            "product_type": (application.offer_snapshot or {}).get("product_type"),
+        },
         "until": None if offered is None else rfc3339(offered.expires_at),
         "missing": missing,
         "respond_by": respond_by,
@@ -259,13 +264,12 @@ def _person(person: dict[str, Any], language: str) -> dict[str, Any]:
     return {"name": person["legal_name"], "address": list(lines)}
 
 
-def _terms(terms: LoanTerms) -> dict[str, Any]:
-    return {"kept": terms.to_dict(), "as_of": terms.as_of.isoformat()}
-
-
 def render(content: dict[str, Any], profile: str) -> str:
     """Return the notice as a self-contained HTML page, which is the record."""
     with translation.override(content["language"]):
+        figures = {}
+        if terms := content["terms"]:
+            figures = with_costs_of_line(terms["kept"], terms, start=terms["as_of"])
         blocks = [[f"notices/{profile}/{block}.html", f"notices/{block}.html"] for block in content["blocks"]]
         context = {
             **content,
@@ -280,7 +284,8 @@ def render(content: dict[str, Any], profile: str) -> str:
             "respond_by_on": _deadline(content["respond_by"], content),
             **_withdrawal_words(content),
             "reports": [{**report, "dated_on": day_in_words(report["date"])} for report in content["reports"]],
-            "figures": rows_of(kept["kept"], FIGURES, start=kept["as_of"]) if (kept := content["terms"]) else [],
+            "figures": rows_of(figures, FIGURES, start=terms["as_of"]) if terms else [],
+            "assumptions": figures.get("assumptions"),
         }
         return render_to_string("notices/notice.html", context)
 

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from django.test import Client
-from django.utils import translation
+from django.utils import timezone, translation
 
 from credit.console.offer_forms import _payments as payments_shown
 from credit.core.applicants import Applicants
@@ -18,8 +18,9 @@ from credit.core.lines import cost_of_line
 from credit.core.loan_words import in_words
 from credit.core.quotes import amortise, cost_of, eu_totals
 from credit.core.schedule_words import duration_in_words
-from credit.models import Offer
+from credit.models import Notice, Offer
 from credit.my.apply import rows_of
+from credit.notices.services import issue_due
 from credit.terms.precontract import form_of
 from tests.api import client_of
 from tests.credit.eu.forms import LANGUAGES, TODAY
@@ -117,6 +118,9 @@ def test_pages_of_an_eu_line_of_credit_have_its_rate_and_assumptions(language, r
     assert take_up(client, application).status_code == 200
     for path in (own, f"{own}/agreement"):
         assert rate in read(browser.get(path).content.decode())[0]
+    issue_due(now=timezone.now())
+    notice = read(Notice.objects.get(kind="approval").html)[0]
+    assert all(words.replace("\u00a0", " ") in notice for words in (rate, payable, assumption)), notice
 
 
 def example_of(language="en", **terms):

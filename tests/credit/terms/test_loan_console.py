@@ -12,6 +12,7 @@ from tests.api import client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, seen_in, text_of
 from tests.backoffice.test_applications import move_of, page_of
+from tests.credit.eu.offers import TEXTS, eu_offer
 from tests.credit.terms.lending import acceptance_of, applied, listed, take_up
 from tests.credit.terms.test_counteroffers import expire
 
@@ -40,6 +41,19 @@ def test_loan_form_is_filled_in_and_shows_the_cost(console, application):
     assert (fields["amount"], fields["rate_percent"], fields["term_months"]) == (10_000, 6.9, 24)
     assert "Annual percentage rate" in text_of(page)
     assert "$447.27" in text_of(page)
+
+
+def test_eu_line_of_credit_has_its_assumed_cost_in_the_form_and_on_the_case_page(console):
+    offer = eu_offer(term_options_months=None, texts={**TEXTS, "termination": "A month's notice."})
+    application = applied(offer, data={"amount_cents": 1_000_000})
+    address = move_of(application, "approved")
+    terms = {"amount": "10000", "rate_percent": "14.2", "fee": "100"}
+    page = text_of(console.post(address, {"seen": seen_in(console.get(address)), **terms, "preview": "Compute"}))
+    assert "17.4 %" in page
+    confirm(console, address, **terms)
+    page = text_of(console.get(page_of(application)))
+    assert "Annual percentage rate of charge (APR) 17.4 %" in page
+    assert "10,769.17" in page
 
 
 def test_compute_shows_the_cost_and_decides_nothing(console, application):
