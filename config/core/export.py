@@ -20,7 +20,7 @@ from config.core.json_text import render_json
 from config.core.privacy import CONSENT, CONTRACT, THE_PERSON, Table, register, tables_of
 from config.core.registration import declared
 
-UNREADABLE = "unreadable: no key opens this value"
+UNREADABLE = "unreadable: no key decrypts this value"
 
 
 def write_export(user_id: int, file: Any, *, now: datetime, is_for_partner: bool = False) -> dict[str, int]:
