@@ -160,7 +160,7 @@ def test_unaccepted_approvals_of_the_demo_have_expired():
     assert not open_.filter(updated_at__lt=timezone.now() - timedelta(days=33)).exists()
 
 
-def test_decisions_can_be_verified_offline():
+def test_decisions_of_the_demo_can_be_verified_offline():
     keys = ApiClient().read("/.well-known/record-keys.json").content.decode()
     rows = ApplicationHistory.objects.filter(status__in=DECIDED)
     sample = rows.filter(application__status=F("status"), application__offer_snapshot__isnull=False)
@@ -170,7 +170,7 @@ def test_decisions_can_be_verified_offline():
         assert {steps["record"].state, steps["platform"].state, steps["decision"].state} == {OK}
 
 
-def test_reviewers_with_permission_made_every_decision():
+def test_every_decision_of_the_demo_is_by_a_reviewer_with_permission():
     decisions = ApplicationHistory.objects.filter(status__in=DECIDED).select_related("principal", "application")
     for row in decisions:
         if "counteroffer" not in (row.metadata or {}):  # otherwise the reviewer who made the counteroffer decided

@@ -186,7 +186,7 @@ def test_signed_examples_verify_each_other(tmp_path):
     assert said["applications_proof"]["proof_file"] == said["scores_bundle"]["proof_file"]
 
 
-def test_examples_have_few_exceptions():
+def test_few_examples_are_exempt_from_execution():
     names = [name for name, *_ in operations(PLATFORM)]
     assert set(EXCEPTIONS) <= set(names)
     assert len(EXCEPTIONS) * 7 < len(names)

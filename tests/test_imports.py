@@ -57,7 +57,7 @@ def test_no_files_import_each_other_in_a_cycle():
     assert circle_in(graph) == []
 
 
-def test_an_import_cycle_through_a_function_is_found_and_one_of_types_is_not():
+def test_check_finds_an_import_cycle_through_a_function_and_ignores_type_imports():
     reader = "def read():\n    from app.b import write\n"
     typed = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from app.a import Reader\n"
     sound = {"app.a": ast.parse(reader), "app.b": ast.parse(typed)}

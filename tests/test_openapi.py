@@ -73,7 +73,7 @@ def golden(part, *, names_are_fields=False):
     }
 
 
-def test_golden_document_equals_the_generated_one(document):
+def test_golden_document_equals_the_generated_document(document):
     generated = golden(document)
     if {"UPDATE_CONTRACT", "UPDATE_OPENAPI"} & os.environ.keys():
         COMMITTED.write_text(json.dumps(generated, indent=2, sort_keys=True, ensure_ascii=False) + "\n")

@@ -71,7 +71,7 @@ def test_private_operations_require_a_credential(anonymous):
     assert set(refusals(anonymous, lambda access: access != PUBLIC)) == {(401, "E2001")}
 
 
-def test_this_file_lists_public_and_account_only_operations():
+def test_lists_of_public_and_account_only_operations_are_complete():
     stands = {f"{method} {address}": access for method, address, access in operations()}
     assert {one for one, access in stands.items() if access == PUBLIC} == PUBLIC_OPERATIONS
     in_areas = {one for one in stands if one.split("/")[2] in OWN_AREAS}

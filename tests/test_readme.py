@@ -44,7 +44,7 @@ def test_every_environment_variable_is_documented(name):
     assert f"`{name}`" in (EVERYTHING if name in OF_MAKE_RUN else page("operate/settings.md"))
 
 
-def test_every_documented_variable_is_read():
+def test_the_code_reads_every_documented_environment_variable():
     assert documented_variables() <= variables()
 
 

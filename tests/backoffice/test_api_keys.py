@@ -63,7 +63,7 @@ def own(omar):
     return keys.create_api_key(owner=omar, name="mine", scopes=None, now=timezone.now())
 
 
-def test_rotating_an_own_key_shows_the_new_key_once_and_keeps_the_old_key_for_a_grace_period(operations_client, own):
+def test_rotating_ones_key_shows_the_new_key_once_and_the_old_key_works_for_a_grace_period(operations_client, own):
     issued = own
     response = confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
     fresh = ApiKey.objects.get(replaces=issued.record)
@@ -119,7 +119,7 @@ def test_uncollected_key_does_not_work_and_only_its_owner_collects_it(operations
     assert collect(fresh.pk, api_key=issued.key).status_code == 200
 
 
-def test_uncollected_key_can_be_revoked_and_offered_again(operations_client, issued):
+def test_uncollected_key_can_be_revoked_and_rotated_again(operations_client, issued):
     confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
     fresh = ApiKey.objects.get(replaces=issued.record)
     assert "was not collected yet" in text_of(

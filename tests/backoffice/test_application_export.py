@@ -76,7 +76,7 @@ def test_exported_name_is_not_a_spreadsheet_formula(reviewers_client):
     assert rows_of(reviewers_client)[0]["legal_name"] == "'-Rosa"
 
 
-def test_viewer_of_masked_data_exports_masked_values(application):
+def test_viewer_of_masked_data_exports_only_masked_values(application):
     person = UserFactory(is_staff=True)
     for codename in ("view_application", "export_records"):
         person.user_permissions.add(Permission.objects.get(codename=codename))

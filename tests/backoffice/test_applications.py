@@ -53,7 +53,7 @@ def test_application_older_than_30_days_is_marked(reviewers_client):
     assert "clock-over" in reviewers_client.get(LIST).content.decode()
 
 
-def test_age_counts_from_the_submission_and_not_from_a_request_for_documents(reviewers_client):
+def test_age_starts_at_the_submission_despite_a_request_for_documents(reviewers_client):
     application = make("submitted", submitted_at=timezone.now() - timedelta(days=26))
     confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents="Payslip")
     for address in (page_of(application), f"{LIST}?queue=documents", f"{LIST}?age=21"):
@@ -70,7 +70,7 @@ def test_unlisted_offer_is_shown_by_its_number(reviewers_client):
     ("queue=decided", {"approved", "rejected"}), ("status__exact=draft", {"draft"}), ("age=21", {"under_review"}),
     ("age=nonsense", {"draft", "submitted", "under_review", "pending_documents", "approved", "rejected"}),
 ])  # fmt: skip
-def test_application_filters_return_the_selected_statuses(reviewers_client, query, found):
+def test_application_filters_return_only_the_selected_statuses(reviewers_client, query, found):
     for status in ("draft", "submitted", "pending_documents", "approved", "rejected"):
         make(status)
     make("under_review", submitted_at=timezone.now() - timedelta(days=25))
@@ -165,7 +165,7 @@ def test_markup_in_application_data_is_escaped(reviewers_client):
     assert "<b>bold" not in body
 
 
-def test_timeline_shows_the_given_and_the_authenticated_name(reviewers_client, reviewer):
+def test_timeline_shows_the_claimed_and_the_authenticated_name(reviewers_client, reviewer):
     application = make("submitted")
     application.transition_to(
         "under_review", actor=Actor(user=reviewer, credential="api_key:abc"), changed_by="Somebody Else",
@@ -213,7 +213,7 @@ def test_page_shows_data_changes_after_submission_with_digests(reviewers_client)
     assert f"before as created after {application.revisions.get().sha256}" in text
 
 
-def test_page_of_an_application_created_beyond_draft_states_that_no_decision_is_recorded(reviewers_client):
+def test_page_of_an_application_created_as_decided_states_that_no_decision_is_recorded(reviewers_client):
     application = ApplicationFactory(status="approved", initial_status="approved")
     assert "The platform has no earlier decision" in text_of(reviewers_client.get(page_of(application)))
     assert "The platform has no earlier decision" not in text_of(reviewers_client.get(page_of(make("draft"))))
@@ -260,7 +260,7 @@ def test_a_rejection_requires_a_reason(reviewers_client):
     assert application.status == "under_review"
 
 
-def test_transition_missing_from_the_table_shows_the_error_of_the_api(reviewers_client):
+def test_disallowed_transition_shows_the_error_of_the_api(reviewers_client):
     application = make("draft")
     for address in (move_of(application, "approved"), move_of(make(), "expired")):  # expiry is never manual
         assert "Can't change the status of application" in text_of(reviewers_client.get(address, follow=True))
@@ -270,7 +270,7 @@ def test_transition_missing_from_the_table_shows_the_error_of_the_api(reviewers_
     assert not ApplicationHistory.objects.exists()
 
 
-def test_application_changed_after_the_page_was_opened_is_not_moved(reviewers_client):
+def test_application_changed_after_the_page_was_opened_keeps_its_status(reviewers_client):
     application = make("submitted", application_data={"amount": 1})
     address = move_of(application, "under_review")
     seen = seen_in(reviewers_client.get(address))
@@ -281,7 +281,7 @@ def test_application_changed_after_the_page_was_opened_is_not_moved(reviewers_cl
     assert application.status == "submitted"
 
 
-def test_sending_a_confirmation_twice_moves_the_application_once(reviewers_client):
+def test_sending_a_confirmation_twice_changes_the_status_once(reviewers_client):
     application = make()
     address = move_of(application, "pending_documents")
     fields = {"seen": seen_in(reviewers_client.get(address)), "reason": "Please", "documents": "Payslip"}
@@ -426,7 +426,7 @@ def test_every_application_list_uses_an_index(needs_postgresql, rf, superuser, q
 @pytest.mark.parametrize(
     ("status", "word"), [("approved", "Reopen"), ("rejected", "Reopen"), ("submitted", "Start the review")]
 )
-def test_transition_to_review_is_named_by_its_effect(reviewers_client, status, word):
+def test_button_of_the_transition_to_review_describes_its_effect(reviewers_client, status, word):
     application = make(status)
     for address in (page_of(application), move_of(application, "under_review")):
         text = text_of(reviewers_client.get(address))

@@ -64,18 +64,18 @@ def booking(person, cents, *, days_ago, **columns):
 
 
 class TestFigures:
-    def test_figures_are_read_by_their_names(self):
+    def test_figures_of_a_case_are_read_from_the_application_data_by_name(self):
         read = Figures(DATA)
         assert (read.amount_cents, read.term_months, read.monthly_income_cents) == (500_000, 36, 400_000)
         assert read.percent_of_income(read.monthly_debt_cents) == 25
         assert Figures({"monthly_income_cents": 7, "income_cents": 1_200}).monthly_income_cents == 7
 
     @pytest.mark.parametrize("value", [None, "5", 5.5, True, -1, [5], {}, 2**63])
-    def test_figure_that_is_not_a_valid_amount_is_none(self, value):
+    def test_invalid_amount_of_a_figure_is_none(self, value):
         assert Figures({"amount_cents": value}).amount_cents is None
 
     @pytest.mark.parametrize("data", [None, [], "x", 7])
-    def test_data_that_is_not_an_object_has_no_figures(self, data):
+    def test_application_data_other_than_an_object_has_no_figures(self, data):
         read = Figures(data)
         assert (read.amount_cents, read.term_months, read.monthly_income_cents, read.monthly_debt_cents) == (None,) * 4
 
@@ -123,7 +123,7 @@ class TestPage:
         assert f"Money in and out per month $1,000.00 in, $333.33 out ({len(months) - 1} complete months to " in text
         assert "Claimed" not in text
 
-    def test_claimed_bank_data_is_shown_separately_and_not_counted(self, api, user, reviewers_client):
+    def test_claimed_bank_data_is_shown_separately_and_excluded_from_sums(self, api, user, reviewers_client):
         application = case(consumer=user)
         claims = (
             ("bank_account", {"account_id": "c", "name": "x", "type": "depository", "current_cents": 98_765_432_100}),
@@ -341,7 +341,7 @@ class TestNextCase:
         assert first.status == "pending_documents"
         assert set(RequestedDocument.objects.values_list("name", flat=True)) == {"Payslip", "Passport"}
 
-    def test_refused_request_for_documents_does_not_lead_to_the_next_case(self, reviewers_client):
+    def test_rejected_request_for_documents_returns_to_its_case(self, reviewers_client):
         first = make(submitted_at=timezone.now() - timedelta(days=2))
         make()
         body = {"seen": "stale", "documents": "Payslip", "reason": "Please", "next": "yes"}

@@ -85,7 +85,7 @@ def test_support_sees_a_masked_score(supports_client, champion):
         assert not re.search(hidden, answer.content.decode()), hidden
 
 
-def test_score_states_erased_facts_and_changed_data(reviewers_client, champion):
+def test_score_shows_that_facts_were_erased_or_data_changed(reviewers_client, champion):
     application = case(champion)
     before = text_of(reviewers_client.get(page_of(application)))
     assert "are erased" not in before

@@ -100,7 +100,7 @@ class TestReasons:
     def test_approval_form_has_no_reasons_of_rejection(self, reviewers_client, scored):
         assert "code_1" not in reviewers_client.get(move_of(scored, "approved")).context["form"].initial
 
-    def test_own_text_of_a_score_reason_fills_the_other_reason(self):
+    def test_custom_reason_of_a_score_fills_the_field_for_another_reason(self):
         own = {"code": OTHER, "text": "No account here"}
         assert chosen_reasons(["bankruptcy", own]) == {
             "code_1": "bankruptcy", "code_2": OTHER, "other": "No account here",
@@ -117,7 +117,7 @@ class TestNextCase:
         assert shown.redirect_chain[-1][0].partition("?")[0] == page_of(oldest)
         assert (status_of(first), status_of(later)) == ("rejected", "under_review")
 
-    def test_case_with_a_proposal_is_not_the_next_case(self, reviewers_client, settings):
+    def test_next_case_skips_cases_with_a_proposal(self, reviewers_client, settings):
         settings.REVIEW_POLICY = "four_eyes"
         proposed, other = (make(submitted_at=timezone.now() - timedelta(days=days)) for days in (9, 3))
         shown = confirm(reviewers_client, move_of(proposed, "rejected"), code_1="bankruptcy", next="1")
@@ -136,7 +136,7 @@ class TestNextCase:
         assert shown.redirect_chain[-1][0].partition("?")[0] == page_of(other)
         assert status_of(proposed) == "rejected"
 
-    def test_refused_decision_returns_to_its_case(self, reviewers_client):
+    def test_rejected_decision_returns_to_its_case(self, reviewers_client):
         application = make()
         make(submitted_at=timezone.now() - timedelta(days=30))
         address = move_of(application, "rejected")

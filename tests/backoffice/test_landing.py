@@ -52,7 +52,7 @@ def test_card_of_expiring_keys_shows_the_first_deadline(operations_client):
     assert "The first deadline is in 3 days." in text_of(operations_client.get("/admin/"))
 
 
-def test_unknown_payment_waits_since_its_creation(superusers_client):
+def test_wait_of_an_unknown_payment_starts_at_its_creation(superusers_client):
     now = timezone.now()
     Payment.objects.create(
         user=UserFactory(), amount_cents=1, fee_amount_cents=0, currency="USD", payment_method_id="pm",
@@ -63,7 +63,7 @@ def test_unknown_payment_waits_since_its_creation(superusers_client):
     assert "1 Payments with an unknown outcome The oldest has waited 2 days." in text
 
 
-def test_anchor_waits_since_its_decision_and_not_since_its_next_attempt(superusers_client, reviewer, settings):
+def test_wait_of_an_anchor_starts_at_its_decision_despite_later_attempts(superusers_client, reviewer, settings):
     settings.ANCHOR_DECISIONS = True
     now = timezone.now()
     actor = Actor(user=reviewer, credential="admin")

@@ -56,7 +56,7 @@ def test_quote_is_shown_before_the_offer_is_created(owner, lender):
     assert not Offer.objects.filter(name="Harbor loan").exists()
 
 
-def test_owner_changes_an_offer_and_fields_outside_of_the_form_stay(owner, offer):
+def test_changing_an_offer_keeps_fields_that_the_form_omits(owner, offer):
     Offer.objects.filter(pk=offer.pk).update(required_documents=["Payslip"])
     page = owner.get(action_of(offer))
     assert page.context["form"].initial["terms"] == "12, 24"
@@ -66,7 +66,7 @@ def test_owner_changes_an_offer_and_fields_outside_of_the_form_stay(owner, offer
     assert (offer.apr_min_percent, offer.required_documents, offer.version) == (5.5, ["Payslip"], 2)
 
 
-def test_offer_without_terms_is_a_line_of_credit_and_stays_one(owner, lender):
+def test_offer_without_terms_stays_a_line_of_credit_after_a_change(owner, lender):
     first = owner.post(make_of(lender), {"seen": seen_in(owner.get(make_of(lender))), **FIELDS, "terms": ""})
     assert "up to $10,000.00 at 17.50 %" in text_of(first)
     confirm(owner, make_of(lender), **{**FIELDS, "terms": ""})
@@ -153,7 +153,7 @@ def test_owner_creates_an_eu_offer(eu_owner, lender):
     assert "$" not in text
 
 
-def test_changed_eu_offer_keeps_texts_outside_of_the_form(eu_owner, lender):
+def test_changing_an_eu_offer_keeps_texts_that_the_form_omits(eu_owner, lender):
     confirm(eu_owner, make_of(lender), **EU_FIELDS)
     offer = Offer.objects.get(name="Harbor loan")
     Offer.objects.filter(pk=offer.pk).update(texts={**offer.texts, "validity": "One month."})

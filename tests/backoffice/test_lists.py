@@ -88,7 +88,7 @@ def test_every_list_has_an_order(rf, superuser):
 
 
 @pytest.mark.parametrize("label", OURS)
-def test_list_allows_only_the_lookups_of_its_filters(label, rf, superuser):
+def test_list_allows_only_lookups_of_its_filters(label, rf, superuser):
     model_admin = ADMINS[label]
     request = rf.get("/")
     request.user = superuser

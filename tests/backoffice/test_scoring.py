@@ -128,12 +128,14 @@ class TestDifference:
         )
 
     @pytest.mark.parametrize("asked", ["", "with=", "with=9", "with=x", "with=%00", "with=99999999999999999999"])
-    def test_difference_without_a_second_version_shows_no_fields(self, reviewers_client, champion, draft, asked):
+    def test_comparison_without_a_second_version_shows_no_fields(self, reviewers_client, champion, draft, asked):
         answer = reviewers_client.get(f"{page_of(champion, 'difference')}?{asked}")
         assert answer.status_code == 200
         assert "fields differ" not in text_of(answer)
 
-    def test_identical_versions_compute_the_same(self, reviewers_client, champion, model):
+    def test_comparison_of_identical_versions_states_that_they_compute_the_same(
+        self, reviewers_client, champion, model
+    ):
         make_version(model)
         text = text_of(reviewers_client.get(page_of(champion, "difference"), {"with": 2}))
         assert "compute the same" in text

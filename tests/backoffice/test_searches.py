@@ -37,7 +37,7 @@ def names_found(client, model, query):
 
 
 @pytest.mark.parametrize(("name", "query"), SEARCHED)
-def test_record_is_found_by_words_of_its_name(superusers_client, name, query):
+def test_search_finds_a_record_by_words_of_its_name(superusers_client, name, query):
     provider = ProviderFactory(name=name)
     ProviderFactory(name="Ferry pass")
     assert names_found(superusers_client, "credit/provider", query) == [str(provider)]
@@ -107,7 +107,7 @@ def applications_found(client, query):
 
 
 @pytest.mark.parametrize(("members", "typed"), SAID)
-def test_applicant_is_found_by_name_email_or_phone_as_spoken(reviewers_client, members, typed):
+def test_search_finds_an_applicant_by_name_email_or_phone_in_common_spellings(reviewers_client, members, typed):
     account = UserFactory()
     other = {"legal_name": "Tom Ash", "email": "tom@example.test", "phone": "+15035550199"}
     apply_with(UserFactory(), **other)
@@ -219,7 +219,7 @@ def test_search_for_a_thousand_words_finds_nothing(reviewers_client):
 
 
 @pytest.mark.parametrize("word", ["-".join(["ab"] * 2_000), "-".join(f"p{number}" for number in range(2_000))])
-def test_search_for_thousands_of_name_parts_has_a_bounded_statement(reviewers_client, word):
+def test_search_for_thousands_of_name_parts_executes_a_bounded_statement(reviewers_client, word):
     apply_with(UserFactory())
     with CaptureQueriesContext(connection) as statements:
         assert applications_found(reviewers_client, f"{word} {word}") == []

@@ -98,7 +98,7 @@ def test_author_of_a_proposal_cannot_confirm_it(four_eyes, reviewers_client):
     assert not ApplicationHistory.objects.exists()
 
 
-def test_the_database_refuses_a_confirmation_by_the_proposer(four_eyes, reviewers_client, reviewer):
+def test_database_rejects_a_confirmation_by_the_proposer(four_eyes, reviewers_client, reviewer):
     proposal = propose(reviewers_client, make())
     with pytest.raises(IntegrityError), transaction.atomic():
         proposal.close(Proposal.CONFIRMED, by=reviewer, now=timezone.now())

@@ -62,7 +62,7 @@ def test_owner_can_resend_but_not_set_a_reviewed_verification_level(api, claim):
     assert body["verification_level"] == "self_asserted"
 
 
-def test_reviewer_can_set_every_verification_level_on_an_own_claim(reviewer, reviewer_api):
+def test_reviewer_can_set_every_verification_level_on_their_own_claim(reviewer, reviewer_api):
     claim = ClaimFactory(user=reviewer)
     body = reviewer_api.replace(f"/claims/{claim.pk}", {"verification_level": "institution_verified"}).json()
     assert body["verification_level"] == "institution_verified"
@@ -103,7 +103,7 @@ def test_deleting_a_claim_returns_an_empty_body_and_keeps_the_row_for_audit(api,
     assert (kinds, event["claim_id"]) == (["claim.deleted"], str(draft.pk))
 
 
-def test_a_deleted_claim_is_404_for_all(api, stranger_api, reviewer_api, draft):
+def test_a_deleted_claim_is_404_for_every_account(api, stranger_api, reviewer_api, draft):
     api.remove(f"/claims/{draft.pk}")
     path, status = f"/claims/{draft.pk}", {"status": "pending", "updated_by": "me"}
     for client in (api, stranger_api, reviewer_api):

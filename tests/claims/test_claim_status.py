@@ -91,7 +91,7 @@ def test_reviewer_decides_claims_that_are_visible_to_reviewers(settings, reviewe
     assert move(reviewer_api, claim, "revoked").json()["status"] == "revoked"
 
 
-def test_four_eyes_forbids_deciding_an_own_claim(settings, reviewer, reviewer_api):
+def test_four_eyes_forbids_reviewers_to_decide_their_own_claims(settings, reviewer, reviewer_api):
     claim = ClaimFactory(user=reviewer, status="pending")
     settings.REVIEW_POLICY = "four_eyes"
     assert_error(move(reviewer_api, claim, "approved"), 403, "E2010")
@@ -113,7 +113,7 @@ def test_reviewer_group_decides_claims_and_support_group_cannot(db, settings):
 @pytest.mark.parametrize(
     "statement", ["UPDATE claims_claimhistory SET reason = 'x'", "DELETE FROM claims_claimhistory"]
 )
-def test_database_refuses_changes_to_claim_history(api, claim, statement):
+def test_database_rejects_changes_to_claim_history(api, claim, statement):
     move(api, claim, "pending")
     with pytest.raises(DatabaseError, match="append-only"), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(statement)
@@ -135,7 +135,7 @@ def test_transition_of_a_claim_moved_after_loading_is_rejected(user, api, claim)
     assert (stored(claim).status, ClaimHistory.objects.count()) == ("revoked", 1)
 
 
-def test_database_refuses_unknown_values_of_a_claim(claim):
+def test_database_rejects_unknown_values_of_a_claim(claim):
     for wrong in ({"status": "bogus"}, {"visibility": "public"}, {"verification_level": "x"}, {"status": "approved"}):
         with pytest.raises(DatabaseError), transaction.atomic():
             Claim.objects.filter(pk=claim.pk).update(**wrong)

@@ -114,7 +114,7 @@ def test_claim_page_points_out_a_change_after_approval(backoffice, claim):
     assert "changed the claim after it was first approved" in text_of(backoffice.get(page(claim)))
 
 
-def test_support_reads_claims_and_changes_none(claim):
+def test_support_can_read_but_not_change_claims(claim):
     support = backoffice_client(staff_of("Support", username="sam"))
     assert support.get(page(claim)).status_code == 200
     assert support.get(page(claim, "move", "approved")).status_code == 403

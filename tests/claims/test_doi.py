@@ -25,7 +25,7 @@ SAME = "10.1000/abc(182)<x>"
         "https://doi.org/10.1000/abc(182)%3Cx%3E?noredirect#top", "doi:10.1000%2fabc(182)<x>",
     ],
 )  # fmt: skip
-def test_all_spellings_of_a_doi_name_have_one_key(spelling):
+def test_all_spellings_of_a_doi_have_the_same_key(spelling):
     assert normalise_doi(spelling) == SAME
     assert publication_key(spelling) == SAME
 
@@ -56,7 +56,7 @@ def test_doi_normalization_folds_only_ascii_and_decodes_one_layer_of_escapes(spe
         "https://doi.org/10.1000/%ff", "10.\uff11000/182", "",
     ],
 )  # fmt: skip
-def test_identifier_that_is_not_a_doi_is_its_own_key(identifier):
+def test_identifier_other_than_a_doi_is_used_as_the_key(identifier):
     assert normalise_doi(identifier) is None
     assert publication_key(identifier) == identifier
 
@@ -110,7 +110,7 @@ ONE_PUBLICATION = {
 @pytest.mark.parametrize(
     ("spelling", "key"), [(spelling, key) for key, spellings in ONE_PUBLICATION.items() for spelling in spellings]
 )
-def test_each_spelling_of_a_publication_has_one_key(spelling, key):
+def test_all_spellings_of_a_publication_id_have_the_same_key(spelling, key):
     assert (publication_key(spelling), fault_of(spelling)) == (key, "")
     assert publication_key(key) == key
 
@@ -133,7 +133,7 @@ def test_a_wrong_check_digit_or_an_invisible_identifier_is_400(api, user, identi
 @pytest.mark.parametrize(
     "identifier", ["W2741809807", "978316148410", "2113.00001", "hep-th/9913001", "12345678", "97"]
 )
-def test_unrecognized_publication_ids_are_their_own_keys(identifier):
+def test_unrecognized_publication_id_is_used_as_the_key(identifier):
     assert (publication_key(identifier), fault_of(identifier)) == (identifier, "")
 
 

@@ -45,7 +45,7 @@ class TestLine:
         assert "geheim" not in line.getMessage() + json.dumps(content)
         assert "0193aaaa" not in line.getMessage() + json.dumps(content)
 
-    def test_an_access_log_line_has_the_fields_of_every_other_line(self, lines, api):
+    def test_access_log_lines_have_the_standard_log_fields(self, lines, api):
         api.read("/applications")
         other = logging.LogRecord("platform.errors", logging.ERROR, "", 0, "unhandled", None, None)
         other.request_id = "-"
@@ -54,7 +54,7 @@ class TestLine:
         assert set(ordinary) == {"time", "level", "logger", "message", "request_id"} < set(ours)
         assert len(ours["time"]) == len(ordinary["time"]) == 23
 
-    def test_each_of_two_requests_gets_a_log_line_with_its_request_id(self, lines, api, stranger_api):
+    def test_log_lines_of_two_requests_have_their_own_request_ids(self, lines, api, stranger_api):
         for client in (api, stranger_api):
             client.read("/applications")
         assert len({line.user_id for line in lines()}) == 2
@@ -102,7 +102,7 @@ class TestLine:
         client.get("/admin/login/")
         assert [(line.caller, line.user_id) for line in lines()] == [(None, None)]
 
-    def test_the_access_log_can_be_switched_off(self, lines, settings, api):
+    def test_the_access_log_can_be_disabled(self, lines, settings, api):
         settings.ACCESS_LOG = False
         api.read("/applications")
         assert lines() == []

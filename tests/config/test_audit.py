@@ -93,7 +93,7 @@ def test_start_line_has_the_settings_and_no_secret(lines, settings):
     assert settings.SECRET_KEY not in lines.texts[0]
 
 
-def test_log_in_failure_and_log_out_are_written(db, lines, committing):
+def test_failed_log_in_and_log_out_write_audit_lines(db, lines, committing):
     user = UserFactory(username="jane")
     user.set_password("a right password")
     user.save()
@@ -110,7 +110,7 @@ def test_log_in_failure_and_log_out_are_written(db, lines, committing):
     assert not any("jane" in text or "password" in text.replace("password_", "") for text in lines.texts)
 
 
-def test_page_session_writes_log_in_and_log_out(db, lines, committing, client):
+def test_page_session_writes_audit_lines_for_log_in_and_log_out(db, lines, committing, client):
     user = UserFactory()
     with committing():
         client.force_login(user)
@@ -118,7 +118,7 @@ def test_page_session_writes_log_in_and_log_out(db, lines, committing, client):
     assert checked(lines) == ["log_in", "log_out"]
 
 
-def test_keys_and_groups_are_written_with_their_ids(db, lines, committing):
+def test_changes_of_keys_and_groups_write_audit_lines_with_their_ids(db, lines, committing):
     user = UserFactory()
     with committing():
         api = client_of(user)
@@ -138,7 +138,7 @@ def test_keys_and_groups_are_written_with_their_ids(db, lines, committing):
     assert "Jane Doe" not in "".join(lines.texts)
 
 
-def test_audited_actions_give_a_valid_line_each_without_names_and_passwords(db, lines, committing, settings):
+def test_each_audited_action_writes_a_valid_line_without_names_and_passwords(db, lines, committing, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "token": None}  # a rate-limited attempt is no failed log-in
     marker, rounds = "mk-jane", int(os.environ.get("AUDITED", "40")) // 8
     for number in range(rounds):
@@ -160,7 +160,7 @@ def test_audited_actions_give_a_valid_line_each_without_names_and_passwords(db, 
     assert not any(marker in text for text in lines.texts)
 
 
-def test_unmasking_is_written_without_its_reason(db, lines, committing):
+def test_unmasking_writes_an_audit_line_without_its_reason(db, lines, committing):
     person = UserFactory(username="patient", email="patient@example.test")
     support = backoffice_client(staff_of(SUPPORT))
     with committing():
@@ -176,7 +176,7 @@ def test_unmasking_is_written_without_its_reason(db, lines, committing):
     assert not re.search("Miller|patient", "".join(lines.texts))
 
 
-def test_decision_of_two_reviewers_is_proposed_confirmed_and_made(db, lines, committing, settings):
+def test_decision_of_two_reviewers_writes_lines_for_proposal_confirmation_and_decision(db, lines, committing, settings):
     settings.REVIEW_POLICY = "four_eyes"
     settings.BACKOFFICE_SECOND_FACTOR = False
     application = ApplicationFactory(status=UNDER_REVIEW)
@@ -192,7 +192,7 @@ def test_decision_of_two_reviewers_is_proposed_confirmed_and_made(db, lines, com
     assert "Ms. Reviewer" not in "".join(lines.texts)
 
 
-def test_requested_report_is_written_once_with_ids_alone(db, lines, committing):
+def test_requested_report_writes_one_line_with_ids_only(db, lines, committing):
     reviewer = staff_of("Reviewer", username="rita")
     person = {"legal_name": "Rosa Thickfile", "date_of_birth": "1990-04-05", "address": None}
     application = ApplicationFactory(status=UNDER_REVIEW, applicants=Applicants.of([person]))
@@ -209,7 +209,7 @@ def test_requested_report_is_written_once_with_ids_alone(db, lines, committing):
     assert "Thickfile" not in "".join(lines.texts)
 
 
-def test_request_to_delete_an_account_is_written(db, lines, committing, client):
+def test_request_to_delete_an_account_writes_an_audit_line(db, lines, committing, client):
     user = UserFactory()
     user.set_password("a right password")
     user.save()
@@ -223,7 +223,7 @@ def test_request_to_delete_an_account_is_written(db, lines, committing, client):
     assert checked(lines)[-2:] == ["account.deletion_requested", "account.deletion_canceled"]
 
 
-def test_rolled_back_event_is_not_written(committed, lines):
+def test_rolled_back_event_writes_no_audit_line(committed, lines):
     with transaction.atomic():
         audit.emit("log_out", user=audit.person(7))
         transaction.set_rollback(True)

@@ -82,7 +82,7 @@ class Worker(WorkerCommand):
         raise next(self.errors)
 
 
-def test_workers_survive_a_database_that_is_away_or_demoted(db):
+def test_workers_survive_an_unavailable_or_demoted_database(db):
     with pytest.raises(InternalError, match="other"):
         call_command(Worker(OperationalError(), InterfaceError(), demoted(), InternalError("other")))
 
@@ -103,7 +103,7 @@ def test_expendable_writes_commit_asynchronously(committed, needs_postgresql):
     assert (take("b", 1, 3), awaits()) == (5, "on")
 
 
-def test_only_requests_that_wait_too_long_for_postgresql_are_cut_off(committed, needs_postgresql):
+def test_only_requests_that_wait_too_long_for_postgresql_are_aborted(committed, needs_postgresql):
     ended, over, ready = {}, threading.Event(), threading.Barrier(3)
 
     def serve(name, work):

@@ -48,7 +48,7 @@ def why(name):
     return next(one["why"] for one in examine()[1]["checks"] if one["name"] == name)
 
 
-def test_doctor_passes_a_sound_installation_without_writes(user):
+def test_doctor_passes_a_valid_installation_without_writes(user):
     issue(user)
     with CaptureQueriesContext(connection) as asked:
         status, printed = examine()

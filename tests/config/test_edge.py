@@ -30,7 +30,7 @@ class TestRequestId:
     def test_a_request_id_is_new_every_time(self, anonymous):
         assert len({anonymous.read("/openapi.json").headers["X-Request-Id"] for _ in range(5)}) == 5
 
-    def test_a_request_id_that_is_a_uuid_is_kept(self, anonymous):
+    def test_request_id_that_is_a_uuid_is_returned(self, anonymous):
         given = str(uuid.uuid4())
         response = anonymous.read("/applications", X_Request_Id=given.upper())
         assert response.headers["X-Request-Id"] == given
@@ -66,7 +66,7 @@ class TestHttps:
         assert_error(api.send("/applications", body), 403, "E1009")
         assert not Application.objects.exists()
 
-    def test_https_is_answered_with_hsts(self, api):
+    def test_https_responses_have_hsts(self, api):
         response = api.generic("GET", "/v1/openapi.json", secure=True)
         assert response.status_code == 200
         assert response.headers["Strict-Transport-Security"] == "max-age=63072000; includeSubDomains"
@@ -148,7 +148,7 @@ class TestHeaders:
         ):  # fmt: skip
             assert_error(anonymous.generic("GET", path), 404, "E4001")
 
-    def test_error_for_a_trailing_slash_says_so_without_the_path(self, anonymous):
+    def test_error_for_a_trailing_slash_states_the_cause_without_the_path(self, anonymous):
         for path in ("/v1/applications/", "/v1/health/", "/v1/wallet/status/4242424242424242/"):
             body = assert_error(anonymous.generic("GET", path), 404, "E4001")
             assert "without the slash at the end" in body["message"]

@@ -89,7 +89,7 @@ def test_every_other_exception_becomes_an_error_without_its_message(exception, c
     assert "secret" not in json.dumps(error.body())
 
 
-def test_an_error_body_has_its_fields_and_details_only_if_given():
+def test_error_body_has_details_only_if_the_error_has_details():
     error = ApiError.registry["E1001"]
     assert set(error().body()) == {"error", "message", "code", "request_id", "doc_url"}
     shown = error("Because.", details=[{"field": "a", "message": "b"}]).body()

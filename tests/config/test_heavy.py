@@ -135,7 +135,7 @@ def test_a_slot_ends_with_its_request_for_every_outcome(user, api, evaluate):
     assert set(RateCounter.objects.filter(bucket__startswith="heavy:").values_list("used", flat=True)) == {0}
 
 
-def test_a_slot_is_held_into_the_next_minute(user, monkeypatch):
+def test_a_slot_stays_occupied_into_the_next_minute(user, monkeypatch):
     stop_clock(monkeypatch, "config.api.heavy", NOON + 59)
     with slot_of(user):
         stop_clock(monkeypatch, "config.api.heavy", NOON + 61)
@@ -173,6 +173,6 @@ def test_the_documentation_lists_each_heavy_operation():
     assert {name for name in declared if f"`{name}`" not in text} == set()
 
 
-def test_a_held_slot_does_not_block_other_accounts(stranger, user, evaluate):
+def test_an_occupied_slot_does_not_block_other_accounts(stranger, user, evaluate):
     with slot_of(stranger):
         assert evaluate(client_of(user)).status_code == 200

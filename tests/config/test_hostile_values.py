@@ -141,7 +141,7 @@ PARSERS = {
 
 
 @pytest.mark.parametrize("name", PARSERS)
-def test_hostile_values_are_read_or_rejected(name):
+def test_hostile_strings_are_parsed_or_rejected(name):
     parse, refusals = PARSERS[name]
     faults = []
     for text in VALUES:

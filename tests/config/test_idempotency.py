@@ -148,7 +148,7 @@ class TestStoredResponses:
 class TestResponsesThatAreNotStored:
     """After the cause is fixed, the same key works."""
 
-    def test_a_request_rejected_before_execution_leaves_the_key_usable(self, api, user, stranger, anonymous, body):
+    def test_key_can_be_used_after_a_request_rejected_before_execution(self, api, user, stranger, anonymous, body):
         limited = ApiClient(api_key=issue(user, scopes=["offers:read"]).key)
         assert_error(anonymous.send(PATH, body, key=KEY), 401, "E2001")
         assert_error(limited.send(PATH, body, key=KEY), 403, "E2005")
@@ -272,7 +272,7 @@ class TestTransactions:
         assert len(calls) == runs
 
     @pytest.mark.parametrize(("refusal", "records"), [(NotFound, 1), (Unavailable, 0), (RuntimeError, 0)])
-    def test_leased_work_stores_only_rejections_of_the_domain(self, user, refusal, records):
+    def test_leased_request_stores_only_rejections_of_domain_rules(self, user, refusal, records):
         key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
 
         def fail():
@@ -285,7 +285,7 @@ class TestTransactions:
                 idempotency.run_leased(key, fail)
         assert IdempotencyRecord.objects.count() == records
 
-    def test_a_holder_that_lost_its_lease_returns_the_response_of_the_next(self, user):
+    def test_request_that_lost_its_lease_returns_the_response_of_its_successor(self, user):
         key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
 
         def pause():
@@ -295,7 +295,7 @@ class TestTransactions:
 
         assert idempotency.run_leased(key, pause).body == b"next"
 
-    def test_a_second_concurrent_execution_returns_the_response_of_the_first(self, user, monkeypatch):
+    def test_concurrent_second_execution_returns_the_response_of_the_first(self, user, monkeypatch):
         """As if two executions passed the look-up together: the constraint decides."""
         key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
         first = idempotency.run_once(key, lambda: idempotency.Outcome(201, b"first"))

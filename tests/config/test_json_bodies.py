@@ -215,7 +215,7 @@ def test_serialized_json_is_read_back(document, plain):
 
 @given(st.binary(max_size=60))
 @examples(170)
-def test_any_bytes_are_read_or_rejected(body):
+def test_any_bytes_are_parsed_or_rejected(body):
     try:
         document = parse_json(body)
     except MalformedJSON:

@@ -51,7 +51,7 @@ def test_a_list_of_applications_is_truncated_at_8_mib(api, user):
     assert ids == sorted(ids, reverse=True)
 
 
-def test_a_truncated_inbox_has_has_more(api, user):
+def test_truncated_inbox_sets_has_more(api, user):
     provider = ProviderFactory(owner=user)
     applications_of(
         UserFactory(), 100, provider_id=int(provider.pk), status="submitted", submitted_at=timezone.now(),
@@ -76,7 +76,7 @@ def large_items_of(user):
     )
 
 
-def test_a_truncated_list_of_staged_items_has_has_more(api, user):
+def test_truncated_list_of_staged_items_sets_has_more(api, user):
     items = large_items_of(user)
     ids = pages_of(api, "/staging/items?", lambda body: body["items"], lambda response: response.json()["has_more"])
     assert ids == sorted((str(item.pk) for item in items), reverse=True)

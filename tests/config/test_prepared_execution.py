@@ -76,7 +76,7 @@ def test_limit_and_offset_are_passed_as_arguments(way):
         assert [row[0] for row in rows] == made[offset : offset + 2]
 
 
-def test_an_inserted_record_reads_back_as_it_was(way):
+def test_an_inserted_record_is_read_back_unchanged(way):
     owner = UserFactory()
     for _ in OFTEN:
         made = Application(
@@ -122,7 +122,7 @@ def test_a_broken_transaction_rejects_further_statements(way, connection):
             execute(connection, "DELETE FROM webhooks_event", [])
 
 
-def test_errors_of_the_database_driver_become_djangos(way, connection):
+def test_errors_of_the_database_driver_become_django_errors(way, connection):
     with pytest.raises(DatabaseError), transaction.atomic():
         execute(connection, "SELECT nothing_like_this", [])
     ApplicationFactory()

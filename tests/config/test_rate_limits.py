@@ -58,7 +58,7 @@ class TestBound:
         given = sum(crowd[turn % workers].spend(monkeypatch, "a") for turn in range(limit + 50 * workers))
         assert given == limit
 
-    def test_an_idle_worker_wastes_at_most_one_lot(self, settings, monkeypatch):
+    def test_an_idle_worker_wastes_at_most_one_batch_of_permits(self, settings, monkeypatch):
         settings.RATE_LIMITS = {"read": 1000}
         lazy, busy = Worker(), Worker()
         given = sum(lazy.spend(monkeypatch, "a") for _ in range(100))
@@ -82,7 +82,7 @@ class TestBound:
             now = NOON + 60 * minute
             assert [spent("read", "a", now=now) for _ in range(4)] == [True, True, True, False]
 
-    def test_a_request_for_several_permits_gets_all_or_none(self, settings):
+    def test_a_request_for_several_permits_gets_all_of_them_or_none(self, settings):
         settings.RATE_LIMITS = {"read": 100}
 
         def took(permits):
@@ -99,7 +99,7 @@ class TestBound:
         with django_assert_num_queries(0):
             assert all(spent("read", "a") for _ in range(100))
 
-    def test_the_cache_of_lots_is_bounded(self, settings, monkeypatch):
+    def test_the_cache_of_permit_batches_is_bounded(self, settings, monkeypatch):
         settings.RATE_LIMITS = {"read": 2}
         monkeypatch.setattr(rate_limits, "_KEPT_BUCKETS", 3)
         for number in range(10):
@@ -274,7 +274,7 @@ def at(settings, monkeypatch):
 
 @pytest.mark.django_db
 class TestUnavailableRedis:
-    def test_counters_move_to_the_database_while_redis_is_away(self, at, settings, monkeypatch):
+    def test_counters_use_the_database_while_redis_is_unavailable(self, at, settings, monkeypatch):
         at(f"redis://127.0.0.1:{free_port()}/0")
         settings.RATE_LIMITS = {"read": 10}
         crowd = [Worker() for _ in range(3)]
@@ -282,7 +282,7 @@ class TestUnavailableRedis:
         assert RateCounter.objects.exists()
         assert rate_limits._redis_avoided_until > 0, "it is not asked again at each call"
 
-    def test_requests_succeed_while_redis_is_away(self, at, api):
+    def test_requests_succeed_while_redis_is_unavailable(self, at, api):
         at(f"redis://127.0.0.1:{free_port()}/0")
         assert api.read("/applications").status_code == 200
 

@@ -65,7 +65,7 @@ def test_a_status_has_the_same_color_in_every_app(monkeypatch):
         html._tones.__wrapped__()
 
 
-def test_names_of_capabilities_kinds_and_events_belong_to_one_app():
+def test_names_of_capabilities_kinds_and_events_are_unique_across_apps():
     for what, name_of in (
         ("capabilities", lambda one: one[0]),
         ("staged_kinds", lambda one: one.name),

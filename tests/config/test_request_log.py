@@ -178,7 +178,7 @@ class TestCost:
         assert RequestLine.objects.count() == 2
         assert [one.getMessage() for one in caplog.records] == ["3 request lines were dropped"]
 
-    def test_request_lines_wait_while_the_database_is_away(self, api, monkeypatch, caplog):
+    def test_request_lines_wait_while_the_database_is_unavailable(self, api, monkeypatch, caplog):
         def away(_lines):
             raise OperationalError
 

@@ -33,7 +33,7 @@ def restarted(restarts, running):
     wait_until(lambda: restarts.look() or running["ending"] is not before)
 
 
-def test_an_ended_process_is_restarted_after_longer_waits(running, capsys):
+def test_a_repeatedly_ending_process_is_restarted_after_longer_waits(running, capsys):
     steady, restarts = running["steady"], Restarts(running, COMMANDS)
     for _ in range(4):
         ended(running)
@@ -60,7 +60,7 @@ def test_a_process_that_ran_long_is_restarted_after_the_shortest_wait(running, c
 
 
 @pytest.mark.parametrize(("has_data", "name"), [(False, "127.0.0.1:9001"), (True, "127.0.0.1:8001")])
-def test_make_run_keeps_the_name_of_the_log_on_another_port(monkeypatch, tmp_path, has_data, name):
+def test_make_run_on_another_port_keeps_the_log_name(monkeypatch, tmp_path, has_data, name):
     monkeypatch.setattr(supervisor, "var_dir", lambda: tmp_path)
     if has_data:  # by a version that always named the log by the default port
         (tmp_path / "platform.sqlite3").touch()

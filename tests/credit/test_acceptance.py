@@ -93,7 +93,7 @@ def test_acceptance_with_the_hash_of_other_terms_is_rejected(api, approved, term
     assert not Acceptance.objects.exists()
 
 
-def test_terms_of_an_unlisted_offer_are_null_and_have_a_hash(api, user):
+def test_null_terms_of_an_unlisted_offer_have_a_hash(api, user):
     application = ApplicationFactory(consumer=user, status="approved")
     shown = api.read(path(application)).json()
     assert shown["terms"] is None
@@ -156,7 +156,7 @@ def test_withdrawal_fails_if_the_approval_was_accepted_after_loading(api, approv
 
 @pytest.mark.usefixtures("committed", "needs_postgresql")
 class TestConcurrentAcceptance:
-    def test_hundred_concurrent_acceptances_create_one(self, settings):
+    def test_hundred_concurrent_acceptances_create_a_single_acceptance(self, settings):
         settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
         user = UserFactory()
         application = ApplicationFactory(consumer=user, status="approved", submitted_at=timezone.now())

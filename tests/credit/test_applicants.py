@@ -73,7 +73,7 @@ def test_applicants_are_encrypted_in_every_table_and_absent_from_logs(api, body,
     assert IdempotencyRecord.objects.filter(key=key).exists()
 
 
-def test_applicants_hash_covers_a_nonce_and_the_returned_persons(made):
+def test_applicants_hash_covers_a_nonce_and_the_returned_applicants(made):
     row = Application.objects.get()
     assert row.applicants_sha256 == row.applicants.sha256
     assert row.applicants_sha256 == sha256(row.applicants.nonce + canonical_json(made["applicants"])).hexdigest()
@@ -92,7 +92,7 @@ def table():
     yield from ((path, changed(path, "x")) for path in UNKNOWN)
 
 
-def test_invalid_field_of_an_applicant_is_named_by_pointer_and_its_value_not_repeated(api, user, body):
+def test_error_for_an_invalid_field_of_an_applicant_contains_its_pointer_and_not_its_value(api, user, body):
     for path, person in table():
         answer = assert_error(api.send(PATH, {**body, "applicants": [PERSON, person]}), 400, "E1001")
         first, _, inner = path.partition(".")
@@ -250,7 +250,7 @@ def test_applicants_of_a_decided_application_are_frozen(api, made, status):
     assert Application.objects.get().applicants.persons == [PERSON]
 
 
-def test_change_of_applicants_changes_the_state_that_a_proposal_confirms(api, made):
+def test_change_of_applicants_changes_the_reviewed_state(api, made):
     before = Application.objects.get().reviewed_state
     replace(api, made, [changed("address.city", "Salem")])
     assert Application.objects.get().reviewed_state != before

@@ -66,5 +66,5 @@ def test_unknown_query_parameters_are_rejected(api):
 
 
 @pytest.mark.parametrize("other", ["0", "999999", "abc", "%ff", "0{}", " {}", "{}.0"])
-def test_another_users_applications_are_forbidden(api, user, other):
+def test_listing_another_users_applications_is_forbidden(api, user, other):
     assert_error(api.read(f"{PATH}?consumer_id={other.format(user.pk)}"), 401, "E2004")

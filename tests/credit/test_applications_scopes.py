@@ -40,7 +40,7 @@ def test_transitions_of_the_applicant_are_complete():
     ]  # fmt: skip
 
 
-def test_limited_credential_applies_and_reads_its_application(user, limited):
+def test_scoped_credential_creates_and_reads_an_application(user, limited):
     app = limited(user, READING, WRITING)
     made = app.send(PATH, apply_body(user))
     assert made.status_code == 201, made.content
@@ -53,14 +53,14 @@ def test_limited_credential_applies_and_reads_its_application(user, limited):
     assert_error(app.read(f"{one}/proof"), 404, "E4001")
 
 
-def test_limited_key_makes_every_transition_of_the_applicant(user, any_policy):
+def test_scoped_key_makes_every_transition_of_the_applicant(user, any_policy):
     key = key_of(user, WRITING)
     for start, to in OWN_MOVES:
         application = ApplicationFactory(consumer=user, status=start)
         assert move(key, application, to).status_code == 200, (start, to)
 
 
-def test_limited_key_makes_no_transition_of_a_reviewer(user, any_policy):
+def test_scoped_key_makes_no_transition_of_a_reviewer(user, any_policy):
     user.groups.add(Group.objects.get(name="Reviewer"))
     key = key_of(user, WRITING)
     for start, to in REVIEWERS_MOVES:
@@ -70,7 +70,7 @@ def test_limited_key_makes_no_transition_of_a_reviewer(user, any_policy):
         assert (application.status, application.moves) == (start, 0)
 
 
-def test_app_decides_nothing_under_any_policy(user, any_policy):
+def test_app_cannot_decide_under_any_policy(user, any_policy):
     application = ApplicationFactory(consumer=user, status="under_review")
     app = app_of(user, READING, WRITING)
     for to in ("approved", "rejected", "pending_documents"):
@@ -80,7 +80,7 @@ def test_app_decides_nothing_under_any_policy(user, any_policy):
     assert allowed == {"withdrawn"}
 
 
-def test_limited_credential_creates_no_decided_application(user, limited, settings):
+def test_scoped_credential_creates_no_decided_application(user, limited, settings):
     assert settings.REVIEW_POLICY == "open"
     client = limited(user, WRITING)
     for status in STATUSES:
@@ -92,7 +92,7 @@ def test_limited_credential_creates_no_decided_application(user, limited, settin
     assert Application.objects.count() == len(INITIAL_STATUSES)
 
 
-def test_reviewers_limited_credential_sees_only_the_reviewers_own_applications(limited, any_policy):
+def test_reviewers_scoped_credential_reads_only_the_reviewers_own_applications(limited, any_policy):
     reviewer = make_reviewer()
     application = ApplicationFactory(status="under_review")
     one = f"{PATH}/{application.id}"
@@ -106,7 +106,7 @@ def test_reviewers_limited_credential_sees_only_the_reviewers_own_applications(l
     assert app.read(PATH).json() == []
 
 
-def test_unrestricted_key_of_a_reviewer_moves_applications(any_policy, settings):
+def test_unrestricted_key_of_a_reviewer_changes_statuses(any_policy, settings):
     reviewer = make_reviewer()
     application = ApplicationFactory(status="submitted")
     assert move(ApiClient(api_key=issue(reviewer).key), application, "under_review").status_code == 200

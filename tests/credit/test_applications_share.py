@@ -82,7 +82,7 @@ class TestShareField:
 
 class TestApps:
     @pytest.mark.parametrize("limited", [app_of, key_of])
-    def test_limited_credential_shares_only_what_its_scopes_cover(self, user, limited):
+    def test_scoped_credential_shares_only_data_that_its_scopes_cover(self, user, limited):
         application = ApplicationFactory(consumer=user)
         for share, scope in ((["bank"], "bankdata:read"), (["identity"], "identity:read")):
             without = limited(user, "applications:write", "offers:read")
@@ -96,7 +96,7 @@ class TestApps:
             assert_error(allowed.send(PATH, body_for(user, share=["bank", "identity"])), 403, "E2005")
             assert allowed.replace(f"{PATH}/{application.pk}", body).status_code == 200
 
-    def test_app_can_share_nothing_and_revoke_sharing(self, user):
+    def test_app_can_clear_share(self, user):
         application = ApplicationFactory(consumer=user, share=["bank"])
         app = app_of(user, "applications:write")
         assert app.send(PATH, body_for(user, share=[])).status_code == 201
@@ -142,7 +142,7 @@ class TestScores:
         assert (facts["bank.accounts_balance_cents"] == 777) is ("bank" in share)
         assert FAIL not in {step.state for step in verify(shown.content)}
 
-    def test_verifier_refuses_facts_that_were_not_shared(self):
+    def test_verifier_rejects_facts_that_were_not_shared(self):
         given = bundle()
         assert "identity.verified" in given["facts"]
         for share, fails in (([], True), (["bank"], True), (["identity"], False), (["bank", "identity"], False)):

@@ -17,7 +17,7 @@ from tests.identity.support import issue
 pytestmark = pytest.mark.django_db
 
 
-def test_state_table_in_the_code_equals_the_written_table():
+def test_state_table_in_the_code_equals_the_documented_table():
     assert MACHINE.statuses == STATUSES
     declared = {(start, to): role for start in MACHINE.statuses for to, role in MACHINE.moves_from(start).items()}
     assert declared == TABLE
@@ -102,7 +102,7 @@ class TestReviewed:
         assert application.status == "under_review"
 
     @pytest.mark.parametrize("who", ["reviewer", "member"])
-    def test_draft_is_not_found_by_reviewers(self, user, reviewer, member, who):
+    def test_draft_is_404_for_reviewers(self, user, reviewer, member, who):
         application = ApplicationFactory(consumer=user, status="draft")
         caller = {"reviewer": reviewer, "member": member}[who]
         assert_error(move(client_of(caller), application, "submitted"), 404, "E4002")
@@ -175,7 +175,7 @@ class TestFieldsOfATransition:
         for to in ("pending_documents", "under_review", "approved"):
             assert move(api, application, to).json()["submitted_at"] == first
 
-    def test_history_stores_the_given_name_and_the_authenticated_account(self, user, stranger):
+    def test_history_stores_the_claimed_name_and_the_authenticated_account(self, user, stranger):
         issued = issue(user)
         application = ApplicationFactory(consumer=user)
         api = ApiClient(api_key=issued.key)

@@ -29,11 +29,11 @@ JSON = st.recursive(
     (None, {"a": 1}, {"(all)": {"before": None, "after": {"a": 1}}}),
     ({"a": "x" * 300}, {"a": ""}, {"a": {"before": "x" * 200 + "…", "after": ""}}),
 ])  # fmt: skip
-def test_differences_name_every_changed_field(before, after, expected):
+def test_differences_list_every_changed_field(before, after, expected):
     assert differences(before, after) == expected
 
 
-def test_long_list_of_differences_is_cut():
+def test_long_list_of_differences_is_truncated():
     found = differences({}, {str(number): number for number in range(500)})
     assert len(found) == CHANGES_MAX + 1
     assert found["…"]

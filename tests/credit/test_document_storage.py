@@ -132,7 +132,7 @@ def test_doctor_does_not_create_the_document_folder(folder):
     assert not folder.exists()
 
 
-def test_missing_document_files_after_a_restore_are_found(api, application, folder, tmp_path):
+def test_check_finds_document_files_that_are_missing_after_a_restore(api, application, folder, tmp_path):
     for _ in range(2):
         hand_in(api, application)
     manifest = tmp_path / "manifest.json"

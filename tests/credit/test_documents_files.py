@@ -322,7 +322,7 @@ def test_document_of_another_application_is_404(api, user, application):
     assert_error(api.read(crossed), 404, "E4001")
 
 
-def test_app_uploads_on_behalf_of_its_person(user, application):
+def test_app_uploads_on_behalf_of_its_user(user, application):
     writing = app_of(user, "applications:read", "applications:write")
     assert hand_in(writing, application).status_code == 201
     assert writing.read(path_of(application)).json()["total"] == 1

@@ -107,7 +107,7 @@ def test_open_policy_allows_the_applicant_to_request_documents(api, application,
     assert ask(api, application).status_code == 201
 
 
-def test_four_eyes_forbids_requests_on_an_own_application(reviewer, reviewers_api, settings):
+def test_four_eyes_forbids_reviewers_to_request_documents_for_their_own_application(reviewer, reviewers_api, settings):
     settings.REVIEW_POLICY = "four_eyes"
     own = ApplicationFactory(consumer=reviewer, status="under_review")
     assert_error(ask(reviewers_api, own), 403, "E2010")

@@ -45,7 +45,7 @@ def rows():
 
 @pytest.mark.parametrize("place", PLACES)
 class TestReadOfAnApplication:
-    def test_reviewers_read_of_an_application_is_logged_once_and_the_applicants_is_not(
+    def test_reading_of_an_application_is_logged_once_for_reviewers_and_not_for_applicants(
         self, api, application, reviewer, place
     ):
         own = read(api, application, place)
@@ -55,7 +55,7 @@ class TestReadOfAnApplication:
         if own.status_code == 200:
             assert rows() == [("page", reviewer.pk, application.consumer_id, str(application.pk))]
 
-    def test_lender_members_read_of_an_application_is_logged(self, application, member, place):
+    def test_reading_of_an_application_by_a_lenders_member_is_logged(self, application, member, place):
         if read(client_of(member), application, place).status_code == 200:
             assert rows() == [("page", member.pk, application.consumer_id, str(application.pk))]
 

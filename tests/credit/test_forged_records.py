@@ -219,7 +219,7 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize(("step", "given"), FORGERIES.values(), ids=FORGERIES.keys())
-def test_forgery_is_rejected_at_its_step(step, given):
+def test_forged_bundle_fails_at_the_expected_step(step, given):
     found = check(given)
     assert (found[-1].name, found[-1].state) == (step, FAIL), found[-1]
     assert outcome_of(found) == "failed"

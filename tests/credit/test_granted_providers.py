@@ -74,9 +74,7 @@ class TestCreatedLenders:
         monkeypatch.setattr(providers.secrets, "randbelow", lambda _end: next(draws))
         assert api.send(PATH, {"name": "x"}).json()["id"] == str(10**11 + 3)
 
-    def test_new_provider_cannot_read_an_earlier_draft_that_named_its_number(
-        self, api, lender, stranger_api, monkeypatch
-    ):
+    def test_new_lender_cannot_read_an_earlier_draft_with_its_number(self, api, lender, stranger_api, monkeypatch):
         draft = ApplicationFactory(provider_id=10**11)
         monkeypatch.setattr(providers.secrets, "randbelow", lambda _end: 0)
         made = api.send(PATH, {"name": "x"}).json()

@@ -166,7 +166,7 @@ class TestPages:
         confirm(owner, self.page_of(lender, "remove-logo"))
         assert "/logos/" not in owner.get("/admin/").content.decode()
 
-    def test_refused_file_keeps_the_logo_and_states_the_reason(self, owner, lender):
+    def test_rejected_file_keeps_the_logo_and_shows_the_reason(self, owner, lender):
         self.upload(owner, lender, SVG)
         page = owner.post(
             self.page_of(lender),

@@ -169,7 +169,7 @@ class TestForm:
 
 
 class TestApplying:
-    def test_answers_are_saved_as_a_draft_checked_and_sent(self, committed, asking, user):
+    def test_application_form_is_saved_as_a_draft_checked_and_submitted(self, committed, asking, user):
         answer, _page = send(f"/my/apply/{asking.pk}", user, **TYPED, **{"share-share": ["bank"]})
         draft = draft_of(user)
         assert answer.headers["Location"] == f"/my/applications/{draft.pk}"
@@ -324,7 +324,7 @@ class TestApplying:
         assert browser.post(f"/my/apply/{asking.pk}", {**TYPED, "do": "save"}).status_code == 403
         assert not Application.objects.exists()
 
-    def test_saving_the_form_counts_for_the_write_rate_limit(self, asking, user, settings):
+    def test_saving_the_form_counts_toward_the_write_rate_limit(self, asking, user, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
         _answer, page = send(f"/my/apply/{asking.pk}", user, **TYPED)
         assert "You sent too many requests." in page

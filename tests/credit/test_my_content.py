@@ -68,7 +68,7 @@ def test_applicants_are_shown_with_country_language_and_birth_in_words():
     assert "United States" in page
 
 
-def test_page_of_a_draft_states_that_nothing_was_sent():
+def test_page_of_a_draft_states_that_it_was_not_submitted():
     offer = listed()
     draft = page_of(applied(offer, status="draft", submitted_at=None, offer_snapshot=None))
     assert "Content of the application" in draft

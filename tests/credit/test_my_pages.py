@@ -99,12 +99,12 @@ class TestList:
 
 
 class TestButtons:
-    def test_draft_is_sent_with_a_button(self, committed, offer):
+    def test_draft_is_submitted_with_a_button(self, committed, offer):
         application = applied(offer, status="draft", submitted_at=None)
         assert "The application was sent to the lender." in press(application, "send")
         assert application.status == "submitted"
 
-    def test_incomplete_draft_lists_what_is_missing_and_is_not_sent(self, offer):
+    def test_incomplete_draft_lists_missing_items_and_is_not_submitted(self, offer):
         schema = {
             "type": "object",
             "properties": {"income": {"type": "integer", "title": "Income a year"}},
@@ -141,7 +141,7 @@ class TestButtons:
         assert browser.post(f"/my/applications/{application.pk}", {"do": "withdraw"}).status_code == 403
         assert Application.objects.get().status == "under_review"
 
-    def test_buttons_count_for_the_write_rate_limit(self, offer, settings):
+    def test_buttons_count_toward_the_write_rate_limit(self, offer, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 1}
         application = applied(offer)
         press(application, "send")
@@ -198,7 +198,7 @@ class TestDocuments:
         assert "accepts no more files" in hand_in(application)
 
     @pytest.mark.parametrize("fault", ["stranger", "token", "nobody"])
-    def test_other_persons_and_requests_without_a_csrf_token_upload_nothing(self, fault):
+    def test_other_accounts_and_requests_without_a_csrf_token_cannot_upload(self, fault):
         application = with_documents(UserFactory())
         browser = {
             "stranger": lambda: browser_of(UserFactory()),
@@ -269,7 +269,7 @@ class TestNotices:
         assert "Your reasons" not in page
         assert rejected.review_requests.count() == 1
 
-    def test_consent_to_electronic_notices_is_given_and_withdrawn(self, user):
+    def test_applicant_consents_to_electronic_notices_and_withdraws_consent(self, user):
         browser = browser_of(user)
         text = consent_text("es")
         assert digest_of(text) in browser.get("/my/consent?language=es").content.decode()
@@ -297,7 +297,7 @@ class TestMail:
         assert json.loads(mail.context) == {"link": f"{settings.APP_URL}/my/applications/{application.pk}"}
 
     @pytest.mark.parametrize("why", ["they want none", "no address is confirmed", "it is the person's own doing"])
-    def test_no_mail_is_sent_without_need_or_permission(self, offer, person, why):
+    def test_no_mail_is_sent_if_unwanted_unconfirmed_or_caused_by_the_applicant(self, offer, person, why):
         if why == "they want none":
             browser_of(person).post("/account/", {"wants_mail": "no"})
         elif why == "no address is confirmed":

@@ -100,7 +100,7 @@ class TestPage:
         assert "Credit limit" in page
         assert "schedule" not in page
 
-    def test_terms_of_an_approval_without_a_loan_name_the_offer(self):
+    def test_terms_of_an_approval_without_a_loan_contain_the_offer(self):
         application = ApplicationFactory(
             status="approved", provider_id=902, offer_snapshot={"name": "Starter loan"}, offer_version=1
         )
@@ -179,7 +179,7 @@ class TestAcceptance:
         decide(approved, "approve")
         assert (approved.status, approved.accepted_at) == ("approved", None)
 
-    def test_decisions_about_terms_count_for_the_write_rate_limit(self, committed, approved, settings):
+    def test_decisions_about_terms_count_toward_the_write_rate_limit(self, committed, approved, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 1}
         decide(approved, "accept", terms_sha256="0" * 64)
         assert "You sent too many requests." in decide(approved, "decline")

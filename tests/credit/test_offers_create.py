@@ -103,7 +103,7 @@ class TestProviders:
         ProviderMember.objects.create(provider=ProviderFactory(id="acme"), user=member, role=role)
         assert client_of(member).send(PATH, body).status_code == status
 
-    def test_refused_provider_is_not_stored_under_the_idempotency_key(self, stranger, stranger_api, body, key):
+    def test_rejected_lender_is_not_stored_under_the_idempotency_key(self, stranger, stranger_api, body, key):
         provider = ProviderFactory(id="acme")
         assert_error(stranger_api.send(PATH, body, key=key), 403, "E2011")
         ProviderMember.objects.create(provider=provider, user=stranger, role=ProviderMember.OWNER)

@@ -85,7 +85,7 @@ class TestTwoReviewers:
         proposal.refresh_from_db()
         assert (proposal.outcome, proposal.closed_by) == ("confirmed", second)
 
-    def test_second_reviewer_can_set_another_reason(self, application, first, second):
+    def test_second_reviewer_can_change_the_reason(self, application, first, second):
         decide(first, application, "rejected", reason="No", metadata={"reasons": ["no_credit_file"], "score": 7})
         assert decide(second, application, "rejected", reason="Income too low").json()["status"] == "rejected"
         row = ApplicationHistory.objects.get()
@@ -200,7 +200,7 @@ class TestEndOfAProposal:
         assert end(first, application).status_code == 200
         assert_error(end(first, application), 404, "E4001")
 
-    def test_only_reviewers_end_a_proposal(self, api, user, application, first, stranger):
+    def test_only_reviewers_can_withdraw_or_decline_a_proposal(self, api, user, application, first, stranger):
         decide(first, application)
         assert_error(end(user, application), 403, "E2010")
         assert_error(end(stranger, application), 404, "E4002")
@@ -229,7 +229,7 @@ class TestProposalsOverApiAndBackOffice:
         four = ApplicationHistory.objects.get().metadata["four_eyes"]
         assert (four["proposed_by"], four["confirmed_by"]) == ("rita", "ruth")
 
-    def test_same_reviewer_over_api_and_back_office_counts_once(self, application):
+    def test_same_reviewer_in_api_and_back_office_counts_as_a_single_reviewer(self, application):
         rita = staff_of("Reviewer", username="rita")
         confirm(backoffice_client(rita), move_of(application, "approved"))
         assert decide(rita, application).json()["pending_decision"]["proposed_by"] == str(rita.pk)
@@ -353,7 +353,7 @@ class TestProposerWithoutReviewPermission:
         second.groups.remove(Group.objects.get(name="Support"))
         assert decide(second, application).json()["status"] == "approved"
 
-    def test_console_refuses_to_confirm_the_proposal_of_a_disabled_account(self, application, first):
+    def test_console_rejects_confirmation_of_a_disabled_accounts_proposal(self, application, first):
         decide(first, application)
         disable_without_signal(first, None)
         client = backoffice_client(staff_of("Reviewer", username="ruth"))
@@ -390,7 +390,7 @@ class TestRaces:
         assert sorted(answer.json()["status"] for answer in answers) == ["approved", "under_review"]
         assert state(application) == ("approved", 1)
 
-    def test_concurrent_requests_of_one_reviewer_decide_nothing(self):
+    def test_concurrent_requests_of_the_same_reviewer_make_no_decision(self):
         application, person = ApplicationFactory(status="under_review"), reviewer()
         answers = decide_at_once(warm([person] * 4), application)
         assert [answer.status_code for answer in answers] == [200] * 4

@@ -158,7 +158,7 @@ class TestRightsOfMembers:
         yield client.remove("/providers/700/invitations/01900000-0000-7000-8000-000000000001")
         yield accept(client)
 
-    def test_app_and_limited_key_cannot_change_members(self, user, provider, stranger):
+    def test_app_and_scoped_key_cannot_change_members(self, user, provider, stranger):
         scopes = ["offers:read", "offers:write", "applications:read"]
         client, secret = make_client(scopes=scopes)
         code = code_for(user, client, scope=" ".join(scopes))

@@ -101,7 +101,7 @@ def making_offer(actor, name):
 
 @pytest.mark.usefixtures("needs_postgresql")
 @pytest.mark.parametrize(("model", "make"), [(Provider, making_lender), (Offer, making_offer)])
-def test_concurrent_creations_give_the_name_to_a_single_record(committed, model, make):
+def test_concurrent_creations_with_the_same_name_create_a_single_record(committed, model, make):
     actors = [Actor(make_lender(UserFactory()), "jwt:x", second_factor=True) for _ in range(4)]
 
     def create(actor, name):

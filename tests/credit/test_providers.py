@@ -75,7 +75,7 @@ class TestInbox:
         assert_error(inbox(api, f"?{query}"), 400, "E1001")
 
     @pytest.mark.parametrize("name", ["acme", "0700", "7e2", "-0", "1" * 255, "\uff19"])
-    def test_inbox_is_empty_for_a_provider_id_that_applications_cannot_name(self, api, user, name):
+    def test_inbox_is_empty_for_a_provider_id_that_applications_cannot_contain(self, api, user, name):
         ProviderFactory(id=name, owner=user)
         submitted(provider_id=700)
         assert inbox(api, provider=name).json()["total"] == 0

@@ -157,7 +157,7 @@ class TestRecords:
         with pytest.raises(InvalidSignature):
             verify_signature(published(), "application_decision", row.record, row.signature_and_key)
 
-    def test_database_refuses_a_record_without_its_signature(self, api, user):
+    def test_database_rejects_a_record_without_its_signature(self, api, user):
         row = approve(api, user)
         with pytest.raises(IntegrityError), transaction.atomic():
             DecisionAnchor.objects.filter(pk=row.pk).update(signature="")

@@ -73,7 +73,7 @@ def second_end(country, concluded, complete, told):
 
 
 @pytest.mark.parametrize("country", sorted(FIXED))
-def test_period_ends_at_the_second_of_an_independent_computation(country):
+def test_end_of_the_withdrawal_period_equals_an_independent_computation(country):
     chance = Random(f"withdrawal {country}")
     start = datetime(2026, 11, 20, 12, tzinfo=UTC)
     for _ in range(1_000):
@@ -110,23 +110,23 @@ def end_of(country="DE", *, concluded="2026-12-01T10:00:00Z", complete="same", t
     ({"country": ""}, "2026-12-16T00:00:00+00:00"),
     ({"concluded": "2026-11-19T10:00:00Z"}, "2026-12-04T00:00:00+01:00"),  # Directive 2008/48/EC
 ])  # fmt: skip
-def test_period_ends_after_the_last_day_of_the_last_zone(about, end):
+def test_withdrawal_period_ends_after_the_last_day_of_the_last_time_zone(about, end):
     assert end_of(**about) == at(end)
 
 
 @pytest.mark.parametrize(
     "about", [{"told": None}, {"told": None, "complete": None}, {"concluded": "2026-11-10T10:00:00Z", "complete": None}]
 )
-def test_period_without_information_about_the_right_has_no_end(about):
+def test_withdrawal_period_without_information_about_the_right_has_no_end(about):
     assert end_of(**about) is None
 
 
-def test_borrower_who_learns_of_the_right_late_has_14_days_from_then():
+def test_borrower_informed_late_has_14_days_from_the_information():
     assert end_of(complete=None, told="2028-03-01T10:00:00Z") == at("2028-03-16T00:00:00+01:00")
     assert end_of(told="2027-01-04T10:00:00Z") == at("2027-01-19T00:00:00+01:00")
 
 
-def test_borrowers_in_two_countries_have_the_later_end_and_its_day():
+def test_period_of_borrowers_in_two_countries_has_the_later_end():
     moment = at("2026-12-01T10:00:00Z")
     both = period_end(["DE", "PT"], concluded_at=moment, complete_since=moment, told_of_right_at=moment)
     assert both == at("2026-12-16T00:00:00-01:00")

@@ -100,13 +100,13 @@ def faults_of_a_paste(script):
     return [fault for fault, found in faults.items() if found]
 
 
-def test_unset_names_in_a_script_are_found():
+def test_checker_finds_unset_names_in_a_script():
     assert names_used_before_they_are_set("curl $BASE\nBASE=$(demo base_url)\n") == ["BASE", "demo"]
     assert names_used_before_they_are_set("demo() { cat; }\nBASE=$(demo x)\ncurl ${BASE%/v1}\n") == []
 
 
 @pytest.mark.parametrize("line", ["curl a  # b\n", "curl a/b?c=1\n", 'echo "Hello!you"\n', "rm *.json\n"])
-def test_code_that_cannot_be_pasted_is_found(line):
+def test_checker_finds_code_that_cannot_be_pasted(line):
     assert faults_of_a_paste("curl 'a?b' \"c*\" && echo $((2 * 3)) # \n".replace(" # ", "")) == []
     assert len(faults_of_a_paste(line)) == 1
 

@@ -84,7 +84,7 @@ def test_export_has_no_secrets_and_no_fields_about_staff(person):
                 assert all(fields[each].is_exported and fields[each].kind != "about_staff" for each in row), name
 
 
-def test_export_has_nothing_of_another_person(person):
+def test_export_has_no_data_of_another_person(person):
     other = UserFactory(username=THEIRS)
     planted(person, MINE)
     planted(other, THEIRS)
@@ -93,7 +93,7 @@ def test_export_has_nothing_of_another_person(person):
 
 
 @pytest.mark.parametrize("is_for_partner", [False, True])
-def test_export_has_the_first_applicant_alone(person, is_for_partner):
+def test_export_has_only_the_first_applicant(person, is_for_partner):
     first, second = (changed("legal_name", f"qqapplicant{number}") for number in (1, 2))
     application = ApplicationFactory(consumer=person, applicants=Applicants.of([first, second]))
     ApplicationFactory(consumer=person)
@@ -286,7 +286,7 @@ def damaged(file):
 
 
 @pytest.mark.parametrize("lose", [missing, damaged])
-def test_export_lists_a_file_that_the_storage_lost(person, uploaded, lose):
+def test_export_lists_a_file_that_is_missing_in_the_storage(person, uploaded, lose):
     lose(uploaded)
     copies = exported(person)
     name = f"files/{uploaded.document.application_id}/{uploaded.pk}.pdf"
@@ -295,7 +295,7 @@ def test_export_lists_a_file_that_the_storage_lost(person, uploaded, lose):
     assert json.loads(copies["records/credit.DocumentFile.json"])[0]["name"] == "Зарплата 給与 راتب.pdf"
 
 
-def test_export_fails_while_the_storage_is_away(person, uploaded, monkeypatch, tmp_path):
+def test_export_fails_while_the_storage_is_unavailable(person, uploaded, monkeypatch, tmp_path):
     class Away:
         def __getattr__(self, _name):
             raise OSError("away")

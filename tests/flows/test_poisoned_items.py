@@ -254,7 +254,7 @@ def test_a_poisoned_row_leaves_the_others_pruned(poison):
 
 
 @pytest.mark.parametrize("what", ["prune_rules", "prune_tasks"])
-def test_a_poisoned_rule_or_task_leaves_the_others_run(monkeypatch, what):
+def test_a_poisoned_prune_rule_or_task_does_not_stop_the_others(monkeypatch, what):
     RateCounter.objects.create(bucket="a", window=1, used=1)
 
     def broken(*_args, **_options):
@@ -440,7 +440,7 @@ class TestRecords:
         assert listed("record") == []
         assert {one.attempts for one in DecisionAnchor.objects.filter(history__isnull=False)} == {1}
 
-    def test_a_poisoned_record_key_leaves_the_records_anchored(self, records, poison):
+    def test_a_poisoned_record_key_does_not_stop_the_anchoring_of_records(self, records, poison):
         record_keys.rotate(now=timezone.now())
         DecisionAnchor.objects.filter(record_key=2).delete()
         poison(record_keys, "announce_key", 2)
@@ -460,7 +460,7 @@ def test_a_lock_or_statement_timeout_is_a_fault_of_the_item(sqlstate, is_own):
             contain(error, "payment", 1)
 
 
-def test_a_poisoned_sandbox_worker_leaves_the_others_run(monkeypatch):
+def test_a_poisoned_sandbox_worker_does_not_stop_the_others(monkeypatch):
     done = []
 
     def broken(*, now):
@@ -487,7 +487,7 @@ def test_doctor_reports_a_failing_check_and_runs_the_others(monkeypatch):
     assert any(one["ok"] for one in others)
 
 
-def test_a_failing_measure_leaves_the_others_read(monkeypatch):
+def test_a_failing_metric_does_not_hide_the_others(monkeypatch):
     def broken(*, using, now):
         raise KeyError(using, now)
 

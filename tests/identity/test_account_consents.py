@@ -153,7 +153,7 @@ def test_consents_about_an_application_have_the_lenders_name_and_the_reference(a
     assert str(application.pk) not in page
 
 
-def test_lender_without_a_name_or_later_than_the_application_is_not_named(api, user):
+def test_consent_omits_a_lender_without_a_name_or_created_after_the_application(api, user):
     nameless = ProviderFactory(name="")
     later = ProviderFactory(name="Later Bank", created_at=timezone.now() + timedelta(days=1))
     for lender in (nameless, later):

@@ -87,7 +87,7 @@ def test_worker_erases_an_account_14_days_after_the_request(api, user):
     assert Erasure.objects.get().status == "done"
 
 
-def test_erasure_of_two_workers_ends_as_one(user, monkeypatch):
+def test_erasure_by_two_workers_is_done_once(user, monkeypatch):
     planted(user, "qqmarker")
     removed = []
     monkeypatch.setattr(bank, "open_banking", lambda: SimpleNamespace(remove_item=removed.append))
@@ -318,7 +318,7 @@ def test_reader_of_the_lender_sees_only_the_masked_page_of_a_retained_applicatio
     assert console_client(reader).get(action).status_code == 403
 
 
-def test_other_lender_does_not_open_a_retained_application(kept, lender):
+def test_other_lender_cannot_open_a_retained_application(kept, lender):
     other = ProviderFactory(created_at=lender.created_at)
     other.owner.groups.add(Group.objects.get(name="Lender"))
     assert page_of_a_lender(kept, other.owner).status_code == 302

@@ -64,7 +64,7 @@ def linked(user):
 
 
 class TestFlows:
-    def test_only_complete_months_count(self, linked):
+    def test_bank_figures_use_only_complete_months(self, linked):
         for cents, day in (
             (-100_000, date(2026, 4, 1)), (-200_001, date(2026, 5, 31)), (30_000, date(2026, 4, 30)),
             (-999_999, date(2026, 3, 31)), (555_555, date(2026, 6, 1)),
@@ -168,7 +168,7 @@ class TestMissingFigures:
         booking(user, -100, SINCE)
         assert figures(user).months_covered == 2
 
-    def test_an_item_that_is_gone_counts_up_to_its_last_day(self, user):
+    def test_bookings_of_a_removed_item_count_up_to_its_last_day(self, user):
         bank(user, gone_at=NOW)
         account(user)
         assert figures(user).as_of == UNTIL - timedelta(days=1)

@@ -153,7 +153,7 @@ class TestClients:
         assert "Client secret" not in page
         assert "E3004" in press(browser, f"/clients/{OAuthClient.objects.get().client_id}", "rotate", 400)
 
-    def test_a_form_with_an_invalid_address_is_rejected_with_its_values_kept(self, browser):
+    def test_a_form_with_an_invalid_address_is_rejected_and_keeps_its_values(self, browser):
         page = press(browser, "/clients", "make", 400, **{**self.FIELDS, "redirect_uris": "ftp://x"})
         assert 'value="Budget app"' in page
         assert "ftp://x</textarea>" in page

@@ -127,7 +127,7 @@ def test_an_invitation_accepts_its_address_in_any_case_and_no_disabled_account(o
 
 
 @pytest.mark.parametrize(("role", "group"), [("partner", "Partner"), ("lender", "Lender")])
-def test_invited_partners_and_lenders_join_their_group(operator, jane, role, group):
+def test_invited_partners_and_lenders_are_added_to_their_group(operator, jane, role, group):
     _shown, token = invited(operator, role)
     accept(token, jane, timezone.now())
     assert [one.name for one in jane.groups.all()] == [group]
@@ -147,7 +147,7 @@ def test_only_the_owner_of_a_lender_invites_its_members(api, stranger_api, opera
 
 
 @pytest.mark.parametrize("role", ["member", "owner", "reviewer", "reader"])
-def test_the_invitation_of_a_disabled_owner_grants_nothing(api, user, jane, role):
+def test_the_invitation_of_a_disabled_owner_grants_no_role(api, user, jane, role):
     provider = ProviderFactory(id="700", owner=user)
     _shown, token = invited(api, role, provider_id="700")
     User.objects.filter(pk=user.pk).update(is_active=False)

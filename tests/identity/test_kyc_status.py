@@ -144,7 +144,7 @@ def test_an_abandoned_verification_expires(api, user):
     assert statuses_of(user) == ["requires_input", "expired"]
 
 
-def test_a_verification_finished_before_its_expiry_is_read_counts(plaid, api):
+def test_verification_finished_before_its_expiry_is_accepted_when_read_later(plaid, api):
     shown = start(api)
     plaid.settle(row_of(shown).provider_reference, "success")
     age(shown["verification_id"], refreshed_at=LATER, expires_at=timedelta(hours=25))

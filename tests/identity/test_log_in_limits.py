@@ -98,7 +98,7 @@ def test_ten_wrong_passwords_from_one_address_do_not_block_other_addresses(staff
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_failures_behind_a_trusted_proxy_count_for_the_clients_address(staff, settings, door):
+def test_failures_behind_a_trusted_proxy_count_toward_the_limit_of_the_clients_address(staff, settings, door):
     settings.TRUSTED_PROXIES = frozenset({"10.0.0.1"})
     fail(9)
     log_in(door, "10.0.0.1", password="wrong", X_Forwarded_For=HERE)
@@ -106,7 +106,7 @@ def test_failures_behind_a_trusted_proxy_count_for_the_clients_address(staff, se
     assert came_in(door, log_in(door, "10.0.0.1", X_Forwarded_For=THERE))
 
 
-def test_a_placeholder_of_a_proxy_for_an_address_is_accepted(staff, settings):
+def test_log_in_with_a_malformed_forwarded_address_is_accepted(staff, settings):
     settings.TRUSTED_PROXIES = frozenset({"10.0.0.1"})
     for reported in ("unknown", "192.0.2.1:4711", "fe80::1%eth0", "x" * 300, ""):
         assert log_in(PAGE, "10.0.0.1", password="wrong", X_Forwarded_For=reported) == 200
@@ -155,7 +155,7 @@ def test_a_hundred_failures_an_hour_from_any_addresses_lock_a_name(staff, monkey
     assert log_in("/v1/auth/token", THERE) == 200
 
 
-def test_attempts_of_a_locked_address_do_not_count_for_the_name(staff):
+def test_attempts_of_a_locked_address_do_not_count_toward_the_limit_of_the_name(staff):
     fail(50)
     log_in("/v1/auth/token", password="wrong")
     assert RateCounter.objects.get(bucket="login_name:boss").used == 10
@@ -189,7 +189,7 @@ class TestKnownDevice:
     def come_in(self, browser, password=PASSWORD, username="boss", **options):
         return browser.post(PAGE, {"login": username, "password": password}, **options).status_code
 
-    def test_failures_of_others_do_not_lock_a_known_device(self, staff, request):
+    def test_failures_from_other_devices_do_not_lock_a_known_device(self, staff, request):
         browser = known_browser()
         request.getfixturevalue("shut_out")
         assert self.come_in(browser, REMOTE_ADDR=THERE) == 302
@@ -253,7 +253,7 @@ class TestSecondFactor:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_failures_of_an_ipv6_address_count_for_its_network(staff, door):
+def test_failures_of_an_ipv6_address_count_toward_the_limit_of_its_network(staff, door):
     fail(9, "2001:db8:0:1::1")
     log_in(door, "2001:db8:0:1::2", password="wrong")
     assert log_in(door, "2001:db8:0:1:ffff::") == 429

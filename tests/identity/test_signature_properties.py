@@ -111,5 +111,5 @@ def test_no_other_request_has_the_same_signed_text(data):
     assert not verified(other_method, target, pieces[3], timestamp, signature, now=at)
 
 
-def test_the_signature_module_has_its_real_clock_again():
+def test_the_signature_module_uses_the_real_clock_again():
     assert signatures.time is time

@@ -95,7 +95,7 @@ def test_a_signed_request_changed_after_signing_is_rejected(issued, body):
     assert Offer.objects.count() == 0
 
 
-def test_no_other_split_of_the_signed_text_has_an_effect(issued, user):
+def test_no_other_split_of_the_signed_string_is_accepted(issued, user):
     offer = OfferFactory(provider=ProviderFactory(owner=user))
     path = f"{OFFERS}/{offer.pk}"
     for cut in range(1, len(path)):

@@ -96,7 +96,7 @@ def test_concurrent_starts_create_one_first_key(committed):
     assert kids == {SigningKey.objects.get().kid}
 
 
-def test_concurrent_reloads_of_the_ring_create_no_second_key(committed, monkeypatch):
+def test_concurrent_reloads_of_the_key_ring_create_no_second_key(committed, monkeypatch):
     """In eight threads every call reloads the ring: no thread sees an empty ring and creates another key."""
     monkeypatch.setattr(signing_keys, "KEYS_REMEMBERED_SECONDS", 0.0)
     ring = signing_keys.KeyRing()

@@ -114,7 +114,7 @@ def test_request_to_the_issuer_has_pkce_state_nonce_and_acr_values(issuer):
     assert len({query["state"], query["nonce"], query["code_challenge"]}) == 3
 
 
-def test_log_out_ends_the_session_for_copied_cookies(issuer, jane):
+def test_log_out_invalidates_copied_session_cookies(issuer, jane):
     copied = Client()
     copied.cookies["sessionid"] = jane.cookies["sessionid"].value
     jane.post("/account/logout")
@@ -122,7 +122,7 @@ def test_log_out_ends_the_session_for_copied_cookies(issuer, jane):
     assert not is_in(copied)
 
 
-def test_second_log_in_of_staff_needs_no_invitation_and_no_address(issuer, jane):
+def test_second_log_in_of_staff_requires_neither_invitation_nor_address(issuer, jane):
     jane.post("/account/logout")
     assert not is_in(jane)
     browser, _response = log_in(issuer, email="other@staff.example", email_verified=False)
@@ -213,7 +213,7 @@ def test_superuser_or_account_of_another_subject_is_not_linked(issuer, is_superu
         ({"amr": None, "acr": "phrh"}, False),  # the issuer lacks this value, so it was not requested
     ],
 )
-def test_second_factor_of_the_issuer_counts_by_amr_and_the_requested_acr(issuer, claims, counts):
+def test_second_factor_of_the_issuer_is_accepted_by_amr_or_the_requested_acr(issuer, claims, counts):
     invited()
     issuer.claim_changes = claims
     browser, _response = log_in(issuer)
@@ -222,7 +222,7 @@ def test_second_factor_of_the_issuer_counts_by_amr_and_the_requested_acr(issuer,
         assert browser.get("/admin/login/?next=/admin/").headers["Location"].startswith("/account/second-factor")
 
 
-def test_linked_account_with_an_old_password_adds_its_first_second_factor(transactional_db, issuer, settings):
+def test_linked_account_with_an_old_password_can_add_its_first_second_factor(transactional_db, issuer, settings):
     person = with_password()
     confirm(person, EMAIL)
     invited()
@@ -238,7 +238,7 @@ def test_linked_account_with_an_old_password_adds_its_first_second_factor(transa
     assert browser.get(address).headers["Location"].startswith("/account/reauthenticate")
 
 
-def test_our_own_second_factor_is_required_if_the_issuer_has_none(issuer, jane):
+def test_second_factor_of_the_account_is_required_if_the_issuer_reports_none(issuer, jane):
     authenticator_of(User.objects.get())
     issuer.claim_changes = {"amr": ["pwd"]}
     browser, response = log_in(issuer)
@@ -448,7 +448,7 @@ def test_response_without_the_announced_issuer_is_rejected(issuer):
     assert (response.status_code, nobody_in(browser)) == (403, True)
 
 
-def test_code_works_once_and_only_in_its_browser(issuer):
+def test_authorization_code_works_once_and_only_in_its_browser(issuer):
     invited()
     browser, back = begin(issuer)
     other, _back = begin(issuer)
@@ -605,7 +605,7 @@ def test_password_reset_mail_to_staff_contains_no_reset_link(issuer):
     assert not re.search("/account/password/new/", mail.outbox[0].body)
 
 
-def test_password_log_ins_of_staff_end_when_staff_passwords_are_off(issuer, settings):
+def test_password_log_ins_of_staff_end_when_staff_passwords_are_disabled(issuer, settings):
     settings.STAFF_PASSWORDS = True
     staff = with_password(is_staff=True)
     pair = start_family(user=staff, now=timezone.now())
@@ -726,7 +726,7 @@ def test_tokens_of_a_code_end_with_the_session(issuer, jane, end):
     assert_error(ApiClient().send("/auth/token", {"code": codes[1]}), 401, "E2001")
 
 
-def test_one_time_code_ends_after_two_minutes(issuer, jane):
+def test_one_time_code_expires_after_two_minutes(issuer, jane):
     code = code_on_page(jane)
     OneTimeLink.objects.update(expires_at=timezone.now())
     assert_error(ApiClient().send("/auth/token", {"code": code}), 401, "E2001")

@@ -105,7 +105,7 @@ def test_passwords_and_codes_are_never_stored_as_typed_text(path, names):
     assert "typed_text" not in browser.session
 
 
-def test_typed_text_is_kept_until_its_form_is_accepted():
+def test_typed_text_is_stored_until_its_form_is_accepted():
     person = UserFactory()
     browser = sent_too_late(person, "/my/consent", {"statement": "I have a raise since May."})
     log_in(person.username, browser=browser)

@@ -31,14 +31,14 @@ def run(sql, *values):
         cursor.execute(sql, values or None)
 
 
-def test_database_refuses_changes_of_log_columns():
+def test_database_rejects_changes_of_log_columns():
     of_kind = {"CharField": "x" * 27, "TextField": "x" * 27, "BinaryField": b"x" * 32}
     for model, field in COLUMNS:
         value = of_kind.get(field.get_internal_type(), 77)
         refused(lambda sql=f'UPDATE {model._meta.db_table} SET "{field.column}" = %s', value=value: run(sql, value))
 
 
-def test_database_refuses_deletion_of_log_rows():
+def test_database_rejects_deletion_of_log_rows():
     for model in MODELS:
         refused(lambda sql=f"DELETE FROM {model._meta.db_table}": run(sql))
 
@@ -49,7 +49,7 @@ def test_database_refuses_deletion_of_log_rows():
      {"nonce": None, "user_id": "x", "report_type": None},
      {"nonce": None, "user_id": None, "report_type": None, "hash": b"x" * 32}],
 )  # fmt: skip
-def test_database_refuses_a_partial_erasure_of_an_entry(change):
+def test_database_rejects_a_partial_erasure_of_an_entry(change):
     refused(lambda: Entry.objects.filter(index=3).update(**change))
 
 

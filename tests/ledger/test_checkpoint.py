@@ -28,7 +28,7 @@ HEAD = Checkpoint("ledger.example/log", 7, b"\x11" * 32)
 NOTE = SIGNER.sign(HEAD.text())
 
 
-def test_foreign_code_opens_our_checkpoint():
+def test_third_party_library_opens_our_checkpoint():
     head = foreign.open_checkpoint(NOTE, SIGNER.verifier.vkey)
     assert (head.origin, head.size, bytes(head.root)) == (HEAD.origin, HEAD.size, HEAD.root)
 

@@ -314,7 +314,7 @@ def test_readers_without_a_valid_credential_are_limited_by_address(client, setti
     assert client.get("/stats", headers={"X-API-Key": "another"}).status_code == 429
 
 
-def test_read_only_log_continues_to_serve_reads(committed, client):
+def test_ledger_with_a_read_only_database_still_serves_reads(committed, client):
     is_postgresql = connection.vendor == "postgresql"
     only_reads = "SET default_transaction_read_only = {}" if is_postgresql else "PRAGMA query_only = {}"
     with connection.cursor() as cursor:

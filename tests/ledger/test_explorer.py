@@ -16,7 +16,7 @@ def page(client, query=""):
     return response.content.decode()
 
 
-def test_explorer_page_of_an_empty_log(client):
+def test_explorer_shows_a_page_for_an_empty_log(client):
     assert "Nothing is anchored yet." in page(client)
 
 

@@ -82,7 +82,7 @@ def test_older_head_of_the_same_tree_is_not_a_fork(published, follow, tmp_path):
 
 
 @pytest.mark.parametrize(("kept", "served"), [(9, 9), (9, 12), (12, 9), (256, 300), (300, 600)])
-def test_fork_stops_follow_log_and_saves_both_checkpoints(published, follow, tmp_path, kept, served):
+def test_fork_stops_follow_log_which_stores_both_checkpoints(published, follow, tmp_path, kept, served):
     leaves, forked = (
         leaves_of(kept),
         leaves_of(min(kept, served), "forked") + leaves_of(600)[min(kept, served) : served],

@@ -30,7 +30,7 @@ def test_damaged_development_key_is_not_replaced(settings, tmp_path):
         keys.signer()
 
 
-def test_production_refuses_to_start_without_a_key(settings, tmp_path):
+def test_production_does_not_start_without_a_key(settings, tmp_path):
     settings.LEDGER_SIGNING_KEY, settings.VAR_DIR, settings.PRODUCTION = "", tmp_path, True
     with pytest.raises(ImproperlyConfigured, match="LEDGER_SIGNING_KEY is missing: set it to 32 random bytes"):
         keys.signer()

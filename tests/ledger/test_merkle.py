@@ -63,7 +63,7 @@ def test_roots_equal_those_of_pymerkle():
     assert all(tree.get_root(size) == ROOTS[size] for size in range(1, SIZES + 1))
 
 
-def test_our_and_foreign_code_accept_the_inclusion_proof_of_every_entry():
+def test_our_and_third_party_code_accept_the_inclusion_proof_of_every_entry():
     for size in PROVEN:
         for index in range(size):
             path = path_of(index, size)
@@ -71,7 +71,7 @@ def test_our_and_foreign_code_accept_the_inclusion_proof_of_every_entry():
             assert foreign.accepts_inclusion(index, size, LEAVES[index], path, ROOTS[size])
 
 
-def test_our_and_foreign_code_accept_the_consistency_proof_of_every_pair_of_sizes():
+def test_our_and_third_party_code_accept_the_consistency_proof_of_every_pair_of_sizes():
     for new in PROVEN:
         for old in range(1, new + 1):
             proof = consistency_of(old, new)
@@ -152,7 +152,7 @@ def test_entry_with_the_content_of_an_inner_node_has_another_hash():
     assert merkle.leaf_hash(disguised[1:]) != merkle.node_hash(LEAVES[0], LEAVES[1])
 
 
-def test_frontier_refuses_hashes_that_do_not_fit_its_size():
+def test_frontier_rejects_hashes_that_do_not_match_its_size():
     for size, packed in [(1, b""), (3, bytes(32)), (0, bytes(32)), (1, bytes(31)), (-1, bytes(32))]:
         with pytest.raises(ValueError, match="does not fit"):
             merkle.Frontier(size, packed)

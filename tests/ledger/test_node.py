@@ -39,7 +39,7 @@ def test_health_is_degraded_if_the_log_is_behind_its_guard(client):
     assert (response.status_code, response.json()["status"]) == (200, "degraded")
 
 
-def test_health_without_a_database_is_503_in_the_same_shape(client, monkeypatch):
+def test_health_without_a_database_is_503_with_the_same_fields(client, monkeypatch):
     def broken():
         raise OperationalError("password authentication failed for host db.internal")
 

@@ -53,7 +53,7 @@ def test_quorum_of_two_levels_of_groups_needs_both_groups():
             assert policy.is_met_by(set(cosigned)) is enough, cosigned
 
 
-def test_a_single_witness_can_be_the_quorum():
+def test_single_witness_can_form_the_quorum():
     policy = read(f"witness w {KEYS[0]}\nwitness v {KEYS[1]}\nquorum w\n")
     assert policy.is_met_by({"w"})
     assert not policy.is_met_by({"v"})
@@ -126,7 +126,7 @@ def test_witness_names_are_bytes():
         Policy.from_bytes(b"witness w \xff" + KEYS[0].encode() + b"\nquorum w\n")
 
 
-def test_only_valid_cosignatures_of_listed_witnesses_count():
+def test_quorum_counts_only_valid_cosignatures_of_listed_witnesses():
     policy = read(f"witness w {KEYS[0]}\nwitness v {KEYS[1]}\nquorum w\n")
     note = note_of(leaves_of(5))
     text = note.partition("\n\n")[0] + "\n"

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledg
 ABSENT = "ab" * 32
 
 
-def test_foreign_code_accepts_proofs_of_entries_across_the_log(client):
+def test_third_party_library_accepts_proofs_of_entries_across_the_log(client):
     for size in (1, 2, 130, 300):
         seal_reports([f"report {size} {number}" for number in range(size)])
     vkey = client.get("/key").json()["vkey"]
@@ -31,7 +31,7 @@ def test_foreign_code_accepts_proofs_of_entries_across_the_log(client):
         assert (head.size, bytes(head.root)) == (body["tree_size"], root)
 
 
-def test_foreign_code_accepts_the_proof_file(client):
+def test_third_party_library_accepts_the_proof_file(client):
     seal_reports([f"report {number}" for number in range(77)])
     anchored = client.anchor("the report").json()
     response = client.get(f"/proof/{anchored['hash']}.tlog-proof")
@@ -63,7 +63,7 @@ def test_proof_of_an_absent_hash_is_404_and_of_an_invalid_hash_is_400(client, su
     assert_error(client.get(f"/proof/{ABSENT}0{suffix}"), 400, "E7001")
 
 
-def test_proof_takes_one_query_for_the_tiles(client, django_assert_num_queries):
+def test_proof_executes_a_single_query_for_the_tiles(client, django_assert_num_queries):
     seal_reports([f"report {number}" for number in range(700)])
     with django_assert_num_queries(4):  # entry, head, tiles, cosignatures
         assert log.prove(report_digest("report 600")) is not None

@@ -26,7 +26,7 @@ def names_and_verdicts(text: str, report: str) -> list[tuple[str, bool]]:
 
 
 @pytest.mark.parametrize("index", range(5))
-def test_proof_file_is_parsed_unchanged_and_accepted_by_our_and_foreign_code(index):
+def test_proof_file_is_parsed_unchanged_and_accepted_by_our_and_third_party_code(index):
     text = proof_of(index).text()
     assert proofs.ProofFile.from_text(text) == proof_of(index)
     assert names_and_verdicts(text, REPORTS[index]) == [

@@ -169,7 +169,7 @@ def test_consistency_requires_two_sizes_within_the_log(client):
         assert_error(client.get(f"/consistency?{query}"), 400, "E1005")
 
 
-def test_foreign_code_verifies_the_checkpoint_with_the_published_key(client):
+def test_third_party_library_verifies_the_checkpoint_with_the_published_key(client):
     seal_reports(["a", "b", "c"])
     key = client.get("/key").json()
     response = client.get("/checkpoint")

@@ -51,7 +51,7 @@ def test_decision_bundle_without_keys_is_unknown_with_status_3(file):
     assert (status, shown["verified"], shown["outcome"]) == (3, None, "unknown")
 
 
-def test_changed_decision_fails_and_the_step_is_named(file, keys):
+def test_changed_decision_fails_with_the_name_of_the_step(file, keys):
     file.write_text(json.dumps(recorded(bundle(), outcome="approve")))
     with pytest.raises(CommandError, match="The decision does not hold: outcome"):
         call_command("verify", str(file), stdout=StringIO(), stderr=StringIO())
@@ -88,7 +88,7 @@ def test_proof_without_its_report_is_rejected(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["none", "."])
-def test_missing_file_and_folder_are_rejected_by_name(tmp_path, name):
+def test_error_for_a_missing_file_or_folder_contains_its_name(tmp_path, name):
     with pytest.raises(CommandError, match=f"{tmp_path}.*: (No such file|Is a directory)"):
         call_command("verify", str(tmp_path / name))
 

@@ -84,7 +84,7 @@ def flipped(value, kind, at):
 
 
 @pytest.mark.parametrize(("table", "column", "kind"), COLUMNS)
-def test_changed_byte_in_any_column_is_found_and_named(small_log, table, column, kind):
+def test_verification_reports_a_changed_byte_in_any_column(small_log, table, column, kind):
     for which, at in product(("first", "last"), (0, 13, -1) if kind in BYTES_AND_TEXTS else (0,)):
         with transaction.atomic(using=database().alias):
             change_a_byte(table, column, kind, which, at)
@@ -116,35 +116,35 @@ def change_a_byte(table, column, kind, which, at):
 
 @pytest.mark.parametrize("table", ["ledger_block", "ledger_entry", "ledger_tile"])
 @pytest.mark.parametrize("order", ["ASC", "DESC"])
-def test_missing_row_of_the_log_is_found(small_log, table, order):
+def test_verification_reports_a_missing_row_of_the_log(small_log, table, order):
     key = "number" if table == "ledger_block" else '"index"'
     with open_log() as cursor:
         cursor.execute(f"DELETE FROM {table} WHERE {key} = (SELECT {key} FROM {table} ORDER BY {key} {order} LIMIT 1)")
     assert "First fault: ledger_" in first_fault()
 
 
-def test_additional_tile_is_found(small_log):
+def test_verification_reports_an_additional_tile(small_log):
     Tile.objects.create(level=2, index=0, hashes=b"x" * 32)
     assert "ledger_tile" in first_fault()
 
 
-def test_additional_entry_is_found(small_log):
+def test_verification_reports_an_additional_entry(small_log):
     Entry.objects.create(index=265, leaf_hash=b"x" * 32, hash=b"x" * 32, commitment=b"x" * 32, block_id=3)
     assert "ledger_entry 265: stands in no block" in first_fault()
 
 
-def test_guard_with_a_larger_size_than_the_log_is_found(small_log):
+def test_verification_reports_a_guard_larger_than_the_log(small_log):
     guard.advance(guard.Mark(266, b"x" * 32))
     assert "guard file" in first_fault()
 
 
-def test_guard_with_another_root_than_the_log_is_found(small_log, settings):
+def test_verification_reports_a_guard_with_another_root(small_log, settings):
     settings.LEDGER_GUARD_FILE.unlink()
     guard.advance(guard.Mark(265, b"x" * 32))
     assert "guard file" in first_fault()
 
 
-def test_log_signed_by_another_key_is_found(small_log, settings):
+def test_verification_reports_a_log_signed_by_another_key(small_log, settings):
     settings.LEDGER_SIGNING_KEY = OTHER_SIGNING_KEY
     assert "ledger_block 1 checkpoint" in first_fault()
 

@@ -105,7 +105,7 @@ def test_newest_checkpoint_is_cosigned_and_shown_with_every_proof(client, asks, 
     call_command("verify_ledger", stdout=StringIO())
 
 
-def test_witness_is_asked_once_per_checkpoint_until_its_cosignature_is_old(asks, three, monkeypatch):
+def test_witness_gets_one_request_per_checkpoint_until_its_cosignature_is_old(asks, three, monkeypatch):
     seal_reports(["a"])
     asker = asks(three)
     assert ask(asker)["cosigned"] == 3
@@ -149,7 +149,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("reply", "outcome"), REFUSALS, ids=[f"{reply[0]}-{word}" for reply, word in REFUSALS])
-def test_witness_refusal_is_logged_and_measured(asks, reply, outcome, caplog, tmp_path):
+def test_rejection_by_a_witness_is_logged_and_counted_in_metrics(asks, reply, outcome, caplog, tmp_path):
     seal_reports(["a", "b", "c"])
     with serving(scripted(reply)) as addresses:
         asker = asks(addresses, "1")
@@ -162,7 +162,7 @@ def test_witness_refusal_is_logged_and_measured(asks, reply, outcome, caplog, tm
     assert WitnessOutcome.objects.get().outcome == outcome
 
 
-def test_metrics_name_refusing_witnesses_and_the_age_of_cosignatures(committed, asks, three, tmp_path):
+def test_metrics_list_rejecting_witnesses_and_the_age_of_cosignatures(committed, asks, three, tmp_path):
     seal_reports(["a"])
     with serving(scripted((404, "text/plain", "no\n"))) as [stranger]:
         ask(asks([*three[:2], stranger]))
@@ -183,7 +183,7 @@ def test_unreachable_witness_does_not_delay_the_others(asks, three):
     assert asker.ask(now=timezone.now()) == {"cosigned": 2, "failed": 0}
 
 
-def test_error_about_one_witness_leaves_the_others_cosigning(asks, three, monkeypatch):
+def test_error_of_a_witness_does_not_stop_the_others(asks, three, monkeypatch):
     seal_reports(["a"])
     keep = witnessing.Asker._keep
 
@@ -297,7 +297,7 @@ def test_witnessed_proof_is_under_the_newest_head_with_a_quorum(client, asks, th
     [("signature", bytes(64)), ("witness", "no verifier key"), ("timestamp", 1)],
     ids=["signature", "witness", "timestamp"],
 )
-def test_damaged_cosignature_is_omitted_and_a_quorum_of_the_others_counts(
+def test_damaged_cosignature_is_omitted_and_the_others_can_form_a_quorum(
     client, asks, three, impatient, caplog, column, value
 ):
     anchored = client.anchor("first").json()
@@ -331,7 +331,7 @@ def test_witnessed_proof_is_returned_when_the_quorum_is_reached(committed, clien
     assert (response.status_code, waits.is_set()) == (200, True)
 
 
-def test_waiting_for_a_quorum_holds_no_transaction(committed, client, asks, three, monkeypatch):
+def test_no_transaction_is_open_while_waiting_for_a_quorum(committed, client, asks, three, monkeypatch):
     anchored = client.anchor("first").json()
     asks(three)
     seen = []
@@ -435,7 +435,7 @@ COMMITMENT = b"\x22" * 32
 
 
 @pytest.mark.parametrize("show_the_fork_first", [set(), {1}, {1, 2}, {1, 2, 3}])
-def test_verifiers_with_a_quorum_of_witnesses_accept_one_side_of_a_fork(tmp_path, show_the_fork_first):
+def test_verifiers_with_a_quorum_of_witnesses_accept_only_one_side_of_a_fork(tmp_path, show_the_fork_first):
     """The operator signs two trees of one size, shows both to each witness, and each tree to 50 verifiers.
 
     In any order of the requests, one tree gets two of three witnesses, and the other tree never does.

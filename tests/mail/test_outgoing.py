@@ -160,7 +160,7 @@ def test_an_unreadable_mail_does_not_stop_the_others(settings):
     assert lost.pk
 
 
-def test_a_dead_workers_mails_are_sent_after_the_lease():
+def test_mails_of_a_dead_worker_are_sent_after_the_lease():
     row = queue()
     OutgoingMail.objects.update(claim=row.pk, due_at=timezone.now() + timedelta(minutes=4))
     assert deliver()["sent"] == 0

@@ -88,7 +88,7 @@ def test_another_accounts_payment_is_404(api, stranger_api, payment_id):
     assert stored(payment_id).status == "awaiting_signature"
 
 
-def test_without_a_chain_the_payload_is_a_marked_placeholder(api, user):
+def test_transaction_without_a_chain_is_a_marked_placeholder(api, user):
     wallet = connected(user)
     response = initiate(api, user, wallet, description="rent")
     assert response.status_code == 200

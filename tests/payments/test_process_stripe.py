@@ -140,7 +140,7 @@ def test_a_payment_with_a_possible_charge_in_flight_stays_unknown(db, double, ap
     assert only_payment().status == "Unknown"
 
 
-def test_stripes_own_package_accepts_the_responses_of_the_double(db, double):
+def test_stripes_package_accepts_the_responses_of_the_test_double(db, double):
     client = stripe.StripeClient("sk_test_secret", base_addresses={"api": double.url})
     options = {"idempotency_key": "k-1"}
     params = {

@@ -89,7 +89,7 @@ def test_a_dispute_is_found_by_its_intent(api, user, payment, emit):
      ("warning_under_review", True), ("a_later_word", True)],
 )  # fmt: skip
 @pytest.mark.parametrize("order", [1, -1])
-def test_the_end_of_a_dispute_counts_in_either_order_of_events(api, payment, emit, status, disputed, order):
+def test_dispute_ends_for_either_order_of_its_events(api, payment, emit, status, disputed, order):
     told = [("charge.dispute.created", 1, "needs_response"), ("charge.dispute.closed", 2, status)]
     for kind, at, state in told[::order]:
         assert emit(kind, at, **dispute(state)).status_code == 200
@@ -227,7 +227,7 @@ def test_a_contradictory_refund_is_logged_and_ignored(api, user, payment, emit, 
 @pytest.mark.parametrize(
     "intent", [None, "", "pi_of_another", 5, [], {}, {"id": None}, {"id": "pi_of_another"}, "x" * 300, True]
 )
-def test_an_event_of_an_unknown_intent_stays_unapplied(api, payment, emit, intent):
+def test_an_event_of_an_unknown_intent_is_not_applied(api, payment, emit, intent):
     for kind, members in (("charge.refunded", charge(2_500)), ("charge.dispute.created", dispute("lost"))):
         assert emit(kind, payment_intent=intent, **members).status_code == 200
     call_command("reconcile_payments", "--once")

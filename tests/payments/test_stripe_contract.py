@@ -28,7 +28,7 @@ def test_every_kind_of_request_matches_stripes_description(judge, double, api, u
         assert judge.of_request(one.method, one.path, one.query, one.headers, one.data) == [], one
 
 
-def test_the_doubles_responses_match_stripes_description(judge, double, api, user):
+def test_responses_of_the_test_double_match_stripes_description(judge, double, api, user):
     headers = {"Idempotency-Key": "k", "Content-Type": "application/x-www-form-urlencoded"}
 
     def ask(method, path, key="k", **form):

@@ -59,7 +59,7 @@ def test_the_balance_of_a_sandbox_wallet_comes_from_the_sandbox(api, user):
         (None, 6, None, None),
     ],
 )  # fmt: skip
-def test_amounts_of_a_balance_are_exact_in_both_fields(units, decimals, amount, amount_usdc):
+def test_balance_is_exact_in_both_fields(units, decimals, amount, amount_usdc):
     balance = WalletBalance(units=units, decimals=decimals, source="chain")
     assert (balance.amount, balance.amount_usdc) == (amount, amount_usdc)
 
@@ -241,7 +241,7 @@ def test_an_address_on_another_network_is_another_wallet(api):
 @pytest.mark.parametrize(
     ("given", "kept"), [("base", "eip155:8453"), ("Polygon", "eip155:137"), ("eip155:31337", "eip155:31337")]
 )
-def test_a_network_can_be_given_by_its_id_or_by_an_alias(api, given, kept):
+def test_network_is_accepted_as_id_or_alias(api, given, kept):
     assert api.send(WALLETCONNECT, {"address": ADDRESS, "network": given}).json()["network"] == kept
 
 

@@ -39,7 +39,7 @@ def stored(record):
 # --- The operation -------------------------------------------------------------------------------------------------
 
 
-def test_advancing_the_clock_returns_the_counts_of_its_work(wait):
+def test_advancing_the_clock_returns_the_number_of_processed_items(wait):
     assert wait(days=1) == dict.fromkeys(ClockDone().fields, 0)
 
 
@@ -90,7 +90,7 @@ def short_key(user):
     return issue(user, expires_at=timezone.now() + timedelta(days=20))
 
 
-def test_a_key_that_expires_within_one_advance_is_announced(wait, user):
+def test_expiry_of_a_key_within_one_advance_is_announced(wait, user):
     issued = short_key(user)
     own = ApiClient(api_key=issued.key)
     assert wait(own, days=21)["api_keys_announced"] == 1
@@ -99,7 +99,7 @@ def test_a_key_that_expires_within_one_advance_is_announced(wait, user):
     assert_error(own.read("/auth/me"), 401, "E2009")  # the call can end the key of its caller
 
 
-def test_a_key_records_its_use_again_after_an_advance(wait, api, user):
+def test_last_use_of_a_key_is_recorded_again_after_advancing_the_clock(wait, api, user):
     used = ApiKey.objects.get(owner=user).last_used_at
     wait(minutes=2)
     api.read("/auth/me")

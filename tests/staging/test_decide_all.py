@@ -120,7 +120,7 @@ def assert_untouched(user, count):
     assert not Event.objects.filter(type="staging.item.approved").exists()
 
 
-def test_approve_all_that_fails_half_way_leaves_every_item_staged(committed, api, user, fragile, key, monkeypatch):
+def test_approve_all_that_fails_midway_leaves_every_item_staged(committed, api, user, fragile, key, monkeypatch):
     monkeypatch.setattr(services, "ITEMS_PER_STATEMENT", 10)
     stage_notes(user, 11)
     fragile.append(lambda: 1 / 0)

@@ -75,7 +75,7 @@ def test_body_is_validated_before_the_user_and_the_user_before_the_item(api, use
     assert_error(api.send(missing, {"user_id": str(user.pk)}), 404, "E4007")
 
 
-def test_database_refuses_a_second_approval_of_an_item(api, user, item):
+def test_database_rejects_a_second_approval_of_an_item(api, user, item):
     decide(api, "approve", item, user.pk)
     with pytest.raises(DatabaseError), transaction.atomic():
         Approval.objects.bulk_create([Approval(item=item, stored_id="again")])

@@ -139,7 +139,7 @@ def test_another_accounts_secret_can_be_neither_rotated_nor_read(operations, fai
     assert Endpoint.objects.get().secret == endpoint.secret
 
 
-def test_a_new_secret_of_ones_own_endpoint_is_shown_once(operations, failed):
+def test_new_secret_of_the_owners_endpoint_is_shown_once_to_the_owner(operations, failed):
     Endpoint.objects.update(account=operations.get("/admin/").wsgi_request.user.pk)
     endpoint = Endpoint.objects.get()
     response = confirm(operations, button_of(endpoint, "rotate"), grace_hours="2")

@@ -252,7 +252,7 @@ def test_response_without_a_final_status_line_is_a_failed_attempt(private_allowe
 @pytest.mark.parametrize(
     "interim", [b"", b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"]
 )
-def test_the_final_status_line_of_a_response_counts(private_allowed, listener, interim, rest):
+def test_final_status_line_of_a_response_determines_the_outcome(private_allowed, listener, interim, rest):
     serve_once(listener, interim + b"HTTP/1.1 204 No Content\r\n" + rest)
     assert post(address_of(listener)).status == 204
 

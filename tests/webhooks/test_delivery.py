@@ -156,7 +156,7 @@ def test_an_endpoint_that_fails_for_120_hours_is_disabled(receiver, make_endpoin
     assert Event.objects.get(type="webhook.endpoint.disabled").object["reason"] == "failing"
 
 
-def test_a_success_resets_the_time_of_failure(receiver, make_endpoint, happen, work):
+def test_success_resets_the_time_since_the_first_failure(receiver, make_endpoint, happen, work):
     endpoint = make_endpoint(receiver.url)
     Endpoint.objects.update(failing_since=timezone.now() - timedelta(hours=119))
     happen()
@@ -180,7 +180,7 @@ def test_a_connection_is_reused_for_many_deliveries(receiver, make_endpoint, hap
     assert sorted(receiver.ids) == sorted(events)
 
 
-def test_a_closed_connection_is_retried_on_a_new_one(receiver, make_endpoint, happen, work):
+def test_delivery_on_a_closed_connection_is_retried_on_a_new_connection(receiver, make_endpoint, happen, work):
     make_endpoint(receiver.url)
     receiver.answers = [(200, {"Connection": "close"}, b"")] * 3
     happen(3)

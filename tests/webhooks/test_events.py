@@ -104,7 +104,7 @@ def test_an_event_that_commits_late_gets_a_later_number(committed, needs_postgre
     assert [(event["sequence"], event["data"]["object"]["wallet_id"]) for event in after] == [(2, "first")]
 
 
-def test_readers_see_no_gap_during_concurrent_writes_and_publishing(committed, needs_postgresql, user, make_endpoint):
+def test_feed_has_no_gap_during_concurrent_writes_and_publishing(committed, needs_postgresql, user, make_endpoint):
     """Six writers with transactions of all lengths, two publishing workers, and readers of the feed."""
     make_endpoint()
     count, writers = 40, 6
@@ -146,7 +146,7 @@ def test_readers_see_no_gap_during_concurrent_writes_and_publishing(committed, n
     assert Delivery.objects.count() == count * writers
 
 
-def test_a_reader_finishes_despite_a_writer_as_fast_as_publishing(user, happen, monkeypatch):
+def test_reading_the_feed_ends_although_events_are_written_as_fast_as_published(user, happen, monkeypatch):
     publish, batches = publishing._publish, []
 
     def publish_while_an_event_is_written(*arguments, **options):
@@ -162,7 +162,7 @@ def test_a_reader_finishes_despite_a_writer_as_fast_as_publishing(user, happen, 
     assert batches == [3]
 
 
-def test_writers_of_one_account_wait_for_no_writer_and_no_publisher(committed, needs_postgresql, user):
+def test_writers_of_events_wait_for_no_other_writer_or_publisher(committed, needs_postgresql, user):
     """An event is written without a wait while the feed is locked and another writer's transaction is open."""
 
     def write():

@@ -78,7 +78,9 @@ def test_both_secrets_sign_during_the_grace_period_and_only_the_new_one_after(ap
     assert (signed_by(request, old), signed_by(request, new)) == (set(), {"service", "standard"})
 
 
-def test_service_signature_changes_secret_at_the_first_successful_test(api, receiver, make_endpoint, sent, work):
+def test_service_signature_uses_the_new_secret_after_the_first_successful_test(
+    api, receiver, make_endpoint, sent, work
+):
     endpoint = make_endpoint(receiver.url)
     old, new = endpoint.secret, rotate(api, endpoint).json()["secret"]
     receiver.answers = [(401, {}, b"")]

@@ -40,7 +40,7 @@ def test_events_of_accounts_without_endpoints_are_published_without_deliveries(h
 
 
 @pytest.mark.django_db
-def test_signal_handlers_are_as_before_after_the_command(db):
+def test_signal_handlers_are_restored_after_the_command(db):
     before = signal.getsignal(signal.SIGTERM)
     call_command("deliver_webhooks", "--once", stdout=StringIO())
     assert signal.getsignal(signal.SIGTERM) is before

@@ -29,7 +29,7 @@ def offer():
     return OfferFactory(term_options_months=[36, 12], loan_amount_min_cents=100, loan_amount_max_cents=500)
 
 
-def test_product_is_found_with_its_first_term(api, offer):
+def test_lookup_of_a_product_returns_its_first_term(api, offer):
     answer = lookup(api, str(offer.pk))
     (product,) = answer["products"]
     (variant,) = product["variants"]
@@ -40,7 +40,7 @@ def test_product_is_found_with_its_first_term(api, offer):
     assert answer["ucp"]["capabilities"] == {"dev.ucp.shopping.catalog.lookup": [{"version": "2026-08-25"}]}
 
 
-def test_variant_is_found_by_its_own_id(api, offer):
+def test_lookup_finds_a_variant_by_its_id(api, offer):
     (product,) = lookup(api, f"{offer.pk}-12")["products"]
     (variant,) = product["variants"]
     assert variant["inputs"] == [{"id": f"{offer.pk}-12", "match": "exact"}]

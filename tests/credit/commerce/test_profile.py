@@ -53,26 +53,26 @@ class TestMutants:
     """The validators find an error in each changed profile."""
 
     @pytest.mark.parametrize("version", ["ucp/1.0", "2026-8-25", "", "latest", None])
-    def test_invalid_version_is_found(self, document, version):
+    def test_validator_detects_an_invalid_version(self, document, version):
         document["ucp"]["version"] = version
         assert judge.complaints(judge.PROFILE, document)
         assert judge.by_models(judge.PROFILE[1], document)
 
     @pytest.mark.parametrize("member", ["d", "p", "q", "k"])
-    def test_private_member_of_a_key_is_found(self, document, member):
+    def test_validator_detects_a_private_field_of_a_key(self, document, member):
         if not judge.has_schemas():
             pytest.skip(judge.ABSENT)
         document["keys"][0][member] = "c2VjcmV0"
         assert judge.by_schema(judge.PROFILE[0], document)
 
-    def test_key_without_a_coordinate_is_found(self, document):
+    def test_validator_detects_a_key_without_a_coordinate(self, document):
         if not judge.has_schemas():
             pytest.skip(judge.ABSENT)
         del document["keys"][0]["y"]
         assert judge.by_schema(judge.PROFILE[0], document)
 
     @pytest.mark.parametrize("member", ["services", "payment_handlers"])
-    def test_missing_member_is_found(self, document, member):
+    def test_validator_detects_a_missing_field(self, document, member):
         del document["ucp"][member]
         assert judge.by_models(judge.PROFILE[1], document)
 
@@ -83,7 +83,7 @@ class TestKeys:
         (key,) = document["keys"]
         assert set(key) == {"kty", "crv", "x", "y", "kid", "use", "alg"}
 
-    def test_private_members_of_a_key_are_not_published(self, anonymous):
+    def test_private_fields_of_a_key_are_not_published(self, anonymous):
         signing_keys.key_ring.signing()
         key = SigningKey.objects.get()
         SigningKey.objects.update(public_jwk={**key.public_jwk, "k": "c2VjcmV0", "key_ops": ["sign"]})

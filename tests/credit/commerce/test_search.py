@@ -273,7 +273,7 @@ class TestRefusals:
         ({"context": {"address_region": 5}}, "$.context.address_region"),
         ({"attribution": {"a": 1}}, "$.attribution.a"), ({"attribution": {"a b": 1}}, None),
     ])  # fmt: skip
-    def test_invalid_member_is_named_by_its_path(self, api, body, path):
+    def test_error_for_an_invalid_field_contains_its_path(self, api, body, path):
         response = api.send(PATH, body)
         (message,) = assert_refused(response, 400, "E1001")
         assert message.get("path") == path

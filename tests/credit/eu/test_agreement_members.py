@@ -42,7 +42,7 @@ def agreed(**about):
     return application, {member["name"]: member["text"] for member in shown["members"]}, page
 
 
-def test_agreement_has_24_members_with_a_text_each():
+def test_agreement_has_24_items_of_article_21_each_with_a_text():
     application, members, page = agreed()
     assert list(members) == list(TITLES)
     assert len(members) == 24
@@ -67,7 +67,7 @@ def test_agreement_with_missing_fields_is_shown_as_incomplete():
     assert (application.complete_since, application.told_of_right_at) == (None, application.accepted_at)
 
 
-def test_members_are_stored_as_they_were_accepted():
+def test_items_of_article_21_are_stored_as_accepted():
     application, members, _page = agreed()
     Provider.objects.update(phone="+33 1 00 00 00 00")
     kept = Acceptance.objects.get(application=application).members
@@ -75,13 +75,13 @@ def test_members_are_stored_as_they_were_accepted():
     assert is_complete(kept)
 
 
-def test_members_are_in_the_language_of_the_borrower():
+def test_items_of_article_21_are_in_the_language_of_the_borrower():
     _application, members, _page = agreed(person={**PERSON, "language": "es"})
     assert members["goods"] == "No se aplica."
     assert members["total_credit"] == "9.700,00\u00a0EUR"
 
 
-def test_page_and_members_of_an_agreement_have_one_language():
+def test_page_and_items_of_an_agreement_have_the_same_language():
     """The request, for example the lender's, has no language."""
     _application, _members, page = agreed(person={**PERSON, "language": "de"})
     text, language = read(page)
@@ -98,7 +98,7 @@ def test_fee_that_is_paid_separately_adds_to_the_total_payable():
     assert "11,845.80\u00a0EUR" in members["apr"]
 
 
-def test_us_agreement_has_no_members():
+def test_us_agreement_has_no_items_of_article_21():
     offer = eu_offer(**dict.fromkeys(EU_TERMS), apr_max_percent=40)
     application = applied(offer)
     approve(lender_of(offer), application, LOAN)

@@ -37,7 +37,7 @@ def index_of(user):
     return json.loads(ZipFile(file).read("index.json"))
 
 
-def test_access_to_an_automatic_decision_explains_procedure_data_and_changes(settings):
+def test_explanation_of_an_automatic_decision_has_procedure_data_and_changes(settings):
     """GDPR Art. 15(1)(h); C-203/22 (EU-34)."""
     world = scored(settings, SAYS_POOR)
     world.move(0, "under_review")
@@ -57,7 +57,7 @@ def test_access_to_an_automatic_decision_explains_procedure_data_and_changes(set
 
 
 @pytest.mark.parametrize("is_requested", [False, True])
-def test_answer_on_erasure_during_an_agreement_states_what_is_kept(is_requested):
+def test_privacy_page_during_an_agreement_lists_retained_records(is_requested):
     """GDPR Art. 12(3), (4), 17(3)(b), (e) (EU-35)."""
     application = borrowed()
     user = application.consumer

@@ -168,7 +168,7 @@ def test_review_of_an_approval_by_a_score_is_accepted_and_answered(settings):
 
 
 @pytest.mark.parametrize("days", [3, None])
-def test_acceptance_requires_a_form_that_was_given_before(days):
+def test_acceptance_requires_a_previously_provided_form(days):
     """Art. 10(1), (2) (EU-10, EU-12). A form given three days before the agreement requires no reminder."""
     application, _ = approved()
     client = client_of(application.consumer)

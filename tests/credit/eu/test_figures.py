@@ -37,7 +37,7 @@ def totals_of(figures):
 
 
 @pytest.mark.parametrize(("is_kept_back", "totals"), [(True, KEPT_BACK), (False, APART)])
-def test_terms_have_the_totals_for_a_fee_kept_back_or_paid_separately(is_kept_back, totals):
+def test_terms_have_the_totals_for_a_deducted_or_separately_paid_fee(is_kept_back, totals):
     application, response = approved(fee_financed=is_kept_back)
     assert response.status_code == 200, response.content
     terms = acceptance_of(client_of(application.consumer), application)["terms"]
@@ -96,7 +96,7 @@ def test_highest_rate_of_an_eu_offer_limits_the_borrowing_rate(rate_percent, sta
     assert response.status_code == status
 
 
-def test_eu_line_of_credit_has_a_limit_and_a_currency():
+def test_terms_of_an_eu_line_of_credit_have_a_limit_and_a_currency():
     terms = {"amount_cents": 1_000_000, "rate_percent": 14.2}
     application, response = approved(terms, **{**LINE, "example": None})
     assert response.status_code == 200, response.content

@@ -96,7 +96,7 @@ def test_changed_terms_require_a_new_form():
 
 
 @pytest.mark.parametrize(("hours", "reminders"), [(1, 1), (25, 0)])
-def test_form_given_less_than_a_day_before_acceptance_requires_a_reminder(hours, reminders):
+def test_form_provided_less_than_a_day_before_acceptance_requires_a_reminder(hours, reminders):
     application, _ = approved()
     client = client_of(application.consumer)
     form = client.read(path_of(application)).json()

@@ -38,7 +38,7 @@ def reminders_of(world):
     return list(Notice.objects.filter(application=world.pk, kind=WITHDRAWAL_REMINDER).order_by("id"))
 
 
-def test_reminder_is_made_after_one_day_and_due_after_seven():
+def test_reminder_is_created_after_one_day_and_due_after_seven():
     world = accepted()
     (reminder,) = reminders_of(world)
     assert (world.day_of(reminder.look_at), world.day_of(reminder.due_at)) == (1.5, 7.5)

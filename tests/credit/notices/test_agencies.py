@@ -101,7 +101,7 @@ def test_counteroffer_accepts_several_reports(world):
         ([REPORT, [OTHER]], "metadata.consumer_report[1]"), ("Example Bureau", "metadata.consumer_report"),
     ],
 )  # fmt: skip
-def test_invalid_list_of_reports_is_rejected_with_its_place(world, reports, where):
+def test_error_for_an_invalid_list_of_reports_contains_the_index(world, reports, where):
     body = {
         "status": "rejected",
         "updated_by": "x",

@@ -68,7 +68,7 @@ def test_later_owner_of_the_provider_id_is_not_the_creditor(world):
     assert (world.notice.status, world.notice.waits_for) == ("due", "creditor")
 
 
-def test_notice_that_fails_does_not_stop_other_notices(world, monkeypatch):
+def test_failed_notice_does_not_stop_other_notices(world, monkeypatch):
     broken = World(world.offer, person={**WHOLE, "address": {}})
     broken.submit(0)
     for one in (broken, world):
@@ -113,7 +113,7 @@ def test_metrics_include_the_age_of_the_oldest_due_notice(world):
     assert (found["platform_notices_due"], found["platform_clocks_overdue"]) == (1, 0)
 
 
-def test_text_of_a_notice_is_erased_after_25_months_and_its_hash_is_kept(world):
+def test_text_of_a_notice_is_erased_after_25_months_and_its_hash_stays(world):
     world.reject(5)
     world.open_notice(6)
     assert prune(now=world.at(6 + 760))["notices"] == 0
@@ -129,7 +129,7 @@ def test_notice_table_has_no_personal_data_in_plain_text(world):
         assert "Quillfeather" not in str(cursor.fetchall())
 
 
-def test_concurrent_workers_make_each_notice_once(committed, needs_postgresql, settings):
+def test_concurrent_workers_create_each_notice_once(committed, needs_postgresql, settings):
     settings.REVIEW_POLICY = "reviewed"
     first = World()
     worlds = [first, *(World(first.offer) for _ in range(9))]

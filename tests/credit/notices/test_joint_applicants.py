@@ -158,7 +158,7 @@ def test_counteroffer_requires_a_second_notice_only_with_a_denial(world, with_de
         assert second.made_from["terms"] is None
 
 
-def test_expired_counteroffer_gives_each_applicant_their_own_score(world):
+def test_notices_of_an_expired_counteroffer_contain_each_applicants_own_score(world):
     world.counter(5, consumer_report=[FIRST_REPORT, SECOND_REPORT])
     world.open_notice(6)
     world.silence(40)
@@ -168,7 +168,7 @@ def test_expired_counteroffer_gives_each_applicant_their_own_score(world):
 
 
 @pytest.mark.parametrize("applicant", [0, 3, "2", True, 1.0, None, [2]])
-def test_report_with_an_invalid_applicant_is_rejected_with_its_place(world, applicant):
+def test_error_for_a_report_with_an_invalid_applicant_contains_its_index(world, applicant):
     reports = [FIRST_REPORT, {**SECOND_REPORT, "applicant": applicant}]
     assert refused_field(world, reports) == "metadata.consumer_report[1].applicant"
 

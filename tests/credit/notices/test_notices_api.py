@@ -91,14 +91,14 @@ def handed_over(world, **members):
 
 
 class TestReadNotices:
-    def test_list_has_kind_and_status_of_notices_without_their_text(self, world, consumer):
+    def test_list_of_notices_has_kind_and_status_without_the_text(self, world, consumer):
         page = consumer.read(path(world)).json()
         assert (page["total"], page["has_more"]) == (1, False)
         [row] = page["notices"]
         assert (row["kind"], row["status"], row["waits_for"]) == ("adverse_action", "ready", None)
         assert not {"content", "html"} & set(row)
 
-    def test_page_is_the_record_and_its_hash_is_anchored(self, world, consumer):
+    def test_notice_page_equals_the_stored_record_and_its_hash_is_anchored(self, world, consumer):
         shown = consumer.read(one(world)).json()
         page = consumer.read(one(world), accept="text/html")
         assert (page.status_code, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
@@ -109,7 +109,7 @@ class TestReadNotices:
         anchor = DecisionAnchor.objects.get(notice=shown["id"])
         assert (anchor.report_type, bool(anchor.signature), anchor.opening) == ("notice", True, None)
 
-    def test_opening_with_consent_delivers_the_notice_once(self, world, consumer):
+    def test_opening_a_notice_with_consent_delivers_it_once(self, world, consumer):
         world.consent(6)
         consumer.read(one(world), accept="text/html")
         shown = consumer.read(one(world)).json()
@@ -117,7 +117,9 @@ class TestReadNotices:
         assert [delivery["channel"] for delivery in shown["deliveries"]] == ["portal"]
 
     @pytest.mark.parametrize("was_withdrawn", [False, True])
-    def test_opening_without_consent_neither_delivers_nor_stops_a_clock(self, world, consumer, was_withdrawn):
+    def test_opening_a_notice_without_consent_neither_delivers_it_nor_stops_a_clock(
+        self, world, consumer, was_withdrawn
+    ):
         """12 CFR 1002.4(d)(2), 15 USC 7001(c)."""
         if was_withdrawn:
             world.consent(6)
@@ -127,12 +129,12 @@ class TestReadNotices:
         assert (shown["status"], shown["deliveries"]) == ("ready", [])
         assert Clock.running(world.pk).count() == 1
 
-    def test_reading_by_a_reviewer_is_logged_and_delivers_nothing(self, world, lender):
+    def test_reading_of_a_notice_by_a_reviewer_is_logged_and_does_not_deliver_it(self, world, lender):
         assert lender.read(one(world), accept="text/html").status_code == 200
         assert world.notice.status == "ready"
         assert DataAccess.objects.filter(viewer=world.lender.user, record_id=str(world.pk)).exists()
 
-    def test_key_needs_the_scope_and_its_reading_delivers_nothing(self, world):
+    def test_key_needs_the_scope_to_read_a_notice_and_does_not_deliver_it(self, world):
         assert_error(key_of(world.consumer.user, "offers:read").read(one(world)), 403, "E2005")
         assert key_of(world.consumer.user, "applications:read").read(one(world)).status_code == 200
         assert world.notice.status == "ready"
@@ -308,7 +310,7 @@ def test_events_have_ids_without_the_text_of_the_notice(world):
     assert set(told[0].object) == {"application_id", "notice_id", "kind", "status"}
 
 
-def test_made_notice_keeps_the_former_address_of_the_provider(world):
+def test_created_notice_keeps_the_former_address_of_the_lender(world):
     world.offer.provider.address = "Elsewhere"
     world.offer.provider.save()
     assert world.notice.made_from["creditor"]["address"] == ADDRESS

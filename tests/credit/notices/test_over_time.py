@@ -19,7 +19,7 @@ def _many(no_rate_limits):
 
 @pytest.mark.timeout(0 if "NOTICES" in os.environ else 600)
 @pytest.mark.parametrize(("jurisdiction", "seed"), [("us", 30), ("eu", 31)])
-def test_notices_are_in_time_although_the_worker_pauses_for_days(jurisdiction, seed):
+def test_notices_are_on_time_although_the_worker_pauses_for_days(jurisdiction, seed):
     simulation = Simulation(offer_of(jurisdiction), seed=seed, start=START)
     wanted = int(os.environ.get("NOTICES", "0"))
     simulation.live(wanted=wanted or 360, days=400 if wanted else 125)

@@ -147,7 +147,7 @@ def test_address_ends_with_the_country_in_the_language_of_the_notice(language, c
     assert f"Lindenweg 1 Bonn 53111 {country} " in read(world.notice.html)[0]
 
 
-def test_text_of_a_person_is_escaped():
+def test_text_entered_by_a_person_is_escaped():
     other = {"code": "other", "text": "<script>alert(1)</script>"}
     world = World(person={**WHOLE, "legal_name": "<b>Rosa</b>"})
     world.submit(0)
@@ -223,7 +223,7 @@ PAGES = sorted(
 
 
 @pytest.mark.parametrize("file", PAGES, ids=lambda file: f"{file.parent.name}/{file.name}")
-def test_text_of_persons_has_isolated_direction(file):
+def test_text_entered_by_people_has_isolated_direction(file):
     # Titles and attributes are texts without elements.
     body = re.sub(r'\{% block (?:head_)?title %\}.*|[\w-]+="[^"<>]*"', "", file.read_text())
     bare = re.findall(r"\{\{ ([^}]+) \}\}", ISOLATED.sub("", body))
@@ -262,7 +262,7 @@ def said_in_templates():
 
 
 @pytest.mark.parametrize("file", TRANSLATED, ids=lambda file: file.name)
-def test_every_word_of_a_template_is_translated(file):
+def test_every_text_of_a_template_is_translated(file):
     bare = re.sub(BLOCK, "", file.read_text(), flags=re.DOTALL)
     bare = re.sub(r"<a [^>]*lang=.*?</a>", "", bare)  # the link to the page in another language, in that language
     bare = re.sub(r"{% block main %}.*?{% endblock %}", "", bare)  # an attribute

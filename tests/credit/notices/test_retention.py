@@ -47,7 +47,7 @@ def score(world, day):
     )  # fmt: skip
 
 
-def test_notice_is_kept_for_25_months():
+def test_notice_is_retained_for_25_months():
     """12 CFR 1002.12(b)(1)."""
     world = World()
     world.submit(0)
@@ -56,7 +56,7 @@ def test_notice_is_kept_for_25_months():
     assert [erased(world, 6 + REGULATION_B + days) for days in (-1, 1)] == [0, 1]
 
 
-def test_accepted_application_is_kept_for_two_years(world):
+def test_accepted_application_is_retained_for_two_years(world):
     """12 CFR 1026.25(a): the acceptance is long after the notice."""
     world.approve(5)
     world.issue(6)
@@ -64,14 +64,14 @@ def test_accepted_application_is_kept_for_two_years(world):
     assert [erased(world, 100 + REGULATION_Z + days) for days in (-1, 1)] == [0, 1]
 
 
-def test_scored_application_is_kept_for_three_years(world):
+def test_scored_application_is_retained_for_three_years(world):
     score(world, 5)
     world.reject(5)
     world.issue(6)
     assert [erased(world, 5 + COLORADO + days) for days in (-1, 1)] == [0, 1]
 
 
-def test_litigation_hold_keeps_notices_until_it_ends(world, operator):
+def test_litigation_hold_retains_notices_until_it_ends(world, operator):
     world.reject(5)
     world.issue(6)
     path = f"/applications/{world.pk}/hold"
@@ -109,13 +109,13 @@ def test_hold_of_an_unknown_application_is_404(operator):
     assert_error(operator.read("/applications/01a20000-0000-7000-8000-000000000000/hold"), 404, "E4002")
 
 
-def test_stored_hold_cannot_be_changed(world, operator):
+def test_history_of_a_litigation_hold_cannot_be_changed(world, operator):
     operator.replace(f"/applications/{world.pk}/hold", {"on": True, "reason": "x"})
     with pytest.raises(DatabaseError), transaction.atomic():
         RetentionHold.objects.update(is_on=False)
 
 
-def test_erasure_keeps_an_application_while_a_hold_is_on(world, operator):
+def test_erasure_retains_an_application_during_a_litigation_hold(world, operator):
     path, user_id = f"/applications/{world.pk}/hold", world.consumer.user.pk
     operator.replace(path, {"on": True, "reason": "x"})
     later = timezone.now() + timedelta(days=31 * 40)

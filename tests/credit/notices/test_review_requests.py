@@ -84,7 +84,7 @@ class TestRequestedReconsideration:
         assert {event.account_id for event in told} == {world.consumer.user.pk, world.lender.user.pk}
         assert SAID["statement"] not in str([event.object for event in told])
 
-    def test_list_has_the_review_request(self, world):
+    def test_list_of_review_requests_contains_the_request(self, world):
         request_review(world)
         for who in (world.consumer.user, world.lender.user):
             page = client_of(who).read(path(world)).json()
@@ -118,7 +118,7 @@ class TestRequestedReconsideration:
         assert_error(client_of(world.lender.user).send(path(world), SAID), 404, "E4002")
         assert_error(client_of(World(world.offer).consumer.user).send(path(world), SAID), 404, "E4002")
 
-    def test_statement_is_encrypted(self, world):
+    def test_statement_of_a_review_request_is_encrypted(self, world):
         request_review(world)
         stored = ReviewRequest.objects.values_list("statement", flat=True).get()
         assert SAID["statement"] not in stored.ciphertext
@@ -206,7 +206,7 @@ class TestAnsweredReconsideration:
                 assert refused.value.code == "E2010"
 
     @pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
-    def test_maker_of_the_expired_counteroffer_cannot_answer_the_request(self, settings, policy):
+    def test_author_of_the_expired_counteroffer_cannot_answer_the_request(self, settings, policy):
         offer = provider_offer()
         world = World(offer, start=timezone.now() - timedelta(days=30))
         offer.provider.created_at = world.start - timedelta(days=1)

@@ -86,7 +86,7 @@ def test_typed_report_is_rejected_where_a_vendor_has_reports(ritas, user, settin
         assert assert_error(response, 400, "E1001")["details"][0]["field"] == "metadata.consumer_report"
 
 
-def test_report_that_the_score_used_is_named_without_its_id(api, ritas, user):  # noqa: F811
+def test_report_that_the_score_used_is_in_the_notice_without_its_id(api, ritas, user):  # noqa: F811
     offer, _ = scored_offer(definition=CARD)
     application = draft_for(offer, user, {"amount_cents": 500_000, "term_months": 12})
     persons = [{**PERSON, "legal_name": "Rosa Thinfile"}]

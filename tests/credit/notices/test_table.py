@@ -111,14 +111,14 @@ TABLE = [
 ]  # fmt: skip
 
 
-def test_table_has_forty_cases():
+def test_table_of_notices_has_forty_cases():
     assert len(TABLE) == 40
 
 
 @pytest.mark.parametrize(
     ("profile", "steps", "owed"), [row[2:] for row in TABLE], ids=[f"{row[2]}: {row[0]} ({row[1]})" for row in TABLE]
 )
-def test_each_case_has_its_required_notice_and_deadline(profile, steps, owed):
+def test_each_case_of_the_table_has_its_required_notice_and_deadline(profile, steps, owed):
     world = World(offer_of(profile))
     world.submit(0)
     for day, name, *with_what in steps:
@@ -133,7 +133,7 @@ def test_each_case_has_its_required_notice_and_deadline(profile, steps, owed):
 
 
 @pytest.mark.parametrize("text", ["Score too low", "Did not meet our internal standards", "Insufficient credit score"])
-def test_low_score_is_rejected_as_a_reason(text):
+def test_reason_that_only_states_a_low_score_is_rejected(text):
     """12 CFR 1002.9(b)(2)."""
     world = World()
     world.submit(0)

@@ -269,7 +269,7 @@ def test_region_and_postal_code_are_required_only_in_countries_with_them(api, us
     assert judge.is_valid([{**person, "address": {**address, "line2": "x", **dict.fromkeys(needs, "X1")}}])
 
 
-def test_program_files_a_complete_application_in_one_attempt(api, user, settings):
+def test_program_submits_a_complete_application_in_one_attempt(api, user, settings):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     provider = ProviderFactory(id="8002", owner=UserFactory())
     for draw in seeds(80):

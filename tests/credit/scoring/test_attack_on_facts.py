@@ -106,7 +106,7 @@ def test_app_with_only_offers_read_cannot_read_a_balance_by_matching(lender, app
     pytest.fail(f"it read {low} of {BALANCE_CENTS}")
 
 
-def test_app_with_only_offers_read_learns_nothing_from_hidden_offers(lender, app, own):
+def test_hidden_offers_reveal_nothing_to_an_app_with_only_offers_read(lender, app, own):
     bounds = [10_000_000 + 1_250_000 * place for place in range(8)]
     offers = {lend(lender, declines_below(BALANCE, bound))[1]: bound for bound in bounds}
     ok(own.send("/offers/match", {}))  # the person's own match

@@ -65,7 +65,7 @@ def small_card(chance):
             return card
 
 
-def test_certificate_of_a_random_card_equals_its_enumeration():
+def test_certificate_of_a_random_card_equals_an_enumeration_of_its_bins():
     chance = Random(20261129)
     for _ in range(share_of(1_000)):
         card = small_card(chance)
@@ -156,7 +156,7 @@ class TestInstructionsForUse:
         "accuracy": "AUC 0.71",
     }  # fmt: skip
 
-    def test_instructions_return_the_makers_text(self, api, user):
+    def test_instructions_return_the_text_of_their_author(self, api, user):
         place = VERSIONS.format(make_model(user).pk)
         body = {"definition": definition(), "about": self.ABOUT}
         assert api.send(place, body).json()["about"] == self.ABOUT

@@ -61,7 +61,7 @@ def read_bundle(client, application):
     return client.read(f"/applications/{application.pk}/decision-bundle")
 
 
-def test_record_has_no_readable_texts_or_account_ids(decided, user, reviewer):
+def test_decision_record_has_no_readable_texts_or_account_ids(decided, user, reviewer):
     record = record_of(decided)
     assert [word for word in readable(user, reviewer) if word in record.record] == []
     assert REASON in record.openings

@@ -98,7 +98,7 @@ class TestConfirm:
         }  # fmt: skip
         assert row.confirmed_by.username == "rita"
 
-    def test_newest_confirmation_of_a_pointer_counts(self, reviewers_api, sent):
+    def test_newest_confirmation_of_a_pointer_applies(self, reviewers_api, sent):
         for value in (320_000, 310_000):
             confirm(reviewers_api, sent, value=value)
         fact = facts_of(reviewers_api, sent)[CONFIRMED]

@@ -156,7 +156,7 @@ class TestAnswersToCorrections:
         assert Correction.objects.get().status == "open"
         assert reviewer.replace(place, {"status": "refused", "reason": "No."}).status_code == 200
 
-    def test_refused_correction_changes_no_score_and_is_final(self, api, path, reviewer):
+    def test_rejected_correction_changes_no_score_and_is_final(self, api, path, reviewer):
         place = f"{path}/{requested(api, path)['id']}"
         body = reviewer.replace(place, {"status": "refused", "reason": "No document shows it."}).json()
         assert (body["status"], body["is_scored_again"]) == ("refused", False)

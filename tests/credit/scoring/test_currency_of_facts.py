@@ -49,7 +49,7 @@ def reviewer(db):
 
 @pytest.mark.parametrize("of_bank", CURRENCIES)
 @pytest.mark.parametrize("of_offer", CURRENCIES)
-def test_bank_facts_count_only_in_the_currency_of_the_offer(api, user, reviewer, of_offer, of_bank):
+def test_bank_facts_are_used_only_in_the_currency_of_the_offer(api, user, reviewer, of_offer, of_bank):
     bank_in(user, of_bank)
     offer, _ = scored_offer(definition=sourced.card())
     application = draft_for(in_currency(offer, of_offer), user, CLAIMS)
@@ -97,7 +97,7 @@ class YenVendor(SandboxVendor):
 
 @pytest.mark.parametrize("of_offer", CURRENCIES)
 @pytest.mark.parametrize(("place", "of_report"), [("sandbox", "USD"), (f"{__name__}:YenVendor", "JPY")])
-def test_report_amounts_count_only_in_the_currency_of_the_offer(
+def test_report_amounts_are_used_only_in_the_currency_of_the_offer(
     api, user, settings, reviewer, of_offer, place, of_report
 ):
     settings.REPORTS = place

@@ -305,7 +305,7 @@ class TestActor:
         settings.REVIEW_POLICY = "four_eyes"
         assert isinstance(application.check_transition("rejected", self.model()), ReviewerRequired)
 
-    def test_model_does_not_decide_an_application_that_was_decided_before(self, offer):
+    def test_model_decides_no_previously_decided_application(self, offer):
         application = scored(offer, SAYS_GOOD, status="under_review", reviewed_at=timezone.now())
         application.refresh_from_db()
         assert isinstance(application.check_transition("approved", self.model()), ReviewerRequired)

@@ -25,7 +25,7 @@ def path(version):
 
 @pytest.mark.django_db
 class TestEvaluate:
-    def test_evaluation_of_good_facts_approves(self, api, path):
+    def test_evaluation_of_facts_above_the_threshold_approves(self, api, path):
         response = api.send(path, {"facts": GOOD})
         assert response.status_code == 200, response.content
         assert response.json() == {
@@ -37,7 +37,7 @@ class TestEvaluate:
             ],
         }  # fmt: skip
 
-    def test_evaluation_of_poor_facts_declines(self, api, path):
+    def test_evaluation_of_facts_below_the_threshold_declines(self, api, path):
         body = api.send(path, {"facts": POOR}).json()
         assert (body["total"], body["outcome"], body["segment"]) == (550, "decline", None)
         assert body["reasons"] == [

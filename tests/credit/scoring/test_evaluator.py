@@ -24,7 +24,7 @@ def of(facts, **changes):
     return evaluate(Card.of(definition(**changes)), facts)
 
 
-def test_good_facts_have_the_expected_total_outcome_and_segment():
+def test_approving_facts_have_the_expected_total_outcome_and_segment():
     found = of(GOOD)
     assert (found.total, found.outcome, found.segment) == (740, "approve", "prime")
     assert (found.reasons, found.missing, found.is_knocked_out) == ((), (), False)
@@ -141,7 +141,7 @@ def test_knockout_sets_the_outcome_and_its_reason_comes_first():
     assert found.reasons == ("identity_unverifiable",)
 
 
-def test_first_matching_knockout_counts_and_a_missing_input_does_not_match():
+def test_first_matching_knockout_applies_and_a_missing_input_does_not_match():
     knockouts = [
         {"input": "income", "below": 100, "outcome": "decline", "reason": "income_insufficient"},
         {"input": "income", "from": "320000.0", "outcome": "refer", "reason": "income_unverifiable"},
@@ -231,7 +231,7 @@ def test_changes_are_the_smallest_sets_with_a_better_outcome():
     assert pairs_found > 30
 
 
-def test_change_of_two_characteristics_is_named_if_no_single_change_suffices():
+def test_change_of_two_characteristics_is_listed_if_no_single_change_suffices():
     facts = {**POOR, INCOME: 160_000}
     card = Card.of(definition(base_points=380))
     found = changes(card, evaluate(card, facts))

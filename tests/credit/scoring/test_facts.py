@@ -48,7 +48,7 @@ def _read(user):
     return gather(NAMES, user_id=user.pk, application_data=None, may_read=lambda _fact: True, now=NOW)
 
 
-def test_catalog_has_these_facts_with_their_types():
+def test_fact_catalog_lists_the_documented_facts_with_their_types():
     known = {name: fact.type for name, fact in catalogue().items()}
     assert NAMES.items() <= known.items()
 

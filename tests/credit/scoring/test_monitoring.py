@@ -42,10 +42,10 @@ def decide(score, status, *, by=None, position=1):
 class TestIndex:
     """The stability index (PSI) alone."""
 
-    def test_index_of_equal_distributions_is_zero(self):
+    def test_stability_index_of_equal_distributions_is_zero(self):
         assert psi([10, 20, 30], [1, 2, 3]) == 0.0
 
-    def test_index_equals_a_computation_by_hand(self):
+    def test_stability_index_equals_a_computation_by_hand(self):
         by_hand = (0.5 - 0.25) * math.log(0.5 / 0.25) + (0.5 - 0.75) * math.log(0.5 / 0.75)
         assert psi([1, 3], [2, 2]) == pytest.approx(by_hand, abs=1e-15)
 
@@ -53,12 +53,12 @@ class TestIndex:
         by_hand = (EMPTY_SHARE - 0.5) * math.log(EMPTY_SHARE / 0.5) + (1 - 0.5) * math.log(1 / 0.5)
         assert psi([5, 5], [0, 7]) == pytest.approx(by_hand, abs=1e-15)
 
-    def test_index_without_scores_is_none(self):
+    def test_stability_index_without_scores_is_none(self):
         assert psi([0, 0], [1, 2]) is None
         assert psi([1, 2], [0, 0]) is None
 
     @given(st.lists(st.tuples(st.integers(0, 500), st.integers(0, 500)), min_size=1, max_size=20))
-    def test_index_is_non_negative_and_symmetric(self, pairs):
+    def test_stability_index_is_non_negative_and_symmetric(self, pairs):
         before, now = ([pair[side] for pair in pairs] for side in (0, 1))
         index = psi(before, now)
         if index is not None:
@@ -73,7 +73,7 @@ class TestBinsOfTotals:
         totals = random.Random(7).sample(range(1_000), 100)
         assert _counts(totals, equal_frequency_edges(totals)) == [10] * 10
 
-    def test_identical_totals_have_bins_below_and_above_them(self):
+    def test_identical_totals_have_a_bin_below_and_a_bin_above_them(self):
         edges = equal_frequency_edges([500] * 40)
         assert _counts([500] * 40, edges) == [0, 40, 0]
         assert psi(_counts([500] * 40, edges), _counts([600] * 40, edges)) > 0.25
@@ -93,7 +93,7 @@ class TestMonitoring:
     """Scores of a window, compared with another window."""
 
     @pytest.mark.parametrize(("facts", "expected"), [(GOOD, (0.0, 0.0)), (POOR, (0.25, 100))])
-    def test_psi_of_two_windows_with_enough_scores_depends_on_who_applied(self, version, facts, expected):
+    def test_psi_of_two_windows_with_enough_scores_depends_on_their_applicants(self, version, facts, expected):
         for _ in range(SCORES_MIN):
             scored(version, GOOD, days_ago=35)
             scored(version, facts, days_ago=5)
@@ -124,12 +124,12 @@ class TestMonitoring:
         assert {one["input"]: one["rate"] for one in found["missing"]}["housing"] == 0.25
         assert {one["rate_before"] for one in found["missing"]} == {None}
 
-    def test_scores_of_another_version_do_not_count(self, version):
+    def test_monitoring_excludes_scores_of_another_version(self, version):
         scored(version, GOOD)
         scored(version_of(version.model, number=2, role="challenger"), POOR, purpose="shadow")
         assert monitor(version)["outcomes"] == {"approve": 1.0, "refer": 0.0, "decline": 0.0}
 
-    def test_application_that_was_scored_again_counts_once(self, version):
+    def test_monitoring_counts_an_application_that_was_scored_again_once(self, version):
         first = scored(version, POOR)
         facts = {name: GOOD.get(name) for name in version.card.facts} | {"scored_on": "2026-01-31"}
         keep(
@@ -177,5 +177,5 @@ def test_previous_window_has_the_same_length():
 
 
 @pytest.mark.parametrize("case", json.loads((Path(__file__).parent / "german" / "psi.json").read_text()))
-def test_index_equals_that_of_optbinning(case):
+def test_stability_index_equals_that_of_optbinning(case):
     assert psi(case["expected"], case["actual"]) == pytest.approx(case["psi"], abs=1e-12)

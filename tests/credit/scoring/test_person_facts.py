@@ -48,13 +48,13 @@ def read(application):
     {"legal_name": "Else", "email": "ANA@example.com", "phone": None},
     {"legal_name": "Else", "email": "x@example.com"},
 ])  # fmt: skip
-def test_same_person_under_another_account_counts(same):
+def test_application_of_the_same_person_under_another_account_counts(same):
     apply(None, {**ANA, **same})
     apply(None, {**ANA, **same}, status="rejected", reviewed_at=NOW - timedelta(days=9))
     assert read(apply(None, ANA)) == (1, 9, 3)
 
 
-def test_own_account_counts_without_applicants(user):
+def test_application_of_the_same_account_counts_without_applicants(user):
     apply(user)
     assert read(apply(user)) == (1, None, 1)
 

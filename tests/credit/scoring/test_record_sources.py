@@ -47,7 +47,7 @@ def steps(made):
     return {step.name: step for step in verify(json.dumps(made).encode())}
 
 
-def test_random_decisions_of_a_verified_card_name_every_source_and_read_no_claim():
+def test_random_decisions_of_a_verified_card_list_every_source_and_read_no_claim():
     card, chance = sourced.card(verified=True), Random(44)
     for _ in range(DECISIONS):
         facts = {**sourced.facts(chance), "scored_on": "2026-01-31"}
@@ -98,7 +98,7 @@ def test_claim_in_the_record_of_a_verified_card_fails():
     assert (found.state, "reads no claims" in found.detail) == (FAIL, True), found
 
 
-def test_single_fact_can_be_opened_without_the_others():
+def test_single_fact_of_a_record_can_be_disclosed_without_the_others():
     made = bundled(sourced.card(), FACTS)
     alone = {sourced.INCOME: json.loads(made["facts_opening"])[sourced.INCOME]}
     found = steps({**made, "facts": None, "nonce": None, "facts_opening": text(alone)})
@@ -111,7 +111,7 @@ def text(value):
 
 
 @pytest.mark.django_db
-def test_applicants_bundle_does_not_open_the_lenders_counts(api, user, settings):
+def test_applicants_bundle_does_not_disclose_the_lenders_counts(api, user, settings):
     settings.ANCHOR_DECISIONS = True
     card = sourced.card()
     card["inputs"][2] = {"name": "debts", "from": "person.accounts", "type": "number"}

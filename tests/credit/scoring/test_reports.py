@@ -155,7 +155,7 @@ class TestRequest:
         events = Event.objects.filter(account=lender.owner, type__startswith="report.")
         assert [(event.type, event.object) for event in events] == [(f"report.{word}", ids)]
 
-    def test_slow_report_is_due_for_collection_10_seconds_after_its_request(self, ritas, user):
+    def test_pending_report_is_collected_10_seconds_after_its_request(self, ritas, user):
         ask(ritas, under_review(user, "Slow"))
         report = Report.objects.get()
         assert report.look_at - report.requested_at == timedelta(seconds=10)
@@ -326,7 +326,7 @@ class TestUnknownOutcomes:
         assert (Report.objects.get().status, len(vendor.sold)) == ("received", 1)
 
     @pytest.mark.parametrize(("is_unknown", "status"), [(False, "failed"), (True, "requested")])
-    def test_definite_refusal_of_a_repeated_request_fails_the_report(
+    def test_definite_rejection_of_a_repeated_request_fails_the_report(
         self, ritas, vendor, application, monkeypatch, is_unknown, status
     ):
         monkeypatch.setattr(vendor, "is_dead_before_sale", True)
@@ -336,7 +336,7 @@ class TestUnknownOutcomes:
         collect(now=timezone.now() + timedelta(minutes=2))
         assert (Report.objects.get().status, vendor.sold) == (status, {})
 
-    def test_refusal_of_the_result_leaves_the_report_requested(self, ritas, vendor, application, monkeypatch):
+    def test_rejected_result_request_leaves_the_report_requested(self, ritas, vendor, application, monkeypatch):
         monkeypatch.setattr(vendor, "dies", ProviderError("timeout", outcome_unknown=True))
         ask(ritas, application)
 
@@ -360,7 +360,7 @@ class TestUnknownOutcomes:
         report.refresh_from_db()
         assert report.look_at - now == timedelta(seconds=pause)
 
-    def test_processes_killed_during_a_request_buy_no_report_twice(self, rita, user, vendor, monkeypatch):
+    def test_processes_killed_during_a_request_order_no_report_twice(self, rita, user, vendor, monkeypatch):
         application, random = under_review(user, "Thickfile"), Random(44)
         actor = Actor(rita, "jwt:x", second_factor=True)
         for number in range(KILLS):

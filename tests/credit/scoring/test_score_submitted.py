@@ -164,7 +164,7 @@ def test_data_that_only_a_challenger_cannot_read_is_submitted(api, user):
     assert Score.objects.get(purpose="shadow").outcome == "refer"
 
 
-def test_failing_fact_leaves_the_application_to_people(api, user, caplog, monkeypatch):
+def test_application_with_a_failing_fact_is_left_to_reviewers(api, user, caplog, monkeypatch):
     def fails(_user_id, _now):
         raise ZeroDivisionError("a fact is broken")
 

@@ -56,7 +56,7 @@ class TestFirstOf:
         ({sourced.INCOME: 0, sourced.CLAIMED: 400_000}, 20),
         ({}, 0),
     ])  # fmt: skip
-    def test_first_present_fact_of_first_of_counts(self, facts, points):
+    def test_first_of_uses_the_first_present_fact(self, facts, points):
         assert evaluate(Card.of(sourced.card()), facts).points[0].points == points
 
     def test_claim_after_a_present_bank_fact_is_not_read(self):
@@ -99,13 +99,13 @@ class TestReasonAboutAReport:
     @pytest.mark.parametrize(
         "source", [{"from": INQUIRIES}, {"first_of": [INQUIRIES, "report.delinquencies_24_months"]}]
     )
-    def test_input_of_reports_alone_can_have_it(self, source):
+    def test_input_that_reads_only_reports_can_have_the_reason_inquiries_recent(self, source):
         check(self.card(**source))
 
     @pytest.mark.parametrize(
         "source", [{"first_of": [INQUIRIES, "application_data.inquiries"]}, {"from": "application_data.inquiries"}]
     )
-    def test_input_that_can_read_a_claim_cannot_have_it(self, source):
+    def test_input_that_can_read_a_claim_cannot_have_the_reason_inquiries_recent(self, source):
         places = [place for place, _ in refusals(self.card(**source))]
         assert places == ["/knockouts/0/reason", "/characteristics/2/reason"]
 
@@ -153,7 +153,7 @@ class TestSources:
         assert api.read(f"/applications/{score.application_id}/score").json()["facts"] == score.sources
         assert date.fromisoformat(score.sources[1]["as_of"]) < score.created_at.date()
 
-    def test_claim_counts_if_bank_data_is_not_shared(self, api, user):
+    def test_claim_is_used_if_bank_data_is_not_shared(self, api, user):
         sourced.bank(user, paid_in=310_000, paid_out=120_000)
         score = submitted(api, user, CLAIMS, share=[])
         assert [fact["name"] for fact in score.sources] == [
@@ -161,7 +161,7 @@ class TestSources:
         ]  # fmt: skip
         assert score.missing == ["use of income"]
 
-    def test_bank_of_another_person_does_not_count(self, api, user):
+    def test_bank_of_another_person_is_not_used(self, api, user):
         sourced.bank(UserFactory(), paid_in=310_000, paid_out=120_000)
         assert submitted(api, user, CLAIMS).missing == ["use of income"]
 

@@ -486,7 +486,7 @@ def test_ed25519_passes_the_test_vectors_of_rfc_8032():
         assert ed25519(bytes.fromhex(public), bytes.fromhex(message), bytes.fromhex(signature))
 
 
-def test_ed25519_refuses_a_scalar_beyond_the_group_order():
+def test_ed25519_rejects_a_scalar_beyond_the_group_order():
     # The same signature with the group order added: malleability (RFC 8032, section 5.1.7).
     signature = SIGNER.private_key.sign(b"message")
     factor = int.from_bytes(signature[32:], "little") + verify_decision.ORDER

@@ -139,7 +139,7 @@ class TestRetrieve:
 
 
 @pytest.mark.parametrize("change", [{"number": 9}, {"definition": {}}, {"definition_sha256": "0" * 64}])
-def test_database_refuses_changes_of_a_versions_definition(model, change):
+def test_database_rejects_changes_of_a_versions_definition(model, change):
     version = make_version(model)
     with pytest.raises(DatabaseError, match="never changes"), transaction.atomic():
         ModelVersion.objects.filter(pk=version.pk).update(**change)

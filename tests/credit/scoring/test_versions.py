@@ -68,7 +68,7 @@ def test_publishing_in_the_same_role_again_changes_nothing(user):
     assert (Event.objects.count(), DecisionAnchor.objects.count()) == before
 
 
-def test_refused_champion_leaves_the_current_champion(user):
+def test_rejected_publication_keeps_the_current_champion(user):
     model = make_model(user)
     make_version(model, role="champion")
     retired = make_version(model)
@@ -89,7 +89,7 @@ class TestFourEyes:
         with pytest.raises(ReviewerRequired):
             publish(version, role, user)
 
-    def test_author_of_the_champion_can_replace_it_with_anothers_version(self, user):
+    def test_author_of_the_champion_can_replace_it_with_a_version_of_another_author(self, user):
         model = make_model(user)
         colleague = join(model.provider)
         first, second = make_version(model), make_version(model, by=colleague)

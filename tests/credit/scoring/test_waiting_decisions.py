@@ -103,7 +103,7 @@ def test_worker_decides_only_after_the_score_is_computed(user, settings):
     assert decide_scored(now=timezone.now())["rejected"] == 1
 
 
-def test_console_disables_and_refuses_decisions_while_the_score_waits(waiting, rita):
+def test_console_disables_and_rejects_decisions_while_the_score_waits(waiting, rita):
     browser = backoffice_client(rita)
     page = f"/admin/credit/application/{waiting.pk}"
     assert "waits for reports that the offer requests" in text_of(browser.get(f"{page}/change/"))

@@ -161,7 +161,7 @@ def test_missing_frozen_and_slow_reports_refer_with_their_reason(api, name):
         assert score["reasons"][0]["text"] == REASONS[name]
 
 
-def test_vendors_refusal_ends_the_wait_for_the_score(api, user, settings):
+def test_rejection_by_the_vendor_ends_the_wait_for_the_score(api, user, settings):
     settings.REPORTS = "sandbox"
     application = submitted(user, offer_with("credit"), "Broken")
     assert work() == (1, 0)

@@ -178,7 +178,7 @@ class TestRejectedTerms:
         ({"first_payment_on": "2001-01-01"}, ".first_payment_on"),
         ({"first_payment_on": "2190-01-01"}, ".first_payment_on"),
     ])  # fmt: skip
-    def test_invalid_terms_are_rejected_with_their_place(self, offer, terms, member):
+    def test_error_for_invalid_terms_contains_their_field(self, offer, terms, member):
         error = assert_error(approve(lender_of(offer), applied(offer), terms), 400, "E1001")
         assert error["details"][0]["field"] == f"metadata.terms{member}"
 

@@ -68,7 +68,7 @@ class TestNewCounteroffers:
         assert_error(lender.send(path(application), left_out), 400, "E1001")
         assert not Counteroffer.objects.exists()
 
-    def test_deadline_after_the_first_payment_begins_is_rejected(self, application, lender):
+    def test_deadline_after_the_start_of_the_first_payment_day_is_rejected(self, application, lender):
         """From that day on, nothing can be accepted."""
         terms = {**LESS, "first_payment_on": in_days(10)[:10]}
         body = assert_error(counter(lender, application, terms, days=11), 400, "E1001")
@@ -190,7 +190,7 @@ class TestAcceptance:
         assert application.status == "under_review"
         assert counter(lender, application).status_code == 201
 
-    def test_counteroffer_that_version_1_0_left_open_ends_without_a_rejection(self, application, lender):
+    def test_open_counteroffer_of_version_1_0_expires_without_a_rejection(self, application, lender):
         counter(lender, application, days=3)
         Application.objects.filter(pk=application.pk).update(application_data={"amount_cents": 2})
         assert expire(days=4) == 0
@@ -218,7 +218,7 @@ class TestEndedCounteroffers:
         assert_error(lender.remove(path(application, made["id"])), 400, "E3004")
         assert_error(take_up(consumer, application, made["terms_sha256"]), 400, "E3011")
 
-    def test_limited_key_cannot_withdraw_a_counteroffer(self, application, offer, lender):
+    def test_scoped_key_cannot_withdraw_a_counteroffer(self, application, offer, lender):
         made = counter(lender, application).json()
         key = key_of(offer.provider.owner, "applications:write", "applications:read")
         assert_error(key.remove(path(application, made["id"])), 404, "E4001")

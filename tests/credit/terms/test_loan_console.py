@@ -56,7 +56,7 @@ def test_eu_line_of_credit_has_its_assumed_cost_in_the_form_and_on_the_case_page
     assert "10,769.17" in page
 
 
-def test_compute_shows_the_cost_and_decides_nothing(console, application):
+def test_compute_button_shows_the_cost_without_a_decision(console, application):
     address = move_of(application, "approved")
     given = {"seen": seen_in(console.get(address)), "amount": "20000", "rate_percent": "8", "term_months": "36"}
     page = console.post(address, {**given, "preview": "Compute"})
@@ -145,7 +145,7 @@ def test_approval_for_an_unlisted_offer_needs_no_loan(console):
     assert (application.status, LoanTerms.objects.count()) == ("approved", 0)
 
 
-def test_counteroffer_is_made_shown_and_withdrawn(console, application):
+def test_reviewer_makes_reads_and_withdraws_a_counteroffer(console, application):
     page = console.get(page_of(application))
     assert "Make a counteroffer" in text_of(page)
     made = confirm(console, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())

@@ -218,7 +218,7 @@ def test_a_reviewer_opens_uploaded_files(papers, chromium, live_server):
     visit.look("asked-again")
 
 
-def test_other_back_office_pages_and_roles(morning, chromium, live_server):
+def test_other_back_office_pages_fit_and_pass_axe_for_each_role(morning, chromium, live_server):
     support = Visit(chromium, live_server, viewport={"width": 1280, "height": 800})
     support.log_in("sam")
     for name, path in (

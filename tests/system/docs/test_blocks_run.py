@@ -75,25 +75,25 @@ def replaced(block, *pairs):
     return block
 
 
-def test_readme_makes_a_first_application(demo, paste):
+def test_readme_blocks_create_a_first_application(demo, paste):
     _make_run, _printed_by_it, block = runnable(README.read_text())  # tests/system/walk runs the first two
     printed = paste(replaced(block, (r"\"offer_id\": 1", rf"\"offer_id\": {demo['OFFER_ID']}")), demo)
     assert '"submitted"' in printed
     assert Application.objects.filter(consumer_id=demo["USER_ID"], status="submitted").exists()
 
 
-def test_the_quote(demo, paste):
+def test_quote_block_prints_the_payments(demo, paste):
     (block,) = runnable(page("guides/quotes.md"))
     block = replaced(block, ("provider-offers/1/", f"provider-offers/{demo['OFFER_ID']}/"))
     assert json.loads(paste(block, demo))["schedule"]
 
 
-def test_card_payments(demo, paste):
+def test_blocks_of_card_payments_run(demo, paste):
     (block,) = runnable(page("guides/payments.md"))
     assert '"transaction_id"' in paste(block, {})
 
 
-def test_identity_and_bank_data(demo, paste):
+def test_blocks_of_identity_and_bank_data_run(demo, paste):
     identity, bank = runnable(page("guides/identity-and-bank-data.md"))
     printed = paste(f"{identity}\n{bank}", {})
     assert "hosted_url" in printed
@@ -129,12 +129,12 @@ def test_hosted_quickstart_submits_an_application_and_verifies_a_webhook(demo, p
         ("guides/wallets.md", '"account_id"'),
     ],
 )
-def test_the_example_of_a_guide_answers(demo, paste, guide, member):
+def test_block_of_each_guide_runs_and_prints_a_response(demo, paste, guide, member):
     (block,) = runnable(page(guide))
     assert member in paste(block, {})
 
 
-def test_clock_of_the_sandbox_expires_applications(demo, paste):
+def test_blocks_of_the_sandbox_clock_expire_applications(demo, paste):
     happen, advance = runnable(page("guides/sandbox.md"))
     printed = paste(f"{happen}\n{advance}", {})
     assert '"login_required":true' in printed
@@ -142,7 +142,7 @@ def test_clock_of_the_sandbox_expires_applications(demo, paste):
     assert (answer["advanced_seconds"], answer["done"]["applications_expired"] > 0) == (31 * 86_400, True)
 
 
-def test_a_client_of_oauth_is_registered(db):
+def test_block_of_oauth_registers_a_client(db):
     (block,) = runnable(page("guides/oauth.md"))
     python, manage, *arguments = shlex.split(block)
     assert (python, manage) == (".venv/bin/python", "manage.py")
@@ -150,7 +150,7 @@ def test_a_client_of_oauth_is_registered(db):
     assert OAuthClient.objects.filter(name="Budget app").exists()
 
 
-def test_from_sign_up_to_an_application_on_behalf_of_a_customer(demo, paste, tmp_path):
+def test_blocks_from_sign_up_to_an_application_on_behalf_of_a_customer_run(demo, paste, tmp_path):
     log_in, account, application = runnable(page("guides/accounts.md"))
     application = replaced(application, (r"\"offer_id\": 1", rf"\"offer_id\": {demo['OFFER_ID']}"))
     assert '"submitted"' in paste(f"{log_in}\n{account}\n{application}", {})
@@ -161,7 +161,7 @@ def test_from_sign_up_to_an_application_on_behalf_of_a_customer(demo, paste, tmp
     assert mail.recipient == "jane@example.org"
 
 
-def test_a_signed_request(committed, live_server):
+def test_block_of_a_signed_request_runs(committed, live_server):
     (block,) = runnable(page("guides/authentication.md"))
     names = {}
     exec(block, names)
@@ -183,7 +183,7 @@ def feed_of(demo):
         last, has_more = page_of_events["events"][-1]["sequence"], page_of_events["has_more"]
 
 
-def test_the_event_that_webhooks_shows(demo):
+def test_event_on_the_webhooks_page_has_the_fields_of_a_real_event(demo):
     _first, shown = runnable(page("guides/webhooks.md"))  # tests/system/walk runs the first block
     shown = json.loads(shown)
     event = next(one for one in feed_of(demo) if one["type"] == shown["type"])
@@ -191,7 +191,7 @@ def test_the_event_that_webhooks_shows(demo):
     assert set(event["data"]["object"]) == set(shown["data"]["object"])
 
 
-def test_the_line_of_the_log_that_monitoring_shows(api, settings, caplog):
+def test_log_line_on_the_monitoring_page_has_the_fields_of_a_real_line(api, settings, caplog):
     (shown,) = runnable(page("operate/monitoring.md"))
     settings.ACCESS_LOG = True
     caplog.set_level(logging.INFO, "platform.access")
@@ -230,7 +230,7 @@ def by_this_python(block):
     return replaced(block, (".venv/bin/python manage.py", f"{sys.executable} {ROOT / 'manage.py'}"))
 
 
-def test_a_report_is_anchored_and_proven(committed, log, live_server, paste, tmp_path):
+def test_blocks_anchor_a_report_and_prove_it(committed, log, live_server, paste, tmp_path):
     anchor, prove, witnessed = runnable(page("guides/ledger-and-proofs.md"))
     with override_settings(ROOT_URLCONF="ledger.urls"):
         (tmp_path / "var").mkdir()
@@ -242,7 +242,7 @@ def test_a_report_is_anchored_and_proven(committed, log, live_server, paste, tmp
         assert printed.count("verified: True") == 2
 
 
-def test_an_application_with_documents_accepted_and_proven(demo, log, live_server, paste, tmp_path):
+def test_tutorial_blocks_accept_and_prove_an_application_with_documents(demo, log, live_server, paste, tmp_path):
     accept, documents, prove = runnable(page("guides/applications.md"))
     offer = (r"\"offer_id\": 1", rf"\"offer_id\": {demo['OFFER_ID']}")
     assert paste(replaced(documents, offer), {}).endswith("as it was\n")

@@ -68,7 +68,7 @@ def test_pages_are_read_without_javascript_on_a_phone(built, chromium, live_serv
         ("witnesses", "ledger"),
     ],
 )
-def test_search_finds_the_page(built, chromium, live_server, query, title):
+def test_documentation_search_finds_the_page(built, chromium, live_server, query, title):
     page = open_page(chromium, f"{live_server.url}/docs/")
     page.fill("input[name=q]", query)
     page.press("input[name=q]", "Enter")
@@ -167,7 +167,7 @@ def test_the_reference_passes_axe(chromium, live_server, scheme, width):
 
 @pytest.mark.urls("ledger.urls")
 @LOOKS
-def test_the_ledger_has_a_reference_of_its_own(chromium, live_server, scheme, width):
+def test_ledger_has_its_own_reference(chromium, live_server, scheme, width):
     page = open_reference(chromium, f"{live_server.url}/docs", scheme, width)
     assert_sound(page, live_server.url, scheme)
     keep_picture(page, f"ledger-reference-{scheme}-{width}", whole=False)
@@ -175,7 +175,7 @@ def test_the_ledger_has_a_reference_of_its_own(chromium, live_server, scheme, wi
 
 
 @pytest.mark.urls("ledger.urls")
-def test_the_reference_follows_who_changes_the_scheme_and_shows_samples(chromium, live_server):
+def test_reference_follows_a_changed_color_scheme_and_shows_samples(chromium, live_server):
     page = open_page(chromium, live_server.url, viewport={"width": WIDTHS[0], "height": 900})
     page.click("text=Every operation")
     page.wait_for_selector("#reference h1")
@@ -253,7 +253,7 @@ def test_the_page_to_try_operations_passes_axe(demo, chromium, live_server, sche
     assert page.complaints == []
 
 
-def test_operations_are_tried_with_the_demos_key_or_ones_own(demo, chromium, live_server):
+def test_operations_are_tried_with_the_demos_key_or_another_key(demo, chromium, live_server):
     page = chromium.new_context(viewport={"width": 1440, "height": 900}).new_page()
     page.goto(f"{live_server.url}/v1/docs")
     page.route("**/openapi.json", show_only("/v1/auth/me"))

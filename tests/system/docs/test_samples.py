@@ -21,7 +21,7 @@ PDF = b"%PDF-1.4\n%%EOF\n"
 
 @pytest.mark.parametrize("service", SERVICES)
 class TestSyntaxOfSamples:
-    def test_curl_is_read_by_bash_and_sends_the_example(self, documents, service):
+    def test_curl_samples_run_in_bash_and_send_the_example(self, documents, service):
         for operation, source in sources(documents[service], "curl"):
             read = subprocess.run(["bash", "-n"], input=source, text=True, capture_output=True, check=False)
             assert (read.returncode, read.stderr) == (0, ""), source
@@ -31,7 +31,7 @@ class TestSyntaxOfSamples:
                 sent = json.loads(words[words.index("-d") + 1])
                 assert sent == content["application/json"]["example"]
 
-    def test_typescript_is_compiled_strictly(self, documents, service, tmp_path):
+    def test_typescript_samples_pass_strict_compilation(self, documents, service, tmp_path):
         if missing("TypeScript"):
             pytest.skip(missing("TypeScript"))
         (tmp_path / "node_modules").symlink_to(TOOLS.parent)
@@ -60,7 +60,7 @@ def reader(request, documents, live_server, tmp_path):
 
 
 @pytest.mark.parametrize("reader", LANGUAGES, indirect=True)
-def test_a_story_of_the_platform_is_run_from_its_samples(demo, reader, tmp_path):
+def test_samples_of_the_platform_run_as_one_script(demo, reader, tmp_path):
     run = (one := reader("platform", demo["KEY"])).run
     me, offer = demo["USER_ID"], int(demo["OFFER_ID"])
     run("health_check")

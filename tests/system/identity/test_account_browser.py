@@ -127,7 +127,7 @@ def test_privacy_page_shows_consents_obstacles_and_retained_records(chromium, li
     person.press(f"privacy-keep-{language}", "button[value=keep]")
 
 
-def test_password_reset_and_invitation_pages_in_a_browser(chromium, live_server, user, settings):
+def test_password_reset_and_invitation_work_in_a_browser(chromium, live_server, user, settings):
     type(user).objects.filter(pk=user.pk).update(email=EMAIL)
     person = Person(chromium, live_server)
     person.open("/account/password/forgot", "forgot")

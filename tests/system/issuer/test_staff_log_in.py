@@ -130,7 +130,7 @@ def test_log_out_at_the_issuer_ends_our_session_immediately(issuer):
     assert (is_in(browser), is_in(other)) == (False, True)
 
 
-def test_log_in_without_a_second_factor_at_the_issuer_requires_our_own(issuer):
+def test_log_in_without_a_second_factor_at_the_issuer_requires_that_of_the_account(issuer):
     invited()
     browser = log_in(issuer, amr=["pwd"])[0]
     (*_others, (address, _status)) = browser.get("/admin/", follow=True).redirect_chain

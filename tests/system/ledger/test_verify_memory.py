@@ -60,7 +60,7 @@ def report(size, unit=b"x"):
     ],
     ids=["29 MiB", "15 MiB", "9 MiB", "escapes", "lists", "a text that never ends"],
 )
-def test_memory_returns_to_its_level_before_large_bodies(ledger, body, statuses):
+def test_memory_returns_to_its_previous_level_after_large_bodies(ledger, body, statuses):
     port, pid = ledger
     before = held(pid)
     assert send_eight(port, body) - {503} == statuses

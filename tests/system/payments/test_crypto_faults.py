@@ -88,7 +88,7 @@ def test_an_unverifiable_rejection_leaves_the_outcome_open(payer, node):
     assert stored(payment["payment_id"]).status == "broadcasting"
 
 
-def test_a_transaction_already_known_to_the_node_is_submitted(payer, node):
+def test_transaction_that_the_node_already_has_is_submitted(payer, node):
     """To a node `already known` is an error; to the sender it means success."""
     payment = payer.initiate()
     signed = payer.sign(payment["transaction"])
@@ -106,7 +106,7 @@ def test_an_unreachable_node_leaves_the_payment_open_for_any_transaction(payer, 
     assert payer.confirm(payment, payer.sign(payment["transaction"], gas=90_000)).status_code == 200
 
 
-def test_a_confirmation_with_the_chain_switched_off_is_502(payer, settings):
+def test_confirmation_with_a_disabled_chain_is_502(payer, settings):
     payment = payer.initiate()
     settings.SETTLEMENT_RPC_URL = ""
     assert_error(payer.confirm(payment, payer.sign(payment["transaction"])), 502, "E5003")
@@ -128,7 +128,7 @@ def test_the_worker_finishes_abandoned_payments(payer, node, fault):
     assert node.broadcasts == {"before": 2, "after": 1}[fault]
 
 
-def test_the_worker_sends_a_payment_that_died_between_commit_and_sending(payer):
+def test_worker_sends_a_payment_whose_process_died_between_commit_and_sending(payer):
     """The state after a process is killed immediately after its commit."""
     payment = payer.initiate()
     signed = crypto.decode_signed(payer.sign(payment["transaction"]))

@@ -138,7 +138,7 @@ def test_a_replaced_transaction_fails_after_enough_blocks(payer, settings):
     assert payer.balances()[1] == 0
 
 
-def test_of_two_transactions_with_one_nonce_the_mined_one_counts(payer, node):
+def test_mined_transaction_of_two_with_the_same_nonce_settles_the_payment(payer, node):
     """The first was rejected and another one sent; then the first was sent elsewhere, and was mined."""
     payer.chain.mine_by_hand()
     payment = payer.initiate()
@@ -186,7 +186,7 @@ def test_an_unreachable_node_changes_nothing_and_is_reported(payer, settings):
     assert stored(paid["payment_id"]).status == "submitted"
 
 
-def test_payments_wait_while_the_chain_is_switched_off(payer, settings):
+def test_payments_wait_while_the_chain_is_disabled(payer, settings):
     paid = payer.pay()
     settings.SETTLEMENT_RPC_URL = ""
     assert settle(minutes=20) == {**NOTHING, "waiting": 1}
