@@ -70,7 +70,8 @@ def page(request: HttpRequest, path: str = "index.html") -> HttpResponse:
 @conditional
 @reading
 def markdown(request: HttpRequest, name: str) -> HttpResponse:
-    """Return a page as Markdown, at the page's path with `.md`."""
+    """Return a page as Markdown, at the page's path with `.md`: `x.md`, and `x.html.md` of llmstxt.org."""
+    name = name.removesuffix(".html")
     file = Path(settings.DOCS_ROOT) / "_sources" / f"{MOVED.get(name, name)}.md"
     if not file.is_file():
         return nothing(request)

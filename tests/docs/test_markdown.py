@@ -37,6 +37,11 @@ def test_every_page_is_available_as_markdown_with_working_links(built, client):
                 assert client.get(target).status_code == 200, (address, link)
 
 
+def test_address_in_the_browser_plus_md_is_the_page_as_markdown(built, client):
+    for name in (*NAMES, "errors/E1001"):
+        assert read(client, f"/docs/{name}.html.md") == read(client, f"/docs/{name}.md")
+
+
 def test_links_to_other_files_become_text(built, client):
     text = read(client, "/docs/operate/deploying.md")
     assert "The head of each file of `deploy/`" in text
