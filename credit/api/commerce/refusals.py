@@ -29,8 +29,8 @@ class VersionUnsupported(ApiError):
     status, error = 422, "version_unsupported"
 
     def __init__(self, asked_for: str) -> None:
-        named = f"version {asked_for}" if _DATE.fullmatch(asked_for) else "the requested version"
-        super().__init__(f"Protocol {named} is not supported: {VERSION} is.")
+        named = f"Protocol version {asked_for}" if _DATE.fullmatch(asked_for) else "The requested protocol version"
+        super().__init__(f"{named} is not supported. Send {VERSION}.")
 
     def body(self) -> dict[str, Any]:
         page = f"{settings.HOST_ROOT}/docs/guides/commerce#errors"

@@ -53,6 +53,14 @@ class TestOperations:
         path = f"/ucp/catalog/{operation}?version={VERSION}"
         assert api.send(path, body, UCP_Agent=f'{AGENT};version="{VERSION}"').status_code == 200
 
+    @pytest.mark.parametrize(
+        ("version", "message"),
+        [("2025-01-01", "Protocol version 2025-01-01"), ("ucp/1.0", "The requested protocol version")],
+    )
+    def test_error_for_an_unsupported_version_has_the_supported_version(self, api, operation, body, version, message):
+        response = api.send(f"/ucp/catalog/{operation}?version={version}", body)
+        assert response.json()["message"] == f"{message} is not supported. Send {VERSION}."
+
     def test_version_is_checked_before_the_body(self, api, operation, body):
         assert api.send(f"/ucp/catalog/{operation}?version=2025-01-01", {"query": 5, **body}).status_code == 422
         response = api.send(f"/ucp/catalog/{operation}", raw=b"{", UCP_Agent=f'{AGENT}, version="2025-01-01"')
