@@ -26,7 +26,10 @@ class InvalidVerificationTransition(InvalidTransition, RecordNotEditable):
 
 class TooManyAttempts(ApiError):
     error, code, stored = "too_many_attempts", "E3006", True
-    message = f"At most {ATTEMPTS_MAX} verifications can be started in {ATTEMPTS_DAYS} days."
+    message = (
+        f"An account has at most {ATTEMPTS_MAX} attempts in {ATTEMPTS_DAYS} days. "
+        "Attempts without submitted data don't count."
+    )
 
     @classmethod
     def until(cls, moment: datetime) -> "TooManyAttempts":
