@@ -209,9 +209,9 @@ class ProviderViewSet(ApiViewSet):
         """Invite an account to a lender.
 
         A `reader` reads applications to the lender. A `reviewer` also decides. An `owner` also manages offers and
-        members. Requires the role `owner`. If the account has a second factor, the log-in requires it. The response is
-        the same for known and unknown user names. The invitation grants no rights before it is accepted, and expires
-        after 7 days. The owner gets the event `provider.member_invited`.
+        members. Requires the role `owner`. In production, or if the account has a second factor, the log-in requires
+        one. The response is the same for known and unknown user names. The invitation grants no rights before it is
+        accepted, and expires after 7 days. The owner gets the event `provider.member_invited`.
         """
         invited = providers.invite_member(provider_id, **body, by=actor_of(request), now=timezone.now())
         return {"username": invited.username, "invited": True}
@@ -220,7 +220,7 @@ class ProviderViewSet(ApiViewSet):
     def accept_invitation(self, request: ApiRequest, provider_id: str) -> ProviderMember:
         """Accept an invitation to a lender.
 
-        Idempotent.
+        Idempotent. If the account has a second factor, or is staff, the log-in requires a second factor.
         """
         return providers.accept_invitation(provider_id, actor=actor_of(request), now=timezone.now())
 
