@@ -1,12 +1,17 @@
 """Personal data in the tables of this app; `config.core.privacy` explains the terms."""
 
+from functools import partial
+from typing import Any
+
 from django.db.models import Q
 
 from config.core.privacy import (
     DELETE_ROW,
     LEGAL_OBLIGATION,
     REPLACE,
+    Fields,
     Keep,
+    Table,
     about_staff,
     none,
     personal,
@@ -30,40 +35,41 @@ DECISION_RECORD = Keep(
 LENDER = "the lender that the application was sent to"
 THE_LENDER = "the lender"
 
+
+def _record(*groups: Fields, under: str = "", **about: Any) -> Table:
+    """Declare records of an application, which are retained as long as it; `under` leads to its foreign key."""
+    subject, kept_by = f"{under}application__consumer", f"{under}application"
+    return table(*groups, subject=subject, kept_by=kept_by, recipients=LENDER, **about)
+
+
+_legal_record = partial(_record, ground=LEGAL_OBLIGATION)
 TABLES = {
-    "credit.RequestedDocument": table(
+    "credit.RequestedDocument": _record(
         personal("name", erase=REPLACE, masked=False, keep=APPLICATION),
         personal("reason", erase=REPLACE, keep=APPLICATION),
         about_staff("changed_by"),
         none("id", "application", "status", "requested_at", "received_at", "accepted_at"),
         source=THE_LENDER,
-        subject="application__consumer",
         purpose="applications for credit",
-        kept_by="application",
-        recipients=LENDER,
     ),
-    "credit.StoredFile": table(
+    "credit.StoredFile": _record(
         personal("key", erase=REPLACE, secret=True, keep=APPLICATION),
         none("id", "begun_at", "is_kept", "deleted_at"),
-        subject="file__document__application__consumer",
+        under="file__document__",
         purpose="uploaded files",
         by_value=True,
-        kept_by="file__document__application",
-        recipients=LENDER,
     ),
-    "credit.DocumentFile": table(
+    "credit.DocumentFile": _record(
         personal("name", erase=REPLACE, masked=False, keep=APPLICATION),
         about_staff("principal", "credential"),
         none("id", "document", "stored", "content_type", "size_bytes", "sha256", "infection", "received_at"),
-        subject="document__application__consumer",
+        under="document__",
         purpose="uploaded files",
-        kept_by="document__application",
-        recipients=LENDER,
     ),
     "credit.Clock": table(
         none("id", "application", "kind", "started_at", "due_at", "stopped_at", "why", "overdue_told_at"),
     ),
-    "credit.Notice": table(
+    "credit.Notice": _legal_record(
         personal("content", "html", keep=APPLICATION),
         none(
             "moves", "updated_at", "id", "application", "provider_id", "move", "counteroffer", "applicant", "kind",
@@ -71,44 +77,30 @@ TABLES = {
             "made_at", "delivered_at",
         ),
         exported=~Q(applicant__gt=FIRST),
-        subject="application__consumer",
         purpose="notices that the law requires",
-        ground=LEGAL_OBLIGATION,
-        kept_by="application",
-        recipients=LENDER,
     ),
-    "credit.Precontract": table(
+    "credit.Precontract": _legal_record(
         personal("content", "html", keep=APPLICATION),
         none(
             "id", "application", "terms_sha256", "language", "sha256", "medium", "made_at", "provided_at", "opened_at"
         ),
-        subject="application__consumer",
         purpose="information that the law requires before a contract",
-        ground=LEGAL_OBLIGATION,
-        kept_by="application",
-        recipients=LENDER,
     ),
-    "credit.NoticeHistory": table(
+    "credit.NoticeHistory": _legal_record(
         personal("reason", "metadata", keep=APPLICATION),
         about_staff("changed_by", "principal", "credential"),
         none("id", "position", "status", "previous_status", "changed_at", "notice"),
         exported=~Q(notice__applicant__gt=FIRST),
-        subject="notice__application__consumer",
+        under="notice__",
         purpose="notices that the law requires",
-        ground=LEGAL_OBLIGATION,
-        kept_by="notice__application",
-        recipients=LENDER,
     ),
-    "credit.Delivery": table(
+    "credit.Delivery": _legal_record(
         personal("evidence", erase=REPLACE, masked=False, keep=APPLICATION),
         about_staff("principal", "credential"),
         none("id", "notice", "channel", "at", "recorded_at"),
         exported=~Q(notice__applicant__gt=FIRST),
-        subject="notice__application__consumer",
+        under="notice__",
         purpose="notices that the law requires",
-        ground=LEGAL_OBLIGATION,
-        kept_by="notice__application",
-        recipients=LENDER,
     ),
     "credit.Consent": table(
         none("id", "user", "is_given", "text", "text_sha256", "at", "credential"),
@@ -117,25 +109,17 @@ TABLES = {
         about_staff("reason", "principal", "credential"),
         none("id", "application", "is_on", "at"),
     ),
-    "credit.ReviewRequest": table(
+    "credit.ReviewRequest": _legal_record(
         personal("statement", keep=APPLICATION),
         about_staff("answered_by"),
         none("id", "application", "requested_at", "due_at", "answered_at", "outcome"),
-        subject="application__consumer",
         purpose="reconsiderations",
-        ground=LEGAL_OBLIGATION,
-        kept_by="application",
-        recipients=LENDER,
     ),
-    "credit.Correction": table(
+    "credit.Correction": _legal_record(
         personal("claimed", "statement", "reason", keep=APPLICATION),
         about_staff("closed_by"),
         none("id", "application", "fact", "file", "requested_at", "due_at", "outcome", "closed_at", "score"),
-        subject="application__consumer",
         purpose="corrections of wrong data",
-        ground=LEGAL_OBLIGATION,
-        kept_by="application",
-        recipients=LENDER,
     ),
     "credit.ScoringModel": table(
         about_staff("created_by"),
@@ -235,51 +219,35 @@ TABLES = {
         purpose="counts of a person's applications with a lender",
         kept_by="application",
     ),
-    "credit.ApplicationHistory": table(
+    "credit.ApplicationHistory": _legal_record(
         personal("reason", "metadata", keep=APPLICATION),
         about_staff("changed_by", "principal", "credential"),
         none("id", "position", "status", "previous_status", "changed_at", "application"),
-        subject="application__consumer",
         purpose="applications for credit",
-        ground=LEGAL_OBLIGATION,
-        kept_by="application",
-        recipients=LENDER,
     ),
-    "credit.LoanTerms": table(
+    "credit.LoanTerms": _legal_record(
         personal("amount_cents", "rate_percent", "fee_cents", erase=REPLACE, masked=False, keep=APPLICATION),
         personal(
             "term_months", "first_payment_on", "payment_cents", "final_payment_cents", "total_of_payments_cents",
             "finance_charge_cents", "amount_financed_cents", "apr_percent", masked=False, keep=APPLICATION,
         ),
         none("id", "application", "kind", "method", "as_of", "schedule_sha256", "terms_sha256", "made_at"),
-        subject="application__consumer",
         purpose="applications for credit",
-        ground=LEGAL_OBLIGATION,
-        kept_by="application",
-        recipients=LENDER,
     ),
-    "credit.Counteroffer": table(
+    "credit.Counteroffer": _legal_record(
         personal("reasons", erase=REPLACE, masked=False, keep=APPLICATION),
         personal("consumer_report", "four_eyes", masked=False, keep=APPLICATION),
         about_staff("closed_by", "offered_by", "principal", "credential"),
         none(
             "outcome", "closed_at", "id", "application", "loan_terms", "expires_at", "offered_at", "seen", "with_denial"
         ),
-        subject="application__consumer",
         purpose="applications for credit",
-        ground=LEGAL_OBLIGATION,
-        kept_by="application",
-        recipients=LENDER,
     ),
-    "credit.ApplicationRevision": table(
+    "credit.ApplicationRevision": _legal_record(
         personal("changes", keep=APPLICATION),
         about_staff("updated_by", "principal", "credential"),
         none("id", "application", "status", "sha256", "applicants_sha256", "changed_at"),
-        subject="application__consumer",
         purpose="applications for credit",
-        ground=LEGAL_OBLIGATION,
-        kept_by="application",
-        recipients=LENDER,
     ),
     "credit.Acceptance": table(
         about_staff("principal", "credential"),
@@ -295,7 +263,7 @@ TABLES = {
     "credit.RecordKey": table(
         none("number", "key_id", "public_key", "private_key", "valid_from"),
     ),
-    "credit.DecisionAnchor": table(
+    "credit.DecisionAnchor": _legal_record(
         personal("record", erase=REPLACE, keep=DECISION_RECORD),
         personal("openings", keep=APPLICATION),
         personal("proof", keep=DECISION_RECORD),
@@ -304,23 +272,16 @@ TABLES = {
             "id", "history", "acceptance", "publication", "notice", "record_key", "withdrawal", "application",
             "signed_by", "signature", "due_at", "attempts", "last_error", "anchored_at", "block_number", "proof_file",
         ),
-        subject="application__consumer",
         purpose="signed records of decisions",
-        ground=LEGAL_OBLIGATION,
-        kept_by="application",
-        recipients=LENDER,
     ),
-    "credit.Proposal": table(
+    "credit.Proposal": _record(
         personal("reason", "metadata", keep=APPLICATION),
         about_staff("closed_by", "proposed_by", "proposed_as"),
         none("outcome", "closed_at", "id", "application", "to", "seen", "proposed_at"),
         source=THE_LENDER,
-        subject="application__consumer",
         purpose="applications for credit",
-        kept_by="application",
-        recipients=LENDER,
     ),
-    "credit.Report": table(
+    "credit.Report": _legal_record(
         personal("summary", "summary_sha256", keep=APPLICATION),
         personal("raw", "raw_sha256", keep=APPLICATION, exported=False),
         personal("person", erase=REPLACE, secret=True, keep=APPLICATION),
@@ -329,22 +290,14 @@ TABLES = {
             "id", "application", "applicant", "kind", "vendor", "purpose", "status", "requested_at", "look_at", "as_of",
             "expires_at", "score_waits",
         ),
-        subject="application__consumer",
         purpose="reports of credit bureaus and income vendors",
         exported=~Q(applicant__gt=FIRST),
         only_subject=True,
-        ground=LEGAL_OBLIGATION,
-        kept_by="application",
-        recipients=LENDER,
     ),
-    "credit.Confirmation": table(
+    "credit.Confirmation": _legal_record(
         personal("value", keep=APPLICATION),
         about_staff("confirmed_by"),
         none("id", "application", "pointer", "file", "confirmed_at"),
-        subject="application__consumer",
         purpose="figures that a reviewer confirmed",
-        ground=LEGAL_OBLIGATION,
-        kept_by="application",
-        recipients=LENDER,
     ),
 }  # fmt: skip
