@@ -36,6 +36,7 @@ ValidationError = serializers.ValidationError
 
 ID_MAX_LENGTH = 255
 NOTE_MAX_LENGTH = 10_000
+NULLABLE: dict[str, Any] = {"allow_null": True, "default": None}  # options of a field that can be null or absent
 
 _DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]*)", re.ASCII)
 _DECIMAL_MAX_LENGTH = 20

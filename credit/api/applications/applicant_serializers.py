@@ -8,16 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from config.api import serializers
 from config.core.json_text import escaped
 from config.mail.addresses import normalize
-from credit.core.applicant_schema import (
-    EMAIL_MAX_LENGTH,
-    LANGUAGE,
-    LANGUAGE_MAX_LENGTH,
-    LINE_MAX_LENGTH,
-    NAME_MAX_LENGTH,
-    PHONE,
-    POSTAL_CODE_MAX_LENGTH,
-    is_required,
-)
+from credit.core import applicant_schema
 from credit.core.applicants import APPLICANTS_MAX
 from credit.core.countries import COUNTRIES
 from credit.core.errors import refusal_of
@@ -50,8 +41,8 @@ class EmailField(serializers.PrintableIdField):
 
     def to_internal_value(self, data: Any) -> str:
         text = super().to_internal_value(data)
-        if len(text) > EMAIL_MAX_LENGTH:  # REST framework checks the length later
-            self.fail("max_length", max_length=EMAIL_MAX_LENGTH)
+        if len(text) > applicant_schema.EMAIL_MAX_LENGTH:  # REST framework checks the length later
+            self.fail("max_length", max_length=applicant_schema.EMAIL_MAX_LENGTH)
         try:
             return normalize(text)
         except ValidationError:
@@ -80,33 +71,32 @@ class Whole(serializers.RequestSerializer):
 class ApplicantAddressRequestSerializer(Whole):
     """A residential address."""
 
-    line1 = serializers.WordsField(max_length=LINE_MAX_LENGTH, help_text="Street and number.")
+    line1 = serializers.WordsField(max_length=applicant_schema.LINE_MAX_LENGTH, help_text="Street and number.")
     line2 = serializers.WordsField(
-        max_length=LINE_MAX_LENGTH,
-        allow_null=True,
-        default=None,
+        max_length=applicant_schema.LINE_MAX_LENGTH,
+        **serializers.NULLABLE,
         help_text="Apartment, floor or similar; null if there is none.",
     )
     city = serializers.WordsField(
-        max_length=LINE_MAX_LENGTH,
-        allow_null=True,
-        default=None,
+        max_length=applicant_schema.LINE_MAX_LENGTH,
+        **serializers.NULLABLE,
         help_text="City or town; null only for countries whose addresses have no city, such as `SG`.",
     )
     region = serializers.WordsField(
-        max_length=LINE_MAX_LENGTH, allow_null=True, default=None, help_text="A state or a province; null for none."
+        max_length=applicant_schema.LINE_MAX_LENGTH,
+        **serializers.NULLABLE,
+        help_text="A state or a province; null for none.",
     )
     postal_code = serializers.WordsField(
-        max_length=POSTAL_CODE_MAX_LENGTH,
-        allow_null=True,
-        default=None,
+        max_length=applicant_schema.POSTAL_CODE_MAX_LENGTH,
+        **serializers.NULLABLE,
         help_text="The postal code in the country's format; null only for countries that do not require one.",
     )
     country = CountryField(help_text="A code of ISO 3166-1 alpha-2, such as `US`, or `XK` for Kosovo.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         for name in ("city", "postal_code"):
-            if attrs[name] is None and is_required({"address": attrs}, f"address.{name}"):
+            if attrs[name] is None and applicant_schema.is_required({"address": attrs}, f"address.{name}"):
                 raise serializers.ValidationError({name: [f"Is required in {attrs['country']}."]})
         return attrs
 
@@ -114,31 +104,30 @@ class ApplicantAddressRequestSerializer(Whole):
 class ApplicantRequestSerializer(Whole):
     """An applicant."""
 
-    legal_name = serializers.WordsField(max_length=NAME_MAX_LENGTH, help_text="The name as in an official document.")
+    legal_name = serializers.WordsField(
+        max_length=applicant_schema.NAME_MAX_LENGTH, help_text="The name as in an official document."
+    )
     email = EmailField(
-        max_length=EMAIL_MAX_LENGTH,
-        allow_null=True,
-        default=None,
+        max_length=applicant_schema.EMAIL_MAX_LENGTH,
+        **serializers.NULLABLE,
         help_text="An email address; null for none. Stored in lower case, with the domain in ASCII (IDNA 2008).",
     )
     phone = PatternField(
-        PHONE,
+        applicant_schema.PHONE,
         wanted="a number in E.164 such as +15035550199",
         max_length=16,
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="A number in E.164, such as `+15035550199`; null for none.",
     )
     date_of_birth = serializers.DayField(
-        allow_null=True, default=None, help_text="A past date, at most 130 years ago; null if not stated."
+        **serializers.NULLABLE, help_text="A past date, at most 130 years ago; null if not stated."
     )
     address = ApplicantAddressRequestSerializer(help_text="The applicant's residential address.")
     language = PatternField(
-        LANGUAGE,
+        applicant_schema.LANGUAGE,
         wanted="a language tag (BCP 47) such as en or es-US",
-        max_length=LANGUAGE_MAX_LENGTH,
-        allow_null=True,
-        default=None,
+        max_length=applicant_schema.LANGUAGE_MAX_LENGTH,
+        **serializers.NULLABLE,
         help_text="A language tag (BCP 47), such as `en` or `es-US`; null if not stated.",
     )
 

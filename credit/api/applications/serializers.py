@@ -70,11 +70,9 @@ class ApplicationRequestSerializer(serializers.RequestSerializer):
     provider_id = serializers.Int64Field(
         help_text="The lender of the offer, as an integer. Offers and lenders have it as a string."
     )
-    application_data = ApplicationDataField(allow_null=True, default=None)
+    application_data = ApplicationDataField(**serializers.NULLABLE)
     applicants = ApplicantsRequestField(
-        allow_null=True,
-        default=None,
-        help_text="One or two applicants, who can be other persons than the account's owner.",
+        **serializers.NULLABLE, help_text="One or two applicants, who can be other persons than the account's owner."
     )
     share = ShareField(
         default=list,
@@ -110,10 +108,9 @@ class ApplicationStatusRequestSerializer(serializers.RequestSerializer):
     refuses_unknown = True
     status = serializers.StatusField(MACHINE.statuses, help_text="The new status.")
     updated_by = serializers.IdField()
-    reason = serializers.TextField(allow_null=True, default=None, help_text="The reason, for people; null for none.")
+    reason = serializers.TextField(**serializers.NULLABLE, help_text="The reason, for people; null for none.")
     metadata = serializers.FreeField(
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="Stored with the status change. A rejection has its principal reasons in `reasons`. An approval has "
         "the loan in `terms`.",
     )
@@ -204,8 +201,7 @@ class AcceptanceRequestSerializer(serializers.RequestSerializer):
     refuses_unknown = True
     terms_sha256 = serializers.IdField(help_text="The terms that you accept: `terms_sha256` of the response to GET.")
     precontract_sha256 = serializers.IdField(
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="Required for EU credit: `sha256` of the European information form that the applicant received.",
     )
 

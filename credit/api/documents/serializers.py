@@ -23,7 +23,7 @@ class DocumentRequestRequestSerializer(serializers.RequestSerializer):
         help_text="The documents to request: each becomes an entry of the checklist.",
     )
     reason = serializers.TextField(
-        allow_null=True, default=None, help_text="The message to the applicant above the checklist."
+        **serializers.NULLABLE, help_text="The message to the applicant above the checklist."
     )
 
 

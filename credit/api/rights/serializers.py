@@ -148,8 +148,7 @@ class CorrectionRequestSerializer(serializers.RequestSerializer):
     )
     file = serializers.IdField(
         required=False,
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="The id of a file that shows the right value. Required unless the fact is a claim of the applicant.",
     )
 

@@ -34,8 +34,7 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
 
     refuses_unknown = True
     terms = serializers.FreeField(
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="The loan, in the form of `metadata.terms` of an approval, with at least one figure. Missing figures "
         "come from the application or the offer.",
     )
@@ -51,12 +50,13 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
         "notice then follows if it is not accepted (12 CFR 1002.9, comment 9(a)(1)-6).",
     )
     report_ids = serializers.ListField(
-        child=serializers.IdField(), allow_null=True, default=None, max_length=10,
+        child=serializers.IdField(),
+        max_length=10,
+        **serializers.NULLABLE,
         help_text="The ids of the stored reports that the counteroffer is based on; null for none.",
-    )  # fmt: skip
+    )
     consumer_report = serializers.FreeField(
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="The consumer report, in the form of `metadata.consumer_report` of a decision.",
     )
 
@@ -190,12 +190,11 @@ class WithdrawalRequestSerializer(serializers.RequestSerializer):
 
     refuses_unknown = True
     declared_at = MomentField(
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="When the borrower sent the declaration. Only the lender sends it, with `channel`.",
     )
     channel = serializers.OneOfField(
-        RECORDED, allow_null=True, default=None, help_text="How the declaration reached the lender."
+        RECORDED, **serializers.NULLABLE, help_text="How the declaration reached the lender."
     )
 
 
