@@ -14,8 +14,8 @@ class CreditConfig(Declarations, AppConfig):
         "decision_proofs": "ANCHOR_DECISIONS",
     }
     demo = ("demo.seeding.seed",)
-    invitation_roles = "offers.invited.ROLES"
-    account_not_acted_for = ("offers.invited.why_nobody_acts_for",)
+    invitation_roles = "offers.providers.ROLES"
+    account_not_acted_for = ("offers.providers.why_nobody_acts_for",)
     erasure_steps = ("erasure.delete_files",)
     erasure_grounds = "erasure.GROUNDS"
     account_not_erased = ("erasure.open_applications",)
@@ -24,7 +24,7 @@ class CreditConfig(Declarations, AppConfig):
     consent_names = "applications.consents.NAMES"
     consent_references = "applications.consents.REFERENCES"
     consent_endings = ("notices.services.CONSENT_ENDING", "applications.services.CONSENT_ENDING")
-    prune_rules = "offers.invited.PRUNE_RULES"
+    prune_rules = "offers.providers.PRUNE_RULES"
     prune_tasks = (
         "documents.storage.forget_abandoned", "documents.storage.delete_files_of_ended_drafts",
         "notices.retention.forget_old", "applications.services.index_changed_applicants",
@@ -34,7 +34,7 @@ class CreditConfig(Declarations, AppConfig):
     backup_parts = "documents.storage.BACKUP_PARTS"
     sandbox = ("sandbox_records.RECORDS",)
     tones = "console.queues.TONES"
-    console_pages = "console.links.PAGES"
+    console_pages = "console.people.PAGES"
     queues = (
         "console.queues.REVIEW",
         "console.queues.DOCUMENTS",
@@ -42,7 +42,7 @@ class CreditConfig(Declarations, AppConfig):
         "console.queues.ANCHORS",
         "console.notices.TO_TELL",
         "console.notices.LOOK_AGAIN",
-        "console.corrections.QUEUE",
+        "console.facts.QUEUE",
         "console.proposals.QUEUE",
     )
     consoles = ("console.lender_console.seats_of",)
@@ -65,7 +65,7 @@ class CreditConfig(Declarations, AppConfig):
         from credit.models import Application, ModelVersion
         from credit.offers.providers import check_provider_names
         from credit.offers.services import check_offer_names
-        from credit.review.lapsing import close_on_change
+        from credit.review.services import close_on_change
 
         Application.set_followers(OF_APPLICATIONS, update_row=prepared.update, insert_row=prepared.insert)
         ModelVersion.set_followers(OF_MODEL_VERSIONS)

@@ -28,6 +28,10 @@ from config.core.log_in import gave_second_factor
 CREDENTIAL = "admin"  # the credential in history rows of transitions in the back office
 
 
+def actor_of(request: HttpRequest) -> Actor:
+    return Actor(user=request.user, credential=CREDENTIAL, second_factor=gave_second_factor(request))
+
+
 class ChangedMeanwhile(ApiError):
     message = "The record changed after you opened the page. Review it again, then decide."
 
@@ -74,7 +78,7 @@ class Transitions(OwnedRecords):
         return self.may_review(request, record)
 
     def actor_of(self, request: HttpRequest) -> Actor:
-        return Actor(user=request.user, credential=CREDENTIAL, second_factor=gave_second_factor(request))
+        return actor_of(request)
 
     def review_path(self, suffix: str, view: Callable[..., HttpResponse], name: str) -> Any:
 

@@ -3,35 +3,131 @@
 from typing import Any
 
 from django import forms
+from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Q
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReviewAdmin
 from config.backoffice.forms import SeenForm
-from config.backoffice.html import NOTHING, link
+from config.backoffice.html import NOTHING, chip, column, link, moment, record_link
+from config.backoffice.lists import ConditionFilter
+from config.backoffice.personal import MASK
+from config.backoffice.queues import Queue
 from config.backoffice.records import RecordAction
-from config.backoffice.transitions import CREDENTIAL
+from config.backoffice.transitions import actor_of
 from config.core.currencies import exponent_of, to_minor_units
 from config.core.figure_fields import AmountField
-from config.core.lifecycle import Actor
-from config.core.log_in import gave_second_factor
-from credit.console.corrections import open_corrections
 from credit.console.names import readable_applicants
+from credit.console.notices import days_left
+from credit.console.records import OfApplication
 from credit.core.facts import Known, name_of, path_of, pointer_of
 from credit.core.figures import money
 from credit.core.machine import DRAFT, FROZEN, JUDGEMENTS
 from credit.core.profile import title_of
-from credit.models import Application, DocumentFile, Report
+from credit.models import Application, Correction, DocumentFile, Report
 from credit.models.applications import REVIEW_PERMISSION
 from credit.models.reports import RECEIVED
 from credit.reports.services import request_report
 from credit.requirements.services import requirements_of
 from credit.review.confirmations import confirm
 from credit.review.report_ids import ended_reports, read_by_score
+from credit.scoring.corrections import STATEMENT_MAX, answer_correction
 from credit.scoring.facts_of import comparisons, score_again
+
+
+class OpenFilter(ConditionFilter):
+    title, parameter_name = "state", "state"
+    conditions = {"open": ("Open", Q(closed_at__isnull=True)), "answered": ("Answered", Q(closed_at__isnull=False))}
+
+
+class AnswerForm(SeenForm):
+    status = forms.ChoiceField(
+        label="Answer", choices=[(Correction.CORRECTED, "Correct the value"), (Correction.REFUSED, "Refuse")]
+    )
+    reason = forms.CharField(widget=forms.Textarea, max_length=STATEMENT_MAX, help_text="The applicant can read it.")
+
+
+def _answer(request: HttpRequest, correction: Correction, form: Any) -> str:
+    answer = {name: form.cleaned_data[name] for name in ("status", "reason")}
+    about = {**answer, "actor": actor_of(request), "now": timezone.now()}
+    with transaction.atomic():
+        answered = answer_correction(str(correction.application_id), str(correction.pk), **about)
+    if answered.score is None:
+        return "You answered the correction."
+    return f"You answered the correction. The new score is {answered.score.total}: {answered.score.outcome}."
+
+
+@admin.register(Correction)
+class CorrectionAdmin(OfApplication):
+    """Corrections that applicants request, by deadline."""
+
+    record_actions = (
+        RecordAction(
+            name="answer",
+            label="Answer",
+            permission=REVIEW_PERMISSION,
+            run=_answer,
+            form=AnswerForm,
+            refusal=lambda correction: "The correction is already answered." if correction.closed_at else "",
+            seen=lambda correction: correction.status,
+            consequences=lambda _correction: [
+                (
+                    "A corrected value creates a new score, which replaces the earlier one."
+                    " The earlier score stays visible."
+                ),
+                "The applicant reads the answer and your reason. If the score changes, decide the application again.",
+            ],
+        ),
+    )
+    list_display = ("__str__", "about", "left", "requested", "state")
+    list_filter = (OpenFilter,)
+    list_defer = ("claimed", "statement", "reason")
+    ordering = ("due_at", "id")
+    fields = ("about", "fact", "claim", "statement", "file", "requested", "left", "state", "reason", "closed_by")
+
+    requested = column(moment, "requested_at", "reported")
+    state = column(chip, "status", "status")
+
+    @admin.display(description="claimed")
+    def claim(self, record: Correction) -> str:
+        return MASK if getattr(record, "is_masked", False) else _claim_in_words(record)
+
+    @admin.display(description="left")
+    def left(self, record: Correction) -> SafeString | str:
+        return NOTHING if record.closed_at else days_left(record.due_at, now=timezone.now())
+
+
+def _claim_in_words(record: Correction) -> str:
+    value, name = record.parsed_claim, record.fact
+    if not name.endswith("_cents") or not isinstance(value, int):
+        return str(value)
+    return money(value, record.application.shown_currency)
+
+
+def open_corrections(application: Application) -> list[tuple[SafeString | str, Any]]:
+    """Return a link and the time left for each open correction of an application."""
+    rows = Correction.objects.filter(application=application, closed_at__isnull=True).only("fact", "due_at")
+    now = timezone.now()
+    return [(record_link("credit_correction", row.pk, row.fact), days_left(row.due_at, now=now)) for row in rows]
+
+
+QUEUE = Queue(
+    name="corrections",
+    title="Corrections to answer",
+    permission="credit.view_correction",
+    rows=lambda _user: Correction.objects.filter(closed_at__isnull=True),
+    waiting_since="requested_at",
+    address="/admin/credit/correction/?state=open",
+    calm="No corrections are open.",
+    urgent_days=20,
+    rank=15,
+)
+
 
 _CLOSED = "Facts can be added only after submission and before the decision."
 
@@ -169,10 +265,6 @@ def _uploaded(application: Application) -> list[tuple[str, str]]:
     return [(str(pk), name) for pk, name in files.values_list("pk", "name")]
 
 
-def _actor(request: HttpRequest) -> Actor:
-    return Actor(user=request.user, credential=CREDENTIAL, second_factor=gave_second_factor(request))
-
-
 def _confirm(request: HttpRequest, application: Application, form: Any) -> str:
     pointer, shown = form.cleaned_data["figure"], form.cleaned_data["value"]
     number = shown
@@ -183,19 +275,19 @@ def _confirm(request: HttpRequest, application: Application, form: Any) -> str:
     value = int(number) if number == int(number) else float(number)
     about = {"pointer": pointer, "value": value, "file_id": form.cleaned_data["file_id"]}
     with transaction.atomic():
-        confirm(str(application.pk), **about, actor=_actor(request), now=timezone.now())
+        confirm(str(application.pk), **about, actor=actor_of(request), now=timezone.now())
     return "The figure is confirmed. Score the application again to use it."
 
 
 def _score_again(request: HttpRequest, application: Application, _form: Any) -> str:
     with transaction.atomic():
-        score = score_again(str(application.pk), actor=_actor(request), now=timezone.now())
+        score = score_again(str(application.pk), actor=actor_of(request), now=timezone.now())
     return f"The new score is {score.total}: {score.outcome}."
 
 
 def _request_report(request: HttpRequest, application: Application, form: Any) -> str:
     about = {name: form.cleaned_data[name] for name in ("kind", "purpose", "applicant")}
-    report, is_reused = request_report(str(application.pk), **about, actor=_actor(request), now=timezone.now())
+    report, is_reused = request_report(str(application.pk), **about, actor=actor_of(request), now=timezone.now())
     if is_reused:
         return f"The report of {report.as_of} is still current, so the platform reuses it."
     return f"Status of the report: {report.get_status_display()}. Score the application again to use it."

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from hashlib import sha256
 from typing import Any
 
 from django import forms
@@ -89,6 +90,13 @@ def terms_of(cleaned: Mapping[str, Any], currency: str | None) -> dict[str, Any]
         else:
             terms[field] = number(value) if isinstance(value, Decimal) else value
     return terms
+
+
+def preview(form: forms.Form, figures: list[tuple[str, str]], fields: Sequence[str], button: str) -> dict[str, Any]:
+    """Return the context of a form that shows computed figures; `unseen` is true until the form has shown them."""
+    digest = sha256(repr(figures).encode()).hexdigest()[:16] if figures else ""
+    unseen = bool(form.is_bound and figures and form.data.get("terms_seen") != digest)
+    return {"figures": figures, "figure_fields": fields, "preview": button, "terms_seen": digest, "unseen": unseen}
 
 
 TEMPLATES_MAX = 100

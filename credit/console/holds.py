@@ -3,17 +3,31 @@
 from typing import Any
 
 from django import forms
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from config.backoffice.bases import RecordAction, SeenForm
-from config.backoffice.consoles import may
-from config.backoffice.transitions import CREDENTIAL
-from config.core.lifecycle import Actor
-from config.core.log_in import gave_second_factor
-from credit.console.retained import RetainedFiles
+from config.backoffice.bases import RecordAction, ReviewAdmin, SeenForm
+from config.backoffice.consoles import console_of, may
+from config.backoffice.transitions import actor_of
+from credit.console.lender_console import sent
 from credit.models import Application, RetentionHold
 from credit.notices.retention import HOLD_PERMISSION, set_hold
+
+_RETAINED = sent(with_erased=True)
+
+
+class RetainedFiles(ReviewAdmin):
+    """Lets a lender's members open the masked page of a retained application by its address.
+
+    No list, search, or export has such an application.
+    """
+
+    def viewable(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
+        console, match = console_of(request.user), request.resolver_match
+        pages = f"{self.opts.app_label}_{self.opts.model_name}_"
+        is_page = match is not None and str(match.url_name).startswith(pages) and "object_id" in match.kwargs
+        return super().viewable(request, rows) if console is None or not is_page else rows.filter(_RETAINED(console))
 
 
 class HoldForm(SeenForm):
@@ -26,9 +40,8 @@ def _is_on(application: Application) -> bool:
 
 
 def _change(request: HttpRequest, application: Application, form: Any) -> str:
-    actor = Actor(user=request.user, credential=CREDENTIAL, second_factor=gave_second_factor(request))
     reason, on = form.cleaned_data["reason"], not _is_on(application)
-    set_hold(str(application.pk), on=on, reason=reason, actor=actor, now=timezone.now())
+    set_hold(str(application.pk), on=on, reason=reason, actor=actor_of(request), now=timezone.now())
     return "The litigation hold is on." if on else "The litigation hold is off."
 
 

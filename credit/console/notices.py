@@ -19,9 +19,7 @@ from config.backoffice.html import NOTHING, chip, code, column, document, durati
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.personal import MASK, mask
 from config.backoffice.queues import Queue
-from config.backoffice.transitions import CREDENTIAL
-from config.core.lifecycle import Actor
-from config.core.log_in import gave_second_factor
+from config.backoffice.transitions import actor_of
 from credit.console.records import OfApplication
 from credit.models import Clock, Notice, ReviewRequest
 from credit.models.notices import UNDELIVERED
@@ -97,9 +95,9 @@ class DeliveryForm(SeenForm):
 
 def _deliver(request: HttpRequest, notice: Notice, form: Any) -> str:
     facts = {name: form.cleaned_data[name] for name in ("channel", "at", "reference")}
-    actor = Actor(user=request.user, credential=CREDENTIAL, second_factor=gave_second_factor(request))
     with transaction.atomic():
-        record_delivery(str(notice.application_id), str(notice.pk), **facts, actor=actor, now=timezone.now())
+        about = {**facts, "actor": actor_of(request), "now": timezone.now()}
+        record_delivery(str(notice.application_id), str(notice.pk), **about)
     return "The delivery is recorded."
 
 

@@ -8,23 +8,81 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from config.backoffice.consoles import console_of, may
 from config.backoffice.forms import SeenForm
-from config.backoffice.html import chip, column, table, without_link, words
+from config.backoffice.html import NOTHING, chip, column, table, without_link, words
 from config.backoffice.records import NamedRecords, RecordAction
-from credit.console.logos import REMOVE_LOGO, SET_LOGO, logo_image
-from credit.console.offer_forms import CHANGE, DEACTIVATE, MAKE, lender_actor
+from config.backoffice.transitions import actor_of
+from credit.console.offer_forms import CHANGE, DEACTIVATE, MAKE
 from credit.core.eu_credit import LENDER_FIELDS
 from credit.core.figures import money
 from credit.core.jurisdictions import Conventions
+from credit.core.logos import MAX_BYTES, PNG_SIDE_MAX, Logo, NotALogo, read_logo
 from credit.core.profile import title_of
 from credit.models import Offer, Provider, ProviderMember
-from credit.offers.providers import role_of
+from credit.offers.providers import change_logo, role_of
 from identity.accounts.addresses import ADDRESS_MAX
 from identity.accounts.invitations import invite, revoke
 from identity.accounts.models import Invitation
+
+
+def logo_image(provider: Provider) -> SafeString | str:
+    if not provider.logo_path:
+        return NOTHING
+    return format_html('<img class="lender-logo" src="{}" alt="Logo">', provider.logo_path)
+
+
+class LogoForm(SeenForm):
+    logo = forms.FileField(
+        label="File",
+        widget=forms.FileInput(attrs={"accept": ".png,.svg"}),
+        help_text=f"A PNG of at most {PNG_SIDE_MAX:,} by {PNG_SIDE_MAX:,} pixels, or a plain SVG. At most "
+        f"{MAX_BYTES // 1024} KiB.",
+    )
+
+    def clean_logo(self) -> Logo:
+        file: Any = self.cleaned_data["logo"]
+        try:
+            return read_logo(file.read(MAX_BYTES + 1))
+        except NotALogo as refusal:
+            raise ValidationError(str(refusal)) from refusal
+
+
+def _set(request: HttpRequest, provider: Provider, form: Any) -> str:
+    change_logo(provider.pk, form.cleaned_data["logo"], by=actor_of(request))
+    return "The logo is stored."
+
+
+def _remove(request: HttpRequest, provider: Provider, _form: Any) -> str:
+    change_logo(provider.pk, None, by=actor_of(request))
+    return "The logo is removed."
+
+
+SET_LOGO = RecordAction(
+    name="logo",
+    label="Upload a logo",
+    permission="credit.view_provider",
+    run=_set,
+    form=LogoForm,
+    seen=lambda provider: str(provider.logo_sha256),
+    consequences=lambda _provider: [
+        "Applicants see the logo next to your offers, in your contact data, and on the page where they accept a loan.",
+        "The header of your console shows it.",
+    ],
+)
+REMOVE_LOGO = RecordAction(
+    name="remove-logo",
+    label="Remove the logo",
+    permission="credit.view_provider",
+    run=_remove,
+    refusal=lambda provider: "" if provider.logo_sha256 else "There is no logo.",
+    seen=lambda provider: str(provider.logo_sha256),
+    consequences=lambda _provider: ["Pages show your name alone."],
+)
+
 
 INVITATIONS_SHOWN = 50
 
@@ -154,7 +212,7 @@ class InviteForm(SeenForm):
 
 def _invite(request: HttpRequest, provider: Provider, form: Any) -> str:
     email, role = form.cleaned_data["email"], form.cleaned_data["role"]
-    invite(actor=lender_actor(request), email=email, role=role, provider_id=provider.pk, now=timezone.now())
+    invite(actor=actor_of(request), email=email, role=role, provider_id=provider.pk, now=timezone.now())
     return "The invitation was sent by mail."
 
 
@@ -175,7 +233,7 @@ def _revoke(request: HttpRequest, provider: Provider, form: Any) -> str:
     invitation = _waiting(provider).filter(pk=form.cleaned_data["invitation"]).first()
     if invitation is None:
         raise ValidationError("The invitation has already ended.")
-    revoke(invitation, actor=lender_actor(request), now=timezone.now())
+    revoke(invitation, actor=actor_of(request), now=timezone.now())
     return "The invitation was revoked."
 
 

@@ -156,4 +156,10 @@ def _list_of(record: Any, text: str) -> SafeString | str:
 
 
 LINES = by_status("Applications", Application, owner="consumer")
-PAGE = ConsolePage("credit.applicant", "", 20, for_lenders="People")
+PAGES = (
+    ConsolePage("credit.application", "Applications", 10, for_lenders="Applications"),
+    ConsolePage("credit.applicant", "", 20, for_lenders="People"),
+    ConsolePage("credit.offer", "", 30, for_lenders="Offers"),
+    ConsolePage("credit.provider", "Lenders", 40, for_lenders="Team"),
+    ConsolePage("credit.scoringmodel", "Scoring", 50),
+)

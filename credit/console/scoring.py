@@ -22,11 +22,10 @@ from config.backoffice.consoles import console_of, may
 from config.backoffice.html import NOTHING, chip, code, column, moment, record_link
 from config.backoffice.records import NamedRecords
 from config.backoffice.timeline import TimelineEntry, history_entries, latest_first
-from config.backoffice.transitions import CREDENTIAL
+from config.backoffice.transitions import actor_of
 from config.core.casework import DataAccess
 from config.core.ids import parse_positive_int64, parse_uuid
 from config.core.lifecycle import Actor
-from config.core.log_in import gave_second_factor
 from credit.console import score_words as words
 from credit.console.score_panel import PointRow, Scale, point_rows, result_of
 from credit.console.timeline import anchor_entries
@@ -261,7 +260,7 @@ def publishing_actions(request: HttpRequest, record: ModelVersion) -> list[Recor
     console = console_of(request.user)
     if not may(request.user, PUBLISH) or (console is not None and not console.decides_for(record.model.provider_id)):
         return []
-    actor = Actor(user=request.user, credential=CREDENTIAL, second_factor=gave_second_factor(request))
+    actor = actor_of(request)
     actions = []
     for role in (CHAMPION, CHALLENGER):
         run, refusal = partial(_publish, role=role, actor=actor), partial(_not_published, role=role, actor=actor)

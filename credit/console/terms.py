@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from datetime import timedelta
-from hashlib import sha256
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +14,7 @@ from config.backoffice.html import moment
 from config.backoffice.records import Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry
 from config.core.errors import ApiError
-from credit.console.forms import LOAN_FIELDS, chosen_reasons, filled_in, tell, terms_of
+from credit.console.forms import LOAN_FIELDS, chosen_reasons, filled_in, preview, tell, terms_of
 from credit.console.withdrawals import WithdrawalConsole, period_rows
 from credit.core.card import APPROVE
 from credit.core.errors import CounterofferOpen
@@ -50,10 +49,7 @@ class LoanConsole(WithdrawalConsole):
         return {**initial, **filled_in(proposed_terms(record), record.shown_currency)}
 
     def beside_form(self, record: Application, form: TransitionForm) -> dict[str, Any]:
-        """Show the cost of the loan in the form, or set errors on the form's fields if the loan isn't allowed.
-
-        `unseen` is true if the page has not shown these figures yet; then it shows them before the decision.
-        """
+        """Show the cost of the loan in the form, or set errors on the form's fields if the loan isn't allowed."""
         beside = super().beside_form(record, form)
         if form.to not in NAMES_LOAN:
             return beside
@@ -67,15 +63,7 @@ class LoanConsole(WithdrawalConsole):
                 figures = [] if terms is None else _figures(record, terms)
             except ApiError as refusal:
                 figures = tell(form, refusal)
-        digest = sha256(repr(figures).encode()).hexdigest()[:16] if figures else ""
-        return {
-            **beside,
-            "figures": figures,
-            "figure_fields": LOAN_FIELDS,
-            "preview": "Show terms",
-            "terms_seen": digest,
-            "unseen": bool(form.is_bound and figures and form.data.get("terms_seen") != digest),
-        }
+        return {**beside, **preview(form, figures, LOAN_FIELDS, "Show terms")}
 
     def bulk_form(self, request: HttpRequest, to: str, data: Any = None) -> TransitionForm:
         """Remove the loan's fields from bulk approvals, which approve each requested loan."""

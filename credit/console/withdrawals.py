@@ -13,10 +13,8 @@ from django.utils.safestring import SafeString
 from config.backoffice.bases import RecordAction, ReviewAdmin, SeenForm
 from config.backoffice.html import NOTHING, column, moment
 from config.backoffice.timeline import TimelineEntry
-from config.backoffice.transitions import CREDENTIAL
+from config.backoffice.transitions import actor_of
 from config.core.currencies import amount_in_words
-from config.core.lifecycle import Actor
-from config.core.log_in import gave_second_factor
 from credit.applications import withdrawal_right
 from credit.console.records import OfApplication
 from credit.console.timeline import anchor_entries
@@ -47,13 +45,9 @@ class DeclarationForm(SeenForm):
     )
 
 
-def _actor(request: HttpRequest) -> Actor:
-    return Actor(user=request.user, credential=CREDENTIAL, second_factor=gave_second_factor(request))
-
-
 def _state(request: HttpRequest, application: Application, form: Any) -> str:
     fact, at = form.cleaned_data["fact"], form.cleaned_data.get("at")
-    withdrawals.state_fact(application.pk, fact, at=at, actor=_actor(request), now=timezone.now())
+    withdrawals.state_fact(application.pk, fact, at=at, actor=actor_of(request), now=timezone.now())
     return _in_words(form)
 
 
@@ -66,7 +60,7 @@ def _in_words(form: Any) -> str:
 def _record(request: HttpRequest, application: Application, form: Any) -> str:
     facts = {name: form.cleaned_data[name] for name in ("channel", "declared_at")}
     with transaction.atomic():
-        withdrawals.declare(str(application.pk), **facts, actor=_actor(request), now=timezone.now())
+        withdrawals.declare(str(application.pk), **facts, actor=actor_of(request), now=timezone.now())
     return "The withdrawal is recorded."
 
 

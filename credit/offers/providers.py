@@ -1,7 +1,7 @@
 """Lenders, their members, and the applications that were sent to them."""
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import Any
 
@@ -17,6 +17,7 @@ from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import INT64_MAX, INT64_MIN, first_or, get_by_uuid, queryable
 from config.core.lifecycle import Actor
 from config.core.names import NameTaken, check_keys, name_key, save_named
+from config.ops.pruning import Rule
 from config.webhooks.events import record_event
 from credit.core.errors import ProviderNotFound, ProviderTaken
 from credit.core.eu_credit import NO_REGIME, REQUIRED_BY_REGIME
@@ -25,6 +26,8 @@ from credit.core.logos import Logo
 from credit.models import Application, Clock, Notice, Offer, Provider, ProviderInvitation, ProviderLogo, ProviderMember
 from credit.models.notices import DUE
 from identity.access.second_factor import require_lender_factor, require_second_factor
+from identity.accounts.models import Invitation
+from identity.accounts.roles import InvitedRole
 from identity.models import User
 
 ADD_PERMISSION = "credit.add_provider"
@@ -325,3 +328,46 @@ def number_of(provider_id: str) -> int | None:
         return None
     number = int(provider_id)
     return number if str(number) == provider_id and INT64_MIN <= number <= INT64_MAX else None
+
+
+def _check_owner(inviter: Any, invitation: Invitation) -> None:
+    """Raise ProviderNotFound or ProviderTaken unless the inviter owns the lender."""
+    if not invitation.provider_id:
+        raise ValidationFailed.of_member("provider_id", "A member requires a `provider_id`.")
+    if inviter is None:  # an operator invites
+        if not Provider.objects.filter(pk=invitation.provider_id).exists():
+            raise ProviderNotFound
+    else:
+        load_owned(invitation.provider_id, inviter)
+
+
+def _admit_as(role: str) -> Callable[..., None]:
+    def admit(invitation: Invitation, user: Any, *, now: datetime) -> None:  # noqa: ARG001
+        ProviderMember.objects.get_or_create(provider_id=invitation.provider_id, user=user, defaults={"role": role})
+
+    return admit
+
+
+def why_nobody_acts_for(user_id: int) -> str:
+    """Return why a partner gets no token for an account; "" if it does. A lender's member reads other people's data."""
+    return "The account is a member of a lender." if ProviderMember.objects.filter(user_id=user_id).exists() else ""
+
+
+# Older invitations have the role `member`, which means reviewer.
+_MEANINGS = {
+    "member": (ProviderMember.REVIEWER, "same as `reviewer`"),
+    ProviderMember.OWNER: (
+        ProviderMember.OWNER,
+        "manages offers, members, and decisions of the lender `provider_id`",
+    ),
+    ProviderMember.REVIEWER: (ProviderMember.REVIEWER, "decides applications to the lender `provider_id`"),
+    ProviderMember.READER: (ProviderMember.READER, "reads applications to the lender `provider_id`"),
+}
+ROLES = tuple(InvitedRole(name, meaning, _check_owner, _admit_as(role)) for name, (role, meaning) in _MEANINGS.items())
+
+
+def _over(now: datetime) -> QuerySet[ProviderInvitation]:
+    return ProviderInvitation.objects.filter(invited_at__lte=now - ProviderInvitation.VALID_FOR)
+
+
+PRUNE_RULES = (Rule(ProviderInvitation, "provider_invitations", _over),)
