@@ -13,7 +13,7 @@ from config.sandbox.views import SandboxAccountViewSet
 from config.webhooks.sandbox_views import SandboxEventViewSet
 from credit.api.anchoring.views import RecordKeyViewSet
 from credit.api.commerce.views import DiscoveryViewSet
-from credit.my.logos import logo
+from credit.my.apply import logo
 from identity.oauth.pages import ConsentPage, GrantsPage
 from identity.oauth.views import MetadataViewSet
 from identity.sandbox_views import SandboxIdentityViewSet

@@ -16,22 +16,12 @@ from config.core.erasure import CHUNK_ROWS
 from config.core.errors import NotFound, Unavailable
 from config.core.export import UNREADABLE
 from config.core.json_text import canonical_json
+from credit import models
 from credit.anchoring.fact_hashes import without_person
 from credit.api.terms.views import agreement_page
 from credit.core.applicants import FIRST
 from credit.core.facts import PERSON
 from credit.documents import storage
-from credit.models import (
-    Application,
-    ApplicationHistory,
-    Counteroffer,
-    DecisionAnchor,
-    DocumentFile,
-    Notice,
-    Proposal,
-    Score,
-    ScoreFacts,
-)
 from credit.terms.agreement import agreement_of
 
 LOST = "unreadable: the stored file is missing or damaged"
@@ -39,7 +29,7 @@ Part = tuple[str, bytes | str, str]  # its name in the zip file, its content, an
 
 
 def uploaded_files(user_id: int) -> Iterator[Part]:
-    files = DocumentFile.objects.filter(document__application__consumer=user_id, stored__deleted_at__isnull=True)
+    files = models.DocumentFile.objects.filter(document__application__consumer=user_id, stored__deleted_at__isnull=True)
     for file in files.exclude(stored=None).select_related("stored", "document").order_by("pk").iterator():
         try:
             content = _or_unreadable(partial(storage.read, file))
@@ -50,7 +40,7 @@ def uploaded_files(user_id: int) -> Iterator[Part]:
                 raise
             content = LOST
         folder = f"files/{file.document.application_id}"
-        yield f"{folder}/{file.pk}.{file.content_type.rpartition('/')[2]}", content, DocumentFile._meta.label
+        yield f"{folder}/{file.pk}.{file.content_type.rpartition('/')[2]}", content, models.DocumentFile._meta.label
 
 
 def _is_lost(name: str, error: Unavailable) -> bool:
@@ -60,23 +50,23 @@ def _is_lost(name: str, error: Unavailable) -> bool:
 
 
 def rendered_notices(user_id: int) -> Iterator[Part]:
-    notices = Notice.objects.filter(Notice.FOR_ACCOUNT, application__consumer=user_id, html__isnull=False)
+    notices = models.Notice.objects.filter(models.Notice.FOR_ACCOUNT, application__consumer=user_id, html__isnull=False)
     for notice in notices.order_by("pk").iterator(chunk_size=CHUNK_ROWS):
-        yield f"notices/{notice.pk}.html", _or_unreadable(partial(_text_of, notice)), Notice._meta.label
+        yield f"notices/{notice.pk}.html", _or_unreadable(partial(_text_of, notice)), models.Notice._meta.label
 
 
 def rendered_agreements(user_id: int) -> Iterator[Part]:
-    accepted = Application.objects.filter(consumer=user_id, accepted_at__isnull=False, loan_terms__isnull=False)
+    accepted = models.Application.objects.filter(consumer=user_id, accepted_at__isnull=False, loan_terms__isnull=False)
     for application in accepted.order_by("pk").iterator(chunk_size=CHUNK_ROWS):
         page = _or_unreadable(partial(_agreement_page, application))
-        yield f"agreements/{application.pk}.html", page, Application._meta.label
+        yield f"agreements/{application.pk}.html", page, models.Application._meta.label
 
 
-def _text_of(notice: Notice) -> str:
+def _text_of(notice: models.Notice) -> str:
     return str(notice.html)
 
 
-def _agreement_page(application: Application) -> bytes:
+def _agreement_page(application: models.Application) -> bytes:
     return agreement_page(None, agreement_of(application)).content
 
 
@@ -101,29 +91,29 @@ def _is_first(report: Any) -> bool:
     return not isinstance(report, dict) or report.get("applicant", FIRST) == FIRST
 
 
-def _application(row: Application, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  as every rule
+def _application(row: models.Application, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  as every rule
     try:
         return {"applicants": row.applicants and row.applicants.persons[:FIRST]}
     except UnreadableSecret:
         return {}
 
 
-def _decision(row: ApplicationHistory | Proposal, *, is_for_partner: bool) -> dict[str, Any]:
+def _decision(row: models.ApplicationHistory | models.Proposal, *, is_for_partner: bool) -> dict[str, Any]:
     if not isinstance(row.metadata, dict) or "consumer_report" not in row.metadata:
         return {}
     reports = _reports(row.metadata["consumer_report"], is_for_partner=is_for_partner)
     return {"metadata": {**row.metadata, "consumer_report": reports}}
 
 
-def _counteroffer(row: Counteroffer, *, is_for_partner: bool) -> dict[str, Any]:
+def _counteroffer(row: models.Counteroffer, *, is_for_partner: bool) -> dict[str, Any]:
     return {"consumer_report": _reports(row.consumer_report, is_for_partner=is_for_partner)}
 
 
-def _score(row: Score, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  as every rule
+def _score(row: models.Score, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  as every rule
     return {"sources": row.sources_for_applicant, **dict.fromkeys(row.RESULT)} if row.is_withheld else {}
 
 
-def _facts(row: ScoreFacts, *, is_for_partner: bool) -> dict[str, Any]:
+def _facts(row: models.ScoreFacts, *, is_for_partner: bool) -> dict[str, Any]:
     hidden = (PERSON, "report.") if is_for_partner else (PERSON,)
     try:
         if not any(prefix in row.facts for prefix in hidden):
@@ -134,7 +124,7 @@ def _facts(row: ScoreFacts, *, is_for_partner: bool) -> dict[str, Any]:
     return {"facts": canonical_json(own).decode()}
 
 
-def _record(row: DecisionAnchor, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  as every rule
+def _record(row: models.DecisionAnchor, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  as every rule
     try:
         opened = row.openings and canonical_json(without_person(json.loads(row.openings))).decode()
     except UnreadableSecret:

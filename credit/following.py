@@ -1,6 +1,7 @@
 """Effects of transitions, in order. Each runs in the transaction; the models don't depend on them."""
 
-from datetime import datetime
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -20,12 +21,9 @@ from credit.scoring.scores import score_submission
 from credit.terms import loans
 
 
-def _score(application: Any, row: Any, _transition: Transition) -> None:
-    score_submission(application, now=row.changed_at)
-
-
-def _score_created(application: Any, now: datetime) -> None:
-    score_submission(application, now=now)
+def _at(act: Callable[..., None]) -> Callable[[Any, Any, Transition], None]:
+    """Return a follower that calls `act` with the application and the time of the transition."""
+    return lambda application, row, _transition: act(application, now=row.changed_at)
 
 
 def _consent(application: Any, row: Any, _transition: Transition) -> None:
@@ -54,14 +52,6 @@ def _emit(application: Any, row: Any, _transition: Transition) -> None:
     record_application_event(row.status, application, now=row.changed_at)
 
 
-def _emit_created(application: Any, now: datetime) -> None:
-    record_application_event("created", application, now=now)
-
-
-def _mail(application: Any, row: Any, _transition: Transition) -> None:
-    mail_person(application, now=row.changed_at)
-
-
 def _anchor_publication(version: Any, row: Any, _transition: Transition) -> None:
     if settings.ANCHOR_DECISIONS:
         record_keys.queue(version.publication_record(row), now=row.changed_at, publication=row)
@@ -70,14 +60,14 @@ def _anchor_publication(version: Any, row: Any, _transition: Transition) -> None
 OF_APPLICATIONS = (
     Follower(to=(SUBMITTED, UNDER_REVIEW, PENDING_DOCUMENTS), created=clocks.begin),
     Follower(to=(SUBMITTED,), before=pin_at_submission),
-    Follower(to=(SUBMITTED,), after=_score, created=_score_created),
+    Follower(to=(SUBMITTED,), after=_at(score_submission), created=score_submission),
     Follower(to=(SUBMITTED,), after=_consent, created=consent_to_sharing),
     Follower(after=_supersede),
     Follower(to=(APPROVED,), before=loans.name_terms, after=loans.save_named_terms),
     Follower(to=(*DECIDED, UNDER_REVIEW), after=_anchor),
     Follower(to=DECIDED, after=_audit),
     Follower(after=clocks.follow),  # also answers requests for reconsideration
-    Follower(after=_emit, created=_emit_created),
-    Follower(to=(PENDING_DOCUMENTS, *DECIDED), after=_mail),
+    Follower(after=_emit, created=partial(record_application_event, "created")),
+    Follower(to=(PENDING_DOCUMENTS, *DECIDED), after=_at(mail_person)),
 )
 OF_MODEL_VERSIONS = (Follower(to=(PUBLISHED,), after=_anchor_publication),)

@@ -1,19 +1,8 @@
 from datetime import datetime
 
 from config.sandbox.clock import SandboxRecords, Timer
+from credit import models
 from credit.applications.services import expire_idle
-from credit.models import (
-    Application,
-    Clock,
-    Correction,
-    Counteroffer,
-    DecisionAnchor,
-    Notice,
-    Precontract,
-    ProviderInvitation,
-    Report,
-    ReviewRequest,
-)
 from credit.notices.services import issue_due
 from credit.terms import counteroffers
 
@@ -36,16 +25,16 @@ _MOMENTS = (
 )  # fmt: skip
 RECORDS = SandboxRecords(
     timers=(
-        Timer(Application, _MOMENTS, ("consumer",)),
-        Timer(ProviderInvitation, ("invited_at",), ("provider__owner",)),
-        Timer(Counteroffer, ("expires_at",), ("application__consumer",)),
-        Timer(Clock, ("started_at", "due_at", "stopped_at"), ("application__consumer",)),
-        Timer(Notice, ("due_at", "look_at", "made_at", "delivered_at"), ("application__consumer",)),
-        Timer(Precontract, ("made_at", "provided_at", "opened_at"), ("application__consumer",)),
-        Timer(Report, ("requested_at", "look_at", "expires_at"), ("application__consumer",)),
-        Timer(ReviewRequest, ("requested_at", "due_at", "answered_at"), ("application__consumer",)),
-        Timer(Correction, ("requested_at", "due_at", "closed_at"), ("application__consumer",)),
-        Timer(DecisionAnchor, ("due_at",), ("application__consumer", "publication__principal")),
+        Timer(models.Application, _MOMENTS, ("consumer",)),
+        Timer(models.ProviderInvitation, ("invited_at",), ("provider__owner",)),
+        Timer(models.Counteroffer, ("expires_at",), ("application__consumer",)),
+        Timer(models.Clock, ("started_at", "due_at", "stopped_at"), ("application__consumer",)),
+        Timer(models.Notice, ("due_at", "look_at", "made_at", "delivered_at"), ("application__consumer",)),
+        Timer(models.Precontract, ("made_at", "provided_at", "opened_at"), ("application__consumer",)),
+        Timer(models.Report, ("requested_at", "look_at", "expires_at"), ("application__consumer",)),
+        Timer(models.ReviewRequest, ("requested_at", "due_at", "answered_at"), ("application__consumer",)),
+        Timer(models.Correction, ("requested_at", "due_at", "closed_at"), ("application__consumer",)),
+        Timer(models.DecisionAnchor, ("due_at",), ("application__consumer", "publication__principal")),
     ),
     workers=(expire, make_notices),
 )

@@ -24,9 +24,9 @@ from credit.core.applicant_schema import PATHS, title_of_member, value_at
 from credit.core.apr import TERM_MAX_MONTHS
 from credit.core.facts import SHAREABLE
 from credit.core.figures import Figures, money, outside
+from credit.core.loan_words import months_in_words
 from credit.core.machine import MACHINE
 from credit.core.quotes import AMOUNT_MAX_CENTS, monthly_payment_cents
-from credit.core.schedule_words import months_in_words
 from credit.models import Application, Correction, Offer, Provider
 from credit.requirements.services import requirements_of
 from credit.scoring.known_facts import bank_figures

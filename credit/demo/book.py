@@ -24,19 +24,10 @@ from config.core.digest import digest_of
 from config.core.groups import REVIEWER
 from config.core.lifecycle import Actor
 from config.ops import demo_ids
+from credit.core import machine as states
 from credit.core.applicant_search import index_of
 from credit.core.applicants import Applicants
 from credit.core.figures import Figures
-from credit.core.machine import (
-    APPROVED,
-    DRAFT,
-    EXPIRED,
-    PENDING_DOCUMENTS,
-    REJECTED,
-    SUBMITTED,
-    UNDER_REVIEW,
-    WITHDRAWN,
-)
 from credit.core.reasons import in_words
 from credit.demo.confirming import accept_documents
 from credit.documents import requests, services, storage
@@ -92,8 +83,8 @@ def apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, persons: Any
         consumer=consumer,
         offer_id=offer.pk,
         provider_id=int(offer.provider_id),
-        status=DRAFT,
-        initial_status=DRAFT,
+        status=states.DRAFT,
+        initial_status=states.DRAFT,
         application_data=data,
         applicants=cast("Any", applicants),
         applicants_sha256=None if applicants is None else applicants.sha256,
@@ -197,8 +188,8 @@ class Story:
         ways = (self.decide, self.ask_for_documents, self.offer_other_terms, self.withdraw)
         way = self.draw.choices(ways, (80, 6, 6, 8))[0]
         try:
-            self.move(SUBMITTED, self.owner, minutes=25)
-            self.move(UNDER_REVIEW, self.first, hours=3 + 20 * self.draw.random())
+            self.move(states.SUBMITTED, self.owner, minutes=25)
+            self.move(states.UNDER_REVIEW, self.first, hours=3 + 20 * self.draw.random())
             if is_late and way == self.decide and not Application.objects.filter(notes=FORGOTTEN).exists():
                 Application.objects.filter(pk=self.application.pk).update(notes=FORGOTTEN)
                 return
@@ -221,7 +212,7 @@ class Story:
         self.application.transition_to(
             to, actor=actor, changed_by=name, now=self.wait(**time), reason=reason, metadata=metadata
         )
-        if to in {APPROVED, REJECTED, PENDING_DOCUMENTS}:
+        if to in {states.APPROVED, states.REJECTED, states.PENDING_DOCUMENTS}:
             self.inform()
 
     def consent(self) -> None:
@@ -252,14 +243,16 @@ class Story:
         days = 0.5 + (4.5 - 3 * self.progress) * self.draw.random()
         proposed = self.application.proposed_decision
         is_good = self.merit + 0.2 * self.draw.random() > 0.62 - 0.22 * self.progress
-        to = APPROVED if is_good else REJECTED
+        to = states.APPROVED if is_good else states.REJECTED
         if proposed and self.draw.random() < 0.8:
             to = proposed
-        metadata = self.terms() if to == APPROVED else {"reasons": self.reasons()}
+        metadata = self.terms() if to == states.APPROVED else {"reasons": self.reasons()}
         reason = in_words(metadata.get("reasons") or ())
         if proposed not in {None, to}:
             reason = (
-                "The employer confirmed an increase in income." if to == APPROVED else "The documents contradict it."
+                "The employer confirmed an increase in income."
+                if to == states.APPROVED
+                else "The documents contradict it."
             )
         if (self.application.amount_cents or 0) > _TWO_DECIDE_CENTS:
             at = self.wait(days=days)
@@ -272,13 +265,13 @@ class Story:
     def ask_for_documents(self) -> None:
         requests.request_documents(self.application, _PAYSLIPS, by=self.first.user, now=self.wait(hours=5))
         metadata = {"documents": list(_PAYSLIPS)}
-        self.move(PENDING_DOCUMENTS, self.first, reason="Please send these two.", metadata=metadata, minutes=0)
+        self.move(states.PENDING_DOCUMENTS, self.first, reason="Please send these two.", metadata=metadata, minutes=0)
         files = sorted(DATA["files"].items(), reverse=True)
         for document, (name, text) in zip(self.application.requested_documents.order_by("name"), files, strict=True):
             received = kept(name, b64decode(text), now=self.wait(hours=9 + 30 * self.draw.random()))
             pk = str(self.application.pk)
             services.add_file(pk, str(document.pk), received, actor=self.owner, now=self.at)
-        self.move(UNDER_REVIEW, self.owner, minutes=20)
+        self.move(states.UNDER_REVIEW, self.owner, minutes=20)
         self.application = accept_documents(self.application, by=self.first, now=self.wait(hours=20))
         self.decide()
 
@@ -300,27 +293,27 @@ class Story:
             counteroffers.decline(pk, str(counteroffer.pk), actor=self.owner, now=self.wait(days=2))
             self.application = Application.objects.get(pk=pk)
             reasons: Any = counteroffer.reasons
-            self.move(REJECTED, self.first, reason=in_words(reasons), metadata={"reasons": reasons}, days=1)
+            self.move(states.REJECTED, self.first, reason=in_words(reasons), metadata={"reasons": reasons}, days=1)
         else:
             self.accept(counteroffer.loan_terms)
 
     def withdraw(self) -> None:
-        self.move(WITHDRAWN, self.owner, reason="I have found another offer.", days=1)
+        self.move(states.WITHDRAWN, self.owner, reason="I have found another offer.", days=1)
 
     def follow_up(self) -> None:
         """Accept an approval or let it expire; request reconsideration of a rejection, and complete it."""
         application = self.application
-        if application.status == APPROVED and application.accepted_at is None:
+        if application.status == states.APPROVED and application.accepted_at is None:
             if self.draw.random() < 0.65:
                 return self.accept(application.loan_terms)
             self.at = application.updated_at + timedelta(days=30, hours=6)
             system = Actor.system("expire_applications")
-            return self.move(EXPIRED, system, reason="Idle for 30 days.", minutes=1)
-        if application.status == REJECTED and self.draw.random() < 0.1:
+            return self.move(states.EXPIRED, system, reason="Idle for 30 days.", minutes=1)
+        if application.status == states.REJECTED and self.draw.random() < 0.1:
             ask_again(application, self.wait(days=2))
             self.application = Application.objects.get(pk=application.pk)
-            self.move(UNDER_REVIEW, self.third, reason="Reconsidered at the applicant's request.", days=4)
-            self.move(APPROVED, self.third, reason="Income is confirmed.", metadata=self.terms(), hours=4)
+            self.move(states.UNDER_REVIEW, self.third, reason="Reconsidered at the applicant's request.", days=4)
+            self.move(states.APPROVED, self.third, reason="Income is confirmed.", metadata=self.terms(), hours=4)
             return self.follow_up()
         return None
 
@@ -366,22 +359,29 @@ def ask_again(application: Application, at: datetime) -> None:
 def _leave_on_consoles(staff: Any, rosa: Any, tom: Any, *, now: datetime) -> None:
     """Assign, propose, or discuss some open applications, for the reviewers' lists."""
     at = now - timedelta(hours=2)
-    waiting = Application.objects.filter(status=UNDER_REVIEW, counteroffer_moves=0, notes=None, proposals=None)
+    waiting = Application.objects.filter(status=states.UNDER_REVIEW, counteroffer_moves=0, notes=None, proposals=None)
     open_ = list(waiting.order_by("id"))
     open_.sort(
         key=lambda application: (application.requested_documents.count(), application.names_scoring_model), reverse=True
     )
     approved, rejected = open_[-1], open_[-2]
     terms = {"rate_percent": approved.offer_snapshot["apr_max_percent"]}
-    propose(approved, APPROVED, actor=_as_staff(rosa), now=at, reason="Income is confirmed.", metadata={"terms": terms})
+    propose(
+        approved,
+        states.APPROVED,
+        actor=_as_staff(rosa),
+        now=at,
+        reason="Income is confirmed.",
+        metadata={"terms": terms},
+    )
     reasons = {"reasons": ["employment_short"]}
-    propose(rejected, REJECTED, actor=_as_staff(tom), now=at, reason="Length of employment.", metadata=reasons)
+    propose(rejected, states.REJECTED, actor=_as_staff(tom), now=at, reason="Length of employment.", metadata=reasons)
     for application, assignee in zip(open_, (staff, staff, rosa, tom), strict=False):
         Assignment.objects.create(**named(application), assignee=assignee, assigned_by=staff, assigned_at=at)
     words = ("Can you check the pay stubs?", "The employer called back, and confirmed the statements.")
     for application, author, mentioned, text in zip(open_, (rosa, tom), (staff, None), words, strict=False):
         Note.objects.create(**named(application), author=author, mentioned=mentioned, text=text, at=at)
-    rejections = Application.objects.filter(status=REJECTED, updated_at__lt=at, review_requests=None)
+    rejections = Application.objects.filter(status=states.REJECTED, updated_at__lt=at, review_requests=None)
     ask_again(rejections.latest("updated_at"), at)
 
 

@@ -11,20 +11,11 @@ from config.core.lifecycle import Actor
 from config.core.names import name_key
 from config.ops import demo_ids
 from config.webhooks.publishing import publish_account
+from credit import models
 from credit.anchoring import record_keys
 from credit.core.applicants import FIRST
 from credit.core.machine import APPROVED, EXPIRED, PENDING_DOCUMENTS, REJECTED, SUBMITTED, UNDER_REVIEW, WITHDRAWN
 from credit.demo import book
-from credit.models import (
-    Application,
-    Confirmation,
-    Correction,
-    Offer,
-    Provider,
-    ProviderInvitation,
-    ProviderMember,
-    Report,
-)
 from credit.models.documents import DocumentFile, RequestedDocument
 from credit.models.reports import CREDIT, PURPOSES
 from credit.models.scoring import CHALLENGER, CHAMPION
@@ -36,7 +27,7 @@ from credit.scoring.versions import add_version, create_model, publish
 from credit.terms import counteroffers
 from credit.terms.acceptance import accept
 
-_NOTHING = dict.fromkeys(Offer.TERMS)
+_NOTHING = dict.fromkeys(models.Offer.TERMS)
 _LENDERS = {"1001": "Harbour Credit Union", "1002": "Alder Bank", str(demo_ids.OWN_PROVIDER): "Cedar Lending"}
 _OWNER, _REVIEWER, _SYSTEM = "consumer", "reviewer", "system"
 Move = tuple[str, str, str | None]
@@ -88,7 +79,7 @@ def _definition(points: int) -> dict[str, Any]:
 
 @transaction.atomic
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
-    if Provider.objects.filter(pk=str(demo_ids.PROVIDER)).exists():
+    if models.Provider.objects.filter(pk=str(demo_ids.PROVIDER)).exists():
         return
     begun = now - timedelta(days=book.DAYS + 10)
     if settings.ANCHOR_DECISIONS:
@@ -100,7 +91,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     create_offer(actor=Actor(user=consumer, credential="demo", second_factor=True), terms=free_terms, now=begun)
     for pk, name in _LENDERS.items():
         agency = "ncua" if name.endswith("Credit Union") else None
-        Provider.objects.filter(pk=pk).update(
+        models.Provider.objects.filter(pk=pk).update(
             name=name, name_key=name_key(name), address="1 Bank Street\nAmes, IA 50010", agency=agency
         )
     book.write(consumer=consumer, staff=staff, now=now)
@@ -122,7 +113,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         if application.status == PENDING_DOCUMENTS:
             _ask_for_payslips(application, consumer=consumer, staff=staff, now=application.updated_at)
     waits = {"provider_id": scored.provider_id, "username": "a-colleague"}
-    ProviderInvitation.objects.create(id=demo_ids.INVITATION, invited_at=now, **waits)  # expires after 7 days
+    models.ProviderInvitation.objects.create(id=demo_ids.INVITATION, invited_at=now, **waits)  # expires after 7 days
     data = {"amount_cents": 900_000, "monthly_income_cents": 320_000}
     moment = now - timedelta(days=_SCORED_DAYS_AGO)
     lent = _apply(demo_ids.SCORED, consumer, scored, data, moment)
@@ -132,17 +123,19 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     claim = {"claimed": "310000", "statement": "My income is $3,100 a month.", "requested_at": lent.updated_at}
     due_at = now + timedelta(days=30)
     fact = "application_data.monthly_income_cents"
-    Correction.objects.create(id=demo_ids.CORRECTION, application=lent, fact=fact, due_at=due_at, **claim)
+    models.Correction.objects.create(id=demo_ids.CORRECTION, application=lent, fact=fact, due_at=due_at, **claim)
     accept(str(lent.pk), terms_sha256=terms.terms_sha256, actor=actor, now=lent.updated_at)
     publish_account(consumer.pk, now=now)  # numbering this long feed would delay a request
 
 
-def _apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, moment: datetime) -> Application:
+def _apply(identifier: UUID, consumer: Any, offer: models.Offer, data: Any, moment: datetime) -> models.Application:
     is_named = offer.applicant_requires or identifier in _NAMED
     return book.apply(identifier, consumer, offer, data, [book.DATA["applicant"]] if is_named else None, moment)
 
 
-def _move(application: Application, moves: list[Move], actors: dict[str, Any], moment: datetime, now: datetime) -> None:
+def _move(
+    application: models.Application, moves: list[Move], actors: dict[str, Any], moment: datetime, now: datetime
+) -> None:
     for step, (status, who, reason) in enumerate(moves, start=1):
         actor, name = actors[who]
         later = min(moment + timedelta(hours=3 * step), now)
@@ -150,7 +143,7 @@ def _move(application: Application, moves: list[Move], actors: dict[str, Any], m
         application.transition_to(status, actor=actor, changed_by=name, now=later, reason=reason, metadata=metadata)
 
 
-def _ask_for_payslips(application: Application, *, consumer: Any, staff: Any, now: datetime) -> None:
+def _ask_for_payslips(application: models.Application, *, consumer: Any, staff: Any, now: datetime) -> None:
     requested = {"application": application, "requested_at": now, "changed_by": staff}
     RequestedDocument.objects.create(id=demo_ids.DOCUMENT_ASKED_FOR, name="Pay stub of last month", **requested)
     received = RequestedDocument.objects.create(
@@ -164,25 +157,25 @@ def _ask_for_payslips(application: Application, *, consumer: Any, staff: Any, no
     type(kept.stored).objects.filter(pk=kept.stored.pk).update(is_kept=True)
     handed = {"document": received, "stored": kept.stored, "received_at": now, **kept.facts}
     file = DocumentFile.objects.create(id=demo_ids.DOCUMENT_FILE, principal=consumer, credential="demo", **handed)
-    Confirmation.objects.create(
+    models.Confirmation.objects.create(
         application=application, pointer="/income_cents", value="4800000", file=file, confirmed_by=staff,
         confirmed_at=now,
     )  # fmt: skip
-    report = Report.objects.create(
+    report = models.Report.objects.create(
         id=demo_ids.REPORT, application=application, applicant=FIRST, kind=CREDIT, vendor=SandboxVendor.name,
-        purpose=PURPOSES[0], person=Report.persons_of(application, FIRST)[0], requested_by=staff, requested_at=now,
-        look_at=now,
+        purpose=PURPOSES[0], person=models.Report.persons_of(application, FIRST)[0], requested_by=staff,
+        requested_at=now, look_at=now,
     )  # fmt: skip
     request = ReportRequest(str(report.pk), CREDIT, PURPOSES[0], now, book.DATA["applicant"])
     finish(report, SandboxVendor().request(request), now=now)
 
 
-def _lend(consumer: Any, staff: Any, terms: dict[str, Any], now: datetime) -> Offer:
+def _lend(consumer: Any, staff: Any, terms: dict[str, Any], now: datetime) -> models.Offer:
     """Make the demo account a lender with a colleague and a scoring model; return its scored offer."""
     provider, actor = str(demo_ids.OWN_PROVIDER), Actor(user=consumer, credential="demo", second_factor=True)
     model = create_model(provider_id=provider, name="Cedar scorecard", description="", by=actor, now=now)
     consumer.groups.add(Group.objects.get(name=LENDER))
-    ProviderMember.objects.create(provider_id=provider, user=staff)
+    models.ProviderMember.objects.create(provider_id=provider, user=staff)
     for points, role in ((100, CHAMPION), (120, CHALLENGER), (140, None)):
         version = add_version(
             model, definition=_definition(points), note=f"{points} points for income", made_by=consumer, now=now

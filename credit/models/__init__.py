@@ -3,19 +3,15 @@
 from credit.models.acceptance import Acceptance, ApplicationRevision, ContractWithdrawal
 from credit.models.anchoring import DecisionAnchor, RecordKey
 from credit.models.applications import Application, ApplicationHistory
-from credit.models.confirmations import Confirmation
-from credit.models.corrections import Correction
+from credit.models.corrections import Confirmation, Correction
 from credit.models.documents import DocumentFile, RequestedDocument, StoredFile
-from credit.models.logos import ProviderLogo
 from credit.models.notices import Clock, Consent, Delivery, Notice, NoticeHistory, RetentionHold, ReviewRequest
-from credit.models.offers import Offer, Provider, ProviderInvitation, ProviderMember
-from credit.models.people import Applicant
-from credit.models.person_keys import PersonKey, identity_of, person_figures
-from credit.models.precontract import Precontract
+from credit.models.offers import Offer, Provider, ProviderInvitation, ProviderLogo, ProviderMember
+from credit.models.person_keys import Applicant, PersonKey, identity_of, person_figures
 from credit.models.reports import Report
 from credit.models.review import Proposal
 from credit.models.scoring import LastScore, ModelVersion, ModelVersionHistory, Score, ScoreFacts, ScoringModel
-from credit.models.terms import Counteroffer, LoanTerms
+from credit.models.terms import Counteroffer, LoanTerms, Precontract
 
 __all__ = [
     "Acceptance", "Applicant", "Application", "ApplicationHistory", "ApplicationRevision", "Clock", "Confirmation",

@@ -288,7 +288,7 @@ class ApplicationHistory(lifecycle.StatusHistory):
         ]
 
 
-def record_application_event(verb: str, application: Application, *, now: datetime, **members: Any) -> None:
+def record_application_event(verb: str, application: Application, now: datetime, **members: Any) -> None:
     """Send an event to the consumer and, once submitted, to the lender's owner; `members` are extra fields.
 
     If an application is created as submitted or later, that status names the owner's first event.

@@ -13,6 +13,7 @@ from config.core.errors import ApiError, ValidationFailed
 from config.core.json_text import rfc3339
 from config.core.lifecycle import Actor, ReviewerRequired, Role, SecondFactorRequired, StatefulModel
 from config.core.names import shows_nothing
+from credit.core import machine as states
 from credit.core.applicants import FIRST
 from credit.core.card import APPROVE, DECLINE, REFER
 from credit.core.consumer_reports import RANK, reports_of, require_result, where_of
@@ -21,19 +22,6 @@ from credit.core.errors import InvalidApplicationTransition, ReasonsRequired, Re
 from credit.core.eu_credit import TITLES, follows_directive
 from credit.core.figures import Figures
 from credit.core.jurisdictions import Conventions
-from credit.core.machine import (
-    APPROVED,
-    COUNTEROFFER,
-    DECIDED,
-    EXPIRED,
-    JUDGEMENTS,
-    MACHINE,
-    PENDING_DOCUMENTS,
-    REJECTED,
-    SUBMITTED,
-    UNDER_REVIEW,
-    WITHDRAWN,
-)
 from credit.core.reasons import INCOMPLETE, OTHER, REASONS, key_of, reasons_of
 from credit.core.report_summary import LATEST
 from credit.core.risk_based_pricing import SCORE_DISCLOSURE, is_best_rate
@@ -42,11 +30,17 @@ from credit.models.notices import ReviewRequest
 from credit.models.scoring import Score
 
 # The transitions that a score may make without a reviewer.
-AUTOMATIC = frozenset({(SUBMITTED, UNDER_REVIEW), (UNDER_REVIEW, APPROVED), (UNDER_REVIEW, REJECTED)})
+AUTOMATIC = frozenset(
+    {
+        (states.SUBMITTED, states.UNDER_REVIEW),
+        (states.UNDER_REVIEW, states.APPROVED),
+        (states.UNDER_REVIEW, states.REJECTED),
+    }
+)
 # The transitions that require a notice to the applicant.
-_NOTIFIED = frozenset({APPROVED, REJECTED, COUNTEROFFER, PENDING_DOCUMENTS})
+_NOTIFIED = frozenset({states.APPROVED, states.REJECTED, states.COUNTEROFFER, states.PENDING_DOCUMENTS})
 # The transition that a score's outcome proposes; `refer` proposes nothing.
-PROPOSALS = {APPROVE: APPROVED, DECLINE: REJECTED}
+PROPOSALS = {APPROVE: states.APPROVED, DECLINE: states.REJECTED}
 
 
 class DecisionRules(StatefulModel):
@@ -87,10 +81,10 @@ class DecisionRules(StatefulModel):
         `credit.review` enforces the second reviewer. Under every policy, a scoped credential can make only the
         consumer's transitions. `COUNTEROFFER` is checked like a transition.
         """
-        offers = (self.status, to) == (UNDER_REVIEW, COUNTEROFFER)
-        role = Role.REVIEWER if offers else MACHINE.moves_from(self.status).get(to)
+        offers = (self.status, to) == (states.UNDER_REVIEW, states.COUNTEROFFER)
+        role = Role.REVIEWER if offers else states.MACHINE.moves_from(self.status).get(to)
         is_ended = self.withdrawn_from_at is not None
-        is_taken_up = self.accepted_at is not None and (is_ended or to in {WITHDRAWN, EXPIRED})
+        is_taken_up = self.accepted_at is not None and (is_ended or to in {states.WITHDRAWN, states.EXPIRED})
         is_none = role is None or is_taken_up or (role is Role.SYSTEM) != actor.is_system
         if is_none:
             return InvalidApplicationTransition.between(self, to)
@@ -101,7 +95,7 @@ class DecisionRules(StatefulModel):
             return InsufficientScope(
                 "No scope allows a decision. Use the account's own log-in, or an unrestricted API key."
             )
-        request = self.open_review_request if to in JUDGEMENTS else None
+        request = self.open_review_request if to in states.JUDGEMENTS else None
         decided_before = None if request is None else request.refusal_for(actor)
         if settings.REVIEW_POLICY == "open":
             only_reads = not is_consumer and self.is_only_read_by(actor.user)
@@ -110,7 +104,7 @@ class DecisionRules(StatefulModel):
             only = ReviewerRequired("Only the applicant can make this transition.")
             return self.check_documents(to) if is_consumer else only
         refusal = self.check_reviewer(actor) or decided_before
-        is_last_author = to in JUDGEMENTS and actor.user.pk == self.data_changed_by_id
+        is_last_author = to in states.JUDGEMENTS and actor.user.pk == self.data_changed_by_id
         if refusal is None and is_last_author and settings.REVIEW_POLICY == "four_eyes":
             refusal = ReviewerRequired(
                 "You made the last change of the application's data, so you can't decide it. Another reviewer must."
@@ -119,7 +113,11 @@ class DecisionRules(StatefulModel):
 
     def check_score(self, to: str) -> ApiError | None:
         """Return the error of a decision while its score waits for reports, which takes at most LATEST."""
-        if self.status != UNDER_REVIEW or to not in JUDGEMENTS or (until := self.score_waits_until) is None:
+        if (
+            self.status != states.UNDER_REVIEW
+            or to not in states.JUDGEMENTS
+            or (until := self.score_waits_until) is None
+        ):
             return None
         if until <= timezone.now():
             return None
@@ -137,9 +135,9 @@ class DecisionRules(StatefulModel):
         """
         if settings.DECISIONING != "automatic" or (self.status, to) not in AUTOMATIC or self.reviewed_at is not None:
             return ReviewerRequired()
-        if self.proposed_decision is None or to in DECIDED - {self.proposed_decision}:
+        if self.proposed_decision is None or to in states.DECIDED - {self.proposed_decision}:
             return ReviewerRequired("The score does not propose this decision.")
-        if to == REJECTED and settings.REVIEW_POLICY == "four_eyes":
+        if to == states.REJECTED and settings.REVIEW_POLICY == "four_eyes":
             return ReviewerRequired("A reviewer must confirm the decision.")
         return self.check_creditor(to)
 
@@ -206,22 +204,26 @@ class DecisionRules(StatefulModel):
         accepting it. In the European Union every approval with a score qualifies (Directive (EU) 2023/2225, Art.
         18(8)(c)).
         """
-        if self.status == UNDER_REVIEW and self.counteroffer_moves:
+        if self.status == states.UNDER_REVIEW and self.counteroffer_moves:
             return bool(self.counteroffers.filter(closed_at__isnull=True).exists())
-        is_less = self.status == APPROVED and self.accepted_at is None and (self.approves_worse or self.is_scored_in_eu)
-        return is_less or self.status == REJECTED
+        is_less = (
+            self.status == states.APPROVED
+            and self.accepted_at is None
+            and (self.approves_worse or self.is_scored_in_eu)
+        )
+        return is_less or self.status == states.REJECTED
 
     @property
     def open_review_request(self) -> ReviewRequest | None:
         """The open request for reconsideration. Costs no query without a decision and without a counteroffer."""
-        if self.reviewed_at is None and self.initial_status != REJECTED and not self.counteroffer_moves:
+        if self.reviewed_at is None and self.initial_status != states.REJECTED and not self.counteroffer_moves:
             return None
         request: ReviewRequest | None = self.review_requests.filter(answered_at__isnull=True).first()
         return request
 
     def check_documents(self, to: str) -> ApiError | None:
         """Return why the consumer can't return the application yet: requested documents have no file."""
-        if (self.status, to) != (PENDING_DOCUMENTS, UNDER_REVIEW):
+        if (self.status, to) != (states.PENDING_DOCUMENTS, states.UNDER_REVIEW):
             return None
         missing = self.requested_documents.filter(status=RequestedDocument.REQUESTED)
         if not (names := list(missing.values_list("name", flat=True))):
@@ -239,16 +241,16 @@ class DecisionRules(StatefulModel):
         only while something is missing. Two transitions require a `reason` text: reopening an accepted application, and
         deciding against the score's proposal. Raises ValidationFailed for an invalid `consumer_report`.
         """
-        if to not in DECIDED and not self.accepted_at:
+        if to not in states.DECIDED and not self.accepted_at:
             return
-        reports = self.reports_in(metadata, to) if to in DECIDED else []
-        reasons = reasons_of(metadata) if to == REJECTED else []
-        if to == REJECTED and settings.REVIEW_POLICY != "open":
+        reports = self.reports_in(metadata, to) if to in states.DECIDED else []
+        reasons = reasons_of(metadata) if to == states.REJECTED else []
+        if to == states.REJECTED and settings.REVIEW_POLICY != "open":
             require_specific(reasons, has_report=bool(reports))
         self.check_incomplete(reasons)
         if reason is not None and not shows_nothing(reason):
             return
-        if self.accepted_at and to == UNDER_REVIEW:
+        if self.accepted_at and to == states.UNDER_REVIEW:
             raise ReasonsRequired("Reopening an accepted application requires a `reason`.")
         if self.goes_against_score(to):
             raise ReasonsRequired(
@@ -261,9 +263,9 @@ class DecisionRules(StatefulModel):
         If the offer discloses scores, each score of an approval or a counteroffer requires `ranks_above_percent`.
         """
         reports = reports_of(metadata, applicants=len(list(self.applicants or ())) or FIRST, to=to)
-        if to in {REJECTED, COUNTEROFFER} and Conventions.of(self.offer_snapshot).is_eu:
+        if to in {states.REJECTED, states.COUNTEROFFER} and Conventions.of(self.offer_snapshot).is_eu:
             require_result(reports, to)  # when a counteroffer expires, the rejection uses the same reports
-        if to != REJECTED and (self.offer_snapshot or {}).get("risk_based_pricing") == SCORE_DISCLOSURE:
+        if to != states.REJECTED and (self.offer_snapshot or {}).get("risk_based_pricing") == SCORE_DISCLOSURE:
             for position, report in enumerate(reports):
                 if report["score"] is not None and report[RANK] is None:
                     message = "Required with a score: the offer discloses scores (12 CFR 1022.74(e)(1)(ii)(F))."
@@ -320,7 +322,7 @@ class DecisionRules(StatefulModel):
         return None if self.decision_score is None else PROPOSALS.get(self.decision_score.outcome)
 
     def goes_against_score(self, to: str) -> bool:
-        return settings.DECISIONING != "off" and to in DECIDED and self.proposed_decision not in {None, to}
+        return settings.DECISIONING != "off" and to in states.DECIDED and self.proposed_decision not in {None, to}
 
     def missing_titles(self) -> list[str]:
         """Return the titles of missing items: requested documents, and other requirements of the pinned offer."""

@@ -8,21 +8,11 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from config.core import lifecycle
 from config.core.encryption import EncryptedTextField
 from config.core.errors import ApiError
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
-from config.core.lifecycle import (
-    Actor,
-    InvalidTransition,
-    Machine,
-    RecordNotEditable,
-    ReviewerRequired,
-    Role,
-    StatefulModel,
-    StatusHistory,
-    Transition,
-)
 from config.webhooks.events import record_event
 from credit.core.applicants import FIRST
 from credit.core.machine import DECIDED, JUDGEMENTS
@@ -36,11 +26,11 @@ DUE, READY, DELIVERED, FAILED, CANCELLED = "due", "ready", "delivered", "failed"
 PORTAL, EMAIL, POST, PROVIDER = CHANNELS = ("portal", "email", "post", "provider")
 UNDELIVERED = (DUE, READY, FAILED)
 
-MACHINE = Machine(
+MACHINE = lifecycle.Machine(
     {
-        DUE: {READY: Role.SYSTEM, CANCELLED: Role.SYSTEM},
-        READY: {DELIVERED: Role.EITHER, FAILED: Role.SYSTEM, CANCELLED: Role.SYSTEM},
-        FAILED: {DELIVERED: Role.EITHER, CANCELLED: Role.SYSTEM},
+        DUE: {READY: lifecycle.Role.SYSTEM, CANCELLED: lifecycle.Role.SYSTEM},
+        READY: {DELIVERED: lifecycle.Role.EITHER, FAILED: lifecycle.Role.SYSTEM, CANCELLED: lifecycle.Role.SYSTEM},
+        FAILED: {DELIVERED: lifecycle.Role.EITHER, CANCELLED: lifecycle.Role.SYSTEM},
         DELIVERED: {},
         CANCELLED: {},
     }
@@ -103,11 +93,11 @@ class Clock(models.Model):
         return cls.running(application_id, kinds).update(stopped_at=now, why=why)
 
 
-class NoticeSettled(RecordNotEditable, InvalidTransition):
+class NoticeSettled(lifecycle.RecordNotEditable, lifecycle.InvalidTransition):
     """The notice is already delivered, cancelled, or not created yet."""
 
 
-class Notice(StatefulModel):
+class Notice(lifecycle.StatefulModel):
     """A notice about a decision, a request for documents (`move`), or a counteroffer.
 
     From `ready` on, `html` is the notice, word for word, `sha256` the hash of its UTF-8 bytes, and `content` the data
@@ -228,12 +218,12 @@ class Notice(StatefulModel):
     def waiting_reason(self) -> str | None:
         return self.WAITS_FOR[self.waits_for] if self.status == DUE and self.waits_for else None
 
-    def check_transition(self, to: str, actor: Actor) -> ApiError | None:
+    def check_transition(self, to: str, actor: lifecycle.Actor) -> ApiError | None:
         role = MACHINE.moves_from(self.status).get(to)
-        is_one = role is Role.EITHER or (role is Role.SYSTEM and actor.is_system)
+        is_one = role is lifecycle.Role.EITHER or (role is lifecycle.Role.SYSTEM and actor.is_system)
         return None if is_one else NoticeSettled.between(self, to)
 
-    def derived_columns(self, transition: Transition) -> dict[str, Any]:
+    def derived_columns(self, transition: lifecycle.Transition) -> dict[str, Any]:
         return {"waits_for": "", **({"made_at": transition.now} if transition.to == READY else {})}
 
     def record_transition(self, row: Any) -> None:
@@ -278,7 +268,7 @@ class Notice(StatefulModel):
         """Cancel the undelivered notices of an application. Row locks let a concurrent delivery finish first."""
         rows = cls.objects.select_for_update().filter(application=application, status__in=UNDELIVERED, **of)
         for notice in rows.defer("content", "html").order_by("-id"):
-            notice.transition_to(CANCELLED, actor=Actor.system("applications"), now=now)
+            notice.transition_to(CANCELLED, actor=lifecycle.Actor.system("applications"), now=now)
 
     def emit(self, word: str, *, now: datetime) -> None:
         """Record an event for the lender's owner and, if the notice is for them, for the consumer."""
@@ -290,12 +280,12 @@ class Notice(StatefulModel):
                 record_event(f"notice.{word}", account_id=account_id, now=now, **about, status=self.status)
 
 
-class NoticeHistory(StatusHistory):
+class NoticeHistory(lifecycle.StatusHistory):
     """A transition of a notice. Append-only, which the database enforces."""
 
     notice = models.ForeignKey(Notice, on_delete=models.PROTECT, related_name="history", db_index=False)
 
-    class Meta(StatusHistory.Meta):
+    class Meta(lifecycle.StatusHistory.Meta):
         verbose_name_plural = "notice history"
         constraints = [models.UniqueConstraint(fields=["notice", "position"], name="credit_notice_history_position")]
 
@@ -443,12 +433,12 @@ class ReviewRequest(models.Model):
     def status(self) -> str:
         return "open" if self.answered_at is None else "answered"
 
-    def refusal_for(self, actor: Actor) -> ApiError | None:
+    def refusal_for(self, actor: lifecycle.Actor) -> ApiError | None:
         """Return why `actor` may not decide: they took part in an earlier decision, or the request is their own."""
         if actor.user is None:
-            return ReviewerRequired("The applicant has requested reconsideration by a person.")
+            return lifecycle.ReviewerRequired("The applicant has requested reconsideration by a person.")
         if actor.user.pk == self.application.consumer_id or actor.user.pk in self._had_a_part():
-            return ReviewerRequired(
+            return lifecycle.ReviewerRequired(
                 "The applicant has requested reconsideration. A reviewer who did not decide before must decide."
             )
         return None

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from hashlib import sha256
 from typing import Any
 
 from django.conf import settings
@@ -18,6 +19,7 @@ from config.core.names import shows_nothing
 from config.core.search_words import as_column, words_of
 from credit.core import agencies, eu_credit, examples, jurisdictions, quotes
 from credit.core import risk_based_pricing as pricing_rules
+from credit.core.logos import Logo
 
 
 class Provider(models.Model):
@@ -360,3 +362,24 @@ class Offer(models.Model):
 
     def terms(self) -> dict[str, Any]:
         return {"provider_id": self.provider_id, **{name: getattr(self, name) for name in self.TERMS}}
+
+
+class ProviderLogo(models.Model):
+    """The logo of a lender, as its URL serves it."""
+
+    provider = models.OneToOneField(Provider, on_delete=models.CASCADE, primary_key=True, related_name="+")
+    media_type = models.CharField(max_length=32)
+    sha256 = models.CharField(max_length=64, db_index=True)
+    content = models.BinaryField()
+
+    def __str__(self) -> str:
+        return str(self.provider_id)
+
+    @classmethod
+    def set(cls, provider: Provider, logo: Logo | None) -> None:
+        """Replace or remove a lender's logo, and set `logo_sha256` of the instance. Requires a transaction."""
+        cls.objects.filter(provider=provider).delete()
+        provider.logo_sha256 = None
+        if logo is not None:
+            digest = provider.logo_sha256 = sha256(logo.content).hexdigest()
+            cls.objects.create(provider=provider, media_type=logo.media_type, sha256=digest, content=logo.content)

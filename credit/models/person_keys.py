@@ -1,4 +1,4 @@
-"""Keyed hashes that find a lender's other applications of the same person."""
+"""Applicants, and keyed hashes that find a lender's other applications of the same person."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -14,6 +14,15 @@ from config.mail.addresses import comparable
 from credit.core.applicants import Person
 from credit.core.machine import IN_REVIEW, REJECTED, SUBMITTED
 from credit.models.applications import Application
+from identity.models import User
+
+
+class Applicant(User):
+    """An account with applications. The permission to view it does not include the account's own page."""
+
+    class Meta:
+        proxy = True
+        verbose_name, verbose_name_plural = "person", "people"
 
 
 class PersonKey(models.Model):

@@ -11,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import get_language, gettext
+from django.views.decorators.http import require_safe
 from django.views.generic import ListView
 
 from config.api.rate_limits import consume
@@ -20,14 +21,14 @@ from config.core.ids import get_by_uuid, parse_positive_int64
 from credit.applications.services import change_application, create_application
 from credit.core import machine as states
 from credit.core.figures import money
-from credit.models import Application, Offer
+from credit.models import Application, Offer, ProviderLogo
 from credit.my.content import Row, offer_to_edit, readable_applicants
 from credit.my.forms import ApplicationForms
 from credit.my.pages import InTheirLanguage, MyPage, actor_on, own_applications
 from credit.my.words import said
 from credit.offers.catalogue import CatalogueFilter, active_offers
 from credit.offers.links import LinkEnded, read_link
-from credit.scoring.automation import describe_automation
+from credit.scoring.explanation import describe_automation
 
 _SAVE, _CHECK = "save", "check"
 _RANGE = " \u2013 "
@@ -202,3 +203,22 @@ class EditPage(_FormPage):
         if is_sent:
             return self.answer(request, offer, application)
         return _show(request, ApplicationForms(offer, application=application, language=_language()), application)
+
+
+_HEADERS = {
+    # An SVG that is opened directly runs no script and loads nothing.
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+    "X-Content-Type-Options": "nosniff",
+    # The URL contains the file's digest, so the file never changes.
+    "Cache-Control": "public, max-age=31536000, immutable",
+}
+
+
+@require_safe
+def logo(_request: HttpRequest, sha256: str) -> HttpResponse:
+    """Return the logo with this digest (lowercase hex) if a lender uses it."""
+    stored = ProviderLogo.objects.filter(sha256=sha256).values_list("content", "media_type").first()
+    if stored is None:
+        raise Http404
+    content, media_type = stored
+    return HttpResponse(bytes(content), content_type=media_type, headers=_HEADERS)

@@ -21,13 +21,7 @@ from credit.models import Application, DocumentFile
 from credit.my.content import Row, day_in_words, title_of, value_in_words
 from credit.my.pages import MyPage, actor_on, own_applications
 from credit.my.words import said
-from credit.scoring.corrections import (
-    STATEMENT_MAX,
-    correctable_facts,
-    correctable_value,
-    corrections_of,
-    request_correction,
-)
+from credit.scoring import corrections
 from credit.scoring.explanation import explain
 
 _CLAIM_MAX, _NUMBER_MAX = 1_000, 10**12
@@ -48,8 +42,10 @@ class ExplanationPage(MyPage):
             "explained": explanation,
             "rights": [(right["text"], _law_in_words(right["law"])) for right in explanation["rights"]],
             "inputs": inputs,
-            "correctable": [(name, _title(name)) for name in correctable_facts(application)],
-            "corrections": [(row, _title(row.fact)) for row in corrections_of(application_id, actor_on(request))],
+            "correctable": [(name, _title(name)) for name in corrections.correctable_facts(application)],
+            "corrections": [
+                (row, _title(row.fact)) for row in corrections.corrections_of(application_id, actor_on(request))
+            ],
             "files": DocumentFile.objects.filter(
                 document__application=application, stored__isnull=False, stored__deleted_at__isnull=True
             ),
@@ -71,10 +67,10 @@ class ExplanationPage(MyPage):
 
 def _report(request: HttpRequest, application: Application) -> None:
     typed = {name: request.POST.get(name, "").strip() for name in ("fact", "claimed", "statement", "file")}
-    if not 0 < len(typed["statement"]) <= STATEMENT_MAX or not 0 < len(typed["claimed"]) <= _CLAIM_MAX:
+    if not 0 < len(typed["statement"]) <= corrections.STATEMENT_MAX or not 0 < len(typed["claimed"]) <= _CLAIM_MAX:
         raise ValidationFailed(gettext("Enter the right value, and why the other is wrong, at most 4,000 characters."))
-    fact, before = typed["fact"], correctable_value(str(application.pk), typed["fact"])
-    request_correction(
+    fact, before = typed["fact"], corrections.correctable_value(str(application.pk), typed["fact"])
+    corrections.request_correction(
         str(application.pk),
         fact=fact,
         claimed=_read(fact, typed["claimed"], before, application.shown_currency),

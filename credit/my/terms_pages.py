@@ -26,13 +26,11 @@ from credit.my.apply import rows_of as rows_of_offer
 from credit.my.pages import InTheirLanguage, MyPage, actor_on, own_applications
 from credit.my.words import said
 from credit.terms import acceptance, counteroffers, withdrawals
-from credit.terms.acceptance import Acceptable
-from credit.terms.agreement import agreement_of, lender_of
+from credit.terms.acceptance import Acceptable, form_of_link, provide
+from credit.terms.agreement import agreement_of, agreement_of_link, lender_of
 from credit.terms.agreement import in_words as agreement_in_words
-from credit.terms.agreement_links import agreement_of_link
 from credit.terms.members import is_complete, members_of
 from credit.terms.precontract import form_of_acceptable
-from credit.terms.provision import form_of_link, provide
 
 # The rows of the page, in this order.
 _BEFORE_PAYMENTS = ("amount_cents", "rate_percent", "apr_percent", "fee_cents", "term_months", "payment_cents")

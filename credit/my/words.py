@@ -10,19 +10,9 @@ from django.utils.translation import gettext_lazy as _
 from config.api.rate_limits import RateLimited
 from config.core.errors import ApiError, NotFound, PayloadTooLarge, Unavailable, UnsupportedMediaType
 from config.core.lifecycle import RecordNotEditable
+from credit.core import errors
 from credit.core import machine as states
 from credit.core.due import REQUIRED, Due
-from credit.core.errors import (
-    BrokenFile,
-    DocumentClosed,
-    InfectedFile,
-    InvalidApplicationTransition,
-    LockedFile,
-    NothingToAccept,
-    PhonePicture,
-    RequirementsDue,
-    TermsChanged,
-)
 from credit.core.reasons import DECLINED_TEXT, in_words, reasons_of, text_of
 from credit.models import ApplicationHistory
 
@@ -58,18 +48,18 @@ _ASKED_AGAIN = Standing(_("Declined"), _("A reviewer reconsiders the decision.")
 _CHANGED = _("The application has changed. Check its current status.")
 # Errors as text for applicants, whose page may be outdated. The first matching class applies.
 _REFUSALS: dict[type[ApiError], Any] = {
-    RequirementsDue: _("Something is still missing."),
-    TermsChanged: _("The terms have changed. Check them again before you accept."),
-    DocumentClosed: _("The document accepts no more files."),
-    InfectedFile: _("The file is infected. It was not stored."),
-    LockedFile: _("The PDF is protected by a password. Print it to a new PDF without one, and send that."),
-    BrokenFile: _("The file is damaged, or only a part of it arrived. Save or scan it again, and send that."),
-    PhonePicture: _("This is a HEIC picture, which many computers can't open. Save it as JPEG, and send that."),
+    errors.RequirementsDue: _("Something is still missing."),
+    errors.TermsChanged: _("The terms have changed. Check them again before you accept."),
+    errors.DocumentClosed: _("The document accepts no more files."),
+    errors.InfectedFile: _("The file is infected. It was not stored."),
+    errors.LockedFile: _("The PDF is protected by a password. Print it to a new PDF without one, and send that."),
+    errors.BrokenFile: _("The file is damaged, or only a part of it arrived. Save or scan it again, and send that."),
+    errors.PhonePicture: _("This is a HEIC picture, which many computers can't open. Save it as JPEG, and send that."),
     UnsupportedMediaType: _("The file must be a PDF, JPEG, or PNG."),
     PayloadTooLarge: _("The file is too large."),
     RateLimited: _("You sent too many requests. Wait a minute, then try again."),
-    InvalidApplicationTransition: _CHANGED,
-    NothingToAccept: _CHANGED,
+    errors.InvalidApplicationTransition: _CHANGED,
+    errors.NothingToAccept: _CHANGED,
     RecordNotEditable: _CHANGED,
     NotFound: _CHANGED,
     Unavailable: _("This is not available now. Try again later."),

@@ -20,23 +20,9 @@ from credit.core.applicants import FIRST
 from credit.core.consumer_reports import reports_of
 from credit.core.jurisdictions import EU, Conventions
 from credit.core.risk_based_pricing import applicants_owed
-from credit.models import Application
+from credit.models import Application, Clock, Notice, ReviewRequest
 from credit.models import notices as models
 from credit.models.applications import record_application_event
-from credit.models.notices import (
-    ADVERSE_ACTION,
-    APPROVAL,
-    CANCELLED,
-    COUNTEROFFER,
-    DELIVERED,
-    INCOMPLETE,
-    PRICING,
-    UNDELIVERED,
-    WITHDRAWAL_REMINDER,
-    Clock,
-    Notice,
-    ReviewRequest,
-)
 
 # Directive (EU) 2023/2225, Art. 18(9) and 19(6), requires "without delay"; the number of days is the platform's.
 EU_WITHOUT_DELAY_DAYS = 3
@@ -77,12 +63,12 @@ def _follow(application: Any, row: Any, completes: Any) -> Collection[str] | Non
     if to == states.SUBMITTED:
         Clock.start(application, Clock.APPLICATION, now=now)
     if (before, to) == (states.APPROVED, states.EXPIRED):  # the terms can't be accepted any more
-        Notice.cancel_undelivered(application, now=now, kind=PRICING)
+        Notice.cancel_undelivered(application, now=now, kind=models.PRICING)
     if to == states.SUBMITTED or before == states.DRAFT or (before, to) in _WITHOUT_NOTICE:
         return None
     notices = _not_cancelled.all(application_id=application.pk)
     last = next((notice for notice in notices if notice.applicant is None), None)
-    was_notified_of_missing = last is not None and (last.kind, last.status) == (INCOMPLETE, DELIVERED)
+    was_notified_of_missing = last is not None and (last.kind, last.status) == (models.INCOMPLETE, models.DELIVERED)
     if to == states.EXPIRED and was_notified_of_missing and _still_lacks(application, last):
         Clock.stop(application.pk, Clock.NOT_COMPLETED, now=now)  # 1002.9(c)(2): no further obligation
         return None
@@ -114,7 +100,10 @@ _KIND_OF = {
 _not_cancelled = PreparedGet(
     Notice,
     lambda application_id: (
-        Notice.objects.select_for_update().filter(application=application_id).exclude(status=CANCELLED).order_by("-id")
+        Notice.objects.select_for_update()
+        .filter(application=application_id)
+        .exclude(status=models.CANCELLED)
+        .order_by("-id")
     ),
     defer=("content", "html"),
 )
@@ -131,7 +120,7 @@ def _still_lacks(application: Any, notice: Notice | None) -> bool:
 def _contains_rejection(last: Notice, offered: Any) -> bool:
     """Return whether the notice of the ending counteroffer already contained this rejection (comment 9(a)(1)-6)."""
     is_its = offered is not None and last.counteroffer_id == offered.pk
-    return is_its and offered.with_denial and last.status == DELIVERED
+    return is_its and offered.with_denial and last.status == models.DELIVERED
 
 
 def create_notices(application: Any, kind: str, *, now: datetime, **about: Any) -> Collection[str]:
@@ -139,7 +128,7 @@ def create_notices(application: Any, kind: str, *, now: datetime, **about: Any) 
     ran: dict[str, datetime] = dict(_running.rows(application_id=application.pk))
     running = {kind: due_at for kind, due_at in ran.items() if kind in Clock.TO_NOTIFY}
     conventions = Conventions.of(application.offer_snapshot)
-    is_soon = conventions.is_eu and kind != INCOMPLETE
+    is_soon = conventions.is_eu and kind != models.INCOMPLETE
     if Clock.ACTION not in running and (is_soon or not running):
         days = EU_WITHOUT_DELAY_DAYS if is_soon else None
         running[Clock.ACTION] = Clock.start(application, Clock.ACTION, now=now, days=days).due_at
@@ -155,9 +144,9 @@ def create_notices(application: Any, kind: str, *, now: datetime, **about: Any) 
     }
     insert(Notice(kind=kind, **members))
     for applicant in _other_applicants(kind, **about):
-        insert(Notice(kind=ADVERSE_ACTION, applicant=applicant, **members))
+        insert(Notice(kind=models.ADVERSE_ACTION, applicant=applicant, **members))
     for applicant in _pricing_owed(application, kind, **about):
-        insert(Notice(kind=PRICING, applicant=applicant, **members))
+        insert(Notice(kind=models.PRICING, applicant=applicant, **members))
     return ran
 
 
@@ -173,7 +162,7 @@ def owe_reminders(application: Application, *, now: datetime) -> None:
             application=application,
             provider_id=application.provider_id,
             move=move,
-            kind=WITHDRAWAL_REMINDER,
+            kind=models.WITHDRAWAL_REMINDER,
             applicant=None if number == FIRST else number,
             profile=EU,
             due_at=now + REMINDER_UNTIL,
@@ -185,7 +174,7 @@ def owe_reminders(application: Application, *, now: datetime) -> None:
 
 def _pricing_owed(application: Any, kind: str, move: Any = None, counteroffer: Any = None) -> list[int]:
     """Return the applicants who must get a pricing notice; empty if they get an adverse action notice."""
-    if Conventions.of(application.offer_snapshot).is_eu or kind not in {APPROVAL, COUNTEROFFER}:
+    if Conventions.of(application.offer_snapshot).is_eu or kind not in {models.APPROVAL, models.COUNTEROFFER}:
         return []
     if counteroffer is not None and counteroffer.with_denial:
         return []  # 12 CFR 1022.74(b)
@@ -197,7 +186,7 @@ def _pricing_owed(application: Any, kind: str, move: Any = None, counteroffer: A
 
 def _other_applicants(kind: str, move: Any = None, counteroffer: Any = None) -> list[int]:
     """Return the other applicants whose reports an adverse action is based on (15 USC 1681m(a))."""
-    if kind == ADVERSE_ACTION:
+    if kind == models.ADVERSE_ACTION:
         metadata = move.metadata
     elif counteroffer is not None and counteroffer.with_denial:
         metadata = counteroffer.rejection_metadata
@@ -208,5 +197,5 @@ def _other_applicants(kind: str, move: Any = None, counteroffer: Any = None) -> 
 
 def _cancel(notices: Iterable[Notice], now: datetime) -> None:
     for notice in notices:
-        if notice.status in UNDELIVERED:
-            notice.transition_to(CANCELLED, actor=_SYSTEM, now=now)
+        if notice.status in models.UNDELIVERED:
+            notice.transition_to(models.CANCELLED, actor=_SYSTEM, now=now)

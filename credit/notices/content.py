@@ -31,15 +31,8 @@ from credit.core.reasons import INCOMPLETE as INCOMPLETE_REASON
 from credit.core.reasons import REASONS, reasons_of, text_of
 from credit.core.rights import ALONE, DUTIES, NONE, WORSE, outcome_of, way_of
 from credit.core.risk_based_pricing import blocks_for
-from credit.models.notices import (
-    ADVERSE_ACTION,
-    APPROVAL,
-    COUNTEROFFER,
-    INCOMPLETE,
-    PRICING,
-    WITHDRAWAL_REMINDER,
-    Notice,
-)
+from credit.models import Notice
+from credit.models.notices import ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE, PRICING, WITHDRAWAL_REMINDER
 from identity.access.consents import LENDER_SHARING, Consent
 
 

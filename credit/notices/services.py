@@ -29,23 +29,9 @@ from credit.anchoring import record_keys
 from credit.anchoring.records import record_about
 from credit.applications.mails import write_to_person
 from credit.applications.services import load_for, lock_own
+from credit.models import Clock, Consent, Delivery, Notice, ReviewRequest
 from credit.models.applications import record_application_event
-from credit.models.notices import (
-    DELIVERED,
-    DUE,
-    EMAIL,
-    FAILED,
-    PORTAL,
-    POST,
-    PROVIDER,
-    READY,
-    UNDELIVERED,
-    Clock,
-    Consent,
-    Delivery,
-    Notice,
-    ReviewRequest,
-)
+from credit.models.notices import DELIVERED, DUE, EMAIL, FAILED, PORTAL, POST, PROVIDER, READY, UNDELIVERED
 from credit.notices.content import Lacking, gather, render
 from credit.offers import providers
 from identity.access import consents

@@ -9,7 +9,10 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.db import IntegrityError, transaction
+from django.db.models.signals import m2m_changed, post_delete, post_save
+from django.utils import timezone
 
 from config.core import audit
 from config.core.errors import ApiError, NotFound
@@ -19,7 +22,7 @@ from credit.core.card import REFER
 from credit.core.errors import AlreadyProposed, ApplicationNotFound, InvalidApplicationTransition
 from credit.core.machine import APPROVED, COUNTEROFFER, JUDGEMENTS, REJECTED, WITHDRAWN
 from credit.core.reasons import DECLINED_TEXT, in_words, reasons_of, warning_of
-from credit.models import Application, LoanTerms, Proposal
+from credit.models import Application, LoanTerms, Proposal, ProviderMember
 from credit.models.review import as_members
 from credit.models.terms import loan_to_dict
 from credit.review.report_ids import with_reports
@@ -222,3 +225,32 @@ def end_pending_decision(application_id: str, *, actor: Actor, now: datetime) ->
         if proposal is None:
             raise NotFound("No decision of this application is waiting for a second reviewer.")
         end_proposal(proposal, by=actor.user, now=now)
+
+
+_RIGHTS = {"is_active", "is_superuser"}  # the account's columns that determine its rights
+
+
+def close_on_change() -> None:
+    """Register signal handlers for changes of accounts, groups, permissions, and members of lenders."""
+    account: Any = get_user_model()
+    post_save.connect(_account_saved, sender=account)
+    for relation in (account.groups.through, account.user_permissions.through):
+        m2m_changed.connect(_groups_changed, sender=relation)
+    for signal in (post_save, post_delete):
+        signal.connect(_member_changed, sender=ProviderMember)
+
+
+def _account_saved(instance: Any, created: bool, update_fields: Any, **_signal: Any) -> None:
+    if not created and (update_fields is None or not _RIGHTS.isdisjoint(update_fields)):
+        Proposal.close_lapsed(instance.pk, now=timezone.now())
+
+
+def _groups_changed(instance: Any, action: str, reverse: bool, pk_set: Any, **_signal: Any) -> None:
+    if action in {"post_remove", "post_clear"}:
+        for account_id in (pk_set or ()) if reverse else (instance.pk,):
+            Proposal.close_lapsed(account_id, now=timezone.now())
+
+
+def _member_changed(instance: ProviderMember, created: bool = False, **_signal: Any) -> None:
+    if not created:
+        Proposal.close_lapsed(instance.user_id, now=timezone.now())

@@ -5,6 +5,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from django.conf import settings
 from django.utils import translation
 from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as _
@@ -14,14 +15,17 @@ from config.core.json_text import rfc3339
 from credit.core import rights
 from credit.core.applicants import language_of
 from credit.core.card import Card, Characteristic, Input
-from credit.core.facts import PERSON, SOURCES, has_person
+from credit.core.facts import CATEGORIES, PERSON, SOURCES, category_of, has_person, source_of
 from credit.core.figures import money
 from credit.core.jurisdictions import Conventions
 from credit.core.machine import DECIDED, REJECTED
 from credit.core.reasons import reasons_of, text_of
-from credit.models import Application, Score
+from credit.core.rights import ALONE, APPROVAL, ASSISTED, DUTIES, NONE
+from credit.models import Application, Offer, Score
+from credit.models.scoring import ModelVersion
 from credit.scoring.changes import changes
 from credit.scoring.evaluator import Evaluation, evaluate
+from credit.scoring.scores import LiveVersion, champion_of
 
 _ROLES = {
     rights.NONE: _("No score was computed. People decide on the application."),
@@ -218,3 +222,45 @@ def _changes(card: Card, evaluation: Evaluation, currency: str | None) -> list[s
         words = {"steps": "; ".join(steps), "outcome": gettext(_OUTCOMES[way["outcome"]])}
         sentences.append(gettext(_LEADS) % words)
     return sentences or ([] if evaluation.outcome == "approve" else [gettext(_NONE_ENOUGH)])
+
+
+_REVIEWERS = {
+    NONE: _("A person decides, without a score."),
+    ASSISTED: _("A person decides. The score is a proposal to that person."),
+    ALONE: _("The score can approve or reject an application. A person decides the others, and reviews on request."),
+}
+_PROPOSES = _("The score proposes the decision on your application.")
+_DECIDES = _("The score decides on your application, or refers it to a person.")
+_HIDES = _("An offer whose score would be a rejection isn't shown to you in the catalog.")
+_PRICES = _("The score sets the interest rate of your loan: the price is personalized by automated processing.")
+
+
+def describe_automation(offer: Offer) -> dict[str, Any]:
+    """Describe an offer's score in the active language: its purposes, its data, and who reviews its decisions.
+
+    The description is based on the published champion of the offer's model. Costs one query, two with a model.
+    """
+    is_off = settings.DECISIONING == "off"
+    version = None if is_off else champion_of(offer.blockscore_model_id, offer.provider_id)
+    way = NONE if version is None else ALONE if settings.DECISIONING == "automatic" else ASSISTED
+    duty = DUTIES[offer.conventions.jurisdiction, way, APPROVAL]
+    facts = set() if version is None else set(version.card.facts)
+    categories, sources = {category_of(name) for name in facts}, {source_of(name) for name in facts}
+    return {
+        "offer_id": str(offer.pk),
+        "automated": way,
+        "model_id": None if version is None else offer.blockscore_model_id,
+        "version": None
+        if version is None
+        else ModelVersion.objects.values_list("number", flat=True).get(pk=version.id),
+        "purposes": [] if version is None else _purposes(version, way),
+        "categories": [{"code": code, "text": gettext(CATEGORIES[code])} for code in CATEGORIES if code in categories],
+        "sources": [{"code": code, "text": gettext(SOURCES[code])} for code in SOURCES if code in sources],
+        "reviewed_by": gettext(_REVIEWERS[way]),
+        "before": [{"text": gettext(right.text), "law": right.law} for right in duty.before],
+    }
+
+
+def _purposes(version: LiveVersion, way: str) -> list[str]:
+    purposes = [_DECIDES if way == ALONE else _PROPOSES, _HIDES, *([_PRICES] if version.card.prices else [])]
+    return [gettext(purpose) for purpose in purposes]

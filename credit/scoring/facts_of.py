@@ -1,14 +1,18 @@
 """The facts of an application, and new scores after new facts."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import chain
 from typing import Any, NamedTuple
+from uuid import UUID
 
 from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, OuterRef
 
 from config.core.lifecycle import Actor, RecordNotEditable
+from config.ops.failed_items import FailedItems
 from credit.core.card import is_claimed, number_of, text_of
 from credit.core.errors import ReportPending, ScoreNotFound
 from credit.core.facts import (
@@ -25,20 +29,15 @@ from credit.core.facts import (
     read_facts,
     shared,
 )
+from credit.core.machine import FROZEN
 from credit.core.profile import X_FACT
+from credit.core.report_summary import LATEST
 from credit.models import Application, Confirmation, Correction, Report, Score
+from credit.models.reports import REQUESTED
 from credit.review.confirmations import load_for_facts
 from credit.review.services import pending_decision
+from credit.scoring import scores
 from credit.scoring.evaluator import evaluate
-from credit.scoring.scores import (
-    LiveVersion,
-    facts_for,
-    keep,
-    live_versions,
-    remember_result,
-    sources_of,
-    with_corrections,
-)
 from credit.terms.counteroffers import open_of
 
 # A number differs from its claim if the difference is more than a tenth of the claim.
@@ -76,7 +75,7 @@ def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]
     claims |= {name: name for name in corrected if is_claimed(name)}
     names = own | reported | {confirmed_name(pointer) for pointer in confirmed} | corrected.keys()
     claimed = read_facts(names | set(claims.values()), now=now, **about)
-    known = with_corrections(claimed, corrected)
+    known = scores.with_corrections(claimed, corrected)
     return [
         _described(name, known[name], claimed[claims[name]].value if name in claims else None)
         for name in sorted(names)
@@ -162,11 +161,9 @@ def _differs_from(claimed: Any, value: Any) -> bool | None:
     return bool(text_of(value) != text_of(claimed) if isinstance(value, str) else value != claimed)
 
 
-def champion_of(application: Application) -> LiveVersion | None:
-    offer = application.offer_snapshot or {}
-    model_id = offer.get("blockscore_model_id")
-    versions = [] if model_id is None else live_versions(model_id, str(application.provider_id))
-    return versions[0] if versions else None
+def champion_of(application: Application) -> scores.LiveVersion | None:
+    model_id = (application.offer_snapshot or {}).get("blockscore_model_id")
+    return scores.champion_of(model_id, str(application.provider_id))
 
 
 def refuse_new_score(application: Application) -> None:
@@ -197,22 +194,55 @@ def score_again(application_id: str, *, actor: Actor, now: datetime) -> Score:
     return assess(application, champion, now=now)
 
 
-def assess(application: Application, champion: LiveVersion, *, now: datetime) -> Score:
+def assess(application: Application, champion: scores.LiveVersion, *, now: datetime) -> Score:
     """Score an application with its current and corrected facts; the newest score counts."""
     corrected, about = Correction.known_of(application.pk), about_application(application)
-    [(_, facts, known)] = facts_for([champion], corrected=corrected, now=now, **about)
+    [(_, facts, known)] = scores.facts_for([champion], corrected=corrected, now=now, **about)
     evaluation = evaluate(champion.card, facts)
     before = Score.deciding(application.pk).values_list("number", flat=True).first()
-    score = keep(
+    score = scores.keep(
         champion,
         facts,
         evaluation,
-        sources_of(champion.card, facts, known),
+        scores.sources_of(champion.card, facts, known),
         purpose=Score.DECISION,
         user_id=application.consumer_id,
         application_id=application.pk,
         number=(before or 0) + 1,
         now=now,
     )
-    remember_result(score, application.offer_snapshot["blockscore_model_id"], champion.card, evaluation)
+    scores.remember_result(score, application.offer_snapshot["blockscore_model_id"], champion.card, evaluation)
     return score
+
+
+_LEASE = timedelta(minutes=1)
+
+
+def score_waiting(*, now: datetime) -> tuple[int, int]:
+    """Score applications whose reports arrived, or were requested 24 hours ago; return (scored, failed).
+
+    Data that the card can't read lead to `refer`. Applications that were decided or ended in the meantime get no score.
+    """
+    waited = Report.objects.filter(score_waits=True)
+    missing = waited.filter(application=OuterRef("pk"), status=REQUESTED, requested_at__gte=now - LATEST)
+    queue = Application.objects.filter(~Exists(missing), pk__in=waited.values("application"))
+    scored = 0
+
+    def score(application: Application) -> None:
+        nonlocal scored
+        scored += _score(application.pk, now)
+
+    failed = FailedItems("waiting_score", queue.order_by("pk"), lease=_LEASE).process(score, now=now)
+    return scored, failed
+
+
+def _score(pk: UUID, now: datetime) -> bool:
+    """Score one application; return False if it gets no score, or if another process was first."""
+    with transaction.atomic():
+        locked = Application.objects.select_for_update().get(pk=pk)
+        if not locked.reports.filter(score_waits=True).update(score_waits=False) or locked.status in FROZEN:
+            return False
+        corrected, about = Correction.known_of(locked.pk), about_application(locked)
+        computed = scores.compute(scores.versions_for(locked), corrected=corrected, now=now, **about)
+        scores.keep_all(locked, computed, now=now)
+        return bool(computed)

@@ -78,6 +78,12 @@ def live_versions(model_id: int, provider_id: str) -> Sequence[LiveVersion]:
     return versions if versions and versions[0].role == CHAMPION else []
 
 
+def champion_of(model_id: int | None, provider_id: str) -> LiveVersion | None:
+    """Return the champion of a lender's model; None without one."""
+    versions = [] if model_id is None else live_versions(model_id, provider_id)
+    return versions[0] if versions else None
+
+
 def keep(
     version: ModelVersion | LiveVersion,
     facts: Mapping[str, Any],
@@ -148,7 +154,7 @@ class Computed(NamedTuple):
     sources: list[dict[str, Any]]
 
 
-def score_submission(application: Any, *, now: datetime) -> None:
+def score_submission(application: Any, now: datetime) -> None:
     """Score an application at its submission with every published version of the pinned offer's model.
 
     The champion's score decides or proposes. Scores of challengers are for comparison. Only shared areas of the
@@ -281,48 +287,31 @@ def sources_of(card: Card, facts: Mapping[str, Any], known: Mapping[str, Known])
     return [{"name": name, "source": known[name].source, "as_of": known[name].as_of_text} for name in sorted(used)]
 
 
-class DescribedScore(NamedTuple):
-    """A score as the API returns it. `changes` is None if the facts are erased, `facts` for scores before 1.1.
-
-    While a score waits for reports, only `status` and `model_id` are set.
-    """
-
-    status: str
-    score: int | None
-    range: list[int] | None
-    scored_at: datetime | None
-    model_id: int
-    version: int | None
-    outcome: str | None
-    reasons: list[dict[str, str]]
-    changes: list[dict[str, Any]] | None
-    facts: list[dict[str, Any]] | None
-
-
 COMPUTED, WAITING = "computed", "waiting"
 
 
-def describe_waiting(model_id: int) -> DescribedScore:
+def describe_waiting(model_id: int) -> dict[str, Any]:
     """Describe a score that waits for reports."""
-    return DescribedScore(WAITING, None, None, None, model_id, None, None, [], None, None)
+    unknown = dict.fromkeys(("score", "range", "scored_at", "version", "outcome", "changes", "facts"))
+    return {**unknown, "status": WAITING, "model_id": model_id, "reasons": []}
 
 
-def describe(score: Score, *, for_applicant: bool = False) -> DescribedScore:
-    """Describe a computed score.
+def describe(score: Score, *, for_applicant: bool = False) -> dict[str, Any]:
+    """Describe a computed score. `changes` is None if the facts are erased, `facts` for scores before 1.1.
 
     If the card reads facts that only the lender may read, the applicant's description has no result and no such facts.
     """
     card, kept = score.version.card, score.facts_if_kept
     is_hidden = for_applicant and score.is_withheld
-    return DescribedScore(
-        COMPUTED,
-        None if is_hidden else score.total,
-        list(card.limits),
-        score.created_at,
-        score.version.model_id,
-        score.version.number,
-        None if is_hidden else score.outcome,
-        [] if is_hidden else in_full(score.reasons),
-        None if kept is None or is_hidden else changes(card, evaluate(card, kept.values())),
-        score.sources_for_applicant if is_hidden else score.sources,
-    )
+    return {
+        "status": COMPUTED,
+        "score": None if is_hidden else score.total,
+        "range": list(card.limits),
+        "scored_at": score.created_at,
+        "model_id": score.version.model_id,
+        "version": score.version.number,
+        "outcome": None if is_hidden else score.outcome,
+        "reasons": [] if is_hidden else in_full(score.reasons),
+        "changes": None if kept is None or is_hidden else changes(card, evaluate(card, kept.values())),
+        "facts": score.sources_for_applicant if is_hidden else score.sources,
+    }

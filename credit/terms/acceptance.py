@@ -4,15 +4,18 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.conf import settings
+from django.core import signing
 from django.db import transaction
 
 from config.core.errors import ValidationFailed
 from config.core.json_text import rfc3339
 from config.core.lifecycle import Actor
+from config.mail.outbox import queue_mail
 from credit.anchoring import record_keys
 from credit.anchoring.records import record_about
 from credit.applications.services import IDLE_DAYS, lock_own
 from credit.applications.withdrawal_right import conclude
+from credit.core.applicants import other_borrowers
 from credit.core.errors import NothingToAccept, PricingNoticeDue, TermsChanged
 from credit.core.eu_credit import follows_directive
 from credit.core.machine import APPROVED, WITHDRAWN
@@ -23,8 +26,7 @@ from credit.models.applications import record_application_event
 from credit.models.terms import NOT_RECORDED
 from credit.notices import clocks
 from credit.terms import counteroffers, loans
-from credit.terms.agreement import lender_of
-from credit.terms.agreement_links import mail_links
+from credit.terms.agreement import lender_of, mail_links, record_of_link
 from credit.terms.members import is_complete, members_of
 from credit.terms.precontract import form_of_acceptable, require_form, was_late
 
@@ -119,49 +121,27 @@ def accept(
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
+        offered, terms = None, application.loan_terms
         if application.status != APPROVED:
-            return _accept_counteroffer(
-                application,
-                terms_sha256=terms_sha256,
-                as_of=as_of,
-                actor=actor,
-                now=now,
-                precontract_sha256=precontract_sha256,
-            )
-        terms = application.loan_terms
-        if application.accepted_at is not None or terms is None:
+            offered = counteroffers.acceptable_of(application, now=now)
+            if offered is None:
+                raise NothingToAccept
+            terms = _confirmed_terms(offered.loan_terms, terms_sha256, as_of=as_of, now=now)
+        elif application.accepted_at is not None or terms is None:
             if terms_sha256 != (application.terms_sha256 if terms is None else terms.terms_sha256):
                 raise TermsChanged
             if application.accepted_at is not None:
                 return application
         else:
             terms = _confirmed_terms(terms, terms_sha256, as_of=as_of, now=now)
-        _require_pricing_notices(application)
+        if due := list(Notice.undelivered_about_pricing(application).values_list("pk", flat=True)):
+            raise PricingNoticeDue(details={"notices": [str(pk) for pk in due]})
         form = require_form(application, terms, precontract_sha256)
-        if application.is_reconsiderable:
+        if offered is not None and terms is not None:  # the lender made the decision with the counteroffer
+            counteroffers.approve_offered(application, offered, terms, actor=actor, now=now)
+        elif application.is_reconsiderable:
             clocks.close_review_request(application, APPROVED, by=actor.name, now=now)
         _store_acceptance(application, terms, terms_sha256=terms_sha256, actor=actor, now=now, form=form)
-    return application
-
-
-def _accept_counteroffer(
-    application: Application,
-    *,
-    terms_sha256: str,
-    as_of: str | None,
-    actor: Actor,
-    now: datetime,
-    precontract_sha256: str | None,
-) -> Application:
-    """Approve and accept an open counteroffer. The lender made the decision with the counteroffer."""
-    offered = counteroffers.acceptable_of(application, now=now)
-    if offered is None:
-        raise NothingToAccept
-    terms = _confirmed_terms(offered.loan_terms, terms_sha256, as_of=as_of, now=now)
-    _require_pricing_notices(application)
-    form = require_form(application, terms, precontract_sha256)
-    counteroffers.approve_offered(application, offered, terms, actor=actor, now=now)
-    _store_acceptance(application, terms, terms_sha256=terms_sha256, actor=actor, now=now, form=form)
     return application
 
 
@@ -180,12 +160,6 @@ def decline(application_id: str, *, actor: Actor, now: datetime, terms_sha256: s
         if terms_sha256 not in (None, application.terms_sha256 if terms is None else terms.terms_sha256):
             raise TermsChanged
         application.transition_to(WITHDRAWN, actor=actor, now=now, reason=DECLINED_TEXT)
-
-
-def _require_pricing_notices(application: Application) -> None:
-    """Raise PricingNoticeDue, with the ids of the notices, while a pricing notice is not delivered."""
-    if due := list(Notice.undelivered_about_pricing(application).values_list("pk", flat=True)):
-        raise PricingNoticeDue(details={"notices": [str(pk) for pk in due]})
 
 
 def _store_acceptance(
@@ -228,3 +202,25 @@ def _store_acceptance(
     if form is not None and was_late(form, now=now):
         clocks.owe_reminders(application, now=now)
     record_application_event("accepted", application, now=now)
+
+
+_signer = signing.TimestampSigner(salt="credit.information-form")
+
+
+def provide(application: Application, form: Precontract, *, medium: str, is_opened: bool, now: datetime) -> None:
+    """Store that the applicant received a form. For the first form of its terms, mail the other borrowers a link."""
+    is_first = not Precontract.objects.filter(
+        application=application, terms_sha256=form.terms_sha256, provided_at__isnull=False
+    ).exists()
+    with transaction.atomic():
+        form.note_provision(medium, is_opened=is_opened, now=now)
+        for email, language in other_borrowers(application.applicants) if is_first else ():
+            theirs = form_to_read(application, language=language, now=now)
+            link = f"{settings.APP_URL}/my/information/{_signer.sign(str(theirs.pk))}"
+            queue_mail(email, "information", {"link": link}, language=language, now=now)
+
+
+def form_of_link(token: str) -> Precontract:
+    """Return the form of a link that `provide` mailed; raises NotFound for an altered or expired link."""
+    form: Precontract = record_of_link(_signer, token, Precontract.objects.filter(html__isnull=False))
+    return form

@@ -2,13 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
+from django.core import signing
+from django.db.models import QuerySet
 from django.utils.translation import gettext
 
 from config.core.errors import NotFound
+from config.core.ids import get_by_uuid
 from config.core.json_text import day_of
+from config.mail.outbox import queue_mail
+from credit.core.applicants import other_borrowers
 from credit.core.figures import money
 from credit.core.loan_words import COST, LOAN, rows_of, with_costs_of_line
 from credit.core.machine import APPROVED
@@ -138,3 +144,27 @@ def in_words(agreement: Any, offer: Mapping[str, Any] | None) -> dict[str, Any]:
         "members": members,
         "is_incomplete": members is not None and not is_complete(members),
     }
+
+
+LINK_LIVES = timedelta(days=90)
+_signer = signing.TimestampSigner(salt="credit.agreement")
+
+
+def mail_links(application: Application, *, now: datetime) -> None:
+    """Mail the agreement's link to each borrower but the first, who has the account."""
+    link = f"{settings.APP_URL}/my/agreement/{_signer.sign(str(application.pk))}"
+    for email, language in other_borrowers(application.applicants):
+        queue_mail(email, "agreement", {"link": link}, language=language, now=now)
+
+
+def agreement_of_link(token: str) -> Agreement:
+    """Return the agreement of a link that `mail_links` mailed; raises NotFound for an altered or expired link."""
+    return agreement_of(record_of_link(_signer, token, Application.objects.all()))
+
+
+def record_of_link(signer: signing.TimestampSigner, token: str, rows: QuerySet[Any]) -> Any:
+    """Return the record whose id a link contains; raises NotFound for an altered or expired link."""
+    try:
+        return get_by_uuid(rows, signer.unsign(token, max_age=LINK_LIVES), NotFound)
+    except signing.BadSignature as error:
+        raise NotFound from error

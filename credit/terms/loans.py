@@ -12,15 +12,7 @@ from django.conf import settings
 from config.core.errors import ValidationFailed
 from config.core.json_text import canonical_json, day_of
 from config.core.lifecycle import StatusHistory, Transition
-from credit.core.apr import (
-    APR_MAX_PERCENT,
-    PLACES,
-    RATE_MAX_PERCENT,
-    STEP,
-    TERM_MAX_MONTHS,
-    RateOutOfRange,
-    us_appendix_j,
-)
+from credit.core import apr
 from credit.core.card import APPROVE, Price, number_of
 from credit.core.errors import AprAboveCap, TermsOutsideOffer, TermsRequired
 from credit.core.figures import Bound, Figures, outside
@@ -63,7 +55,7 @@ def loan_of(application: Any, terms: Any, *, where: str = "metadata.terms") -> L
     is_told = {
         "amount_cents": 0 < (amount or 0) <= AMOUNT_MAX_CENTS,
         "rate_percent": rate is not None,
-        "term_months": (term or 0) <= TERM_MAX_MONTHS and bool(term or offer is None or not has_term),
+        "term_months": (term or 0) <= apr.TERM_MAX_MONTHS and bool(term or offer is None or not has_term),
     }
     if amount is None or rate is None or not all(is_told.values()):
         missing = [f"{where}.{name}" for name, is_known in is_told.items() if not is_known]
@@ -126,10 +118,10 @@ def _rate_of_line(loan: Loan | LoanTerms, offer: Mapping[str, Any], *, today: da
         rate, _ = cost_of_line(
             loan.amount_cents, loan.rate_percent, start=today, fee=loan.fee_cents, is_overdraft=is_overdraft(offer)
         )
-    except RateOutOfRange as error:
-        message = f"With it the annual percentage rate is above {APR_MAX_PERCENT}."
+    except apr.RateOutOfRange as error:
+        message = f"With it the annual percentage rate is above {apr.APR_MAX_PERCENT}."
         raise ValidationFailed.of_member(f"{where}.fee_cents", message) from error
-    return rate.quantize(STEP, ROUND_HALF_UP)
+    return rate.quantize(apr.STEP, ROUND_HALF_UP)
 
 
 def name_terms(application: Any, transition: Transition) -> dict[str, Any]:
@@ -164,8 +156,8 @@ def _is_dearer(terms: LoanTerms, schedule: list[Instalment], highest: Decimal) -
         return True
     less = [(row.due_on, row.payment_cents - 1) for row in schedule]
     try:
-        return us_appendix_j(terms.amount_cents, less, start=terms.as_of) > highest
-    except RateOutOfRange:  # the payments are less than the loan
+        return apr.us_appendix_j(terms.amount_cents, less, start=terms.as_of) > highest
+    except apr.RateOutOfRange:  # the payments are less than the loan
         return False
 
 
@@ -193,7 +185,7 @@ def _read(terms: Any, where: str) -> dict[str, Any]:
         message = f"Has no member {unknown[0][:60]!r}; known are {', '.join(MEMBERS)}."
         raise ValidationFailed.of_member(where, message)
     read = {name: terms.get(name) for name in MEMBERS}
-    limits = {"amount_cents": (1, AMOUNT_MAX_CENTS), "term_months": (1, TERM_MAX_MONTHS), "fee_cents": (0, None)}
+    limits = {"amount_cents": (1, AMOUNT_MAX_CENTS), "term_months": (1, apr.TERM_MAX_MONTHS), "fee_cents": (0, None)}
     for name, (least, most) in limits.items():
         value = read[name]
         if value is not None and (type(value) is not int or value < least or (most is not None and value > most)):
@@ -206,8 +198,10 @@ def _read(terms: Any, where: str) -> dict[str, Any]:
 
 def _rate(value: Any, where: str) -> Decimal | None:
     rate = number_of(value)
-    if value is not None and (rate is None or not 0 <= rate <= RATE_MAX_PERCENT or rate != round(rate, PLACES)):
-        message = f"Must be a number from 0 to {RATE_MAX_PERCENT}, with at most {PLACES} digits after the point."
+    if value is not None and (rate is None or not 0 <= rate <= apr.RATE_MAX_PERCENT or rate != round(rate, apr.PLACES)):
+        message = (
+            f"Must be a number from 0 to {apr.RATE_MAX_PERCENT}, with at most {apr.PLACES} digits after the point."
+        )
         raise ValidationFailed.of_member(f"{where}.rate_percent", message)
     return rate
 
@@ -226,7 +220,7 @@ def lowest_rate(offer: Mapping[str, Any]) -> Decimal | None:
     """Return the offer's lowest rate, or its only one, rounded up to PLACES digits; None without rates."""
     rates = map(_percent, (offer.get("apr_min_percent"), offer.get("apr_max_percent")))
     lowest = next((rate for rate in rates if rate is not None), None)
-    return None if lowest is None else lowest.quantize(STEP, ROUND_CEILING)
+    return None if lowest is None else lowest.quantize(apr.STEP, ROUND_CEILING)
 
 
 def _outside(loan: Loan, offer: Mapping[str, Any], *, has_term: bool) -> Iterator[Bound]:

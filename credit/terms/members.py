@@ -19,9 +19,8 @@ from credit.core.early_repayment import early_repayment
 from credit.core.eu_credit import applies, follows_directive
 from credit.core.jurisdictions import Conventions
 from credit.core.lines import costs_of_line
-from credit.core.loan_words import assumptions_in_words, display
+from credit.core.loan_words import assumptions_in_words, display, duration_in_words, payments_in_words
 from credit.core.quotes import Instalment, shown_apr
-from credit.core.schedule_words import duration_in_words, payments_in_words
 from credit.models import Application, LoanTerms, Provider
 from credit.terms.loans import schedule_of
 

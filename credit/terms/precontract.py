@@ -29,10 +29,9 @@ from credit.core.eu_credit import applies, follows_directive, minor_units_of_eur
 from credit.core.figures import outside
 from credit.core.jurisdictions import EU
 from credit.core.lines import CEILING_ASSUMED_EUR, cost_of_line, costs_of_line, is_overdraft
-from credit.core.loan_words import assumptions_in_words
+from credit.core.loan_words import assumptions_in_words, duration_in_words, payments_in_words
 from credit.core.quotes import TENTH, Instalment, cost_of, eu_totals, serialize_schedule, shown_apr
 from credit.core.rights import APPROVAL, ASSISTED, DUTIES
-from credit.core.schedule_words import duration_in_words, payments_in_words
 from credit.models import Application, LoanTerms, Offer, Precontract, Provider
 
 REMIND_WITHIN = timedelta(hours=24)  # Art. 10(1): a form provided later requires a reminder

@@ -102,7 +102,7 @@ def test_a_crash_in_a_view_returns_an_error_body_without_a_traceback(api, monkey
     def crash(*_args, **_options):
         raise RuntimeError("the password is hunter2")
 
-    monkeypatch.setattr("credit.api.applications.reading.show_application", crash)
+    monkeypatch.setattr("credit.api.applications.views._load", crash)
     response = api.read("/applications/x")
     assert response.status_code == 500
     assert response.json()["code"] == "E5000"

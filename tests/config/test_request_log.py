@@ -80,7 +80,7 @@ class TestLine:
         def broken(*_arguments, **_options):
             raise RuntimeError
 
-        monkeypatch.setattr("credit.api.applications.reading.list_applications", broken)
+        monkeypatch.setattr("credit.api.applications.views._list_applications", broken)
         api.read("/applications")
         (line,) = shown(api)
         assert (line["status"], line["code"]) == (500, "E5000")

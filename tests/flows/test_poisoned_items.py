@@ -23,7 +23,7 @@ from credit.applications import services as applications
 from credit.models import Application, Clock, Counteroffer, DecisionAnchor, Notice, Report, Score
 from credit.notices import services as notices
 from credit.review import automatic
-from credit.scoring import waiting
+from credit.scoring import facts_of
 from credit.terms import counteroffers
 from identity.access import keys
 from identity.bank import services as bank
@@ -199,7 +199,7 @@ def test_poisoned_waiting_score_leaves_the_others_scored(poison):
         Report.objects.create(
             application=application, status="failed", score_waits=True, requested_at=now, look_at=now, **report
         )
-    poison(waiting, "_score", poisoned.pk)
+    poison(facts_of, "_score", poisoned.pk)
     failing("decide_applications", "1 applications could not be decided", "waiting_score", str(poisoned.pk))
     assert Score.objects.get().application_id == good.pk
     passing("decide_applications")

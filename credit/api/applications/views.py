@@ -1,29 +1,22 @@
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from django.conf import settings
 from django.utils import timezone
 from rest_framework.response import Response
 
-from config.api.pagination import fitting, truncated_header
+from config.api.pagination import Shown, fitting, truncated_header
 from config.api.views import ApiRequest, ApiViewSet, endpoint, require_self
 from config.core.credentials import FIRST_PARTY, InsufficientScope
 from config.core.errors import NotFound, UserMismatch
+from config.core.ids import parse_uuid
 from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
+from config.core.sizes import number_that_fits, weight_of
 from credit.anchoring import services as anchoring
 from credit.api.anchoring.serializers import AnchorSerializer, DecisionProofSerializer, DecisionSerializer
-from credit.api.applications import reading, serializers
+from credit.api.applications import serializers
 from credit.applications import services as applications
 from credit.core import errors
-from credit.core.errors import (
-    AprAboveCap,
-    OfferUnavailable,
-    ReasonsRequired,
-    ReportPending,
-    RequirementsDue,
-    TermsOutsideOffer,
-    TermsRequired,
-)
 from credit.core.facts import SHAREABLE
 from credit.core.machine import MACHINE
 from credit.documents.services import documents_of
@@ -32,6 +25,32 @@ from credit.requirements import services as requirements
 from credit.review import services as review
 from credit.terms import acceptance
 from credit.terms.acceptance import Acceptable
+
+_COLUMNS = serializers.ApplicationSerializer.sources()
+_read_own = applications.select_own(_COLUMNS).first
+
+
+@cache
+def _listing(filters: tuple[str, ...]) -> Any:
+    return applications.select_page(_COLUMNS, filters)
+
+
+@cache
+def _sizes(filters: tuple[str, ...]) -> Any:
+    return applications.select_page(("size",), filters, size=weight_of(Application, _COLUMNS))
+
+
+def _list_applications(*, consumer_id: int, limit: int, offset: int, **filters: Any) -> Shown:
+    """Return a page of responses, newest first, cut at the maximum size of a response."""
+    names, is_cut = tuple(sorted(filters)), False
+    if limit > serializers.ApplicationSerializer.unweighed:
+        sizes = _sizes(names).rows(consumer_id=consumer_id, limit=limit, offset=offset, **filters)
+        fits = number_that_fits(size for (size,) in sizes)
+        limit, is_cut = min(limit, fits), fits < len(sizes)
+    rows = _listing(names).rows(consumer_id=consumer_id, limit=limit, offset=offset, **filters)
+    shown = fitting(map(serializers.ApplicationSerializer.represent_values, rows))
+    return Shown(shown.rows, is_cut or shown.is_cut)
+
 
 _reads = partial(endpoint, access="applications:read")
 HISTORY_MAX = 1_000  # maximum number of transitions in a response
@@ -65,14 +84,14 @@ class ApplicationViewSet(ApiViewSet):
         """
         if "consumer_id" in query:
             require_self(request, query.pop("consumer_id"), member="consumer_id")
-        shown = reading.list_applications(consumer_id=request.user.pk, **query, **self.filter_values)
+        shown = _list_applications(consumer_id=request.user.pk, **query, **self.filter_values)
         return Response(shown.rows, headers=truncated_header(is_cut=shown.is_cut))
 
     @_writes_application(
         body=serializers.ApplicationRequestSerializer,
         answer=serializers.ApplicationSerializer,
         status=201,
-        errors=(UserMismatch, OfferUnavailable, RequirementsDue),
+        errors=(UserMismatch, errors.OfferUnavailable, errors.RequirementsDue),
     )
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Application:
         """Apply to an offer.
@@ -92,9 +111,10 @@ class ApplicationViewSet(ApiViewSet):
 
         Reviewers also get the decision that waits for a second reviewer.
         """
-        shown = reading.show_application(application_id, request.user)
-        if shown is not None:
-            return Response(shown)
+        identifier = parse_uuid(application_id)
+        own = _read_own(application_id=identifier, consumer_id=request.user.pk) if identifier else None
+        if own is not None:
+            return Response(serializers.ApplicationSerializer.represent_values(own))
         application = _load(request, application_id)
         return serializers.Reviewed(application, review.pending_decision(application))
 
@@ -133,14 +153,14 @@ class ApplicationViewSet(ApiViewSet):
         errors=(
             errors.ApplicationNotFound,
             errors.InvalidApplicationTransition,
-            ReasonsRequired,
-            ReportPending,
-            RequirementsDue,
+            errors.ReasonsRequired,
+            errors.ReportPending,
+            errors.RequirementsDue,
             ReviewerRequired,
             SecondFactorRequired,
-            TermsOutsideOffer,
-            AprAboveCap,
-            TermsRequired,
+            errors.TermsOutsideOffer,
+            errors.AprAboveCap,
+            errors.TermsRequired,
         ),
     )
     def move(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> serializers.Reviewed:

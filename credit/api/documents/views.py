@@ -15,14 +15,7 @@ from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFac
 from credit.api.documents import serializers
 from credit.api.documents.parsers import FileParser
 from credit.applications.services import load_for, note_reading
-from credit.core.errors import (
-    READ_ERRORS,
-    ApplicationNotFound,
-    DocumentClosed,
-    InfectedFile,
-    InvalidApplicationTransition,
-    StorageQuotaExceeded,
-)
+from credit.core import errors
 from credit.documents.kinds import may_be_shown
 from credit.documents.requests import ask_for_documents
 from credit.documents.services import add_file, documents_of, load_document, load_file, receive_file
@@ -63,7 +56,7 @@ def _checklist(application: Application) -> dict[str, Any]:
 class DocumentViewSet(ApiViewSet):
     tag = "applications"
 
-    @endpoint(access="applications:read", answer=serializers.DocumentsPageSerializer, errors=READ_ERRORS)
+    @endpoint(access="applications:read", answer=serializers.DocumentsPageSerializer, errors=errors.READ_ERRORS)
     def list(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """List requested documents and their files."""
         return _checklist(load_for(application_id, actor_of(request)))
@@ -74,7 +67,12 @@ class DocumentViewSet(ApiViewSet):
         answer=serializers.DocumentsPageSerializer,
         status=201,
         idempotent=True,
-        errors=(ApplicationNotFound, InvalidApplicationTransition, ReviewerRequired, SecondFactorRequired),
+        errors=(
+            errors.ApplicationNotFound,
+            errors.InvalidApplicationTransition,
+            ReviewerRequired,
+            SecondFactorRequired,
+        ),
     )
     def ask(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Request documents.
@@ -84,7 +82,9 @@ class DocumentViewSet(ApiViewSet):
         """
         return _checklist(ask_for_documents(application_id, actor=actor_of(request), now=timezone.now(), **body))
 
-    @endpoint(access="applications:read", answer=serializers.DocumentFilesSerializer, errors=(*READ_ERRORS, NotFound))
+    @endpoint(
+        access="applications:read", answer=serializers.DocumentFilesSerializer, errors=(*errors.READ_ERRORS, NotFound)
+    )
     def files(self, request: ApiRequest, application_id: str, document_id: str) -> dict[str, Any]:
         """List the files of a document.
 
@@ -102,7 +102,14 @@ class DocumentViewSet(ApiViewSet):
         idempotent=True,
         reserves_key=True,
         limit="upload",
-        errors=(ApplicationNotFound, NotFound, RecordNotEditable, DocumentClosed, StorageQuotaExceeded, InfectedFile),
+        errors=(
+            errors.ApplicationNotFound,
+            NotFound,
+            RecordNotEditable,
+            errors.DocumentClosed,
+            errors.StorageQuotaExceeded,
+            errors.InfectedFile,
+        ),
     )
     def add_file(
         self,
@@ -132,7 +139,7 @@ class DocumentViewSet(ApiViewSet):
         return run_once(key, work)
 
     @renderer_classes([renderer_for(media_type) for media_type in (*CONTENT_TYPES, _BYTES)])
-    @endpoint(access="applications:read", errors=(*READ_ERRORS, NotFound))
+    @endpoint(access="applications:read", errors=(*errors.READ_ERRORS, NotFound))
     def file(self, request: ApiRequest, application_id: str, document_id: str, file_id: str) -> HttpResponse:
         """Download a file.
 

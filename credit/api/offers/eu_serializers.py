@@ -3,12 +3,16 @@
 import re
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
+from rest_framework.fields import empty
+
 from config.api import serializers
 from config.core.currencies import currencies_in_use
 from credit.api.applications.applicant_serializers import EmailField, PatternField, Whole
 from credit.core.apr import APR_MAX_PERCENT, RATE_MAX_PERCENT, TERM_MAX_MONTHS
 from credit.core.eu_credit import REGIMES, RENOVATION, TEXT_MAX_LENGTH, TEXTS, faults_of
 from credit.core.jurisdictions import DAY_COUNTS, DEFAULT_CURRENCY, JURISDICTIONS, US
+from credit.core.logos import BASE64_MAX_LENGTH, MAX_BYTES, PNG_SIDE_MAX, TOO_LARGE, NotALogo, read_base64
 from credit.core.quotes import AMOUNT_MAX_CENTS
 
 _URL = r"https?://[!-~]{1,490}"
@@ -74,58 +78,48 @@ class JurisdictionRequestSerializer(serializers.RequestSerializer):
 
     jurisdiction = serializers.OneOfField(
         JURISDICTIONS,
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="The law that the offer follows: `us`, or `eu` for credit in the European Union. Null for `us`.",
     )
     regime = serializers.OneOfField(
         REGIMES,
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="Required with `eu`. Whether Directive (EU) 2023/2225 applies: `ccd2`, `ccd2_small` (a lighter "
         "national regime), or `none`.",
     )
     regime_reason = serializers.NameField(
         max_length=500,
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text=f"Why the regime applies. Required with `ccd2_small` and `none`; `{RENOVATION}` for unsecured credit "
         "above EUR 100,000.",
     )
     currency = CurrencyField(
         max_length=3,
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="The ISO 4217 code of every amount, which is in its minor unit. Null for USD, with `eu` for EUR.",
     )
     day_count = serializers.OneOfField(
         DAY_COUNTS,
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="Required with `eu`. How the interest of a day is computed: a year of 365 days, or of 360.",
     )
     fee_financed = serializers.FlagField(
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="Required with `eu`. If true, the lender deducts the fee from the payout, and the total amount of "
         "credit is the amount less the fee. If false, the borrower pays the fee separately.",
     )
-    example = ExampleRequestSerializer(
-        allow_null=True, default=None, help_text="The loan of the representative example."
-    )
+    example = ExampleRequestSerializer(**serializers.NULLABLE, help_text="The loan of the representative example.")
     apr_cap = serializers.NumberField(
         min_value=0,
         max_value=APR_MAX_PERCENT,
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="The highest annual percentage rate that the law allows; null for none.",
     )
     terms_text = LongTextField(
-        allow_null=True, default=None, help_text="Adequate explanations of the terms, for applicants (Article 12)."
+        **serializers.NULLABLE, help_text="Adequate explanations of the terms, for applicants (Article 12)."
     )
     texts = TextsField(
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="The lender's words for the rows of the European information form, by the row's name.",
     )
 
@@ -164,19 +158,17 @@ class RedressRequestSerializer(Whole):
 class LenderContactRequestSerializer(serializers.RequestSerializer):
     """How applicants reach a lender, and who supervises it. An offer with `jurisdiction` `eu` requires each field."""
 
-    phone = serializers.NameField(
-        max_length=64, allow_null=True, default=None, help_text="The lender's telephone number."
-    )
-    email = EmailField(max_length=254, allow_null=True, default=None, help_text="The lender's email address.")
+    phone = serializers.NameField(max_length=64, **serializers.NULLABLE, help_text="The lender's telephone number.")
+    email = EmailField(max_length=254, **serializers.NULLABLE, help_text="The lender's email address.")
     register_number = serializers.NameField(
-        allow_null=True, default=None, help_text="The register and number of the lender's registration."
+        **serializers.NULLABLE, help_text="The register and number of the lender's registration."
     )
     supervisor = SupervisorRequestSerializer(
-        allow_null=True, default=None, help_text="The authority that supervises the lender."
+        **serializers.NULLABLE, help_text="The authority that supervises the lender."
     )
-    redress = RedressRequestSerializer(allow_null=True, default=None, help_text="The body for complaints out of court.")
+    redress = RedressRequestSerializer(**serializers.NULLABLE, help_text="The body for complaints out of court.")
     debt_advice = serializers.TextField(
-        min_length=1, max_length=1000, allow_null=True, default=None, help_text="Where borrowers get debt advice."
+        min_length=1, max_length=1000, **serializers.NULLABLE, help_text="Where borrowers get debt advice."
     )
 
 
@@ -234,4 +226,35 @@ def advertising_fields() -> tuple[Any, Any, Any]:
             allow_null=True,
             help_text="The statement that automated processing personalized the offer (Art. 13); null without a score.",
         ),
+    )
+
+
+@extend_schema_field({"type": "string", "format": "byte", "maxLength": BASE64_MAX_LENGTH})
+class LogoField(serializers.TextField):
+    """A PNG or SVG file in Base64. Omitting the field keeps the logo; null removes it."""
+
+    default_error_messages = {"max_length": TOO_LARGE}
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(
+            max_length=BASE64_MAX_LENGTH,
+            required=False,
+            allow_null=True,
+            help_text=f"The lender's logo as Base64: a PNG of at most {PNG_SIDE_MAX:,} by {PNG_SIDE_MAX:,} pixels, or "
+            f"an SVG without scripts, animations, and references to other files. The file has at most {MAX_BYTES:,} "
+            "bytes. Omit it to keep the current logo; null removes it.",
+            **options,
+        )
+
+    def run_validation(self, data: Any = empty) -> Any:
+        text = super().run_validation(data)
+        try:
+            return text if text is None else read_base64(text)
+        except NotALogo as refusal:
+            raise serializers.ValidationError(str(refusal)) from None
+
+
+def logo_url() -> serializers.TextField:
+    return serializers.TextField(
+        allow_null=True, help_text="The address of the logo. The file at it never changes. Null for no logo."
     )

@@ -19,12 +19,13 @@ from credit.api.offers.eu_serializers import (
     ExampleSerializer,
     JurisdictionRequestSerializer,
     LenderContactRequestSerializer,
+    LogoField,
     RedressSerializer,
     RepresentativeExampleSerializer,
     SupervisorSerializer,
     advertising_fields,
+    logo_url,
 )
-from credit.api.offers.logo_fields import LogoField, logo_url
 from credit.api.requirements.serializers import ApplicationSchemaField
 from credit.api.scoring.serializers import SaidFactsField
 from credit.core import risk_based_pricing as pricing_rules
@@ -60,48 +61,43 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
     product_type = serializers.IdField()
     description = serializers.TextField(
         max_length=DESCRIPTION_MAX_LENGTH,
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="The description, for people; null is empty.",
     )
-    apr_min_percent = serializers.NumberField(min_value=0, max_value=RATE_MAX_PERCENT, allow_null=True, default=None)
-    apr_max_percent = serializers.NumberField(min_value=0, max_value=RATE_MAX_PERCENT, allow_null=True, default=None)
-    loan_amount_min_cents = serializers.Int64Field(min_value=0, allow_null=True, default=None)
-    loan_amount_max_cents = serializers.Int64Field(min_value=0, allow_null=True, default=None)
+    apr_min_percent = serializers.NumberField(min_value=0, max_value=RATE_MAX_PERCENT, **serializers.NULLABLE)
+    apr_max_percent = serializers.NumberField(min_value=0, max_value=RATE_MAX_PERCENT, **serializers.NULLABLE)
+    loan_amount_min_cents = serializers.Int64Field(min_value=0, **serializers.NULLABLE)
+    loan_amount_max_cents = serializers.Int64Field(min_value=0, **serializers.NULLABLE)
     term_options_months = serializers.ListField(
         child=serializers.Int32Field(min_value=1, max_value=TERM_MAX_MONTHS),
         max_length=TERMS_MAX,
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
     )
-    nationwide = serializers.FlagField(allow_null=True, default=None)
-    included_states = serializers.ListField(child=serializers.IdField(), max_length=60, allow_null=True, default=None)
-    excluded_states = serializers.ListField(child=serializers.IdField(), max_length=60, allow_null=True, default=None)
-    customer_segment = serializers.IdField(allow_null=True, default=None)
-    blockscore_model_id = serializers.Int64Field(allow_null=True, default=None)
-    ab_test_variant = serializers.IdField(allow_null=True, default=None)
-    ab_test_allocation = serializers.Int32Field(min_value=0, max_value=100, allow_null=True, default=None)
+    nationwide = serializers.FlagField(**serializers.NULLABLE)
+    included_states = serializers.ListField(child=serializers.IdField(), max_length=60, **serializers.NULLABLE)
+    excluded_states = serializers.ListField(child=serializers.IdField(), max_length=60, **serializers.NULLABLE)
+    customer_segment = serializers.IdField(**serializers.NULLABLE)
+    blockscore_model_id = serializers.Int64Field(**serializers.NULLABLE)
+    ab_test_variant = serializers.IdField(**serializers.NULLABLE)
+    ab_test_allocation = serializers.Int32Field(min_value=0, max_value=100, **serializers.NULLABLE)
     application_schema = ApplicationSchemaField(
-        allow_null=True, default=None, help_text="The schema of `application_data`; null for any data."
+        **serializers.NULLABLE, help_text="The schema of `application_data`; null for any data."
     )
     required_documents = serializers.ListField(
         child=TitleField(),
         max_length=REQUIRED_DOCUMENTS_MAX,
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="The documents that an application requires before its submission.",
     )
     applicant_requires = serializers.ListField(
         child=serializers.OneOfField(REQUIRABLE),
         max_length=len(REQUIRABLE),
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="The required fields of each applicant; any of them makes `applicants` required.",
     )
     risk_based_pricing = serializers.OneOfField(
         pricing_rules.METHODS,
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="The notice before the acceptance of a price that is based on a consumer report (12 CFR 1022.70 to "
         "1022.75). `notice` is the default: a risk-based pricing notice, if the applicant's rate is above the "
         "offer's lowest. `score_disclosure`: the applicant's credit score, at every rate. `not_applicable`: no "
@@ -109,23 +105,20 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
     )
     risk_based_pricing_reason = serializers.OneOfField(
         pricing_rules.REASONS,
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="Why no notice is required. Send it only with `not_applicable`, which requires it.",
     )
     reports = serializers.ListField(
         child=serializers.OneOfField(KINDS),
         max_length=len(KINDS),
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="The kinds of reports (`credit`, `income`) that the platform requests about the first applicant at "
         "the submission, if the scoring model reads `report.…`. The score waits for them, at most 24 hours.",
     )
     min_age = serializers.Int32Field(
         min_value=1,
         max_value=MIN_AGE_MAX_YEARS,
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="The minimum age of each applicant in years, on the date where they live. It makes `date_of_birth` "
         "required. If null, the minimum of 18 applies only to applicants with a date of birth.",
     )
@@ -376,12 +369,12 @@ class MatchRequestSerializer(serializers.RequestSerializer):
     """An applicant's wishes and data, as in an application."""
 
     state = serializers.OneOfField(
-        sorted(US_STATES), allow_null=True, default=None, help_text="A US state or territory: two capital letters."
+        sorted(US_STATES), **serializers.NULLABLE, help_text="A US state or territory: two capital letters."
     )
     amount_cents = serializers.Int64Field(
-        min_value=0, allow_null=True, default=None, help_text="The requested loan, in cents; null for any amount."
+        min_value=0, **serializers.NULLABLE, help_text="The requested loan, in cents; null for any amount."
     )
-    currency = CurrencyField(allow_null=True, default=None, help_text=_CURRENCY)
+    currency = CurrencyField(**serializers.NULLABLE, help_text=_CURRENCY)
     facts = SaidFactsField(
         default=dict,
         help_text="A flat object with facts of the application, such as `application_data.monthly_income_cents`. The "
@@ -438,8 +431,7 @@ class ProviderRequestSerializer(LenderContactRequestSerializer):
     )
     agency = serializers.OneOfField(
         AGENCIES,
-        allow_null=True,
-        default=None,
+        **serializers.NULLABLE,
         help_text="The Federal agency that enforces Regulation B for this lender, which notices contain (12 CFR 1002, "
         "appendix A). Omit it for the installation's default (`NOTICE_AGENCY`).",
     )

@@ -10,15 +10,7 @@ from config.core.ids import get_by_uuid
 from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
 from credit.api.reports.serializers import ReportRequestSerializer, ReportSerializer
 from credit.applications.services import load_for, note_reading
-from credit.core.errors import (
-    READ_ERRORS,
-    ApplicationNotFound,
-    PurposeMissing,
-    ReportNotFound,
-    ReportNotPossible,
-    ReportPending,
-    ReportVendorError,
-)
+from credit.core import errors
 from credit.models import Report
 from credit.models.reports import REQUESTED
 from credit.reports.services import reports_for, request_report
@@ -27,7 +19,7 @@ from credit.reports.services import reports_for, request_report
 class ReportViewSet(ApiViewSet):
     tag = "applications"
 
-    @endpoint(access=FIRST_PARTY, answer=ReportSerializer(many=True), errors=READ_ERRORS)
+    @endpoint(access=FIRST_PARTY, answer=ReportSerializer(many=True), errors=errors.READ_ERRORS)
     def list(self, request: ApiRequest, application_id: str) -> QuerySet[Report]:
         """List the reports about the applicants.
 
@@ -46,10 +38,16 @@ class ReportViewSet(ApiViewSet):
         idempotent=True,
         leased=True,
         errors=(
-            ApplicationNotFound, PurposeMissing, RecordNotEditable, ReportNotPossible, ReportPending, ReportVendorError,
-            ReviewerRequired, SecondFactorRequired,
+            errors.ApplicationNotFound,
+            errors.PurposeMissing,
+            RecordNotEditable,
+            errors.ReportNotPossible,
+            errors.ReportPending,
+            errors.ReportVendorError,
+            ReviewerRequired,
+            SecondFactorRequired,
         ),
-    )  # fmt: skip
+    )
     def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Response:
         """Request a report about an applicant.
 
@@ -61,14 +59,14 @@ class ReportViewSet(ApiViewSet):
         status = 202 if report.status == REQUESTED else 201
         return Response(ReportSerializer.represent(report), status=200 if is_reused else status)
 
-    @endpoint(access=FIRST_PARTY, answer=ReportSerializer, errors=(*READ_ERRORS, ReportNotFound))
+    @endpoint(access=FIRST_PARTY, answer=ReportSerializer, errors=(*errors.READ_ERRORS, errors.ReportNotFound))
     def retrieve(self, request: ApiRequest, application_id: str, report_id: str) -> Report:
         """Get a report about an applicant.
 
         Reviewers also get the vendor's response (`raw`). The access log of personal data records each download of it.
         """
         application = load_for(application_id, actor_of(request), is_noted=False)
-        report = get_by_uuid(reports_for(application, request.user), report_id, ReportNotFound)
+        report = get_by_uuid(reports_for(application, request.user), report_id, errors.ReportNotFound)
         note_reading(application, request.user, report=str(report.pk))
         if application.consumer_id != request.user.pk and application.is_reviewed_by(request.user):
             report.shown_raw = report.raw

@@ -15,9 +15,8 @@ from credit.core.applicants import LANGUAGES
 from credit.core.errors import READ_ERRORS, ApplicationNotFound, NotCorrectable, OfferNotFound, ReportPending
 from credit.models import Correction
 from credit.offers.services import load_offer
-from credit.scoring.automation import describe_automation
 from credit.scoring.corrections import answer_correction, corrections_of, request_correction
-from credit.scoring.explanation import explain
+from credit.scoring.explanation import describe_automation, explain
 
 
 class AutomationViewSet(ApiViewSet):

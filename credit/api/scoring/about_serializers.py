@@ -8,32 +8,28 @@ from config.api import serializers
 from credit.core.facts import CATEGORIES
 
 _TEXT_MAX = 4_000
-_TEXTS = {
-    "intended_use": "The intended use of the model.",
-    "not_for": "Uses for which the model is not suitable.",
-    "data": "The data that the model was made from.",
-    "limits": "Known limits.",
-    "human_review": "How people review its results.",
-    "accuracy": "The measured accuracy, and the data that it was measured on.",
-}
 _CATEGORIES_HELP = f"Categories of data that the scorecard reads: {', '.join(CATEGORIES)}."
 
 
 class AboutRequestSerializer(serializers.RequestSerializer):
     """Instructions for use of a version."""
 
-    intended_use = serializers.TextField(default="", max_length=_TEXT_MAX, help_text=_TEXTS["intended_use"])
-    not_for = serializers.TextField(default="", max_length=_TEXT_MAX, help_text=_TEXTS["not_for"])
-    data = serializers.TextField(default="", max_length=_TEXT_MAX, help_text=_TEXTS["data"])  # type: ignore[assignment]
+    intended_use = serializers.TextField(default="", max_length=_TEXT_MAX, help_text="The intended use of the model.")
+    not_for = serializers.TextField(
+        default="", max_length=_TEXT_MAX, help_text="Uses for which the model is not suitable."
+    )
+    data = serializers.TextField(default="", max_length=_TEXT_MAX, help_text="The data that the model was made from.")  # type: ignore[assignment]
     categories = serializers.ListField(
         child=serializers.OneOfField(CATEGORIES),
         default=list,
         max_length=len(CATEGORIES),
         help_text=f"{_CATEGORIES_HELP} If the list is not empty, the API rejects a scorecard that reads others.",
     )
-    limits = serializers.TextField(default="", max_length=_TEXT_MAX, help_text=_TEXTS["limits"])
-    human_review = serializers.TextField(default="", max_length=_TEXT_MAX, help_text=_TEXTS["human_review"])
-    accuracy = serializers.TextField(default="", max_length=_TEXT_MAX, help_text=_TEXTS["accuracy"])
+    limits = serializers.TextField(default="", max_length=_TEXT_MAX, help_text="Known limits.")
+    human_review = serializers.TextField(default="", max_length=_TEXT_MAX, help_text="How people review its results.")
+    accuracy = serializers.TextField(
+        default="", max_length=_TEXT_MAX, help_text="The measured accuracy, and the data that it was measured on."
+    )
 
 
 @extend_schema_field({"$ref": "#/components/schemas/AboutRequest"})
@@ -44,20 +40,20 @@ class AboutField(serializers.FreeField):
 class InstructionsSerializer(serializers.JsonPartSerializer):
     """The instructions for use of a version. Fields that the author did not send are empty."""
 
-    intended_use = serializers.TextField(help_text=_TEXTS["intended_use"])
-    not_for = serializers.TextField(help_text=_TEXTS["not_for"])
-    data = serializers.TextField(help_text=_TEXTS["data"])  # type: ignore[assignment]  # Serializer.data is a property
-    categories = serializers.ListField(child=serializers.OneOfField(CATEGORIES), help_text=_CATEGORIES_HELP)
-    limits = serializers.TextField(help_text=_TEXTS["limits"])
-    human_review = serializers.TextField(help_text=_TEXTS["human_review"])
-    accuracy = serializers.TextField(help_text=_TEXTS["accuracy"])
     model_id = serializers.Int64Field(help_text="The scoring model.")
     version = serializers.Int32Field(help_text="The number of the version.")
     name = serializers.TextField(help_text="The name of the model.")
 
-    @classmethod
-    def nothing(cls) -> dict[str, Any]:
-        return {**dict.fromkeys(_TEXTS, ""), "categories": []}
+    def get_fields(self) -> dict[str, Any]:
+        """Add the fields of the request."""
+        about = AboutRequestSerializer().fields.items()
+        texts = {name: serializers.TextField(help_text=field.help_text) for name, field in about}
+        categories = serializers.ListField(child=serializers.OneOfField(CATEGORIES), help_text=_CATEGORIES_HELP)
+        return {**texts, "categories": categories, **super().get_fields()}
+
+    @staticmethod
+    def nothing() -> dict[str, Any]:
+        return {**dict.fromkeys(AboutRequestSerializer().fields, ""), "categories": []}
 
 
 @extend_schema_field({"type": ["integer", "string"], "description": "A string beyond 2^53."})

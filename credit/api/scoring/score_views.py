@@ -15,13 +15,7 @@ from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFac
 from credit.anchoring import verify_decision
 from credit.anchoring.services import bundle_of
 from credit.api.anchoring.serializers import BundleSerializer
-from credit.api.scoring.serializers import (
-    ApplicationFactsSerializer,
-    ConfirmationRequestSerializer,
-    ConfirmationSerializer,
-    FactsQuery,
-    ScorePageSerializer,
-)
+from credit.api.scoring import serializers
 from credit.applications.services import load_for, note_reading
 from credit.core.applicants import FIRST
 from credit.core.errors import READ_ERRORS, ApplicationNotFound, ReportPending, ScoreNotFound
@@ -29,7 +23,7 @@ from credit.models import Confirmation
 from credit.models.scoring import Score
 from credit.review.confirmations import confirm
 from credit.scoring.facts_of import facts_about, facts_of, score_again
-from credit.scoring.scores import DescribedScore, describe, describe_waiting
+from credit.scoring.scores import describe, describe_waiting
 
 _VERIFIER = Path(verify_decision.__file__).read_bytes()
 _VERIFIER_HEADERS = {
@@ -45,8 +39,8 @@ _ADDING_ERRORS = (ApplicationNotFound, ReviewerRequired, SecondFactorRequired, R
 class ScoreViewSet(ApiViewSet):
     tag = "applications"
 
-    @endpoint(access="score:read", answer=ScorePageSerializer, errors=(*READ_ERRORS, ScoreNotFound))
-    def score(self, request: ApiRequest, application_id: str) -> DescribedScore:
+    @endpoint(access="score:read", answer=serializers.ScorePageSerializer, errors=(*READ_ERRORS, ScoreNotFound))
+    def score(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Get the score of an application.
 
         The offer's scoring model computed it at the submission, or when a reviewer scored the application again. While
@@ -68,12 +62,12 @@ class ScoreViewSet(ApiViewSet):
     @heavy.operation()
     @endpoint(
         access=FIRST_PARTY,
-        answer=ScorePageSerializer,
+        answer=serializers.ScorePageSerializer,
         status=201,
         idempotent=True,
         errors=(*_ADDING_ERRORS, ReportPending, ScoreNotFound),
     )
-    def score_again(self, request: ApiRequest, application_id: str) -> DescribedScore:
+    def score_again(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Score an application again.
 
         Requires a reviewer. The model's current champion scores the current facts.
@@ -85,8 +79,8 @@ class ScoreViewSet(ApiViewSet):
 
     @endpoint(
         access=FIRST_PARTY,
-        query=FactsQuery,
-        answer=ApplicationFactsSerializer,
+        query=serializers.FactsQuery,
+        answer=serializers.ApplicationFactsSerializer,
         errors=(*READ_ERRORS, ReviewerRequired),
     )
     def facts(self, request: ApiRequest, application_id: str, query: dict[str, Any]) -> dict[str, Any]:
@@ -105,8 +99,8 @@ class ScoreViewSet(ApiViewSet):
 
     @endpoint(
         access=FIRST_PARTY,
-        body=ConfirmationRequestSerializer,
-        answer=ConfirmationSerializer,
+        body=serializers.ConfirmationRequestSerializer,
+        answer=serializers.ConfirmationSerializer,
         status=201,
         idempotent=True,
         errors=_ADDING_ERRORS,

@@ -18,36 +18,28 @@ from credit.api.terms import serializers
 from credit.applications import withdrawal_right
 from credit.applications.services import load_for
 from credit.applications.withdrawal_right import Withdrawable
+from credit.core import errors
 from credit.core.applicants import language_of
-from credit.core.errors import (
-    READ_ERRORS,
-    ApplicationNotFound,
-    AprAboveCap,
-    CounterofferOpen,
-    InvalidApplicationTransition,
-    OfferNotFound,
-    ReasonsRequired,
-    ReportPending,
-    TermsOutsideOffer,
-    TermsRequired,
-    WithdrawalOver,
-)
 from credit.core.machine import COUNTEROFFER
 from credit.models import Counteroffer, Precontract, Proposal
 from credit.notices.printing import pdf_of
 from credit.offers.services import load_offer
 from credit.review.services import change_status
 from credit.terms import counteroffers, withdrawals
-from credit.terms.acceptance import form_to_read
+from credit.terms.acceptance import form_to_read, provide
 from credit.terms.agreement import Agreement, agreement_of, in_words
 from credit.terms.precontract import Form, form_of_offer
-from credit.terms.provision import provide
 
 SHOWN_MAX = 100
 HTML, PDF = "text/html", "application/pdf"
 
 _writes_application = partial(endpoint, access="applications:write", idempotent=True)
-_DECIDING_ERRORS = (ApplicationNotFound, InvalidApplicationTransition, ReviewerRequired, SecondFactorRequired)
+_DECIDING_ERRORS = (
+    errors.ApplicationNotFound,
+    errors.InvalidApplicationTransition,
+    ReviewerRequired,
+    SecondFactorRequired,
+)
 
 
 def agreement_page(request: HttpRequest | None, agreement: Agreement) -> HttpResponse:
@@ -87,7 +79,9 @@ class CounterofferViewSet(ApiViewSet):
 
     tag = "applications"
 
-    @endpoint(access="applications:read", answer=serializers.CounterofferSerializer(many=True), errors=READ_ERRORS)
+    @endpoint(
+        access="applications:read", answer=serializers.CounterofferSerializer(many=True), errors=errors.READ_ERRORS
+    )
     def list(self, request: ApiRequest, application_id: str) -> Any:
         """List the counteroffers of an application.
 
@@ -102,12 +96,12 @@ class CounterofferViewSet(ApiViewSet):
         status=201,
         errors=(
             *_DECIDING_ERRORS,
-            AprAboveCap,
-            CounterofferOpen,
-            ReasonsRequired,
-            ReportPending,
-            TermsOutsideOffer,
-            TermsRequired,
+            errors.AprAboveCap,
+            errors.CounterofferOpen,
+            errors.ReasonsRequired,
+            errors.ReportPending,
+            errors.TermsOutsideOffer,
+            errors.TermsRequired,
         ),
     )
     def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Counteroffer | dict[str, Any]:
@@ -143,7 +137,7 @@ class CounterofferViewSet(ApiViewSet):
         counteroffers.withdraw(application_id, counteroffer_id, actor=actor_of(request), now=timezone.now())
 
     @_writes_application(
-        answer=serializers.CounterofferSerializer, errors=(ApplicationNotFound, NotFound, RecordNotEditable)
+        answer=serializers.CounterofferSerializer, errors=(errors.ApplicationNotFound, NotFound, RecordNotEditable)
     )
     def decline(self, request: ApiRequest, application_id: str, counteroffer_id: str) -> Counteroffer:
         """Decline an open counteroffer.
@@ -159,7 +153,9 @@ class AgreementViewSet(ApiViewSet):
     tag = "applications"
 
     @renderer_classes([OrjsonRenderer, renderer_for(HTML)])
-    @endpoint(access="applications:read", answer=serializers.AgreementSerializer, errors=(*READ_ERRORS, NotFound))
+    @endpoint(
+        access="applications:read", answer=serializers.AgreementSerializer, errors=(*errors.READ_ERRORS, NotFound)
+    )
     def retrieve(self, request: ApiRequest, application_id: str) -> HttpResponse | Agreement:
         """Get the agreement.
 
@@ -181,7 +177,9 @@ class WithdrawalViewSet(ApiViewSet):
 
     tag = "applications"
 
-    @endpoint(access="applications:read", answer=serializers.WithdrawalSerializer, errors=(*READ_ERRORS, NotFound))
+    @endpoint(
+        access="applications:read", answer=serializers.WithdrawalSerializer, errors=(*errors.READ_ERRORS, NotFound)
+    )
     def retrieve(self, request: ApiRequest, application_id: str) -> Withdrawable:
         """Get the right of withdrawal from an agreement.
 
@@ -193,7 +191,7 @@ class WithdrawalViewSet(ApiViewSet):
     @_writes_application(
         body=serializers.WithdrawalRequestSerializer,
         answer=serializers.WithdrawalSerializer,
-        errors=(ApplicationNotFound, NotFound, ReviewerRequired, SecondFactorRequired, WithdrawalOver),
+        errors=(errors.ApplicationNotFound, NotFound, ReviewerRequired, SecondFactorRequired, errors.WithdrawalOver),
     )
     def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Withdrawable:
         """Withdraw from an agreement.
@@ -218,7 +216,7 @@ class PrecontractViewSet(ApiViewSet):
         access="offers:read",
         query=serializers.OfferFormQuery,
         answer=serializers.OfferFormSerializer,
-        errors=(OfferNotFound, NotFound),
+        errors=(errors.OfferNotFound, NotFound),
     )
     def of_offer(self, request: ApiRequest, offer_id: str, query: dict[str, Any]) -> HttpResponse | Form:
         """Get the European information form of an offer.
@@ -235,7 +233,7 @@ class PrecontractViewSet(ApiViewSet):
         access="applications:read",
         query=serializers.FormQuery,
         answer=serializers.PrecontractSerializer,
-        errors=(*READ_ERRORS, NotFound),
+        errors=(*errors.READ_ERRORS, NotFound),
     )
     def of_application(
         self, request: ApiRequest, application_id: str, query: dict[str, Any]

@@ -3,7 +3,7 @@ from datetime import datetime
 from config.ops.commands import WorkerCommand
 from credit.reports.services import collect
 from credit.review.automatic import FAILED, decide_scored
-from credit.scoring.waiting import score_waiting
+from credit.scoring.facts_of import score_waiting
 
 
 class Command(WorkerCommand):

@@ -13,7 +13,7 @@ from config.mail.delivery import message_of
 from config.mail.models import OutgoingMail
 from credit.core.applicants import Applicants
 from credit.models import Acceptance, Provider
-from credit.terms.agreement_links import agreement_of_link
+from credit.terms.agreement import agreement_of_link
 from credit.terms.members import TITLES, is_complete
 from tests.api import client_of
 from tests.credit.eu.offers import EU_TERMS, TEXTS, eu_offer

@@ -17,8 +17,7 @@ from config.mail.models import OutgoingMail
 from credit.core.annex_i import ROWS
 from credit.core.applicants import Applicants
 from credit.models import Notice, Precontract
-from credit.terms.acceptance import form_to_read
-from credit.terms.provision import form_of_link
+from credit.terms.acceptance import form_of_link, form_to_read
 from tests.api import assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.credit.eu.offers import TEXTS, eu_offer

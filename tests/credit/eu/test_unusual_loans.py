@@ -15,9 +15,8 @@ from credit.core.examples import representative_example
 from credit.core.figures import outside
 from credit.core.jurisdictions import Conventions
 from credit.core.lines import cost_of_line
-from credit.core.loan_words import in_words
+from credit.core.loan_words import duration_in_words, in_words
 from credit.core.quotes import amortise, cost_of, eu_totals
-from credit.core.schedule_words import duration_in_words
 from credit.models import Notice, Offer
 from credit.my.apply import rows_of
 from credit.notices.services import issue_due

@@ -16,8 +16,7 @@ from credit.models.notices import WITHOUT_CLOCK
 from credit.notices import services
 from credit.review.services import change_status
 from credit.terms import counteroffers
-from credit.terms.acceptance import accept, describe, form_to_read
-from credit.terms.provision import provide
+from credit.terms.acceptance import accept, describe, form_to_read, provide
 from tests.credit.applicants import PERSON
 from tests.credit.eu.offers import CONTACT, EU_TERMS
 from tests.credit.support import make_reviewer as reviewer

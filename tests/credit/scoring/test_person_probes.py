@@ -98,7 +98,7 @@ def shown(score, remembered):
     record = {"hashes": hashes, "facts": facts_in_record(score)}
     copied = {name: getattr(score, name) for name in (*Score.RESULT, "sources", "number")}
     values = {
-        "score": scores.describe(score, for_applicant=True)._asdict(),
+        "score": scores.describe(score, for_applicant=True),
         "explanation": explanation._score_parts(score, "USD"),
         "record": record,
         "openings": without_person(opened),
@@ -120,7 +120,7 @@ def test_no_result_shown_to_the_applicant_depends_on_other_applications(monkeypa
         assert alone.is_withheld
         assert shown(alone, before) == shown(same, after), card
         for score in (alone, same):
-            assert scores.describe(score).score == score.total
+            assert scores.describe(score)["score"] == score.total
         differing += alone.total != same.total
     assert differing > PROBES / 4  # the lender's results do depend on other applications
 

@@ -14,7 +14,7 @@ from credit.reports.sandbox import SandboxVendor
 from credit.reports.services import collect
 from credit.reports.vendor import PENDING, VendorReport
 from credit.review.automatic import decide_scored
-from credit.scoring.waiting import score_waiting
+from credit.scoring.facts_of import score_waiting
 from tests.api import assert_error, client_of
 from tests.credit.applicants import PERSON
 from tests.credit.requirements.test_requirements import OFFER
