@@ -19,6 +19,7 @@ LETTERS_MAX = 100_000
 _KEPT = "typed_text"
 _DISCARD = "discard"
 _PAGES = ("/admin/", "/my", "/account/", "/developers")
+_BUTTON = "do"
 _NEVER_KEPT = frozenset({"csrfmiddlewaretoken", "code", "credential"})
 
 
@@ -54,8 +55,9 @@ def _keep(request: HttpRequest) -> None:
     fields = {
         name: values for name, values in request.POST.lists() if name not in _NEVER_KEPT and "password" not in name
     }
-    values = [value for values in fields.values() for value in values]
-    if person and any(map(_is_text, values)) and sum(map(len, values)) <= LETTERS_MAX:
+    typed = [(name, value) for name, values in fields.items() for value in values]
+    letters = sum(len(value) for _name, value in typed)
+    if person and any(_is_text(name, value) for name, value in typed) and letters <= LETTERS_MAX:
         request.session[_KEPT] = {"person": person, "path": request.path, "fields": fields}
 
 
@@ -68,7 +70,7 @@ def _offer(request: HttpRequest) -> HttpResponse | None:
         del request.session[_KEPT]
         return HttpResponseRedirect(request.path)
     fields = [
-        {"name": name, "words": name.replace("_", " "), "value": value, "is_text": _is_text(value)}
+        {"name": name, "words": name.replace("_", " "), "value": value, "is_text": _is_text(name, value)}
         for name, values in kept["fields"].items()
         for value in values
     ]
@@ -78,6 +80,6 @@ def _offer(request: HttpRequest) -> HttpResponse | None:
     return response
 
 
-def _is_text(value: str) -> bool:
-    """Return whether a person typed this value: choices, states, and ids have no spaces."""
-    return not value.isascii() or any(letter.isspace() for letter in value.strip())
+def _is_text(name: str, value: str) -> bool:
+    """Return whether a person typed this value: choices, states, and ids have no spaces. A button's value can have."""
+    return name != _BUTTON and (not value.isascii() or any(letter.isspace() for letter in value.strip()))
