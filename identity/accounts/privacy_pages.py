@@ -3,6 +3,7 @@
 from datetime import date
 from typing import Any, NamedTuple
 
+from django.contrib import messages
 from django.contrib.auth.mixins import LoginRequiredMixin
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -47,6 +48,14 @@ def displayed_scope(consent: kinds.Consent) -> str:
         named = {"lender": consent.name or number, "application": consent.application_reference}
         return words % {"areas": shared, **named}
     return consent.name or gettext(consent.scope)
+
+
+_DONE = {
+    "end": _("The consent has ended."),
+    "export": _("You requested a copy of your data."),
+    "erase": _("You requested the deletion of your account."),
+    "keep": _("The deletion is canceled."),
+}
 
 
 class Held(NamedTuple):
@@ -130,6 +139,9 @@ class PrivacyPage(_PrivacyView, TemplateView):
                 erasure.cancel_erasure(actor, actor.user.pk, now=now)
         except (ErasureNotPossible, NotFound, RecordNotEditable):
             pass  # the page shows the current state
+        else:
+            if action in _DONE:
+                messages.success(request, _DONE[action])
         return HttpResponseRedirect(reverse("account_privacy"))
 
 

@@ -15,7 +15,7 @@ from django.db import connection
 from django.template.loader import get_template
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
+from django.utils import formats, timezone
 
 import identity
 from config.core.lifecycle import Actor
@@ -370,9 +370,13 @@ def test_deletion_of_an_account_requires_the_password_again(jane):
     assert browser.post(asked, {"password": "wrong", "next": "/account/privacy"}).status_code == 200
     assert not Erasure.objects.exists()
     browser.post(asked, {"password": PASSWORD, "next": "/account/privacy"})
-    browser.post("/account/privacy", ERASE)
+    page = browser.post("/account/privacy", ERASE, follow=True).content.decode()
     assert Erasure.objects.get().account == jane
-    assert browser.get("/account/").status_code == 200
+    assert "You requested the deletion of your account." in page
+    starts_on = formats.date_format(timezone.now() + timedelta(days=14), "F j, Y")
+    assert f"It starts on {starts_on}." in page
+    kept = browser.post("/account/privacy", {"do": "keep"}, follow=True).content.decode()
+    assert "The deletion is canceled." in kept
 
 
 def test_account_pages_redirect_anonymous_visitors_to_the_log_in():
