@@ -19,7 +19,6 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.decorators import method_decorator
 from django.utils.translation import get_language, get_language_from_request, gettext, override
-from django.utils.translation import gettext_lazy as _
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.generic import ListView, View
 
@@ -49,11 +48,8 @@ from credit.review.services import change_status
 from credit.terms import acceptance, counteroffers
 from credit.terms.agreement import lender_of
 
-# The transition of each button on the applicant's page, and its label.
-_SENDS = {
-    states.DRAFT: (states.SUBMITTED, _("Send it")),
-    states.PENDING_DOCUMENTS: (states.UNDER_REVIEW, _("Send it back")),
-}
+# The transition of the button that sends an application to the lender.
+_SENDS = {states.DRAFT: states.SUBMITTED, states.PENDING_DOCUMENTS: states.UNDER_REVIEW}
 _COLUMNS = (
     "id", "status", "provider_id", "accepted_at", "withdrawn_from_at", "amount_cents", "created_at", "offer_snapshot",
 )  # fmt: skip
@@ -152,7 +148,6 @@ class ApplicationPage(MyPage):
 
 
 def _facts(application: Any, now: datetime) -> dict[str, Any]:
-    _status, sends = _SENDS.get(application.status, (None, ""))
     due = of_application(application, is_own=True, now=now).currently_due if application.status == states.DRAFT else []
     documents = list(documents_of(application))
     missing = [document for document in documents if document.status == RequestedDocument.REQUESTED]
@@ -175,7 +170,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "uploads": application.status not in states.FROZEN,
         "sent": content.describe(application),
         "lender": lender_of(application),
-        "sends": "" if due or missing else sends,
+        "sends": application.status in _SENDS and not due and not missing,
         "withdraws": states.WITHDRAWN in application.requestable() and not declines,
         "terms": terms,
         "loan": in_words(terms.terms) if is_loan else "",
@@ -196,6 +191,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
             (of_status(move.status).words, deadlines.in_words(move.changed_at, zone), told(move)) for move in moves
         ],
         "rejected_because": told(moves[0]) if application.status == states.REJECTED and moves else "",
+        "requested_because": told(moves[0]) if application.status == states.PENDING_DOCUMENTS and moves else "",
     }
 
 
@@ -226,7 +222,7 @@ def _refused(request: HttpRequest, application_id: str, refusal: ApiError, field
 
 def _send(request: HttpRequest, application_id: str) -> str:
     status = Application.objects.values_list("status", flat=True).get(pk=application_id)
-    to, _words = _SENDS.get(status, (states.SUBMITTED, ""))
+    to = _SENDS.get(status, states.SUBMITTED)
     return _move(request, application_id, to, gettext("The application was sent to the lender."))
 
 

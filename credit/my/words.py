@@ -27,20 +27,18 @@ class Standing:
 
 
 BY_STATUS = {
-    states.DRAFT: Standing(_("Not sent yet"), _("Send it to the lender when nothing is missing."), is_due=True),
-    states.SUBMITTED: Standing(_("Sent to the lender"), _("The lender will look at it.")),
-    states.UNDER_REVIEW: Standing(
-        _("The lender is looking at it"), _("The lender decides, or requests more from you.")
-    ),
+    states.DRAFT: Standing(_("Not sent yet"), _("Check the application, then send it to the lender."), is_due=True),
+    states.SUBMITTED: Standing(_("Sent to the lender"), _("The lender will review it.")),
+    states.UNDER_REVIEW: Standing(_("Under review"), _("The lender decides, or requests more from you.")),
     states.PENDING_DOCUMENTS: Standing(
-        _("The lender asks for documents"), _("Upload them, then send the application back."), is_due=True
+        _("The lender requests documents"), _("Upload them, then send the application to the lender."), is_due=True
     ),
     states.APPROVED: Standing(_("Approved"), _("Accept or decline the terms."), is_due=True),
     states.REJECTED: Standing(_("Declined"), _("You can request reconsideration by a person.")),
     states.WITHDRAWN: Standing(_("Withdrawn"), _("The application is closed.")),
     states.EXPIRED: Standing(_("Expired"), _("You can apply again.")),
 }
-_ACCEPTED = Standing(_("Approved and accepted"), _("The lender pays out by your agreement."))
+_ACCEPTED = Standing(_("Approved and accepted"), _("The lender pays out the loan under the agreement."))
 _WITHDRAWN_FROM = Standing(_("A borrower withdrew from the contract"), _("Pay back what is due."), is_due=True)
 _OFFERED = Standing(_("The lender offers other terms"), _("Accept or decline the terms."), is_due=True)
 _DECLINED = Standing(_("You declined the loan"), _("The application is closed."))

@@ -130,8 +130,8 @@ def test_times_are_in_the_time_zone_of_the_applicant():
     world.submit(0)
     page = page_of(world.application)
     assert "January 31, 2028, 7:00 p.m. PST" in page
-    assert "since January 31, 2028" in page
-    assert "since January 31, 2028" in browser_of(world.consumer.user).get("/my").content.decode()
+    assert "· January 31, 2028" in page
+    assert "· January 31, 2028" in browser_of(world.consumer.user).get("/my").content.decode()
 
 
 def test_uploaded_files_stay_listed_after_the_decision():

@@ -54,7 +54,7 @@ def test_every_page_of_an_application_is_in_spanish(committed):
     world.move(0, "under_review")
     world.counter(0)
     text = spanish(page_of(application))
-    assert "El prestamista ofrece otras condiciones desde el" in text
+    assert "El prestamista ofrece otras condiciones · " in text
     assert "$5,000.00 al 9 % durante 24 meses" in text
     assert "Revise antes de aceptar" in spanish(terms_page(application))
     browser = browser_of(application.consumer)

@@ -22,6 +22,7 @@ from credit.notices.services import consent_text, give_consent
 from identity.accounts.addresses import confirm
 from tests.api import client_of
 from tests.credit.document_support import PDF, with_documents
+from tests.credit.notices.world import World
 from tests.credit.support import make_reviewer as reviewer
 from tests.credit.terms.lending import applied, approve, lender_of
 from tests.credit.terms.test_counteroffers import counter
@@ -67,7 +68,7 @@ class TestList:
         assert str(others.pk) not in page
         assert offer.provider.name in page
         assert "$10,000.00" in page
-        assert "The lender is looking at it" in page
+        assert "Under review" in page
 
     def test_staff_see_only_their_own_applications(self, offer):
         application = applied(offer)
@@ -153,12 +154,29 @@ class TestDocuments:
         application = with_documents(UserFactory())
         page = page_of(application)
         assert "Payslip" in page
-        assert "Send it back" not in page
+        assert "Send to the lender" not in page
         assert "The file was uploaded." in hand_in(application)
         assert DocumentFile.objects.get().credential == "my"
-        assert "Send it back" in page_of(application)
+        assert "Send to the lender" in page_of(application)
         press(application, "send")
         assert application.status == "under_review"
+
+    def test_reason_of_a_request_is_above_the_requested_documents(self):
+        world = World(start=timezone.now())
+        world.submit(0)
+        world.request_documents(0)
+        page = page_of(world.application)
+        assert 0 < page.index("Message from the lender") < page.index("Please.") < page.index("Payslip")
+
+    def test_counteroffer_is_above_the_uploaded_documents(self):
+        world = World(start=timezone.now())
+        world.submit(0)
+        world.request_documents(0)
+        world.supply(0)
+        world.counter(0)
+        page = page_of(world.application)
+        assert 0 < page.index("Check the terms and decide") < page.index("Payslip")
+        assert "Message from the lender" not in page
 
     def test_upload_of_another_file_type_is_rejected(self):
         application = with_documents(UserFactory())

@@ -58,7 +58,7 @@ def test_an_applicant_uploads_documents_and_accepts_the_terms(chromium, live_ser
     person.page.set_input_files("[type=file]", file)
     press(person, "Upload", "my-handed-in")
     assert DocumentFile.objects.get().document.application_id == application.pk
-    press(person, "Send it back", "my-sent-back")
+    press(person, "Send to the lender", "my-sent-back")
     assert approve(lender_of(offer), application).status_code == 200
     person.open(mailed_path(), "my-approved")
     person.page.click("text=Check the terms and decide")
@@ -99,7 +99,7 @@ def test_an_applicant_applies_in_a_browser(chromium, live_server, settings, user
     for name, typed in TYPED.items():
         person.page.fill(f"[id='id_first-{name}']", typed)
     press(person, "Check before sending", "my-check")
-    press(person, "Send it", "my-sent")
+    press(person, "Send to the lender", "my-sent")
     application = Application.objects.get()
     assert (application.status, application.offer_id) == ("submitted", offer.pk)
     assert application.application_data == {"amount_cents": 800_000, "term_months": 24, "owns_home": False}
