@@ -293,7 +293,7 @@ def change_application(
         if is_changed and Counteroffer.supersede_open(application, by=actor.user, now=now):
             application.counteroffer_moves += 1
             application.save(update_fields=["counteroffer_moves"])
-            Notice.cancel_undelivered(application, now=now)
+            Notice.end_counteroffer(application, now=now)
         record_application_event("updated", application, now=now)
     return application
 

@@ -15,6 +15,7 @@ from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 from config.webhooks.events import record_event
 from credit.core.applicants import FIRST
+from credit.core.jurisdictions import Conventions
 from credit.core.machine import DECIDED, JUDGEMENTS
 
 ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE = "adverse_action", "approval", "counteroffer", "incomplete"
@@ -46,7 +47,7 @@ class Clock(models.Model):
     DAYS = {APPLICATION: 30, ACTION: 30, COUNTEROFFER: 90, REVIEW: 30}
     TO_NOTIFY = (APPLICATION, ACTION, COUNTEROFFER)
     TOLD, TOLD_WHAT_IS_MISSING, TAKEN_UP = "told", "told_what_is_missing", "taken_up"
-    WITHDRAWN, NOT_COMPLETED, ANSWERED = "withdrawn", "not_completed", "answered"
+    WITHDRAWN, NOT_COMPLETED, ANSWERED, ENDED = "withdrawn", "not_completed", "answered", "ended"
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     application = models.ForeignKey(
@@ -269,6 +270,18 @@ class Notice(lifecycle.StatefulModel):
         rows = cls.objects.select_for_update().filter(application=application, status__in=UNDELIVERED, **of)
         for notice in rows.defer("content", "html").order_by("-id"):
             notice.transition_to(CANCELLED, actor=lifecycle.Actor.system("applications"), now=now)
+
+    @classmethod
+    def end_counteroffer(cls, application: Any, *, now: datetime) -> None:
+        """Cancel the undelivered notices of a counteroffer that ended without a decision.
+
+        In the EU, this stops the clock that the counteroffer started: until the next decision, no notice is required.
+        """
+        cls.cancel_undelivered(application, now=now)
+        if Conventions.of(application.offer_snapshot).is_eu:
+            offered = application.counteroffers.values("offered_at")
+            running = Clock.running(application.pk, (Clock.ACTION,)).filter(started_at__in=offered)
+            running.update(stopped_at=now, why=Clock.ENDED)
 
     def emit(self, word: str, *, now: datetime) -> None:
         """Record an event for the lender's owner and, if the notice is for them, for the consumer."""

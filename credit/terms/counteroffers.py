@@ -170,7 +170,7 @@ def _expire(offered: Counteroffer, actor: Actor, now: datetime) -> bool:
             # data.
             if offered.close(Counteroffer.SUPERSEDED, by=None, now=now):
                 _count(application, now)
-                Notice.cancel_undelivered(application, now=now)
+                Notice.end_counteroffer(application, now=now)
             return False
         if not offered.close(Counteroffer.EXPIRED, by=None, now=now):
             return False
@@ -204,7 +204,7 @@ def _end(application: Application, counteroffer_id: str, outcome: str, actor: Ac
     if not offered.close(outcome, by=actor.user, now=now):
         raise RecordNotEditable("The counteroffer has ended already.")
     _count(application, now)
-    Notice.cancel_undelivered(application, now=now)
+    Notice.end_counteroffer(application, now=now)
     if outcome == Counteroffer.DECLINED:
         record_application_event("counteroffer_declined", application, now=now, counteroffer_id=str(offered.pk))
     offered.refresh_from_db(fields=["outcome", "closed_at", "expires_at"])

@@ -14,6 +14,7 @@ from credit.core.lines import CEILING_ASSUMED, payments_of_line
 from credit.core.withdrawal import interest, last_day_of, period_end
 from credit.models import Notice, Offer, Precontract, ReviewRequest
 from credit.models.notices import WITHDRAWAL_REMINDER
+from credit.notices import services
 from credit.review.automatic import decide_scored
 from tests.api import assert_error, client_of
 from tests.credit.eu.offers import CONTACT, EU_TERMS
@@ -115,6 +116,28 @@ def test_counteroffer_on_a_database_requires_its_result():
     answer = client_of(world.lender.user).send(f"/applications/{world.pk}/counteroffers", body)
     assert_error(answer, 400, "E1001")
     assert "consumer_report[0].result" in answer.content.decode()
+
+
+@pytest.mark.parametrize("end", ["decline", "take_back"])
+def test_counteroffer_that_ended_before_its_notice_requires_none(end):
+    """Art. 18(9): until the next decision, there is nothing to notify of; the next notice has 3 days of its own."""
+    world = World(offer_of("eu"))
+    world.submit(0)
+    world.counter(1)
+    getattr(world, end)(2)
+    assert services.issue_due(now=world.at(5))["overdue"] == 0
+    world.reject(6)
+    assert world.notice.due_at == world.at(9)
+
+
+def test_counteroffer_leaves_the_clock_of_an_earlier_rejection():
+    world = World(offer_of("eu"))
+    world.submit(0)
+    world.reject(1)
+    world.reopen(2)
+    world.counter(2)
+    world.decline(3)
+    assert services.issue_due(now=world.at(5))["overdue"] == 1
 
 
 @pytest.mark.parametrize("wrong", [
