@@ -40,6 +40,7 @@ GROUNDS = (REGULATION_B, REGULATION_Z, COLORADO)
 
 HOLD_PERMISSION = "credit.add_retentionhold"
 _NOTICE_START = Coalesce("delivered_at", "made_at")
+_REQUEST_END = Coalesce("answered_at", "due_at")  # a request that is never answered ends at its deadline
 
 
 class Kept(NamedTuple):
@@ -94,8 +95,8 @@ def forget_old(*, now: datetime) -> dict[str, int]:
     before = now - REGULATION_B.period
     due = Notice.objects.annotate(start=_NOTICE_START).filter(made_at__lte=before, start__lte=before)
     notices = without_ground(due.filter(content__isnull=False), now=now)
-    answered = ReviewRequest.objects.filter(answered_at__lte=before, statement__isnull=False)
-    statements = without_ground(answered, now=now)
+    ended = ReviewRequest.objects.alias(end=_REQUEST_END).filter(end__lte=before, statement__isnull=False)
+    statements = without_ground(ended, now=now)
     return {
         "notices": Notice.objects.filter(pk__in=notices.values("pk")).update(content=None, html=None),
         "review_statements": ReviewRequest.objects.filter(pk__in=statements.values("pk")).update(statement=None),

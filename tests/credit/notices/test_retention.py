@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from config.ops.pruning import prune
 from credit.erasure import kept_applications
-from credit.models import Application, RetentionHold
+from credit.models import Application, RetentionHold, ReviewRequest
 from identity.models import User
 from tests.api import assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
@@ -38,6 +38,19 @@ def operator(db):
 
 def erased(world, day):
     return prune(now=world.at(day))["notices"]
+
+
+def erased_statements(world, day):
+    return prune(now=world.at(day))["review_statements"]
+
+
+def request_of(world, *, requested_at, **fields):
+    """Create a request for reconsideration with a deadline on day 40, and return the day on which it ends."""
+    ReviewRequest.objects.create(
+        application=world.application, statement="My payslip was misread.", requested_at=requested_at,
+        due_at=world.at(40), **fields,
+    )  # fmt: skip
+    return 20 if "answered_at" in fields else 40
 
 
 def score(world, day):
@@ -81,6 +94,28 @@ def test_litigation_hold_retains_notices_until_it_ends(world, operator):
     user = User.objects.get(groups__name="Operations")  # the earlier login was deleted too
     assert client_of(user).replace(path, {"on": False, "reason": "Settled"}).json()["on"] is False
     assert erased(world, 4_000) == 1
+
+
+def test_statement_of_an_answered_request_is_retained_for_25_months(world):
+    end = request_of(world, requested_at=world.at(10), answered_at=world.at(20), outcome="rejected")
+    assert [erased_statements(world, end + REGULATION_B + days) for days in (-1, 1)] == [0, 1]
+    assert ReviewRequest.objects.get().statement is None
+
+
+def test_statement_of_an_unanswered_request_is_retained_for_25_months_from_its_deadline(world):
+    end = request_of(world, requested_at=world.at(10))
+    assert [erased_statements(world, end + REGULATION_B + days) for days in (-1, 1)] == [0, 1]
+    request = ReviewRequest.objects.get()
+    assert (request.statement, request.status) == (None, "open")
+
+
+def test_litigation_hold_retains_the_statement_of_an_unanswered_request(world):
+    end = request_of(world, requested_at=world.at(10))
+    hold = {"application": world.application, "reason": "x", "principal": world.other.user}
+    RetentionHold.objects.create(is_on=True, at=world.at(11), **hold)
+    assert erased_statements(world, end + 4_000) == 0
+    RetentionHold.objects.create(is_on=False, at=world.at(12), **hold)
+    assert erased_statements(world, end + 4_000) == 1
 
 
 def test_grounds_are_listed_with_the_end_of_each_period(world, operator):
