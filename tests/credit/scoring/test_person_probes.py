@@ -27,7 +27,7 @@ from tests.credit.scoring.submitting import draft_for, scored_offer, submit
 from tests.credit.support import make_reviewer, move
 from tests.factories import UserFactory
 
-PROBES = int(os.environ.get("PROBES", "300"))  # the design measured 100,000
+PROBES = int(os.environ.get("PROBES", "300"))
 NOW = timezone.now()
 NOBODY = {"person.open_applications": 0, "person.days_since_rejection": None, "person.accounts": 1}
 OPEN, DAYS, ACCOUNTS = NOBODY

@@ -41,7 +41,7 @@ pytestmark = pytest.mark.django_db
 BODY = {"kind": "credit", "purpose": "credit_transaction", "applicant": 1}
 PLACE = f"{__name__}:CountingVendor"
 MARK = "M4RK-of-raw"
-KILLS = int(os.environ.get("KILLS", "50"))  # the design measured 1,000
+KILLS = int(os.environ.get("KILLS", "50"))
 
 CARD = {
     "inputs": [{"name": "score", "from": "report.score", "type": "number"}],
