@@ -20,7 +20,7 @@ def main() -> None:
     except OperationalError as error:
         if any(connection.connection for connection in connections.all(initialized_only=True)):
             raise  # the database had responded, so the traceback has the failing statement
-        sys.stderr.write(f"The database does not answer: {str(error).partition(chr(10))[0]}\n")
+        sys.stderr.write(f"The database does not respond: {str(error).partition(chr(10))[0]}\n")
         sys.exit(os.EX_UNAVAILABLE)
 
 

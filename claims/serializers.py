@@ -75,7 +75,7 @@ class ClaimRequestSerializer(serializers.RequestSerializer):
     )
     claim_type = serializers.TextField(min_length=1, max_length=64, help_text="For example `author` or `contributor`.")
     evidence = _evidence(help_text="Web addresses (http or https; the API never fetches them) or documents.")
-    notes = serializers.TextField(allow_null=True, required=False, help_text="Free text for people; null is empty.")
+    notes = serializers.TextField(allow_null=True, required=False, help_text="Free text for people; null means empty.")
     verification_level = serializers.OneOfField(
         LEVELS, allow_null=True, required=False, help_text="How the claim is verified. Default: `self_asserted`."
     )

@@ -70,7 +70,7 @@ def store_claims(payloads: Sequence[dict[str, Any]], *, actor: Actor, now: datet
 def change_claim(claim_id: str, *, actor: Actor, changes: dict[str, Any], now: datetime) -> Claim:
     """Change evidence, notes, verification level, or visibility of the actor's own claim. Null changes nothing.
 
-    Raises ClaimNotFound. Raises ValidationFailed as `create_claim`. Setting the current visibility again changes
+    Raises ClaimNotFound. Raises ValidationFailed like `create_claim`. Setting the current visibility again changes
     nothing and emits no event.
     """
     with transaction.atomic(savepoint=False):

@@ -30,7 +30,7 @@ SANDBOX = ENVIRONMENT == "sandbox"
 SERVICE = environment.choice("SERVICE", "platform", ("platform", "ledger"))
 
 if PRODUCTION and environment.text("FAULT_POINT"):
-    raise ImproperlyConfigured("FAULT_POINT kills the process where a test wants it to: unset it.")
+    raise ImproperlyConfigured("FAULT_POINT kills processes for tests: unset it.")
 
 SECRET_KEY, FIELD_ENCRYPTION_KEYS = environment.application_secrets(VAR_DIR, production=PRODUCTION, service=SERVICE)
 

@@ -28,14 +28,14 @@ class GuardOutOfReachError(LogUnavailableError):
 class GuardDamagedError(LogUnavailableError):
     """The guard file is damaged. An operator must inspect it before the log signs again."""
 
-    message = "The log's guard file is damaged: put it back, or see `manage.py adopt_ledger_head`."
+    message = "The log's guard file is damaged. The operator must restore it, or run `manage.py adopt_ledger_head`."
 
 
 class GuardMissingError(LogUnavailableError):
     """The log has blocks, but the guard file is missing or empty. So it is unknown whether blocks are missing."""
 
     message = (
-        "The log has no guard file with its last signed size. It refuses to sign until its operator restores the "
+        "The log has no guard file with its last signed size. It does not sign until the operator restores the "
         "file, or confirms with `manage.py adopt_ledger_head` that the database is the newest."
     )
 
@@ -44,15 +44,15 @@ class LogBehindError(LogUnavailableError):
     """The database lacks entries that this machine has signed, because a backup was restored."""
 
     message = (
-        "The log's database is older than its last signature. It refuses to sign, so that there is never a "
-        "second history: its operator has to restore the newest database."
+        "The log's database is older than its last signature. To prevent a second history, the log does not sign. "
+        "The operator must restore the newest database."
     )
 
 
 class ForeignHeadError(LogUnavailableError):
     message = (
-        "The log's newest checkpoint was not signed with the key and origin that are configured. It refuses to sign: "
-        "its operator has to put LEDGER_SIGNING_KEY and LEDGER_ORIGIN back, or begin a new log."
+        "The log's newest checkpoint was not signed with the key and origin that are configured. It does not sign: "
+        "the operator must restore LEDGER_SIGNING_KEY and LEDGER_ORIGIN, or begin a new log."
     )
 
 

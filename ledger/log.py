@@ -242,7 +242,7 @@ def _consistency_step(checkpoint: Checkpoint) -> proofs.Step:
         detail = f"This log has only {head.tree_size} entries: it forgot some, or its database is old."
         return proofs.Step("consistency", ok=False, detail=detail)
     if root_at(checkpoint.size, head) != checkpoint.root:
-        detail = "This log's tree had another root at that size: it shows two histories."
+        detail = "This log's tree had another root at that size: the log has two histories."
         return proofs.Step("consistency", ok=False, detail=detail)
     detail = f"The log of today, {head.tree_size} entries, still begins with that tree."
     return proofs.Step("consistency", ok=True, detail=detail)

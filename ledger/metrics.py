@@ -30,7 +30,7 @@ def measure(*, using: str, now: datetime) -> Iterator[Reading]:
 
 def _witnesses(policy: Policy, *, using: str, now: datetime) -> Iterator[Reading]:
     outcomes = dict(WitnessOutcome.objects.using(using).values_list("witness", "outcome"))
-    meaning = "Seconds since this witness cosigned; nothing while it never did."
+    meaning = "Seconds since this witness cosigned; absent if it never did."
     for witness in policy.witnesses:
         kept = Cosignature.objects.using(using).filter(witness=witness.verifier.vkey).order_by("-timestamp")
         newest = kept.values_list("timestamp", flat=True).first()

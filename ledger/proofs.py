@@ -82,7 +82,7 @@ def check_proof(text: str, report_hash: bytes, verifier: notes.Verifier, policy:
     try:
         head = notes.open_checkpoint(proof.checkpoint_note, verifier)
     except notes.NoteError as error:
-        return [*steps, Step("checkpoint", ok=False, detail=f"The checkpoint is not to be trusted: {error}.")]
+        return [*steps, Step("checkpoint", ok=False, detail=f"The checkpoint can't be trusted: {error}.")]
     signed = f"{head.origin} signed a tree of {head.size} entries with root {head.root.hex()}."
     steps.append(Step("checkpoint", ok=True, detail=signed))
     if policy is not None:
@@ -115,7 +115,7 @@ def _witnesses_step(note: str, policy: Policy) -> Step:
     try:
         times = policy.cosigned(note)
     except notes.NoteError as error:
-        return Step("witnesses", ok=False, detail=f"The cosignatures are not to be trusted: {error}.")
+        return Step("witnesses", ok=False, detail=f"The cosignatures can't be trusted: {error}.")
     is_met = policy.is_met_by(set(times))
     verdict = "That is the quorum." if is_met else f"The quorum, {policy.quorum}, is not reached."
     return Step("witnesses", ok=is_met, detail=f"{policy.describe(times)} {verdict}")

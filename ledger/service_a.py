@@ -136,9 +136,7 @@ class Introspection:
 
 
 def _unavailable() -> Unavailable:
-    return Unavailable(
-        "Tokens cannot be checked now: the main service does not answer whether this one is still valid."
-    )
+    return Unavailable("Tokens can't be checked now: the main service does not respond.")
 
 
 published_keys = PublishedKeys()

@@ -117,7 +117,7 @@ def wait_for_head(index: int) -> log.Head:
     """
     own = policy()
     if own is None:
-        raise NotWitnessedYetError("This log has no witnesses. Ask without `witnessed`.")
+        raise NotWitnessedYetError("This log has no witnesses. Send the request without `witnessed`.")
     head = witnessed_head(own, index)
     if head is None and _waiting.acquire(blocking=False):
         try:

@@ -41,7 +41,7 @@ def pytest_configure(config):
     """Use fast password hashes: their strength is not under test."""
     from django.conf import settings
 
-    gc.disable()  # until the tests run: objects of the collection live to the end
+    gc.disable()  # until the tests run, because objects of the collection stay alive until the end
     register_profiles()
     # A server or browser ended by a test may still be connected when the database is dropped.
     DatabaseCreation._destroy_test_db = _drop_with_force
@@ -86,7 +86,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish():
-    """Switch garbage collection on again, only for objects of tests, and rarely: it took a tenth of the time."""
+    """Enable garbage collection again, rarely and only for objects of tests: it took a tenth of the time."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
     gc.enable()
@@ -130,7 +130,7 @@ def _uses_database(item):
 
 @pytest.fixture(autouse=True)
 def _nothing_remembered():
-    """Start each test without cached credentials, rate-limit lots and requests: user ids repeat."""
+    """Start each test without cached credentials, rate-limit permits, and requests: user ids repeat."""
     request_log.LOG.begin_anew()
     authentication.forget_credentials()
     rate_limits.forget_lots()

@@ -75,7 +75,7 @@ def migrate(address, folder):
 
 
 def call_it(address, kind):
-    """Set another kind of installation in a database: see `Installation`."""
+    """Store another environment in a database: see `Installation`."""
     statement = f"UPDATE ops_installation SET kind = '{kind}'"
     if address.startswith("sqlite"):
         with closing(sqlite3.connect(urlsplit(address).path)) as here:

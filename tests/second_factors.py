@@ -36,7 +36,7 @@ def code_of(secret=SECRET, steps=0):
 
 
 def wrong_code():
-    """Return a code that the app shows at no time near now."""
+    """Return a code that the app does not show within minutes of now."""
     shown = {code_of(steps=steps) for steps in range(-3, 4)}
     return next(code for code in (f"{number:06}" for number in range(10)) if code not in shown)
 

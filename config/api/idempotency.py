@@ -108,7 +108,7 @@ class ReservableKey:
         return cls(NOBODY if request.auth is None else request.auth.user_id, key, digest.hexdigest())
 
     def claim(self) -> Outcome | None:
-        """Lock the key for this transaction, and return its stored response or None; raises as `stored`."""
+        """Lock the key for this transaction, and return its stored response or None. Raises the errors of `stored`."""
         if connection.vendor == "postgresql":
             name = hashlib.sha256(b"%d:%b" % (self.owner_id, self.key.bytes)).digest()
             lock = int.from_bytes(name[:8], "big", signed=True)
@@ -118,7 +118,7 @@ class ReservableKey:
         return self.stored()
 
     def stored(self) -> Outcome | None:
-        """Return the stored response or None; raises as `find`, and RequestInProgress for a reserved key."""
+        """Return the stored response or None. Raises the errors of `find`, and RequestInProgress for a reserved key."""
         found = self.find()
         if isinstance(found, str):
             raise RequestInProgress
@@ -159,7 +159,7 @@ class ReservableKey:
         return record
 
     def reserve(self, subject: str) -> None:
-        """Reserve the key permanently, in the subject's transaction; raises IntegrityError as `store`."""
+        """Reserve the key permanently, in the subject's transaction. Raises IntegrityError like `store`."""
         self.store(Outcome(RESERVED, b""), subject=subject, permanent=True)
 
 
@@ -248,7 +248,7 @@ def run_leased(key: ReservableKey | None, work: Callable[[], Outcome]) -> Outcom
 
 @transaction.atomic
 def _take_lease(key: ReservableKey) -> IdempotencyRecord | Outcome:
-    """Return a new lease of the key, or the stored response; raises as `stored`, and _CameSecond."""
+    """Return a new lease of the key, or the stored response. Raises the errors of `stored`, and _CameSecond."""
     try:
         stored = key.claim()
     except RequestInProgress:

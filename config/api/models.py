@@ -20,7 +20,7 @@ class IdempotencyRecord(models.Model):
     body = models.BinaryField()
     created_at = models.DateTimeField(db_index=True)
     subject = models.CharField(max_length=64, blank=True, default="")
-    permanent = models.BooleanField(default=False, help_text="Never forgotten: the key of a payment.")
+    permanent = models.BooleanField(default=False, help_text="Whether the key never expires, as for a payment.")
 
     class Meta:
         verbose_name = "idempotency record"
@@ -31,7 +31,7 @@ class IdempotencyRecord(models.Model):
 
 
 class RateCounter(models.Model):
-    bucket = models.CharField(max_length=160, help_text="The limit's name and whom it counts.")
+    bucket = models.CharField(max_length=160, help_text="The limit's name, and the account or address that it limits.")
     window = models.BigIntegerField(help_text="Minutes since the epoch.")
     used = models.BigIntegerField()
 

@@ -1,9 +1,9 @@
 """Rate limits, counted across all workers without a database write per request.
 
-A worker reserves permits from the shared counter in lots. The first lot is one permit. Each later lot is twice as
-large, up to LOT_MAX and at most 1/32 of the permits that remain in the window. The sum of all lots never exceeds the
+A worker reserves permits from the shared counter in batches. The first batch is one permit. Each later one is twice as
+large, up to LOT_MAX and at most 1/32 of the permits that remain in the window. The sum of all batches never exceeds the
 limit, so the limit is exact for any number of workers. Unused permits of a worker expire at the end of the minute, so
-lots shrink when few permits remain.
+batches shrink when few permits remain.
 
 Limits with a window longer than a minute reserve each permit singly: `consume_singly`.
 """
@@ -223,5 +223,5 @@ def _take_from_redis(bucket: str, window: int, count: int) -> int | None:
     except (RedisError, OSError) as error:
         # Each attempt can last as long as its timeout, and requests wait for it.
         _redis_avoided_until = time.monotonic() + REDIS_AVOIDED_SECONDS
-        logger.warning("Redis does not answer (%s): rate limits are counted in the database", type(error).__name__)
+        logger.warning("Redis does not respond (%s): rate limits are counted in the database", type(error).__name__)
         return None

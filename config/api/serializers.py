@@ -284,7 +284,7 @@ class QuerySerializer(RequestSerializer):
 
     @classmethod
     def read(cls, data: QueryDict) -> dict[str, Any]:
-        """Return the parameters; raises as `RequestSerializer.read`, and MissingParameter."""
+        """Return the parameters. Raises the errors of `RequestSerializer.read`, and MissingParameter."""
         fields = cls.shared().fields
         given: dict[str, Any] = {}
         for name, field in fields.items():

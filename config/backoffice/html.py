@@ -29,7 +29,7 @@ def words(status: str) -> str:
 
 @cache
 def _tones() -> dict[str, str]:
-    """Return the look of each status, the same on every page; raises ValueError if two apps differ."""
+    """Return the color of each status, the same on every page; raises ValueError if two apps differ."""
     looks: dict[str, str] = {}
     for tone, statuses in declared("tones"):
         for status in statuses:

@@ -166,7 +166,7 @@ def opened(content: bytes, place: str, *, kind: str = "a sealed value", record_i
         return _open(content, place)
     except _DoesNotOpenError:
         name = f"{kind} of {record_id}" if record_id else kind
-        logger.error("no key of FIELD_ENCRYPTION_KEYS opens %s", name)  # noqa: TRY400  whose key is gone is not for a trace
+        logger.error("no key of FIELD_ENCRYPTION_KEYS opens %s", name)  # noqa: TRY400  a traceback does not help to find a lost key
         raise UnreadableSecret(kind, record_id) from None
 
 

@@ -106,7 +106,7 @@ class SecondFactorRequired(ApiError):
     message = (
         "This operation requires a log-in with a second factor. Add an authenticator at /account/second-factor, "
         "and send its code as `otp` to POST /v1/auth/token. Or use an API key or an app that was created in such "
-        "a log-in. A key from the command `create_api_key` does not count."
+        "a log-in. A key from the command `create_api_key` is not sufficient."
     )
 
 
@@ -137,7 +137,7 @@ class StatusHistory(models.Model):
     previous_status = models.CharField(max_length=32, help_text="The status before the change.")
     changed_by = models.CharField(max_length=255, help_text="The caller's `updated_by`, as sent.")
     changed_at = models.DateTimeField(help_text="When the status was entered (UTC).")
-    reason = models.TextField(null=True, help_text="The reason, for people to read; null for none.")  # noqa: DJ001  null and "" are different answers of the interface
+    reason = models.TextField(null=True, help_text="The reason, for people to read; null if there is none.")  # noqa: DJ001  null and "" are different answers of the interface
     metadata = JsonTextField(null=True, help_text="The `metadata` of the request, as sent; null for none.")
     principal = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -150,7 +150,7 @@ class StatusHistory(models.Model):
     credential = models.CharField(
         max_length=80, help_text="The credential that was used, such as `api_key:…` or `jwt:…`."
     )
-    # A code for the reason; a history that stores codes overrides this.
+    # A code for the reason; histories that store codes override this.
     reason_code: Any = None
 
     class Meta:

@@ -60,7 +60,7 @@ def create_endpoint(
 ) -> Endpoint:
     """Create an endpoint that receives later events.
 
-    Raises ValidationFailed as `check_url`, or if the account already has ENDPOINTS_MAX endpoints.
+    Raises ValidationFailed like `check_url`, or if the account already has ENDPOINTS_MAX endpoints.
     """
     check_url(url)
     _publish_backlog(account_id, now=now)
@@ -83,12 +83,12 @@ def create_endpoint(
 def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetime) -> Endpoint:
     """Change `url`, `event_types`, `description` or `status` of an endpoint; return the changed endpoint.
 
-    Earlier events are delivered with the old settings. Raises ValidationFailed as `check_url`, and
+    Earlier events are delivered with the old settings. Raises ValidationFailed like `check_url`, and
     WebhookEndpointNotFound if the endpoint has been deleted.
     """
     if "url" in changes:
         check_url(changes["url"])
-        changes["failing_since"] = None  # failures of the old URL do not count for the new one
+        changes["failing_since"] = None  # failures of the old URL do not affect the new one
     status = changes.pop("status", None)
     _publish_backlog(endpoint.account_id, now=now)
     with transaction.atomic():
@@ -173,7 +173,7 @@ def prove_secret(endpoint: Endpoint) -> None:
 
 
 def send_test(endpoint: Endpoint, *, now: datetime) -> Delivery:
-    """Record a test event for only this endpoint; return its delivery. Raises as `redeliver`."""
+    """Record a test event for only this endpoint; return its delivery. Raises the errors of `redeliver`."""
     _publish_backlog(endpoint.account_id, now=now)
     with transaction.atomic():
         event_id = record_event(TEST, account_id=endpoint.account_id, now=now, endpoint_id=str(endpoint.pk))

@@ -115,7 +115,9 @@ class Endpoint(models.Model):
     secret = EncryptedTextField()
     previous_secret = EncryptedTextField(null=True)
     previous_secret_until = models.DateTimeField(null=True, blank=True)
-    secret_version = models.PositiveIntegerField(default=1, help_text="Counts the rotations, from 1.")
+    secret_version = models.PositiveIntegerField(
+        default=1, help_text="The number of the current secret, from 1; a rotation increments it."
+    )
     secret_proven = models.BooleanField(
         default=True, help_text="Whether the receiver has accepted a test that was signed with the newest secret."
     )

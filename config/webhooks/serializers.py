@@ -144,7 +144,7 @@ class RedeliverySerializer(serializers.ModelResponseSerializer):
 
 
 class FeedQuery(serializers.QuerySerializer):
-    """Where to read on."""
+    """The position in the feed."""
 
     refuses_unknown = True
 

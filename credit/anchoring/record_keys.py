@@ -124,7 +124,7 @@ def check_record_key(**_options: Any) -> list[checks.CheckMessage]:
     public_key = _public_key(_first_seed())
     known = set(RecordKey.objects.values_list("public_key", flat=True))
     if known and public_key not in known:
-        why = "DECISION_SIGNING_KEY is not the key that signed the first records: put it back. "
+        why = "DECISION_SIGNING_KEY is not the key that signed the first records: restore that key. "
         return [checks.Error(f"{why}`manage.py rotate_record_key` makes another one.")]
     return [checks.Info(f"{len(known)} keys have signed")]
 
@@ -159,5 +159,5 @@ def check_ledger_access(**_options: Any) -> list[checks.CheckMessage]:
         return [checks.Info("not needed")]
     if sha256(settings.LEDGER_CLIENT_KEY.encode()).hexdigest() in settings.LEDGER_API_KEYS:
         return [checks.Info("service A's key is the ledger's")]
-    text = "LEDGER_API_KEYS lacks the SHA-256 of LEDGER_CLIENT_KEY: a ledger with these settings refuses anchors."
+    text = "LEDGER_API_KEYS lacks the SHA-256 of LEDGER_CLIENT_KEY: a ledger with these settings rejects anchors."
     return [checks.Warning(text)]

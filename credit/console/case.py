@@ -231,7 +231,7 @@ def data_shown(application: Any) -> SafeString | str:
 
 
 def _formatted(name: str, member: Mapping[str, Any], value: Any, currency: str | None) -> str:
-    """Return a value for display; a value of another type than the schema's is shown as JSON."""
+    """Return a value for display; a value whose type differs from the schema's is shown as JSON."""
     if value is None:
         return NOTHING
     if isinstance(value, str):

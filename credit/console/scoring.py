@@ -179,7 +179,9 @@ class ModelVersionAdmin(NamedRecords):
         if form.is_valid():
             application = self.find_application(request, form.cleaned_data["application"].strip())
             if application is None:
-                form.add_error("application", "No application, or more than one, has an id that ends like this.")
+                form.add_error(
+                    "application", "Not exactly one application has an id with this ending. Enter the whole id."
+                )
             else:
                 looked = {"scoring_model": record.model_id, "version": record.number}
                 applications: Any = self.admin_site.get_model_admin(Application)

@@ -47,7 +47,7 @@ def out_of_date(rows: QuerySet[Any]) -> QuerySet[Any]:
 def applicant_filter(typed: str) -> Q | None:
     """Return the condition that an application has a typed name, e-mail address, or phone number.
 
-    Each typed word must be a whole word of a legal name, in any order. Case, accents, and hyphens do not count.
+    Each typed word must be a whole word of a legal name, in any order. Case, accents, and hyphens are ignored.
     `Müller` and `Mueller` find each other. Returns None if the text contains none of the three.
     """
     typed = typed.strip()

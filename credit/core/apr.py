@@ -43,8 +43,8 @@ def in_month(month: int, day: int) -> date:
 def due_day(start: date, dates: Sequence[date]) -> int | None:
     """Return the day of the month on which a series falls due; None without such a day.
 
-    Short months may cut the due day. If possible, `start` counts as a date of the series: January 31 to February 28 is
-    a month.
+    In a short month, the due day is its last day. If possible, `start` is a date of the series: January 31 to
+    February 28 is a month.
     """
     for day in (max(start.day, *(due_on.day for due_on in dates)), max(due_on.day for due_on in dates)):
         if all(due_on == in_month(month_of(due_on), day) for due_on in dates):

@@ -50,7 +50,7 @@ def _cost_of_line(amount_cents: int, rate: Decimal, fee_cents: int, overdraft: b
     try:
         apr, paid = cost_of_line(amount_cents, rate, start=today, fee=fee_cents, is_overdraft=overdraft)
     except RateOutOfRange as error:
-        message = f"With it the annual percentage rate is above {APR_MAX_PERCENT}."
+        message = f"The annual percentage rate would exceed {APR_MAX_PERCENT} %. Send a lower fee or rate."
         raise ValidationFailed.of_member("example.fee_cents", message) from error
     return {"payment_cents": None, "finance_charge_cents": paid - (amount_cents - fee_cents), "apr_percent": apr}
 

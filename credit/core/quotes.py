@@ -172,7 +172,7 @@ def cost_of(
     try:
         rate = METHODS[method](financed, [(row.due_on, row.payment_cents) for row in schedule], start=today)
     except apr.RateOutOfRange as error:
-        message = f"With it the annual percentage rate is above {apr.APR_MAX_PERCENT}."
+        message = f"The annual percentage rate would exceed {apr.APR_MAX_PERCENT} %. Send a lower fee or rate."
         raise ValidationFailed.of_member(f"{where}{'fee_cents' if fee_cents else rate_member}", message) from error
     figures = {
         "payment_cents": schedule[0].payment_cents,

@@ -32,7 +32,7 @@ def period_end(
 
     The period is 14 calendar days from the conclusion, or from the complete information if that came later. If the
     information is still missing, it ends 12 months and 14 days after the conclusion. It has no end for borrowers who
-    were never informed of the right. For borrowers in several countries, the latest end counts.
+    were never informed of the right. For borrowers in several countries, the latest end applies.
     """
     last_days = (
         (zones, country, _last_day(zones, concluded_at, complete_since, told_of_right_at))

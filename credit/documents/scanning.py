@@ -67,7 +67,7 @@ def check_document_scanner(**_options: Any) -> list[CheckMessage]:
     try:
         answer = _ask(address, b"PING")
     except ScannerUnavailable as error:
-        return [Error(f"DOCUMENT_SCANNER does not answer ({error.__cause__}): documents can't be uploaded.")]
+        return [Error(f"DOCUMENT_SCANNER does not respond ({error.__cause__}): documents can't be uploaded.")]
     if answer != "PONG":
         return [Error(f"The service at DOCUMENT_SCANNER must be clamd, and answers {answer[:50]!r}.")]
     try:

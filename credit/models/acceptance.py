@@ -29,7 +29,7 @@ class ApplicationRevision(_SignedRecord):
     """
 
     application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="revisions")
-    status = models.CharField(max_length=32, help_text="Where the application was when its data changed.")
+    status = models.CharField(max_length=32, help_text="The status of the application when its data changed.")
     sha256 = models.CharField(max_length=64)
     applicants_sha256 = models.CharField(max_length=64, null=True)  # noqa: DJ001  null where there are none
     changes = JsonTextField(null=True, help_text="The changed fields, with the old and the new value.")
@@ -50,7 +50,7 @@ class Acceptance(_SignedRecord):
     )
     accepted_at = models.DateTimeField()
     members: Any = JsonTextField(
-        null=True, help_text="The members of the agreement by Directive (EU) 2023/2225, Art. 21; null under other law."
+        null=True, help_text="The agreement's items of Directive (EU) 2023/2225, Art. 21; null under other law."
     )
 
     def __str__(self) -> str:

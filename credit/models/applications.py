@@ -70,7 +70,7 @@ class Application(DecisionRules):
         max_length=64, null=True, help_text="Hash of the applicants, with a nonce. It stays when they are erased."
     )
     applicant_index = models.TextField(null=True, editable=False)  # noqa: DJ001  null: without applicants
-    notes = models.TextField(null=True, help_text="Notes, for people to read; null for none.")  # noqa: DJ001
+    notes = models.TextField(null=True, help_text="Notes for people to read; null if there are none.")  # noqa: DJ001
     share: Any = JsonTextField(
         default=list, help_text="The data that the applicant shares with the lender: `bank`, `identity`."
     )

@@ -14,7 +14,7 @@ from credit.models.closable import ClosableModel
 
 
 class Confirmation(models.Model):
-    """A reviewer's confirmation that a file shows a value of `application_data`. The newest per pointer counts.
+    """A reviewer's confirmation that a file shows a value of `application_data`. The newest per pointer applies.
 
     Append-only. `value` is JSON; null once erased.
     """
@@ -137,7 +137,7 @@ class Correction(ClosableModel):
 
     @classmethod
     def known_of(cls, application_id: Any) -> dict[str, Known]:
-        """Return the corrected facts of an application, by name; the newest counts. Costs one query."""
+        """Return the corrected facts of an application, by name, each with its newest value. Costs one query."""
         rows = cls.objects.filter(application=application_id, outcome=cls.CORRECTED).order_by("closed_at", "id")
         corrected = {row.fact: (row.parsed_claim, row.closed_at) for row in rows}
         return {

@@ -140,7 +140,7 @@ class Notice(lifecycle.StatefulModel):
     )
     profile = models.CharField(max_length=8, help_text="The applicable law: `us` or `eu`.")
     language = models.CharField(
-        max_length=8, default="en", help_text="The language of the notice; empty until the notice is made."
+        max_length=8, default="en", help_text="The language of the notice; empty until the notice is created."
     )
     due_at = models.DateTimeField(help_text="The deadline of the notice (UTC).")
     status = models.CharField(
@@ -157,13 +157,13 @@ class Notice(lifecycle.StatefulModel):
         max_length=64,
         blank=True,
         default="",
-        help_text="SHA-256 of the HTML's bytes, in hex; empty until the notice is made.",
+        help_text="SHA-256 of the HTML's bytes, in hex; empty until the notice is created.",
     )
     mail = models.ForeignKey(
         "mail.OutgoingMail", null=True, on_delete=models.SET_NULL, related_name="+", db_index=False
     )
     created_at = models.DateTimeField()
-    made_at = models.DateTimeField(null=True, help_text="When the notice was made (UTC); null before then.")
+    made_at = models.DateTimeField(null=True, help_text="When the notice was created (UTC); null before then.")
     delivered_at = models.DateTimeField(null=True, help_text="When the notice was delivered (UTC); null before then.")
 
     machine = MACHINE
@@ -334,7 +334,7 @@ class Delivery(models.Model):
 
 
 class Consent(models.Model):
-    """A consent to electronic records, or its revocation (15 USC 7001(c)). The newest counts. Append-only.
+    """A consent to electronic records, or its revocation (15 USC 7001(c)). The newest row applies. Append-only.
 
     `text` is the accepted text, word for word, and `text_sha256` the hash of its UTF-8 bytes.
     """
@@ -368,7 +368,7 @@ class Consent(models.Model):
 
 
 class RetentionHold(models.Model):
-    """A litigation hold on an application's records, started or ended. The newest row counts; append-only."""
+    """A litigation hold on an application's records, started or ended. The newest row applies. Append-only."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     application = models.ForeignKey(

@@ -98,7 +98,7 @@ class PersonFigures(NamedTuple):
 def person_figures(application: Application, now: datetime) -> PersonFigures:
     """Count the lender's other submitted applications of the same account, or of the first applicant's keys.
 
-    Costs one query. Applications of erased accounts do not count.
+    Costs one query. Applications of erased accounts are excluded.
     """
     first = next(iter(application.applicants or ()), None)
     terms = () if first is None else _terms(str(application.provider_id), first)

@@ -77,7 +77,9 @@ class ModelVersion(lifecycle.StatefulModel):
         help_text="`champion` or `challenger` while the version is published; otherwise empty.",
     )
     note = models.TextField(blank=True, default="", help_text="The author's note on the version.")
-    about: Any = JsonTextField(null=True, help_text="Instructions for use, from the version's maker; null without any.")
+    about: Any = JsonTextField(
+        null=True, help_text="Instructions for use, from the version's author; null if there are none."
+    )
     certificate: Any = JsonTextField(
         null=True, help_text="The figures of the card, computed at publication; null if unpublished or older than 1.1."
     )
@@ -282,7 +284,9 @@ class LastScore(models.Model):
     model = models.ForeignKey(ScoringModel, on_delete=models.PROTECT, related_name="+")
     outcome = models.CharField(max_length=16)
     segment = models.CharField(  # noqa: DJ001  null and "" are different answers
-        max_length=100, null=True, help_text="Empty for a person in none; null by a card that declares none."
+        max_length=100,
+        null=True,
+        help_text="The segment of the score; empty for a person in none, null if the card declares none.",
     )
     reasons: Any = JsonTextField()
     scored_at = models.DateTimeField()

@@ -129,7 +129,7 @@ class Counteroffer(ClosableModel):
         help_text="The principal reasons of the rejection that follows when the applicant doesn't respond."
     )
     expires_at = models.DateTimeField(help_text="When the counteroffer expires (UTC).")
-    offered_at = models.DateTimeField(help_text="When the counteroffer was made or proposed (UTC).")
+    offered_at = models.DateTimeField(help_text="When the counteroffer was created or proposed (UTC).")
     seen = models.CharField(max_length=255, help_text="The application's state that it is bound to.")
     offered_by = models.CharField(max_length=255, help_text="The name that its author used.")
     with_denial = models.BooleanField(
@@ -215,7 +215,7 @@ class Precontract(models.Model):
         choices=[(medium, medium) for medium in MEDIA],
         help_text="How the applicant first got the form: `api` or `portal`; null before then.",
     )
-    made_at = models.DateTimeField(help_text="When the form was made (UTC).")
+    made_at = models.DateTimeField(help_text="When the form was created (UTC).")
     provided_at = models.DateTimeField(
         null=True, help_text="When the applicant first got the form (UTC); null before then."
     )
@@ -245,7 +245,7 @@ class Precontract(models.Model):
         return schedule
 
     def note_provision(self, medium: str, *, is_opened: bool, now: datetime) -> None:
-        """Store that the applicant received the form and, with `is_opened`, opened it. The first times count."""
+        """Store that the applicant received the form and, with `is_opened`, opened it. Later times are ignored."""
         changed: dict[str, Any] = {}
         if self.provided_at is None:
             changed |= {"provided_at": now, "medium": medium}

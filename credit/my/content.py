@@ -57,7 +57,7 @@ _REPORT_TITLES = {
 }
 SHARED = {
     "bank": _("Your linked bank accounts: balances and transactions"),
-    "identity": _("Your identity check: its result and when it was made"),
+    "identity": _("Your identity check: its result and its date"),
 }
 
 

@@ -111,7 +111,7 @@ _running = PreparedSelect(lambda application_id: Clock.running(application_id, C
 
 
 def _still_lacks(application: Any, notice: Notice | None) -> bool:
-    """Return whether an item that this notice listed is still missing; later requests do not count."""
+    """Return whether an item that this notice listed is still missing; later requests are ignored."""
     made_from = None if notice is None else notice.made_from
     missing = (made_from or {}).get("missing", ())
     return not set(application.missing_titles()).isdisjoint(missing)

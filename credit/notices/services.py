@@ -178,7 +178,7 @@ def _held(notice: Notice) -> Notice:
 
 
 def note_opening(notice: Notice, *, actor: Actor, now: datetime) -> None:
-    """Record that the applicant opened their notice with a credential that only they use; the first time counts.
+    """Record that the applicant opened their notice with a credential that only they use. Later openings are ignored.
 
     Opening is a delivery only with consent to electronic records (12 CFR 1002.4(d)(2), 15 USC 7001(c)). Without it, the
     notice is displayed, but must still be delivered by mail.
@@ -217,7 +217,7 @@ def record_delivery(
         if refusal is not None:
             raise refusal
         if not (notice.made_at or now) <= at <= now:
-            raise ValidationFailed.of_member("at", "Must be after the notice was made, and not in the future.")
+            raise ValidationFailed.of_member("at", "Must be after the notice was created, and not in the future.")
         return _deliver(notice, channel, at=at, evidence={"reference": reference}, actor=actor, now=now)
 
 

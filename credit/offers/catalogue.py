@@ -44,7 +44,7 @@ def ab_bucket(user_id: str) -> Any:
 
 @dataclass
 class CatalogueFilter:
-    """The caller's filters (None for no filter), and whether the caller's scores count.
+    """The caller's filters (None for no filter), and whether the caller's scores exclude offers.
 
     An offer that is excluded because of a score reveals the score. So for credentials without access to scores, all
     accounts count as never scored.

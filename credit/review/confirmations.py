@@ -38,7 +38,7 @@ def confirm(
 ) -> Confirmation:
     """Store that a file of the application shows a value at a pointer below `application_data`.
 
-    The newest confirmation of a pointer counts. Raises the errors of `load_for_facts`, ReviewerRequired for the only
+    The newest confirmation of a pointer applies. Raises the errors of `load_for_facts`, ReviewerRequired for the only
     reviewer under `four_eyes`, and ValidationFailed for a file that is not a stored file of the application.
     """
     application = load_for_facts(application_id, actor)

@@ -45,7 +45,7 @@ def open_proposal(application: Application) -> Proposal | None:
 
 
 def pending_decision(application: Application) -> Proposal | None:
-    """Return the decision that waits for its second reviewer; a void proposal does not count.
+    """Return the decision that waits for its second reviewer; void proposals are ignored.
 
     Costs a query only under `four_eyes`.
     """

@@ -227,7 +227,10 @@ def _changes(card: Card, evaluation: Evaluation, currency: str | None) -> list[s
 _REVIEWERS = {
     NONE: _("A person decides, without a score."),
     ASSISTED: _("A person decides. The score is a proposal to that person."),
-    ALONE: _("The score can approve or reject an application. A person decides the others, and reviews on request."),
+    ALONE: _(
+        "The score can approve or reject an application. A person decides all other applications, and reviews a "
+        "decision on request."
+    ),
 }
 _PROPOSES = _("The score proposes the decision on your application.")
 _DECIDES = _("The score decides on your application, or refers it to a person.")

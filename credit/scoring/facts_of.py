@@ -181,7 +181,7 @@ def refuse_new_score(application: Application) -> None:
 
 
 def score_again(application_id: str, *, actor: Actor, now: datetime) -> Score:
-    """Score an application again with its model's champion and the current facts; the newest score counts.
+    """Score an application again with its model's champion and the current facts; the newest score applies.
 
     Data that the card can't read lead to `refer`. Raises the errors of `load_for_facts` and `refuse_new_score`, and
     ScoreNotFound if the offer has no model with a champion.
@@ -195,7 +195,7 @@ def score_again(application_id: str, *, actor: Actor, now: datetime) -> Score:
 
 
 def assess(application: Application, champion: scores.LiveVersion, *, now: datetime) -> Score:
-    """Score an application with its current and corrected facts; the newest score counts."""
+    """Score an application with its current and corrected facts; the newest score applies."""
     corrected, about = Correction.known_of(application.pk), about_application(application)
     [(_, facts, known)] = scores.facts_for([champion], corrected=corrected, now=now, **about)
     evaluation = evaluate(champion.card, facts)

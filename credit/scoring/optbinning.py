@@ -64,7 +64,7 @@ class Terms:
         """Return a definition with this import's outcomes; lower totals decline."""
         if not self.outcomes:
             raise ValidationFailed(
-                "The card has no outcomes: state from which total it approves, and from which it refers."
+                "The card has no outcomes. Set the lowest totals of `approve` and `refer` with --outcome."
             )
         outcomes = [{"outcome": outcome, "from": bound} for outcome, bound in self.outcomes]
         return {**parts, "outcomes": [*outcomes, {"outcome": "decline"}]}

@@ -58,7 +58,7 @@ def check_offer(application: Application, metadata: Any, *, now: datetime) -> tu
     if named_terms is None or (isinstance(named_terms, dict) and all(value is None for value in named_terms.values())):
         raise ValidationFailed.of_member("terms", f"Must contain at least one of {', '.join(MEMBERS)}.")
     loan = loan_of(application, named_terms, where="terms")
-    assert loan is not None  # noqa: S101  terms are read or refused
+    assert loan is not None  # noqa: S101  terms are parsed or rejected
     terms = compute(application, loan, kind=LoanTerms.COUNTEROFFER, now=now, where="terms")
     reasons, reports = reasons_of(members), application.reports_in(members, COUNTEROFFER)
     require_specific(reasons, has_report=bool(reports), member="reasons")

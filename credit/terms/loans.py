@@ -106,7 +106,7 @@ def compute(
         raise AprAboveCap(f"The annual percentage rate is {rate}, above the offer's `apr_cap`: {cap}.")
     # For an EU offer, the highest rate limits only the borrowing rate.
     if highest is not None and not conventions.is_eu and _is_dearer(terms, schedule, highest):
-        words = f"With it the annual percentage rate is {terms.apr_percent}; the offer's ends at {highest}."
+        words = f"The annual percentage rate would be {terms.apr_percent}, above the offer's maximum of {highest}."
         _refuse([("fee_cents" if loan.fee_cents else "first_payment_on", number(highest), words)], where)
     terms.terms_sha256 = sha256(canonical_json(terms.to_dict())).hexdigest()
     return terms
@@ -119,7 +119,7 @@ def _rate_of_line(loan: Loan | LoanTerms, offer: Mapping[str, Any], *, today: da
             loan.amount_cents, loan.rate_percent, start=today, fee=loan.fee_cents, is_overdraft=is_overdraft(offer)
         )
     except apr.RateOutOfRange as error:
-        message = f"With it the annual percentage rate is above {apr.APR_MAX_PERCENT}."
+        message = f"The annual percentage rate would exceed {apr.APR_MAX_PERCENT} %. Send a lower fee or rate."
         raise ValidationFailed.of_member(f"{where}.fee_cents", message) from error
     return rate.quantize(apr.STEP, ROUND_HALF_UP)
 
@@ -148,7 +148,7 @@ def _is_dearer(terms: LoanTerms, schedule: list[Instalment], highest: Decimal) -
     """Return whether the annual percentage rate is above the highest rate.
 
     Without a fee it equals the note rate, except for an odd first period and for the rounding of payments to cents. A
-    difference that rounding explains (less than a cent per payment) does not count.
+    difference that rounding explains (less than a cent per payment) is ignored.
     """
     if terms.apr_percent is None or terms.apr_percent <= highest:
         return False

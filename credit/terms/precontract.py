@@ -134,8 +134,8 @@ def _figures(
     instalments = gettext("By the agreement, as it is drawn down.")
     if schedule:
         instalments = payments_in_words(schedule, currency)
-    kept_back = gettext("The lender keeps the fee of %s back at payout.")
-    apart = gettext("You pay the fee of %s apart, at payout.")
+    kept_back = gettext("The lender deducts the fee of %s from the payout.")
+    apart = gettext("You pay the fee of %s separately, at payout.")
     fee_text = (kept_back if terms["fee_financed"] else apart) % amount_in_words(fee, currency) if fee else None
     example = {"credit": credit, "rate": rate, "payable": payable, "apr": _percent(apr, TENTH)}
     assumptions = gettext("The credit is drawn down at once and in full, and every payment is made on its day.")
@@ -170,7 +170,7 @@ def _totals(offer: Mapping[str, Any], terms: Mapping[str, Any], *, today: date) 
     try:
         costs = costs_of_line(terms, offer, start=today)
     except RateOutOfRange as error:
-        message = f"With it the annual percentage rate is above {APR_MAX_PERCENT}."
+        message = f"The annual percentage rate would exceed {APR_MAX_PERCENT} %. Send a larger amount."
         raise ValidationFailed.of_member("amount_cents", message) from error
     return {**terms, **costs}, costs["apr_percent"]
 

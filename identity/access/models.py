@@ -45,7 +45,9 @@ class User(AbstractUser):
 
     # Tokens that were issued before this time are invalid.
     credentials_changed_at = models.DateTimeField(default=timezone.now, editable=False)
-    wants_mail = models.BooleanField(default=True, help_text="Whether to write when an application needs the person.")
+    wants_mail = models.BooleanField(
+        default=True, help_text="Whether to send mail when an application requires an action."
+    )
     erased_at = models.DateTimeField(
         null=True,
         editable=False,
@@ -91,9 +93,11 @@ class SigningKey(models.Model):
     private_key = EncryptedTextField(help_text="PKCS #8 in PEM.")
     public_jwk = models.JSONField()
     created_at = models.DateTimeField(default=timezone.now)
-    signs_from = models.DateTimeField(help_text="It is published before, so that every verifier knows it by then.")
+    signs_from = models.DateTimeField(
+        help_text="When the key starts to sign (UTC). It is published earlier, so that every verifier has it by then."
+    )
     retires_at = models.DateTimeField(
-        null=True, blank=True, help_text="Tokens signed with it are refused from then on."
+        null=True, blank=True, help_text="Tokens signed with it are rejected from then on."
     )
 
     class Meta:
@@ -172,7 +176,9 @@ class TokenFamily(models.Model):
     second_factor = models.BooleanField(default=False, help_text="Whether the log-in used a second factor.")
     created_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)
-    ends_at = models.DateTimeField(null=True, blank=True, help_text="When the page session it began in ends.")
+    ends_at = models.DateTimeField(
+        null=True, blank=True, help_text="The end of the page session in which the log-in began."
+    )
 
     objects = TokenFamilyQuerySet.as_manager()
 
@@ -246,7 +252,7 @@ class ApiKey(models.Model):
     collect_grace_days = models.PositiveSmallIntegerField(
         null=True,
         blank=True,
-        help_text="Not null: its owner has to collect it, and the key before it works for so many days after that.",
+        help_text="If not null, the owner must collect the key. The previous key then works for this number of days.",
     )
 
     objects = ApiKeyQuerySet.as_manager()

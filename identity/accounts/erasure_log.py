@@ -68,7 +68,10 @@ def newest() -> str | None:
 
 
 def missing() -> int:
-    """Return the number of erasures in the file that the database lacks. Returns 0 without a file. Raises as `read`."""
+    """Return the number of erasures in the file that the database lacks, 0 without a file.
+
+    Raises the errors of `read`.
+    """
     try:
         keys = list(read(path())[0])
     except FileNotFoundError:

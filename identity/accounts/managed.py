@@ -94,7 +94,7 @@ def load_account(actor: Actor, identifier: str) -> ManagedAccount:
 def load_unclaimed(actor: Actor, identifier: str, *, also_erased: bool = False) -> ManagedAccount:
     """Load an account that its customer has not claimed, so that the partner exercises the customer's rights.
 
-    Raises as `load_account`. Raises RecordNotEditable for a claimed account.
+    Raises the errors of `load_account`. Raises RecordNotEditable for a claimed account.
     """
     account = _load(actor, identifier)
     if account.ended_at is not None and not (also_erased and account.user.erased_at is not None):
@@ -114,7 +114,7 @@ def _load(actor: Actor, identifier: str) -> ManagedAccount:
 def disable_account(actor: Actor, identifier: str, *, now: datetime) -> None:
     """Disable an account. If the customer has claimed it, end only the partner's access.
 
-    Raises as `load_account`. Raises RecordNotEditable while a payment is in flight.
+    Raises the errors of `load_account`. Raises RecordNotEditable while a payment is in flight.
     """
     account = load_account(actor, identifier)
     with transaction.atomic():
@@ -146,8 +146,8 @@ def end_access(account: ManagedAccount, *, now: datetime) -> None:
 def issue_token(actor: Actor, identifier: str, *, scopes: list[str], now: datetime) -> dict[str, Any]:
     """Return a token with which the partner acts on behalf of a customer, and write a history entry.
 
-    Raises as `load_account`. Raises RecordNotEditable if the partner can't act for the account: it is disabled, belongs
-    to staff or a group, or an app excludes it (`account_not_acted_for`).
+    Raises the errors of `load_account`. Raises RecordNotEditable if the partner can't act for the account: it is
+    disabled, belongs to staff or a group, or an app excludes it (`account_not_acted_for`).
     """
     account = load_account(actor, identifier)
     user = account.user

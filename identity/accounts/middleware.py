@@ -90,7 +90,7 @@ class AccountPages:
         if isinstance(error, LinkEnded):  # of two concurrent uses of the link, this is the second
             return _error_page(request, gettext("This link has expired"), 410)
         if isinstance(error, IntegrityError):
-            return _error_page(request, gettext("Another request did this at the same moment."), 409)
+            return _error_page(request, gettext("Another request completed this step first."), 409)
         return _refused(request, error) if isinstance(error, ApiError) else None
 
 

@@ -81,7 +81,9 @@ class ManagedAccount(models.Model):
     claimed_at = models.DateTimeField(
         null=True, blank=True, help_text="When the customer claimed the account (UTC); null before then."
     )
-    ended_at = models.DateTimeField(null=True, blank=True, help_text="Since when the partner may not act any more.")
+    ended_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the partner's access ended (UTC); null while the partner has access."
+    )
     created_at = models.DateTimeField(help_text="When the account was created (UTC).")
 
     class Meta:

@@ -62,7 +62,7 @@ class BankItem(models.Model):
     )
     access_token = EncryptedTextField()
     token_fingerprint = models.CharField(max_length=64, unique=True)
-    needs_login = models.BooleanField(default=False, help_text="The bank wants the person to log in again.")
+    needs_login = models.BooleanField(default=False, help_text="Whether the bank requires a new log-in.")
     accounts_staged_at = models.DateTimeField(null=True)
     transactions_since = models.DateField(
         null=True, help_text=f"The first of the {BOOKINGS_DAYS} days of bookings that were staged; null before then."

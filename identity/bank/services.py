@@ -319,7 +319,7 @@ def _stage(item: BankItem, payloads: list[tuple[str, Payload]], *, now: datetime
 def read_accounts(*, user: Any, now: datetime, access_token: str | None = None) -> dict[str, Any]:
     """Return the fields of `BankAccountsSerializer`, of all readable items or of the item with `access_token`.
 
-    Raises as `_read_each`.
+    Raises the errors of `_read_each`.
     """
     accounts: list[Account] = []
     item_ids: list[str] = []
@@ -337,7 +337,7 @@ def read_transactions(
 ) -> dict[str, Any]:
     """Return the fields of `BankTransactionsSerializer`: one page of the bookings of all readable items, newest first.
 
-    Raises as `_read_each`.
+    Raises the errors of `_read_each`.
     """
     bookings: list[Transaction] = []
     states: list[ItemState] = []

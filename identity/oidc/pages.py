@@ -36,7 +36,7 @@ _TRIES = "issuer_tries"  # in the session, by state: the nonce, the verifier, th
 _TRIES_MAX = 5
 _TRY_SECONDS = 600
 _FAILED = "The log-in at your organization could not be completed. Start again from the log-in page."
-_OUTAGE = "Your organization's log-in does not answer. Try again in a minute."
+_OUTAGE = "Your organization's log-in service does not respond. Try again in a minute."
 
 
 class IssuerPage(View):

@@ -60,7 +60,7 @@ def _key_id_of(token: str) -> str:
         raise InvalidSignature("The event's signature cannot be read.") from error
     key_id = header.get("kid")
     if header.get("alg") != ALGORITHM or not isinstance(key_id, str) or not 0 < len(key_id) <= _KEY_ID_MAX_LENGTH:
-        raise InvalidSignature("The event's signature is not of a kind that the vendor makes.")
+        raise InvalidSignature("The vendor does not use this kind of signature.")
     return key_id
 
 

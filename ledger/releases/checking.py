@@ -57,7 +57,7 @@ class Release:
                 yield Step(name, ok=False, detail=str(fault))
                 return
             except _UNREADABLE as error:
-                yield Step(name, ok=False, detail=f"It is not in its form ({type(error).__name__}).")
+                yield Step(name, ok=False, detail=f"Its format is invalid ({type(error).__name__}).")
                 return
 
     @cached_property

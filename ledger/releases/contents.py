@@ -1,4 +1,4 @@
-"""The contents of a release, created from a commit only: every build has the same bytes.
+"""The contents of a release, created only from a commit, so that every build has the same bytes.
 
 They are an archive, an SBOM of the lock file's packages, a statement with the hashes of both, the ledger's proof of the
 statement, and SHA256SUMS of these four. SHA256SUMS also opens the commitment of the ledger's entry, in a line that

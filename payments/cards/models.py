@@ -60,7 +60,9 @@ class Payment(models.Model):
     )
     epoch = models.PositiveIntegerField(default=1)
     due_at = models.DateTimeField()
-    server_errors = models.PositiveSmallIntegerField(default=0, help_text="How often the processor answered with 5xx.")
+    server_errors = models.PositiveSmallIntegerField(
+        default=0, help_text="The number of 5xx responses of the processor."
+    )
     unanswered_since = models.DateTimeField(null=True, help_text="When a request to the processor got no response.")
     created_at = models.DateTimeField(help_text="When the payment was created (UTC).")
     processed_at = models.DateTimeField(null=True, help_text="When the payment was completed (UTC); null before then.")
@@ -168,7 +170,9 @@ class PaymentMethod(models.Model):
     )
     processor_type = models.CharField(max_length=16, help_text="The kind of the processor.")
     account_token = EncryptedTextField()
-    account_hint = models.CharField(max_length=16, help_text="The last characters, for a person to know it by.")
+    account_hint = models.CharField(
+        max_length=16, help_text="The last characters, by which a person recognizes the method."
+    )
     is_default = models.BooleanField(default=False, help_text="Whether this is the account's default method.")
     is_active = models.BooleanField(default=True, help_text="Whether the method can be charged.")
     created_at = models.DateTimeField(help_text="When the method was added (UTC).")

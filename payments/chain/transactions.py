@@ -163,7 +163,7 @@ def _check_integers(members: list[Any]) -> None:
     """Reject members that are not canonical integers: at most 32 bytes, without leading zeros."""
     for member in members:
         if not isinstance(member, bytes) or len(member) > _UINT256_BYTES or member[:1] == b"\0":
-            raise UnreadableTransaction("A number in it is not encoded as one.")
+            raise UnreadableTransaction("A number in it has an invalid encoding (RLP).")
 
 
 def _check_fees(*prices_and_gas: int, value: int) -> None:
@@ -180,7 +180,7 @@ def _check_fees(*prices_and_gas: int, value: int) -> None:
 def _check_access_list(entries: Any) -> None:
     """Reject anything but a list of (address, list of storage keys)."""
     if not isinstance(entries, list) or not all(map(_is_entry, entries)):
-        raise UnreadableTransaction("Its access list has another form (EIP-2930).")
+        raise UnreadableTransaction("Its access list has an invalid form (EIP-2930).")
 
 
 def _is_entry(entry: Any) -> bool:

@@ -139,7 +139,7 @@ def test_case_shows_the_applicants_publication_claims(reviewers_client):
 def test_editors_of_an_account_see_the_summary_first(superusers_client):
     person = UserFactory(username="before")
     summary = superusers_client.get(person_page(person))
-    assert "What is known" in text_of(summary)
+    assert "Summary" in text_of(summary)
     assert b'name="username"' not in summary.content
     assert "Edit the account" in text_of(summary)
     form = superusers_client.get(person_page(person), {"edit": "1"})

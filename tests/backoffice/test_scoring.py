@@ -154,7 +154,7 @@ class TestTrial:
         assert "740 of 0 to 900" in text
         assert "income 320000 from 300000 120 +0" in text
         assert "debt to income 0.1 below 0.2 80 +0" in text
-        assert "A knockout holds" in text
+        assert "A knockout applies" in text
         assert "Reasons Unable to verify identity Points" in text
         assert not Score.objects.exists()
         look = DataAccess.objects.get(viewer=reviewer, kind="credit.application")

@@ -230,7 +230,7 @@ def test_case_is_assigned_to_reviewers_only(reviewers_client, supports_client, u
         response = reviewers_client.post(assign_of(application), {"assignee": stranger}, follow=True)
         assert "can't review these records" in text_of(response)
     assert supports_client.post(assign_of(application), {"assignee": "me"}).status_code == 403
-    assert "No other person reviews these" in text_of(reviewers_client.get(assign_of(application)))
+    assert "No other reviewer can be assigned" in text_of(reviewers_client.get(assign_of(application)))
     assert not Assignment.objects.exists()
 
 
@@ -246,8 +246,8 @@ def test_reviewers_who_open_the_same_case_see_each_other_for_a_few_minutes(
 ):
     application = make()
     assert "Here too" not in text_of(reviewers_client.get(page_of(application)))
-    assert "Here too, or a moment ago: rita." in text_of(colleagues_client.get(page_of(application)))
-    assert "Here too, or a moment ago: ruth." in text_of(reviewers_client.get(page_of(application)))
+    assert "Other recent viewers: rita." in text_of(colleagues_client.get(page_of(application)))
+    assert "Other recent viewers: ruth." in text_of(reviewers_client.get(page_of(application)))
     later = timezone.now() + timedelta(minutes=6)
     named = {"kind": "credit.application", "record_id": str(application.pk)}
     assert present_beside(reviewer, now=later, **named) == []

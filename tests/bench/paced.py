@@ -72,7 +72,7 @@ class Connection:
 
 
 async def _send(connection: Connection, call: Call, due: float, tally: Tally) -> None:
-    """Make one call and note what came of it."""
+    """Send one call, and record its outcome."""
     try:
         status, body = await asyncio.wait_for(connection.exchange(call.raw), 60)
     except (OSError, EOFError, TimeoutError) as error:
@@ -91,7 +91,7 @@ async def _send(connection: Connection, call: Call, due: float, tally: Tally) ->
 async def drive(
     port: int, calls: Iterator[Call], tally: Tally, *, connections: int, seconds: float, per_second: float | None
 ) -> None:
-    """Make calls for so many seconds, at a pace or, with None, as fast as they are answered."""
+    """Make calls for so many seconds, at a pace or, with None, as fast as responses arrive."""
     started = time.perf_counter()
     until = started + seconds
     number = 0

@@ -114,7 +114,7 @@ def test_error_for_a_wrong_variable_in_development_contains_its_name(variable, v
         ("SETTLEMENT_RPC_URL", "ws://node.example/hunter2", "SETTLEMENT_RPC_URL"),
         ("STAFF_OIDC", "http://client:hunter2@issuer.example", "STAFF_OIDC must begin with https://"),
         ("STAFF_OIDC", "https://:hunter2@issuer.example", "STAFF_OIDC must have client and secret"),
-        ("FAULT_POINT", "charged", "FAULT_POINT kills the process"),
+        ("FAULT_POINT", "charged", "FAULT_POINT kills processes"),
         ("WEBHOOK_ALLOW_PRIVATE", "1", "WEBHOOK_ALLOW_PRIVATE"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Lists: a response has at most 8 MiB; a page that would exceed it has fewer rows, and says so."""
+"""Lists: a response has at most 8 MiB; a page that would exceed it has fewer rows, and is marked."""
 
 import gc
 

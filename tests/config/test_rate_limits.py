@@ -33,13 +33,13 @@ def spent(limit, whom, *, now=NOON):
 
 
 class Worker:
-    """The rate limits of one worker process: its own lots, the shared counter."""
+    """The rate limits of one worker process: its own batches of permits, the shared counter."""
 
     def __init__(self):
         self.lots = {}
 
     def spend(self, monkeypatch, whom):
-        """Take one permit in this worker."""
+        """Consume one permit in this worker."""
         monkeypatch.setattr(rate_limits, "_lots", self.lots)
         return spent("read", whom)
 

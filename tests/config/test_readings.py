@@ -17,7 +17,7 @@ from tests.ledger.conftest import seal_reports
 
 @pytest.fixture
 def read(committed, tmp_path):
-    """Take the readings of every app; return the values by name."""
+    """Read the metrics of every app; return the values by name."""
 
     def take():
         lines = [line for line in Scrape(tmp_path).text().decode().splitlines() if not line.startswith("#")]

@@ -150,7 +150,7 @@ MARK = "MaRkEr"
 
 
 def test_no_value_sent_by_a_caller_is_in_the_request_log(user):
-    """Every operation, with marks in every place that a caller controls."""
+    """Calls every operation with a mark in every value that a caller controls."""
     user.groups.add(*Group.objects.all())
     client, number = ApiClient(bearer=bearer_of(user)), 0
     for path, methods in json.loads(COMMITTED.read_text())["paths"].items():

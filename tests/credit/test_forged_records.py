@@ -1,4 +1,4 @@
-"""Records that the platform did not create: the verifier refuses each at the step that names the fault.
+"""Records that the platform did not create: the verifier rejects each at the step that checks the fault.
 
 The forger has a ledger that accepts any text, an account, genuine bundles, and own keys.
 """
@@ -130,7 +130,7 @@ def opened(**changes):
     return {**GENUINE, "opening": {**GENUINE["opening"], **changes}}
 
 
-# By name: the refusing step, and the bundle.
+# By name: the step that fails, and the bundle.
 FORGERIES = {
     "no signature": ("platform", forged(**GIFT)),
     "no signature, in a bundle as they once were": ("platform", {name: kept for name,

@@ -188,7 +188,7 @@ class TestConfiguredKey:
         settings.PRODUCTION = True
         checks.require_at_start()
         settings.DECISION_SIGNING_KEY = b64encode(bytes(range(32))).decode()
-        with pytest.raises(ImproperlyConfigured, match="put it back"):
+        with pytest.raises(ImproperlyConfigured, match="restore that key"):
             checks.require_at_start()
 
     def test_development_creates_a_key(self, db, settings, tmp_path):

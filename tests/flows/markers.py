@@ -91,7 +91,7 @@ class Planter:
         columns = {name: value for name, value in columns.items() if name != "id" or value is not None}
         if PURPOSES.get(model._meta.label):
             columns[PURPOSES[model._meta.label]] = self.user.pk
-        if model in erasable():  # an append-only row refuses a later change
+        if model in erasable():  # an append-only row rejects a later change
             columns |= {name: self.marked(model._meta.get_field(name)) for name in self.texts(model)}
         return all_rows(model).create(**columns)
 

@@ -1,4 +1,4 @@
-"""Append-only rows: the database lets an erasure blank all personal columns at once, and refuses other changes."""
+"""Append-only rows: the database lets an erasure blank all personal columns at once, and rejects other changes."""
 
 import pytest
 from django.contrib.admin.models import LogEntry

@@ -94,7 +94,7 @@ def passing(command):
 
 
 class Killed(BaseException):
-    """Stands for SIGKILL: no code after it runs."""
+    """Simulates SIGKILL: no code after it runs."""
 
 
 def killed(monkeypatch, module, name, key, run):

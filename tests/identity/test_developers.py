@@ -250,7 +250,7 @@ class TestEvents:
 
     def test_another_accounts_events_are_hidden(self, strange_browser, user):
         key = issue(user).record
-        assert "There is none like this" in look(strange_browser, f"/events?object=api_key_id:{key.pk}")
+        assert "No event matches" in look(strange_browser, f"/events?object=api_key_id:{key.pk}")
 
 
 class TestRequests:

@@ -1,4 +1,4 @@
-"""Signed notes, checkpoints, and verifier keys: foreign code accepts ours, and ours refuses malformed ones."""
+"""Signed notes, checkpoints, and verifier keys: third-party code accepts ours, and ours rejects malformed ones."""
 
 import base64
 

@@ -107,7 +107,7 @@ def test_doctor_reports_whether_the_log_can_sign_and_creates_no_guard(settings):
 def test_doctor_finds_a_key_that_did_not_sign_the_newest_checkpoint(settings):
     seal_reports(["a"])
     settings.LEDGER_SIGNING_KEY = OTHER_SIGNING_KEY
-    assert "put LEDGER_SIGNING_KEY and LEDGER_ORIGIN back" in doctors_word()["why"]
+    assert "restore LEDGER_SIGNING_KEY and LEDGER_ORIGIN" in doctors_word()["why"]
     assert not doctors_word()["ok"]
 
 
@@ -154,7 +154,7 @@ def test_log_with_a_changed_root_is_not_signed(client, settings):
 
 
 def assert_only_readable(client, blocks=1):
-    """Check that the log serves reads, and refuses to sign."""
+    """Check that the log serves reads, and does not sign."""
     assert_error(client.anchor("another"), 503, "E7002")
     assert Block.objects.count() == blocks
     assert node_status().is_healthy is False

@@ -1,4 +1,4 @@
-"""The signing key: created once in development, required in production, refused with the setting to fix."""
+"""The signing key: created once in development, required in production, rejected with the name of the setting."""
 
 from base64 import b64encode
 

@@ -1,4 +1,4 @@
-"""The tree of every size from 0 to 256, compared with RFC 6962's definition and with foreign code."""
+"""The tree of every size from 0 to 256, compared with RFC 6962's definition and with third-party code."""
 
 from functools import cache
 from hashlib import sha256

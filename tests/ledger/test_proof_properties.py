@@ -1,4 +1,4 @@
-"""Tree proofs: our code and foreign code refuse a proof with any changed bit or shape."""
+"""Tree proofs: our code and third-party code reject a proof with any changed bit or shape."""
 
 import hypothesis.strategies as st
 import pytest
@@ -25,14 +25,14 @@ def accepted_by(verify, *proof):
 
 
 def includes(leaf, index, size, path, root):
-    """Return whether an audit path is accepted; check that the foreign code agrees."""
+    """Return whether an audit path is accepted; check that the third-party code agrees."""
     accepted = accepted_by(merkle.verify_inclusion, leaf, index, size, path, root)
     assert foreign.accepts_inclusion(index, size, leaf, path, root) == accepted
     return accepted
 
 
 def extends(old, new, proof, old_root, new_root):
-    """Return whether a consistency proof is accepted; check that the foreign code agrees."""
+    """Return whether a consistency proof is accepted; check that the third-party code agrees."""
     accepted = accepted_by(merkle.verify_consistency, old, new, proof, old_root, new_root)
     assert foreign.accepts_consistency(old, new, proof, old_root, new_root) == accepted
     return accepted

@@ -1,4 +1,4 @@
-"""`/v1/payments/crypto` without a configured chain: initiate, confirm, receipt and status; no key in the code."""
+"""`/v1/payments/crypto` without a configured chain: initiate, confirm, receipt, status; no private key in the code."""
 
 import re
 from datetime import datetime, timedelta

@@ -109,7 +109,7 @@ def test_a_transaction_with_leading_zeros_in_a_number_is_rejected(position):
     raw = bytes(sign(DYNAMIC).raw_transaction)
     members = rlp.decode(raw[1:])
     members[position] = b"\0" + members[position]
-    with pytest.raises(UnreadableTransaction, match="not encoded as one"):
+    with pytest.raises(UnreadableTransaction, match="invalid encoding"):
         decode_signed(hexed(raw[:1] + rlp.encode(members)))
 
 
@@ -126,7 +126,7 @@ def test_the_malleated_form_of_a_signature_is_rejected():
 
 
 def resigned(kind, members):
-    """Sign changed fields of a typed transaction, which no library would; return hex."""
+    """Sign changed fields of a typed transaction, which no library would sign; return hex."""
     message = bytes([kind]) + rlp.encode(members)
     signature = keys.PrivateKey(b"\x11" * 32).sign_msg_hash(keccak(message))
     v, r, s = signature.vrs

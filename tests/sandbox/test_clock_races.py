@@ -1,4 +1,4 @@
-"""Concurrent clocks, and clocks next to workers: every advance counts, and no request fails."""
+"""Concurrent clocks, and clocks next to workers: every advance takes effect, and no request fails."""
 
 from datetime import timedelta
 from functools import partial

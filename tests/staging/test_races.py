@@ -50,7 +50,7 @@ def test_concurrent_approve_all_and_single_decisions_decide_each_item_once():
             decision(client, user, f"approve/{ids[7]}"),
             decision(client, user, f"reject/{ids[20]}"),
         )
-        # An account runs one decision about all items at a time; concurrent ones are refused.
+        # An account runs one decision about all items at a time; concurrent ones are rejected.
         assert {answer.status_code for answer in answers[:3]} <= {200, 429, 503}
         assert {answer.status_code for answer in answers[3:]} <= {200, 404}
         decided = [one for answer in answers[:3] if answer.status_code == 200 for one in answer.json()["item_ids"]]

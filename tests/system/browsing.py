@@ -40,7 +40,7 @@ def fits(page):
 
 
 def settle(page):
-    """Finish animations: a new color scheme fades in."""
+    """Finish animations, because a new color scheme fades in."""
     page.evaluate("document.getAnimations().forEach(fading => fading.finish())")
 
 

@@ -135,7 +135,7 @@ class ApplicationQuery(serializers.PageQuery):
 class ApplicationSerializer(SecretAnswer, serializers.ModelResponseSerializer):
     """An application."""
 
-    applicants = ApplicantSerializer(many=True, allow_null=True, help_text="The applicants; null if none were given.")
+    applicants = ApplicantSerializer(many=True, allow_null=True, help_text="The applicants; null if none were sent.")
     share = ShareField()
 
     class Meta:

@@ -46,7 +46,9 @@ class NoticeSerializer(NoticeRowSerializer):
     )
     html = serializers.TextField(allow_null=True, help_text="The page of record.")
     deliveries = NoticeDeliverySerializer(
-        many=True, source="deliveries_made", help_text="The recorded deliveries. The first one counts."
+        many=True,
+        source="deliveries_made",
+        help_text="The recorded deliveries. The first one determines `delivered_at`.",
     )
     proof = AnchorSerializer(
         allow_null=True,

@@ -62,7 +62,7 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
     description = serializers.TextField(
         max_length=DESCRIPTION_MAX_LENGTH,
         **serializers.NULLABLE,
-        help_text="The description, for people; null is empty.",
+        help_text="The description, for people; null means empty.",
     )
     apr_min_percent = serializers.NumberField(min_value=0, max_value=RATE_MAX_PERCENT, **serializers.NULLABLE)
     apr_max_percent = serializers.NumberField(min_value=0, max_value=RATE_MAX_PERCENT, **serializers.NULLABLE)
@@ -296,7 +296,7 @@ class QuoteSerializer(serializers.ResponseSerializer):
         required=False, help_text="With `eu`: the total cost of the credit, interest and fee."
     )
     total_payable_cents = serializers.Int64Field(
-        required=False, help_text="With `eu`: the total amount payable: credit plus cost."
+        required=False, help_text="With `eu`: the total amount payable, which is the credit plus its cost."
     )
     warning = serializers.TextField(required=False, help_text="With `eu`: the warning of Directive (EU) 2023/2225.")
     representative_example = RepresentativeExampleSerializer(

@@ -25,7 +25,7 @@ _MEMBER = {
 }
 APPLICATION_SCHEMA = _of(
     "object",
-    "JSON Schema 2020-12 in a closed profile: an object of texts, integers, numbers and truths, none inside another.",
+    "JSON Schema 2020-12 in a closed profile: an object of strings, integers, numbers, and booleans, without nesting.",
     required=["type", "properties"],
     properties={
         "$schema": _of("string", "The dialect of the schema.", enum=[profile.DIALECT]),

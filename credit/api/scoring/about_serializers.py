@@ -18,7 +18,7 @@ class AboutRequestSerializer(serializers.RequestSerializer):
     not_for = serializers.TextField(
         default="", max_length=_TEXT_MAX, help_text="Uses for which the model is not suitable."
     )
-    data = serializers.TextField(default="", max_length=_TEXT_MAX, help_text="The data that the model was made from.")  # type: ignore[assignment]
+    data = serializers.TextField(default="", max_length=_TEXT_MAX, help_text="The data that the model was trained on.")  # type: ignore[assignment]
     categories = serializers.ListField(
         child=serializers.OneOfField(CATEGORIES),
         default=list,

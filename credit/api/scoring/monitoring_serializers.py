@@ -60,7 +60,7 @@ class CompareRequestSerializer(serializers.RequestSerializer):
 
     to = MomentField(default=None, help_text="The end of the period, exclusive. Default: now.")
     limit = serializers.Int32Field(
-        min_value=1, max_value=PAIRS_MAX, default=1_000, help_text="The maximum number of scores. The newest count."
+        min_value=1, max_value=PAIRS_MAX, default=1_000, help_text="The maximum number of scores, the newest first."
     )
 
     def get_fields(self) -> dict[str, Any]:

@@ -72,8 +72,8 @@ class ScoreViewSet(ApiViewSet):
 
         Requires a reviewer. The model's current champion scores the current facts.
 
-        The earlier score stays stored, and the new one counts. Reviewers decide an application that was scored again.
-        The applicant can't score their own application.
+        The new score replaces the earlier one, which stays stored. Reviewers decide an application that was scored
+        again. The applicant can't score their own application.
         """
         return describe(score_again(application_id, actor=actor_of(request), now=timezone.now()))
 
@@ -108,7 +108,7 @@ class ScoreViewSet(ApiViewSet):
     def confirm(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Confirmation:
         """Confirm a figure from a document.
 
-        A reviewer sends the value that a file of the application shows. The newest confirmation of a pointer counts.
+        A reviewer sends the value that a file of the application shows. The newest confirmation of a pointer applies.
 
         The applicant can't confirm a figure of their own application. Under four-eyes approval, the only reviewer of a
         lender can't confirm one. The API accepts no confirmation for a draft, or after a decision.

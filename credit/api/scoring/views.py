@@ -227,8 +227,8 @@ class ScoreMonitoringViewSet(ApiViewSet):
     def monitor(self, request: ApiRequest, model_id: str, query: dict[str, Any]) -> Response:
         """Compare the scores of two windows.
 
-        The newest 20,000 scores of each window count. A stability index below 0.1 counts as stable, and above 0.25 as
-        unstable. If a window has fewer than 100 scores, the index is null.
+        The API uses the newest 20,000 scores of each window. A stability index below 0.1 counts as stable, and
+        an index above 0.25 as unstable. If a window has fewer than 100 scores, the index is null.
         """
         version = versions.load_version(model_id, query.pop("version"), request.user)
         with heavy.slot(request):

@@ -10,7 +10,7 @@ from credit.terms import counteroffers
 
 class Command(JsonCommand):
     help = (
-        "Expire applications that sat idle too long: "
+        "Expire applications that were idle too long: "
         + ", ".join(f"{status} {days} days" for status, days in IDLE_DAYS.items())
         + ". Also reject applications whose counteroffer was not accepted in time."
     )

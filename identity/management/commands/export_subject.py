@@ -36,7 +36,7 @@ class Command(JsonCommand):
                 counts = write_export(number, file, now=timezone.now())
         except BaseException as error:
             path.unlink(missing_ok=True)
-            if isinstance(error, OSError | Unavailable):  # a full disk, or a storage that is away
+            if isinstance(error, OSError | Unavailable):  # a full disk, or an unavailable storage
                 raise CommandError(f"{path} can't be written: {error}. Run the command again later.") from error
             raise
         actor = {"app_name": "command:export_subject"}

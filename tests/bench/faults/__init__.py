@@ -1,4 +1,4 @@
-"""Faults: responses to callers, kept data, and the time to recover. They are long, so they run only when named.
+"""Faults: responses to callers, stored data, and the time to recover. They are long, so they run only when named.
 
 `faults` runs all of them. Each starts what it breaks: a PostgreSQL cluster in a temporary folder, both services as in
 production (`config/gunicorn.py`), the workers, and nginx with the configuration of docs/operate/deploying.md.

@@ -1,4 +1,4 @@
-"""Servers are reloaded, stopped, restarted in turn and given new keys under load behind nginx.
+"""Servers are reloaded, stopped, restarted in turn, and get new keys, under load behind nginx.
 
 Half of the callers send no Idempotency-Key: nginx may not repeat such a request, so a server that drops it loses it.
 """
@@ -26,7 +26,7 @@ CALLERS, KEYLESS = 4, 4
 
 
 def run(quick: bool) -> Iterator[Line]:
-    """Check that no request fails, on kept and on new connections."""
+    """Check that no request fails, on open and on new connections."""
     if nginx_program() is None:
         print("    nginx is not installed, so nothing is restarted behind it.", flush=True)
         return

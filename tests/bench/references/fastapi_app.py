@@ -102,7 +102,7 @@ _remembered: dict[str, tuple[Caller, float]] = {}
 
 
 async def check_token(text: str) -> tuple[Caller, float]:
-    """Verify an access token and ask whether its log-in still counts."""
+    """Verify an access token, and check that its log-in is still valid."""
     claims = work.claims_of(text)
     if claims is None:
         raise HTTPException(401, "invalid_token")
@@ -136,7 +136,7 @@ async def check_key(text: str) -> tuple[Caller, float]:
 
 
 async def remember(text: str, check: Any) -> Caller:
-    """Return a check that still holds, or make it."""
+    """Return a cached check that is still valid, or run it."""
     found = _remembered.get(text)
     if found is None or found[1] <= time.monotonic():
         found = _remembered[text] = await check(text)
@@ -150,7 +150,7 @@ async def caller_of(
     x_service_timestamp: Annotated[str, Header()] = "",
     x_service_signature: Annotated[str, Header()] = "",
 ) -> Caller:
-    """Return who calls."""
+    """Return the account and the name of its credential."""
     if x_api_key is not None:
         return await remember(x_api_key, check_key)
     scheme, _, text = (authorization or "").partition(" ")
@@ -216,7 +216,7 @@ async def one(application_id: UUID, caller: Known, session: Session) -> Applicat
 async def create(
     body: ApplicationIn, request: Request, caller: Known, session: Session, idempotency_key: Annotated[UUID, Header()]
 ) -> ApplicationOut:
-    """Make an application, at most once per key."""
+    """Create an application, at most once per key."""
     if body.consumer_id != str(caller.user_id):
         raise HTTPException(401, "user_mismatch")
     now = datetime.now(UTC)
@@ -273,7 +273,7 @@ def event_of(verb: str, application: Application, now: datetime) -> Event:
 
 @app.put("/v1/applications/{application_id}/status")
 async def move(application_id: UUID, body: StatusIn, caller: Known, session: Session) -> ApplicationOut:
-    """Move an application to another status."""
+    """Change the status of an application."""
     now = datetime.now(UTC)
     found = await session.get(Application, application_id)
     if found is None or found.consumer_id != caller.user_id:

@@ -1,4 +1,4 @@
-"""The members of an EU agreement (Directive (EU) 2023/2225, Art. 21), and the two times that its acceptance stores."""
+"""The items of an EU agreement (Directive (EU) 2023/2225, Art. 21), and the two times that its acceptance stores."""
 
 import json
 import re

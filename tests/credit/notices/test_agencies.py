@@ -1,4 +1,4 @@
-"""The agencies that a notice names: the lender's federal agency, and consumer reporting agencies."""
+"""The agencies in a notice: the lender's federal agency, and consumer reporting agencies."""
 
 import pytest
 

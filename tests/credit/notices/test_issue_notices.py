@@ -1,4 +1,4 @@
-"""`issue_notices`: notices made, notices that wait, overdue clocks, and concurrent runs."""
+"""`issue_notices`: created notices, waiting notices, overdue clocks, and concurrent runs."""
 
 import json
 from io import StringIO

@@ -52,7 +52,7 @@ class URLFetcher:
 
 @pytest.fixture
 def world(db):
-    """An application that was rejected within the last days, with its notice made."""
+    """An application that was rejected within the last days, with its created notice."""
     made = _recent()
     made.reject(5)
     made.issue(6)

@@ -1,4 +1,4 @@
-"""How long notices are kept: for the longest period that applies, and while a litigation hold is on."""
+"""How long notices are retained: for the longest period that applies, and during a litigation hold."""
 
 from datetime import timedelta
 

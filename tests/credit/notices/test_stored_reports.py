@@ -1,4 +1,4 @@
-"""Notices of decisions that name stored reports (`metadata.report_ids`)."""
+"""Notices of decisions that reference stored reports (`metadata.report_ids`)."""
 
 import pytest
 from django.utils import timezone

@@ -219,7 +219,7 @@ def test_notice_lists_only_the_missing_documents():
 
 
 def test_expiry_lists_documents_that_were_requested_after_the_notice():
-    """12 CFR 1002.9(c)(2): a delivered notice fulfils the requirement only for the documents that it names."""
+    """12 CFR 1002.9(c)(2): a delivered notice fulfills the requirement only for the documents that it lists."""
     world = World()
     world.submit(0)
     world.request_documents(1, "Payslip")

@@ -39,7 +39,7 @@ def submitted(**options):
 
 
 def documents_of(world):
-    """Return the made notices as the lender reads them over HTTP, by kind and applicant."""
+    """Return the created notices as the lender reads them over HTTP, by kind and applicant."""
     lender, path = client_of(world.lender.user), f"/applications/{world.pk}/notices"
     rows = [row for row in lender.read(path).json()["notices"] if row["status"] != "cancelled"]
     pages = {

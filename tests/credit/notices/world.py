@@ -148,7 +148,7 @@ class World:
         accept(str(self.pk), terms_sha256=sha, precontract_sha256=form_sha, actor=self.consumer, now=now)
 
     def issue(self, day):
-        """Run the worker until no notice is left to make."""
+        """Run the worker until no notice is due."""
         done = {"ready": 1}
         while any(count for name, count in done.items() if name != "waiting"):
             done = services.issue_due(now=self.at(day))

@@ -1,4 +1,4 @@
-"""The certificate of a scorecard equals an enumeration; cards that can decline without a reason are refused."""
+"""The certificate of a scorecard equals an enumeration; cards that can decline without a reason are rejected."""
 
 import json
 from hashlib import sha256

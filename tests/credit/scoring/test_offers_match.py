@@ -84,7 +84,7 @@ def test_declined_person_gets_the_reasons_of_the_score(api, stranger):
 
 def test_decline_without_a_reason_has_a_general_reason(api, stranger):
     version = make_version(make_model(stranger), knockouts=[], base_points=0)
-    # Published before certificates existed, which refuse such a card.
+    # Published before certificates existed: today, the certificate rejects such a card.
     ModelVersion.objects.filter(pk=version.pk).update(status="published", role="champion")
     OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
     assert match(api, facts=SAID_GOOD)[0][1:] == (False, ["The known facts are not enough for this offer."])

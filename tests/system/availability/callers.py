@@ -43,7 +43,7 @@ class Records:
             self.lines.append(f"{name} - {process} :{event} :{kind} {value}\n")
 
     def process(self) -> int:
-        """Return a process number for one operation: a process with an unknown outcome does nothing more."""
+        """Return a process number for one operation. A process with an unknown outcome executes nothing more."""
         return next(self._numbers)
 
     @property

@@ -99,7 +99,7 @@ def test_development_creates_its_secrets_once(tmp_path):
 @pytest.mark.parametrize("address", ["postgres://127.0.0.1:{port}/none", "sqlite:////nowhere/at/all.sqlite3"])
 def test_error_for_an_unreachable_database_is_one_sentence(tmp_path, address):
     found = run("manage.py", "migrate", var_dir=tmp_path, DATABASE_URL=address.format(port=free_port()))
-    assert_one_sentence(found, "The database does not answer: ", os.EX_UNAVAILABLE)
+    assert_one_sentence(found, "The database does not respond: ", os.EX_UNAVAILABLE)
 
 
 @pytest.mark.parametrize("module", ["config.wsgi", "ledger.wsgi"])

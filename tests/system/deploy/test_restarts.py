@@ -1,4 +1,4 @@
-"""Servers behind nginx are restarted, reloaded and given new keys under load: no request is lost."""
+"""Servers behind nginx are restarted and reloaded, and get new keys, under load: no request is lost."""
 
 import pytest
 

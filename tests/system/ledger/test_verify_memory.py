@@ -33,7 +33,10 @@ def held(pid):
 
 
 def send_eight(port, body):
-    """Send a body concurrently from eight addresses; return the statuses. Two are read, the others are 503."""
+    """Send a body concurrently from eight addresses; return the statuses.
+
+    The server reads two bodies, and returns 503 for the others.
+    """
 
     def send(number):
         headers = ("Content-Type: application/json", f"X-Forwarded-For: 192.0.2.{number}")
