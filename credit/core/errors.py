@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Self
 
+from config.core.credentials import InsufficientScope
 from config.core.errors import ApiError, UnsupportedMediaType, ValidationFailed
 from config.core.lifecycle import InvalidTransition, SecondFactorRequired
 from credit.core.reasons import OTHER, REASONS, Reason, faults_of
@@ -142,6 +143,10 @@ class ReasonsRequired(ApiError):
 
     error, code = "reasons_required", "E1017"
     message = "The decision lacks its principal reasons in `metadata.reasons`, or its `reason`."
+
+
+def no_deciding_scope() -> InsufficientScope:
+    return InsufficientScope("No scope allows a decision. Use the account's own log-in, or an unrestricted API key.")
 
 
 def require_specific(reasons: Sequence[Reason], *, has_report: bool, member: str = "metadata.reasons") -> None:

@@ -8,7 +8,6 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.functional import cached_property
 
-from config.core.credentials import InsufficientScope
 from config.core.errors import ApiError, ValidationFailed
 from config.core.json_text import rfc3339
 from config.core.lifecycle import Actor, ReviewerRequired, Role, SecondFactorRequired, StatefulModel
@@ -18,7 +17,13 @@ from credit.core.applicants import FIRST
 from credit.core.card import APPROVE, DECLINE, REFER
 from credit.core.consumer_reports import RANK, reports_of, require_result, where_of
 from credit.core.due import Due, OfferRequirements
-from credit.core.errors import InvalidApplicationTransition, ReasonsRequired, ReportPending, require_specific
+from credit.core.errors import (
+    InvalidApplicationTransition,
+    ReasonsRequired,
+    ReportPending,
+    no_deciding_scope,
+    require_specific,
+)
 from credit.core.eu_credit import TITLES, follows_directive
 from credit.core.figures import Figures
 from credit.core.jurisdictions import Conventions
@@ -92,9 +97,7 @@ class DecisionRules(StatefulModel):
             return self.check_automatic(to) if actor.is_model else None
         is_consumer = actor.user.pk == self.consumer_id
         if actor.limited and (role is Role.REVIEWER or not is_consumer):
-            return InsufficientScope(
-                "No scope allows a decision. Use the account's own log-in, or an unrestricted API key."
-            )
+            return no_deciding_scope()
         request = self.open_review_request if to in states.JUDGEMENTS else None
         decided_before = None if request is None else request.refusal_for(actor)
         if settings.REVIEW_POLICY == "open":

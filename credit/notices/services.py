@@ -13,7 +13,6 @@ from django.db.models import QuerySet
 from django.template.loader import render_to_string
 from django.utils import translation
 
-from config.core.credentials import InsufficientScope
 from config.core.digest import digest_of
 from config.core.encryption import sealed_values
 from config.core.errors import NotFound, ValidationFailed
@@ -201,12 +200,10 @@ def record_delivery(
 ) -> Delivery:
     """Record a delivery by a reviewer or by the lender.
 
-    Raises the errors of `load_notice`, ReviewerRequired, SecondFactorRequired, InsufficientScope, NoticeSettled. Raises
-    ValidationFailed for a channel that is not enabled, and for a time before the notice was created or in the future.
+    Raises the errors of `load_notice`, ReviewerRequired, SecondFactorRequired, NoticeSettled. Raises ValidationFailed
+    for a channel that is not enabled, and for a time before the notice was created or in the future.
     """
     notice = load_notice(application_id, notice_id, actor)
-    if actor.limited:
-        raise InsufficientScope("No scope allows recording a delivery.")
     if refusal := notice.application.check_reviewer(actor):
         raise refusal
     if channel not in settings.NOTICE_CHANNELS:

@@ -17,9 +17,9 @@ from django.utils import timezone
 from config.core import audit
 from config.core.errors import ApiError, NotFound
 from config.core.lifecycle import Actor, audit_actor
-from credit.applications.services import load_visible
+from credit.applications.services import load_for, load_visible
 from credit.core.card import REFER
-from credit.core.errors import AlreadyProposed, ApplicationNotFound, InvalidApplicationTransition
+from credit.core.errors import AlreadyProposed, InvalidApplicationTransition, no_deciding_scope
 from credit.core.machine import APPROVED, COUNTEROFFER, JUDGEMENTS, REJECTED, WITHDRAWN
 from credit.core.reasons import DECLINED_TEXT, in_words, reasons_of, warning_of
 from credit.models import Application, LoanTerms, Proposal, ProviderMember
@@ -189,12 +189,12 @@ def change_status(
     """Change an application's status; return it, and the decision that waits for a second reviewer, if any.
 
     The default reason of a rejection is the text of its principal reasons. The default reason of the applicant's
-    withdrawal after an approval is that they declined its terms. Raises ApplicationNotFound, and the errors of
-    `decide`.
+    withdrawal after an approval is that they declined its terms. Raises ApplicationNotFound, the errors of `decide`,
+    and InsufficientScope for a scoped credential of a lender's member.
     """
-    application = load_visible(application_id, actor)
+    application = load_for(application_id, actor, is_noted=False)
     if actor.limited and application.consumer_id != actor.user.pk:
-        raise ApplicationNotFound
+        raise no_deciding_scope()
     if to == REJECTED and reason is None:
         reason = in_words(reasons_of(metadata))
     is_applicant = actor.user is not None and actor.user.pk == application.consumer_id

@@ -136,8 +136,6 @@ def decline(application_id: str, counteroffer_id: str, *, actor: Actor, now: dat
 def withdraw(application_id: str, counteroffer_id: str, *, actor: Actor, now: datetime) -> Counteroffer:
     """Withdraw a counteroffer as a reviewer; raises NotFound, RecordNotEditable, and the errors of a decision."""
     application = load_visible(application_id, actor)
-    if actor.limited and application.consumer_id != actor.user.pk:
-        raise NotFound
     with transaction.atomic(savepoint=False):
         application = Application.objects.select_for_update().get(pk=application.pk)
         if refusal := application.check_transition(COUNTEROFFER, actor):

@@ -8,7 +8,7 @@ from credit.core.machine import INITIAL_STATUSES, MACHINE
 from credit.models import Application
 from tests.api import ApiClient, assert_error, client_of
 from tests.credit.support import STATUSES, TABLE, app_of, key_of, make_reviewer, move
-from tests.factories import ApplicationFactory
+from tests.factories import ApplicationFactory, OfferFactory
 from tests.identity.support import issue
 
 pytestmark = pytest.mark.django_db
@@ -104,6 +104,26 @@ def test_reviewers_scoped_credential_reads_only_the_reviewers_own_applications(l
         assert_error(move(app, application, to), 404, "E4002")
     assert_error(app.replace(one, {"notes": "x", "updated_by": "app"}), 404, "E4002")
     assert app.read(PATH).json() == []
+
+
+def test_scoped_credential_of_a_lender_reads_its_applications_but_decides_none(limited, any_policy):
+    offer = OfferFactory()
+    owner = offer.provider.owner
+    app = limited(owner, READING, WRITING)
+    for start in STATUSES:
+        if start == "draft":
+            continue
+        application = ApplicationFactory(offer_id=offer.pk, provider_id=int(offer.provider_id), status=start)
+        one = f"{PATH}/{application.id}"
+        assert app.read(one).status_code == 200
+        for to in STATUSES:
+            message = assert_error(move(app, application, to), 403, "E2005")["message"]
+            assert message.startswith("No scope allows a decision.")
+        assert_error(app.send(f"{one}/counteroffers", {}), 403, "E2005")
+        assert_error(app.remove(f"{one}/counteroffers/{application.id}"), 403, "E2005")
+        assert_error(app.send(f"{one}/notices/{application.id}/deliveries", {}), 403, "E2005")
+        application.refresh_from_db()
+        assert (application.status, application.moves) == (start, 0)
 
 
 def test_unrestricted_key_of_a_reviewer_changes_statuses(any_policy, settings):

@@ -73,10 +73,12 @@ class NoticeViewSet(ApiViewSet):
             return HttpResponse(printed or notice.html, content_type=PDF if printed else f"{HTML}; charset=utf-8")
         return notice
 
-    @_writes(
+    @endpoint(
+        access=FIRST_PARTY,
         body=serializers.NoticeDeliveryRequestSerializer,
         answer=serializers.NoticeDeliverySerializer,
         status=201,
+        idempotent=True,
         errors=(*READ_ERRORS, NotFound, ReviewerRequired, NoticeSettled),
     )
     def deliver(self, request: ApiRequest, application_id: str, notice_id: str, body: dict[str, Any]) -> Delivery:

@@ -11,7 +11,7 @@ from rest_framework.decorators import renderer_classes
 from config.api import heavy
 from config.api.renderers import OrjsonRenderer, renderer_for
 from config.api.views import ApiRequest, ApiViewSet, endpoint
-from config.core.credentials import InsufficientScope
+from config.core.credentials import FIRST_PARTY, InsufficientScope
 from config.core.errors import NotFound
 from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
 from credit.api.terms import serializers
@@ -34,6 +34,7 @@ SHOWN_MAX = 100
 HTML, PDF = "text/html", "application/pdf"
 
 _writes_application = partial(endpoint, access="applications:write", idempotent=True)
+_decides = partial(endpoint, access=FIRST_PARTY, idempotent=True)  # no scope covers a decision
 _DECIDING_ERRORS = (
     errors.ApplicationNotFound,
     errors.InvalidApplicationTransition,
@@ -90,7 +91,7 @@ class CounterofferViewSet(ApiViewSet):
         rows = load_for(application_id, actor_of(request)).counteroffers.select_related("loan_terms")
         return rows.order_by("-id")[:SHOWN_MAX]
 
-    @_writes_application(
+    @_decides(
         body=serializers.CounterofferRequestSerializer,
         answer=serializers.CounterofferSerializer,
         status=201,
@@ -128,7 +129,7 @@ class CounterofferViewSet(ApiViewSet):
             return _proposed(pending)
         return application.counteroffers.select_related("loan_terms").latest("id")
 
-    @_writes_application(errors=(*_DECIDING_ERRORS, NotFound, RecordNotEditable))
+    @_decides(errors=(*_DECIDING_ERRORS, NotFound, RecordNotEditable))
     def withdraw(self, request: ApiRequest, application_id: str, counteroffer_id: str) -> None:
         """Withdraw an open counteroffer.
 

@@ -221,7 +221,7 @@ class TestEndedCounteroffers:
     def test_scoped_key_cannot_withdraw_a_counteroffer(self, application, offer, lender):
         made = counter(lender, application).json()
         key = key_of(offer.provider.owner, "applications:write", "applications:read")
-        assert_error(key.remove(path(application, made["id"])), 404, "E4001")
+        assert_error(key.remove(path(application, made["id"])), 403, "E2005")
         assert Counteroffer.objects.get().closed_at is None
 
     def test_counteroffer_on_data_that_version_1_0_changed_cannot_be_accepted(self, application, lender, consumer):
