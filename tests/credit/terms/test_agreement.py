@@ -1,6 +1,7 @@
 """`GET /applications/{id}/agreement`: the complete agreement as JSON and as a page to print."""
 
 import json
+import re
 from hashlib import sha256
 
 import pytest
@@ -19,6 +20,8 @@ from tests.factories import UserFactory
 
 PERSON = {"legal_name": "Ada Example", "email": None}
 pytestmark = pytest.mark.django_db
+# A day, or a moment with its zone and without fractions of a second (HTML, valid date string)
+HTML_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:Z|[+-][0-9]{2}:?[0-9]{2}))?")
 GIVEN = {"amount_cents": 1_200_000, "rate_percent": 7.25, "term_months": 36, "fee_cents": 5_000}
 
 
@@ -75,6 +78,9 @@ def test_page_has_the_same_figures_as_the_json(agreed):
     assert all(row["due_on"] in text for row in shown["schedule"])
     assert shown["agreement_sha256"] in text
     assert PERSON["legal_name"] in text
+    times = re.findall(r'<time datetime="([^"]*)">', text)
+    assert len(times) == len(shown["schedule"]) + 3
+    assert all(HTML_DATE.fullmatch(time) for time in times)
     assert "Lender: <bdi>Bank 700</bdi>" in text
     Provider.objects.update(name="Harbour")
     page = read(consumer, agreed, accept="text/html").content.decode()
