@@ -47,6 +47,13 @@ def test_a_client_created_by_api_completes_the_code_flow(api, stranger):
     assert api.read(f"{PATH}/{shown['client_id']}").json() == page.json()["clients"][0]
 
 
+@pytest.mark.parametrize("host", ["xn--fa-hia.example", "XN--FA-HIA.example", "xn--mgbh0fb.example", "xn--ls8h.la",
+                                  "ab--c.example", "a.0xg", "[::1]", "[2001:db8::1]:8443"])  # fmt: skip
+def test_hosts_that_browsers_open_are_accepted(api, host):
+    address = f"https://{host}/x"
+    assert made(api, redirect_uris=[address])["redirect_uris"] == [address]
+
+
 def test_a_public_client_has_no_secret(api):
     shown = made(api, public=True)
     assert (shown["public"], shown["client_secret"]) == (True, None)
@@ -63,6 +70,8 @@ def test_a_public_client_has_no_secret(api):
             "a..example", "xn--zz.example", "XN--0.example", "-a.example", ".example", "256.1.1.1", "1.2.3", "[v1.x]",
             "a.example:0", "a.example,b.example",
             "%61.example", "[fe80::1%25eth0]", f"{'a' * 64}.example", "a!b", "a.example/%zz", "a.example/%",
+            "127.0.0.0x1", "a.0xF", "[::1]x", "xn--a.example", "xn--pokxncvks.example", "xn--ascii-.example",
+            "xn--1ug.example", "xn--a-yoc.example",
         )),
         {"redirect_uris": ["https://app.example\\x"]}, {"redirect_uris": ["http://127.0.0.1:99999/x"]},
         {"redirect_uris": ["https://app.example/#fragment"]}, {"redirect_uris": ["javascript:alert(1)"]},
