@@ -120,7 +120,10 @@ PIXELS_MAX = 50_000_000
 _PNG_HEAD = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 _JPEG_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD8)})
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
-_JPEG_SCAN, _JPEG_END = 0xDA, 0xD9
+_JPEG_SCAN, _JPEG_END, _JPEG_TEMPORARY = 0xDA, 0xD9, 0x01
+_JPEG_SEGMENTS_MAX = 10_000  # pictures with profiles, previews, and many scans have a few hundred
+# In coded data, 0xFF precedes a zero, a restart marker, or the next segment (ITU-T T.81, B.1.1.2 and B.1.1.5).
+_JPEG_MARK = re.compile(rb"\xff[^\x00\xff\xd0-\xd7]")
 
 
 def may_be_shown(content: bytes) -> bool:
@@ -139,7 +142,9 @@ def size_of(content: bytes) -> tuple[int, int]:
 def _size_of_jpeg(content: bytes) -> tuple[int, int]:
     """Parse the segments up to the first frame; each segment contains its length."""
     at = 2
-    while at + 9 <= len(content) and content[at] == 0xFF:
+    for _ in range(_JPEG_SEGMENTS_MAX):
+        if at + 9 > len(content) or content[at] != 0xFF:
+            break
         marker = content[at + 1]
         if marker in _JPEG_FRAMES:
             return int.from_bytes(content[at + 7 : at + 9]), int.from_bytes(content[at + 5 : at + 7])
@@ -205,6 +210,21 @@ def _is_whole_png(content: bytes) -> bool:
 
 
 def _is_whole_jpeg(content: bytes) -> bool:
-    """Return whether a JPEG has a frame, then a scan, then an end."""
-    scan = content.rfind(b"\xff\xda")
-    return min(size_of(content)) > 0 and scan > 0 and content.find(b"\xff\xd9", scan) > 0
+    """Return whether a JPEG has a frame, then a scan, then an end. Data behind the end, such as a film, is ignored."""
+    return min(size_of(content)) > 0 and _has_end_of_scans(content)
+
+
+def _has_end_of_scans(content: bytes) -> bool:
+    """Parse the segments, and skip the coded data behind each scan's header. Return whether the end follows a scan."""
+    at, has_scan = 2, False
+    for _ in range(_JPEG_SEGMENTS_MAX):
+        mark = _JPEG_MARK.search(content, at)
+        if mark is None:
+            return False
+        marker, end = content[mark.end() - 1], mark.end()
+        # Before the first scan, only fill bytes are between two segments.
+        if marker == _JPEG_END or not (has_scan or content.count(b"\xff", at, end) == end - at - 1):
+            return has_scan
+        has_scan = has_scan or marker == _JPEG_SCAN
+        at = end + (0 if marker == _JPEG_TEMPORARY else int.from_bytes(content[end : end + 2]))
+    return False

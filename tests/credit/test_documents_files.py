@@ -130,6 +130,10 @@ WHOLE = {
     "an update behind the end": PDF + b"2 0 obj<<>>endobj\nstartxref\n9\n%%EOF",
     "UTF-16 behind": PDF + "x".encode("utf-16"), "Exif": JPEG[:2] + b"\xff\xe1\x00\x08Exif\0\0" + JPEG[2:],
     "fill bytes": JPEG[:2] + b"\xff\xff" + JPEG[2:], "a motion photo": JPEG + b"\0\0\0\x18ftypmp42" + bytes(99),
+    "a film that looks like a scan": JPEG + b"\0\0\0\x18ftypmp42\xff\xda\0\0",
+    "the start of a second picture": JPEG + JPEG[:-2], "a preview in Exif":
+    JPEG[:2] + b"\xff\xe1" + (len(JPEG) + 2).to_bytes(2) + JPEG + JPEG[2:],
+    "restart markers": JPEG[:-2] + b"\xff\xd0\x37\xff\x00\xff\xd9",
     "a PNG with text": PNG[:33] + b"\0\0\0\1tEXta\0\0\0\0" + PNG[33:], "data before xref": b"%!PS\r\n" + PDF,
 }  # fmt: skip
 LOCKED = [
@@ -139,7 +143,7 @@ LOCKED = [
 ]  # fmt: skip
 BROKEN = [
     PDF[:-6], PDF[: len(PDF) // 2], b"%PDF-1.4\n", b"%PDF-1.4\n1 0 obj<</Linearized 1/L 99999>>endobj\n%%EOF\n",
-    JPEG[:-2],
+    JPEG[:-2], JPEG[:2] + b"\xff\xe1" + (len(JPEG) + 2).to_bytes(2) + JPEG + JPEG[2:-2],
     JPEG[:40], JPEG[:3], b"\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00\xff\xd9", PNG[:-1],
     PNG[:-12],
     PNG[:40], PNG[:8], PNG[:16] + bytes(8) + PNG[24:], PNG[:33] + PNG[-12:],
