@@ -119,10 +119,10 @@ class UserAdmin(ReadOnlyAdmin, DjangoUserAdmin):  # type: ignore[type-arg]
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        found, has_duplicates = super().get_search_results(request, queryset, search_term)
+        matching_rows, has_duplicates = super().get_search_results(request, queryset, search_term)
         if search_term.strip():
-            found |= queryset.filter(pk__in=people.found_people(search_term, request.user))
-        return found, has_duplicates
+            matching_rows |= queryset.filter(pk__in=people.found_people(search_term, request.user))
+        return matching_rows, has_duplicates
 
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
         """Hide the password from staff with view permission only."""

@@ -18,8 +18,8 @@ logger = logging.getLogger("platform.errors")
 
 # REST framework's own errors, with the API's messages.
 _BY_STATUS: dict[int, type[errors.ApiError]] = {
-    one.status: one
-    for one in (errors.NotFound, errors.MethodNotAllowed, errors.NotAcceptable, errors.UnsupportedMediaType)
+    error_class.status: error_class
+    for error_class in (errors.NotFound, errors.MethodNotAllowed, errors.NotAcceptable, errors.UnsupportedMediaType)
 }
 
 

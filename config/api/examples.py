@@ -48,7 +48,7 @@ def _answers(operation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 def _share(result: dict[str, Any]) -> None:
     """Copy the example of another operation with the same schema to each response without a recorded example."""
-    operations = [one for path in result["paths"].values() for one in path.values()]
+    operations = [item for path in result["paths"].values() for item in path.values()]
     answers = [content for operation in operations for _, content in _answers(operation)]
     known = {
         content["schema"]["$ref"]: content["example"]

@@ -119,10 +119,10 @@ class ReservableKey:
 
     def stored(self) -> Outcome | None:
         """Return the stored response or None. Raises the errors of `find`, and RequestInProgress for a reserved key."""
-        found = self.find()
-        if isinstance(found, str):
+        match = self.find()
+        if isinstance(match, str):
             raise RequestInProgress
-        return found
+        return match
 
     def find(self) -> Outcome | str | None:
         """Return the stored response, the subject of a reserved key, or None if the key is free.

@@ -57,7 +57,9 @@ class TransportMiddleware:
 def _asks_for_problems(request: HttpRequest) -> bool:
     """Return whether `Accept` names the media type itself: `*/*` gets JSON, and `q=0` excludes the type."""
     named = request.META.get("HTTP_ACCEPT", "").lower()
-    return PROBLEM in named and any(str(one).partition(";")[0].lower() == PROBLEM for one in request.accepted_types)
+    return PROBLEM in named and any(
+        str(accepted_type).partition(";")[0].lower() == PROBLEM for accepted_type in request.accepted_types
+    )
 
 
 def _write_as_problem(response: HttpResponse) -> None:

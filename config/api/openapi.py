@@ -49,28 +49,33 @@ _REF = "#/components/schemas/"
 
 
 def declared_errors(declared: Endpoint) -> list[type[errors.ApiError]]:
-    found: list[type[errors.ApiError]] = [errors.NotAcceptable, errors.HttpsRequired, errors.InvalidHost]
-    found += [rate_limits.RateLimited, errors.InternalError, errors.Unavailable]
+    error_classes: list[type[errors.ApiError]] = [errors.NotAcceptable, errors.HttpsRequired, errors.InvalidHost]
+    error_classes += [rate_limits.RateLimited, errors.InternalError, errors.Unavailable]
     if declared.access != PUBLIC:
-        found += CALLER_ERRORS
+        error_classes += CALLER_ERRORS
         if declared.access != ANY_CALLER:
-            found.append(InsufficientScope)
+            error_classes.append(InsufficientScope)
     if declared.parameters is not None:
-        found.append(errors.ValidationFailed)
+        error_classes.append(errors.ValidationFailed)
         fields = declared.parameters.shared().fields.values()
         if any(isinstance(field, PageField) for field in fields):
-            found.append(errors.InvalidPagination)
+            error_classes.append(errors.InvalidPagination)
         if any(field.required for field in fields):
-            found.append(errors.MissingParameter)
+            error_classes.append(errors.MissingParameter)
     if declared.body is not None:
-        found += [errors.ValidationFailed, errors.MalformedJSON, errors.PayloadTooLarge, errors.UnsupportedMediaType]
+        error_classes += [
+            errors.ValidationFailed,
+            errors.MalformedJSON,
+            errors.PayloadTooLarge,
+            errors.UnsupportedMediaType,
+        ]
     for part in (declared.body, declared.parameters):
         fields_of = part.shared().fields.values() if part is not None else ()
-        found += [field.refusal for field in fields_of if isinstance(field, OneOfField)]
+        error_classes += [field.refusal for field in fields_of if isinstance(field, OneOfField)]
     if declared.idempotent:
-        found += [InvalidIdempotencyKey, idempotency.IdempotencyMismatch, RequestInProgress]
-    found += declared.errors
-    return list(dict.fromkeys(found))
+        error_classes += [InvalidIdempotencyKey, idempotency.IdempotencyMismatch, RequestInProgress]
+    error_classes += declared.errors
+    return list(dict.fromkeys(error_classes))
 
 
 class EndpointSchema(AutoSchema):
@@ -152,7 +157,8 @@ class EndpointSchema(AutoSchema):
         declared, view = self.declared, cast("Any", self.view)
         view.pagination_class = None  # the declared schema is the whole response
         media_types = [
-            one.media_type for one in getattr(self.method_handler, "renderer_classes", type(view).renderer_classes)
+            renderer.media_type
+            for renderer in getattr(self.method_handler, "renderer_classes", type(view).renderer_classes)
         ]
         answer: Any = declared.answer
         if answer is None and media_types != ["application/json"]:
@@ -162,7 +168,7 @@ class EndpointSchema(AutoSchema):
         # JSON has the shape of the response; any other content type is a string.
         text = success if declared.answer is None else OpenApiResponse(OpenApiTypes.STR, description="Success.")
         responses: dict[Any, Any] = {
-            (declared.status, one): success if one == "application/json" else text for one in media_types
+            (declared.status, item): success if item == "application/json" else text for item in media_types
         }
         by_status: dict[int, list[type[errors.ApiError]]] = defaultdict(list)
         for error in declared_errors(declared):
@@ -194,11 +200,14 @@ def viewsets(urlconf: str) -> Iterator[tuple[type, Endpoint]]:
 
 
 def _error_codes(urlconf: str) -> dict[str, Any]:
-    found = {error.code: error for _, declared in viewsets(urlconf) for error in declared_errors(declared)}
-    found |= {error.code: error for error in (errors.NotFound, errors.MethodNotAllowed)}
-    lines = [f"- `{code}` {found[code].error} ({found[code].status}): {found[code].message}" for code in sorted(found)]
+    errors_by_code = {error.code: error for _, declared in viewsets(urlconf) for error in declared_errors(declared)}
+    errors_by_code |= {error.code: error for error in (errors.NotFound, errors.MethodNotAllowed)}
+    lines = [
+        f"- `{code}` {errors_by_code[code].error} ({errors_by_code[code].status}): {errors_by_code[code].message}"
+        for code in sorted(errors_by_code)
+    ]
     text = "The code of the error. A code never changes its meaning. The API can return new codes.\n\n"
-    return {"type": "string", "enum": sorted(found), "description": text + "\n".join(lines)}
+    return {"type": "string", "enum": sorted(errors_by_code), "description": text + "\n".join(lines)}
 
 
 # The order in which an integration uses the tags, and in which the reference shows them. Other tags follow by name.

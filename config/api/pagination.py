@@ -56,11 +56,11 @@ class FittingPagination(BasePagination):
         self.answer: Any = view.declared.answer
         row: type[ResponseSerializer] = self.answer.rows()[1] if self.is_object else type(self.answer.child)
         limit, self.offset = view.query.get("limit"), view.query.get("offset", 0)
-        asked = slice(self.offset, None if limit is None else self.offset + limit)
-        page: Any = queryset[asked]
+        bounds = slice(self.offset, None if limit is None else self.offset + limit)
+        page: Any = queryset[bounds]
         if self.offset:
             # The subquery reads ids from an index only, so an offset skips index entries instead of rows.
-            page = queryset.filter(pk__in=queryset.values("pk")[asked])
+            page = queryset.filter(pk__in=queryset.values("pk")[bounds])
         sizes: list[int] = []
         if limit is not None and limit > row.unweighed:
             sizes = list(page.values_list(weight_of(page.model, row.sources()), flat=True))

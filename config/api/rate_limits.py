@@ -103,13 +103,13 @@ def consume(limit_name: str, whom: str, *, permits: int = 1, now: float | None =
 def network_of(address: str, bits: int = _NETWORK_BITS) -> str:
     """Return the network of `bits` bits of an IPv6 address; other texts, such as IPv4 addresses, are unchanged."""
     try:
-        found = ip_address(address.partition("%")[0])
+        parsed_address = ip_address(address.partition("%")[0])
     except ValueError:
         return address
-    if isinstance(found, IPv4Address):
+    if isinstance(parsed_address, IPv4Address):
         return address
     # A dual-stack socket maps all of IPv4 into one /96.
-    return str(found.ipv4_mapped or IPv6Network((int(found), bits), strict=False))
+    return str(parsed_address.ipv4_mapped or IPv6Network((int(parsed_address), bits), strict=False))
 
 
 def consume_by_address(limit_name: str, request: Any, *, permits: int = 1) -> None:

@@ -49,15 +49,17 @@ def _call(result: dict[str, Any], path: str, method: str, recorded: dict[str, An
     """
     operation: dict[str, Any] = result["paths"][path][method]
     parameters = operation.get("parameters", ())
-    for one in parameters:
-        if one["in"] == "path" and "example" in one:
-            path = path.replace(f"{{{one['name']}}}", quote(str(one["example"])))
+    for parameter in parameters:
+        if parameter["in"] == "path" and "example" in parameter:
+            path = path.replace(f"{{{parameter['name']}}}", quote(str(parameter["example"])))
     query = {
-        one["name"]: recorded[one["name"]] for one in parameters if one["in"] == "query" and one["name"] in recorded
+        item["name"]: recorded[item["name"]]
+        for item in parameters
+        if item["in"] == "query" and item["name"] in recorded
     }
     url = f"{result['servers'][0]['url']}{path}{f'?{urlencode(query)}' if query else ''}"
     headers = [_KEY] if any("apiKey" in option for option in operation["security"]) else []
-    headers += [_ONCE] if any(one["name"] == _ONCE["name"] for one in parameters) else []
+    headers += [_ONCE] if any(item["name"] == _ONCE["name"] for item in parameters) else []
     contents: dict[str, Any] = operation.get("requestBody", {}).get("content", {}) or {"": {}}
     media_type, content = next(iter(contents.items()))
     body = content.get("example", {})
@@ -66,7 +68,7 @@ def _call(result: dict[str, Any], path: str, method: str, recorded: dict[str, An
         "url": _json(url),
         "quoted_url": shlex.quote(url),
         "headers": headers,
-        "header_object": _object([f'"{one["name"]}": {one["typescript"]}' for one in headers], media_type),
+        "header_object": _object([f'"{header["name"]}": {header["typescript"]}' for header in headers], media_type),
         "sends": {JSON: "json", FORM: "form", FILES: "files"}.get(media_type, ""),
         "file_member": _file_member(result, content) if media_type == FILES else "",
         "quoted_body": shlex.quote(_written(body, _json, "  ")),
@@ -85,8 +87,8 @@ def _file_member(result: dict[str, Any], content: dict[str, Any]) -> str:
 
 
 def _answer(method: str, operation: dict[str, Any]) -> str:
-    successes = [one for status, one in operation["responses"].items() if status.startswith("2")]
-    kinds = [kind for one in successes for kind in one.get("content", ())]
+    successes = [response for status, response in operation["responses"].items() if status.startswith("2")]
+    kinds = [kind for success in successes for kind in success.get("content", ())]
     if JSON in kinds:
         return "json"
     if kinds:

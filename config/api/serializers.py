@@ -170,7 +170,7 @@ class OneOfField(serializers.ChoiceField):
     default_error_messages = {"invalid": "Must be a string.", "invalid_choice": "Must be one of: {allowed}."}
 
     def __init__(self, allowed: Iterable[str], **options: Any) -> None:
-        super().__init__(choices=[(one, one) for one in allowed], **options)
+        super().__init__(choices=[(choice, choice) for choice in allowed], **options)
 
     def to_internal_value(self, data: Any) -> str:
         if not isinstance(data, str):
@@ -280,23 +280,23 @@ class QuerySerializer(RequestSerializer):
         return {} if cls.filterset_class is None else cls.filterset_class.base_filters
 
     def get_fields(self) -> dict[str, Any]:
-        return {**super().get_fields(), **{name: deepcopy(one.parameter()) for name, one in self.filters().items()}}
+        return {**super().get_fields(), **{name: deepcopy(item.parameter()) for name, item in self.filters().items()}}
 
     @classmethod
     def read(cls, data: QueryDict) -> dict[str, Any]:
         """Return the parameters. Raises the errors of `RequestSerializer.read`, and MissingParameter."""
         fields = cls.shared().fields
-        given: dict[str, Any] = {}
+        values_by_name: dict[str, Any] = {}
         for name, field in fields.items():
             values = data.getlist(name)
             if len(values) > 1:
                 refusal, message = getattr(field, "refusal", ValidationFailed), "Must be sent once."
                 raise refusal(f"{name}: {message}", details=[{"field": name, "message": message}])
             if values:
-                given[name] = values[0]
+                values_by_name[name] = values[0]
             elif field.required:
                 raise MissingParameter(f"The query parameter `{name}` is required.")
-        return super().read(given)
+        return super().read(values_by_name)
 
 
 class PageQuery(QuerySerializer):
@@ -475,7 +475,9 @@ class CollectionSerializer(ResponseSerializer):
     def rows(cls) -> tuple[str, Any]:
         """Return the field that contains the rows, and the serializer of a row."""
         fields: Iterable[tuple[str, Any]] = cls().fields.items()
-        return next((name, type(one.child)) for name, one in fields if isinstance(one, serializers.ListSerializer))
+        return next(
+            (name, type(field.child)) for name, field in fields if isinstance(field, serializers.ListSerializer)
+        )
 
 
 class PageSerializer(CollectionSerializer):

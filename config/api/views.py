@@ -195,7 +195,10 @@ class ApiViewSet(GenericViewSet):  # type: ignore[type-arg]  # of any model, or 
             self.authentication_classes = ()
         self.parser_classes = getattr(method, "parser_classes", self.parser_classes)
         renderers = getattr(method, "renderer_classes", self.renderer_classes)
-        self.renderer_classes = (OrjsonRenderer, *(one for one in renderers if one is not OrjsonRenderer))
+        self.renderer_classes = (
+            OrjsonRenderer,
+            *(renderer for renderer in renderers if renderer is not OrjsonRenderer),
+        )
         return super().initialize_request(request, *args, **kwargs)
 
     def initial(self, request: Any, *args: Any, **kwargs: Any) -> None:

@@ -141,7 +141,9 @@ class ReviewAdmin(Transitions):
             messages.error(request, f"A note must have 1 to {NOTE_MAX_LENGTH:,} characters.")
             return back
         names = {word.rstrip(".,;:!?)") for word in re.findall(r"@(\S{1,150})", text)}
-        mentioned = next((one for one in self.colleagues_of(request, record) if one.get_username() in names), None)
+        mentioned = next(
+            (colleague for colleague in self.colleagues_of(request, record) if colleague.get_username() in names), None
+        )
         facts: dict[str, Any] = {"author": request.user, "mentioned": mentioned, "text": text}
         Note.objects.create(**named(record), provider=self.side_of(request, record), **facts, at=timezone.now())
         notified = f" {mentioned} gets a notification." if mentioned else ""

@@ -125,7 +125,7 @@ def sides_of(user: Any, provider_id: Any = None) -> Collection[str]:
     console = console_of(user)
     if console is None:
         return ("",)
-    return [one for one in console.providers if one == str(provider_id)] or console.providers
+    return [provider for provider in console.providers if provider == str(provider_id)] or console.providers
 
 
 def of_provider(name: str) -> Rule:

@@ -141,7 +141,14 @@ def record_link(kind: str, pk: Any, text: object = None) -> SafeString | str:
 @cache
 def without_link(opts: Any, name: str) -> Any:
     """Return the column of a field for a lender console, without a link to a page that members may not open."""
-    field = next((one for one in opts.concrete_fields if one.name == name and one.is_relation), None)
+    field = next(
+        (
+            concrete_field
+            for concrete_field in opts.concrete_fields
+            if concrete_field.name == name and concrete_field.is_relation
+        ),
+        None,
+    )
     if field is None or field.related_model._meta.label_lower in rules():
         return name
 

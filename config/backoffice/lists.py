@@ -77,8 +77,8 @@ class PageList(ChangeList):
         return f"{address}?{self.filters_of_rows}" if self.filters_of_rows else address
 
     def get_queryset(self, request: HttpRequest, exclude_parameters: Any = None) -> Any:
-        asked = self.get_filters_params(self.filter_params).values()
-        if any("\0" in value for values in asked for value in values):
+        filter_values = self.get_filters_params(self.filter_params).values()
+        if any("\0" in value for values in filter_values for value in values):
             raise IncorrectLookupParameters  # PostgreSQL rejects NUL characters
         return super().get_queryset(request, exclude_parameters).defer(*self.model_admin.list_defer)  # type: ignore[attr-defined]
 
@@ -187,11 +187,11 @@ class LargeListAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
 
     def filtered_rows(self, request: HttpRequest, filters: str) -> tuple[Any, list[Any]]:
         """Return the list's rows for a query string, and their order; raises IncorrectLookupParameters."""
-        asked = copy(request)
-        asked.GET = QueryDict(filters)
-        asked.wants_rows_only = True  # type: ignore[attr-defined]
-        listed = self.get_changelist_instance(asked)
-        return listed.queryset, list(listed.get_ordering(asked, listed.queryset))
+        request_copy = copy(request)
+        request_copy.GET = QueryDict(filters)
+        request_copy.wants_rows_only = True  # type: ignore[attr-defined]
+        listed = self.get_changelist_instance(request_copy)
+        return listed.queryset, list(listed.get_ordering(request_copy, listed.queryset))
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
         """Process the rows of a page before the list displays them."""

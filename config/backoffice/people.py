@@ -30,8 +30,8 @@ class Lines:
 
 def lines_about(person_id: int, *, viewer: Any, beside: bool = False) -> list[Line]:
     """Return all lines about a person; with `beside`, only those for a page of another app's record."""
-    asked = [lines for lines in declared("person_lines") if lines.for_other_apps or not beside]
-    return [line for lines in asked for line in lines.source(person_id, viewer)]
+    registered_lines = [lines for lines in declared("person_lines") if lines.for_other_apps or not beside]
+    return [line for lines in registered_lines for line in lines.source(person_id, viewer)]
 
 
 def found_people(typed: str, viewer: Any) -> set[int]:
@@ -60,8 +60,8 @@ def by_status(name: str, model: type[Model], *, owner: str = "user", for_other_a
         counted = dict(rows.values_list("status").annotate(Count("pk")))
         if not counted:
             return [(name, "none")]
-        told = ", ".join(f"{number} {words(status)}" for status, number in sorted(counted.items()))
+        text = ", ".join(f"{number} {words(status)}" for status, number in sorted(counted.items()))
         address = reverse(f"admin:{options.app_label}_{options.model_name}_changelist")
-        return [(name, link(f"{address}?{urlencode({'q': f'user:{person_id}'})}", told))]
+        return [(name, link(f"{address}?{urlencode({'q': f'user:{person_id}'})}", text))]
 
     return Lines(source, for_other_apps)

@@ -79,18 +79,18 @@ def states_of(user: Any) -> list[QueueState]:
     for number, queue in enumerate(mine):
         rows = narrowed(queue.rows(user), user).order_by(queue.waiting_since).values(waiting=F(queue.waiting_since))
         try:
-            statement, given = rows[: COUNT_MAX + 1].query.sql_with_params()
+            statement, row_parameters = rows[: COUNT_MAX + 1].query.sql_with_params()
         except EmptyResultSet:  # this viewer may see no rows
             parts.append(f"SELECT {number:d} AS number, 0, NULL")
             continue
         parts.append(f"SELECT {number:d} AS number, COUNT(*), MIN(waiting) FROM ({statement}) AS queue_{number:d}")  # noqa: S608
-        parameters += given
+        parameters += row_parameters
     connection = connections[router.db_for_read(mine[0].rows(user).model)]
     with connection.cursor() as cursor:
         cursor.execute(" UNION ALL ".join(parts), parameters)
-        found = {number: (count, _moment(oldest)) for number, count, oldest in cursor.fetchall()}
+        waiting_by_number = {number: (count, _moment(oldest)) for number, count, oldest in cursor.fetchall()}
     return [
-        QueueState(queue, *found[number], queue.address(user) if callable(queue.address) else queue.address)
+        QueueState(queue, *waiting_by_number[number], queue.address(user) if callable(queue.address) else queue.address)
         for number, queue in enumerate(mine)
     ]
 

@@ -119,7 +119,7 @@ class ReadOnlyAdmin(Exports):
             return fieldsets
 
         def at_console(names: Any) -> list[Any]:
-            return [without_link(self.opts, one) if isinstance(one, str) else at_console(one) for one in names]
+            return [without_link(self.opts, name) if isinstance(name, str) else at_console(name) for name in names]
 
         return [(title, {**options, "fields": at_console(options["fields"])}) for title, options in fieldsets]
 
@@ -360,12 +360,12 @@ class NamedRecords(ReadOnlyAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        found, has_duplicates = super().get_search_results(request, queryset, search_term)
+        matching_rows, has_duplicates = super().get_search_results(request, queryset, search_term)
         if not (compounds := compounds_of(search_term)):
-            return found, has_duplicates
+            return matching_rows, has_duplicates
         names = queryset.order_by("-pk").values_list("pk", self.name_field)[:NEWEST_MAX]
         named = [pk for pk, name in names.iterator() if has_words(name, compounds)]
-        return found | queryset.filter(pk__in=named[:_NAMED_MAX]), has_duplicates
+        return matching_rows | queryset.filter(pk__in=named[:_NAMED_MAX]), has_duplicates
 
 
 def show_secret(

@@ -105,8 +105,8 @@ class BackOfficeSite(AdminSite):
         if super().has_permission(request) or self.has_console(user):
             page = "mfa_reauthenticate" if user.authenticator_set.exists() else "mfa_index"
             return redirect_to_login(wanted, reverse(page))
-        told = {"title": "No access", "text": "The back office is for staff and lenders."}
-        context = {**told, **self.each_context(request)}
+        fields = {"title": "No access", "text": "The back office is for staff and lenders."}
+        context = {**fields, **self.each_context(request)}
         return render(request, "backoffice/refused.html", context | (extra_context or {}), status=403)
 
     def index(self, request: HttpRequest, extra_context: Any = None) -> TemplateResponse:

@@ -190,8 +190,8 @@ class Transitions(OwnedRecords):
             return self.decide_locked(request, record, form)
 
     def decide_locked(self, request: HttpRequest, record: Any, form: TransitionForm) -> str:
-        given = {"reason": form.reason_given(), "metadata": form.metadata()}
-        self.make_transition(record, form.to, actor=self.actor_of(request), **given)
+        fields = {"reason": form.reason_given(), "metadata": form.metadata()}
+        self.make_transition(record, form.to, actor=self.actor_of(request), **fields)
         self.end_work(record)
         self.log_change(request, record, f"Transition to {form.to}.")
         return f"{capfirst(self.kind)} {self.name_of(request, record)} is now {words(form.to)}."

@@ -57,7 +57,9 @@ def update_each(
     marks = ", ".join(f"CAST(%s AS {field.db_type(connection)})" if typed else "%s" for field in fields)
     table = quote(model._meta.db_table)
     columns = [quote(str(field.column)) for field in fields]  # type: ignore[union-attr]
-    found = " AND ".join(f"{table}.{column} = given.column{at}" for at, column in enumerate(columns[: len(match)], 1))
+    condition = " AND ".join(
+        f"{table}.{column} = given.column{at}" for at, column in enumerate(columns[: len(match)], 1)
+    )
     changes = ", ".join(
         f"{column} = given.column{at}" for at, column in enumerate(columns[len(match) :], len(match) + 1)
     )
@@ -69,7 +71,7 @@ def update_each(
     ]
     with connection.cursor() as cursor:
         # The SQL contains only names of columns and placeholders; the values are parameters.
-        cursor.execute(f"UPDATE {table} SET {changes} FROM (VALUES {values}) AS given WHERE {found}", parameters)  # noqa: S608
+        cursor.execute(f"UPDATE {table} SET {changes} FROM (VALUES {values}) AS given WHERE {condition}", parameters)  # noqa: S608
         return int(cursor.rowcount)
 
 

@@ -19,11 +19,11 @@ PLACE = "django_session|session_data"
 
 def gave_second_factor(request: HttpRequest) -> bool:
     """Return whether the session used a second factor that the account still has."""
-    given = request.session.get(SECOND_FACTOR)
+    second_factor = request.session.get(SECOND_FACTOR)
     user: Any = request.user
-    if not given or not user.is_authenticated:
+    if not second_factor or not user.is_authenticated:
         return False
-    return given == BY_ISSUER or bool(user.authenticator_set.filter(pk=given).exists())
+    return second_factor == BY_ISSUER or bool(user.authenticator_set.filter(pk=second_factor).exists())
 
 
 class SealedSessions:

@@ -284,9 +284,9 @@ def _word_of(error: BaseException, limits: Exchange) -> str:
 
 def resolve_by_system(host: str) -> list[Address]:
     """Return the distinct addresses of a name; raises OSError if it has none."""
-    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     # Only link-local addresses have a scope such as %eth0. `config.clients.addresses` blocks them by number.
-    return list(dict.fromkeys(ip_address(str(entry[4][0]).partition("%")[0]) for entry in found))
+    return list(dict.fromkeys(ip_address(str(entry[4][0]).partition("%")[0]) for entry in addresses))
 
 
 def resolve_within(resolve: Resolve, host: str, seconds: float) -> Sequence[Address]:

@@ -158,8 +158,8 @@ class PreparedSelect:
         sql, raw = compiler.as_sql()
         parameters = [(value.name, None) if isinstance(value, _Slot) else (None, value) for value in raw]
         for name, digits in _DIGITS.items():
-            before, found, after = sql.partition(str(digits))
-            if found:
+            before, digits_found, after = sql.partition(str(digits))
+            if digits_found:
                 parameters.insert(before.count("%s"), (name, None))
                 sql = f"{before}%s{after}"
         converters, encrypted = [], []
@@ -195,8 +195,8 @@ class PreparedGet(Generic[Record]):
         self._select = PreparedSelect(build, [*self._names, *annotations], parsed=True, opened=False)
 
     def __call__(self, **arguments: Any) -> Record | None:
-        found = self.all(**arguments)
-        return found[0] if found else None
+        rows = self.all(**arguments)
+        return rows[0] if rows else None
 
     def all(self, **arguments: Any) -> list[Record]:
         return [self._record(row) for row in self._select.rows(**arguments)]

@@ -22,7 +22,9 @@ class OutgoingMail(models.Model):
     template = models.CharField(max_length=64, help_text="`mail/NAME.txt` among the templates.")
     context = EncryptedTextField(help_text="The template's variables, as JSON; empty once the mail is done.")
     language = models.CharField(max_length=16)
-    status = models.CharField(max_length=16, default=PENDING, choices=[(one, one) for one in (PENDING, SENT, FAILED)])
+    status = models.CharField(
+        max_length=16, default=PENDING, choices=[(item, item) for item in (PENDING, SENT, FAILED)]
+    )
     attempts = models.PositiveSmallIntegerField(default=0)
     last_error = models.CharField(
         max_length=64, blank=True, default="", help_text=("The kind of error, without the server's text.")

@@ -47,8 +47,8 @@ class RequestIdMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         began = time.perf_counter()
-        given = request.META.get("HTTP_X_REQUEST_ID", "")
-        identifier = given.lower() if _UUID.fullmatch(given) else str(uuid4())
+        sent_id = request.META.get("HTTP_X_REQUEST_ID", "")
+        identifier = sent_id.lower() if _UUID.fullmatch(sent_id) else str(uuid4())
         token = request_id.set(identifier)
         if self._counts:
             self._counts.in_flight.inc()

@@ -50,8 +50,8 @@ def examine() -> list[dict[str, Any]]:
 
 
 def _tagged(tag: str) -> list[Any]:
-    found = [check for check in registry.get_checks(include_deployment_checks=True) if tag in check.tags]
-    return sorted(found, key=lambda check: check.__name__)
+    result = [check for check in registry.get_checks(include_deployment_checks=True) if tag in check.tags]
+    return sorted(result, key=lambda check: check.__name__)
 
 
 def _outcome(check: Any) -> dict[str, Any]:
@@ -65,8 +65,8 @@ def _outcome(check: Any) -> dict[str, Any]:
         ]
     except Exception as error:  # noqa: BLE001  one check stops no other
         messages = [checks.Error(f"the check failed: {contain(error, 'check', check.__name__)}")]
-    said = [f"warning: {one.msg}" if one.level == checks.WARNING else str(one.msg) for one in messages]
-    return {"ok": not any(one.level >= checks.ERROR for one in messages), "why": "; ".join(said)}
+    said = [f"warning: {message.msg}" if message.level == checks.WARNING else str(message.msg) for message in messages]
+    return {"ok": not any(message.level >= checks.ERROR for message in messages), "why": "; ".join(said)}
 
 
 def require_at_start() -> None:
@@ -79,7 +79,7 @@ def require_at_start() -> None:
             messages = check(databases=list(connections))
         except (DatabaseError, InterfaceError):
             continue
-        if errors := [str(one.msg) for one in messages if one.level >= checks.ERROR]:
+        if errors := [str(message.msg) for message in messages if message.level >= checks.ERROR]:
             raise ImproperlyConfigured("; ".join(errors))
 
 
@@ -90,7 +90,7 @@ def check_installation(databases: Sequence[str]) -> list[checks.CheckMessage]:
     use the database of another, not even to migrate it.
     """
     kinds = {alias: _kind_of(alias) for alias in databases}
-    found: list[checks.CheckMessage] = [
+    errors: list[checks.CheckMessage] = [
         checks.Error(
             f"The database {alias!r} is one of ENVIRONMENT={kind}, and this is ENVIRONMENT={settings.ENVIRONMENT}. "
             "Each environment needs its own database. The first `migrate` stores ENVIRONMENT in "
@@ -99,7 +99,7 @@ def check_installation(databases: Sequence[str]) -> list[checks.CheckMessage]:
         for alias, kind in kinds.items()
         if kind not in {settings.ENVIRONMENT, None}
     ]
-    return found or [checks.Info(settings.ENVIRONMENT)]
+    return errors or [checks.Info(settings.ENVIRONMENT)]
 
 
 def _kind_of(alias: str) -> str | None:
@@ -131,20 +131,20 @@ def check_encoding(databases: Sequence[str]) -> list[checks.CheckMessage]:
 
     Users are looked up case-insensitively.
     """
-    found: list[checks.CheckMessage] = []
+    results: list[checks.CheckMessage] = []
     for alias in databases:
         encoding = _asked("SELECT current_setting('server_encoding')", alias)
         if encoding not in {"UTF8", None}:
-            found.append(
+            results.append(
                 checks.Error(f"The database {alias!r} has the encoding {encoding}, which lacks most scripts. {_UTF8}")
             )
         elif _asked("SELECT lower(U&'\\00C9') = U&'\\00E9'", alias) == "False":
-            found.append(
+            results.append(
                 checks.Error(
                     f"The collation of the database {alias!r} ignores the case of letters outside of ASCII. {_UTF8}"
                 )
             )
-    return found or [checks.Info("stores every character")]
+    return results or [checks.Info("stores every character")]
 
 
 def check_migrations(databases: Sequence[str]) -> list[checks.CheckMessage]:
@@ -181,7 +181,7 @@ SELECT 'yes' FROM pg_class WHERE oid = to_regclass('credit_decisionanchor') AND 
 
 def check_database_role(databases: Sequence[str]) -> list[checks.CheckMessage]:
     """Check, for each database, whether the serving role could disable the triggers that protect append-only tables."""
-    found: list[checks.CheckMessage] = []
+    results: list[checks.CheckMessage] = []
     for alias in databases:
         if _asked(_IS_SUPERUSER, alias):
             why = "is a superuser"
@@ -194,22 +194,22 @@ def check_database_role(databases: Sequence[str]) -> list[checks.CheckMessage]:
                 text = (
                     f"the role in the database {alias!r} can delete records for the ledger: run deploy/roles.sql again"
                 )
-                found.append(checks.Warning(text))
+                results.append(checks.Warning(text))
             continue
         text = (
             f"the role in the database {alias!r} {why}, and could disable the triggers that protect append-only tables"
         )
-        found.append(checks.Warning(text))
-    return found or [checks.Info("owns no table")]
+        results.append(checks.Warning(text))
+    return results or [checks.Info("owns no table")]
 
 
 def check_session_timeouts(**_options: Any) -> list[checks.CheckMessage]:
-    given = _asked("SELECT setting FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'")
-    if given is None:
+    setting = _asked("SELECT setting FROM pg_settings WHERE name = 'idle_in_transaction_session_timeout'")
+    if setting is None:
         return [checks.Info("no session limits on this engine")]
-    if int(given) != IDLE_TRANSACTION_SECONDS * 1000:
+    if int(setting) != IDLE_TRANSACTION_SECONDS * 1000:
         text = (
-            f"idle_in_transaction_session_timeout is {given} ms: a connection pooler drops the settings of sessions. "
+            f"idle_in_transaction_session_timeout is {setting} ms: a connection pooler drops the settings of sessions. "
             f"Set it with ALTER ROLE … SET idle_in_transaction_session_timeout = '{IDLE_TRANSACTION_SECONDS}s', "
             "and set statement_timeout and lock_timeout in the same way."
         )
@@ -251,7 +251,7 @@ def check_production(**_options: Any) -> list[checks.CheckMessage]:
 def _wrong_for_both() -> Iterator[str]:
     if "*" in settings.ALLOWED_HOSTS:
         yield "ALLOWED_HOSTS=* accepts every host name: set it to your host names"
-    on_sqlite = [alias for alias, one in settings.DATABASES.items() if one["ENGINE"].endswith("sqlite3")]
+    on_sqlite = [alias for alias, database in settings.DATABASES.items() if database["ENGINE"].endswith("sqlite3")]
     if on_sqlite and not settings.ALLOW_SANDBOX:
         names = ("LEDGER_DATABASE_URL" if alias == "ledger" else "DATABASE_URL" for alias in on_sqlite)
         yield f"{', '.join(names)}: SQLite is for trials only; set postgres://…, or ALLOW_SANDBOX=1"

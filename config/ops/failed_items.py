@@ -207,13 +207,13 @@ def read_each(rows: "QuerySet[Row]", fail: Callable[[object, Exception], Any]) -
         return list(rows)
     except Exception as error:  # noqa: BLE001  some row raised it
         contain(error, rows.model._meta.model_name or "", "batch")
-    found: list[Row] = []
+    results: list[Row] = []
     for key in list(rows.values_list("pk", flat=True)):
         try:
-            found += rows.filter(pk=key)
+            results += rows.filter(pk=key)
         except Exception as error:  # noqa: BLE001  this one
             fail(key, error)
-    return found
+    return results
 
 
 def dead_letters() -> "QuerySet[FailedItem]":

@@ -58,11 +58,11 @@ class Checkup(Generic[T]):
 
     def _run(self, answer: "Future[T]") -> None:
         try:
-            found = self._question()
+            result = self._question()
         except BaseException as error:  # noqa: BLE001  raised where the answer is waited for
             answer.set_exception(error)
         else:
-            answer.set_result(found)
+            answer.set_result(result)
         finally:
             connections.close_all()
 

@@ -89,9 +89,9 @@ def _discreet_lines(error: BaseException) -> list[str]:
     while current is not None and current not in chain:
         chain.append(current)
         current = current.__cause__ or (None if current.__suppress_context__ else current.__context__)
-    for one in reversed(chain):
-        lines += traceback.format_tb(one.__traceback__)
-        lines.append(f"{type(one).__module__}.{type(one).__qualname__}{_discreet_text(one)}\n")
+    for linked in reversed(chain):
+        lines += traceback.format_tb(linked.__traceback__)
+        lines.append(f"{type(linked).__module__}.{type(linked).__qualname__}{_discreet_text(linked)}\n")
     return lines
 
 

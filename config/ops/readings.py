@@ -42,9 +42,9 @@ def read_queue(
     Only the first COUNT_MAX + 1 rows are read, so an index should support their order.
     """
     first = rows.values(waiting=models.F(since))[: COUNT_MAX + 1]
-    found = first.aggregate(number=models.Count("*"), oldest=models.Min("waiting"))
-    age = max(0.0, (now - found["oldest"]).total_seconds()) if found["oldest"] else 0.0
+    oldest_and_count = first.aggregate(number=models.Count("*"), oldest=models.Min("waiting"))
+    age = max(0.0, (now - oldest_and_count["oldest"]).total_seconds()) if oldest_and_count["oldest"] else 0.0
     return (
-        Reading(f"platform_{name}", f"{meaning} Counted up to {COUNT_MAX}.", found["number"]),
+        Reading(f"platform_{name}", f"{meaning} Counted up to {COUNT_MAX}.", oldest_and_count["number"]),
         Reading(f"platform_{name}_oldest_seconds", f"Age of the oldest of platform_{name}.", age),
     )

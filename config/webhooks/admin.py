@@ -267,8 +267,13 @@ class DeliveryAdmin(AccountRecords):
     @admin.display(description="attempts")
     def attempt_table(self, record: Delivery) -> SafeString | str:
         rows = [
-            (one["at"], one["status_code"] or NOTHING, words(one["error"] or "accepted"), f"{one['duration_ms']} ms")
-            for one in record.attempts
+            (
+                attempt["at"],
+                attempt["status_code"] or NOTHING,
+                words(attempt["error"] or "accepted"),
+                f"{attempt['duration_ms']} ms",
+            )
+            for attempt in record.attempts
         ]
         return grid(rows, head=("at", "answer", "outcome", "took"))
 

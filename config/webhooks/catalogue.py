@@ -60,7 +60,7 @@ def event_types() -> dict[str, EventType]:
     """Return every event type by its name, in the order of ranks."""
     families: list[EventFamily] = sorted(declared("event_types"), key=lambda family: family.rank)
     types = [family.type_of(word) for family in families for word in family.meanings]
-    return {one.name: one for one in types}
+    return {event_type.name: event_type for event_type in types}
 
 
 def object_of(*, sometimes: Mapping[str, Schema] | None = None, **members: Schema) -> Schema:

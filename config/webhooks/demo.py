@@ -32,20 +32,20 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         is_taken = status == HTTPStatus.NO_CONTENT
         error = "" if is_taken else "timeout" if status is None else f"status {status}"
         attempt = {"at": rfc3339(at), "status_code": status, "error": error or None, "duration_ms": 40 * hours}
-        told = {"status": DELIVERED if is_taken else FAILED, "attempts": [attempt], "due_at": None}
-        Delivery.objects.filter(pk=send_test(failing, now=at).pk).update(**told)
+        fields = {"status": DELIVERED if is_taken else FAILED, "attempts": [attempt], "due_at": None}
+        Delivery.objects.filter(pk=send_test(failing, now=at).pk).update(**fields)
         if failing.failing_since is None and not is_taken:
             failing.failing_since = at
             failing.save(update_fields=["failing_since"])
 
 
 def _endpoint(identifier: UUID, owner: Any, url: str, description: str, now: datetime) -> Endpoint:
-    told: Any = ["webhook.test"]
+    event_types: Any = ["webhook.test"]
     return Endpoint.objects.create(
         id=identifier,
         account_id=owner.pk,
         url=url,
-        event_types=told,
+        event_types=event_types,
         description=description,
         secret=new_secret(),
         created_at=now,

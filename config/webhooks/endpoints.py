@@ -116,18 +116,18 @@ def disable(endpoint_id: UUID, reason: str, *, now: datetime) -> bool:
     if not enabled.update(status=DISABLED, disabled_reason=reason, disabled_at=now, updated_at=now):
         return False
     account_id = Endpoint.objects.values_list("account_id", flat=True).get(pk=endpoint_id)
-    told = {"endpoint_id": str(endpoint_id), "status": DISABLED, "reason": reason}
-    record_event(ENDPOINT_DISABLED, account_id=account_id, now=now, **told)
+    fields = {"endpoint_id": str(endpoint_id), "status": DISABLED, "reason": reason}
+    record_event(ENDPOINT_DISABLED, account_id=account_id, now=now, **fields)
     return True
 
 
 def disable_of_client(client_id: str, *, account_id: int | None = None, now: datetime) -> None:
     """Disable the endpoints of an app: of the account that revoked its access, or of all accounts."""
-    made = Endpoint.objects.enabled().filter(client_id=client_id)
+    endpoints = Endpoint.objects.enabled().filter(client_id=client_id)
     if account_id is not None:
-        made = made.filter(account_id=account_id)
+        endpoints = endpoints.filter(account_id=account_id)
     with transaction.atomic():
-        for endpoint_id in made.values_list("pk", flat=True):
+        for endpoint_id in endpoints.values_list("pk", flat=True):
             disable(endpoint_id, BY_OWNER, now=now)
 
 

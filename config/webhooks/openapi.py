@@ -39,8 +39,8 @@ def add_webhooks(result: dict[str, Any], **_options: Any) -> dict[str, Any]:
 
 def _operation(name: str) -> dict[str, Any]:
     event = event_types()[name]
-    told: dict[str, Any] = {"type": name, "object": event.example, "sequence": 1, "created_at": _CREATED_AT}
-    example = event_document(Event(id=_EVENT_ID, request_id=_REQUEST_ID, **told))
+    fields: dict[str, Any] = {"type": name, "object": event.example, "sequence": 1, "created_at": _CREATED_AT}
+    example = event_document(Event(id=_EVENT_ID, request_id=_REQUEST_ID, **fields))
     sent = signature_headers(
         message_id=_EVENT_ID,
         timestamp=_SENT_AT,

@@ -73,8 +73,8 @@ def feed_page(*, account_id: int, after: int, limit: int, now: datetime) -> Feed
     """
     publish_account(account_id, now=now, at_least_to=after + limit + 1)
     numbered = Event.objects.filter(account_id=account_id, sequence__gt=after)
-    found = list(numbered.order_by("sequence")[: limit + 1])
-    return FeedPage([event_document(event) for event in found[:limit]], len(found) > limit)
+    orders = list(numbered.order_by("sequence")[: limit + 1])
+    return FeedPage([event_document(event) for event in orders[:limit]], len(orders) > limit)
 
 
 def failed_events() -> FailedItems[Event]:
@@ -108,7 +108,7 @@ def publish_some(items: FailedItems[Event], *, after_account: int, now: datetime
 
 def _publish_batch(keys: Sequence[UUID], accounts: Sequence[int], *, now: datetime) -> int:
     with transaction.atomic():
-        EventFeed.objects.bulk_create([EventFeed(account_id=one) for one in accounts], ignore_conflicts=True)
+        EventFeed.objects.bulk_create([EventFeed(account_id=account) for account in accounts], ignore_conflicts=True)
         feeds = EventFeed.objects.select_for_update(skip_locked=True).filter(account_id__in=accounts)
         return _publish(list(feeds.order_by("account_id")), _unpublished().filter(pk__in=keys), now=now)
 

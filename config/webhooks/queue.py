@@ -144,9 +144,9 @@ def _after(outcome: Outcome, attempts: int, now: datetime) -> tuple[str, datetim
 
 def _judge_endpoints(outcomes: Sequence[Outcome], now: datetime) -> int:
     """Update the failing endpoints; disable those that failed for FAILING_MAX or are gone, and return their number."""
-    working = {one.task.endpoint.pk for one in outcomes if one.succeeded}
-    gone = {one.task.endpoint.pk for one in outcomes if one.status_code == STATUS_GONE}
-    failing = {one.task.endpoint.pk for one in outcomes if one.error not in {None, ENDPOINT_DISABLED}} - working
+    working = {item.task.endpoint.pk for item in outcomes if item.succeeded}
+    gone = {item.task.endpoint.pk for item in outcomes if item.status_code == STATUS_GONE}
+    failing = {item.task.endpoint.pk for item in outcomes if item.error not in {None, ENDPOINT_DISABLED}} - working
     if working:
         Endpoint.objects.filter(pk__in=working, failing_since__isnull=False).update(failing_since=None)
     for outcome in outcomes:

@@ -69,8 +69,8 @@ class WebhookEndpointViewSet(ApiViewSet):
 
         Earlier events are delivered with the old settings.
         """
-        found = endpoints.find_endpoint(endpoint_id, request.auth)
-        return endpoints.change_endpoint(found, changes=body, now=timezone.now())
+        record = endpoints.find_endpoint(endpoint_id, request.auth)
+        return endpoints.change_endpoint(record, changes=body, now=timezone.now())
 
     @endpoint(access=SCOPE, idempotent=True, errors=_NOT_FOUND)
     def destroy(self, request: ApiRequest, endpoint_id: str) -> None:
@@ -78,8 +78,8 @@ class WebhookEndpointViewSet(ApiViewSet):
 
         Its deliveries stay in the delivery log.
         """
-        found = endpoints.find_endpoint(endpoint_id, request.auth)
-        endpoints.delete_endpoint(found, now=timezone.now())
+        record = endpoints.find_endpoint(endpoint_id, request.auth)
+        endpoints.delete_endpoint(record, now=timezone.now())
 
     @action(detail=True, methods=["post"], url_path="rotate-secret")
     @endpoint(
@@ -97,9 +97,9 @@ class WebhookEndpointViewSet(ApiViewSet):
         During the grace period, `webhook-signature` has a signature of each secret. `X-Service-Signature` uses the new
         secret after the first successful test, or after the grace period.
         """
-        found = endpoints.find_endpoint(endpoint_id, request.auth)
+        record = endpoints.find_endpoint(endpoint_id, request.auth)
         grace = timedelta(seconds=body["grace_seconds"])
-        return endpoints.rotate_secret(found.pk, grace=grace, now=timezone.now())
+        return endpoints.rotate_secret(record.pk, grace=grace, now=timezone.now())
 
     @action(detail=True, methods=["post"])
     @endpoint(
@@ -110,8 +110,8 @@ class WebhookEndpointViewSet(ApiViewSet):
 
         The API sends a `webhook.test` event only to this endpoint, regardless of its event types.
         """
-        found = endpoints.find_endpoint(endpoint_id, request.auth)
-        return endpoints.send_test(found, now=timezone.now())
+        record = endpoints.find_endpoint(endpoint_id, request.auth)
+        return endpoints.send_test(record, now=timezone.now())
 
 
 class WebhookDeliveryViewSet(ApiViewSet):
@@ -136,8 +136,8 @@ class WebhookDeliveryViewSet(ApiViewSet):
 
         The same endpoint gets the event with the same `webhook-id`, regardless of earlier outcomes.
         """
-        found = get_by_uuid(endpoints.deliveries_of(request.auth), delivery_id, NotFound("Delivery not found."))
-        return endpoints.redeliver(found, now=timezone.now())
+        delivery = get_by_uuid(endpoints.deliveries_of(request.auth), delivery_id, NotFound("Delivery not found."))
+        return endpoints.redeliver(delivery, now=timezone.now())
 
 
 class EventTypes(NamedTuple):

@@ -170,8 +170,8 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
             return queryset.filter(Application.has_reference(end)), False
         elif (amount := amount_in(term)) is not None:
             # The search must not let viewers with masked amounts infer them.
-            found = queryset.filter(amount_cents=amount[0]).filter(queues.in_currencies(amount[1]))
-            return (found if may(request.user, VIEW) else queryset.none()), False
+            matching_rows = queryset.filter(amount_cents=amount[0]).filter(queues.in_currencies(amount[1]))
+            return (matching_rows if may(request.user, VIEW) else queryset.none()), False
         else:
             return super().get_search_results(request, queryset, search_term)
         return queryset.filter(pk__in=self.newest(request).filter(**wanted).values("pk")), False

@@ -225,8 +225,8 @@ def _report_title(report: Report) -> str:
 def _report_form(persons: list[Any]) -> type[ReportForm]:
     choices = [(number, person["legal_name"]) for number, person in enumerate(persons, start=1)]
     applicant = forms.TypedChoiceField(choices=choices, coerce=int, label="Applicant")
-    made: type[ReportForm] = type("ReportForm", (ReportForm,), {"applicant": applicant})
-    return made
+    form_class: type[ReportForm] = type("ReportForm", (ReportForm,), {"applicant": applicant})
+    return form_class
 
 
 def _form_of(application: Application) -> type[ConfirmForm] | None:
@@ -254,8 +254,8 @@ def _form_of(application: Application) -> type[ConfirmForm] | None:
             choices=lambda: _uploaded(application), label="File", help_text="A file that the applicant uploaded."
         ),
     }
-    made: type[ConfirmForm] = type("ConfirmForm", (ConfirmForm,), fields)
-    return made
+    form_class: type[ConfirmForm] = type("ConfirmForm", (ConfirmForm,), fields)
+    return form_class
 
 
 def _uploaded(application: Application) -> list[tuple[str, str]]:

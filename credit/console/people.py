@@ -82,8 +82,8 @@ class ApplicantAdmin(ReadOnlyAdmin):
             return queryset, False
         applications: Any = self.admin_site.get_model_admin(Application)
         seen = narrowed(Application.objects.order_by(), request.user)
-        found, _ = applications.get_search_results(request, seen, search_term)
-        return queryset.filter(pk__in=found.order_by().values("consumer_id")), False
+        matching_rows, _ = applications.get_search_results(request, seen, search_term)
+        return queryset.filter(pk__in=matching_rows.order_by().values("consumer_id")), False
 
     def rows_shown(self, request: HttpRequest, rows: list[Any]) -> None:
         super().rows_shown(request, rows)

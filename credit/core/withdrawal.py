@@ -51,11 +51,11 @@ def _last_day(
     if told_of_right_at is None or (complete_since is None and concluded < APPLIES_FROM):
         return None
     period = timedelta(days=PERIOD_DAYS)
-    told = max(concluded, _day_in(zones, told_of_right_at)) + period
-    ceiling = max(in_month(month_of(concluded) + MONTHS_WITHOUT_INFORMATION, concluded.day) + period, told)
+    last_day = max(concluded, _day_in(zones, told_of_right_at)) + period
+    ceiling = max(in_month(month_of(concluded) + MONTHS_WITHOUT_INFORMATION, concluded.day) + period, last_day)
     if complete_since is None:
         return ceiling
-    last = max(told, _day_in(zones, complete_since) + period)
+    last = max(last_day, _day_in(zones, complete_since) + period)
     is_late = concluded >= APPLIES_FROM and last - period > ceiling  # ended before the information was complete
     return ceiling if is_late else last
 

@@ -86,19 +86,19 @@ def _arc4(key: bytes, data: bytes) -> bytes:
 
 
 def _integer(dictionary: bytes, name: bytes, default: int | None = None) -> int:
-    found = re.search(rb"/%s\s+(-?[0-9]{1,11})\b" % name, dictionary)
-    if found is None:
+    match = re.search(rb"/%s\s+(-?[0-9]{1,11})\b" % name, dictionary)
+    if match is None:
         if default is None:
             raise LookupError
         return default
-    return int(found[1])
+    return int(match[1])
 
 
 def _string(content: bytes, name: bytes, opened_by: bytes = b"") -> bytes:
     """Return the last string with this name, in parentheses or in hexadecimal."""
-    found = _last(re.finditer(rb"/%s\s*%s([(<])" % (name, opened_by), content))
-    rest = content[found.end() : found.end() + _DICTIONARY_MAX]
-    if found[1] == b"<":
+    last_match = _last(re.finditer(rb"/%s\s*%s([(<])" % (name, opened_by), content))
+    rest = content[last_match.end() : last_match.end() + _DICTIONARY_MAX]
+    if last_match[1] == b"<":
         return bytes.fromhex(rest[: rest.index(b">")].decode("latin-1"))
     depth, at = 1, 0
     while depth:

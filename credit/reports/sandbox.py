@@ -39,8 +39,8 @@ class SandboxVendor:
                 return VendorReport(PENDING)
             case = "thick"
         if case in {"absent", "frozen"}:
-            found = {"absent": (NO_FILE, "No file"), "frozen": (FROZEN, "The file is frozen")}[case]
-            return VendorReport(found[0], {"agency": _AGENCY, "result": found[1]}, request.requested_at.date())
+            outcome = {"absent": (NO_FILE, "No file"), "frozen": (FROZEN, "The file is frozen")}[case]
+            return VendorReport(outcome[0], {"agency": _AGENCY, "result": outcome[1]}, request.requested_at.date())
         return _report(case, request)
 
     def result(self, request: ReportRequest) -> VendorReport:

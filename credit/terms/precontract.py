@@ -141,25 +141,25 @@ def _figures(
     assumptions = gettext("The credit is drawn down at once and in full, and every payment is made on its day.")
     if not schedule:
         assumptions = assumptions_in_words(terms, offer)
-    told = _texts(offer)
+    texts = _texts(offer)
     return {
         "total_credit": f"{credit}\n" + gettext("The ceiling or the total sums made available under the agreement."),
         "duration": duration_in_words(terms["term_months"], schedule, start=today),
-        "rate": "\n".join(filter(None, (rate, told.get("rate_periods")))),
+        "rate": "\n".join(filter(None, (rate, texts.get("rate_periods")))),
         "apr": f"{_percent(apr, TENTH)}\n"
         + gettext("The total cost of the credit as a yearly percentage. It helps you to compare offers."),
         "total_payable": f"{payable}\n"
         + gettext("The total amount of credit, and interest and all other costs of the credit."),
         "instalments": instalments,
-        "interest_and_charges": told.get("interest_and_charges")
+        "interest_and_charges": texts.get("interest_and_charges")
         or " ".join(filter(None, (gettext("Each payment contains the interest since the one before."), fee_text))),
         "example": gettext(
             "Total amount of credit %(credit)s, %(rate)s, total amount payable %(payable)s, APR %(apr)s."
         )
         % example
         + f" {assumptions}",
-        "charges": "\n".join(filter(None, (fee_text, told.get("other_charges")))),
-        "rate_index": told.get("rate_index") or gettext("Fixed for the whole term."),
+        "charges": "\n".join(filter(None, (fee_text, texts.get("other_charges")))),
+        "rate_index": texts.get("rate_index") or gettext("Fixed for the whole term."),
     }
 
 
@@ -201,7 +201,7 @@ def _standing(
     is_scored: bool,
 ) -> dict[str, Any]:
     """Return the rows about warnings, rights, and other information that do not depend on the figures."""
-    told = _texts(offer)
+    texts = _texts(offer)
     early = early_repayment(schedule, start=today, fee=terms["fee_cents"])
     compensation = gettext(
         "At most 1 % of the amount repaid early if more than a year is left, otherwise at most 0.5 %, and never more "
@@ -212,15 +212,15 @@ def _standing(
         compensation += " " + gettext("Example: full repayment on %(day)s costs at most %(total)s.") % amounts
     return {
         "title": gettext(TITLE),
-        "see_intermediary": told.get("intermediary") and gettext("See “Credit intermediary: identity”."),
+        "see_intermediary": texts.get("intermediary") and gettext("See “Credit intermediary: identity”."),
         "warning": gettext("Missing or late payments can have severe consequences for you, and make it harder to "
                            "obtain credit."),
         "withdrawal": gettext("Yes. You may withdraw from the agreement within 14 calendar days, without a reason."),
         "repayment_right": gettext("Yes. You may repay the credit early, fully or partially, at any time."),
-        "credit_type": told.get("credit_type") or (gettext("Loan") if schedule else gettext("Line of credit")),
-        "insurance": told.get("insurance") or told.get("ancillary"),
+        "credit_type": texts.get("credit_type") or (gettext("Loan") if schedule else gettext("Line of credit")),
+        "insurance": texts.get("insurance") or texts.get("ancillary"),
         "personalized": is_scored and "\n".join(map(gettext, (_PERSONALIZED, *_RIGHTS))),
-        "compensation": told.get("early_repayment") and compensation,
+        "compensation": texts.get("early_repayment") and compensation,
         "database": gettext("If a database is the reason for a rejection, the lender tells you the result at once and "
                             "free of charge."),
         "draft": gettext("On request you get a copy of the draft agreement, free of charge."),
@@ -238,8 +238,8 @@ def _payment_days(terms: Mapping[str, Any], *, today: date) -> str:
 
 
 def _validity(offer: Mapping[str, Any], *, today: date, valid_until: datetime | None, zone: str) -> str:
-    if (told := _texts(offer).get("validity")) is not None:
-        return told
+    if (validity := _texts(offer).get("validity")) is not None:
+        return validity
     if valid_until is None:
         return gettext("From %(start)s.") % {"start": _day(today)}
     facts = {"start": _day(today), "end": deadlines.in_words(valid_until, zone)}

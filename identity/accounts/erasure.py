@@ -75,8 +75,8 @@ def request_erasure(actor: Actor, account_id: int, *, now: datetime) -> Erasure:
 
 
 def _refuse_obstacles(user: User) -> None:
-    if found := obstacles(user):
-        raise ErasureNotPossible(" ".join(each["reason"] for each in found), details={"obstacles": found})
+    if problems := obstacles(user):
+        raise ErasureNotPossible(" ".join(each["reason"] for each in problems), details={"obstacles": problems})
 
 
 def _record(user_id: int, *, requested_at: datetime, begins_at: datetime | None = None) -> Erasure:

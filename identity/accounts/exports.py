@@ -84,11 +84,11 @@ def _chunks(file: Any, key: bytes) -> Iterator[bytes]:
 
 def process_exports(*, now: datetime) -> dict[str, int]:
     """Create the requested exports, and delete the expired ones. Return the number of each, and of failures."""
-    made, expired = list[Export](), list[Export]()
+    finished, expired = list[Export](), list[Export]()
 
     def make(export: Export) -> None:
         if _make(export, now=now):
-            made.append(export)
+            finished.append(export)
 
     def expire(export: Export) -> None:
         _delete_file(export, Export.EXPIRED)
@@ -101,7 +101,7 @@ def process_exports(*, now: datetime) -> dict[str, int]:
     dead = list(dead_letters().filter(kind="export").values_list("key", flat=True))
     for export in waiting.filter(pk__in=dead):
         _delete_file(export, Export.FAILED)
-    return {"exported": len(made), "expired": len(expired), "failed": failed}
+    return {"exported": len(finished), "expired": len(expired), "failed": failed}
 
 
 def _make(export: Export, *, now: datetime) -> bool:

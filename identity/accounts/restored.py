@@ -25,9 +25,9 @@ def apply_erasures(file: Path, *, now: datetime, is_dry: bool = False) -> dict[s
     """
     requested, unreadable = erasure_log.read(file)
     erased: list[str] = []
-    failed, found = 0, set()
+    failed, successes = 0, set()
     for user_id, key in _accounts_of(requested):
-        found.add(key)
+        successes.add(key)
         is_done = Erasure.objects.filter(subject_key=key, status=Erasure.DONE).exists()
         if not is_done:
             erased.append(str(user_id))
@@ -37,7 +37,7 @@ def apply_erasures(file: Path, *, now: datetime, is_dry: bool = False) -> dict[s
         except Exception as error:  # noqa: BLE001  one account must not stop the others
             contain(error, "erasure", key)
             failed += 1
-    missing = requested.keys() - found
+    missing = requested.keys() - successes
     if not is_dry:
         for key in missing - set(Erasure.objects.filter(subject_key__in=missing).values_list("subject_key", flat=True)):
             _record(key, requested[key], status=Erasure.DONE, completed_at=now, look_at=now)

@@ -23,8 +23,8 @@ def chosen_filters(cl: Any) -> list[dict[str, str]]:
     for spec in cl.filter_specs:
         everything, *others = spec.choices(cl)
         chosen += [
-            {"title": str(spec.title).capitalize(), "label": one["display"], "without": everything["query_string"]}
-            for one in others
-            if one["selected"]
+            {"title": str(spec.title).capitalize(), "label": choice["display"], "without": everything["query_string"]}
+            for choice in others
+            if choice["selected"]
         ]
     return chosen

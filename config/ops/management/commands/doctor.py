@@ -28,13 +28,13 @@ class Command(JsonCommand):
         if options["at_start"]:
             checks.require_at_start()
             return {"ok": True}
-        found = checks.examine()
-        self._ok = all(one["ok"] for one in found)
+        all_checks = checks.examine()
+        self._ok = all(item["ok"] for item in all_checks)
         if options["as_json"]:
-            return {"ok": self._ok, "checks": found}
-        counts = Counter(_mark_of(check) for check in found)
+            return {"ok": self._ok, "checks": all_checks}
+        counts = Counter(_mark_of(check) for check in all_checks)
         summary = f"{counts['ok  ']} ok, {counts['warn']} warnings, {counts['FAIL']} failed"
-        return {f"{_mark_of(one)} {one['name']}": one["why"] for one in found} | {"doctor": summary}
+        return {f"{_mark_of(item)} {item['name']}": item["why"] for item in all_checks} | {"doctor": summary}
 
 
 def _mark_of(check: dict[str, Any]) -> str:

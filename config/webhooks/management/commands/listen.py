@@ -53,10 +53,10 @@ class Forward:
     def _resolve(self, host: str) -> list[Address]:
         """Return the allowed addresses of a host name. The channel also uses it, so it connects to no other address."""
         try:
-            found = resolve_by_system(host)
+            addresses = resolve_by_system(host)
         except (OSError, UnicodeError):
             return []
-        return found if self._allow_remote else [address for address in found if address.is_loopback]
+        return addresses if self._allow_remote else [address for address in addresses if address.is_loopback]
 
 
 class Command(WorkerCommand):
