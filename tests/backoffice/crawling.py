@@ -64,12 +64,12 @@ def crawl(client, *, kind_of, start="/admin/"):
         response = client.get(address)
         yield address, source, response
         if response.status_code == 302:
-            found = [response.headers["Location"]]
+            addresses = [response.headers["Location"]]
         elif "text/html" in response.headers.get("Content-Type", ""):
-            found = links_of(response)
+            addresses = links_of(response)
         else:
             continue
-        for link in found:
+        for link in addresses:
             target = urlsplit(urljoin(address, link))
             plain = target.path + (f"?{target.query}" if target.query else "")
             # One filter at a time, and no sorting: combinations show the same pages again.

@@ -45,9 +45,9 @@ ROLES = (ProviderMember.OWNER, ProviderMember.REVIEWER, ProviderMember.READER)
 def console_client(person):
     """Return a client that is logged in with a second factor."""
     client = backoffice_client(person)
-    given = person.authenticator_set.first() or authenticator_of(person)
+    authenticator = person.authenticator_set.first() or authenticator_of(person)
     session = client.session
-    session[SECOND_FACTOR] = given.pk
+    session[SECOND_FACTOR] = authenticator.pk
     session.save()
     return client
 
@@ -69,9 +69,9 @@ class Lender:
     @property
     def names(self):
         """Return every text that would identify a record of this lender."""
-        ids = {str(one.pk) for one in self.records.values()} | {*map(str, self.parts.values())}
+        ids = {str(record.pk) for record in self.records.values()} | {*map(str, self.parts.values())}
         return {self.mark, f"A-{str(self.application.pk).replace('-', '')[-8:].upper()}"} | {
-            one for one in ids if len(one) > 20
+            item for item in ids if len(item) > 20
         }
 
 
@@ -113,7 +113,7 @@ def lender_of(mark, number):
         proposed_by=reviewer.user, proposed_at=now,
     )  # fmt: skip
     clock = Clock.objects.filter(application=application).first() or Clock.start(application, Clock.REVIEW, now=now)
-    asked = ReviewRequest.objects.create(
+    review_request = ReviewRequest.objects.create(
         application=application, statement=mark, requested_at=now, due_at=now + timedelta(days=30)
     )
     notice = Notice.objects.create(
@@ -132,10 +132,10 @@ def lender_of(mark, number):
     text = ReplyTemplate.objects.create(provider=str(number), use="reason", name=f"Text {mark}", text=mark)
     records = (
         application, ApplicationHistory.objects.filter(application=application).first(), revision, proposal, clock,
-        asked, notice, offer, provider, model, version, note, work, seen, text, consumer,
+        review_request, notice, offer, provider, model, version, note, work, seen, text, consumer,
         Applicant.objects.get(pk=consumer.pk),
     )  # fmt: skip
-    lender.records = {one._meta.label_lower: one for one in records}
+    lender.records = {record._meta.label_lower: record for record in records}
     lender.parts = {"document_id": document.pk, "file_id": kept.pk, "proposal_id": proposal.pk}
     return lender
 
@@ -200,16 +200,18 @@ def questions_about(model, foreign, term):
     for field_ in options.get_fields():
         if isinstance(field_, ForeignKey):
             yield f"{start}?{field_.name}__id__exact={quote(term)}"
-            asked = f"app_label={options.app_label}&model_name={options.model_name}&field_name={field_.name}"
-            yield f"/admin/autocomplete/?term={quote(term)}&{asked}"
+            text = f"app_label={options.app_label}&model_name={options.model_name}&field_name={field_.name}"
+            yield f"/admin/autocomplete/?term={quote(term)}&{text}"
 
 
 def rows_of_lender(lender):
     """Return the stored values of every record of a lender that could be changed."""
-    found = [list(type(one)._default_manager.filter(pk=one.pk).values()) for one in lender.records.values()]
+    rows_before = [
+        list(type(record)._default_manager.filter(pk=record.pk).values()) for record in lender.records.values()
+    ]
     more = (
-        list(one.objects.filter(**{path: lender.application}).order_by("pk").values())
-        for one, path in (
+        list(item.objects.filter(**{path: lender.application}).order_by("pk").values())
+        for item, path in (
             (ApplicationHistory, "application"),
             (Proposal, "application"),
             (RequestedDocument, "application"),
@@ -217,8 +219,8 @@ def rows_of_lender(lender):
         )
     )
     of_record = {"record_id": str(lender.application.pk)}
-    about = [list(one.objects.filter(**of_record).order_by("pk").values()) for one in (Note, Assignment)]
+    about = [list(item.objects.filter(**of_record).order_by("pk").values()) for item in (Note, Assignment)]
     members = list(ProviderMember.objects.filter(provider=str(lender.number)).order_by("pk").values())
     texts = list(ReplyTemplate.objects.filter(provider=str(lender.number)).order_by("pk").values())
     applications = Application.objects.filter(provider_id=lender.number).count()
-    return [found, *more, about, members, texts, applications]
+    return [rows_before, *more, about, members, texts, applications]

@@ -134,7 +134,9 @@ def test_uncollected_key_can_be_revoked_and_rotated_again(operations_client, iss
 
 def test_concurrent_collections_return_the_key_once(committed, needs_postgresql, issued):
     fresh = keys.offer_successor(issued.record, now=timezone.now(), grace_days=7)
-    statuses = [one.status_code for one in at_once(*[partial(collect, fresh.pk, bearer=bearer_of(fresh.owner))] * 4)]
+    statuses = [
+        response.status_code for response in at_once(*[partial(collect, fresh.pk, bearer=bearer_of(fresh.owner))] * 4)
+    ]
     assert sorted(statuses) == [200, 404, 404, 404]
 
 

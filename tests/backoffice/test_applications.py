@@ -119,11 +119,11 @@ def test_search_finds_applications_by_any_ten_characters_of_an_id(reviewers_clie
 
 
 def test_search_finds_the_applications_to_an_offer(reviewers_client):
-    found = [make(offer_id=17), make("submitted", offer_id=17)]
+    applications = [make(offer_id=17), make("submitted", offer_id=17)]
     make(offer_id=170)
-    assert set(reviewers_client.get(LIST, {"q": "offer:17"}).context["cl"].result_list) == set(found)
+    assert set(reviewers_client.get(LIST, {"q": "offer:17"}).context["cl"].result_list) == set(applications)
     narrowed = reviewers_client.get(LIST, {"q": "offer:17", "status__exact": "submitted"})
-    assert narrowed.context["cl"].result_list == [found[1]]
+    assert narrowed.context["cl"].result_list == [applications[1]]
     for term in ("offer:18", "offer:", "offer:x", "offer:0", "offer:99999999999999999999"):
         assert reviewers_client.get(LIST, {"q": term}).context["cl"].result_list == [], term
 
@@ -413,10 +413,10 @@ def test_every_application_list_uses_an_index(needs_postgresql, rf, superuser, q
     statements = [rows.order_by()[:5001].values("pk")]
     if "status__exact" not in query:  # of one status, newest first: a walk over the key, or a small sort
         statements.append(rows.order_by(*ordering).values("pk")[:50])
-    for found in statements:
+    for expected in statements:
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_sort = off")
-            statement, parameters = found.query.sql_with_params()
+            statement, parameters = expected.query.sql_with_params()
             cursor.execute(f"EXPLAIN {statement}", parameters)
             plan = "\n".join(line for (line,) in cursor.fetchall())
         assert "Seq Scan on credit_application" not in plan, plan

@@ -34,12 +34,12 @@ def case(**options):
 def account(person, **columns):
     """Create a bank account of the person, reported by a bank, with 123.45 dollars."""
     now = timezone.now()
-    told = {
+    fields = {
         "account_id": "a", "item_id": "item", "name": "Checking", "type": "depository", "current_cents": 12_345,
         "currency": "USD",
     }  # fmt: skip
-    told = {"from_provider": True, **told, **columns}
-    BankAccount.objects.create(user=person, created_at=now, updated_at=now, **told)
+    fields = {"from_provider": True, **fields, **columns}
+    BankAccount.objects.create(user=person, created_at=now, updated_at=now, **fields)
 
 
 def bank(person, *, days_ago=0, item="item", **columns):
@@ -56,10 +56,10 @@ def bank(person, *, days_ago=0, item="item", **columns):
 def booking(person, cents, *, days_ago, **columns):
     """Create a transaction that a bank reported and the person approved."""
     now = timezone.now()
-    told = {"account_id": "a", "item_id": "item", "currency": "USD", "from_provider": True, **columns}
+    fields = {"account_id": "a", "item_id": "item", "currency": "USD", "from_provider": True, **columns}
     BankTransaction.objects.create(
         user=person, transaction_id=f"{cents}/{days_ago}", amount_cents=cents, name="x", created_at=now,
-        date=now.date() - timedelta(days=days_ago), updated_at=now, **told,
+        date=now.date() - timedelta(days=days_ago), updated_at=now, **fields,
     )  # fmt: skip
 
 
@@ -167,7 +167,7 @@ class TestPage:
         assert linked.status_code == 200
         api.send("/staging/approve-all", {"user_id": str(user.pk)})
         text = text_of(reviewers_client.get(page_of(application)))
-        months = [int(one.replace(",", "")) for one in re.findall(r"\$([\d,]+)\.\d\d (?:in,|out )", text)]
+        months = [int(item.replace(",", "")) for item in re.findall(r"\$([\d,]+)\.\d\d (?:in,|out )", text)]
         assert len(months) == 2, text
         # A salary of 1,800 to 2,600 dollars arrives every two weeks: four to seven times in two or three months.
         assert 3_600 <= months[0] <= 7_800
@@ -243,9 +243,9 @@ class TestPage:
             "SAVEPOINT", "RELEASE", 'UPDATE "django_session"', 'SELECT "django_session"',
             'SELECT "django_content_type"',
         )  # fmt: skip
-        asked = [one["sql"] for one in captured if not one["sql"].startswith(log_in)]
-        asked = [sql for sql in asked if f'"identity_user"."id" = {reviewer.pk} ' not in sql]
-        assert len(asked) <= 16, asked
+        queries = [query["sql"] for query in captured if not query["sql"].startswith(log_in)]
+        queries = [sql for sql in queries if f'"identity_user"."id" = {reviewer.pk} ' not in sql]
+        assert len(queries) <= 16, queries
 
 
 def test_changed_data_is_shown_with_the_titles_of_the_offers_schema(reviewers_client, reviewer):
@@ -417,12 +417,12 @@ class TestList:
         text = text_of(reviewers_client.get(LIST))
         assert "$900.00" in text
         assert "rita" in text
-        for query, found in (
+        for query, expected in (
             ({"amount": "small"}, [small]), ({"amount": "large"}, [large]), ({"amount": "middle"}, []),
             ({"work": "mine"}, [small]), ({"work": "nobody"}, [large]), ({"submitted": "7"}, [small]),
             ({"provider": "700"}, [large, small]), ({"provider": "1"}, []), ({"q": "provider:700"}, [large, small]),
         ):  # fmt: skip
-            assert reviewers_client.get(LIST, query).context["cl"].result_list == found, query
+            assert reviewers_client.get(LIST, query).context["cl"].result_list == expected, query
 
     def test_saved_view_is_created_used_and_deleted(self, reviewers_client, reviewer):
         keep = reverse("admin:credit_application_views")
@@ -452,7 +452,9 @@ class TestList:
 
     def test_amount_column_follows_the_application_data(self, api, user):
         body = {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 7, "application_data": {"amount_cents": 700}}
-        made = api.send("/applications", body).json()["id"]
+        application_id = api.send("/applications", body).json()["id"]
         assert Application.objects.get().amount_cents == 700
-        api.replace(f"/applications/{made}", {"updated_by": "me", "application_data": {"amount_cents": "much"}})
+        api.replace(
+            f"/applications/{application_id}", {"updated_by": "me", "application_data": {"amount_cents": "much"}}
+        )
         assert Application.objects.get().amount_cents is None

@@ -29,9 +29,9 @@ def case(champion, facts=POOR, purpose=Score.DECISION, **options):
     """Return a case with a score of the champion."""
     offer = OfferFactory(provider=champion.model.provider, blockscore_model_id=champion.model_id)
     application = make(offer_id=offer.pk, offer_snapshot=offer.terms(), **options)
-    found = evaluate(champion.card, facts)
+    evaluation = evaluate(champion.card, facts)
     keep(
-        champion, facts, found, purpose=purpose, user_id=application.consumer_id, application_id=application.pk,
+        champion, facts, evaluation, purpose=purpose, user_id=application.consumer_id, application_id=application.pk,
         now=timezone.now() - timedelta(days=2),
     )  # fmt: skip
     return application
@@ -58,16 +58,16 @@ def test_score_with_a_referral_proposes_nothing(reviewers_client, champion):
 
 
 def test_score_on_a_case_executes_three_statements(reviewers_client, champion):
-    counts, asked = {}, {}
+    counts, requested = {}, {}
     for name, application in (("scored", case(champion)), ("plain", make(offer_id=OfferFactory().pk))):
         reviewers_client.get(page_of(application))
         with CaptureQueriesContext(connection) as captured:
             text = text_of(reviewers_client.get(page_of(application)))
         counts[name] = len(captured)
-        asked[name] = [one["sql"] for one in captured if '"credit_score"' in one["sql"]]
+        requested[name] = [query["sql"] for query in captured if '"credit_score"' in query["sql"]]
         assert ("Proposal:" in text) == (name == "scored")
-    assert asked["plain"] == []
-    assert len(asked["scored"]) == 2
+    assert requested["plain"] == []
+    assert len(requested["scored"]) == 2
     # The score with its panel, the score number that binds a decision, and the champion to compare the facts.
     assert counts["scored"] == counts["plain"] + 3
 

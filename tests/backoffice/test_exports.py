@@ -39,10 +39,10 @@ def test_filtered_list_is_exported_as_csv(reviewers_client):
 
 
 def test_list_is_exported_as_json_lines_in_its_order(reviewers_client):
-    made = [make("submitted", offer_id=number) for number in (5, 6, 7)]
+    applications = [make("submitted", offer_id=number) for number in (5, 6, 7)]
     lines = body_of(take(reviewers_client, "jsonl")).splitlines()
     assert [json.loads(line)["offer_id"] for line in lines] == [7, 6, 5]
-    assert json.loads(lines[0])["id"] == str(made[-1].pk)
+    assert json.loads(lines[0])["id"] == str(applications[-1].pk)
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d"])

@@ -115,10 +115,12 @@ def told_of(response):
 
 
 def test_records_of_another_lender_are_unreachable(ours, theirs, clients):
-    asked = [one for one in itertools.product(probes(ours, theirs), ROLES) if one[1] not in STAFF or one[0][0] == "GET"]
-    random.Random(20261124).shuffle(asked)
+    probes_tried = [
+        item for item in itertools.product(probes(ours, theirs), ROLES) if item[1] not in STAFF or item[0][0] == "GET"
+    ]
+    random.Random(20261124).shuffle(probes_tried)
     before, number = rows_of_lender(theirs), 0
-    for (method, foreign, missing), role in itertools.cycle(asked):
+    for (method, foreign, missing), role in itertools.cycle(probes_tried):
         if number >= PROBES:
             break
         client, answers = clients[role], []
@@ -131,9 +133,9 @@ def test_records_of_another_lender_are_unreachable(ours, theirs, clients):
             if role in STAFF:
                 continue
             shown, count = told_of(response)
-            given = f"{address} {sent}".lower()
-            told = {name for name in theirs.names if name.lower() in shown and name.lower() not in given}
-            assert not told, (role, method, address, told)
+            text = f"{address} {sent}".lower()
+            names = {name for name in theirs.names if name.lower() in shown and name.lower() not in text}
+            assert not names, (role, method, address, names)
             if role == "nobody":
                 assert response.status_code in {302, 403}, (role, method, address)
             where = response.headers.get("Location", "").partition("?")[0].replace(address.partition("?")[0], "")
@@ -182,13 +184,13 @@ def test_members_see_every_kind_of_record_of_their_lender(ours, theirs, clients,
 
 @pytest.mark.parametrize("role", LENDERS)
 def test_every_link_on_a_members_page_is_allowed(ours, clients, role):
-    found = {}
+    result = {}
     for record in ours.records.values():
         if has_rule(type(record)):
             content = clients[role].get(page_of(record)).content.decode()
-            found |= dict.fromkeys(re.findall(r'<a [^>]*href="(/admin/[^"#?]*)', content), record)
-    assert len(found) > 20
-    assert not {link: of for link, of in found.items() if clients[role].get(link).status_code == 403}
+            result |= dict.fromkeys(re.findall(r'<a [^>]*href="(/admin/[^"#?]*)', content), record)
+    assert len(result) > 20
+    assert not {link: of for link, of in result.items() if clients[role].get(link).status_code == 403}
 
 
 def _console_of(lender, role):
@@ -316,7 +318,7 @@ def test_notes_and_assignments_are_separate_for_lender_and_platform(ours, theirs
     written = Note.objects.latest("id")
     assert (written.provider, written.mentioned) == (str(ours.number), ours.people["owner"])
     kept = Assignment.objects.filter(record_id=str(application.pk))
-    assert {one.provider: one.assignee.username for one in kept} == {
+    assert {record.provider: record.assignee.username for record in kept} == {
         "": "reviewer", str(ours.number): "reviewer-quartz",
     }  # fmt: skip
     own = text_of(clients["A owner"].get(page_of(application)))
@@ -409,7 +411,7 @@ def test_owner_changes_roles_and_cannot_add_members(ours, theirs, clients):
         f"{rows}-3-role": "owner",
     }
     clients["A owner"].post(place, form(["owner", "reviewer", "reviewer", ""], **more))
-    assert {one.user for one in ProviderMember.objects.filter(provider=provider)} == {*ours.people.values()}
+    assert {item.user for item in ProviderMember.objects.filter(provider=provider)} == {*ours.people.values()}
 
 
 @pytest.mark.skipif(connection.vendor != "postgresql", reason="a plan of PostgreSQL's")
@@ -417,7 +419,9 @@ def test_application_list_of_a_lender_uses_an_index(ours, clients):
     connection.cursor().execute("SET LOCAL enable_seqscan = off")
     with CaptureQueriesContext(connection) as captured:
         clients["A reader"].get("/admin/credit/application/")
-    lists = [one["sql"] for one in captured if 'FROM "credit_application"' in one["sql"] and "LIMIT" in one["sql"]]
+    lists = [
+        query["sql"] for query in captured if 'FROM "credit_application"' in query["sql"] and "LIMIT" in query["sql"]
+    ]
     assert lists
     for statement in lists:
         with connection.cursor() as cursor:

@@ -45,10 +45,10 @@ def test_every_list_executes_few_statements_and_computes_no_filter_from_a_table(
         query = {"q": "some-record"} if model._meta.label == "backoffice.DataAccess" else {}
         with CaptureQueriesContext(connection) as captured:
             assert superusers_client.get(address, query).status_code == 200
-        asked = [one["sql"] for one in captured]
-        assert len(asked) <= 12, (model, asked)
+        queries = [item["sql"] for item in captured]
+        assert len(queries) <= 12, (model, queries)
         table = f'FROM "{model._meta.db_table}"'
-        assert [sql for sql in asked if "SELECT DISTINCT" in sql and table in sql] == []
+        assert [sql for sql in queries if "SELECT DISTINCT" in sql and table in sql] == []
 
 
 def test_filter_offers_the_declared_values(superusers_client):
@@ -93,10 +93,10 @@ def test_list_allows_only_lookups_of_its_filters(label, rf, superuser):
     request = rf.get("/")
     request.user = superuser
     listed = model_admin.get_changelist_instance(request)
-    offered = {name for one in listed.filter_specs for name in one.expected_parameters()}
+    offered = {name for filter_spec in listed.filter_specs for name in filter_spec.expected_parameters()}
     for name in offered:
         assert model_admin.lookup_allowed(name, "x", request), name
-    filtered = {one[0] if isinstance(one, tuple) else one for one in model_admin.list_filter}
+    filtered = {item[0] if isinstance(item, tuple) else item for item in model_admin.list_filter}
     for field in model_admin.opts.concrete_fields:
         for lookup in LOOKUPS:
             name = f"{field.name}{lookup}"
@@ -153,14 +153,14 @@ def test_email_address_is_found_only_as_a_whole(supports_client):
 
 
 def test_every_searchable_list_accepts_any_query(rf, superuser, superusers_client):
-    searched = [one for one in ADMINS.values() if one.search_fields]
+    searched = [entry for entry in ADMINS.values() if entry.search_fields]
     assert len(searched) > 15
-    for one, term in product(searched, ("1", "ada", "a b", str(uuid4()))):
+    for item, term in product(searched, ("1", "ada", "a b", str(uuid4()))):
         request = rf.get("/", {"q": term})
         request.user = superuser
-        assert one.get_changelist_instance(request).result_list is not None
-    for one in searched:
-        address = reverse(f"admin:{one.opts.app_label}_{one.opts.model_name}_changelist")
+        assert item.get_changelist_instance(request).result_list is not None
+    for item in searched:
+        address = reverse(f"admin:{item.opts.app_label}_{item.opts.model_name}_changelist")
         assert superusers_client.get(address, {"q": str(2**63)}).status_code == 200, address
 
 
@@ -179,19 +179,19 @@ def label(model):
     return model._meta.label
 
 
-@pytest.mark.parametrize("model", NAMES_OURS + [one for one in SHOWN if one not in NAMES_OURS], ids=label)
+@pytest.mark.parametrize("model", NAMES_OURS + [item for item in SHOWN if item not in NAMES_OURS], ids=label)
 def test_model_names_are_readable_words(model):
-    one, many = str(model._meta.verbose_name), str(model._meta.verbose_name_plural)
-    for word in f"{one} {many}".replace("-", " ").split():
+    text, many = str(model._meta.verbose_name), str(model._meta.verbose_name_plural)
+    for word in f"{text} {many}".replace("-", " ").split():
         assert word in ACRONYMS or re.fullmatch("[a-z]*[aeiouy][a-z]*", word.removesuffix("s")), word
         assert word.removesuffix("s").upper() not in {"API", "KYC", "URL", "UUID", "SQL", "JSON"} or word in ACRONYMS
-    last = one.rsplit(maxsplit=1)[-1]
+    last = text.rsplit(maxsplit=1)[-1]
     if last in UNCOUNTED:
-        assert many == one
+        assert many == text
     else:
-        assert many != one
+        assert many != text
         assert not WRONG_PLURAL.search(many), many
-        assert many.startswith(one[:-1]) or (one, many) == ("person", "people")
+        assert many.startswith(text[:-1]) or (text, many) == ("person", "people")
 
 
 def test_models_of_the_backoffice_have_different_names():

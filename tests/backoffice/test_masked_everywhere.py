@@ -165,7 +165,7 @@ def test_support_sees_no_masked_data_on_any_list_or_page(secret_records, support
         # Reviewers, lenders, or Operations have these pages alone.
         of_others = any(kind in address for kind in ("/proposal/", "/credit/applicant/", "/processorevent/"))
         assert response.status_code == (403 if of_others else 200), address
-        assert not (found := SHOWN.search(response.content.decode())), (address, found)
+        assert not (match := SHOWN.search(response.content.decode())), (address, match)
     case = reverse("admin:credit_application_change", args=[secret_records.pk])
     assert not SHOWN.search(supports_client.get(f"{case}?events=all").content.decode())
 
@@ -197,7 +197,7 @@ def test_lists_cannot_be_sorted_by_masked_columns(rf, supports_client):
             request = rf.get("/", {"o": columns})
             request.user = viewer
             ordering = model_admin.get_changelist_instance(request).queryset.query.order_by
-            assert not {one.lstrip("-") for one in ordering} & {*model_admin.hidden_fields}, model_admin
+            assert not {item.lstrip("-") for item in ordering} & {*model_admin.hidden_fields}, model_admin
 
 
 def test_list_cannot_be_sorted_by_a_masked_amount(secret_records, supports_client, reviewers_client):

@@ -22,8 +22,8 @@ def provider_page(provider):
 
 
 def members_of(provider):
-    found = ProviderMember.objects.filter(provider=provider).order_by("id")
-    return list(found.values_list("user__username", flat=True))
+    provider_members = ProviderMember.objects.filter(provider=provider).order_by("id")
+    return list(provider_members.values_list("user__username", flat=True))
 
 
 def add(client, provider, person):

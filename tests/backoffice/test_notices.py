@@ -19,13 +19,13 @@ NOW = datetime(2028, 3, 1, tzinfo=UTC)
 @pytest.fixture
 def world(settings):
     settings.REVIEW_POLICY = "reviewed"
-    made = World(start=datetime.now(UTC) - timedelta(days=21))
-    made.offer.provider.created_at = made.start - timedelta(days=1)
-    made.offer.provider.save()
-    made.submit(0)
-    made.reject(5)
-    made.issue(6)
-    return made
+    created = World(start=datetime.now(UTC) - timedelta(days=21))
+    created.offer.provider.created_at = created.start - timedelta(days=1)
+    created.offer.provider.save()
+    created.submit(0)
+    created.reject(5)
+    created.issue(6)
+    return created
 
 
 @pytest.fixture
@@ -75,22 +75,22 @@ def test_waiting_notice_shows_what_is_missing(world, reviewers):
 
 def test_review_requests_have_their_own_queue(world, reviewers):
     services.request_review(str(world.pk), statement="My rent was read wrong.", actor=world.consumer, now=world.at(7))
-    asked = ReviewRequest.objects.get()
+    review_request = ReviewRequest.objects.get()
     assert "left" in page(reviewers, "reviewrequest_changelist", query="?state=open")
-    assert "My rent was read wrong." in page(reviewers, "reviewrequest_change", asked.pk)
+    assert "My rent was read wrong." in page(reviewers, "reviewrequest_change", review_request.pk)
     support = backoffice_client(staff_of("Support"))
-    assert "My rent was read wrong." not in page(support, "reviewrequest_change", asked.pk)
+    assert "My rent was read wrong." not in page(support, "reviewrequest_change", review_request.pk)
 
 
 def test_reviewer_records_a_delivery_by_post(world, reviewers):
     button = reverse("admin:credit_notice_do", args=[world.notice.pk, "deliver"])
     sent = datetime.now(UTC) - timedelta(hours=1)
-    given = {"channel": "post", "at": f"{sent:%Y-%m-%d %H:%M:%S}", "reference": "RR 123"}
+    fields = {"channel": "post", "at": f"{sent:%Y-%m-%d %H:%M:%S}", "reference": "RR 123"}
     assert backoffice_client(staff_of("Support")).get(button).status_code == 403
     for wrong in ({"channel": "email"}, {"at": "2020-01-01 10:00:00"}, {"reference": ""}):
-        confirm(reviewers, button, **given | wrong)
+        confirm(reviewers, button, **fields | wrong)
         assert world.notice.status == "ready"
-    assert "The delivery is recorded." in text_of(confirm(reviewers, button, **given))
+    assert "The delivery is recorded." in text_of(confirm(reviewers, button, **fields))
     assert (world.notice.status, world.notice.deliveries.get().evidence) == ("delivered", {"reference": "RR 123"})
     assert "RR 123" in page(reviewers, "notice_change", world.notice.pk)
     assert not world.application.clocks.filter(stopped_at=None).exists()

@@ -37,10 +37,10 @@ def champion(model):
 @pytest.fixture
 def draft(model, champion):
     """The second version: one bin has fewer points, and the characteristic `housing` is removed."""
-    given = definition(base_points=540)
-    given["characteristics"].pop()
-    given["characteristics"][0]["bins"][1]["points"] = 5
-    return make_version(model, **given)
+    card = definition(base_points=540)
+    card["characteristics"].pop()
+    card["characteristics"][0]["bins"][1]["points"] = 5
+    return make_version(model, **card)
 
 
 class TestLists:
@@ -96,10 +96,10 @@ class TestCard:
         assert answer.content.decode().count('<svg class="points"') == 12
 
     def test_text_of_a_definition_is_escaped(self, reviewers_client, model):
-        given = definition()
-        given["characteristics"][0]["name"] = "<script>alert(1)</script>"
-        given["characteristics"][2]["bins"][1]["in"] = ["<b>own</b>"]
-        body = reviewers_client.get(page_of(version_of(model, definition=given))).content.decode()
+        card = definition()
+        card["characteristics"][0]["name"] = "<script>alert(1)</script>"
+        card["characteristics"][2]["bins"][1]["in"] = ["<b>own</b>"]
+        body = reviewers_client.get(page_of(version_of(model, definition=card))).content.decode()
         assert "<script>alert" not in body
         assert "<b>own</b>" not in body
         assert "&lt;b&gt;own&lt;/b&gt;" in body
@@ -187,8 +187,8 @@ class TestTrial:
 
 class TestPublishing:
     def test_published_champion_turns_the_previous_champion_into_a_challenger(self, reviewers_client, champion, draft):
-        asked = text_of(reviewers_client.get(page_of(draft, "do", "publish-champion")))
-        assert "Version 1, the current champion, becomes a challenger." in asked
+        text = text_of(reviewers_client.get(page_of(draft, "do", "publish-champion")))
+        assert "Version 1, the current champion, becomes a challenger." in text
         answer = confirm(reviewers_client, page_of(draft, "do", "publish-champion"))
         assert "Version 2 is now published as champion." in text_of(answer)
         roles = ModelVersion.objects.order_by("number").values_list("status", "role")
@@ -206,8 +206,8 @@ class TestPublishing:
         assert draft.status == "draft"
 
     def test_confirmation_of_retiring_the_champion_states_its_effect(self, reviewers_client, champion):
-        asked = text_of(reviewers_client.get(page_of(champion, "do", "retire")))
-        assert "The model then has no champion" in asked
+        text = text_of(reviewers_client.get(page_of(champion, "do", "retire")))
+        assert "The model then has no champion" in text
         confirm(reviewers_client, page_of(champion, "do", "retire"))
         champion.refresh_from_db()
         assert (champion.status, champion.role) == ("retired", "")

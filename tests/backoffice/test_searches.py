@@ -158,7 +158,7 @@ def test_rare_names_are_sorted_and_common_names_are_read_in_order(reviewers_clie
     first, second = (apply_with(UserFactory()) for _ in range(2))
     with CaptureQueriesContext(connection) as captured:
         assert applications_found(reviewers_client, "quillfeather") == [second, first]
-    [searched] = [one["sql"] for one in captured if "@> ARRAY" in one["sql"] and "EXPLAIN" not in one["sql"]]
+    [searched] = [query["sql"] for query in captured if "@> ARRAY" in query["sql"] and "EXPLAIN" not in query["sql"]]
     assert f'ORDER BY "credit_application".{ordering} LIMIT 50' in searched
 
 
@@ -238,8 +238,8 @@ def test_member_of_a_lender_cannot_search_for_account_email_addresses(db):
 def test_lender_finds_only_applicants_of_its_own_applications(db):
     mine, other = ProviderFactory(id="8000"), ProviderFactory(id="8001")
     application = apply_with(UserFactory())
-    for provider, found in ((mine, [application]), (other, [])):
+    for provider, expected in ((mine, [application]), (other, [])):
         member = UserFactory()
         member.groups.add(Group.objects.get(name="Lender"))
         ProviderMember.objects.create(provider=provider, user=member)
-        assert applications_found(console_client(member), "rosa") == found
+        assert applications_found(console_client(member), "rosa") == expected

@@ -200,7 +200,7 @@ def test_concurrent_confirmations_succeed_once(committed, needs_postgresql, sett
     clients = [backoffice_client(staff_of("Reviewer")) for _ in range(4)]
     seen = [seen_in(client.get(end_of(proposal, "confirm"))) for client in clients]
     pairs = zip(clients, seen, strict=True)
-    at_once(*(partial(client.post, end_of(proposal, "confirm"), {"seen": one}) for client, one in pairs))
+    at_once(*(partial(client.post, end_of(proposal, "confirm"), {"seen": pair}) for client, pair in pairs))
     assert ApplicationHistory.objects.count() == 1
     proposal.refresh_from_db()
     assert proposal.outcome == "confirmed"
