@@ -63,15 +63,15 @@ UNKNOWN = ("name", "dateOfBirth", "address.zip", "address.state/region")
 
 def changed(path, value, person=PERSON):
     """Return a person with another value at a path such as `address.city`."""
-    made = deepcopy(person)
+    person_copy = deepcopy(person)
     first, _, inner = path.partition(".")
-    (made[first] if inner else made)[inner or first] = value
-    return made
+    (person_copy[first] if inner else person_copy)[inner or first] = value
+    return person_copy
 
 
 def without(path, person=PERSON):
     """Return a person without the field at a path."""
-    made = deepcopy(person)
+    person_copy = deepcopy(person)
     first, _, inner = path.partition(".")
-    del (made[first] if inner else made)[inner or first]
-    return made
+    del (person_copy[first] if inner else person_copy)[inner or first]
+    return person_copy

@@ -49,13 +49,13 @@ class _Handler(socketserver.StreamRequestHandler):
             self.wfile.write(b"stream: " + verdict + b"\0")
 
     def read_until_nul(self):
-        found = b""
-        while not found.endswith(b"\0"):
+        content = b""
+        while not content.endswith(b"\0"):
             piece = self.rfile.read(1)
             if not piece:
                 break
-            found += piece
-        return found.rstrip(b"\0")
+            content += piece
+        return content.rstrip(b"\0")
 
 
 class Clamd:

@@ -38,9 +38,9 @@ def requestable(status):
 
 def make_reviewer(**options):
     """Create an account in the group of reviewers."""
-    made = UserFactory(**options)
-    made.groups.add(Group.objects.get(name="Reviewer"))
-    return made
+    user = UserFactory(**options)
+    user.groups.add(Group.objects.get(name="Reviewer"))
+    return user
 
 
 def move(client, application, to, *, updated_by="me", key=None, **members):

@@ -72,8 +72,8 @@ def test_approval_is_accepted_once(api, approved, user, offer):
     assert take_up(api, approved).json() == shown == api.read(path(approved)).json()
     row = Acceptance.objects.get()
     assert (row.terms_sha256, row.principal) == (shown["terms_sha256"], user)
-    told = Event.objects.filter(type="application.accepted").values_list("account_id", flat=True)
-    assert sorted(told) == sorted([user.pk, offer.provider.owner_id])
+    account_ids = Event.objects.filter(type="application.accepted").values_list("account_id", flat=True)
+    assert sorted(account_ids) == sorted([user.pk, offer.provider.owner_id])
     lender = client_of(offer.provider.owner).read("/providers/700/applications").json()["applications"][0]
     assert lender["accepted_at"] == shown["accepted_at"]
 
@@ -164,7 +164,7 @@ class TestConcurrentAcceptance:
         terms = terms_of(callers[0], application)
         answers = []
         for _ in range(5):
-            answers += at_once(*[lambda one=one: take_up(one, application, terms) for one in callers])
+            answers += at_once(*[lambda item=caller: take_up(item, application, terms) for caller in callers])
         assert {answer.status_code for answer in answers} == {200}
         assert len({answer.json()["accepted_at"] for answer in answers}) == 1
         assert (Acceptance.objects.count(), Event.objects.filter(type="application.accepted").count()) == (1, 1)
@@ -177,8 +177,8 @@ class TestConcurrentAcceptance:
             application = ApplicationFactory(consumer=user, status="approved", submitted_at=timezone.now())
             terms = application.terms_sha256
             answers = at_once(
-                lambda one=application, terms=terms: take_up(pair[0], one, terms),
-                lambda one=application: move(pair[1], one, "withdrawn"),
+                lambda item=application, terms=terms: take_up(pair[0], item, terms),
+                lambda item=application: move(pair[1], item, "withdrawn"),
             )
             assert sorted(answer.status_code for answer in answers) == [200, 400]
             application.refresh_from_db()

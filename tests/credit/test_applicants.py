@@ -54,12 +54,16 @@ def everything_kept():
 
 def test_applicants_are_returned_as_sent(api, body):
     two = api.send(PATH, {**body, "applicants": [PERSON, LEAST]})
-    made = two.json()
-    assert made["applicants"][0] == PERSON
+    created = two.json()
+    assert created["applicants"][0] == PERSON
     nulls = dict.fromkeys(("email", "phone", "date_of_birth", "language"))
-    assert made["applicants"][1] == {**LEAST, **nulls, "address": {**LEAST["address"], "line2": None, "region": None}}
-    assert api.read(f"{PATH}/{made['id']}").content == two.content
-    assert api.read(PATH, limit=50).json()[0] == made
+    assert created["applicants"][1] == {
+        **LEAST,
+        **nulls,
+        "address": {**LEAST["address"], "line2": None, "region": None},
+    }
+    assert api.read(f"{PATH}/{created['id']}").content == two.content
+    assert api.read(PATH, limit=50).json()[0] == created
 
 
 def test_applicants_are_encrypted_in_every_table_and_absent_from_logs(api, body, key, caplog):
@@ -97,7 +101,7 @@ def test_error_for_an_invalid_field_of_an_applicant_contains_its_pointer_and_not
         answer = assert_error(api.send(PATH, {**body, "applicants": [PERSON, person]}), 400, "E1001")
         first, _, inner = path.partition(".")
         pointer = "/".join(("/applicants/1", first, *([inner.replace("/", "~1")] if inner else [])))
-        assert [one["field"] for one in answer["details"]] == [pointer], (path, person, answer)
+        assert [detail["field"] for detail in answer["details"]] == [pointer], (path, person, answer)
         assert [secret for secret in SECRETS if secret in json.dumps(answer)] == []
     assert Application.objects.count() == 0
 
@@ -133,9 +137,14 @@ ADDRESSES = [
 @pytest.mark.parametrize(("country", "city"), ADDRESSES)
 def test_address_without_a_postal_code_is_accepted_if_the_country_needs_none(api, body, country, city):
     address = {"line1": "12 Nathan Road", "city": city, "country": country}
-    made = api.send(PATH, {**body, "applicants": [{"legal_name": "Suharto", "address": address}]})
-    assert made.status_code == 201, made.content
-    assert made.json()["applicants"][0]["address"] == {**address, "line2": None, "region": None, "postal_code": None}
+    response = api.send(PATH, {**body, "applicants": [{"legal_name": "Suharto", "address": address}]})
+    assert response.status_code == 201, response.content
+    assert response.json()["applicants"][0]["address"] == {
+        **address,
+        "line2": None,
+        "region": None,
+        "postal_code": None,
+    }
 
 
 @pytest.mark.parametrize(("country", "more"), [
@@ -145,16 +154,16 @@ def test_address_without_a_postal_code_is_accepted_if_the_country_needs_none(api
 ])  # fmt: skip
 def test_address_without_a_city_is_accepted_if_the_country_has_none(api, body, country, more):
     address = {"line1": "1 Marina Boulevard", "country": country, **more}
-    made = api.send(PATH, {**body, "applicants": [{"legal_name": "Tan", "address": address}]})
-    assert made.status_code == 201, made.content
-    assert made.json()["applicants"][0]["address"]["city"] is None
+    response = api.send(PATH, {**body, "applicants": [{"legal_name": "Tan", "address": address}]})
+    assert response.status_code == 201, response.content
+    assert response.json()["applicants"][0]["address"]["city"] is None
 
 
 @pytest.mark.parametrize("country", ["US", "DE", "IE", "QA", "KR", "TW"])
 def test_city_is_required_if_the_country_has_cities(api, body, country):
     address = {"line1": "12 Cedar Street", "city": None, "country": country, "postal_code": "10115"}
-    made = api.send(PATH, {**body, "applicants": [{"legal_name": "U", "address": address}]})
-    assert assert_error(made, 400, "E1001")["details"][0]["field"] == "/applicants/0/address/city"
+    response = api.send(PATH, {**body, "applicants": [{"legal_name": "U", "address": address}]})
+    assert assert_error(response, 400, "E1001")["details"][0]["field"] == "/applicants/0/address/city"
 
 
 @pytest.mark.parametrize(
@@ -175,9 +184,9 @@ def test_city_is_required_if_the_country_has_cities(api, body, country):
 )
 def test_joiner_without_effect_is_removed_from_a_name(api, body, sent, kept):
     applicant = {**PERSON, "legal_name": sent}
-    made = api.send(PATH, {**body, "applicants": [applicant]})
-    assert made.status_code == 201, made.content
-    assert made.json()["applicants"][0]["legal_name"] == kept
+    response = api.send(PATH, {**body, "applicants": [applicant]})
+    assert response.status_code == 201, response.content
+    assert response.json()["applicants"][0]["legal_name"] == kept
 
 
 @pytest.mark.parametrize("country", ["US", "CA", "GB", "DE", "FR", "JP", "AU", "IN", "BR", "MX", "ZA"])
@@ -259,9 +268,9 @@ def test_change_of_applicants_changes_the_reviewed_state(api, made):
 @override_settings(ANCHOR_DECISIONS=True)
 @pytest.mark.parametrize("persons", [[PERSON], None])
 def test_decision_record_has_only_the_hash_of_the_applicants(api, body, persons):
-    made = api.send(PATH, {**body, "applicants": persons}).json()
+    created = api.send(PATH, {**body, "applicants": persons}).json()
     for status in ("submitted", "under_review", "approved"):
-        api.call("PUT", f"{PATH}/{made['id']}/status", {"status": status, "updated_by": "me"})
+        api.call("PUT", f"{PATH}/{created['id']}/status", {"status": status, "updated_by": "me"})
     anchor = Application.objects.get().anchors.get()
     record = json.loads(anchor.record)
     assert (record["record_version"], record["applicants_sha256"]) == (4, Application.objects.get().applicants_sha256)
@@ -291,8 +300,12 @@ def test_unreadable_applicants_are_503_for_reads_and_changes(api, made, settings
 
 
 def test_application_without_applicants_executes_no_additional_statement(api, user, body, django_assert_num_queries):
-    made = api.send(PATH, {**body, "applicants": None}).json()
-    api.read(f"{PATH}/{made['id']}")
+    created = api.send(PATH, {**body, "applicants": None}).json()
+    api.read(f"{PATH}/{created['id']}")
     with django_assert_num_queries(2) as seen:
-        api.read(f"{PATH}/{made['id']}")
-    assert [one["sql"] for one in seen.captured_queries if "credit_requesteddocument" in one["sql"]] == []
+        api.read(f"{PATH}/{created['id']}")
+    assert [
+        captured_query["sql"]
+        for captured_query in seen.captured_queries
+        if "credit_requesteddocument" in captured_query["sql"]
+    ] == []

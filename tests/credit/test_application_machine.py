@@ -115,10 +115,10 @@ class ApplicationMachine(RuleBasedStateMachine):
         rows = ApplicationHistory.objects.filter(application_id=self.id).order_by("position")
         assert [row.position for row in rows] == list(range(1, len(self.entries) + 1))
         assert ApplicationRevision.objects.filter(application_id=self.id).count() == self.revisions
-        told = Event.objects.filter(account=self.consumer).exclude(
+        events = Event.objects.filter(account=self.consumer).exclude(
             type__in=["application.created", "application.updated"]
         )
-        assert told.count() == len(self.entries)
+        assert events.count() == len(self.entries)
 
 
 class TestMachine(TestCase):

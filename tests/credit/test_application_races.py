@@ -24,9 +24,9 @@ def clients(user, count):
     from tests.api import ApiClient
 
     token = bearer_of(user)
-    made = [ApiClient(bearer=token) for _ in range(count)]
-    assert made[0].read("/auth/me").status_code == 200
-    return made
+    api_clients = [ApiClient(bearer=token) for _ in range(count)]
+    assert api_clients[0].read("/auth/me").status_code == 200
+    return api_clients
 
 
 @pytest.fixture(autouse=True)
@@ -132,11 +132,11 @@ def test_fifty_requests_with_one_idempotency_key_create_one_application():
     key, body = str(uuid.uuid4()), {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 2}
     crowd = clients(user, 50)
     answers = at_once(*[lambda client=client: client.send("/applications", body, key=key) for client in crowd])
-    made = [answer for answer in answers if answer.status_code == 201]
+    accepted = [answer for answer in answers if answer.status_code == 201]
     busy = [answer for answer in answers if answer.status_code == 409]
-    assert len(made) + len(busy) == 50
-    assert len({answer.content for answer in made}) == 1
-    assert sum("Idempotent-Replayed" not in answer.headers for answer in made) == 1
+    assert len(accepted) + len(busy) == 50
+    assert len({answer.content for answer in accepted}) == 1
+    assert sum("Idempotent-Replayed" not in answer.headers for answer in accepted) == 1
     for answer in busy:
         assert_error(answer, 409, "E3010")
         assert answer.headers["Retry-After"] == "1"

@@ -34,32 +34,32 @@ def body(user):
 def test_creating_an_application_returns_a_draft(api, user, body):
     response = api.send(PATH, {**body, "application_data": {"income_cents": 1}})
     assert response.status_code == 201
-    made = response.json()
-    assert set(made) == MEMBERS
-    assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", made["id"])
-    assert (made["consumer_id"], made["offer_id"], made["provider_id"]) == (str(user.pk), 7_000, 8_000)
-    assert (made["status"], made["application_data"]) == ("draft", {"income_cents": 1})
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", made["created_at"])
-    assert made["created_at"] == made["updated_at"]
+    created = response.json()
+    assert set(created) == MEMBERS
+    assert re.fullmatch(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}", created["id"])
+    assert (created["consumer_id"], created["offer_id"], created["provider_id"]) == (str(user.pk), 7_000, 8_000)
+    assert (created["status"], created["application_data"]) == ("draft", {"income_cents": 1})
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", created["created_at"])
+    assert created["created_at"] == created["updated_at"]
     for name in ("notes", "reviewed_at", "reviewed_by", "status_reason", "submitted_at"):
-        assert made[name] is None
-    assert api.read(f"{PATH}/{made['id']}").content == response.content
+        assert created[name] is None
+    assert api.read(f"{PATH}/{created['id']}").content == response.content
     assert Application.objects.get().consumer_id == user.pk
 
 
 def test_creating_an_application_emits_one_event_and_no_history(api, user, body):
-    made = api.send(PATH, body).json()
+    created = api.send(PATH, body).json()
     assert ApplicationHistory.objects.count() == 0
     event = Event.objects.get()
     assert (event.type, event.account_id) == ("application.created", user.pk)
-    assert event.object == {"application_id": made["id"], "status": "draft", "offer_id": 7_000, "provider_id": 8_000}
+    assert event.object == {"application_id": created["id"], "status": "draft", "offer_id": 7_000, "provider_id": 8_000}
 
 
 @pytest.mark.parametrize("status", STATUSES)
 def test_open_policy_allows_every_initial_status(api, body, settings, status):
     settings.REVIEW_POLICY = "open"
-    made = api.send(PATH, {**body, "initial_status": status})
-    assert (made.status_code, made.json()["status"]) == (201, status)
+    response = api.send(PATH, {**body, "initial_status": status})
+    assert (response.status_code, response.json()["status"]) == (201, status)
     assert Application.objects.get().initial_status == status
     assert ApplicationHistory.objects.count() == 0
 
@@ -95,22 +95,22 @@ def test_integer_beyond_2_to_the_53_in_application_data_is_rejected(api, body, d
 
 @pytest.mark.parametrize("data", [2**53 - 1, {"a": [1 - 2**53, 1e300, "9007199254740993", 1e16, True, 0.1]}])
 def test_representable_numbers_in_application_data_are_stored_unchanged(api, body, data):
-    made = api.send(PATH, {**body, "application_data": data})
-    assert (made.status_code, made.json()["application_data"]) == (201, data)
+    response = api.send(PATH, {**body, "application_data": data})
+    assert (response.status_code, response.json()["application_data"]) == (201, data)
 
 
 @pytest.mark.parametrize("number", [7_000, 2**53 - 1, 2**53, 2**63 - 1])
 def test_decision_record_has_exact_ids_in_rfc_8785_form(api, body, number):
     body |= {"offer_id": number, "provider_id": number, "initial_status": "under_review"}
-    made = api.send(PATH, {**body, "application_data": {"\ufb33": 9.0, "😀": 1e-7}}).json()
-    assert api.replace(f"{PATH}/{made['id']}/status", {"status": "approved", "updated_by": "me"}).status_code == 200
+    created = api.send(PATH, {**body, "application_data": {"\ufb33": 9.0, "😀": 1e-7}}).json()
+    assert api.replace(f"{PATH}/{created['id']}/status", {"status": "approved", "updated_by": "me"}).status_code == 200
     anchor = DecisionAnchor.objects.get()
     for text in (anchor.record, anchor.openings):
         assert text.encode() == rfc8785.dumps(json.loads(text))
-    told = told_by(anchor)
-    assert {str(told["offer_id"]), str(told["provider_id"])} == {str(number)}
+    messages = told_by(anchor)
+    assert {str(messages["offer_id"]), str(messages["provider_id"])} == {str(number)}
     data = b'{"\xf0\x9f\x98\x80":1e-7,"\xef\xac\xb3":9}'
-    assert told["application_data_sha256"] == sha256(data).hexdigest()
+    assert messages["application_data_sha256"] == sha256(data).hexdigest()
 
 
 class TestOffers:
@@ -166,9 +166,9 @@ class TestOffers:
         api.send(PATH, body)
         draft = Application.objects.get()
         assert (draft.offer_version, draft.offer_snapshot, draft.submitted_at) == (None, None, None)
-        made = api.send(PATH, {**body, "initial_status": "submitted"}).json()
-        submitted = Application.objects.get(pk=made["id"])
-        assert made["submitted_at"] == made["created_at"]
+        created = api.send(PATH, {**body, "initial_status": "submitted"}).json()
+        submitted = Application.objects.get(pk=created["id"])
+        assert created["submitted_at"] == created["created_at"]
         assert submitted.offer_version == 4
         assert submitted.offer_snapshot["apr_min_percent"] == 3.5
         assert submitted.offer_snapshot["term_options_months"] == [12, 24]

@@ -62,7 +62,7 @@ def test_every_combination_of_filters_finds_the_application(api, user):
 
 def test_unknown_query_parameters_are_rejected(api):
     refusal = assert_error(api.read(f"{PATH}?page=2&consumer=9&limit=1"), 400, "E1001")
-    assert [one["field"] for one in refusal["details"]] == ["page", "consumer"]
+    assert [detail["field"] for detail in refusal["details"]] == ["page", "consumer"]
 
 
 @pytest.mark.parametrize("other", ["0", "999999", "abc", "%ff", "0{}", " {}", "{}.0"])

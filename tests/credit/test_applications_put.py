@@ -29,13 +29,13 @@ def path(application):
 
 
 def test_update_replaces_only_the_fields_sent(api, path):
-    made = api.replace(path, {"updated_by": "me", "application_data": {"new": 2}}).json()
-    assert (made["application_data"], made["notes"]) == ({"new": 2}, "old")
-    made = api.replace(path, {"updated_by": "me", "notes": "new"}).json()
-    assert (made["application_data"], made["notes"]) == ({"new": 2}, "new")
-    made = api.replace(path, {"updated_by": "me", "notes": None, "application_data": None}).json()
-    assert (made["application_data"], made["notes"]) == (None, None)
-    assert api.read(path).json() == made
+    body = api.replace(path, {"updated_by": "me", "application_data": {"new": 2}}).json()
+    assert (body["application_data"], body["notes"]) == ({"new": 2}, "old")
+    body = api.replace(path, {"updated_by": "me", "notes": "new"}).json()
+    assert (body["application_data"], body["notes"]) == ({"new": 2}, "new")
+    body = api.replace(path, {"updated_by": "me", "notes": None, "application_data": None}).json()
+    assert (body["application_data"], body["notes"]) == (None, None)
+    assert api.read(path).json() == body
 
 
 def test_empty_update_changes_only_updated_at(api, path, application):

@@ -42,15 +42,15 @@ def test_transitions_of_the_applicant_are_complete():
 
 def test_scoped_credential_creates_and_reads_an_application(user, limited):
     app = limited(user, READING, WRITING)
-    made = app.send(PATH, apply_body(user))
-    assert made.status_code == 201, made.content
-    one = f"{PATH}/{made.json()['id']}"
-    assert app.replace(one, {"application_data": {"a": 1}, "updated_by": "app"}).status_code == 200
-    assert app.replace(f"{one}/status", {"status": "submitted", "updated_by": "app"}).status_code == 200
-    assert [found["id"] for found in app.read(PATH).json()] == [made.json()["id"]]
-    for path in (one, f"{one}/history", f"{one}/transitions"):
+    response = app.send(PATH, apply_body(user))
+    assert response.status_code == 201, response.content
+    text = f"{PATH}/{response.json()['id']}"
+    assert app.replace(text, {"application_data": {"a": 1}, "updated_by": "app"}).status_code == 200
+    assert app.replace(f"{text}/status", {"status": "submitted", "updated_by": "app"}).status_code == 200
+    assert [row["id"] for row in app.read(PATH).json()] == [response.json()["id"]]
+    for path in (text, f"{text}/history", f"{text}/transitions"):
         assert app.read(path).status_code == 200
-    assert_error(app.read(f"{one}/proof"), 404, "E4001")
+    assert_error(app.read(f"{text}/proof"), 404, "E4001")
 
 
 def test_scoped_key_makes_every_transition_of_the_applicant(user, any_policy):
@@ -95,14 +95,14 @@ def test_scoped_credential_creates_no_decided_application(user, limited, setting
 def test_reviewers_scoped_credential_reads_only_the_reviewers_own_applications(limited, any_policy):
     reviewer = make_reviewer()
     application = ApplicationFactory(status="under_review")
-    one = f"{PATH}/{application.id}"
-    assert client_of(reviewer).read(one).status_code == 200
+    text = f"{PATH}/{application.id}"
+    assert client_of(reviewer).read(text).status_code == 200
     app = limited(reviewer, READING, WRITING)
-    for path in (one, f"{one}/history", f"{one}/transitions", f"{one}/proof"):
+    for path in (text, f"{text}/history", f"{text}/transitions", f"{text}/proof"):
         assert_error(app.read(path), 404, "E4002")
     for to in MACHINE.moves_from("under_review"):
         assert_error(move(app, application, to), 404, "E4002")
-    assert_error(app.replace(one, {"notes": "x", "updated_by": "app"}), 404, "E4002")
+    assert_error(app.replace(text, {"notes": "x", "updated_by": "app"}), 404, "E4002")
     assert app.read(PATH).json() == []
 
 

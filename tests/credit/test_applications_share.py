@@ -43,16 +43,16 @@ def offer(user):
 
 class TestShareField:
     def test_share_is_empty_by_default(self, api, user):
-        made = api.send(PATH, body_for(user))
-        assert (made.status_code, made.json()["share"]) == (201, [])
+        response = api.send(PATH, body_for(user))
+        assert (response.status_code, response.json()["share"]) == (201, [])
 
     @pytest.mark.parametrize("share", [*SHARES, ["identity", "bank"], ["bank", "bank"]])
     def test_share_is_shown_in_every_response_of_the_application(self, api, user, share):
-        made = api.send(PATH, body_for(user, share=share)).json()
+        created = api.send(PATH, body_for(user, share=share)).json()
         expected = sorted(set(share))
-        assert made["share"] == expected
-        assert api.read(f"{PATH}/{made['id']}").json()["share"] == expected
-        assert [one["share"] for one in api.read(PATH).json()] == [expected]
+        assert created["share"] == expected
+        assert api.read(f"{PATH}/{created['id']}").json()["share"] == expected
+        assert [row["share"] for row in api.read(PATH).json()] == [expected]
 
     @pytest.mark.parametrize("share", [["Bank"], ["account"], ["bank", 1], ["bank"] * 3])
     def test_invalid_share_is_rejected(self, api, user, share):
@@ -63,13 +63,13 @@ class TestShareField:
         assert Application.objects.get().share == []
 
     def test_share_changes_only_in_a_draft(self, api, user):
-        one = f"{PATH}/{api.send(PATH, body_for(user)).json()['id']}"
-        assert api.replace(one, {"updated_by": "me", "share": ["bank"]}).json()["share"] == ["bank"]
-        assert api.replace(one, {"updated_by": "me", "notes": "x"}).json()["share"] == ["bank"]
-        assert api.replace(f"{one}/status", {"status": "submitted", "updated_by": "me"}).json()["share"] == ["bank"]
-        assert_error(api.replace(one, {"updated_by": "me", "share": []}), 400, "E3004")
-        assert_error(api.replace(one, {"updated_by": "me", "share": ["bank", "identity"]}), 400, "E3004")
-        assert api.replace(one, {"updated_by": "me", "share": ["bank"], "notes": "y"}).json()["notes"] == "y"
+        text = f"{PATH}/{api.send(PATH, body_for(user)).json()['id']}"
+        assert api.replace(text, {"updated_by": "me", "share": ["bank"]}).json()["share"] == ["bank"]
+        assert api.replace(text, {"updated_by": "me", "notes": "x"}).json()["share"] == ["bank"]
+        assert api.replace(f"{text}/status", {"status": "submitted", "updated_by": "me"}).json()["share"] == ["bank"]
+        assert_error(api.replace(text, {"updated_by": "me", "share": []}), 400, "E3004")
+        assert_error(api.replace(text, {"updated_by": "me", "share": ["bank", "identity"]}), 400, "E3004")
+        assert api.replace(text, {"updated_by": "me", "share": ["bank"], "notes": "y"}).json()["notes"] == "y"
 
     def test_submission_fails_if_share_was_changed_after_loading(self, api, user):
         application = ApplicationFactory(consumer=user, share=["bank"])
@@ -116,9 +116,11 @@ class TestScores:
     @pytest.mark.parametrize("at_once", [True, False])
     def test_score_reads_only_shared_facts(self, api, user, offer, share, at_once):
         begun = {"initial_status": "submitted"} if at_once else {}
-        made = api.send(PATH, body_for(user, offer, share=share, application_data=submitting.SAYS_GOOD, **begun)).json()
+        created = api.send(
+            PATH, body_for(user, offer, share=share, application_data=submitting.SAYS_GOOD, **begun)
+        ).json()
         if not at_once:
-            api.replace(f"{PATH}/{made['id']}/status", {"status": "submitted", "updated_by": "me"})
+            api.replace(f"{PATH}/{created['id']}/status", {"status": "submitted", "updated_by": "me"})
         facts = Score.objects.get().kept_facts.values()
         assert facts["bank.linked"] == (False if "bank" in share else None)
         assert facts["application_data.housing"] == "own"
@@ -143,10 +145,10 @@ class TestScores:
         assert FAIL not in {step.state for step in verify(shown.content)}
 
     def test_verifier_rejects_facts_that_were_not_shared(self):
-        given = bundle()
-        assert "identity.verified" in given["facts"]
+        valid_bundle = bundle()
+        assert "identity.verified" in valid_bundle["facts"]
         for share, fails in (([], True), (["bank"], True), (["identity"], False), (["bank", "identity"], False)):
-            steps = verify(json.dumps(recorded(given, share=share)).encode())
+            steps = verify(json.dumps(recorded(valid_bundle, share=share)).encode())
             assert (steps[-1].name == "facts" and steps[-1].state == FAIL) is fails
 
 

@@ -89,28 +89,28 @@ ASKED = [
 
 def test_catalog_shows_and_hides_offers_by_the_same_rules_as_python(user, market):
     user_id, active = str(user.pk), list(Offer.objects.filter(is_active=True))
-    for asked, sees_scores in product(ASKED, (True, False)):
-        scores, asked_by = market if sees_scores else {}, {**asked, "user_id": user_id}
+    for fields_asked, sees_scores in product(ASKED, (True, False)):
+        scores, asked_by = market if sees_scores else {}, {**fields_asked, "user_id": user_id}
         expected = {offer.pk: rule_against(offer, asked_by, scores) for offer in active}
         page = catalogue_page(CatalogueFilter(sees_scores=sees_scores, **asked_by), limit=7, offset=3, explain=True)
         shown = sorted((pk for pk, rule in expected.items() if rule is None), reverse=True)
-        assert [offer.pk for offer in page.items] == shown[3:10], asked
-        assert page.total == len(shown) > 0, asked
+        assert [offer.pk for offer in page.items] == shown[3:10], fields_asked
+        assert page.total == len(shown) > 0, fields_asked
         hidden = {pk: rule for pk, rule in expected.items() if rule}
-        assert {one["offer_id"]: one["rule"] for one in page.hidden} == hidden, asked
+        assert {item["offer_id"]: item["rule"] for item in page.hidden} == hidden, fields_asked
 
 
 def test_match_pages_over_the_offers_whose_variant_the_person_sees(user, market):
-    asked = {"credential": Credential("token", "1", user.pk), "facts": {}, "now": timezone.now()}
-    visible = [one for one in Offer.objects.filter(is_active=True) if sees_variant(one, str(user.pk))]
-    page = match_offers(state="NY", amount_cents=4_000, limit=20, offset=5, **asked)
+    fields = {"credential": Credential("token", "1", user.pk), "facts": {}, "now": timezone.now()}
+    visible = [item for item in Offer.objects.filter(is_active=True) if sees_variant(item, str(user.pk))]
+    page = match_offers(state="NY", amount_cents=4_000, limit=20, offset=5, **fields)
     assert page.total == len(visible)
-    ids = sorted((one.pk for one in visible), reverse=True)[5:25]
+    ids = sorted((item.pk for item in visible), reverse=True)[5:25]
     assert [offer.pk for offer, _ in page.offers] == ids
     for offer, why_not in page.offers:
         rules = {
-            rule_against(offer, {"user_id": str(user.pk), **one}, {})
-            for one in ({"state": "NY"}, {"amount_cents": 4_000})
+            rule_against(offer, {"user_id": str(user.pk), **item}, {})
+            for item in ({"state": "NY"}, {"amount_cents": 4_000})
         }
         assert ("The offer is not available in this state." in why_not) is ("state" in rules)
         assert ("The offer does not lend this amount." in why_not) is ("amount" in rules)
@@ -127,15 +127,15 @@ def test_page_of_offers_reads_no_more_rows_than_it_shows(api, no_rate_limits, mo
         "search": lambda: api.send("/ucp/catalog/search", {"pagination": {"limit": 5}}),
         "words": lambda: api.send("/ucp/catalog/search", {"query": "loan", "pagination": {"limit": 5}}),
     }
-    made, from_db = [], Offer.from_db
-    monkeypatch.setattr(Offer, "from_db", lambda *given: made.append(1) or from_db(*given))
+    loaded, from_db = [], Offer.from_db
+    monkeypatch.setattr(Offer, "from_db", lambda *given: loaded.append(1) or from_db(*given))
     for operation, call in calls.items():
         call()
-        made.clear()
+        loaded.clear()
         with CaptureQueriesContext(connection) as captured:
             assert call().status_code == 200
         assert len(captured) == (5 if operation == "match" else 2)  # three of the statements limit heavy operations
-        assert len(made) <= 6, operation  # one additional row determines whether a next page exists
+        assert len(loaded) <= 6, operation  # one additional row determines whether a next page exists
 
 
 def test_search_ranks_and_pages_in_the_database(api, no_rate_limits):
@@ -146,12 +146,12 @@ def test_search_ranks_and_pages_in_the_database(api, no_rate_limits):
     while True:
         answer = ask(api, "search", body)
         assert answer["pagination"]["total_count"] == 9
-        seen += [int(one["id"]) for one in answer["products"]]
+        seen += [int(item["id"]) for item in answer["products"]]
         if not answer["pagination"]["has_next_page"]:
             break
         body["pagination"]["cursor"] = answer["pagination"]["cursor"]
     best = list(Offer.objects.filter(name="Gold loan") | Offer.objects.filter(description="yacht"))
-    ids = sorted((one.pk for one in best), reverse=True)
+    ids = sorted((item.pk for item in best), reverse=True)
     assert (seen[:4], len(seen), len(set(seen))) == (ids, 9, 9)
     assert seen[4:] == sorted(seen[4:], reverse=True)
 
@@ -168,23 +168,23 @@ def test_every_decodable_cursor_returns_a_page(api, query, place):
 def test_search_uses_only_the_first_twenty_words(api):
     offer = OfferFactory(name="Needle")
     words = [f"word{number}" for number in range(19)]
-    for query, found in (([*words, "needle"], [str(offer.pk)]), ([*words, "last", "needle"], [])):
-        assert [one["id"] for one in ask(api, "search", {"query": " ".join(query)})["products"]] == found
+    for query, expected in (([*words, "needle"], [str(offer.pk)]), ([*words, "last", "needle"], [])):
+        assert [item["id"] for item in ask(api, "search", {"query": " ".join(query)})["products"]] == expected
 
 
 def test_search_words_of_an_offer_follow_its_terms(api, user):
     body = {"provider_id": "77", "name": "Silver_50% \\ loan", "product_type": "home_loan"}
-    made = api.send("/provider-offers", body).json()["id"]
+    offer_id = api.send("/provider-offers", body).json()["id"]
 
     def found(query):
-        return [one["id"] for one in ask(api, "search", {"query": query})["products"]]
+        return [item["id"] for item in ask(api, "search", {"query": query})["products"]]
 
-    assert found("SILVER_50") == found("home") == [made]
-    assert found("silver") == [made]
+    assert found("SILVER_50") == found("home") == [offer_id]
+    assert found("silver") == [offer_id]
     assert found("silverx50") == []
-    api.replace(f"/provider-offers/{made}", {**body, "name": "Bronze", "description": "straße"})
+    api.replace(f"/provider-offers/{offer_id}", {**body, "name": "Bronze", "description": "straße"})
     assert found("silver_50") == []
-    assert found("bronze") == found("STRASSE") == [made]
+    assert found("bronze") == found("STRASSE") == [offer_id]
 
 
 @pytest.fixture
@@ -217,4 +217,4 @@ def test_explain_lists_a_bounded_number_of_hidden_offers(api, monkeypatch):
     monkeypatch.setattr("credit.offers.catalogue.HIDDEN_MAX", 3)
     newest = [OfferFactory(product_type="x").pk for _ in range(5)][:1:-1]
     body = api.read("/ucp/catalog/items?explain=true&product_type=y").json()
-    assert [one["offer_id"] for one in body["hidden"]] == newest
+    assert [offer["offer_id"] for offer in body["hidden"]] == newest

@@ -34,9 +34,9 @@ def test_differences_list_every_changed_field(before, after, expected):
 
 
 def test_long_list_of_differences_is_truncated():
-    found = differences({}, {str(number): number for number in range(500)})
-    assert len(found) == CHANGES_MAX + 1
-    assert found["…"]
+    differences_found = differences({}, {str(number): number for number in range(500)})
+    assert len(differences_found) == CHANGES_MAX + 1
+    assert differences_found["…"]
 
 
 @given(JSON, JSON)

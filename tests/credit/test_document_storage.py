@@ -57,8 +57,8 @@ def test_uploaded_file_is_encrypted_and_readable_by_its_owner_only(api, applicat
 def test_same_file_uploaded_twice_has_different_ciphertexts(api, application, folder):
     for _ in range(2):
         hand_in(api, application)
-    one, other = (file.read_bytes() for file in files_in(folder))
-    assert one != other
+    first_content, other = (file.read_bytes() for file in files_in(folder))
+    assert first_content != other
 
 
 def test_key_rotation_includes_document_files(api, application, settings, folder):

@@ -61,7 +61,7 @@ def test_upload_event_contains_the_document(api, application):
 def test_files_are_listed_in_order_of_upload(api, application):
     for number in range(3):
         assert hand_in(api, application, filename=f"{number}.pdf").status_code == 201
-    assert [one["name"] for one in api.read(path_of(application)).json()["files"]] == ["0.pdf", "1.pdf", "2.pdf"]
+    assert [file["name"] for file in api.read(path_of(application)).json()["files"]] == ["0.pdf", "1.pdf", "2.pdf"]
 
 
 def test_reviewers_list_files_and_cannot_upload(reviewers_api, api, application):
@@ -171,7 +171,7 @@ def test_complete_pdf_is_accepted(api, application, name):
 
 
 @pytest.mark.parametrize(
-    ("content", "way_on"), [*((one, "Print it") for one in LOCKED), *((one, "again") for one in BROKEN)]
+    ("content", "way_on"), [*((item, "Print it") for item in LOCKED), *((item, "again") for item in BROKEN)]
 )
 def test_encrypted_or_truncated_pdf_is_400_with_the_next_step(api, application, content, way_on):
     refusal = assert_error(hand_in(api, application, content), 400, "E1001")
@@ -366,8 +366,8 @@ def test_rejected_file_can_be_replaced_with_the_same_idempotency_key(api, applic
 
 def test_form_of_djangos_test_client_is_accepted(api, application):
     """Other tests write the bodies by hand."""
-    made = RequestFactory().post("/", {"file": SimpleUploadedFile("scan.pdf", PDF)})
-    answer = hand_in(api, application, raw=made.body, content_type=made.META["CONTENT_TYPE"])
+    response = RequestFactory().post("/", {"file": SimpleUploadedFile("scan.pdf", PDF)})
+    answer = hand_in(api, application, raw=response.body, content_type=response.META["CONTENT_TYPE"])
     assert answer.json()["name"] == "scan.pdf"
 
 

@@ -33,7 +33,7 @@ def test_requesting_documents_moves_the_application_and_creates_the_checklist(re
     assert answer.status_code == 201
     shown = answer.json()
     assert shown["total"] == 2
-    assert [(one["name"], one["status"], one["files"]) for one in shown["documents"]] == [
+    assert [(document["name"], document["status"], document["files"]) for document in shown["documents"]] == [
         ("Payslip", "requested", []), ("Passport", "requested", []),
     ]  # fmt: skip
     assert set(shown["documents"][0]) == MEMBERS
@@ -49,7 +49,7 @@ def test_applicant_and_reviewers_read_the_checklist(reviewers_api, api, applicat
     ask(reviewers_api, application)
     for client in (reviewers_api, api):
         shown = client.read(f"/applications/{application.pk}/documents").json()
-        assert [one["name"] for one in shown["documents"]] == ["Payslip", "Passport"]
+        assert [document["name"] for document in shown["documents"]] == ["Payslip", "Passport"]
         details = client.read(f"/applications/{application.pk}/transitions").json()["details"]
         assert details["documents"] == shown["documents"]
 
@@ -67,7 +67,7 @@ def test_list_of_documents_executes_the_same_statements_for_more_documents(
         assert hand_in(api, application, document=document).status_code == 201
     with django_assert_max_num_queries(4):
         shown = api.read(f"/applications/{application.pk}/documents").json()
-    assert [len(one["files"]) for one in shown["documents"]] == [1] * 12
+    assert [len(item["files"]) for item in shown["documents"]] == [1] * 12
 
 
 def test_member_of_the_lender_requests_documents(user, stranger, stranger_api):
@@ -82,7 +82,7 @@ def test_documents_can_be_added_to_an_application_pending_documents(reviewers_ap
     ask(reviewers_api, application, "Payslip")
     answer = ask(reviewers_api, application, "Passport")
     assert answer.status_code == 201
-    assert [one["name"] for one in answer.json()["documents"]] == ["Payslip", "Passport"]
+    assert [document["name"] for document in answer.json()["documents"]] == ["Payslip", "Passport"]
     assert ApplicationHistory.objects.count() == 1
     assert [event.type for event in Event.objects.order_by("id")][-1] == "application.updated"
 
@@ -153,7 +153,7 @@ def test_document_names_are_stored_normalized(reviewers_api, application):
     persian = "\u0641\u06cc\u0634\u200c\u062d\u0642\u0648\u0642\u06cc"  # a payslip, with a zero-width joiner
     names = ("'; DROP TABLE", "<script>", " Caf\u0065\u0301 ", "Pay\u00a0slip", persian)
     shown = ask(reviewers_api, application, *names).json()
-    assert [one["name"] for one in shown["documents"]] == [
+    assert [document["name"] for document in shown["documents"]] == [
         "'; DROP TABLE", "<script>", "Caf\u00e9", "Pay slip", persian
     ]  # fmt: skip
     for name in (" ", "\u202eright to left", "Pay\u200bslip"):
@@ -166,7 +166,7 @@ class TestReturnToReview:
 
     def shown(self, api, application):
         moves = api.read(f"/applications/{application.pk}/transitions").json()["transitions"]
-        return next(one for one in moves if one["to"] == "under_review")
+        return next(move for move in moves if move["to"] == "under_review")
 
     def test_applicant_returns_an_application_to_review_when_every_document_has_a_file(self, api, user):
         application = with_documents(user, "Payslip", "Passport")

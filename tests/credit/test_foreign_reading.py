@@ -23,9 +23,9 @@ PLACES = [
 @pytest.fixture
 def application(user):
     """An application of `user` to provider 700 in `pending_documents`."""
-    made = ApplicationFactory(consumer=user, status="pending_documents", submitted_at=timezone.now())
-    RequestedDocument.objects.create(application=made, name="Payslip", changed_by=user, requested_at=timezone.now())
-    return made
+    created = ApplicationFactory(consumer=user, status="pending_documents", submitted_at=timezone.now())
+    RequestedDocument.objects.create(application=created, name="Payslip", changed_by=user, requested_at=timezone.now())
+    return created
 
 
 @pytest.fixture

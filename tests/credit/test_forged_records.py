@@ -59,9 +59,9 @@ def test_applicant_cannot_forge_an_approval_through_the_ledger(settings, user, t
         # Under another report type the ledger accepts and proves it.
         taken = consumer.post_json("/anchor", {**item, "report_type": "my_decision"}, **own).json()
         proof_file = consumer.get(f"/proof/{taken['hash']}.tlog-proof").content.decode()
-    made = {"definition": bundle()["definition"], "facts": bundle()["facts"], "nonce": bundle()["nonce"]}
-    found = check({"record": text(me), "proof_file": proof_file, **made}, ledger_key=signer().verifier.vkey)
-    assert (found[-1].name, found[-1].state) == ("platform", FAIL)
+    fields = {"definition": bundle()["definition"], "facts": bundle()["facts"], "nonce": bundle()["nonce"]}
+    checks = check({"record": text(me), "proof_file": proof_file, **fields}, ledger_key=signer().verifier.vkey)
+    assert (checks[-1].name, checks[-1].state) == ("platform", FAIL)
 
 
 def forged(**changes):
@@ -71,21 +71,21 @@ def forged(**changes):
 
 
 def signed_with(key, report_type="application_decision", **changes):
-    given = recorded(bundle(), **changes)
-    return {**given, "signature": signed(given["record"], key=key, report_type=report_type)}
+    changed_bundle = recorded(bundle(), **changes)
+    return {**changed_bundle, "signature": signed(changed_bundle["record"], key=key, report_type=report_type)}
 
 
 def with_signature(value, key=FIRST, **changes):
-    given = recorded(bundle(), **changes)
-    made = value(given["record"]) if callable(value) else value
-    return {**given, "signature": {"key": id_of(key), "value": made}}
+    changed_bundle = recorded(bundle(), **changes)
+    content = value(changed_bundle["record"]) if callable(value) else value
+    return {**changed_bundle, "signature": {"key": id_of(key), "value": content}}
 
 
 def of_record(change, **changes):
     """Return a genuine bundle with a changed record and the old signature."""
-    told = {**json.loads(bundle()["record"]), **changes}
-    change(told)
-    return {**bundle(), "record": text(told), **anchored(text(told))}
+    fields = {**json.loads(bundle()["record"]), **changes}
+    change(fields)
+    return {**bundle(), "record": text(fields), **anchored(text(fields))}
 
 
 def without_score(told):
@@ -106,15 +106,15 @@ def raw(message):
 
 
 def malleated(record):
-    made = FIRST.sign(message_of("application_decision", record))
-    factor = int.from_bytes(made[32:], "little") + ORDER
-    return b64encode(made[:32] + factor.to_bytes(32, "little")).decode()
+    signed_message = FIRST.sign(message_of("application_decision", record))
+    factor = int.from_bytes(signed_message[32:], "little") + ORDER
+    return b64encode(signed_message[:32] + factor.to_bytes(32, "little")).decode()
 
 
 def flipped(record):
-    made = bytearray(b64decode(signed(record)["value"]))
-    made[40] ^= 1
-    return b64encode(made).decode()
+    changed_bytes = bytearray(b64decode(signed(record)["value"]))
+    changed_bytes[40] ^= 1
+    return b64encode(changed_bytes).decode()
 
 
 def spelled_otherwise(record):
@@ -168,13 +168,13 @@ FORGERIES = {
     "signed at a time that never comes": ("platform", signed_with(FIRST, decided_at="9999-99-99T99:99:99.999999Z")),
     "a time with fewer digits": ("record", signed_with(FIRST, decided_at="2026-01-31T12:00:00Z")),
     "a time that sorts as any": ("record", signed_with(FIRST, decided_at="2026")),
-    "the decision changed": ("platform", of_record(lambda told: told.update(GIFT))),
-    "the terms changed": ("platform", of_record(lambda told: told.update(offer_terms_sha256="f" * 64))),
-    "the reasons changed": ("platform", of_record(lambda told: told.update(reasons=["no_credit_file"]))),
-    "the data's hash changed": ("platform", of_record(lambda told: told.update(application_data_sha256="2" * 64))),
-    "the consumer changed": ("platform", of_record(lambda told: told.update(consumer_id="8"))),
-    "the reviewer changed": ("platform", of_record(lambda told: told.update(changed_by="somebody else"))),
-    "a member added to the record": ("platform", of_record(lambda told: told.update(note="approved"))),
+    "the decision changed": ("platform", of_record(lambda entry: entry.update(GIFT))),
+    "the terms changed": ("platform", of_record(lambda entry: entry.update(offer_terms_sha256="f" * 64))),
+    "the reasons changed": ("platform", of_record(lambda entry: entry.update(reasons=["no_credit_file"]))),
+    "the data's hash changed": ("platform", of_record(lambda entry: entry.update(application_data_sha256="2" * 64))),
+    "the consumer changed": ("platform", of_record(lambda entry: entry.update(consumer_id="8"))),
+    "the reviewer changed": ("platform", of_record(lambda entry: entry.update(changed_by="somebody else"))),
+    "a member added to the record": ("platform", of_record(lambda entry: entry.update(note="approved"))),
     "a record of version 1 in its place, as if none had signed then": ("platform", {**of_record(without_score),
      **NO_SCORE, "signature": None}),
     "a record of version 1 under the old signature": ("platform", {**of_record(without_score), **NO_SCORE}),
@@ -220,9 +220,9 @@ FORGERIES = {
 
 @pytest.mark.parametrize(("step", "given"), FORGERIES.values(), ids=FORGERIES.keys())
 def test_forged_bundle_fails_at_the_expected_step(step, given):
-    found = check(given)
-    assert (found[-1].name, found[-1].state) == (step, FAIL), found[-1]
-    assert outcome_of(found) == "failed"
+    checks = check(given)
+    assert (checks[-1].name, checks[-1].state) == (step, FAIL), checks[-1]
+    assert outcome_of(checks) == "failed"
 
 
 def test_at_least_fifty_forgeries_derive_from_valid_bundles():
@@ -263,6 +263,6 @@ def test_key_cannot_extend_its_own_period():
 
 @pytest.mark.parametrize("decided_at", ["2025-11-22T12:00:00.000000Z", "0001-01-01T00:00:00.000000Z"])
 def test_unsigned_record_from_before_the_keys_is_never_verified(decided_at):
-    found = check(forged(decided_at=decided_at, **GIFT))
-    assert {step.name: step.state for step in found}["platform"] == UNSIGNED
-    assert outcome_of(found) == "unsigned"
+    checks = check(forged(decided_at=decided_at, **GIFT))
+    assert {step.name: step.state for step in checks}["platform"] == UNSIGNED
+    assert outcome_of(checks) == "unsigned"

@@ -42,16 +42,16 @@ class TestCreatedLenders:
     @pytest.mark.parametrize("mode", ["open", "granted"])
     def test_server_assigns_the_number_of_a_provider(self, api, lender, settings, mode, key):
         settings.PROVIDERS = mode
-        made = api.send(PATH, {"name": "Harbour Bank", "id": "7", "owner_id": "1"}, key=key)
-        assert made.status_code == 201
-        body = made.json()
+        response = api.send(PATH, {"name": "Harbour Bank", "id": "7", "owner_id": "1"}, key=key)
+        assert response.status_code == 201
+        body = response.json()
         assert set(body) == {
             "id", "name", "address", "agency", *LENDER_FIELDS, "logo_url", "owner_id", "created_at",
         }  # fmt: skip
         assert (body["name"], body["owner_id"]) == ("Harbour Bank", str(lender.pk))
         assert body["id"] == str(int(body["id"]))
         assert 10**11 <= int(body["id"]) < 10**12, "no JavaScript rounds it"
-        assert api.send(PATH, {"name": "Harbour Bank", "id": "7", "owner_id": "1"}, key=key).content == made.content
+        assert api.send(PATH, {"name": "Harbour Bank", "id": "7", "owner_id": "1"}, key=key).content == response.content
         [mine] = api.read(PATH).json()["providers"]
         assert (mine["provider_id"], mine["name"], mine["membership"]) == (body["id"], "Harbour Bank", "member")
         assert api.send("/provider-offers", {"provider_id": body["id"], **TERMS}).status_code == 201
@@ -77,10 +77,10 @@ class TestCreatedLenders:
     def test_new_lender_cannot_read_an_earlier_draft_with_its_number(self, api, lender, stranger_api, monkeypatch):
         draft = ApplicationFactory(provider_id=10**11)
         monkeypatch.setattr(providers.secrets, "randbelow", lambda _end: 0)
-        made = api.send(PATH, {"name": "x"}).json()
+        provider = api.send(PATH, {"name": "x"}).json()
         Application.objects.filter(pk=draft.pk).update(status="submitted", submitted_at=timezone.now())
         assert_error(api.read(f"/applications/{draft.pk}"), 404, "E4002")
-        assert api.read(f"{PATH}/{made['id']}/applications").json()["total"] == 0
+        assert api.read(f"{PATH}/{provider['id']}/applications").json()["total"] == 0
 
 
 @pytest.mark.usefixtures("granted")
@@ -134,12 +134,12 @@ class TestChangedLenders:
     BODY = {"name": "Harbour Bank", "address": "1 Quay\nPortland, OR 97201"}
 
     def test_owner_changes_name_and_address_of_a_lender(self, api, user):
-        made = ProviderFactory(owner=user)
-        answer = api.replace(f"{PATH}/{made.pk}", self.BODY)
+        provider = ProviderFactory(owner=user)
+        answer = api.replace(f"{PATH}/{provider.pk}", self.BODY)
         assert (answer.status_code, answer.json()["address"]) == (200, self.BODY["address"])
 
     def test_member_and_stranger_cannot_change_a_lender(self, api, user, stranger):
-        made = ProviderFactory(owner=stranger)
-        assert_error(api.replace(f"{PATH}/{made.pk}", self.BODY), 404, "E4012")
-        made.members.add(user)
-        assert_error(api.replace(f"{PATH}/{made.pk}", self.BODY), 403, "E2011")
+        provider = ProviderFactory(owner=stranger)
+        assert_error(api.replace(f"{PATH}/{provider.pk}", self.BODY), 404, "E4012")
+        provider.members.add(user)
+        assert_error(api.replace(f"{PATH}/{provider.pk}", self.BODY), 403, "E2011")

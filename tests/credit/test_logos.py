@@ -92,9 +92,9 @@ def test_new_logo_replaces_the_previous_one(put, api, provider):
 def test_lender_can_be_created_with_a_logo(api, user):
     user.groups.add(Group.objects.get(name="Lender"))
     forget_credentials()
-    made = api.send("/providers", {**BODY, "logo": encoded(PNG)})
-    assert made.status_code == 201
-    assert made.json()["logo_url"].endswith(hashlib.sha256(PNG).hexdigest())
+    response = api.send("/providers", {**BODY, "logo": encoded(PNG)})
+    assert response.status_code == 201
+    assert response.json()["logo_url"].endswith(hashlib.sha256(PNG).hexdigest())
 
 
 @pytest.mark.parametrize(

@@ -94,8 +94,8 @@ def send(path, user, do="check", /, **fields):
 
 def errors_in(page):
     """Return the error of each field, by its id."""
-    found = re.findall(r'<ul class="errorlist" id="id_([\w.-]+)_error"> ?<li>([^<]+)</li>', page)
-    return dict(found)
+    field_errors = re.findall(r'<ul class="errorlist" id="id_([\w.-]+)_error"> ?<li>([^<]+)</li>', page)
+    return dict(field_errors)
 
 
 def draft_of(user):
@@ -378,8 +378,8 @@ class TestEditing:
         body = {
             "consumer_id": str(user.pk), "offer_id": asking.pk, "provider_id": 700, "applicants": [PERSON],
         }  # fmt: skip
-        made = client_of(user).send(path, body).json()
-        edit = f"/my/applications/{made['id']}/edit"
+        created = client_of(user).send(path, body).json()
+        edit = f"/my/applications/{created['id']}/edit"
         assert '<option value="es-US" selected>' in browser_of(user).get(edit).content.decode()
 
     @pytest.mark.parametrize("status", ["submitted", "pending_documents", "approved", "withdrawn"])

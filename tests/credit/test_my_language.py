@@ -28,7 +28,7 @@ def spanish(page):
     """Return the text of a page; check that it is Spanish, without any English text of the catalog."""
     text, language = read(page)
     assert language == "es"
-    assert [one for one in ENGLISH if one in text] == []
+    assert [item for item in ENGLISH if item in text] == []
     return text
 
 

@@ -303,9 +303,9 @@ class TestNotices:
 class TestMail:
     @pytest.fixture
     def person(self):
-        made = UserFactory()
-        confirm(made, "ada@example.org")
-        return made
+        user = UserFactory()
+        confirm(user, "ada@example.org")
+        return user
 
     def test_mail_contains_only_a_link(self, offer, person, settings):
         application = applied(offer, consumer=person)

@@ -251,11 +251,11 @@ class TestCounteroffers:
     def test_counteroffer_is_accepted_or_declined(self, offer, do, status):
         application = applied(offer)
         assert counter(lender_of(offer), application).status_code == 201
-        made = Counteroffer.objects.get()
+        counteroffer = Counteroffer.objects.get()
         assert "The lender offers other terms" in page_of(application)
         page = terms_page(application)
         assert "$6,000.00 at 8 % for 24 months" in page
-        assert f"Decide by {deadlines.in_words(made.expires_at, 'UTC')}." in page
+        assert f"Decide by {deadlines.in_words(counteroffer.expires_at, 'UTC')}." in page
         assert "If you decline, the lender continues with your application." in page
         fields = dict(re.findall(r'name="(terms_sha256|counteroffer_id)" value="([^"]+)"', page))
         decide(application, do, **fields)
@@ -265,9 +265,9 @@ class TestCounteroffers:
     def test_decline_of_a_closed_counteroffer_is_rejected(self, committed, offer):
         application = applied(offer)
         assert counter(lender_of(offer), application).status_code == 201
-        made = Counteroffer.objects.get()
-        decide(application, "decline", counteroffer_id=made.pk)
-        assert "The application has changed." in decide(application, "decline", counteroffer_id=made.pk)
+        counteroffer = Counteroffer.objects.get()
+        decide(application, "decline", counteroffer_id=counteroffer.pk)
+        assert "The application has changed." in decide(application, "decline", counteroffer_id=counteroffer.pk)
         assert application.status == "under_review"
         assert "The application has changed." in decide(application, "decline", counteroffer_id="x")
 

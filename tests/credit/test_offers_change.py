@@ -35,11 +35,11 @@ class TestReading:
 
 class TestReplacing:
     def test_update_replaces_the_whole_offer(self, api, offer, body):
-        made = api.replace(f"{PATH}/{offer.pk}", body).json()
-        assert (made["name"], made["description"], made["apr_min_percent"]) == ("New", "", None)
-        assert made["version"] == 2
-        assert made["created_at"] < made["updated_at"]
-        assert api.read(f"{PATH}/{offer.pk}").json() == made
+        created = api.replace(f"{PATH}/{offer.pk}", body).json()
+        assert (created["name"], created["description"], created["apr_min_percent"]) == ("New", "", None)
+        assert created["version"] == 2
+        assert created["created_at"] < created["updated_at"]
+        assert api.read(f"{PATH}/{offer.pk}").json() == created
 
     def test_updated_inactive_offer_stays_inactive(self, api, offer, body):
         api.remove(f"{PATH}/{offer.pk}")

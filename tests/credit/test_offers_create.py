@@ -51,25 +51,25 @@ def bad_bodies():
 def test_minimal_body_creates_an_offer(api, user, body):
     response = api.send(PATH, body)
     assert response.status_code == 201
-    made = response.json()
-    assert set(made) >= REQUIRED
-    assert isinstance(made["id"], str)
-    assert made["id"].isdigit()
-    assert (made["version"], made["is_active"], made["description"]) == (1, True, "")
-    assert all(made[name] is None for name in TERMS if name != "description")
+    created = response.json()
+    assert set(created) >= REQUIRED
+    assert isinstance(created["id"], str)
+    assert created["id"].isdigit()
+    assert (created["version"], created["is_active"], created["description"]) == (1, True, "")
+    assert all(created[name] is None for name in TERMS if name != "description")
     offer = Offer.objects.get()
-    assert (offer.owner, str(offer.pk)) == (user, made["id"])
-    assert api.read(f"{PATH}/{made['id']}").content == response.content
+    assert (offer.owner, str(offer.pk)) == (user, created["id"])
+    assert api.read(f"{PATH}/{created['id']}").content == response.content
 
 
 def test_every_term_of_an_offer_is_stored(api, body):
-    made = api.send(PATH, {**body, **TERMS}).json()
-    assert {name: made[name] for name in TERMS} == TERMS
+    created = api.send(PATH, {**body, **TERMS}).json()
+    assert {name: created[name] for name in TERMS} == TERMS
 
 
 def test_null_terms_equal_missing_terms(api, body):
-    made = api.send(PATH, {**body, **dict.fromkeys(TERMS)}).json()
-    assert made["description"] == ""
+    created = api.send(PATH, {**body, **dict.fromkeys(TERMS)}).json()
+    assert created["description"] == ""
 
 
 def test_boundary_values_of_terms_are_accepted(api, body):
@@ -115,7 +115,7 @@ class TestProviders:
 
 
 def test_creating_an_offer_emits_an_event(api, user, body):
-    made = api.send(PATH, body).json()
+    created = api.send(PATH, body).json()
     event = Event.objects.get()
     assert (event.type, event.account) == ("offer.created", user)
-    assert event.object == {"offer_id": made["id"], "provider_id": "acme", "version": 1, "is_active": True}
+    assert event.object == {"offer_id": created["id"], "provider_id": "acme", "version": 1, "is_active": True}

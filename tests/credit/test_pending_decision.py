@@ -362,15 +362,15 @@ class TestProposerWithoutReviewPermission:
 
 
 def decide_at_once(clients, application):
-    return at_once(*[lambda one=client: decide(one, application) for client in clients])
+    return at_once(*[lambda item=client: decide(item, application) for client in clients])
 
 
 def warm(people):
     """Return an authenticated client for each account: the tests are about the time after authentication."""
-    made = [client_of(person) for person in people]
-    for client in made:
+    clients = [client_of(person) for person in people]
+    for client in clients:
         client.read("/auth/me")
-    return made
+    return clients
 
 
 @pytest.mark.usefixtures("committed", "needs_postgresql")

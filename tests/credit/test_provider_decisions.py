@@ -28,9 +28,9 @@ COLUMNS = ["id", "submitted", "decided", "outcome", "terms", "reasons", "automat
 
 
 def member_of(provider, role):
-    made = UserFactory()
-    ProviderMember.objects.create(provider=provider, user=made, role=role)
-    return made
+    user = UserFactory()
+    ProviderMember.objects.create(provider=provider, user=user, role=role)
+    return user
 
 
 def decided(by, to="rejected", days_ago=0, **members):
@@ -38,9 +38,9 @@ def decided(by, to="rejected", days_ago=0, **members):
         status="under_review", submitted_at=NOW - timedelta(days=days_ago + 3), updated_at=NOW - timedelta(days=400),
         **members,
     )  # fmt: skip
-    told = {"reasons": [{"code": "other", "text": "=cmd()"}, "no_credit_file"]} if to == "rejected" else None
+    fields = {"reasons": [{"code": "other", "text": "=cmd()"}, "no_credit_file"]} if to == "rejected" else None
     application.transition_to(
-        to, actor=Actor(user=by, credential="jwt:x"), now=NOW - timedelta(days=days_ago), metadata=told
+        to, actor=Actor(user=by, credential="jwt:x"), now=NOW - timedelta(days=days_ago), metadata=fields
     )
     return application
 
@@ -118,8 +118,8 @@ def test_reader_reads_applications_and_decides_nothing(provider, settings, polic
     place = f"/applications/{application.pk}"
     assert client.read(place).status_code == 200
     assert client.read("/providers/700/applications").json()["total"] == 1
-    told = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": ["no_credit_file"]}}
-    assert_error(client.replace(f"{place}/status", told), 403, "E2010")
+    fields = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": ["no_credit_file"]}}
+    assert_error(client.replace(f"{place}/status", fields), 403, "E2010")
     assert_error(client.send(f"{place}/documents", {"names": ["Payslip"]}), 403, "E2010")
     terms = {"provider_id": "700", "name": "Loan", "product_type": "personal_loan"}
     assert_error(client.send("/provider-offers", terms), 403, "E2011")
@@ -137,9 +137,9 @@ INVISIBLE = ["\u200b", "\u2060", "\ufeff", "\u00ad", "\u3164", "\u2800", " \u200
 def test_reason_of_invisible_characters_is_rejected(provider, settings, text):
     settings.REVIEW_POLICY = "reviewed"
     application = ApplicationFactory(status="under_review", submitted_at=NOW)
-    told = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": [{"code": "other", "text": text}]}}
+    fields = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": [{"code": "other", "text": text}]}}
     client = client_of(member_of(provider, "reviewer"))
-    assert_error(client.replace(f"/applications/{application.pk}/status", told), 400, "E1017")
+    assert_error(client.replace(f"/applications/{application.pk}/status", fields), 400, "E1017")
     Application.objects.filter(pk=application.pk).update(status="approved", accepted_at=NOW)
     reopened = {"status": "under_review", "updated_by": "x", "reason": text}
     assert_error(client.replace(f"/applications/{application.pk}/status", reopened), 400, "E1017")
@@ -149,20 +149,20 @@ def test_reason_of_invisible_characters_is_rejected(provider, settings, text):
 def test_a_complete_application_is_not_rejected_as_incomplete(provider, settings, policy):
     settings.REVIEW_POLICY = policy
     application = ApplicationFactory(status="under_review", submitted_at=NOW)
-    told = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": ["application_incomplete"]}}
+    fields = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": ["application_incomplete"]}}
     client, path = client_of(member_of(provider, "reviewer")), f"/applications/{application.pk}"
-    body = assert_error(client.replace(f"{path}/status", told), 400, "E1017")
+    body = assert_error(client.replace(f"{path}/status", fields), 400, "E1017")
     assert "application_incomplete" not in body["details"]["codes"]
     assert client.send(f"{path}/documents", {"names": ["Payslip"]}).status_code == 201
-    assert client.replace(f"{path}/status", told).json()["status"] == "rejected"
+    assert client.replace(f"{path}/status", fields).json()["status"] == "rejected"
 
 
 @pytest.mark.parametrize("policy", ["open", "reviewed"])
 def test_reader_cannot_read_a_decision_bundle(provider, settings, policy):
     settings.REVIEW_POLICY = policy
     application = ApplicationFactory(status="under_review", submitted_at=NOW)
-    path, told = f"/applications/{application.pk}", {"status": "rejected", "updated_by": "x", **BECAUSE}
-    assert client_of(member_of(provider, "owner")).replace(f"{path}/status", told).status_code == 200
+    path, fields = f"/applications/{application.pk}", {"status": "rejected", "updated_by": "x", **BECAUSE}
+    assert client_of(member_of(provider, "owner")).replace(f"{path}/status", fields).status_code == 200
     assert_error(client_of(member_of(provider, "reader")).read(f"{path}/decision-bundle"), 403, "E2010")
     for person in (member_of(provider, "reviewer"), provider.owner, application.consumer):
         assert client_of(person).read(f"{path}/decision-bundle").json()["record"]
@@ -180,8 +180,8 @@ class TestLenderWithoutContactData:
         application = ApplicationFactory(status="under_review", submitted_at=NOW)
         client, path = client_of(member_of(provider, "reviewer")), f"/applications/{application.pk}"
         for to in ("approved", "rejected", "pending_documents"):
-            told = {"status": to, "updated_by": "x", "metadata": {"reasons": ["no_credit_file"]}}
-            body = assert_error(client.replace(f"{path}/status", told), 400, "E3001")
+            fields = {"status": to, "updated_by": "x", "metadata": {"reasons": ["no_credit_file"]}}
+            body = assert_error(client.replace(f"{path}/status", fields), 400, "E3001")
             assert body["details"]["missing"] == [missing]
         ends = {"expires_at": (timezone.now() + timedelta(days=9)).isoformat()}
         offered = {"terms": {"amount_cents": 5}, "reasons": ["no_credit_file"], **ends}
@@ -214,12 +214,12 @@ class TestLenderWithoutContactData:
 def test_two_reviewers_of_a_lender_decide_together(provider, settings):
     settings.REVIEW_POLICY = "four_eyes"
     application = ApplicationFactory(status="under_review", submitted_at=NOW)
-    told = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": ["no_credit_file"]}}
+    fields = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": ["no_credit_file"]}}
     first, second = (client_of(member_of(provider, role)) for role in ("reviewer", "owner"))
     path = f"/applications/{application.pk}/status"
-    assert first.replace(path, told).json()["pending_decision"]["to"] == "rejected"
-    assert_error(client_of(member_of(provider, "reader")).replace(path, told), 403, "E2010")
-    assert second.replace(path, told).json()["status"] == "rejected"
+    assert first.replace(path, fields).json()["pending_decision"]["to"] == "rejected"
+    assert_error(client_of(member_of(provider, "reader")).replace(path, fields), 403, "E2010")
+    assert second.replace(path, fields).json()["status"] == "rejected"
 
 
 class TestRoles:
@@ -236,7 +236,7 @@ class TestRoles:
         assert_error(client.remove(f"/provider-offers/{offer}"), 403, "E2011")
         assert_error(api.replace(f"/providers/700/members/{provider.owner_id}", {"role": "reader"}), 400, "E1001")
         assert_error(api.replace(path, {"role": "boss"}), 400, "E1001")
-        shown = {one["user_id"]: one["role"] for one in api.read("/providers/700/members").json()["members"]}
+        shown = {member["user_id"]: member["role"] for member in api.read("/providers/700/members").json()["members"]}
         assert shown == {str(provider.owner_id): "owner", str(reviewer.pk): "reader"}
 
     @pytest.mark.parametrize(("named", "becomes"), [({}, "reviewer"), ({"role": "reader"}, "reader")])

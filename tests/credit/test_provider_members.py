@@ -23,9 +23,9 @@ TERMS = {"name": "Loan", "product_type": "personal_loan"}
 
 @pytest.fixture
 def colleague(provider):
-    made = UserFactory(username="colleague")
-    ProviderMember.objects.create(provider=provider, user=made)
-    return made
+    user = UserFactory(username="colleague")
+    ProviderMember.objects.create(provider=provider, user=user)
+    return user
 
 
 def invite(client, username, **options):
@@ -65,10 +65,10 @@ class TestInvitations:
 
     def test_owner_gets_an_invitation_event_without_the_user_name(self, api, provider, user, stranger):
         invite(api, stranger.username)
-        [told] = api.read("/webhooks/events").json()["events"]
+        [event] = api.read("/webhooks/events").json()["events"]
         [shown] = api.read(PATH).json()["invitations"]
-        assert told["type"] == "provider.member_invited"
-        assert told["data"]["object"] == {"provider_id": "700", "invitation_id": shown["id"]}
+        assert event["type"] == "provider.member_invited"
+        assert event["data"]["object"] == {"provider_id": "700", "invitation_id": shown["id"]}
         assert not Event.objects.exclude(account_id=user.pk).exists()
 
     def test_lender_has_at_most_fifty_open_invitations(self, api, provider, no_rate_limits):
@@ -109,7 +109,7 @@ class TestAcceptedInvitations:
         application = submitted()
         invite(api, stranger.username)
         page = stranger_api.read("/providers").json()
-        assert [(one["provider_id"], one["membership"]) for one in page["providers"]] == [("700", "invited")]
+        assert [(member["provider_id"], member["membership"]) for member in page["providers"]] == [("700", "invited")]
         accepted = accept(stranger_api)
         assert accepted.status_code == 200
         assert accepted.json() == {
@@ -119,7 +119,7 @@ class TestAcceptedInvitations:
         assert stranger_api.read("/providers").json()["providers"][0]["membership"] == "member"
         assert stranger_api.read(f"/applications/{application.pk}").status_code == 200
         shown = api.read(PATH).json()
-        assert ([one["user_id"] for one in shown["members"]], shown["invitations"]) == (
+        assert ([member["user_id"] for member in shown["members"]], shown["invitations"]) == (
             [str(provider.owner_id), str(stranger.pk)], [],
         )  # fmt: skip
 

@@ -48,7 +48,7 @@ class TestInbox:
         ApplicationFactory(status="withdrawn")
         submitted(2, provider_id=701)
         page = inbox(api).json()
-        assert [one["id"] for one in page["applications"]] == [str(early.pk), str(late.pk)]
+        assert [application["id"] for application in page["applications"]] == [str(early.pk), str(late.pk)]
         assert (page["total"], page["has_more"]) == (2, False)
         assert page["applications"][0]["accepted_at"] is None
 
@@ -122,8 +122,8 @@ class TestEvents:
         consumer = UserFactory()
         client = client_of(consumer)
         body = {"consumer_id": str(consumer.pk), "offer_id": 700_000, "provider_id": 700}
-        made = client.send("/applications", body).json()
-        path = f"/applications/{made['id']}"
+        application = client.send("/applications", body).json()
+        path = f"/applications/{application['id']}"
         client.replace(path, {"updated_by": "me", "notes": "x"})
         assert self.event_types(provider.owner) == []
         for to in ("submitted", "under_review"):

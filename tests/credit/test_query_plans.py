@@ -57,10 +57,10 @@ def crowd(settings):
     multiply(person, PEOPLE, username="'crowd' || n")
     multiply(person, 10 * PEOPLE, username="'other' || n")  # with only 400 accounts a scan costs no more
     version = make_version(make_model(), role="champion")
-    found, now = evaluate(version.card, GOOD), timezone.now()
-    score = keep(version, GOOD, found, purpose=Score.SHADOW, user_id=person.pk, now=now)
+    evaluation, now = evaluate(version.card, GOOD), timezone.now()
+    score = keep(version, GOOD, evaluation, purpose=Score.SHADOW, user_id=person.pk, now=now)
     multiply(score, ROWS, id="gen_random_uuid()", user_id=f"{person.pk} + n % {PEOPLE}")
-    remember([last_score(version.model_id, version.card, found, user_id=person.pk, now=now)])
+    remember([last_score(version.model_id, version.card, evaluation, user_id=person.pk, now=now)])
     multiply(version.model, ROWS // PEOPLE)
     multiply(LastScore.objects.get(), ROWS // PEOPLE, model_id=f"{version.model_id} + n")
     offer = OfferFactory(is_active=False, blockscore_model_id=version.model_id)
@@ -89,7 +89,7 @@ def whole_tables_read(calls):
         for call in calls:
             response = call()
             assert response.status_code in {200, 201}, response.content
-    found = []
+    results = []
     for query in captured.captured_queries:
         sql = query["sql"]
         if not sql.startswith(("SELECT", "UPDATE", "DELETE", "INSERT")) or "pg_try_advisory" in sql:
@@ -98,8 +98,8 @@ def whole_tables_read(calls):
             cursor.execute(f"EXPLAIN {sql}")
             plan = "\n".join(line for (line,) in cursor.fetchall())
         if any(f"Seq Scan on {table}" in plan for table in LARGE):
-            found.append((sql, plan))
-    return found
+            results.append((sql, plan))
+    return results
 
 
 def test_frequent_requests_scan_no_large_table(crowd):
@@ -127,8 +127,8 @@ def test_frequent_requests_scan_no_large_table(crowd):
     from identity.access.authentication import forget_credentials
 
     forget_credentials()
-    found = whole_tables_read(calls)
-    assert not found, "\n\n".join(f"{sql}\n{plan}" for sql, plan in found)
+    full_scans = whole_tables_read(calls)
+    assert not full_scans, "\n\n".join(f"{sql}\n{plan}" for sql, plan in full_scans)
 
 
 def test_searches_for_an_applicant_scan_no_large_table(crowd):

@@ -27,8 +27,8 @@ def offer():
 
 def ask(api, offer, **query):
     """Return the response to a quote of LOAN with `query`; None omits a parameter."""
-    asked = {name: value for name, value in {**LOAN, **query}.items() if value is not None}
-    return api.get(f"/v1/provider-offers/{offer.pk}/quote", asked, headers=api.credentials)
+    values_by_name = {name: value for name, value in {**LOAN, **query}.items() if value is not None}
+    return api.get(f"/v1/provider-offers/{offer.pk}/quote", values_by_name, headers=api.credentials)
 
 
 def quote(api, offer, **query):

@@ -20,8 +20,8 @@ def application(db):
 
 @pytest.fixture
 def reviewer(db):
-    made = make_reviewer()
-    return client_of(made)
+    created = make_reviewer()
+    return client_of(created)
 
 
 def reject(client, application, metadata=None, **members):

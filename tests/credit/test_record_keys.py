@@ -44,7 +44,7 @@ def published():
 
 def verify_signature(keys, report_type, record, signature):
     """Check a signature with the published keys; raises InvalidSignature."""
-    (key,) = [one for one in keys if one["id"] == signature["key"]]
+    (key,) = [item for item in keys if item["id"] == signature["key"]]
     message = f"credit-platform/record/v1\n{report_type}\n{record}".encode()
     Ed25519PublicKey.from_public_bytes(b64decode(key["public_key"])).verify(b64decode(signature["value"]), message)
 
@@ -84,9 +84,9 @@ class TestPublished:
 
     def test_first_key_signs_its_own_announcement(self, db):
         keys = published()
-        told = keys[0]["announcement"]
-        verify_signature(keys, "record_key", told["record"], told["signature"])
-        assert json.loads(told["record"]) == {
+        announcement = keys[0]["announcement"]
+        verify_signature(keys, "record_key", announcement["record"], announcement["signature"])
+        assert json.loads(announcement["record"]) == {
             "record_version": 1, "key": keys[0]["id"], "public_key": keys[0]["public_key"],
             "valid_from": keys[0]["valid_from"], "replaces": None,
         }  # fmt: skip
@@ -114,9 +114,9 @@ class TestRotation:
         assert [key["id"] for key in keys] == [first["id"], answer["key"]]
         assert (keys[0]["valid_until"], keys[1]["valid_until"]) == (answer["valid_from"], None)
         assert keys[1]["valid_from"] == answer["valid_from"] > rfc3339(timezone.now() + timedelta(seconds=30))
-        told = keys[1]["announcement"]
-        assert told["signature"]["key"] == first["id"] == json.loads(told["record"])["replaces"]
-        verify_signature(keys, "record_key", told["record"], told["signature"])
+        announcement = keys[1]["announcement"]
+        assert announcement["signature"]["key"] == first["id"] == json.loads(announcement["record"])["replaces"]
+        verify_signature(keys, "record_key", announcement["record"], announcement["signature"])
 
     def test_record_is_signed_by_the_key_of_its_time(self, api, user):
         before = approve(api, user)
@@ -129,9 +129,9 @@ class TestRotation:
             verify_signature(published(), "application_decision", row.record, row.signature_and_key)
 
     def test_repeated_rotations_keep_the_keys_in_order(self, db):
-        made = [rotate()["key"] for _ in range(4)]
+        new_keys = [rotate()["key"] for _ in range(4)]
         keys = published()
-        assert [key["id"] for key in keys][1:] == made
+        assert [key["id"] for key in keys][1:] == new_keys
         assert [key["valid_from"] for key in keys] == sorted({key["valid_from"] for key in keys})
         assert [key["valid_until"] for key in keys] == [*(key["valid_from"] for key in keys[1:]), None]
 

@@ -28,10 +28,10 @@ def serializers_of(model: type[models.Model]):
 def test_answer_with_an_encrypted_value_is_stored_encrypted(model):
     name = RETURNED[model]
     assert isinstance(model._meta.get_field(name), EncryptedTextField)
-    found = [serializer for serializer in serializers_of(model) if name in serializer.Meta.fields]
-    assert found
-    assert all(issubclass(serializer, SecretAnswer) for serializer in found)
+    serializers = [serializer for serializer in serializers_of(model) if name in serializer.Meta.fields]
+    assert serializers
+    assert all(issubclass(serializer, SecretAnswer) for serializer in serializers)
     body, place = json.dumps({name: "a secret"}).encode(), "1:key"
-    for serializer in found:
+    for serializer in serializers:
         kept = serializer.seal_of(None)(body, place)
         assert (b"secret" in kept, serializer.opened(kept, place)) == (False, body)

@@ -80,9 +80,9 @@ def test_end_of_the_withdrawal_period_equals_an_independent_computation(country)
         concluded = start + timedelta(seconds=chance.randrange(400 * 86_400))
         late = concluded + timedelta(seconds=chance.randrange(60 * 86_400))
         complete = chance.choice([concluded, late, None])
-        told = chance.choice([concluded, concluded, complete or concluded, None])
-        end = period_end([country], concluded_at=concluded, complete_since=complete, told_of_right_at=told)
-        assert end == second_end(country, concluded, complete, told), (country, concluded, complete, told)
+        notified_at = chance.choice([concluded, concluded, complete or concluded, None])
+        end = period_end([country], concluded_at=concluded, complete_since=complete, told_of_right_at=notified_at)
+        assert end == second_end(country, concluded, complete, notified_at), (country, concluded, complete, notified_at)
 
 
 def at(text):

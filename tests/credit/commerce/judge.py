@@ -35,7 +35,7 @@ def has_schemas():
 @cache
 def _registry():
     documents = [json.loads(file.read_text()) for file in sorted(SCHEMAS.glob("*.json"))]
-    return Registry().with_resources([(one["$id"], Resource.from_contents(one)) for one in documents])
+    return Registry().with_resources([(document["$id"], Resource.from_contents(document)) for document in documents])
 
 
 @cache

@@ -22,7 +22,7 @@ def assert_agent_refused(response, status, word):
     body = response.json()
     assert of_failure(body) == []
     assert body["ucp"] == {"version": VERSION, "status": "error"}
-    assert {(one["type"], one["code"]) for one in body["messages"]} == {("error", word)}
+    assert {(message["type"], message["code"]) for message in body["messages"]} == {("error", word)}
     return body["messages"]
 
 

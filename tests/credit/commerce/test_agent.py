@@ -33,16 +33,16 @@ class TestOperations:
     @pytest.mark.parametrize("version", ["2026-01-11", "2027-01-01", "latest", "", "2026-08-25 ", "\u0662"])
     def test_unsupported_version_is_rejected_in_the_protocols_form(self, api, operation, body, version):
         response = api.send(f"/ucp/catalog/{operation}?version={version}", body)
-        found = response.json()
-        assert (response.status_code, found["code"]) == (422, "version_unsupported")
-        assert VERSION in found["content"]
-        (message,) = found["messages"]
+        result = response.json()
+        assert (response.status_code, result["code"]) == (422, "version_unsupported")
+        assert VERSION in result["content"]
+        (message,) = result["messages"]
         assert (message["type"], message["code"], message["severity"]) == (
             "error", "version_unsupported", "unrecoverable",
         )  # fmt: skip
-        assert found["ucp"] == {"version": VERSION, "status": "error"}
-        assert found["request_id"] == response.headers["X-Request-Id"]
-        assert found["doc_url"].endswith("/docs/guides/commerce#errors"), "no page of its own"
+        assert result["ucp"] == {"version": VERSION, "status": "error"}
+        assert result["request_id"] == response.headers["X-Request-Id"]
+        assert result["doc_url"].endswith("/docs/guides/commerce#errors"), "no page of its own"
 
     def test_problem_about_an_unsupported_version_links_to_its_page(self, api, operation, body):
         problem = "application/json, application/problem+json"
@@ -83,25 +83,25 @@ class TestOperations:
         assert_agent_refused(response, 400, "invalid_profile_url")
 
     def test_agent_gets_errors_in_the_protocols_own_body(self, api, anonymous, user, operation, body):
-        path, told = f"/ucp/catalog/{operation}", {"UCP_Agent": AGENT}
-        assert_agent_refused(anonymous.send(path, body, **told), 401, "authentication_required")
-        assert_agent_refused(ApiClient(bearer="x").send(path, body, **told), 401, "invalid_token")
-        assert_agent_refused(limited(user, "score:read").send(path, body, **told), 403, "insufficient_scope")
-        assert_agent_refused(api.send(path, raw=b"{", **told), 400, "malformed_json")
+        path, fields = f"/ucp/catalog/{operation}", {"UCP_Agent": AGENT}
+        assert_agent_refused(anonymous.send(path, body, **fields), 401, "authentication_required")
+        assert_agent_refused(ApiClient(bearer="x").send(path, body, **fields), 401, "invalid_token")
+        assert_agent_refused(limited(user, "score:read").send(path, body, **fields), 403, "insufficient_scope")
+        assert_agent_refused(api.send(path, raw=b"{", **fields), 400, "malformed_json")
         assert_agent_refused(
-            api.send(path, raw=b"{}", content_type="text/plain", **told), 415, "unsupported_media_type"
+            api.send(path, raw=b"{}", content_type="text/plain", **fields), 415, "unsupported_media_type"
         )
-        assert_agent_refused(api.send(path, body, Accept="text/html", **told), 406, "not_acceptable")
+        assert_agent_refused(api.send(path, body, Accept="text/html", **fields), 406, "not_acceptable")
         problem = "application/json, application/problem+json"
-        assert_agent_refused(anonymous.send(path, body, Accept=problem, **told), 401, "authentication_required")
-        assert_agent_refused(anonymous.send(path, body, Host="elsewhere.example", **told), 400, "invalid_host")
+        assert_agent_refused(anonymous.send(path, body, Accept=problem, **fields), 401, "authentication_required")
+        assert_agent_refused(anonymous.send(path, body, Host="elsewhere.example", **fields), 400, "invalid_host")
 
     def test_agent_gets_the_protocols_body_for_an_unsupported_version(self, api, operation, body):
         response = api.send(f"/ucp/catalog/{operation}?version=2026-01-11", body, UCP_Agent=AGENT)
-        found = response.json()
-        assert (response.status_code, set(found)) == (422, {"code", "content", "ucp", "messages"})
-        assert found["code"] == "version_unsupported"
-        assert VERSION in found["content"]
+        result = response.json()
+        assert (response.status_code, set(result)) == (422, {"code", "content", "ucp", "messages"})
+        assert result["code"] == "version_unsupported"
+        assert VERSION in result["content"]
 
 
 @pytest.mark.django_db

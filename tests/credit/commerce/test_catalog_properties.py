@@ -56,7 +56,7 @@ SEARCHES = st.fixed_dictionaries(
 def test_every_response_is_valid_in_the_protocol(everybody, terms, asked):
     api, provider = everybody
     provider.offers.all().delete()
-    offers = [OfferFactory(provider=provider, **one) for one in terms]
+    offers = [OfferFactory(provider=provider, **term) for term in terms]
     seen, body = [], dict(asked)
     while True:
         if judge.has_schemas():

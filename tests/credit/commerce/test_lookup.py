@@ -64,7 +64,7 @@ def test_offer_without_terms_has_one_variant(api):
 def test_every_id_of_a_search_can_be_looked_up(api, offer):
     OfferFactory()
     products = ask(api, "search", {})["products"]
-    ids = [one["id"] for product in products for one in (product, *product["variants"])]
+    ids = [item["id"] for product in products for item in (product, *product["variants"])]
     answer = lookup(api, *ids)
     assert missing(answer) == []
     assert [len(product["variants"]) for product in answer["products"]] == [1, 2]
@@ -86,7 +86,7 @@ def test_closed_filtered_out_and_hidden_offers_are_not_found(api, offer):
     closed = OfferFactory(is_active=False)
     hidden = OfferFactory(ab_test_variant="b", ab_test_allocation=0)
     far = OfferFactory(included_states=["IA"])
-    ids = [str(one.pk) for one in (closed, hidden, far)]
+    ids = [str(item.pk) for item in (closed, hidden, far)]
     context = {"address_region": "CA"}
     answer = lookup(api, *ids, str(offer.pk), context=context)
     assert missing(answer) == ["$.ids[0]", "$.ids[1]", "$.ids[2]"]

@@ -39,7 +39,7 @@ def test_profile_lists_endpoint_and_capabilities(document, settings):
     (service,) = profile["services"]["dev.ucp.shopping"]
     assert (service["transport"], service["endpoint"]) == ("rest", f"{settings.BASE_URL}/ucp")
     assert set(profile["capabilities"]) == {"dev.ucp.shopping.catalog.search", "dev.ucp.shopping.catalog.lookup"}
-    assert {one["version"] for (one,) in profile["capabilities"].values()} == {VERSION}
+    assert {capability["version"] for (capability,) in profile["capabilities"].values()} == {VERSION}
     assert profile["payment_handlers"] == {}
 
 
@@ -88,7 +88,7 @@ class TestKeys:
         key = SigningKey.objects.get()
         SigningKey.objects.update(public_jwk={**key.public_jwk, "k": "c2VjcmV0", "key_ops": ["sign"]})
         shown = anonymous.read(PATH).json()["keys"]
-        assert [set(one) for one in shown] == [{"kty", "crv", "x", "y", "kid", "use", "alg"}]
+        assert [set(item) for item in shown] == [{"kty", "crv", "x", "y", "kid", "use", "alg"}]
         assert b"c2VjcmV0" not in anonymous.read("/.well-known/jwks.json").content
 
 

@@ -21,18 +21,18 @@ def moments_of(chance):
     concluded = START + timedelta(seconds=chance.randrange(DAYS * 86_400))
     late = concluded + timedelta(seconds=chance.randrange(60 * 86_400))
     complete = chance.choice([concluded, late, None])
-    told = chance.choice([concluded, concluded, complete or concluded, None])
-    return concluded, complete, told
+    notified_at = chance.choice([concluded, concluded, complete or concluded, None])
+    return concluded, complete, notified_at
 
 
 def conclude(application, country, moments):
     """Give an application's agreement these moments and a borrower in the country; return the end of its period."""
-    concluded, complete, told = moments
-    application.accepted_at, application.complete_since, application.told_of_right_at = concluded, complete, told
+    concluded, complete, notified_at = moments
+    application.accepted_at, application.complete_since, application.told_of_right_at = concluded, complete, notified_at
     address = {**PERSON["address"], "country": country}
     application.applicants = Applicants.of([{**PERSON, "address": address}])
     application.updated_at = concluded
-    return second_end(country, concluded, complete, told)
+    return second_end(country, concluded, complete, notified_at)
 
 
 def is_accepted(application, now):

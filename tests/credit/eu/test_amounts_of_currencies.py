@@ -217,11 +217,11 @@ def test_dinars_are_read_in_the_language_of_the_page(language, typed, minor):
 
 def test_back_office_filter_and_search_compare_units_of_the_currency(reviewer):
     amounts = {"JPY": 5_000, "TND": 5_000_000, "EUR": 500_000, "USD": 500_000}
-    found = {}
+    result = {}
     for number, (currency, minor) in enumerate(amounts.items()):
         terms = {**EU_TERMS, "currency": currency} if currency != "USD" else {}
         offer = OfferFactory(provider__id=str(900 + number), **terms)
-        found[currency] = applied(offer, data={}, amount_cents=minor)
+        result[currency] = applied(offer, data={}, amount_cents=minor)
     listing = "/admin/credit/application/"
     assert len(reviewer.get(f"{listing}?amount=middle").context["cl"].result_list) == 4
     for size in ("small", "large"):
@@ -229,7 +229,7 @@ def test_back_office_filter_and_search_compare_units_of_the_currency(reviewer):
     for typed, currency in (
         ("5,000 JPY", "JPY"), ("TND 5,000.000", "TND"), ("5000 EUR", "EUR"), ("$5,000", "USD"), ("5,000.00", "USD"),
     ):  # fmt: skip
-        assert list(reviewer.get(listing, {"q": typed}).context["cl"].result_list) == [found[currency]]
+        assert list(reviewer.get(listing, {"q": typed}).context["cl"].result_list) == [result[currency]]
 
 
 @OF_AMOUNTS

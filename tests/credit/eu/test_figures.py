@@ -180,8 +180,8 @@ def test_product_has_the_warning_and_the_example_and_its_apr_is_no_note_rate(api
 
 def test_price_filter_in_dollars_finds_no_offer_in_euros(api):
     offer = eu_offer()
-    found = ask(api, "search", {"filters": {"price": {"min": 1}}})["products"]
-    assert found == []
+    products = ask(api, "search", {"filters": {"price": {"min": 1}}})["products"]
+    assert products == []
     assert [product["id"] for product in ask(api, "search", {})["products"]] == [str(offer.pk)]
 
 

@@ -161,7 +161,9 @@ def test_rates_of_an_eu_offer_have_the_separator_of_the_language(language, rates
     ([24, 12], "The offer's terms are 12, 24 months."),
 ])  # fmt: skip
 def test_other_term_is_rejected_with_the_terms_of_the_offer(terms, words):
-    assert [told for _field, _limit, told in outside({"term_options_months": terms}, None, 7)] == [words]
+    assert [outside_limits for _field, _limit, outside_limits in outside({"term_options_months": terms}, None, 7)] == [
+        words
+    ]
 
 
 def test_console_shows_the_payments_of_a_loan_of_one_month():

@@ -13,6 +13,6 @@ def _reviewed(settings):
 @pytest.fixture
 def world(db):
     """A submitted application: its applicant and its lender have an address."""
-    made = World()
-    made.submit(0)
-    return made
+    created = World()
+    created.submit(0)
+    return created

@@ -44,7 +44,7 @@ class Simulation:
             if self.day < days - 100:
                 for _ in range(fresh):
                     self.apply()
-            self.let_things_happen([one for one in self.worlds.values() if self.next_day[one.pk] <= self.day])
+            self.let_things_happen([world for world in self.worlds.values() if self.next_day[world.pk] <= self.day])
             if self.day >= down_until:
                 self.work()
             self.post()
@@ -102,8 +102,8 @@ class Simulation:
         return (lambda: self.take_up(world)) if takes_up else None
 
     def decision(self, world: World, application, roll: float, *, is_last_day: bool):
-        found = REPORT | (FOUND if self.is_eu else {})
-        report = self.chance.choice([{}, {}, {"consumer_report": found}, {"consumer_report": found | SCORE}])
+        facts = REPORT | (FOUND if self.is_eu else {})
+        report = self.chance.choice([{}, {}, {"consumer_report": facts}, {"consumer_report": facts | SCORE}])
         offered = application.counteroffers.filter(closed_at=None).exists()
         if is_last_day and not offered:
             return lambda: world.reject(self.day, **report)
@@ -165,11 +165,13 @@ class Simulation:
         """Return the results of the simulation."""
         late = [clock for clock in Clock.objects.iterator() if self.ran_out(clock)]
         named = Event.objects.filter(type="notice.overdue").count()
-        told = Notice.objects.filter(status="delivered").count()
+        count = Notice.objects.filter(status="delivered").count()
         forgotten = Notice.objects.exclude(status__in=("delivered", "cancelled")).count()
-        wrong = sum(digest_of(one.html) != one.sha256 for one in Notice.objects.filter(html__isnull=False).iterator())
+        wrong = sum(
+            digest_of(notice.html) != notice.sha256 for notice in Notice.objects.filter(html__isnull=False).iterator()
+        )
         return {
-            "notices": Notice.objects.count(), "told": told, "overdue": len(late), "named": named,
+            "notices": Notice.objects.count(), "told": count, "overdue": len(late), "named": named,
             "forgotten": forgotten, "hashes_wrong": wrong, "owed_twice": self.owed_twice(),
             "counteroffers_wrong": sum(map(self.is_wrong, Counteroffer.objects.select_related("application"))),
         }  # fmt: skip
@@ -192,8 +194,8 @@ class Simulation:
     def ran_out(self, clock: Clock) -> bool:
         """Return whether a clock expired, computed from its days alone: 30, 90 for a counteroffer, or 3 in the EU."""
         days = {"application": 30, "action": 30, "counteroffer": 90, "review": 30}[clock.kind]
-        asked = clock.application.history.filter(changed_at=clock.started_at, status="pending_documents")
-        if self.is_eu and clock.kind == "action" and not asked.exists():
+        document_request = clock.application.history.filter(changed_at=clock.started_at, status="pending_documents")
+        if self.is_eu and clock.kind == "action" and not document_request.exists():
             days = 3  # the platform's limit for "without delay" (Directive (EU) 2023/2225, Art. 18(9))
         end = clock.stopped_at or self.evening
         return end > clock.started_at + timedelta(days=days)

@@ -71,8 +71,8 @@ def test_later_owner_of_the_provider_id_is_not_the_creditor(world):
 def test_failed_notice_does_not_stop_other_notices(world, monkeypatch):
     broken = World(world.offer, person={**WHOLE, "address": {}})
     broken.submit(0)
-    for one in (broken, world):
-        one.reject(5)
+    for item in (broken, world):
+        item.reject(5)
     world.issue(6)
     assert (broken.notice.waits_for, world.notice.status) == ("fault", "ready")
 
@@ -107,10 +107,10 @@ def test_clock_without_a_decision_is_reported_as_overdue(world):
 
 def test_metrics_include_the_age_of_the_oldest_due_notice(world):
     world.reject(5)
-    readings = [one for using, measure in measures() for one in measure(using=using, now=world.at(6))]
-    found = {one.name: one.value for one in readings}
-    assert found["platform_notices_due_oldest_seconds"] == 86_400
-    assert (found["platform_notices_due"], found["platform_clocks_overdue"]) == (1, 0)
+    readings = [item for using, measure in measures() for item in measure(using=using, now=world.at(6))]
+    values_by_name = {reading.name: reading.value for reading in readings}
+    assert values_by_name["platform_notices_due_oldest_seconds"] == 86_400
+    assert (values_by_name["platform_notices_due"], values_by_name["platform_clocks_overdue"]) == (1, 0)
 
 
 def test_text_of_a_notice_is_erased_after_25_months_and_its_hash_stays(world):

@@ -52,7 +52,7 @@ def test_each_applicant_reads_only_their_own_report_and_score(world):
     first, second = deny(world)
     assert second.made_from["blocks"] == BLOCKS
     for notice, report, other in ((first, FIRST_REPORT, SECOND_REPORT), (second, SECOND_REPORT, FIRST_REPORT)):
-        assert [one["agency"] for one in notice.made_from["reports"]] == [report["agency"]]
+        assert [item["agency"] for item in notice.made_from["reports"]] == [report["agency"]]
         for name in ("agency", "address", "phone", "score"):
             assert f"{report[name]}" in notice.html
             assert f"{other[name]}" not in notice.html + notice.content
@@ -116,9 +116,11 @@ class TestReading:
 
     def test_events_of_the_second_applicants_notice_go_only_to_the_lender(self, world):
         first, second = deny(world)
-        told = {(event.object["notice_id"], event.account_id) for event in Event.objects.filter(type="notice.ready")}
+        notices_sent = {
+            (event.object["notice_id"], event.account_id) for event in Event.objects.filter(type="notice.ready")
+        }
         consumer, lender = world.consumer.user.pk, world.lender.user.pk
-        assert told == {(str(first.pk), consumer), (str(first.pk), lender), (str(second.pk), lender)}
+        assert notices_sent == {(str(first.pk), consumer), (str(first.pk), lender), (str(second.pk), lender)}
 
     def test_no_mail_is_sent_about_the_second_applicants_notice(self, world):
         world.consent(0)

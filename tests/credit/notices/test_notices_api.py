@@ -53,18 +53,18 @@ class URLFetcher:
 @pytest.fixture
 def world(db):
     """An application that was rejected within the last days, with its created notice."""
-    made = _recent()
-    made.reject(5)
-    made.issue(6)
-    return made
+    recent_world = _recent()
+    recent_world.reject(5)
+    recent_world.issue(6)
+    return recent_world
 
 
 def _recent():
-    made = World(start=timezone.now() - timedelta(days=10))
-    made.offer.provider.created_at = made.start - timedelta(days=1)
-    made.offer.provider.save()
-    made.submit(0)
-    return made
+    created = World(start=timezone.now() - timedelta(days=10))
+    created.offer.provider.created_at = created.start - timedelta(days=1)
+    created.offer.provider.save()
+    created.submit(0)
+    return created
 
 
 @pytest.fixture
@@ -210,10 +210,10 @@ class TestNoticesOfAProvider:
         (row,) = lender.read(address).json()["notices"]
         assert row["id"] == str(world.notice.pk)
         before, after = (world.at(day).isoformat().replace("+00:00", "Z") for day in (29, 31))
-        for query, found in (
+        for query, expected in (
             ("status=ready", 1), ("status=delivered", 0), (f"due_before={before}", 0), (f"due_before={after}", 1),
         ):  # fmt: skip
-            assert lender.read(f"{address}?{query}").json()["total"] == found, query
+            assert lender.read(f"{address}?{query}").json()["total"] == expected, query
 
 
 class TestDeliveredNotices:
@@ -303,11 +303,11 @@ def test_no_mail_is_sent_without_consent(world):
 
 def test_events_have_ids_without_the_text_of_the_notice(world):
     world.open_notice(7)
-    told = Event.objects.filter(type__startswith="notice.").order_by("pk")
-    assert {(event.type, event.account_id) for event in told} == {
+    events = Event.objects.filter(type__startswith="notice.").order_by("pk")
+    assert {(event.type, event.account_id) for event in events} == {
         (f"notice.{word}", who.user.pk) for word in ("ready", "delivered") for who in (world.consumer, world.lender)
     }
-    assert set(told[0].object) == {"application_id", "notice_id", "kind", "status"}
+    assert set(events[0].object) == {"application_id", "notice_id", "kind", "status"}
 
 
 def test_created_notice_keeps_the_former_address_of_the_lender(world):

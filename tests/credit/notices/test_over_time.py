@@ -23,16 +23,16 @@ def test_notices_are_on_time_although_the_worker_pauses_for_days(jurisdiction, s
     simulation = Simulation(offer_of(jurisdiction), seed=seed, start=START)
     wanted = int(os.environ.get("NOTICES", "0"))
     simulation.live(wanted=wanted or 360, days=400 if wanted else 125)
-    found = simulation.finish()
-    print(found)
-    assert found["notices"] > 50
+    summary = simulation.finish()
+    print(summary)
+    assert summary["notices"] > 50
     kinds = set(Notice.objects.filter(status="delivered").values_list("kind", flat=True))
     own = {"us": "pricing", "eu": "withdrawal_reminder"}[jurisdiction]
     assert kinds == {"adverse_action", "approval", "counteroffer", "incomplete", own}
     outcomes = set(Counteroffer.objects.values_list("outcome", flat=True))
     assert outcomes >= {"accepted", "declined", "expired", "superseded", "withdrawn"}
     counted = ("overdue", "named", "forgotten", "hashes_wrong", "owed_twice", "counteroffers_wrong")
-    assert {name: found[name] for name in counted} == dict.fromkeys(counted, 0)
+    assert {name: summary[name] for name in counted} == dict.fromkeys(counted, 0)
 
 
 def test_each_clock_that_expired_while_the_worker_was_down_is_reported():

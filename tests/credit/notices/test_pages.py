@@ -183,8 +183,8 @@ TRANSLATED = [
     ROOT.parent / "identity" / "templates" / "account" / "privacy.html",
 ]
 MODULES = [
-    ROOT / one
-    for one in (
+    ROOT / item
+    for item in (
         "notices/content.py",
         "my/apply.py",
         "my/content.py",
@@ -279,7 +279,7 @@ def test_catalogue_is_complete_and_compiled(language):
     for text in said_in_templates():
         assert compiled.gettext(text) not in {"", text} or text in {"No", "webhooks"}, text
     for theirs, ours in re.findall(r'^msgid "(.+)"\nmsgstr "(.*)"$', source, re.MULTILINE):
-        plain, shown = (one.replace('\\"', '"').replace("\\\\", "\\") for one in (theirs, ours))
+        plain, shown = (item.replace('\\"', '"').replace("\\\\", "\\") for item in (theirs, ours))
         assert compiled.gettext(plain) == shown, "run msgfmt"
 
 

@@ -235,5 +235,5 @@ def test_offer_with_a_contradictory_pricing_method_is_rejected(method, reason):
     wrong = {**body, "risk_based_pricing": method, "risk_based_pricing_reason": reason}
     assert_error(client.send("/provider-offers", wrong), 400, "E1001")
     good = {**body, "risk_based_pricing": "not_applicable", "risk_based_pricing_reason": "same_terms"}
-    made = client.send("/provider-offers", good).json()
-    assert (made["risk_based_pricing"], made["risk_based_pricing_reason"]) == ("not_applicable", "same_terms")
+    offer = client.send("/provider-offers", good).json()
+    assert (offer["risk_based_pricing"], offer["risk_based_pricing_reason"]) == ("not_applicable", "same_terms")

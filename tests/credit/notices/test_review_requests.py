@@ -30,19 +30,19 @@ def world(db):
 
 
 def rejected(offer=None):
-    made = World(offer, start=timezone.now() - timedelta(days=3))
-    made.offer.provider.created_at = made.start - timedelta(days=1)
-    made.offer.provider.save()
-    made.submit(0)
-    made.reject(2)
-    return made
+    created = World(offer, start=timezone.now() - timedelta(days=3))
+    created.offer.provider.created_at = created.start - timedelta(days=1)
+    created.offer.provider.save()
+    created.submit(0)
+    created.reject(2)
+    return created
 
 
 def recent():
     """Return an application under review that was submitted three days ago."""
-    made = World(start=timezone.now() - timedelta(days=3))
-    made.submit(0)
-    return made
+    created = World(start=timezone.now() - timedelta(days=3))
+    created.submit(0)
+    return created
 
 
 def offers_reconsideration(world):
@@ -75,14 +75,14 @@ def decide(world, to, by, reason="Looked again."):
 
 class TestRequestedReconsideration:
     def test_review_request_is_open_for_thirty_days(self, world):
-        made = request_review(world).json()
-        assert (made["status"], made["outcome"], made["statement"]) == ("open", "", SAID["statement"])
+        body = request_review(world).json()
+        assert (body["status"], body["outcome"], body["statement"]) == ("open", "", SAID["statement"])
         row = ReviewRequest.objects.get()
         assert row.due_at - row.requested_at == timedelta(days=30)
         assert world.application.clocks.filter(kind=Clock.REVIEW, stopped_at=None).count() == 1
-        told = Event.objects.filter(type="application.review_requested")
-        assert {event.account_id for event in told} == {world.consumer.user.pk, world.lender.user.pk}
-        assert SAID["statement"] not in str([event.object for event in told])
+        events = Event.objects.filter(type="application.review_requested")
+        assert {event.account_id for event in events} == {world.consumer.user.pk, world.lender.user.pk}
+        assert SAID["statement"] not in str([event.object for event in events])
 
     def test_list_of_review_requests_contains_the_request(self, world):
         request_review(world)

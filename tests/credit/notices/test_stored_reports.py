@@ -38,11 +38,11 @@ def test_notice_contains_agency_score_and_factors_of_the_report(ritas, applicati
     response = reject(ritas, application, report_ids=[report["id"]])
     assert response.status_code == 200, response.content
     notice = Notice.objects.get(kind="adverse_action")
-    [told] = gather(notice)["reports"]
+    [sent] = gather(notice)["reports"]
     summary = report["summary"]
-    assert (told["agency"], told["phone"]) == (summary["agency"]["name"], summary["agency"]["phone"])
-    assert (told["score"], told["range"], told["factors"]) == (724, [300, 850], summary["score"]["factors"])
-    assert told["date"] == report["as_of"]
+    assert (sent["agency"], sent["phone"]) == (summary["agency"]["name"], summary["agency"]["phone"])
+    assert (sent["score"], sent["range"], sent["factors"]) == (724, [300, 850], summary["score"]["factors"])
+    assert sent["date"] == report["as_of"]
 
 
 def test_each_applicant_receives_their_own_report(ritas, application):  # noqa: F811
@@ -97,8 +97,8 @@ def test_report_that_the_score_used_is_in_the_notice_without_its_id(api, ritas, 
     assert ritas.send(f"/applications/{application.pk}/score").status_code == 201
     assert move(ritas, application, "under_review").status_code == 200
     assert reject(ritas, application).status_code == 200
-    [told] = gather(Notice.objects.get(kind="adverse_action"))["reports"]
-    assert (told["agency"], told["score"]) == ("Sandbox Bureau", 611)
+    [report] = gather(Notice.objects.get(kind="adverse_action"))["reports"]
+    assert (report["agency"], report["score"]) == ("Sandbox Bureau", 611)
 
 
 @pytest.mark.parametrize(("members", "field"), [

@@ -31,16 +31,16 @@ def text_for(schema):
 
 def file_application(api, offer_id, consumer_id):
     """Apply to an offer of the catalogue; return the response of the submission."""
-    item = next(one for one in catalogue(api) if one["offer_id"] == offer_id)
+    item = next(offer for offer in catalogue(api) if offer["offer_id"] == offer_id)
     wanted = api.read(f"/provider-offers/{offer_id}/requirements").json()
     body = {"consumer_id": str(consumer_id), "offer_id": offer_id, "provider_id": int(item["provider_id"])}
     if wanted["application_schema"] is not None:
         body["application_data"] = value_for(wanted["application_schema"])
     if wanted["applicants"] is not None:
         body["applicants"] = value_for(wanted["applicants"])
-    made = api.send("/applications", body)
-    assert made.status_code == 201, made.content
-    here = f"/applications/{made.json()['id']}"
+    response = api.send("/applications", body)
+    assert response.status_code == 201, response.content
+    here = f"/applications/{response.json()['id']}"
     for document in api.read(f"{here}/requirements").json()["documents"]:
         hand_in(api, f"{here}/documents/{document['document_id']}/files")
     assert api.read(f"{here}/requirements").json()["currently_due"] == []

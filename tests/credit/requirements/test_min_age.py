@@ -37,19 +37,19 @@ def offer_for(min_age):
 
 class TestOffer:
     def test_min_age_is_stored_shown_and_replaced(self, api, user):
-        made = api.send("/provider-offers", {**OFFER, "min_age": 21}).json()
-        assert made["min_age"] == 21
-        wanted = api.read(f"/provider-offers/{made['id']}/requirements").json()
+        offer = api.send("/provider-offers", {**OFFER, "min_age": 21}).json()
+        assert offer["min_age"] == 21
+        wanted = api.read(f"/provider-offers/{offer['id']}/requirements").json()
         assert wanted["applicants"]["items"]["required"] == ["legal_name", "date_of_birth", "address"]
-        assert "/applicants/0/date_of_birth" in [one["pointer"] for one in wanted["currently_due"]]
-        again = api.replace(f"/provider-offers/{made['id']}", OFFER).json()
+        assert "/applicants/0/date_of_birth" in [requirement["pointer"] for requirement in wanted["currently_due"]]
+        again = api.replace(f"/provider-offers/{offer['id']}", OFFER).json()
         assert again["min_age"] is None
-        assert api.read(f"/provider-offers/{made['id']}/requirements").json()["applicants"] is None
+        assert api.read(f"/provider-offers/{offer['id']}/requirements").json()["applicants"] is None
 
     @pytest.mark.parametrize("value", [0, -1, 121, "18", 18.0, True, [18], 2**31])
     def test_invalid_min_age_is_rejected(self, api, value):
         refused = assert_error(api.send("/provider-offers", {**OFFER, "min_age": value}), 400, "E1001")
-        assert [one["field"] for one in refused["details"]] == ["min_age"]
+        assert [detail["field"] for detail in refused["details"]] == ["min_age"]
 
 
 class TestApplying:
@@ -69,7 +69,7 @@ class TestApplying:
     def test_each_applicant_must_have_the_age(self, api, user):
         body = applying(user, offer_for(None), born_before(40), born_before(17))
         refused = assert_error(api.send("/applications", body), 400, "E1020")
-        assert [one["field"] for one in refused["details"]] == ["/applicants/1/date_of_birth"]
+        assert [detail["field"] for detail in refused["details"]] == ["/applicants/1/date_of_birth"]
 
     def test_applicant_under_18_cannot_apply_to_an_unlisted_offer(self, api, user):
         assert_error(api.send("/applications", applying(user, None, born_before(9))), 400, "E1020")
@@ -85,20 +85,21 @@ class TestApplying:
 
     def test_draft_below_the_age_is_stored_and_shows_its_requirement(self, api, user):
         born = born_before(17)
-        made = api.send("/applications", applying(user, offer_for(None), born, status="draft")).json()
-        (due,) = api.read(f"/applications/{made['id']}/requirements").json()["currently_due"]
+        application = api.send("/applications", applying(user, offer_for(None), born, status="draft")).json()
+        (due,) = api.read(f"/applications/{application['id']}/requirements").json()["currently_due"]
         assert due == {
             "pointer": "/applicants/0/date_of_birth", "title": "Date of birth", "type": "string",
             "why": f"Must be at least 18 years old. That is the case from {born.replace(year=born.year + 18)}.",
         }  # fmt: skip
-        moves = api.read(f"/applications/{made['id']}/transitions").json()["transitions"]
-        assert [one["code"] for one in moves if one["to"] == "submitted"] == ["E1020"]
+        moves = api.read(f"/applications/{application['id']}/transitions").json()["transitions"]
+        assert [move["code"] for move in moves if move["to"] == "submitted"] == ["E1020"]
         body = {"status": "submitted", "updated_by": "me"}
-        assert_error(api.replace(f"/applications/{made['id']}/status", body), 400, "E1020")
+        assert_error(api.replace(f"/applications/{application['id']}/status", body), 400, "E1020")
         assert (
-            api.replace(f"/applications/{made['id']}", {"applicants": [PERSON], "updated_by": "me"}).status_code == 200
+            api.replace(f"/applications/{application['id']}", {"applicants": [PERSON], "updated_by": "me"}).status_code
+            == 200
         )
-        assert api.replace(f"/applications/{made['id']}/status", body).status_code == 200
+        assert api.replace(f"/applications/{application['id']}/status", body).status_code == 200
 
 
 @pytest.mark.parametrize(("language", "wanted"), [
@@ -106,9 +107,9 @@ class TestApplying:
     ("es", "Cada solicitante debe tener al menos 18 años. Puede presentar la solicitud a partir del"),
 ])  # fmt: skip
 def test_page_of_the_draft_shows_the_required_age(api, client, user, language, wanted):
-    made = api.send("/applications", applying(user, offer_for(None), born_before(17), status="draft")).json()
+    application = api.send("/applications", applying(user, offer_for(None), born_before(17), status="draft")).json()
     client.force_login(user)
-    page = client.get(f"/my/applications/{made['id']}", headers={"accept-language": language}).content.decode()
+    page = client.get(f"/my/applications/{application['id']}", headers={"accept-language": language}).content.decode()
     assert wanted in page
 
 

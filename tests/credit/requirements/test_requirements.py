@@ -56,18 +56,18 @@ def requirements(api, made):
 
 
 def pointers(answer):
-    return [one["field"] for one in answer["details"]]
+    return [detail["field"] for detail in answer["details"]]
 
 
 class TestDeclaring:
     """POST and PUT of an offer."""
 
     def test_application_schema_is_stored_shown_and_replaced(self, api):
-        made = api.send("/provider-offers", {**OFFER, **ASKS}).json()
-        assert {name: made[name] for name in ASKS} == ASKS
-        again = api.replace(f"/provider-offers/{made['id']}", OFFER).json()
+        created = api.send("/provider-offers", {**OFFER, **ASKS}).json()
+        assert {name: created[name] for name in ASKS} == ASKS
+        again = api.replace(f"/provider-offers/{created['id']}", OFFER).json()
         assert [again[name] for name in ASKS] == [None] * 3
-        assert api.read(f"/provider-offers/{made['id']}").json() == again
+        assert api.read(f"/provider-offers/{created['id']}").json() == again
 
     @pytest.mark.parametrize(("pointer", "schema"), BAD)
     def test_schema_outside_the_profile_is_rejected_with_a_pointer(self, api, pointer, schema):
@@ -122,18 +122,18 @@ class TestRequirementsAtSubmission:
     """GET of the requirements, and submission."""
 
     def test_offer_shows_its_requirements_without_an_application(self, api, offer):
-        asked = api.read(f"/provider-offers/{offer.pk}/requirements").json()
-        assert asked["application_schema"] == TERMS
-        assert asked["documents"] == [
+        requested = api.read(f"/provider-offers/{offer.pk}/requirements").json()
+        assert requested["application_schema"] == TERMS
+        assert requested["documents"] == [
             {"name": name, "document_id": None, "status": None} for name in ASKS["required_documents"]
         ]
-        assert [one["pointer"] for one in asked["currently_due"]] == [
+        assert [requirement["pointer"] for requirement in requested["currently_due"]] == [
             "/application_data/amount_cents", "/application_data/purpose", "/application_data/monthly_income_cents",
             "/applicants/0/legal_name", "/applicants/0/address/line1", "/applicants/0/address/city",
             "/applicants/0/address/postal_code", "/applicants/0/address/country", "/applicants/0/email",
             "/applicants/0/address/region", "/documents/Payslip", "/documents/A~1B ~0 test",
         ]  # fmt: skip
-        assert asked["currently_due"][0] == {
+        assert requested["currently_due"][0] == {
             "pointer": "/application_data/amount_cents", "title": "Amount", "type": "integer", "why": "Is required.",
         }  # fmt: skip
 
@@ -142,26 +142,26 @@ class TestRequirementsAtSubmission:
         empty = {"currently_due": [], "application_schema": None, "documents": [], "applicants": None}
         assert api.read(f"/provider-offers/{free.pk}/requirements").json() == empty
         body = {"consumer_id": str(user.pk), "offer_id": free.pk, "provider_id": int(free.provider_id)}
-        made = api.send(PATH, {**body, "application_data": ["anything"], "initial_status": "submitted"}).json()
-        assert made["status"] == "submitted"
-        assert requirements(api, made) == empty
+        created = api.send(PATH, {**body, "application_data": ["anything"], "initial_status": "submitted"}).json()
+        assert created["status"] == "submitted"
+        assert requirements(api, created) == empty
 
     def test_incomplete_application_is_rejected_and_can_be_completed(self, api, body):
-        made = api.send(PATH, {**body, "application_data": {**WHOLE, "purpose": "yacht"}}).json()
-        answer = assert_error(submit(api, made), 400, "E1020")
-        due = requirements(api, made)
-        assert pointers(answer) == [one["pointer"] for one in due["currently_due"]]
+        created = api.send(PATH, {**body, "application_data": {**WHOLE, "purpose": "yacht"}}).json()
+        answer = assert_error(submit(api, created), 400, "E1020")
+        due = requirements(api, created)
+        assert pointers(answer) == [requirement["pointer"] for requirement in due["currently_due"]]
         assert pointers(answer)[0] == "/application_data/purpose"
         assert "yacht" not in json.dumps([answer, due["currently_due"]])
         changes = {"updated_by": "me", "application_data": WHOLE, "applicants": [PERSON, changed("email", None)]}
-        api.replace(f"{PATH}/{made['id']}", changes)
+        api.replace(f"{PATH}/{created['id']}", changes)
         for document in due["documents"]:
             assert document["status"] == "requested"
-            hand_in(api, f"{PATH}/{made['id']}/documents/{document['document_id']}/files")
-        assert pointers(assert_error(submit(api, made), 400, "E1020")) == ["/applicants/1/email"]
-        api.replace(f"{PATH}/{made['id']}", {**changes, "applicants": [PERSON]})
-        assert requirements(api, made)["currently_due"] == []
-        assert submit(api, made).json()["status"] == "submitted"
+            hand_in(api, f"{PATH}/{created['id']}/documents/{document['document_id']}/files")
+        assert pointers(assert_error(submit(api, created), 400, "E1020")) == ["/applicants/1/email"]
+        api.replace(f"{PATH}/{created['id']}", {**changes, "applicants": [PERSON]})
+        assert requirements(api, created)["currently_due"] == []
+        assert submit(api, created).json()["status"] == "submitted"
 
     def test_application_cannot_be_created_as_submitted_with_missing_data(self, api, body):
         answer = api.send(PATH, {**body, "application_data": WHOLE, "initial_status": "submitted"}, key=True)
@@ -169,32 +169,35 @@ class TestRequirementsAtSubmission:
         assert Application.objects.count() == RequestedDocument.objects.count() == 0
 
     def test_draft_for_an_inactive_offer_cannot_be_submitted(self, api, body):
-        made = api.send(PATH, {**body, "applicants": None}).json()
+        created = api.send(PATH, {**body, "applicants": None}).json()
         Offer.objects.update(is_active=False)
-        assert [due["pointer"] for due in requirements(api, made)["currently_due"]][:1] == ["/offer_id"]
-        moves = {one["to"]: one for one in api.read(f"{PATH}/{made['id']}/transitions").json()["transitions"]}
+        assert [due["pointer"] for due in requirements(api, created)["currently_due"]][:1] == ["/offer_id"]
+        moves = {
+            transition["to"]: transition
+            for transition in api.read(f"{PATH}/{created['id']}/transitions").json()["transitions"]
+        }
         assert moves["submitted"]["code"] == "E1020"
-        assert pointers(assert_error(submit(api, made), 400, "E1020")) == ["/offer_id"]
+        assert pointers(assert_error(submit(api, created), 400, "E1020")) == ["/offer_id"]
         assert_error(api.send(PATH, {**body, "status": "submitted"}), 400, "E1011")
         Offer.objects.update(is_active=True)
-        assert "/offer_id" not in [due["pointer"] for due in requirements(api, made)["currently_due"]]
+        assert "/offer_id" not in [due["pointer"] for due in requirements(api, created)["currently_due"]]
 
     def test_transitions_show_that_submission_has_missing_requirements(self, api, body):
-        made = api.send(PATH, body).json()
-        moves = api.read(f"{PATH}/{made['id']}/transitions").json()["transitions"]
-        found = {one["to"]: (one["allowed"], one["code"]) for one in moves}
-        assert found["submitted"] == (False, "E1020")
-        assert found["withdrawn"] == (True, None)
+        created = api.send(PATH, body).json()
+        moves = api.read(f"{PATH}/{created['id']}/transitions").json()["transitions"]
+        verdicts = {move["to"]: (move["allowed"], move["code"]) for move in moves}
+        assert verdicts["submitted"] == (False, "E1020")
+        assert verdicts["withdrawn"] == (True, None)
 
     def test_draft_uses_current_requirements_and_later_states_use_pinned_ones(self, api, body, offer):
         Offer.objects.update(required_documents=None, applicant_requires=None)
-        made = api.send(PATH, {**body, "application_data": WHOLE}).json()
+        created = api.send(PATH, {**body, "application_data": WHOLE}).json()
         Offer.objects.update(required_documents=["Payslip"])
-        assert requirements(api, made)["documents"][0]["status"] == "requested"
+        assert requirements(api, created)["documents"][0]["status"] == "requested"
         Offer.objects.update(required_documents=None)
-        assert submit(api, made).status_code == 200
+        assert submit(api, created).status_code == 200
         Offer.objects.update(required_documents=["Another"], application_schema=with_member({"type": "string"}))
-        assert requirements(api, made) == {
+        assert requirements(api, created) == {
             "currently_due": [], "application_schema": TERMS, "documents": [], "applicants": None,
         }  # fmt: skip
 
@@ -206,8 +209,8 @@ class TestRequirementsAtSubmission:
         assert api.read(f"{PATH}/{old.pk}/requirements").json()["currently_due"] == []
 
     def test_only_parties_can_read_the_requirements_of_an_application(self, api, stranger_api, body, offer, settings):
-        made = api.send(PATH, {**body, "application_data": WHOLE}).json()
-        here = f"{PATH}/{made['id']}/requirements"
+        created = api.send(PATH, {**body, "application_data": WHOLE}).json()
+        here = f"{PATH}/{created['id']}/requirements"
         lender, other = client_of(offer.owner), client_of(ProviderFactory().owner)
         for who in (stranger_api, other, lender):
             assert_error(who.read(here), 404, "E4002")
@@ -217,10 +220,10 @@ class TestRequirementsAtSubmission:
             assert_error(who.read(here), 404, "E4002")
 
     def test_reading_by_the_lender_requests_no_documents(self, api, body, offer):
-        made = api.send(PATH, body).json()
+        created = api.send(PATH, body).json()
         RequestedDocument.objects.all().delete()
         Application.objects.update(status="under_review", offer_snapshot={**offer.terms()})
-        client_of(offer.owner).read(f"{PATH}/{made['id']}/requirements")
+        client_of(offer.owner).read(f"{PATH}/{created['id']}/requirements")
         assert RequestedDocument.objects.count() == 0
 
 
@@ -233,14 +236,14 @@ def test_validation_of_values_matches_an_external_library():
         schema = random_schema(draw, most=6)
         for member in schema["properties"].values():
             judge = Draft202012Validator(member, format_checker=FormatChecker())
-            for value in [*values, *member.get("enum", []), *(member.get(one) for one in ("minimum", "maximum"))]:
+            for value in [*values, *member.get("enum", []), *(member.get(item) for item in ("minimum", "maximum"))]:
                 assert (profile.fault(member, value) is None) == judge.is_valid(value), (member, value)
 
 
 def test_schema_of_applicants_matches_the_api(api, user, offer):
-    asked = api.read(f"/provider-offers/{offer.pk}/requirements").json()["applicants"]
-    Draft202012Validator.check_schema(asked)
-    judge = Draft202012Validator(asked, format_checker=FormatChecker())
+    applicants = api.read(f"/provider-offers/{offer.pk}/requirements").json()["applicants"]
+    Draft202012Validator.check_schema(applicants)
+    judge = Draft202012Validator(applicants, format_checker=FormatChecker())
     assert judge.is_valid([PERSON | {"address": {**PERSON["address"], "line2": "x"}}])
     assert not judge.is_valid([LEAST])
     whole = {**PERSON, "address": {**PERSON["address"], "line2": "x"}}
@@ -251,7 +254,7 @@ def test_schema_of_applicants_matches_the_api(api, user, offer):
     said = {"phone", "language", "address.country", "address"}
     for path, values in BAD_PERSONS.items():
         if path in said:
-            for value in (one for one in values if not str(one).endswith("\n")):  # Python's `$` matches before "\n"
+            for value in (item for item in values if not str(item).endswith("\n")):  # Python's `$` matches before "\n"
                 assert not judge.is_valid([changed(path, value, whole)]), (path, value)
 
 
@@ -263,7 +266,7 @@ def test_region_and_postal_code_are_required_only_in_countries_with_them(api, us
     address = {"line1": "1 Road", "line2": None, "city": "Town", "country": country}
     person = {**PERSON, "address": {**address, "region": None, "postal_code": None}}
     due = OfferRequirements.by(offer.terms()).due(data=WHOLE, persons=[person], handed_in=ASKS["required_documents"])
-    assert {one.pointer for one in due} == {f"/applicants/0/address/{name}" for name in needs}
+    assert {requirement.pointer for requirement in due} == {f"/applicants/0/address/{name}" for name in needs}
     judge = Draft202012Validator(api.read(f"/provider-offers/{offer.pk}/requirements").json()["applicants"])
     assert judge.is_valid([{**person, "address": {**address, "line2": "x"}}]) == (needs == set())
     assert judge.is_valid([{**person, "address": {**address, "line2": "x", **dict.fromkeys(needs, "X1")}}])

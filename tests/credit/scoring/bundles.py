@@ -59,13 +59,15 @@ def signed(record, *, key=FIRST, report_type="application_decision"):
 
 
 def opening_of(record, **changes):
-    told = {"user_id": json.loads(record).get("consumer_id", "7"), "report_type": "application_decision"}
-    return {"nonce": LEAF_NONCE.hex(), "timestamp": ANCHORED_AT, **told, **changes}
+    fields = {"user_id": json.loads(record).get("consumer_id", "7"), "report_type": "application_decision"}
+    return {"nonce": LEAF_NONCE.hex(), "timestamp": ANCHORED_AT, **fields, **changes}
 
 
 def commitment(record, opening):
-    told = {name: opening[name] for name in ("report_type", "timestamp", "user_id")}
-    return commitment_of(bytes.fromhex(opening["nonce"]), report_hash=sha256(record.encode()).digest(), **told)
+    openings_by_name = {name: opening[name] for name in ("report_type", "timestamp", "user_id")}
+    return commitment_of(
+        bytes.fromhex(opening["nonce"]), report_hash=sha256(record.encode()).digest(), **openings_by_name
+    )
 
 
 def proof_of(record, *, index=5, size=11, signer=SIGNER, opening=None):
@@ -105,10 +107,10 @@ def written(told):
 
 def members_of(given):
     """Return the fields of a bundle's record, including those that it has only as hashes."""
-    told = json.loads(given["record"])
+    document = json.loads(given["record"])
     for name, opening in json.loads(given.get("openings") or "{}").items():
-        told |= opening["value"] if name.endswith("score") else {name: opening["value"]}
-    return {name: value for name, value in told.items() if name != "hashes"}
+        document |= opening["value"] if name.endswith("score") else {name: opening["value"]}
+    return {name: value for name, value in document.items() if name != "hashes"}
 
 
 def told_by(anchor):
@@ -118,18 +120,18 @@ def told_by(anchor):
 
 def record_of(card, facts, nonce=NONCE, **changes):
     """Return the clear fields of the record of a decision that follows the score without a reviewer."""
-    found = evaluate(Card.of(card), facts)
-    decision = DECISIONS[found.outcome]
+    evaluation = evaluate(Card.of(card), facts)
+    decision = DECISIONS[evaluation.outcome]
     return {
         "application_id": "0193a8f0-0000-7000-8000-000000000001", "consumer_id": "7", "offer_id": 1,
         "offer_version": 1, "offer_terms_sha256": "0" * 64, "provider_id": 101, "request_id": None,
         "record_version": 2, "model_id": 7, "model_version": 2,
         "definition_sha256": sha256(text(card).encode()).hexdigest(),
         "facts_sha256": sha256(nonce + text(facts).encode()).hexdigest(),
-        "total": found.total, "outcome": found.outcome, "score_reasons": list(found.reasons),
+        "total": evaluation.total, "outcome": evaluation.outcome, "score_reasons": list(evaluation.reasons),
         "application_data_sha256": "1" * 64, "decision": decision, "previous_status": "under_review", "position": 3,
-        "changed_by": "model:7@2", "reason": None, "automated": found.outcome != "refer",
-        "reasons": list(found.reasons) if found.outcome == "decline" else [],
+        "changed_by": "model:7@2", "reason": None, "automated": evaluation.outcome != "refer",
+        "reasons": list(evaluation.reasons) if evaluation.outcome == "decline" else [],
         "decided_at": "2026-01-31T12:00:00.000000Z", **changes,
     }  # fmt: skip
 
@@ -137,10 +139,10 @@ def record_of(card, facts, nonce=NONCE, **changes):
 def bundle(card=None, facts=None, *, proven=True, **changes):
     """Return a valid bundle; `changes` are fields of the record."""
     card, facts = definition() if card is None else card, FACTS if facts is None else facts
-    made = written(record_of(card, facts, **changes))
-    record = made["record"]
+    created = written(record_of(card, facts, **changes))
+    record = created["record"]
     return {
-        **made, "signature": signed(record), "proof_file": proof_of(record) if proven else None,
+        **created, "signature": signed(record), "proof_file": proof_of(record) if proven else None,
         "opening": opening_of(record) if proven else None, "definition": text(card), "facts": text(facts),
         "nonce": b64encode(NONCE).decode(),
     }  # fmt: skip
@@ -148,8 +150,8 @@ def bundle(card=None, facts=None, *, proven=True, **changes):
 
 def recorded(given, **changes):
     """Return a bundle with a changed record that the platform signed and anchored."""
-    made = written({**members_of(given), **changes})
-    return {**given, **made, "signature": signed(made["record"]), **anchored(made["record"])}
+    created = written({**members_of(given), **changes})
+    return {**given, **created, "signature": signed(created["record"]), **anchored(created["record"])}
 
 
 def anchored(record, **changes):

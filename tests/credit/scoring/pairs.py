@@ -40,8 +40,8 @@ def card(chance, *, reasons=CODES, points=8):
         kind, name = chance.choice(KINDS), f"input <{number}> é"
         source, bins, own = MAKERS[kind](chance, f"application_data.f{number}", name)
         inputs.append({"name": name, **source, "mutable": chance.random() < 0.8})
-        for one in bins:
-            one["points"] = chance.randint(-points, points)
+        for item in bins:
+            item["points"] = chance.randint(-points, points)
         # The missing bin is anywhere before the open bin.
         bins.insert(chance.randint(0, len(bins) - 1), {"missing": True, "points": chance.randint(-points, points)})
         characteristics.append(
@@ -63,8 +63,8 @@ def card(chance, *, reasons=CODES, points=8):
 def with_rules(chance, definition):
     """Return the definition with knockouts, segments, and a range, which PMML lacks; a tenth of them are verified."""
     knockouts = []
-    for one in chance.sample(definition["inputs"], min(len(definition["inputs"]), chance.randint(0, 2))):
-        kind = one.get("type", "number")
+    for item in chance.sample(definition["inputs"], min(len(definition["inputs"]), chance.randint(0, 2))):
+        kind = item.get("type", "number")
         tests = {
             "number": [{"below": chance.randint(-99, 99)}, {"from": "1.5"}],
             "text": [{"in": chance.sample(WORDS, 2)}, {"equals": chance.choice(WORDS)}],
@@ -72,7 +72,7 @@ def with_rules(chance, definition):
         }[kind]
         outcome = chance.choice(["refer", "decline"])
         knockouts.append(
-            {"input": one["name"], **chance.choice(tests), "outcome": outcome, "reason": chance.choice(CODES)}
+            {"input": item["name"], **chance.choice(tests), "outcome": outcome, "reason": chance.choice(CODES)}
         )
     low = chance.randint(-40, 20)
     more = {

@@ -9,7 +9,7 @@ def outcome(definition, points, missing):
     """Return the outcome for the points."""
     low, high = definition.get("range", (-(10**12), 10**12))
     total = min(max(definition["base_points"] + points, low), high)
-    reached = next(one["outcome"] for one in definition["outcomes"] if "from" not in one or one["from"] <= total)
+    reached = next(item["outcome"] for item in definition["outcomes"] if "from" not in item or item["from"] <= total)
     return "refer" if reached == "approve" and missing else reached
 
 
@@ -18,7 +18,7 @@ def changes(definition, evaluation):
     if evaluation.is_knocked_out or evaluation.unreadable:
         return []
     characteristics, bins = definition["characteristics"], [each.bin for each in evaluation.points]
-    points = sum(one["bins"][at]["points"] for one, at in zip(characteristics, bins, strict=True))
+    points = sum(characteristic["bins"][at]["points"] for characteristic, at in zip(characteristics, bins, strict=True))
     best = {}
     for size in (1, 2):
         for chosen in combinations(range(len(characteristics)), size):
@@ -35,21 +35,21 @@ def changes(definition, evaluation):
 
 
 def _input(definition, name):
-    return next(one for one in definition["inputs"] if one["name"] == name)
+    return next(item for item in definition["inputs"] if item["name"] == name)
 
 
 def _gains(definition, bins, chosen):
     """Return the points that better bins of these characteristics would add, for all combinations."""
     gains = [0]
     for at in chosen:
-        one = definition["characteristics"][at]
-        now = one["bins"][bins[at]]
+        characteristic = definition["characteristics"][at]
+        now = characteristic["bins"][bins[at]]
         own = [
             each["points"] - now["points"]
-            for each in one["bins"]
+            for each in characteristic["bins"]
             if "missing" not in each and (each["points"] > now["points"] or "missing" in now)
         ]
-        if not _input(definition, one["input"]).get("mutable", True):
+        if not _input(definition, characteristic["input"]).get("mutable", True):
             own = []
         gains = [gain + more for gain in gains for more in own]
     return gains

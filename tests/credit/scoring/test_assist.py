@@ -131,7 +131,7 @@ class TestOverrideCounts:
         assert count_overrides(version, since=now, until=now + timedelta(days=1)).rate is None
         assert count_overrides(version + 1, **month) == (0, 0)
         readings = {
-            (one.name, one.labels.get("decided")): one.value for one in measure(using="default", now=timezone.now())
+            (item.name, item.labels.get("decided")): item.value for item in measure(using="default", now=timezone.now())
         }
         assert readings["platform_score_proposals", "as_proposed"] == 2
         assert readings["platform_score_proposals", "otherwise"] == 1
@@ -146,13 +146,13 @@ class TestRecord:
     def test_decision_record_contains_the_score(self, api, user, offer):
         record = self.record(api, in_review(api, user, offer, SAYS_POOR), "rejected", metadata=BECAUSE)
         score = Score.objects.get()
-        told = {
+        fields = {
             "record_version": 4, "model_id": score.version.model_id, "model_version": 1,
             "definition_sha256": score.version.definition_sha256, "facts_sha256": score.facts_sha256, "total": 550,
             "outcome": "decline", "reasons": ["no_credit_file"], "automated": False,
             "score_reasons": ["income_insufficient", "obligations_excessive", "residence_short"],
         }  # fmt: skip
-        assert {name: record[name] for name in told} == told
+        assert {name: record[name] for name in fields} == fields
 
     def test_decision_record_without_a_score_has_no_score_fields(self, api, user):
         record = self.record(api, ApplicationFactory(consumer=user, status="under_review"), "approved")

@@ -96,13 +96,13 @@ def test_app_with_only_offers_read_cannot_read_a_balance_by_matching(lender, app
     low, high, model, offer = 0, HIGHEST_CENTS, None, None
     while high - low > 1:
         bounds = [low + (high - low) * place // BINS for place in range(BINS + 1)]
-        model, made = lend(lender, bins_of(BALANCE, bounds), model=model)
-        offer = made or offer
-        found = ok(app.send("/offers/match", {}))["offers"]
-        told = next(one["why_not"] for one in found if int(one["id"]) == offer)
-        if not told or not told[0].isdecimal():
+        model, decisions = lend(lender, bins_of(BALANCE, bounds), model=model)
+        offer = decisions or offer
+        offers = ok(app.send("/offers/match", {}))["offers"]
+        why_not = next(item["why_not"] for item in offers if int(item["id"]) == offer)
+        if not why_not or not why_not[0].isdecimal():
             return
-        low, high = bounds[int(told[0])], bounds[int(told[0]) + 1]
+        low, high = bounds[int(why_not[0])], bounds[int(why_not[0]) + 1]
     pytest.fail(f"it read {low} of {BALANCE_CENTS}")
 
 
@@ -121,7 +121,7 @@ def test_app_cannot_hide_offers_from_its_user_or_store_scores(lender, app, own):
     for number in range(10):
         ok(app.send("/offers/match", {"facts": {INCOME: number}}))
     assert Score.objects.count() + LastScore.objects.count() == 0
-    assert [one["offer_id"] for one in ok(own.read("/ucp/catalog/items"))["items"]] == [offer]
+    assert [item["offer_id"] for item in ok(own.read("/ucp/catalog/items"))["items"]] == [offer]
 
 
 def test_repeated_matches_of_a_person_store_one_score(lender, own):
@@ -129,4 +129,4 @@ def test_repeated_matches_of_a_person_store_one_score(lender, own):
     for number in range(10):
         ok(own.send("/offers/match", {"facts": {INCOME: 20_000 * number}}))
     assert Score.objects.count() + LastScore.objects.count() == 1
-    assert [one["offer_id"] for one in ok(own.read("/ucp/catalog/items"))["items"]] == [offer]
+    assert [item["offer_id"] for item in ok(own.read("/ucp/catalog/items"))["items"]] == [offer]

@@ -27,8 +27,8 @@ def offer(version):
 
 
 def score(version, user, facts=POOR):
-    found = evaluate(version.card, facts)
-    remember([last_score(version.model_id, version.card, found, user_id=user.pk, now=timezone.now())])
+    evaluation = evaluate(version.card, facts)
+    remember([last_score(version.model_id, version.card, evaluation, user_id=user.pk, now=timezone.now())])
 
 
 def shown(api, query=""):

@@ -71,10 +71,14 @@ def test_applicant_and_reviewer_open_the_texts_shown_in_the_history(api, decided
     own, reviewers = read_bundle(api, decided), read_bundle(client_of(reviewer), decided)
     history = api.read(f"/applications/{decided.pk}/history").json()["history"][-1]
     for response in (own, reviewers):
-        told = members_of(response.json())
-        assert (told["reason"], told["changed_by"]) == (REASON, reviewer.username)
+        members = members_of(response.json())
+        assert (members["reason"], members["changed_by"]) == (REASON, reviewer.username)
         assert (history["reason"], history["changed_by"]) == (REASON, reviewer.username)
-        assert (told["consumer_id"], told["reasons"], told["outcome"]) == (str(user.pk), BECAUSE["reasons"], "refer")
+        assert (members["consumer_id"], members["reasons"], members["outcome"]) == (
+            str(user.pk),
+            BECAUSE["reasons"],
+            "refer",
+        )
         assert FAIL not in {step.state for step in verify(response.content)}
 
 
@@ -119,8 +123,12 @@ def test_erasure_leaves_nothing_readable_in_record_bundle_and_export(decided, us
     of_the_person = {**left, "definition": None, "certificate": None}
     for content in (after.record, json.dumps(of_the_person), copy_of(user)):
         assert [word for word in words if word in content] == []
-    found = {step.name: step.state for step in verify(json.dumps(left).encode())}
-    assert (found["record"], found["openings"], FAIL in found.values()) == ("ok", SKIPPED, False)
+    states_by_name = {step.name: step.state for step in verify(json.dumps(left).encode())}
+    assert (states_by_name["record"], states_by_name["openings"], FAIL in states_by_name.values()) == (
+        "ok",
+        SKIPPED,
+        False,
+    )
 
 
 def test_erased_ids_cannot_be_found_by_trying_every_account(decided, user):
@@ -152,10 +160,10 @@ def found_by(candidates, nonces, hashes):
 def test_record_of_a_version_4_without_hashes_is_served_and_fails_verification(api, decided, user):
     """Installations that followed the development version have such records."""
     row = record_of(decided)
-    told = members_of({"record": row.record, "openings": row.openings})
-    DecisionAnchor.objects.filter(pk=row.pk).update(record=text(told), openings=None)
+    members = members_of({"record": row.record, "openings": row.openings})
+    DecisionAnchor.objects.filter(pk=row.pk).update(record=text(members), openings=None)
     response = read_bundle(api, decided)
     assert (response.status_code, response.json()["openings"]) == (200, None)
     assert [(step.name, step.state) for step in verify(response.content)][-1] == ("record", FAIL)
-    assert api.read(f"/applications/{decided.pk}/proof").json()["record"] == text(told)
+    assert api.read(f"/applications/{decided.pk}/proof").json()["record"] == text(members)
     assert copy_of(user)

@@ -25,8 +25,8 @@ def other(version, **changes):
 def test_identical_versions_have_no_changed_outcomes(version):
     for facts in (GOOD, POOR):
         scored(version, facts)
-    found = compare(version, other(version), window=WINDOW, limit=10)
-    assert found == {
+    comparison = compare(version, other(version), window=WINDOW, limit=10)
+    assert comparison == {
         "pairs": 2,
         "table": [
             {"outcome": "approve", "with_outcome": "approve", "count": 1},
@@ -41,8 +41,8 @@ def test_changed_outcomes_are_listed(version):
     scored(version, GOOD)
     score = scored(version, POOR)
     milder = other(version, base_points=600)
-    found = compare(version, milder, window=WINDOW, limit=10)
-    assert found["flips"] == [
+    comparison = compare(version, milder, window=WINDOW, limit=10)
+    assert comparison["flips"] == [
         {
             "application_id": str(score.application_id), "total": 550, "outcome": "decline", "with_total": 650,
             "with_outcome": "approve",
@@ -68,5 +68,5 @@ def other_again(version):
 def test_comparison_uses_the_newest_scores_up_to_the_limit(version):
     for days_ago, facts in ((9, GOOD), (2, POOR), (1, POOR)):
         scored(version, facts, days_ago=days_ago)
-    found = compare(version, other(version), window=WINDOW, limit=2)
-    assert found["table"] == [{"outcome": "decline", "with_outcome": "decline", "count": 2}]
+    comparison = compare(version, other(version), window=WINDOW, limit=2)
+    assert comparison["table"] == [{"outcome": "decline", "with_outcome": "decline", "count": 2}]

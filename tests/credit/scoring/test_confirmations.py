@@ -36,9 +36,9 @@ CONFIRMED = "confirmed.monthly_income_cents"
 
 
 def card():
-    made = sourced.card()
-    made["inputs"][0]["first_of"] = [sourced.INCOME, CONFIRMED, sourced.CLAIMED]
-    return made
+    created = sourced.card()
+    created["inputs"][0]["first_of"] = [sourced.INCOME, CONFIRMED, sourced.CLAIMED]
+    return created
 
 
 def file_of(application):
@@ -309,10 +309,10 @@ class TestRepeatedScoring:
 
     def test_application_with_an_open_counteroffer_is_not_scored_again(self, reviewers_api, sent):
         move(reviewers_api, sent, "under_review")
-        made = counter(reviewers_api, sent, terms={"amount_cents": 300_000, "rate_percent": 9.9})
-        assert made.status_code == 201, made.content
+        counteroffer = counter(reviewers_api, sent, terms={"amount_cents": 300_000, "rate_percent": 9.9})
+        assert counteroffer.status_code == 201, counteroffer.content
         assert "counteroffer" in assert_error(again(reviewers_api, sent), 400, "E3004")["message"]
-        path = f"/applications/{sent.pk}/counteroffers/{made.json()['id']}"
+        path = f"/applications/{sent.pk}/counteroffers/{counteroffer.json()['id']}"
         assert reviewers_api.remove(path).status_code in {200, 204}
         assert again(reviewers_api, sent).status_code == 201
 

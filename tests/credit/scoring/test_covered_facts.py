@@ -65,8 +65,8 @@ def limited(request):
 
 
 def why_not(api):
-    (one,) = api.send(MATCH, {}).json()["offers"]
-    return set(one["why_not"])
+    (first,) = api.send(MATCH, {}).json()["offers"]
+    return set(first["why_not"])
 
 
 @pytest.mark.parametrize(("scopes", "missing"), [
@@ -93,10 +93,10 @@ class TestScopesOfScores:
     @pytest.fixture
     def declined(self, user, offer, version):
         """Store a score that declines the offer; return the offer."""
-        found = version.card and last_score(
+        card = version.card and last_score(
             version.model_id, version.card, _evaluation(version), user_id=user.pk, now=user.date_joined
         )
-        remember([found])
+        remember([card])
         return offer
 
     @pytest.mark.parametrize(("scopes", "hides"), [(["offers:read"], False), (["offers:read", "score:read"], True)])
@@ -105,7 +105,7 @@ class TestScopesOfScores:
     ):
         assert api.read(CATALOGUE).json()["total"] == 0
         body = limited(user, *scopes).read(f"{CATALOGUE}?explain=true").json()
-        rules = [one["rule"] for one in body["hidden"]]
+        rules = [item["rule"] for item in body["hidden"]]
         assert (body["total"], rules) == ((0, ["score"]) if hides else (1, []))
 
     def test_ucp_search_and_lookup_hide_offers_by_score_only_with_the_scope_score_read(
@@ -124,7 +124,7 @@ class TestScopesOfScores:
         LastScore.objects.update(outcome="approve", segment="rich")
         assert api.read(f"{CATALOGUE}?segment=poor").json()["total"] == 0
         app = limited(user, "offers:read")
-        assert [one["offer_id"] for one in app.read(f"{CATALOGUE}?segment=poor").json()["items"]] == [for_others.pk]
+        assert [item["offer_id"] for item in app.read(f"{CATALOGUE}?segment=poor").json()["items"]] == [for_others.pk]
         assert app.read(f"{CATALOGUE}?segment=rich").json()["total"] == 0
 
 

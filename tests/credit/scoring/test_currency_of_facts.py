@@ -108,8 +108,8 @@ def test_report_amounts_are_used_only_in_the_currency_of_the_offer(
     assert submit(api, application).status_code == 200
     reviewers, path = client_of(reviewer), f"/applications/{application.pk}"
     for kind in ("credit", "income"):
-        made = reviewers.send(f"{path}/reports", {"kind": kind, "purpose": "credit_transaction", "applicant": 1})
-        assert (made.status_code, made.json()["summary"]["currency"]) == (201, of_report)
+        response = reviewers.send(f"{path}/reports", {"kind": kind, "purpose": "credit_transaction", "applicant": 1})
+        assert (response.status_code, response.json()["summary"]["currency"]) == (201, of_report)
     facts = {fact["name"]: fact["value"] for fact in reviewers.read(f"{path}/facts").json()["facts"]}
     amounts = [facts.get(f"report.{name}_monthly_cents") for name in ("obligations", "income")]
     assert amounts == ([45_000, 520_000] if of_offer == of_report else [None, None])

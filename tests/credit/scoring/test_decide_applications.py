@@ -119,9 +119,9 @@ class TestDecided:
     def test_applications_are_decided_oldest_first_in_batches(self, offer, monkeypatch):
         monkeypatch.setattr(deciding, "BATCH_MAX", 2)
         now = timezone.now()
-        made = [scored(offer, SAYS_GOOD, submitted_at=now - timedelta(hours=hours)) for hours in (1, 3, 2)]
+        applications = [scored(offer, SAYS_GOOD, submitted_at=now - timedelta(hours=hours)) for hours in (1, 3, 2)]
         assert decide()["approved"] == 2
-        assert [status_of(application) for application in made] == ["submitted", "approved", "approved"]
+        assert [status_of(application) for application in applications] == ["submitted", "approved", "approved"]
         assert decide()["approved"] == 1
 
 
@@ -144,10 +144,10 @@ class TestApplicationsForReviewers:
         other = f"/applications/{application.pk}/counteroffers"
         until = (timezone.now() + timedelta(days=9)).isoformat().replace("+00:00", "Z")
         terms = {"amount_cents": 500_000, "rate_percent": 9.9}
-        made = lender.send(other, {"terms": terms, "reasons": ["income_insufficient"], "expires_at": until})
-        assert made.status_code == 201, made.content
+        response = lender.send(other, {"terms": terms, "reasons": ["income_insufficient"], "expires_at": until})
+        assert response.status_code == 201, response.content
         if is_declined:
-            assert client_of(application.consumer).send(f"{other}/{made.json()['id']}/decline").status_code == 200
+            assert client_of(application.consumer).send(f"{other}/{response.json()['id']}/decline").status_code == 200
         self.left(application, "under_review")
 
     @pytest.mark.parametrize("missing", ["monthly_income_cents", "monthly_debt_cents", "housing"])
@@ -158,8 +158,8 @@ class TestApplicationsForReviewers:
 
     def test_decline_without_a_reason_is_not_decided_automatically(self):
         card = definition(base_points=-1000)
-        for one in card["characteristics"]:
-            one["baseline"] = 0
+        for characteristic in card["characteristics"]:
+            characteristic["baseline"] = 0
         application = scored(scored_offer(definition=card)[0], SAYS_GOOD)
         assert (Score.objects.get().outcome, Score.objects.get().reasons) == ("decline", [])
         self.left(application)
@@ -326,20 +326,20 @@ class TestFailingDecision:
     @pytest.fixture
     def broken(self, offer, monkeypatch):
         """Three applications; deciding the oldest fails."""
-        made = [scored(offer, SAYS_GOOD) for _ in range(3)]
+        applications = [scored(offer, SAYS_GOOD) for _ in range(3)]
         record = records.decision_record
 
         def fails(application, row, counteroffer):
-            if application.pk == made[0].pk:
+            if application.pk == applications[0].pk:
                 raise ZeroDivisionError("broken")
             return record(application, row, counteroffer)
 
         monkeypatch.setattr(following, "decision_record", fails)
-        return made
+        return applications
 
     def test_failing_application_does_not_stop_the_others(self, broken):
         assert decide() == {**NOTHING, "approved": 2, "failed": 1}
-        assert [status_of(one) for one in broken] == ["submitted", "approved", "approved"]
+        assert [status_of(item) for item in broken] == ["submitted", "approved", "approved"]
         assert not broken[0].history.filter(status="under_review").exists()
 
     def test_command_reports_the_number_of_failed_decisions(self, broken):
@@ -357,41 +357,46 @@ def test_command_prints_the_number_of_decisions(offer):
 @pytest.mark.usefixtures("committed", "needs_postgresql")
 class TestRaces:
     def test_four_workers_decide_each_application_once(self, offer):
-        made = [scored(offer, said) for said in (SAYS_GOOD, SAYS_POOR) * 6]
+        applications = [scored(offer, said) for said in (SAYS_GOOD, SAYS_POOR) * 6]
         counts = at_once(*[decide] * 4)
-        assert sum(one["approved"] for one in counts) == sum(one["rejected"] for one in counts) == 6
-        assert {one["failed"] for one in counts} == {0}
-        assert ApplicationHistory.objects.filter(status__in=("approved", "rejected")).count() == len(made)
+        assert sum(item["approved"] for item in counts) == sum(item["rejected"] for item in counts) == 6
+        assert {item["failed"] for item in counts} == {0}
+        assert ApplicationHistory.objects.filter(status__in=("approved", "rejected")).count() == len(applications)
 
     def test_concurrent_automatic_and_reviewers_decisions_succeed_once(self, offer):
-        made = [scored(offer, SAYS_GOOD) for _ in range(6)]
+        applications = [scored(offer, SAYS_GOOD) for _ in range(6)]
         client = client_of(reviewer())
         client.read("/auth/me")
-        for application in made:
+        for application in applications:
             assert put(client, application, "under_review").status_code == 200
 
         def review():
-            return [put(client, one, "rejected", metadata={"reasons": ["no_credit_file"]}).status_code for one in made]
+            return [
+                put(client, item, "rejected", metadata={"reasons": ["no_credit_file"]}).status_code
+                for item in applications
+            ]
 
         counts, statuses = at_once(decide, review)
         assert counts["failed"] == 0
         assert set(statuses) <= {200, 400}
-        assert counts["approved"] + statuses.count(200) == len(made)
-        assert {status_of(one) for one in made} <= {"approved", "rejected"}
+        assert counts["approved"] + statuses.count(200) == len(applications)
+        assert {status_of(item) for item in applications} <= {"approved", "rejected"}
 
     def test_concurrent_automatic_decision_and_withdrawal_are_consistent(self, offer):
-        made = [scored(offer, SAYS_GOOD) for _ in range(4)]
-        clients = [client_of(one.consumer) for one in made]
+        applications = [scored(offer, SAYS_GOOD) for _ in range(4)]
+        clients = [client_of(item.consumer) for item in applications]
         for client in clients:
             client.read("/auth/me")
 
         def withdraw():
-            return [put(client, one, "withdrawn").status_code for client, one in zip(clients, made, strict=True)]
+            return [
+                put(client, item, "withdrawn").status_code for client, item in zip(clients, applications, strict=True)
+            ]
 
         counts, statuses = at_once(decide, withdraw)
         assert counts["failed"] == 0
         assert set(statuses) <= {200, 400}
-        assert {status_of(one) for one in made} <= {"approved", "withdrawn"}
+        assert {status_of(item) for item in applications} <= {"approved", "withdrawn"}
 
     def test_data_changed_concurrently_is_not_decided_automatically(self, offer):
         for _ in range(5):

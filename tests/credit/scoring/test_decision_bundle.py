@@ -50,16 +50,16 @@ class TestBundle:
         assert answer.headers["Cache-Control"] == "private, no-store"
         body, score = answer.json(), Score.objects.get()
         assert set(body) == MEMBERS
-        told = json.loads(body["record"])
+        document = json.loads(body["record"])
         assert body["record"] == DecisionAnchor.objects.get().record
-        assert sha256(body["definition"].encode()).hexdigest() == told["definition_sha256"]
+        assert sha256(body["definition"].encode()).hexdigest() == document["definition_sha256"]
         hashed = b64decode(body["nonce"]) + body["facts"].encode()
-        assert sha256(hashed).hexdigest() == told["facts_sha256"] == score.facts_sha256
+        assert sha256(hashed).hexdigest() == document["facts_sha256"] == score.facts_sha256
         assert body["proof_file"] is None is body["opening"]
 
     def test_bundle_is_signed_by_a_published_key(self, api, anonymous, decided):
         body, published = read(api, decided).json(), anonymous.read("/.well-known/record-keys.json").json()["keys"]
-        (key,) = [one for one in published if one["id"] == body["signature"]["key"]]
+        (key,) = [item for item in published if item["id"] == body["signature"]["key"]]
         public = Ed25519PublicKey.from_public_bytes(b64decode(key["public_key"]))
         message = f"credit-platform/record/v1\napplication_decision\n{body['record']}"
         public.verify(b64decode(body["signature"]["value"]), message.encode())
@@ -67,17 +67,17 @@ class TestBundle:
 
     def test_verifier_recomputes_the_bundle(self, api, anonymous, decided):
         keys = [anonymous.read("/.well-known/record-keys.json").content.decode()]
-        found = {step.name: step.state for step in verify(read(api, decided).content, platform_keys=keys)}
+        states_by_name = {step.name: step.state for step in verify(read(api, decided).content, platform_keys=keys)}
         not_yet = ["proof", "inclusion", "commitment", "signature"]
-        assert [name for name, state in found.items() if state != OK] == not_yet
-        assert FAIL not in found.values()
+        assert [name for name, state in states_by_name.items() if state != OK] == not_yet
+        assert FAIL not in states_by_name.values()
 
     def test_bundle_after_an_erasure_has_hashes_without_facts(self, api, user, decided):
         before = read(api, decided).json()
         erase_facts(user.pk)
         assert read(api, decided).json() == {**before, "facts": None, "nonce": None, "facts_opening": None}
-        found = {step.name: step.state for step in verify(read(api, decided).content)}
-        assert (found["definition"], found["facts"]) == (OK, SKIPPED)
+        states_by_name = {step.name: step.state for step in verify(read(api, decided).content)}
+        assert (states_by_name["definition"], states_by_name["facts"]) == (OK, SKIPPED)
 
     def test_bundle_of_a_decision_without_a_score_has_only_the_record(self, api, user, db):
         application = ApplicationFactory(consumer=user, status="under_review")
@@ -95,12 +95,12 @@ class TestBundle:
             assert api.replace(f"{place}/status", {"status": to, "updated_by": "me"}).status_code == 200
         shown = read(api, application)
         assert json.loads(shown.json()["applicants"]) == [PERSON]
-        (step,) = [one for one in verify(shown.content) if one.name == "applicants"]
+        (step,) = [item for item in verify(shown.content) if item.name == "applicants"]
         assert (step.state, step.detail.partition(",")[0]) == (OK, "1")
         erase_applicants(user.pk)
         erased = read(api, application)
         assert erased.json() == {**shown.json(), "applicants": None, "applicants_nonce": None}
-        (step,) = [one for one in verify(erased.content) if one.name == "applicants"]
+        (step,) = [item for item in verify(erased.content) if item.name == "applicants"]
         assert (step.state, "erased" in step.detail) == (SKIPPED, True)
 
     def test_bundle_omits_applicants_other_than_those_of_the_decision(self, api, user, db):

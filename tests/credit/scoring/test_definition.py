@@ -163,8 +163,8 @@ REFUSED = {
 @pytest.mark.parametrize("case", REFUSED)
 def test_error_of_a_definition_contains_its_path(case):
     edits, pointer, message = REFUSED[case]
-    found = refusals(changed(*edits) if edits else [])
-    assert any(at == pointer and message in said for at, said in found), found
+    result = refusals(changed(*edits) if edits else [])
+    assert any(at == pointer and message in said for at, said in result), result
 
 
 @pytest.mark.parametrize("bins", [OLD, [*OLD[:2], {"below": 61, "points": 9}, {"below": 62, "points": 8}, OLD[3]]])

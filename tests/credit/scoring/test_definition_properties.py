@@ -92,8 +92,8 @@ def _refused_or_computed(one):
     assert orjson.loads(canonical_json(one)) == one
     card = Card.of(one)
     for value in (None, 0, 1.5, "own", True, "2020-01-31", 2**70):
-        found = evaluate(card, dict.fromkeys(card.facts, value) | {"scored_on": "2026-01-31"})
-        changes(card, found)
+        evaluation = evaluate(card, dict.fromkeys(card.facts, value) | {"scored_on": "2026-01-31"})
+        changes(card, evaluation)
     assert extension(pmml.write(one, name="x")) == one
 
 
@@ -101,7 +101,7 @@ def _refused_or_computed(one):
 @given(st.data())
 def test_random_definitions_are_rejected_or_stored(data):
     drawn = random.Random(data.draw(st.integers(0, 50)))
-    one = copy.deepcopy(pairs.with_rules(drawn, pairs.card(drawn)[0]))
+    changed_pair = copy.deepcopy(pairs.with_rules(drawn, pairs.card(drawn)[0]))
     values = st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30)
         | st.sampled_from([*WORDS, *pairs.WORDS]),
@@ -109,10 +109,10 @@ def test_random_definitions_are_rejected_or_stored(data):
         max_leaves=8,
     )  # fmt: skip
     for _ in range(data.draw(st.integers(1, 3))):
-        where = data.draw(st.sampled_from(sorted(places(one))))
+        where = data.draw(st.sampled_from(sorted(places(changed_pair))))
         *path, last = (int(part) if part.isdigit() else part for part in where.strip("/").split("/"))
-        at = one
+        at = changed_pair
         for part in path:
             at = at[part]
         at[last] = data.draw(values)
-    _refused_or_computed(one)
+    _refused_or_computed(changed_pair)

@@ -54,9 +54,9 @@ class TestEvaluate:
         }  # fmt: skip
 
     def test_evaluation_shows_a_reason_in_the_lenders_words(self, api, user):
-        given = definition()
-        given["characteristics"][0]["reason"] = {"code": "other", "text": "Income below our minimum"}
-        version = make_version(make_model(user), characteristics=given["characteristics"])
+        card = definition()
+        card["characteristics"][0]["reason"] = {"code": "other", "text": "Income below our minimum"}
+        version = make_version(make_model(user), characteristics=card["characteristics"])
         body = api.send(
             f"/scoring/models/{version.model_id}/versions/{version.number}/evaluate", {"facts": POOR}
         ).json()
@@ -72,12 +72,12 @@ class TestEvaluate:
         assert api.send(path, {"facts": more}).json() == api.send(path, {"facts": GOOD}).json()
 
     def test_evaluation_date_is_today_by_default(self, api, user):
-        given = definition()
-        given["inputs"][0] = {"name": "income", "months_since": "application_data.employed_since"}
-        given["characteristics"][0]["bins"] = [
+        card = definition()
+        card["inputs"][0] = {"name": "income", "months_since": "application_data.employed_since"}
+        card["characteristics"][0]["bins"] = [
             {"missing": True, "points": 0}, {"below": 12, "points": 20}, {"points": 120},
         ]  # fmt: skip
-        version = make_version(make_model(user), inputs=given["inputs"], characteristics=given["characteristics"])
+        version = make_version(make_model(user), inputs=card["inputs"], characteristics=card["characteristics"])
         path = f"/scoring/models/{version.model_id}/versions/{version.number}/evaluate"
 
         def bin_on(day):
@@ -131,7 +131,7 @@ class TestSchema:
 @pytest.mark.django_db
 class TestFacts:
     def test_facts_are_listed_by_name_and_type(self, api):
-        known = {one["name"]: one["type"] for one in api.read("/scoring/facts").json()["facts"]}
+        known = {fact["name"]: fact["type"] for fact in api.read("/scoring/facts").json()["facts"]}
         assert known["identity.verified"] == "boolean"
         assert known["account.age_days"] == "number"
         assert known["application_data.*"] == "any"

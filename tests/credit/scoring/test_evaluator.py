@@ -25,18 +25,18 @@ def of(facts, **changes):
 
 
 def test_approving_facts_have_the_expected_total_outcome_and_segment():
-    found = of(GOOD)
-    assert (found.total, found.outcome, found.segment) == (740, "approve", "prime")
-    assert (found.reasons, found.missing, found.is_knocked_out) == ((), (), False)
-    assert [tuple(one) for one in found.points] == [
+    evaluation = of(GOOD)
+    assert (evaluation.total, evaluation.outcome, evaluation.segment) == (740, "approve", "prime")
+    assert (evaluation.reasons, evaluation.missing, evaluation.is_knocked_out) == ((), (), False)
+    assert [tuple(point) for point in evaluation.points] == [
         ("income", 3, 120, 120), ("debt to income", 1, 80, 80), ("housing", 1, 40, 40),
     ]  # fmt: skip
 
 
 def test_reasons_are_ordered_by_lost_points():
-    found = of(POOR)
-    assert (found.total, found.outcome, found.segment) == (550, "decline", None)
-    assert found.reasons == ("income_insufficient", "obligations_excessive", "residence_short")
+    evaluation = of(POOR)
+    assert (evaluation.total, evaluation.outcome, evaluation.segment) == (550, "decline", None)
+    assert evaluation.reasons == ("income_insufficient", "obligations_excessive", "residence_short")
 
 
 @pytest.mark.parametrize(("income", "points"), [
@@ -48,10 +48,10 @@ def test_value_at_a_bound_is_in_the_upper_bin(income, points):
 
 
 def test_missing_fact_prevents_approval():
-    found = of({**GOOD, INCOME: None})
-    assert found.points[0].points == 0
-    assert (found.missing, found.unreadable) == (("income", "debt_to_income"), ())
-    assert (found.total, found.outcome) == (550, "decline")
+    evaluation = of({**GOOD, INCOME: None})
+    assert evaluation.points[0].points == 0
+    assert (evaluation.missing, evaluation.unreadable) == (("income", "debt_to_income"), ())
+    assert (evaluation.total, evaluation.outcome) == (550, "decline")
     assert of({**GOOD, INCOME: None}, base_points=600).outcome == "refer"
 
 
@@ -64,9 +64,9 @@ ODD_NUMBERS = [
 @pytest.mark.parametrize("income", ODD_NUMBERS)
 @pytest.mark.parametrize("base_points", [0, 500, 600])
 def test_number_of_another_type_is_referred_for_any_total(income, base_points):
-    found = of({**GOOD, INCOME: income}, base_points=base_points)
-    assert (found.missing, found.unreadable) == (("income", "debt_to_income"), (INCOME,))
-    assert found.outcome == "refer"
+    evaluation = of({**GOOD, INCOME: income}, base_points=base_points)
+    assert (evaluation.missing, evaluation.unreadable) == (("income", "debt_to_income"), (INCOME,))
+    assert evaluation.outcome == "refer"
     assert verify_decision.score(definition(base_points=base_points), {**GOOD, INCOME: income}).outcome == "refer"
 
 
@@ -97,8 +97,8 @@ def test_choices_are_compared_in_nfc(word, forms):
     housing = {**definition()["characteristics"][2], "bins": bins}
     knockouts = [{"input": "housing", "equals": listed, "outcome": "decline", "reason": "residence_temporary"}]
     card = definition(characteristics=[housing], knockouts=knockouts)
-    found = evaluate(Card.of(card), {**GOOD, HOUSING: said})
-    assert (found.points[0].points, found.outcome) == (50, "decline")
+    evaluation = evaluate(Card.of(card), {**GOOD, HOUSING: said})
+    assert (evaluation.points[0].points, evaluation.outcome) == (50, "decline")
     again = verify_decision.score(card, {**GOOD, HOUSING: said})
     assert (again.total, again.outcome) == (550, "decline")
 
@@ -136,9 +136,9 @@ def test_months_since_counts_complete_months_and_a_future_date_is_missing(then, 
 
 
 def test_knockout_sets_the_outcome_and_its_reason_comes_first():
-    found = of({**GOOD, VERIFIED: False})
-    assert (found.total, found.outcome, found.is_knocked_out) == (740, "refer", True)
-    assert found.reasons == ("identity_unverifiable",)
+    evaluation = of({**GOOD, VERIFIED: False})
+    assert (evaluation.total, evaluation.outcome, evaluation.is_knocked_out) == (740, "refer", True)
+    assert evaluation.reasons == ("identity_unverifiable",)
 
 
 def test_first_matching_knockout_applies_and_a_missing_input_does_not_match():
@@ -195,47 +195,47 @@ def test_mutant_of_the_evaluator_disagrees_with_the_verifier(monkeypatch, mutant
     function = getattr(owner, name)
     source = textwrap.dedent(inspect.getsource(function))
     assert source.count(said) == 1
-    made = dict(function.__globals__)
-    exec(source.replace(said, says), made)
-    monkeypatch.setattr(owner, name, made[name])
+    globals_copy = dict(function.__globals__)
+    exec(source.replace(said, says), globals_copy)
+    monkeypatch.setattr(owner, name, globals_copy[name])
     assert first_disagreement() is not None
 
 
 def test_changes_are_the_smallest_sets_with_a_better_outcome():
-    chance, found, pairs_found = random.Random(5), 0, 0
+    chance, number, pairs_found = random.Random(5), 0, 0
     for _ in range(250):
-        one, rows = drawn(chance)
-        card = Card.of(one)
+        card_pair, rows = drawn(chance)
+        card = Card.of(card_pair)
         for facts in rows[:6]:
             evaluation = evaluate(card, facts)
-            reached = [each["name"] for each in one.get("segments", ()) if each["from"] <= evaluation.total]
+            reached = [each["name"] for each in card_pair.get("segments", ()) if each["from"] <= evaluation.total]
             assert evaluation.segment == (reached[0] if reached else None)
             own = changes(card, evaluation)
-            names = [each["name"] for each in one["characteristics"]]
+            names = [each["name"] for each in card_pair["characteristics"]]
             seen = []
             for each in own:
                 steps = each["changes"]
                 for step in steps:
                     at = names.index(step["characteristic"])
-                    given = one["characteristics"][at]
-                    to, now = given["bins"][step["to_bin"]], given["bins"][step["from_bin"]]
+                    characteristic = card_pair["characteristics"][at]
+                    to, now = characteristic["bins"][step["to_bin"]], characteristic["bins"][step["from_bin"]]
                     assert "missing" not in to
                     assert step["from_bin"] == evaluation.points[at].bin != step["to_bin"]
-                    assert (step["points"], step["input"]) == (to["points"] - now["points"], given["input"])
+                    assert (step["points"], step["input"]) == (to["points"] - now["points"], characteristic["input"])
                 where = tuple(names.index(step["characteristic"]) for step in steps)
                 seen.append((where, sum(step["points"] for step in steps), each["outcome"]))
-            assert seen == reference.changes(one, evaluation), (one, facts)
-            found += len(seen)
+            assert seen == reference.changes(card_pair, evaluation), (card_pair, facts)
+            number += len(seen)
             pairs_found += sum(len(where) == 2 for where, *_ in seen)
-    assert found > 150
+    assert number > 150
     assert pairs_found > 30
 
 
 def test_change_of_two_characteristics_is_listed_if_no_single_change_suffices():
     facts = {**POOR, INCOME: 160_000}
     card = Card.of(definition(base_points=380))
-    found = changes(card, evaluate(card, facts))
-    assert found == [
+    result = changes(card, evaluate(card, facts))
+    assert result == [
         {
             "changes": [
                 {"characteristic": "income", "input": "income", "from_bin": 2, "to_bin": 3, "points": 50},
@@ -247,4 +247,4 @@ def test_change_of_two_characteristics_is_listed_if_no_single_change_suffices():
             "outcome": "refer",
         }
     ]  # fmt: skip
-    assert "housing" not in str(found)
+    assert "housing" not in str(result)

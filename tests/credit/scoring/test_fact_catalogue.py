@@ -109,12 +109,12 @@ def test_forbidden_fact_is_missing_and_not_loaded(known):
 
 def test_credential_reads_only_facts_that_its_scopes_cover():
     open_to_all, none = Credential("token", "1", 7), Credential("token", "1", 7, scopes=frozenset())
-    one = Credential("token", "1", 7, scopes=frozenset({"bankdata:read", "offers:read"}), client_id="app")
+    credential = Credential("token", "1", 7, scopes=frozenset({"bankdata:read", "offers:read"}), client_id="app")
     for scope, may in ((FIRST_PARTY, False), ("bankdata:read", True), ("identity:read", False)):
         fact = facts.Fact("a.fact", "number", lambda _user, _now: 1, scope)
         assert facts.covered_by(open_to_all)(fact)
         assert not facts.covered_by(none)(fact)
-        assert facts.covered_by(one)(fact) is may
+        assert facts.covered_by(credential)(fact) is may
 
 
 def test_application_reads_only_shared_bank_and_identity_facts():

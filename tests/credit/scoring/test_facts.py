@@ -37,10 +37,10 @@ def _verification(user, attempt, status, *, days_ago=None):
 
 
 def _account(user, **columns):
-    made = {"type": "depository", "currency": "USD", "current_cents": 5_000, "from_provider": True, **columns}
+    fields = {"type": "depository", "currency": "USD", "current_cents": 5_000, "from_provider": True, **columns}
     number = BankAccount.objects.count()
     return BankAccount.objects.create(
-        user=user, account_id=f"account-{number}", name="Account", created_at=NOW, updated_at=NOW, **made
+        user=user, account_id=f"account-{number}", name="Account", created_at=NOW, updated_at=NOW, **fields
     )
 
 

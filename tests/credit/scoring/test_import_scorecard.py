@@ -67,8 +67,8 @@ def test_import_without_a_user_is_by_the_providers_owner(model, tmp_path):
     file = tmp_path / "card"
     file.write_text(json.dumps(OWN))
     call_command("import_scorecard", str(file), "--model", str(model.pk), stdout=io.StringIO())
-    made = ModelVersion.objects.get()
-    assert made.made_by == model.provider.owner != model.created_by
+    model_version = ModelVersion.objects.get()
+    assert model_version.made_by == model.provider.owner != model.created_by
 
 
 def test_options_set_outcomes_facts_and_reasons_of_a_table(run):
@@ -115,10 +115,12 @@ def test_totals_of_rounded_points_are_within_the_stated_error(run):
     assert done["total_off_by_at_most"] == "12"
     with (GERMAN / "detailed.csv").open(newline="") as file:
         points = {(row["Variable"], row["Bin"]): float(row["Points"]) for row in csv.DictReader(file)}
-    for one in ModelVersion.objects.get().definition["characteristics"]:
-        floats = [value for (name, bin_), value in points.items() if name == one["name"] and bin_ != "Special"]
+    for characteristic in ModelVersion.objects.get().definition["characteristics"]:
+        floats = [
+            value for (name, bin_), value in points.items() if name == characteristic["name"] and bin_ != "Special"
+        ]
         # The table has the missing bin last; a card also has an open bin for texts.
-        own = [bin_["points"] for bin_ in (*one["bins"][1 : len(floats)], one["bins"][0])]
+        own = [bin_["points"] for bin_ in (*characteristic["bins"][1 : len(floats)], characteristic["bins"][0])]
         assert all(0 <= point - whole < 1 for point, whole in zip(floats, own, strict=True))
 
 
@@ -136,7 +138,7 @@ NUMBER = ('income,"(-inf, 10.00)",1.5', 'income,"[10.00, inf)",2.5', "income,Spe
 def test_points_are_rounded_by_the_option(run, rounding, points):
     run(table(*NUMBER), "--outcome", "approve=2", "--round", rounding, "--base-points", "-7")
     kept = ModelVersion.objects.get().definition
-    assert [one["points"] for one in kept["characteristics"][0]["bins"]] == points
+    assert [item["points"] for item in kept["characteristics"][0]["bins"]] == points
     assert (kept["base_points"], kept["characteristics"][0]["baseline"]) == (-7, max(points[1:]))
 
 
@@ -146,8 +148,8 @@ def test_category_lists_of_older_tables_are_read(run):
     )  # fmt: skip
     run(table(*rows), "--outcome", "approve=2")
     bins = ModelVersion.objects.get().definition["characteristics"][0]["bins"]
-    assert [one.get("in") for one in bins] == [None, ["own", "it's", "a\\b", "é"], ["rent", "x"], None]
-    assert [one["points"] for one in bins] == [3, 1, 2, 3]
+    assert [item.get("in") for item in bins] == [None, ["own", "it's", "a\\b", "é"], ["rent", "x"], None]
+    assert [item["points"] for item in bins] == [3, 1, 2, 3]
 
 
 TABLES = {

@@ -21,9 +21,13 @@ class TestCreate:
     def test_creating_a_model_claims_the_lender_id(self, api, user, body):
         response = api.send(PATH, body)
         assert response.status_code == 201, response.content
-        made = ScoringModel.objects.get()
-        assert response.json() == {"id": made.pk, **body, "created_at": response.json()["created_at"]}
-        assert (made.provider.owner, list(made.provider.members.all()), made.created_by) == (user, [user], user)
+        scoring_model = ScoringModel.objects.get()
+        assert response.json() == {"id": scoring_model.pk, **body, "created_at": response.json()["created_at"]}
+        assert (scoring_model.provider.owner, list(scoring_model.provider.members.all()), scoring_model.created_by) == (
+            user,
+            [user],
+            user,
+        )
 
     def test_provider_id_of_another_owner_is_rejected(self, api, body):
         ProviderFactory(id="901")

@@ -97,9 +97,9 @@ class TestMonitoring:
         for _ in range(SCORES_MIN):
             scored(version, GOOD, days_ago=35)
             scored(version, facts, days_ago=5)
-        found = monitor(version)
-        assert expected[0] <= found["psi"] <= expected[1]
-        assert [found[side][name] for side in ("window", "against") for name in ("scores", "too_few")] == [
+        figures = monitor(version)
+        assert expected[0] <= figures["psi"] <= expected[1]
+        assert [figures[side][name] for side in ("window", "against") for name in ("scores", "too_few")] == [
             SCORES_MIN, False, SCORES_MIN, False,
         ]  # fmt: skip
 
@@ -109,20 +109,20 @@ class TestMonitoring:
         for side, days_ago in (("window", 5), ("against", 35)):
             for _ in range(counts[side]):
                 scored(version, GOOD, days_ago=days_ago)
-        found = monitor(version)
-        assert found["psi"] is None
-        assert {side: found[side]["too_few"] for side in counts} == {side: side == short for side in counts}
-        assert found["bins"], "the numbers stay"
+        figures = monitor(version)
+        assert figures["psi"] is None
+        assert {side: figures[side]["too_few"] for side in counts} == {side: side == short for side in counts}
+        assert figures["bins"], "the numbers stay"
 
     def test_monitoring_has_rates_of_missing_facts_and_of_outcomes(self, version):
         scored(version, GOOD)
         scored(version, GOOD)
         scored(version, {**GOOD, "application_data.housing": None})
         scored(version, POOR)
-        found = monitor(version)
-        assert found["outcomes"] == {"approve": 0.5, "refer": 0.25, "decline": 0.25}
-        assert {one["input"]: one["rate"] for one in found["missing"]}["housing"] == 0.25
-        assert {one["rate_before"] for one in found["missing"]} == {None}
+        figures = monitor(version)
+        assert figures["outcomes"] == {"approve": 0.5, "refer": 0.25, "decline": 0.25}
+        assert {fact["input"]: fact["rate"] for fact in figures["missing"]}["housing"] == 0.25
+        assert {fact["rate_before"] for fact in figures["missing"]} == {None}
 
     def test_monitoring_excludes_scores_of_another_version(self, version):
         scored(version, GOOD)

@@ -73,7 +73,7 @@ class TestCompare:
         body = self.compare(api, version).json()
         assert (body["pairs"], body["skipped"]) == (1, 0)
         assert body["table"] == [{"outcome": "decline", "with_outcome": "approve", "count": 1}]
-        assert [one["application_id"] for one in body["flips"]] == [str(score.application_id)]
+        assert [flip["application_id"] for flip in body["flips"]] == [str(score.application_id)]
 
     def test_comparison_accepts_a_window_and_a_limit(self, api, version, other):
         assert other.number == 2

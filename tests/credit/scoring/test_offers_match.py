@@ -31,7 +31,7 @@ def match(api, **body):
     """Return (id, matched, why_not) of each offer, in order."""
     response = api.send(PATH, body)
     assert response.status_code == 200, response.content
-    return [(int(one["id"]), one["matched"], one["why_not"]) for one in response.json()["offers"]]
+    return [(int(item["id"]), item["matched"], item["why_not"]) for item in response.json()["offers"]]
 
 
 def test_offer_without_a_model_matches(api):
@@ -148,10 +148,10 @@ def test_models_of_other_providers_and_unknown_models_do_not_score(api, version)
 def test_match_is_paged_and_scores_only_the_page(api, version, offer):
     newer = [OfferFactory().pk for _ in range(2)][::-1]
     body = api.send(f"{PATH}?limit=2", {"facts": SAID_GOOD}).json()
-    assert ([int(one["id"]) for one in body["offers"]], body["total"], body["has_more"]) == (newer, 3, True)
+    assert ([int(item["id"]) for item in body["offers"]], body["total"], body["has_more"]) == (newer, 3, True)
     assert not LastScore.objects.exists()
     body = api.send(f"{PATH}?limit=2&offset=2", {"facts": SAID_GOOD}).json()
-    assert ([int(one["id"]) for one in body["offers"]], body["has_more"]) == ([offer.pk], False)
+    assert ([int(item["id"]) for item in body["offers"]], body["has_more"]) == ([offer.pk], False)
     assert LastScore.objects.count() == 1
 
 

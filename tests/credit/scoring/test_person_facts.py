@@ -119,7 +119,7 @@ def test_list_of_facts_omits_person_facts_for_all_readers(user):
 def test_person_hashes_find_the_same_persons_as_plain_values():
     """Compares 1,000 pairs of random persons."""
     random = Random(44)
-    made = []
+    created = []
     for _ in range(40):
         person = {
             **ANA,
@@ -129,11 +129,11 @@ def test_person_hashes_find_the_same_persons_as_plain_values():
             "phone": f"+1202555{random.randrange(30):04}",
         }
         provider = random.choice((700, 701))
-        made.append((apply(None, person, provider=provider), person, provider))
-    for application, person, provider in made:
+        created.append((apply(None, person, provider=provider), person, provider))
+    for application, person, provider in created:
         same = [
             other
-            for other, theirs, lender in made
+            for other, theirs, lender in created
             if other.pk != application.pk and lender == provider and (
                 (theirs["legal_name"], theirs["date_of_birth"]) == (person["legal_name"], person["date_of_birth"])
                 or theirs["email"] == person["email"] or theirs["phone"] == person["phone"]

@@ -20,14 +20,14 @@ def extension(document):
 def random_cards(count, seed):
     chance = random.Random(seed)
     for _ in range(count):
-        one, _ = pairs.card(chance)
-        yield pairs.with_rules(chance, one)
+        card_pair, _ = pairs.card(chance)
+        yield pairs.with_rules(chance, card_pair)
 
 
 def test_pmml_extension_has_the_complete_definition():
-    for one in random_cards(150, 1):
-        definitions.check(one)
-        assert extension(pmml.write(one, name="a < b")) == one
+    for random_card in random_cards(150, 1):
+        definitions.check(random_card)
+        assert extension(pmml.write(random_card, name="a < b")) == random_card
 
 
 def every_kind():
@@ -81,16 +81,16 @@ def test_pmml_has_a_separate_field_for_each_reading_of_a_fact():
         {"name": "unused", "from": "application_data.b", "type": "text"},
     ]  # fmt: skip
     each = [
-        {"name": one["name"], "input": one["name"], "reason": "bankruptcy", "baseline": 0, "bins": bins}
-        for one in inputs[:4]
+        {"name": item["name"], "input": item["name"], "reason": "bankruptcy", "baseline": 0, "bins": bins}
+        for item in inputs[:4]
     ]
-    one = definition(inputs=inputs, characteristics=each, knockouts=[])
-    written = pmml.write(one, name="x")
+    card = definition(inputs=inputs, characteristics=each, knockouts=[])
+    written = pmml.write(card, name="x")
     assert re.findall(rb'DataField name="([^"]*)" .*? dataType="([a-z]*)"', written) == [
         (fact.encode(), b"double"), (f"{fact} 2".encode(), b"string"), (f"{fact} 2 2".encode(), b"double"),
     ]  # fmt: skip
     assert re.findall(rb'DerivedField name="([^"]*)"', written) == [f"{fact} 3".encode()]
-    assert extension(written) == one
+    assert extension(written) == card
 
 
 def test_model_name_with_characters_invalid_in_xml_is_escaped():

@@ -61,12 +61,12 @@ def test_each_caller_reads_only_their_own_facts(callers, application):
     first, second = (ask(callers["reviewer"], application, applicant=number).json()["id"] for number in (1, 2))
     path = f"/applications/{application.pk}"
     paths = ("/facts", "/facts?applicant=2", "/reports", f"/reports/{first}", f"/reports/{second}")
-    found = {}
+    result = {}
     for name, client in callers.items():
         facts, others, reports, report, other = responses = [client.read(f"{path}{end}") for end in paths]
         listed = reports.json() if reports.status_code == 200 else []
         raws = [response.json()["raw"] for response in (report, other) if response.status_code == 200]
         assert not any(row["raw"] for row in listed)
         assert '"person.' not in f"{facts.content}{others.content}"
-        found[name] = (tuple(response.status_code for response in responses), len(listed), any(raws))
-    assert found == ROWS
+        result[name] = (tuple(response.status_code for response in responses), len(listed), any(raws))
+    assert result == ROWS

@@ -38,9 +38,14 @@ def scored(card, facts):
 
 def bundled(card, facts):
     score = scored(card, facts)
-    made = bundle(card, facts, proven=False, record_version=4, share=["bank"], automated=False)
-    record = text({**json.loads(made["record"]), "facts": facts_in_record(score)})
-    return {**made, "record": record, "signature": None, "facts_opening": canonical_json(openings(score)).decode()}
+    valid_bundle = bundle(card, facts, proven=False, record_version=4, share=["bank"], automated=False)
+    record = text({**json.loads(valid_bundle["record"]), "facts": facts_in_record(score)})
+    return {
+        **valid_bundle,
+        "record": record,
+        "signature": None,
+        "facts_opening": canonical_json(openings(score)).decode(),
+    }
 
 
 def steps(made):
@@ -51,10 +56,10 @@ def test_random_decisions_of_a_verified_card_list_every_source_and_read_no_claim
     card, chance = sourced.card(verified=True), Random(44)
     for _ in range(DECISIONS):
         facts = {**sourced.facts(chance), "scored_on": "2026-01-31"}
-        made = bundled(card, facts)
-        found = steps(made)
-        assert FAIL not in {step.state for step in found.values()}, found
-        named = json.loads(made["record"])["facts"]
+        created = bundled(card, facts)
+        result = steps(created)
+        assert FAIL not in {step.state for step in result.values()}, result
+        named = json.loads(created["record"])["facts"]
         assert {fact["name"] for fact in named} <= {sourced.INCOME, sourced.SPENDING}
         assert all(fact["source"] == "bank" and facts[fact["name"]] is not None for fact in named)
         other = {name: 1 if name.startswith("application_data") else value for name, value in facts.items()}
@@ -74,36 +79,36 @@ FACTS = {
     (lambda _, opened: opened.update({"bank.linked": opened[sourced.INCOME]}), "must be in the record"),
 ])  # fmt: skip
 def test_forged_source_or_value_fails(change, why):
-    made = bundled(sourced.card(), FACTS)
-    record, opened = json.loads(made["record"]), json.loads(made["facts_opening"])
+    created = bundled(sourced.card(), FACTS)
+    record, opened = json.loads(created["record"]), json.loads(created["facts_opening"])
     change(record["facts"], opened)
-    found = steps({**made, "record": text(record), "facts_opening": text(opened)})["sources"]
-    assert (found.state, why in found.detail) == (FAIL, True), found
+    sources = steps({**created, "record": text(record), "facts_opening": text(opened)})["sources"]
+    assert (sources.state, why in sources.detail) == (FAIL, True), sources
 
 
 def test_corrected_claim_in_a_record_verifies():
-    made = bundled(sourced.card(), FACTS)
-    record = json.loads(made["record"])
+    created = bundled(sourced.card(), FACTS)
+    record = json.loads(created["record"])
     record["facts"][0]["source"] = "corrected"
-    sources = steps({**made, "record": text(record)})["sources"]
+    sources = steps({**created, "record": text(record)})["sources"]
     assert sources.detail == "3 facts from bank, corrected; 3 open"
 
 
 def test_claim_in_the_record_of_a_verified_card_fails():
-    made = bundled(sourced.card(), FACTS)
+    created = bundled(sourced.card(), FACTS)
     verified = sourced.card(verified=True)
     theirs = bundled(verified, FACTS)
-    record = {**json.loads(theirs["record"]), "facts": json.loads(made["record"])["facts"]}
-    found = steps({**theirs, "record": text(record), "facts_opening": made["facts_opening"]})["sources"]
-    assert (found.state, "reads no claims" in found.detail) == (FAIL, True), found
+    record = {**json.loads(theirs["record"]), "facts": json.loads(created["record"])["facts"]}
+    sources = steps({**theirs, "record": text(record), "facts_opening": created["facts_opening"]})["sources"]
+    assert (sources.state, "reads no claims" in sources.detail) == (FAIL, True), sources
 
 
 def test_single_fact_of_a_record_can_be_disclosed_without_the_others():
-    made = bundled(sourced.card(), FACTS)
-    alone = {sourced.INCOME: json.loads(made["facts_opening"])[sourced.INCOME]}
-    found = steps({**made, "facts": None, "nonce": None, "facts_opening": text(alone)})
-    assert found["sources"].detail == "3 facts from applicant, bank; 1 open"
-    assert FAIL not in {step.state for step in found.values()}
+    created = bundled(sourced.card(), FACTS)
+    alone = {sourced.INCOME: json.loads(created["facts_opening"])[sourced.INCOME]}
+    result = steps({**created, "facts": None, "nonce": None, "facts_opening": text(alone)})
+    assert result["sources"].detail == "3 facts from applicant, bank; 1 open"
+    assert FAIL not in {step.state for step in result.values()}
 
 
 def text(value):

@@ -116,8 +116,8 @@ def ask(client, application, key=None, **changes):
 
 
 def facts(client, application):
-    found = client.read(f"/applications/{application.pk}/facts").json()["facts"]
-    return {fact["name"]: fact["value"] for fact in found if fact["name"].startswith("report.")}
+    result = client.read(f"/applications/{application.pk}/facts").json()["facts"]
+    return {fact["name"]: fact["value"] for fact in result if fact["name"].startswith("report.")}
 
 
 class TestRequest:
@@ -297,12 +297,12 @@ class TestReaders:
         reader = UserFactory()
         ProviderMember.objects.create(provider=ProviderFactory(pk="700"), user=reader, role="reader")
         for client in (ritas, client_of(reader)):
-            found = {fact["name"]: fact for fact in client.read(path).json()["facts"]}
-            assert found["report.score"] == {
+            facts_by_name = {fact["name"]: fact for fact in client.read(path).json()["facts"]}
+            assert facts_by_name["report.score"] == {
                 "name": "report.score", "value": 611, "source": "report", "as_of": str(timezone.now().date()),
                 "differs_from_claim": None,
             }  # fmt: skip
-            assert {name.partition(".")[0] for name in found} == {"report"}
+            assert {name.partition(".")[0] for name in facts_by_name} == {"report"}
         assert_error(api.read(path), 403, "E2010")
         assert_error(client_of(UserFactory()).read(path), 404, "E4002")
         assert_error(ritas.read(path.replace("=2", "=3")), 400, "E1001")

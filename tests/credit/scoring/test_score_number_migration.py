@@ -28,8 +28,8 @@ def interrupt_after(statements, editor, monkeypatch):
 
 def constraints_of_scores():
     with connection.cursor() as cursor:
-        found = connection.introspection.get_constraints(cursor, "credit_score")
-    return {name for name in found if name.startswith("credit_score_once")}
+        constraints = connection.introspection.get_constraints(cursor, "credit_score")
+    return {name for name in constraints if name.startswith("credit_score_once")}
 
 
 def is_append_only():

@@ -109,7 +109,9 @@ def test_data_of_a_type_that_the_champion_cannot_read_is_not_submitted(api, user
     application = draft_for(offer, user, {**SAYS_GOOD, **said})
     refusal = submit(api, application)
     assert_error(refusal, 400, "E1020")
-    assert [one["field"] for one in refusal.json()["details"]] == [f"/application_data/{name}" for name in pointers]
+    assert [detail["field"] for detail in refusal.json()["details"]] == [
+        f"/application_data/{name}" for name in pointers
+    ]
     application.refresh_from_db()
     assert (application.status, Score.objects.count()) == ("draft", 0)
     body = {
@@ -149,7 +151,7 @@ def test_champion_reads_application_data_by_pointer(api, user, name, said, point
     text = json.loads(json.dumps(said).replace("320000", '"320000"'))
     refusal = submit(api, draft_for(offer, user, {**others, **text}))
     assert_error(refusal, 400, "E1020")
-    assert [one["field"] for one in refusal.json()["details"]] == [f"/application_data{pointer}"]
+    assert [detail["field"] for detail in refusal.json()["details"]] == [f"/application_data{pointer}"]
 
 
 def test_data_that_only_a_challenger_cannot_read_is_submitted(api, user):

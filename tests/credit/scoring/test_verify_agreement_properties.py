@@ -22,10 +22,10 @@ from tests.properties import examples
 
 def both(card, facts):
     """Return the results of the evaluator and of the verifier for the hashed texts."""
-    found = evaluator.evaluate(Card.of(card), facts)
+    evaluation = evaluator.evaluate(Card.of(card), facts)
     again = verify_decision.score(parse(canonical_json(card).decode()), parse(canonical_json(facts).decode()))
-    rests_on_missing = found.missing != () and not found.is_knocked_out
-    return (found.total, found.outcome, list(found.reasons), rests_on_missing), tuple(again)
+    rests_on_missing = evaluation.missing != () and not evaluation.is_knocked_out
+    return (evaluation.total, evaluation.outcome, list(evaluation.reasons), rests_on_missing), tuple(again)
 
 
 def drawn(random):

@@ -64,9 +64,9 @@ class TestValidBundles:
 
     @pytest.mark.parametrize("size", [*range(1, 10), 16, 17, 33])
     def test_every_entry_of_a_tree_is_proven(self, size):
-        given = bundle()
+        valid_bundle = bundle()
         for index in range(size):
-            anchored = {**given, "proof_file": proof_of(given["record"], index=index, size=size)}
+            anchored = {**valid_bundle, "proof_file": proof_of(valid_bundle["record"], index=index, size=size)}
             assert states(anchored)["inclusion"] == OK
 
     def test_ledger_signature_is_skipped_without_the_ledgers_key(self):
@@ -76,9 +76,9 @@ class TestValidBundles:
 
     def test_unanchored_bundle_fails_with_a_ledger_key(self):
         waiting = bundle(proven=False)
-        found = states(waiting, None)
-        assert [name for name in NAMES if found[name] == SKIPPED] == ["proof", "inclusion", "commitment", "signature"]
-        assert FAIL not in found.values()
+        result = states(waiting, None)
+        assert [name for name in NAMES if result[name] == SKIPPED] == ["proof", "inclusion", "commitment", "signature"]
+        assert FAIL not in result.values()
         assert (steps_of(waiting)[-1].name, steps_of(waiting)[-1].state) == ("proof", FAIL)
 
     def test_platform_signature_is_skipped_without_the_platforms_key(self):
@@ -89,15 +89,15 @@ class TestValidBundles:
     def test_each_platform_key_is_valid_in_its_period(self):
         later = "2026-06-01T00:00:00.000000Z"
         for key, decided_at in ((FIRST, "2026-05-31T23:59:59.999999Z"), (SECOND, later), (SECOND, f"2027{later[4:]}")):
-            given = recorded(bundle(), decided_at=decided_at)
-            given["signature"] = signed(given["record"], key=key)
-            assert set(states(given).values()) == {OK}
-            assert set(states(given, platform=(public_of(FIRST), public_of(SECOND))).values()) == {OK}
+            changed_bundle = recorded(bundle(), decided_at=decided_at)
+            changed_bundle["signature"] = signed(changed_bundle["record"], key=key)
+            assert set(states(changed_bundle).values()) == {OK}
+            assert set(states(changed_bundle, platform=(public_of(FIRST), public_of(SECOND))).values()) == {OK}
 
     def test_bundle_with_erased_facts_skips_the_score(self):
-        found = states({**bundle(), "facts": None, "nonce": None})
-        assert [name for name in NAMES if found[name] == SKIPPED] == ["facts", "total", "outcome", "reasons"]
-        assert FAIL not in found.values()
+        result = states({**bundle(), "facts": None, "nonce": None})
+        assert [name for name in NAMES if result[name] == SKIPPED] == ["facts", "total", "outcome", "reasons"]
+        assert FAIL not in result.values()
 
     def test_bundle_with_erased_applicants_skips_the_applicants(self):
         assert set(states(named(bundle())).values()) == {OK}
@@ -106,14 +106,14 @@ class TestValidBundles:
         assert outcome_of(steps_of(named(bundle(), applicants=None, applicants_nonce=None))) == "verified"
 
     def test_bundle_without_applicant_fields_skips_the_applicants(self):
-        given = named(bundle())
-        found = states({name: given[name] for name in given if not name.startswith("applicants")})
-        assert (found["applicants"], FAIL in found.values()) == (SKIPPED, False)
+        named_bundle = named(bundle())
+        result = states({name: named_bundle[name] for name in named_bundle if not name.startswith("applicants")})
+        assert (result["applicants"], FAIL in result.values()) == (SKIPPED, False)
 
     def test_record_of_version_4_passes_every_step(self):
-        found = steps_of(bundle(record_version=4))
-        assert {step.state for step in found} == {OK}
-        assert found[NAMES.index("openings")].detail == "decided by 'model:7@2'; closed: nothing"
+        steps = steps_of(bundle(record_version=4))
+        assert {step.state for step in steps} == {OK}
+        assert steps[NAMES.index("openings")].detail == "decided by 'model:7@2'; closed: nothing"
 
     @pytest.mark.parametrize(("closed", "skipped"), [
         (["reason"], []),
@@ -122,55 +122,55 @@ class TestValidBundles:
         (["score"], ["total", "outcome", "reasons", "decision"]),
     ])  # fmt: skip
     def test_unopened_hash_skips_the_steps_that_need_its_value(self, closed, skipped):
-        given = bundle(record_version=4)
-        opened = {name: made for name, made in json.loads(given["openings"]).items() if name not in closed}
-        found = steps_of({**given, "openings": text(opened)})
-        assert [step.name for step in found if step.state != OK] == skipped
-        assert found[NAMES.index("openings")].detail.endswith(f"closed: {closed[0]}")
-        assert outcome_of(found) == "verified"
+        valid_bundle = bundle(record_version=4)
+        opened = {name: item for name, item in json.loads(valid_bundle["openings"]).items() if name not in closed}
+        steps = steps_of({**valid_bundle, "openings": text(opened)})
+        assert [step.name for step in steps if step.state != OK] == skipped
+        assert steps[NAMES.index("openings")].detail.endswith(f"closed: {closed[0]}")
+        assert outcome_of(steps) == "verified"
 
     def test_bundle_with_erased_openings_verifies_hashes_and_proof(self):
-        found = steps_of({**bundle(record_version=4), "openings": None, "facts": None, "nonce": None})
-        skipped = [step.name for step in found if step.state == SKIPPED]
+        steps = steps_of({**bundle(record_version=4), "openings": None, "facts": None, "nonce": None})
+        skipped = [step.name for step in steps if step.state == SKIPPED]
         assert skipped == ["openings", "facts", "total", "outcome", "reasons", "decision", "commitment"]
-        assert outcome_of(found) == "verified"
+        assert outcome_of(steps) == "verified"
 
     def test_reviewers_decision_against_the_score_is_verified(self):
-        given = recorded(bundle(), decision="approved", automated=False, reasons=[], changed_by="Dr. R")
-        assert set(states(given).values()) == {OK}
+        changed_bundle = recorded(bundle(), decision="approved", automated=False, reasons=[], changed_by="Dr. R")
+        assert set(states(changed_bundle).values()) == {OK}
 
     def test_decision_without_a_score_is_verified(self):
         nothing = dict.fromkeys(SCORED)
-        given = {**recorded(bundle(), automated=False, **nothing), "definition": None, "facts": None, "nonce": None}
-        found = states(given)
-        assert FAIL not in found.values()
-        assert found["signature"] == OK
+        fields = {**recorded(bundle(), automated=False, **nothing), "definition": None, "facts": None, "nonce": None}
+        result = states(fields)
+        assert FAIL not in result.values()
+        assert result["signature"] == OK
 
     @pytest.mark.parametrize(("version", "spelled"), [(2, "9.0"), (3, "9.0"), (4, "9")])
     def test_record_must_spell_numbers_as_its_version_requires(self, version, spelled):
-        given = recorded(bundle(), record_version=version, zone=9)
+        changed_bundle = recorded(bundle(), record_version=version, zone=9)
         for number in ("9", "9.0"):
-            written = given["record"].replace('"zone":9', f'"zone":{number}')
-            found = states({**given, "record": written, "signature": signed(written), **anchored(written)})
+            written = changed_bundle["record"].replace('"zone":9', f'"zone":{number}')
+            result = states({**changed_bundle, "record": written, "signature": signed(written), **anchored(written)})
             # Before version 4, numbers were hashed as received, for example as 9.
-            assert found["record"] == (OK if version < 4 or number == spelled else FAIL)
+            assert result["record"] == (OK if version < 4 or number == spelled else FAIL)
 
     @pytest.mark.parametrize(("version", "first"), [(3, "\ufb33"), (4, "😀")])
     def test_record_must_order_keys_as_its_version_requires(self, version, first):
-        given = recorded(bundle(), record_version=version)
-        record = given["record"][:-1]
-        for one, other in (("\ufb33", "😀"), ("😀", "\ufb33")):
-            written = f'{record},"{one}":1,"{other}":2}}'
-            found = states({**given, "record": written, "signature": signed(written), **anchored(written)})
-            assert found["record"] == (OK if one == first else FAIL)
+        changed_bundle = recorded(bundle(), record_version=version)
+        record = changed_bundle["record"][:-1]
+        for item, other in (("\ufb33", "😀"), ("😀", "\ufb33")):
+            written = f'{record},"{item}":1,"{other}":2}}'
+            result = states({**changed_bundle, "record": written, "signature": signed(written), **anchored(written)})
+            assert result["record"] == (OK if item == first else FAIL)
 
     @pytest.mark.parametrize("number", ["700000.0", "700000", "7e5"])
     def test_facts_stored_before_version_4_are_verified_with_a_record_of_version_4(self, number):
-        given = bundle(facts={**FACTS, "application_data.other": 700000})
-        facts = given["facts"].replace("700000", number)
+        valid_bundle = bundle(facts={**FACTS, "application_data.other": 700000})
+        facts = valid_bundle["facts"].replace("700000", number)
         digest = sha256(NONCE + facts.encode()).hexdigest()
-        found = states({**recorded(given, record_version=4, facts_sha256=digest), "facts": facts})
-        assert (found["facts"], FAIL in found.values()) == (OK, False)
+        result = states({**recorded(valid_bundle, record_version=4, facts_sha256=digest), "facts": facts})
+        assert (result["facts"], FAIL in result.values()) == (OK, False)
 
     def test_record_of_version_1_is_verified_byte_for_byte(self):
         # A record anchored before records had versions.
@@ -182,20 +182,20 @@ class TestValidBundles:
             '"request_id":null}'
         )
         # A bundle of that time has no signature and no opening of the leaf.
-        given = {
+        fields = {
             "record": record, "proof_file": proof_of(record), "definition": None, "facts": None, "nonce": None,
         }  # fmt: skip
         for platform in ((RECORD_KEYS,), (public_of(FIRST),), ()):
-            found = states(given, platform=platform)
-            assert FAIL not in found.values()
-            assert (found["record"], found["inclusion"], found["signature"]) == (OK, OK, OK)
-            assert found["platform"] == UNSIGNED
-            assert outcome_of(steps_of(given, platform=platform)) == "unsigned"
+            result = states(fields, platform=platform)
+            assert FAIL not in result.values()
+            assert (result["record"], result["inclusion"], result["signature"]) == (OK, OK, OK)
+            assert result["platform"] == UNSIGNED
+            assert outcome_of(steps_of(fields, platform=platform)) == "unsigned"
 
 
 def swap(**members):
     """Replace fields of the bundle."""
-    return lambda given: {**given, **members}
+    return lambda base: {**base, **members}
 
 
 def edit(member, old, new, count=1):
@@ -209,12 +209,12 @@ def edit(member, old, new, count=1):
 
 
 def without(member):
-    return lambda given: {name: value for name, value in given.items() if name != member}
+    return lambda base: {name: value for name, value in base.items() if name != member}
 
 
 def again(**changes):
     """Forge the record and anchor it, so that the ledger's steps pass."""
-    return lambda given: recorded(given, **changes)
+    return lambda base: recorded(base, **changes)
 
 
 def with_card(change):
@@ -241,18 +241,18 @@ def with_facts(**changes):
 
 def in_the_clear(**changes):
     """Return a bundle whose record of version 4 has changed fields."""
-    given = bundle(record_version=4)
-    record = text({**json.loads(given["record"]), **changes})
-    return {**given, "record": record, "signature": signed(record), **anchored(record)}
+    valid_bundle = bundle(record_version=4)
+    record = text({**json.loads(valid_bundle["record"]), **changes})
+    return {**valid_bundle, "record": record, "signature": signed(record), **anchored(record)}
 
 
 def reopened(**values):
     """Return a bundle of version 4 that opens hashes with other values."""
-    given = bundle(record_version=4)
-    opened = json.loads(given["openings"])
+    valid_bundle = bundle(record_version=4)
+    opened = json.loads(valid_bundle["openings"])
     nonce = opened["reason"]["nonce"]
     opened |= {name: {"nonce": opened.get(name, {}).get("nonce", nonce), "value": values[name]} for name in values}
-    return {**given, "openings": text(opened)}
+    return {**valid_bundle, "openings": text(opened)}
 
 
 def _lines(change):
@@ -329,14 +329,14 @@ TAMPERINGS = {
     "no scorecard": ("definition", swap(definition=None)),
     "a scorecard spelled otherwise": ("definition", edit("definition", '":', '": ')),
     "a score that is hushed up": ("definition", again(**dict.fromkeys(SCORED), automated=False)),
-    "a scorecard without a bin for what is missing, and its hash": ("facts", lambda given: with_card(lambda card:
-     card["characteristics"][0]["bins"].pop(0))(with_facts(**{"application_data.monthly_income_cents": None})(given))),
+    "a scorecard without a bin for what is missing, and its hash": ("facts", lambda base: with_card(lambda card:
+     card["characteristics"][0]["bins"].pop(0))(with_facts(**{"application_data.monthly_income_cents": None})(base))),
     "a scorecard without a last outcome, and its hash": ("facts", with_card(lambda card: card["outcomes"].pop())),
     "another fact": ("facts", edit("facts", "140000", "140001")),
     "a fact more": ("facts", edit("facts", "{", '{"account.age_days":9,')),
     "another nonce": ("facts", swap(nonce=base64.b64encode(bytes(32)).decode())),
     "a nonce that takes a byte from the facts": ("facts", swap(nonce=base64.b64encode(NONCE[:-1]).decode())),
-    "a nonce in another spelling": ("facts", lambda given: {**given, "nonce": given["nonce"][:-1] + "\n="}),
+    "a nonce in another spelling": ("facts", lambda base: {**base, "nonce": base["nonce"][:-1] + "\n="}),
     "a better total in the record": ("total", again(total=551)),
     "facts and their hash": ("total", with_facts(**{"application_data.monthly_income_cents": 150_000})),
     "a bound of the scorecard, and its hash": ("total", with_card(_cut_bound)),
@@ -351,14 +351,14 @@ TAMPERINGS = {
      card["characteristics"][2].update(baseline=500))),
     "a decision that the score does not lead to": ("decision", again(decision="approved", reasons=[])),
     "other reasons than the score's for the person": ("decision", again(reasons=["no_credit_file"])),
-    "applicants without their nonce": ("bundle", lambda given: named(given, applicants_nonce=None)),
-    "another applicant": ("applicants", lambda given: edit("applicants", "Li", "Lu")(named(given))),
-    "applicants whom the record does not name": ("applicants", lambda given: {**given, "applicants": PERSONS,
-     "applicants_nonce": given["nonce"]}),
-    "another nonce of the applicants": ("applicants", lambda given: named(given,
+    "applicants without their nonce": ("bundle", lambda base: named(base, applicants_nonce=None)),
+    "another applicant": ("applicants", lambda base: edit("applicants", "Li", "Lu")(named(base))),
+    "applicants whom the record does not name": ("applicants", lambda base: {**base, "applicants": PERSONS,
+     "applicants_nonce": base["nonce"]}),
+    "another nonce of the applicants": ("applicants", lambda base: named(base,
      applicants_nonce=base64.b64encode(bytes(32)).decode())),
-    "applicants spelled otherwise, and their hash": ("applicants", lambda given: named(given, PERSONS[:-1] + " ]")),
-    "applicants that are nobody, and their hash": ("applicants", lambda given: named(given, "[]")),
+    "applicants spelled otherwise, and their hash": ("applicants", lambda base: named(base, PERSONS[:-1] + " ]")),
+    "applicants that are nobody, and their hash": ("applicants", lambda base: named(base, "[]")),
     "another header of the proof file": ("proof", edit("proof_file", "tlog-proof@v1", "tlog-proof@v2")),
     "a proof file without the commitment": ("proof", _lines(lambda lines: lines.pop(1))),
     "an index beyond the tree": ("proof", _set(2, "index 11")),
@@ -371,9 +371,9 @@ TAMPERINGS = {
     "a decision that the platform did not sign": ("platform", edit("record", '"decided_at":"2026-01-31',
      '"decided_at":"2026-01-30')),
     "whose decision it was": ("platform", edit("record", '"consumer_id":"7"', '"consumer_id":"8"')),
-    "a decision that was never anchored": ("inclusion", lambda given: {**given, **{name: recorded(given,
+    "a decision that was never anchored": ("inclusion", lambda base: {**base, **{name: recorded(base,
      position=4)[name] for name in ("record", "signature")}}),
-    "a leaf of somebody else": ("commitment", lambda given: {**given, **anchored(given["record"], user_id="8")}),
+    "a leaf of somebody else": ("commitment", lambda base: {**base, **anchored(base["record"], user_id="8")}),
     "a bit of the signature": ("signature", _flip_signature),
     "a checkpoint signed with another key": ("signature", _signed_anew),
     "another origin": ("signature", edit("proof_file", "\n\nledger.example/log\n", "\n\nledger.example/two\n")),
@@ -382,10 +382,10 @@ TAMPERINGS = {
 
 @pytest.mark.parametrize(("step", "tamper"), TAMPERINGS.values(), ids=TAMPERINGS.keys())
 def test_tampered_bundle_fails_at_its_step(step, tamper):
-    found = steps_of(tamper(bundle()))
-    assert (found[-1].name, found[-1].state) == (step, FAIL), found[-1]
-    assert all(one.state != FAIL for one in found[:-1])
-    assert [one.name for one in found] == NAMES[: len(found)]
+    steps = steps_of(tamper(bundle()))
+    assert (steps[-1].name, steps[-1].state) == (step, FAIL), steps[-1]
+    assert all(item.state != FAIL for item in steps[:-1])
+    assert [item.name for item in steps] == NAMES[: len(steps)]
 
 
 def test_at_least_thirty_tamperings_cover_every_step():
@@ -432,13 +432,13 @@ def test_invalid_card_or_facts_fail_with_any_hash(card, facts, path):
             place[name], place = card, place[name]
         except (KeyError, IndexError, TypeError):
             break
-    given = bundle()
-    for one in (card, broken):
-        told = json.loads(given["record"])
-        shown = {"definition": json.dumps(one), "facts": json.dumps(facts)}
-        told["definition_sha256"] = sha256(shown["definition"].encode()).hexdigest()
-        told["facts_sha256"] = sha256(NONCE + shown["facts"].encode()).hexdigest()
-        steps_of({**given, **shown, "record": text(told)})  # must not raise
+    valid_bundle = bundle()
+    for item in (card, broken):
+        document = json.loads(valid_bundle["record"])
+        shown = {"definition": json.dumps(item), "facts": json.dumps(facts)}
+        document["definition_sha256"] = sha256(shown["definition"].encode()).hexdigest()
+        document["facts_sha256"] = sha256(NONCE + shown["facts"].encode()).hexdigest()
+        steps_of({**valid_bundle, **shown, "record": text(document)})  # must not raise
 
 
 @given(st.recursive(

@@ -53,7 +53,7 @@ class TestCreate:
         response = api.send(path, {"definition": card})
         assert response.status_code == status, response.content
         if status == 400:
-            assert [one["field"] for one in response.json()["details"]] == ["/definition/inputs/2/from"]
+            assert [detail["field"] for detail in response.json()["details"]] == ["/definition/inputs/2/from"]
         else:
             written = api.read(f"{path}/1", accept="application/xml").content.decode()
             assert f"application_data{name}" in unescape(written, {"&quot;": '"'})
@@ -66,11 +66,11 @@ class TestCreate:
 
     def test_invalid_definition_is_rejected_with_json_pointers(self, api, path):
         body = assert_error(api.send(path, {"definition": definition(base_points=1.5, extra=1)}), 400, "E1001")
-        assert {one["field"] for one in body["details"]} == {"/definition", "/definition/base_points"}
+        assert {detail["field"] for detail in body["details"]} == {"/definition", "/definition/base_points"}
         assert not ModelVersion.objects.exists()
 
     def test_largest_card_of_numbers_is_accepted(self, api, path):
-        given = definition(
+        card = definition(
             inputs=[
                 {"name": f"input {number}", "from": f"application_data.{'x' * 50}{number}", "type": "number"}
                 for number in range(50)
@@ -88,17 +88,17 @@ class TestCreate:
                 for number in range(50)
             ],
         )  # fmt: skip
-        assert api.send(path, {"definition": given}).status_code == 201
+        assert api.send(path, {"definition": card}).status_code == 201
 
     def test_long_lists_of_texts_are_accepted(self, api, path):
-        given = definition()
-        given["characteristics"][2]["bins"] = [
+        card = definition()
+        card["characteristics"][2]["bins"] = [
             {"missing": True, "points": 0},
             *({"in": [f"{step}-{value}" for value in range(200)], "points": step} for step in range(48)),
             {"points": 0},
         ]
-        given["knockouts"] = []
-        assert api.send(path, {"definition": given}).status_code == 201
+        card["knockouts"] = []
+        assert api.send(path, {"definition": card}).status_code == 201
 
     def test_body_with_more_members_than_a_definition_can_have_is_rejected(self, api, path):
         assert_error(api.send(path, {"definition": [0] * 50_001}), 400, "E1002")
@@ -110,11 +110,11 @@ class TestList:
         for role in ("champion", "challenger", None):
             make_version(model, role=role)
         body = api.read(path).json()
-        assert [(one["number"], one["status"], one["role"]) for one in body["versions"]] == [
+        assert [(version["number"], version["status"], version["role"]) for version in body["versions"]] == [
             (3, "draft", ""), (2, "published", "challenger"), (1, "published", "champion"),
         ]  # fmt: skip
         assert (body["total"], body["has_more"]) == (3, False)
-        assert all("definition" not in one for one in body["versions"])
+        assert all("definition" not in version for version in body["versions"])
 
 
 class TestRetrieve:

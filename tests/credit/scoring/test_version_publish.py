@@ -54,8 +54,8 @@ class TestPublish:
         read = {name for name in version.card.facts if name.startswith("application_data.")}
         assert len(warnings) == len(read) - 1 > 0
         named = f"{', '.join(map(str, offers[:5]))} and 2 more"
-        assert all(one.startswith(f"Offer {named} does not require application_data.") for one in warnings)
-        assert not any("monthly_income_cents" in one for one in warnings)
+        assert all(warning.startswith(f"Offer {named} does not require application_data.") for warning in warnings)
+        assert not any("monthly_income_cents" in warning for warning in warnings)
 
     def test_retired_version_cannot_be_published(self, api, version):
         api.send(at(version, "retire"))

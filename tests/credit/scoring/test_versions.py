@@ -111,12 +111,12 @@ def test_owner_of_the_provider_gets_events_of_versions(user):
     version = make_version(model)
     publish(version, "champion", member)
     versions.retire(version, actor=actor(member), now=timezone.now())
-    told = [(event.type, event.account_id, event.object) for event in Event.objects.order_by("sequence", "created_at")]
+    sent = [(event.type, event.account_id, event.object) for event in Event.objects.order_by("sequence", "created_at")]
     about = {
         "model_id": model.pk, "version": 1, "provider_id": model.provider_id,
         "definition_sha256": version.definition_sha256,
     }  # fmt: skip
-    assert told == [
+    assert sent == [
         ("scoring_model.published", user.pk, {**about, "role": "champion"}),
         ("scoring_model.retired", user.pk, {**about, "role": ""}),
     ]

@@ -264,8 +264,8 @@ def test_failing_card_leaves_the_application_to_reviewers(user, monkeypatch):
 
 
 def test_offer_stores_the_kinds_of_requested_reports(api, user):
-    made = api.send("/provider-offers", {**OFFER, "reports": ["credit", "income"]}).json()
-    assert made["reports"] == ["credit", "income"]
+    offer = api.send("/provider-offers", {**OFFER, "reports": ["credit", "income"]}).json()
+    assert offer["reports"] == ["credit", "income"]
     for wrong in (["gossip"], ["credit", "credit"], "credit", ["credit", "income", "credit"]):
         assert_error(api.send("/provider-offers", {**OFFER, "reports": wrong}), 400, "E1001")
 

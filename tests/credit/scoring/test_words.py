@@ -52,8 +52,8 @@ def test_inputs_are_described_in_words(given, said):
     ({"from": 3}, "is 3 or more"),
 ])  # fmt: skip
 def test_knockouts_are_described_in_words(test, said):
-    given = {"input": "it", "outcome": "decline", "reason": {"code": "other", "text": "Our own"}, **test}
-    assert words.knockout_in_words(given) == f"When it {said}: decline, for any total. Our own."
+    fields = {"input": "it", "outcome": "decline", "reason": {"code": "other", "text": "Our own"}, **test}
+    assert words.knockout_in_words(fields) == f"When it {said}: decline, for any total. Our own."
 
 
 def test_outcomes_and_segments_are_described_with_their_totals():
@@ -82,11 +82,11 @@ def test_values_are_described_in_words(value, said):
 
 
 def test_changes_are_described_in_sentences():
-    given = definition(base_points=505)
-    card = Card.of(given)
-    found = changes(card, evaluate(card, POOR))
-    assert found, "the card offers this person a way"
-    sentences = words.changes_in_words(given, found)
+    original = definition(base_points=505)
+    card = Card.of(original)
+    result = changes(card, evaluate(card, POOR))
+    assert result, "the card offers this person a way"
+    sentences = words.changes_in_words(original, result)
     assert sentences[:2] == [
         "debt to income “from 0.2 to below 0.4” instead of “from 0.4” (+35 points): refer.",
         "income “from 150000 to below 300000” instead of “below 150000” (+50 points): refer.",
@@ -103,11 +103,11 @@ class TestDifferences:
     def test_only_changed_bins_are_marked(self):
         after = definition()
         after["characteristics"][0]["bins"][1]["points"] = 25
-        (one,) = words.differences(definition(), after)
-        assert (one.member, one.kind) == ("Characteristic “income”", words.CHANGED)
-        assert [line.text for line in one.before if line.differs] == ["below 150000: 20 points"]
-        assert [line.text for line in one.after if line.differs] == ["below 150000: 25 points"]
-        assert len(one.before) == len(one.after) == 7
+        (difference,) = words.differences(definition(), after)
+        assert (difference.member, difference.kind) == ("Characteristic “income”", words.CHANGED)
+        assert [line.text for line in difference.before if line.differs] == ["below 150000: 20 points"]
+        assert [line.text for line in difference.after if line.differs] == ["below 150000: 25 points"]
+        assert len(difference.before) == len(difference.after) == 7
 
     def test_added_and_removed_characteristics_have_one_side(self):
         before = definition()
@@ -119,30 +119,30 @@ class TestDifferences:
         assert removed["name"] == "housing"
 
     def test_changed_knockouts_outcomes_segments_base_and_range_are_differences(self):
-        found = self.differences(
+        differences = self.differences(
             knockouts=[], base_points=1, range=[0, 1], segments=[],
             outcomes=[{"outcome": "approve", "from": 650}, {"outcome": "decline"}],
         )  # fmt: skip
-        assert [(one.member, one.kind) for one in found] == [
+        assert [(record.member, record.kind) for record in differences] == [
             ("Base points", "changed"), ("Range of the total", "changed"), ("Knockouts, in their order", "removed"),
             ("Outcomes", "changed"), ("Segments", "removed"),
         ]  # fmt: skip
-        assert [line.text for line in found[3].after] == ["approve: from 650", "decline: below 650"]
+        assert [line.text for line in differences[3].after] == ["approve: from 650", "decline: below 650"]
 
     def test_changed_input_is_a_difference(self):
         after = definition()
         after["inputs"][2]["mutable"] = True
-        (one,) = words.differences(definition(), after)
-        assert one.member == "Input “housing”"
+        (difference,) = words.differences(definition(), after)
+        assert difference.member == "Input “housing”"
 
     def test_order_of_characteristics_is_a_difference_and_that_of_inputs_is_not(self):
         after = definition()
         after["inputs"].reverse()
         assert words.differences(definition(), after) == []
         after["characteristics"][:2] = after["characteristics"][1::-1]
-        (one,) = words.differences(definition(), after)
-        assert one.member.startswith("Order of the characteristics")
-        assert [(line.text, line.differs) for line in one.after] == [
+        (difference,) = words.differences(definition(), after)
+        assert difference.member.startswith("Order of the characteristics")
+        assert [(line.text, line.differs) for line in difference.after] == [
             ("debt to income", True), ("income", True), ("housing", False),
         ]  # fmt: skip
 
@@ -151,6 +151,6 @@ class TestDifferences:
             {"input": "identity_verified", "equals": False, "outcome": "refer", "reason": "identity_unverifiable"},
             {"input": "income", "below": 5, "outcome": "decline", "reason": "income_insufficient"},
         ]
-        (one,) = words.differences(definition(knockouts=two), definition(knockouts=two[::-1]))
-        assert one.kind == words.CHANGED
-        assert not any(line.differs for line in one.before)
+        (difference,) = words.differences(definition(knockouts=two), definition(knockouts=two[::-1]))
+        assert difference.kind == words.CHANGED
+        assert not any(line.differs for line in difference.before)

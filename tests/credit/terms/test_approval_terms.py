@@ -50,11 +50,11 @@ class TestApprovalTerms:
             first_payment_on=None, method="us_appendix_j", today=timezone.now().date(),
         )  # fmt: skip
         schedule = quote.pop("schedule")
-        told = terms.to_dict()
-        assert {name: told[name] for name in quote} == quote
-        assert {name: told[name] for name in GIVEN} == GIVEN
-        assert (told["kind"], told["application_id"]) == ("approval", str(application.pk))
-        assert terms.terms_sha256 == sha256(canonical_json(told)).hexdigest()
+        terms_dict = terms.to_dict()
+        assert {name: terms_dict[name] for name in quote} == quote
+        assert {name: terms_dict[name] for name in GIVEN} == GIVEN
+        assert (terms_dict["kind"], terms_dict["application_id"]) == ("approval", str(application.pk))
+        assert terms.terms_sha256 == sha256(canonical_json(terms_dict)).hexdigest()
         assert serialize_schedule(schedule_of(terms)) == schedule
         assert terms.schedule_sha256 == sha256(canonical_json(schedule)).hexdigest()
 
@@ -67,8 +67,10 @@ class TestApprovalTerms:
     def test_missing_terms_default_to_application_and_offer(self, offer, settings, policy, given, expected):
         settings.REVIEW_POLICY = policy
         assert approve(lender_of(offer), applied(offer), given).status_code == 200
-        told = LoanTerms.objects.get().to_dict()
-        assert tuple(told[name] for name in ("amount_cents", "rate_percent", "term_months", "fee_cents")) == expected
+        terms_dict = LoanTerms.objects.get().to_dict()
+        assert (
+            tuple(terms_dict[name] for name in ("amount_cents", "rate_percent", "term_months", "fee_cents")) == expected
+        )
 
     @pytest.mark.usefixtures("reviewed")
     def test_approval_without_terms_derives_them_if_reviewers_decide(self, offer):
@@ -132,7 +134,9 @@ class TestRejectedTerms:
     ])  # fmt: skip
     def test_terms_outside_the_offer_are_rejected_with_the_bound(self, offer, terms, member, bound):
         error = assert_error(approve(lender_of(offer), applied(offer), terms), 400, "E1019")
-        assert [(one["field"], one["bound"]) for one in error["details"]] == [(f"metadata.terms.{member}", bound)]
+        assert [(detail["field"], detail["bound"]) for detail in error["details"]] == [
+            (f"metadata.terms.{member}", bound)
+        ]
         assert not LoanTerms.objects.exists()
 
     @pytest.mark.parametrize("verb", ["approved", "counteroffer"])
@@ -215,7 +219,9 @@ class TestAcceptance:
         shown = acceptance_of(client_of(application.consumer), application)
         assert shown["acceptable"] is True
         assert shown["terms_sha256"] == sha256(canonical_json(shown["terms"])).hexdigest()
-        assert sum(one["payment_cents"] for one in shown["schedule"]) == shown["terms"]["total_of_payments_cents"]
+        assert (
+            sum(payment["payment_cents"] for payment in shown["schedule"]) == shown["terms"]["total_of_payments_cents"]
+        )
         taken = take_up(client_of(application.consumer), application).json()
         assert (taken["terms"], taken["acceptable"]) == (shown["terms"], False)
         assert Acceptance.objects.get().loan_terms == LoanTerms.objects.get()
@@ -233,7 +239,7 @@ class TestAcceptance:
         before, after = acceptance_after(application), acceptance_after(application, days=17)
         assert (after.terms, after.terms_sha256) == (before.terms, before.terms_sha256)
         assert after.as_of > before.as_of
-        figures = [[replace(one, due_on=None) for one in shown.schedule] for shown in (before, after)]
+        figures = [[replace(item, due_on=None) for item in shown.schedule] for shown in (before, after)]
         assert figures[0] == figures[1]
         for days in (17, 19):
             agree(application, before.terms_sha256, days=days)

@@ -58,11 +58,11 @@ def test_eu_line_of_credit_has_its_assumed_cost_in_the_form_and_on_the_case_page
 
 def test_compute_button_shows_the_cost_without_a_decision(console, application):
     address = move_of(application, "approved")
-    given = {"seen": seen_in(console.get(address)), "amount": "20000", "rate_percent": "8", "term_months": "36"}
-    page = console.post(address, {**given, "preview": "Compute"})
+    fields = {"seen": seen_in(console.get(address)), "amount": "20000", "rate_percent": "8", "term_months": "36"}
+    page = console.post(address, {**fields, "preview": "Compute"})
     assert page.status_code == 200
     assert "$626.73" in text_of(page)
-    page = console.post(address, {**given, "rate_percent": "3", "preview": "Compute"})
+    page = console.post(address, {**fields, "rate_percent": "3", "preview": "Compute"})
     assert list(page.context["form"].errors.items()) == [("rate_percent", ["The rates of the offer begin at 6.9."])]
     assert "The rates of the offer begin at 6.9." in text_of(page)
     application.refresh_from_db()
@@ -73,8 +73,8 @@ def test_approval_has_the_terms_of_the_form(console, application):
     confirm(
         console, move_of(application, "approved"), amount="12500.50", rate_percent="7.25", term_months="36", fee="10"
     )
-    told = LoanTerms.objects.get().to_dict()
-    assert (told["amount_cents"], told["rate_percent"], told["fee_cents"]) == (1_250_050, 7.25, 1_000)
+    terms_dict = LoanTerms.objects.get().to_dict()
+    assert (terms_dict["amount_cents"], terms_dict["rate_percent"], terms_dict["fee_cents"]) == (1_250_050, 7.25, 1_000)
     assert "$12,500.50 at 7.25 % for 36 months, fee $10.00" in text_of(console.get(page_of(application)))
 
 
@@ -148,8 +148,8 @@ def test_approval_for_an_unlisted_offer_needs_no_loan(console):
 def test_reviewer_makes_reads_and_withdraws_a_counteroffer(console, application):
     page = console.get(page_of(application))
     assert "Make a counteroffer" in text_of(page)
-    made = confirm(console, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
-    assert "The applicant has the counteroffer." in text_of(made)
+    response = confirm(console, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
+    assert "The applicant has the counteroffer." in text_of(response)
     shown = text_of(console.get(page_of(application)))
     assert "Offered to the applicant" in shown
     assert "$6,000.00 at 8 % for 12 months" in shown

@@ -29,8 +29,11 @@ PRICES = [
 
 def priced(prices):
     card = definition()
-    approve = next(one for one in card["outcomes"] if one["outcome"] == "approve")
-    return {**card, "outcomes": [{**one, "prices": prices} if one == approve else one for one in card["outcomes"]]}
+    approve = next(outcome for outcome in card["outcomes"] if outcome["outcome"] == "approve")
+    return {
+        **card,
+        "outcomes": [{**outcome, "prices": prices} if outcome == approve else outcome for outcome in card["outcomes"]],
+    }
 
 
 class TestDeclaredPrices:
@@ -62,7 +65,7 @@ class TestDeclaredPrices:
             check(card)
 
     def test_changed_prices_are_a_difference_between_versions(self):
-        assert "Prices" in [one.member for one in differences(definition(), priced(PRICES))]
+        assert "Prices" in [difference.member for difference in differences(definition(), priced(PRICES))]
 
 
 @pytest.fixture

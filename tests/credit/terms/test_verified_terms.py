@@ -97,12 +97,12 @@ def test_every_approval_records_the_loan_and_its_cost(settings, monkeypatch):
     offer, consumer = listed(apr_max_percent=99), UserFactory()
     actor, judged = Actor(user=reviewer(), credential="test"), 0
     for _ in range(APPROVALS):
-        application, given = applied(offer, consumer=consumer), random_approval(chance)
-        decide(application, "approved", actor=actor, now=timezone.now(), metadata={"terms": given})
+        application, approval = applied(offer, consumer=consumer), random_approval(chance)
+        decide(application, "approved", actor=actor, now=timezone.now(), metadata={"terms": approval})
         record = json.loads(DecisionAnchor.objects.get(application=application).record)
         terms = record["terms"]
         assert all(terms[name] is not None for name in FIGURES)
-        assert {name: terms[name] for name in given} == given
+        assert {name: terms[name] for name in approval} == approval
         assert record["schedule_sha256"]
         assert checked(record, str(application.pk)) == OK
         kept = LoanTerms.objects.get(application=application)
@@ -112,7 +112,8 @@ def test_every_approval_records_the_loan_and_its_cost(settings, monkeypatch):
             continue
         judged += 1
         flows = [
-            (one.payment_cents, convention.compute_factor(Timestamp(start), Timestamp(one.due_on))) for one in schedule
+            (payment.payment_cents, convention.compute_factor(Timestamp(start), Timestamp(payment.due_on)))
+            for payment in schedule
         ]
         low, high = (
             sum(

@@ -67,7 +67,7 @@ def edges(card, data):
 
 
 def keep(name, card, rows):
-    scored = rows[COLUMNS].assign(score=[int(one) for one in card.score(rows)])
+    scored = rows[COLUMNS].assign(score=[int(item) for item in card.score(rows)])
     scored.to_csv(HERE / name, index=False)
 
 
@@ -85,8 +85,8 @@ def stability(card, data):
         table = monitor.psi_table()
         cases.append(
             {
-                "by": "ScorecardMonitoring.psi_table", "expected": [int(one) for one in table["Count E"][:-1]],
-                "actual": [int(one) for one in table["Count A"][:-1]], "psi": float(table["PSI"].iloc[-1]),
+                "by": "ScorecardMonitoring.psi_table", "expected": [int(item) for item in table["Count E"][:-1]],
+                "actual": [int(item) for item in table["Count A"][:-1]], "psi": float(table["PSI"].iloc[-1]),
             }
         )  # fmt: skip
     for seed in range(12):
