@@ -44,8 +44,8 @@ def page_of(shown):
 
 def events_of(user, prefix):
     """Return (type, object) of an account's events whose type begins with `prefix`, in order."""
-    found = Event.objects.filter(account=user, type__startswith=prefix).order_by("id")
-    return [(event.type, event.object) for event in found]
+    events = Event.objects.filter(account=user, type__startswith=prefix).order_by("id")
+    return [(event.type, event.object) for event in events]
 
 
 def statuses_of(user, prefix="kyc."):

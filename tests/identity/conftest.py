@@ -28,14 +28,14 @@ def plaid(settings):
 @pytest.fixture
 def waiting_transactions(plaid, monkeypatch):
     """Record for each request to Plaid whether a database transaction was open during it."""
-    asked, call = [], plaid_module.call
+    calls, call = [], plaid_module.call
 
     def watch(*arguments, **options):
-        asked.append(connection.in_atomic_block)
+        calls.append(connection.in_atomic_block)
         return call(*arguments, **options)
 
     monkeypatch.setattr(plaid_module, "call", watch)
-    return asked
+    return calls
 
 
 @pytest.fixture

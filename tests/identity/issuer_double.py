@@ -52,13 +52,13 @@ class IssuerDouble(HttpDouble):
     @property
     def metadata(self):
         base = self.client.url
-        found = {
+        fields = {
             "issuer": base, "authorization_endpoint": f"{base}/authorize?tenant=1", "token_endpoint": f"{base}/token",
             "jwks_uri": f"{base}/keys", "scopes_supported": ["openid", "email", "groups"],
             "acr_values_supported": ["phr", "1"], "authorization_response_iss_parameter_supported": True,
             **({} if self.userinfo is None else {"userinfo_endpoint": f"{base}/userinfo"}), **self.metadata_changes,
         }  # fmt: skip
-        return {name: value for name, value in found.items() if value is not None}
+        return {name: value for name, value in fields.items() if value is not None}
 
     def answer(self, request):
         if self.is_down:
@@ -81,8 +81,8 @@ class IssuerDouble(HttpDouble):
         code = secrets.token_urlsafe(16)
         self.codes[code] = query
         response = {"code": code, "state": query["state"], "iss": self.client.url, **self.response_changes}
-        found = {name: value for name, value in response.items() if value is not None}
-        return Reply(status=302, headers={"Location": f"{query['redirect_uri']}?{urlencode(found)}"})
+        values_by_name = {name: value for name, value in response.items() if value is not None}
+        return Reply(status=302, headers={"Location": f"{query['redirect_uri']}?{urlencode(values_by_name)}"})
 
     def exchange(self, request):
         form = {name: values[0] for name, values in parse_qs(request.data.decode()).items()}

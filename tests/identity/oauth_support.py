@@ -31,11 +31,11 @@ def browser_of(user):
 
 def ask(browser, client, **changes):
     """Open the consent page at the address to which the client redirects the user."""
-    asked = {
+    fields = {
         "response_type": "code", "client_id": client.client_id, "redirect_uri": REDIRECT, "scope": "offers:read",
         "state": "st4te", **changes,
     }  # fmt: skip
-    query = urlencode({name: value for name, value in asked.items() if value is not None})
+    query = urlencode({name: value for name, value in fields.items() if value is not None})
     return browser.get(f"/oauth/authorize?{query}")
 
 

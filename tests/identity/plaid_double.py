@@ -225,7 +225,10 @@ class PlaidDouble(HttpDouble):
             return plaid_error("TRANSACTIONS_SYNC_MUTATION_DURING_PAGINATION", "TRANSACTIONS_ERROR")
         page = item.feed[start : start + body.get("count", 100)]
         end = start + len(page)
-        kinds = {kind: [entry for told, entry in page if told == kind] for kind in ("added", "modified", "removed")}
+        kinds = {
+            kind: [entry for event_kind, entry in page if event_kind == kind]
+            for kind in ("added", "modified", "removed")
+        }
         return {
             **kinds, "accounts": item.accounts, "next_cursor": str(end), "has_more": end < len(item.feed),
             "transactions_update_status": item.update_status,

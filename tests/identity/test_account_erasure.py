@@ -173,8 +173,8 @@ def test_privacy_page_requests_and_cancels_erasure(user):
     browser = Client()
     browser.force_login(user)
     page = reverse("account_privacy")
-    asked = browser.post(page, {"do": "erase"}).headers["Location"]
-    browser.post(asked, {"password": PASSWORD, "next": page})
+    location = browser.post(page, {"do": "erase"}).headers["Location"]
+    browser.post(location, {"password": PASSWORD, "next": page})
     browser.post(page, {"do": "erase"})
     assert Erasure.objects.get().account == user
     assert "before it starts" in browser.get(page).content.decode()

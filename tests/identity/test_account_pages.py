@@ -56,8 +56,8 @@ def mailed():
     """Deliver the waiting mails; return them and empty the outbox."""
     while any(deliver_some(now=timezone.now()).values()):
         pass
-    found, mail.outbox[:] = list(mail.outbox), []
-    return found
+    messages, mail.outbox[:] = list(mail.outbox), []
+    return messages
 
 
 def link_in(message):
@@ -127,7 +127,7 @@ class TestUnconfirmedAddress:
         assert not self.prune_after(6)
         assert self.prune_after(8)
         assert sign_up().status_code == 302
-        assert [one.subject for one in mailed()] == ["Confirm your address for Credit Platform"]
+        assert [message.subject for message in mailed()] == ["Confirm your address for Credit Platform"]
 
     def test_prune_retains_confirmed_accounts_and_accounts_of_operators(self, jane, user):
         self.prune_after(400)
@@ -181,7 +181,7 @@ def test_a_password_is_reset_by_a_one_time_link(jane):
     assert old.get("/account/").status_code == 302, "what was logged in is not any more"
     follow(Client(), path, {"password1": "another long one", "password2": "another long one"})
     assert log_in(EMAIL, "another long one")[1].status_code == 200
-    assert [one.subject for one in mailed()] == ["Your password for Credit Platform was reset"]
+    assert [message.subject for message in mailed()] == ["Your password for Credit Platform was reset"]
 
 
 def test_password_reset_issues_no_token_without_the_second_factor(jane):
@@ -209,9 +209,9 @@ def test_mailed_links_use_the_installations_address_for_any_host_header(jane, se
 def test_password_change_requires_the_old_password_and_ends_other_sessions_and_tokens(jane):
     browser, _ = log_in(EMAIL)
     other, _ = log_in(EMAIL)
-    given = {"oldpassword": "wrong", "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
-    assert browser.post("/account/password", given).status_code == 200
-    assert browser.post("/account/password", given | {"oldpassword": PASSWORD}).status_code == 302
+    fields = {"oldpassword": "wrong", "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
+    assert browser.post("/account/password", fields).status_code == 200
+    assert browser.post("/account/password", fields | {"oldpassword": PASSWORD}).status_code == 302
     assert browser.get("/account/").status_code == 200
     assert other.get("/account/").status_code == 302
     assert log_in(EMAIL, NEW_PASSWORD)[1].status_code == 302
@@ -219,8 +219,8 @@ def test_password_change_requires_the_old_password_and_ends_other_sessions_and_t
 
 def test_guesses_of_the_old_password_share_the_rate_limit_of_log_ins(jane):
     browser, _ = log_in(EMAIL)
-    given = {"oldpassword": "wrong", "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
-    assert [browser.post("/account/password", given).status_code for _ in range(11)] == [200] * 10 + [429]
+    fields = {"oldpassword": "wrong", "password1": NEW_PASSWORD, "password2": NEW_PASSWORD}
+    assert [browser.post("/account/password", fields).status_code for _ in range(11)] == [200] * 10 + [429]
 
 
 def test_an_address_changes_after_the_new_address_is_confirmed(jane):
@@ -230,13 +230,13 @@ def test_an_address_changes_after_the_new_address_is_confirmed(jane):
     assert first.startswith("/account/reauthenticate"), "a session that somebody found open changes nothing"
     assert browser.post(first, {"password": "wrong"}).status_code == 200
     assert browser.post(first, {"password": PASSWORD}).status_code == 302
-    (asked,) = mailed()
-    assert asked.to == ["new@example.org"]
+    (message,) = mailed()
+    assert message.to == ["new@example.org"]
     assert User.objects.get().email == EMAIL
-    assert Client().get(link_in(asked)).status_code == 302, "the mail alone confirms nothing"
-    follow(browser, link_in(asked), {})
+    assert Client().get(link_in(message)).status_code == 302, "the mail alone confirms nothing"
+    follow(browser, link_in(message), {})
     assert User.objects.get().email == "new@example.org"
-    assert EMAIL in {to for one in mailed() for to in one.to}, "the old address hears of it"
+    assert EMAIL in {to for item in mailed() for to in item.to}, "the old address hears of it"
     assert log_in("new@example.org")[1].status_code == 302
 
 
@@ -366,10 +366,10 @@ def test_long_passwords_of_any_characters_are_accepted_unchanged():
 
 def test_deletion_of_an_account_requires_the_password_again(jane):
     browser, _ = log_in(EMAIL)
-    asked = browser.post("/account/privacy", ERASE).headers["Location"]
-    assert browser.post(asked, {"password": "wrong", "next": "/account/privacy"}).status_code == 200
+    location = browser.post("/account/privacy", ERASE).headers["Location"]
+    assert browser.post(location, {"password": "wrong", "next": "/account/privacy"}).status_code == 200
     assert not Erasure.objects.exists()
-    browser.post(asked, {"password": PASSWORD, "next": "/account/privacy"})
+    browser.post(location, {"password": PASSWORD, "next": "/account/privacy"})
     page = browser.post("/account/privacy", ERASE, follow=True).content.decode()
     assert Erasure.objects.get().account == jane
     assert "You requested the deletion of your account." in page
@@ -464,7 +464,7 @@ class TestAccountEnumeration:
     @FORMS
     def test_known_and_unknown_addresses_get_the_same_response(self, jane, path, field, more):
         assert self.ask(path, {field: EMAIL, **more}) == self.ask(path, {field: "june@example.org", **more})
-        addresses = [to for one in mailed() for to in one.to]
+        addresses = [to for message in mailed() for to in message.to]
         assert addresses == ([] if field == "login" else [EMAIL, "june@example.org"])
 
     @FORMS
@@ -491,8 +491,8 @@ class TestAccountEnumeration:
     def test_sign_ups_and_mails_of_an_address_are_rate_limited(self, jane):
         answers = [sign_up(email=f"x{number}@example.org").status_code for number in range(20)]
         assert answers[-1] == 429, "one of them is jane's"
-        asked = [Client().post("/account/password/forgot", {"email": EMAIL}).status_code for _ in range(12)]
-        assert asked[-1] == 429
+        status_codes = [Client().post("/account/password/forgot", {"email": EMAIL}).status_code for _ in range(12)]
+        assert status_codes[-1] == 429
 
 
 class TestInvitations:

@@ -72,9 +72,9 @@ def test_an_account_claimed_during_a_disable_request_is_not_disabled(db, monkeyp
     load = managed.load_account
 
     def load_then_claim(*args):
-        found = load(*args)
+        record = load(*args)
         claim(token, username="jane", password="a horse walks far", now=timezone.now())
-        return found
+        return record
 
     monkeypatch.setattr(managed, "load_account", load_then_claim)
     disable_account(actor, str(account.pk), now=timezone.now())
@@ -113,9 +113,9 @@ def test_no_token_is_issued_if_access_ends_during_the_request(db, monkeypatch):
     load = managed.load_account
 
     def load_then_end(*args):
-        found = load(*args)
+        record = load(*args)
         end_access(account, now=timezone.now())
-        return found
+        return record
 
     monkeypatch.setattr(managed, "load_account", load_then_end)
     with pytest.raises(AccessEnded):

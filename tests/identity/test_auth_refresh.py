@@ -149,7 +149,7 @@ class TestRetryWithItsKey:
 
     def test_two_accounts_can_refresh_with_the_same_key(self, pair, stranger):
         other = tokens.start_family(user=stranger, now=timezone.now())
-        first, second = (refresh(one.refresh_token, key=KEY) for one in (pair, other))
+        first, second = (refresh(item.refresh_token, key=KEY) for item in (pair, other))
         assert (first.status_code, second.status_code) == (200, 200)
         assert "Idempotent-Replayed" not in second.headers
         assert first.json()["refresh_token"] != second.json()["refresh_token"]
@@ -178,10 +178,10 @@ def test_eight_concurrent_retries_with_one_key_return_one_pair(committed, needs_
         key = f"0192b3c4-d5e6-7f80-9a1b-2c3d4e5f6a{number:02}"
         answers = at_once(*[partial(refresh, pair.refresh_token, key=key)] * 8)
         assert {answer.status_code for answer in answers} <= {200, 409}
-        given = {answer.content for answer in answers if answer.status_code == 200}
-        assert len(given) == 1
+        contents = {answer.content for answer in answers if answer.status_code == 200}
+        assert len(contents) == 1
         again = refresh(pair.refresh_token, key=key)
-        assert {again.content} == given
+        assert {again.content} == contents
         assert refresh(again.json()["refresh_token"]).status_code == 200
 
 

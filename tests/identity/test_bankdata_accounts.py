@@ -28,20 +28,20 @@ def test_accounts_of_an_item_are_listed(api, user):
     item_id = exchange(api, user).json()["item_id"]
     shown = read(api, user).json()
     assert (shown["item_ids"], shown["total"]) == ([item_id], 3)
-    for one in shown["accounts"]:
-        assert set(one) == MEMBERS
-        assert one["item_id"] == item_id
+    for item in shown["accounts"]:
+        assert set(item) == MEMBERS
+        assert item["item_id"] == item_id
         for name in ("available_cents", "current_cents"):
-            assert type(one[name]) is int
-    assert [one["limit_cents"] for one in shown["accounts"]] == [None, None, 500_000]
+            assert type(item[name]) is int
+    assert [entry["limit_cents"] for entry in shown["accounts"]] == [None, None, 500_000]
 
 
 def test_the_same_public_token_returns_the_same_accounts_everywhere(api, user):
     item_id = exchange(api, user, "public-sandbox-same").json()["item_id"]
     assert item_id == f"item-sandbox-{sha256(b'public-sandbox-same').hexdigest()[:24]}"
     shown = read(api, user).json()["accounts"]
-    assert [one["current_cents"] for one in shown] == [
-        one["current_cents"] for one in accounts_of(item_id, timezone.now().date())
+    assert [item["current_cents"] for item in shown] == [
+        item["current_cents"] for item in accounts_of(item_id, timezone.now().date())
     ]
     assert read(api, user).json()["accounts"] == shown
 
@@ -85,8 +85,8 @@ def test_error_for_a_required_log_in_contains_a_link_token(judged_plaid, api, us
     assert (body["details"]["item_id"], body["details"]["mode"]) == ("item-1", "update")
     stored = BankItem.objects.get()
     assert stored.needs_login
-    (asked,) = judged_plaid.requests_at("/link/token/create")
-    assert asked["access_token"] == stored.access_token
+    (request,) = judged_plaid.requests_at("/link/token/create")
+    assert request["access_token"] == stored.access_token
     # In update mode the user logs in again, and the stored token works again.
     item.error = ""
     assert read(api, user).json()["total"] == 1
@@ -283,6 +283,6 @@ def test_a_link_token_comes_from_plaid(judged_plaid, api, user):
     shown = api.send(LINK_TOKEN, {"user_id": str(user.pk)}).json()
     assert shown["link_token"].startswith("link-double-")
     assert shown["expiration"] == EXPIRATION.replace("Z", ".000000Z")
-    (asked,) = judged_plaid.requests_at("/link/token/create")
-    assert asked["user"] == {"client_user_id": str(user.pk)}
-    assert asked["products"] == ["transactions"]
+    (request,) = judged_plaid.requests_at("/link/token/create")
+    assert request["user"] == {"client_user_id": str(user.pk)}
+    assert request["products"] == ["transactions"]

@@ -38,8 +38,8 @@ def test_an_exchange_links_an_item_and_stages_its_accounts(api, user):
     assert (item.user, item.provider, item.item_id) == (user, "sandbox", shown["item_id"])
     assert item.accounts_staged_at is not None
     staged = StagedItem.objects.filter(user=user).order_by("id")
-    assert [str(one.pk) for one in staged] == shown["staged_item_ids"]
-    assert {(one.kind, one.status, one.source) for one in staged} == {
+    assert [str(record.pk) for record in staged] == shown["staged_item_ids"]
+    assert {(record.kind, record.status, record.source) for record in staged} == {
         (kind, "staged", f"bank:{shown['item_id']}") for kind in ("bank_account", "bank_transaction")
     }
     assert staged.filter(kind="bank_account").count() == 3
@@ -97,8 +97,10 @@ def test_linking_stages_ninety_days_of_posted_bookings(judged_plaid, api, user):
     item = BankItem.objects.get()
     assert (item.transactions_since.isoformat(), item.transactions_staged) == (booked(90), 2)
     api.send("/staging/approve-all", {"user_id": str(user.pk)})
-    told = BankTransaction.objects.reported_by_provider()
-    assert set(told.values_list("item_id", "transaction_id")) == {("item-1", f"transaction-{day}") for day in (1, 90)}
+    reported = BankTransaction.objects.reported_by_provider()
+    assert set(reported.values_list("item_id", "transaction_id")) == {
+        ("item-1", f"transaction-{day}") for day in (1, 90)
+    }
 
 
 @pytest.mark.parametrize("status", ["NOT_READY", "INITIAL_UPDATE_COMPLETE", "TRANSACTIONS_UPDATE_STATUS_UNKNOWN"])

@@ -105,14 +105,14 @@ def test_two_statements_store_a_thousand_rows(user, needs_postgresql, django_ass
     with django_assert_num_queries(2):
         identifiers = store_accounts(payloads, actor=Actor(user=user, credential="test"), now=timezone.now())
     rows = {row.pk: row.account_id for row in BankAccount.objects.all()}
-    assert [rows[identifier] for identifier in identifiers] == [one["account_id"] for one in payloads]
+    assert [rows[identifier] for identifier in identifiers] == [payload["account_id"] for payload in payloads]
 
 
 def test_ids_are_returned_in_the_order_of_the_payloads(user):
     payloads = [{**ACCOUNT, "account_id": f"a-{number % 600}"} for number in range(1000)]
     identifiers = store_accounts(payloads, actor=Actor(user=user, credential="test"), now=timezone.now())
     rows = {row.pk: row.account_id for row in BankAccount.objects.all()}
-    assert [rows[identifier] for identifier in identifiers] == [one["account_id"] for one in payloads]
+    assert [rows[identifier] for identifier in identifiers] == [payload["account_id"] for payload in payloads]
 
 
 def test_the_backoffice_displays_amounts_in_dollars(api, user):

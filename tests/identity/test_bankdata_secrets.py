@@ -34,8 +34,8 @@ def test_no_log_line_contains_a_bank_token(db, user, stranger, plaid, caplog, se
     for fault in (
         Fault(500, b"x"), Fault(drop=True), Fault(200, b"{"), Fault(400, f'{{"error_code": "{token}"}}'.encode()),
     ):  # fmt: skip
-        for path, asked in zip(paths, ("/accounts/get", "/transactions/sync"), strict=True):
-            plaid.fail(asked, fault)
+        for path, requests in zip(paths, ("/accounts/get", "/transactions/sync"), strict=True):
+            plaid.fail(requests, fault)
             answers.append(api.read(path))
     item.error = "ITEM_LOGIN_REQUIRED"
     answers += [api.read(path) for path in paths]

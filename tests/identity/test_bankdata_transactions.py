@@ -22,22 +22,24 @@ def test_bookings_are_listed_newest_first(api, user):
     shown = read(api, user).json()
     assert set(shown) == {"transactions", "items", "total", "has_more"}
     assert (shown["total"] > 90, shown["has_more"], len(shown["transactions"])) == (True, True, 20)
-    days = [one["date"] for one in shown["transactions"]]
+    days = [item["date"] for item in shown["transactions"]]
     assert days == sorted(days, reverse=True)
-    for one in shown["transactions"]:
-        assert set(one) == MEMBERS
-        assert type(one["amount_cents"]) is int
-        assert one["item_id"] == item_id
+    for transaction in shown["transactions"]:
+        assert set(transaction) == MEMBERS
+        assert type(transaction["amount_cents"]) is int
+        assert transaction["item_id"] == item_id
 
 
 def test_pages_of_bookings_have_no_gap_and_no_overlap(api, user):
     for number in range(2):
         exchange(api, user, f"public-sandbox-{number}")
     total = read(api, user).json()["total"]
-    whole = [one for offset in range(0, total, 100) for one in page(api, user, 100, offset)["transactions"]]
-    assert len({one["transaction_id"] for one in whole}) == len(whole) == total
+    whole = [
+        transaction for offset in range(0, total, 100) for transaction in page(api, user, 100, offset)["transactions"]
+    ]
+    assert len({transaction["transaction_id"] for transaction in whole}) == len(whole) == total
     pages = [page(api, user, 70, offset) for offset in range(0, total + 70, 70)]
-    assert [one for shown in pages for one in shown["transactions"]] == whole
+    assert [transaction for shown in pages for transaction in shown["transactions"]] == whole
     assert [shown["has_more"] for shown in pages] == [70 * number < total for number in range(1, len(pages) + 1)]
 
 
@@ -54,19 +56,22 @@ def test_bookings_from_plaid_are_returned(judged_plaid, api, user):
     judged_plaid.offer("public-double-1", DoubleItem("item-1", [account(1)], feed))
     exchange(api, user, "public-double-1")
     shown = read(api, user).json()["transactions"]
-    assert [(one["transaction_id"], one["amount_cents"], one["pending"], one["category"]) for one in shown] == [
+    assert [
+        (transaction["transaction_id"], transaction["amount_cents"], transaction["pending"], transaction["category"])
+        for transaction in shown
+    ] == [
         ("transaction-2", -120_000, True, "FOOD_AND_DRINK"),
         ("transaction-3", 1234, False, None),
         ("transaction-1", 29, False, "FOOD_AND_DRINK"),
     ]
-    assert {one["item_id"] for one in shown} == {"item-1"}
+    assert {item["item_id"] for item in shown} == {"item-1"}
     assert shown[2]["merchant_name"] == "Shop"
 
 
 def test_bookings_of_a_token_with_an_unknown_item_have_a_null_item_id(plaid, api, user):
     plaid.items["access-double-elsewhere"] = DoubleItem("item-9", [account(1)], [("added", booking(1))])
-    (one,) = read(api, user, "?access_token=access-double-elsewhere").json()["transactions"]
-    assert one["item_id"] is None
+    (transaction,) = read(api, user, "?access_token=access-double-elsewhere").json()["transactions"]
+    assert transaction["item_id"] is None
 
 
 def test_each_failure_of_the_vendor_has_its_error_code(plaid, api, user):

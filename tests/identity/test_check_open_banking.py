@@ -59,9 +59,9 @@ def test_fault_of_an_adapter_fails_the_check_that_covers_it(checks, monkeypatch)
 
     monkeypatch.setattr(Sandbox, method, broken)
     lines = list(check_open_banking(Sandbox(), "public-sandbox-check"))
-    found = {what for what, fault in lines if fault}
-    assert found <= set(checks)
-    assert checks[0] in found
+    faulty = {what for what, fault in lines if fault}
+    assert faulty <= set(checks)
+    assert checks[0] in faulty
 
 
 def test_expiration_without_a_time_zone_fails_its_check(monkeypatch):

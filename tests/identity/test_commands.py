@@ -32,12 +32,12 @@ def run_for_people(name, *arguments):
 
 class TestCreateUser:
     def test_create_user_makes_an_account_that_can_log_in(self, anonymous):
-        made = run_json("create_user", "ada", "--password", PASSWORD)
-        assert made["username"] == "ada"
+        printed = run_json("create_user", "ada", "--password", PASSWORD)
+        assert printed["username"] == "ada"
         assert "username: bob" in run_for_people("create_user", "bob", "--password", PASSWORD)
         response = anonymous.send("/auth/token", {"username": "ada", "password": PASSWORD})
         assert response.status_code == 200
-        assert User.objects.get(pk=made["id"]).is_staff is False
+        assert User.objects.get(pk=printed["id"]).is_staff is False
 
     def test_second_create_user_changes_nothing(self):
         first = run_json("create_user", "ada", "--password", PASSWORD, "--staff", "--group", "Support")
@@ -138,28 +138,30 @@ class TestPasswordOptions:
 
 class TestCreateApiKey:
     def test_create_api_key_makes_a_key_that_works_and_signs(self, user):
-        made = run_json("create_api_key", user.username, "--name", "server")
-        assert set(made) == {"id", "key", "secret", "scopes", "expires_at"}
-        assert made["scopes"] is None
-        assert made["key"].startswith(f"ck_test_{made['id']}_")
-        assert made["secret"].startswith("cs_")
-        assert ApiClient(api_key=made["key"]).read("/auth/me").json()["id"] == user.pk
+        printed = run_json("create_api_key", user.username, "--name", "server")
+        assert set(printed) == {"id", "key", "secret", "scopes", "expires_at"}
+        assert printed["scopes"] is None
+        assert printed["key"].startswith(f"ck_test_{printed['id']}_")
+        assert printed["secret"].startswith("cs_")
+        assert ApiClient(api_key=printed["key"]).read("/auth/me").json()["id"] == user.pk
         record = ApiKey.objects.get()
 
-        assert signed_call(SimpleNamespace(**made), "GET", "/v1/auth/me").status_code == 200
+        assert signed_call(SimpleNamespace(**printed), "GET", "/v1/auth/me").status_code == 200
         assert timedelta(days=89, hours=23) < record.expires_at - timezone.now() <= timedelta(days=90)
 
     def test_create_api_key_accepts_scopes(self, user):
-        made = run_json("create_api_key", user.username, "--name", "n", "--scope", "offers:read", "--scope", "webhooks")
-        assert made["scopes"] == ["offers:read", "webhooks"]
+        printed = run_json(
+            "create_api_key", user.username, "--name", "n", "--scope", "offers:read", "--scope", "webhooks"
+        )
+        assert printed["scopes"] == ["offers:read", "webhooks"]
 
     def test_create_api_key_accepts_an_expiry(self, user):
-        made = run_json("create_api_key", user.username, "--name", "n", "--expires-at", "2099-01-31T12:00:00Z")
-        assert made["expires_at"] == "2099-01-31T12:00:00.000000Z"
+        printed = run_json("create_api_key", user.username, "--name", "n", "--expires-at", "2099-01-31T12:00:00Z")
+        assert printed["expires_at"] == "2099-01-31T12:00:00.000000Z"
         with pytest.raises(CommandError, match="looks like it"):
             run_json("create_api_key", user.username, "--name", "N")
-        made = run_json("create_api_key", user.username, "--name", "day", "--expires-days", "1")
-        assert ApiKey.objects.get(pk=made["id"]).expires_at < timezone.now() + timedelta(days=1, minutes=1)
+        printed = run_json("create_api_key", user.username, "--name", "day", "--expires-days", "1")
+        assert ApiKey.objects.get(pk=printed["id"]).expires_at < timezone.now() + timedelta(days=1, minutes=1)
 
     def test_create_api_key_with_a_bad_argument_creates_no_key(self, user):
         for arguments in (
@@ -176,14 +178,14 @@ class TestCreateApiKey:
 class TestRotateApiKey:
     def test_rotate_api_key_makes_a_successor_and_shortens_the_old_key(self, user):
         old = issue(user, scopes=["offers:read"])
-        made = run_json("rotate_api_key", old.record.pk)
-        assert (made["replaces"], made["scopes"]) == (old.record.pk, ["offers:read"])
-        assert {"id", "key", "secret", "expires_at", "replaces", "old_expires_at"} <= set(made)
+        printed = run_json("rotate_api_key", old.record.pk)
+        assert (printed["replaces"], printed["scopes"]) == (old.record.pk, ["offers:read"])
+        assert {"id", "key", "secret", "expires_at", "replaces", "old_expires_at"} <= set(printed)
         event = Event.objects.get(type="api_key.rotated").object
-        assert (event["api_key_id"], event["replaces"]) == (made["id"], old.record.pk)
+        assert (event["api_key_id"], event["replaces"]) == (printed["id"], old.record.pk)
         record = ApiKey.objects.get(pk=old.record.pk)
         assert timedelta(days=6, hours=23) < record.expires_at - timezone.now() <= timedelta(days=7)
-        assert ApiClient(api_key=made["key"]).read("/auth/me").status_code == 200
+        assert ApiClient(api_key=printed["key"]).read("/auth/me").status_code == 200
         assert ApiClient(api_key=old.key).read("/auth/me").status_code == 200
 
     def test_grace_never_extends_the_expiry_of_a_key(self, user):
@@ -210,8 +212,8 @@ class TestRotateApiKey:
 class TestRevokeApiKey:
     def test_revoke_api_key_ends_the_key_and_prints_when(self, user):
         issued = issue(user)
-        made = run_json("revoke_api_key", issued.record.pk)
-        assert made["id"] == issued.record.pk
+        printed = run_json("revoke_api_key", issued.record.pk)
+        assert printed["id"] == issued.record.pk
         assert_error(ApiClient(api_key=issued.key).read("/auth/me"), 401, "E2009")
 
     def test_second_revoke_api_key_prints_the_same_and_emits_no_event(self, user):
@@ -282,9 +284,9 @@ class TestPasswordsAndDisabling:
 class TestRotateSigningKey:
     def test_rotate_signing_key_publishes_a_new_key_and_accepts_the_old(self, user, api):
         before = SigningKey.objects.get()
-        made = run_json("rotate_signing_key")
-        assert made["retired"] == [before.kid]
-        assert made["kid"] != before.kid
+        printed = run_json("rotate_signing_key")
+        assert printed["retired"] == [before.kid]
+        assert printed["kid"] != before.kid
         assert api.read("/auth/me").status_code == 200
         before.refresh_from_db()
         assert timedelta(days=6, hours=23) < before.retires_at - timezone.now() <= timedelta(days=7)

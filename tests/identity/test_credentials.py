@@ -80,9 +80,9 @@ class TestKeysOfAnotherEnvironment:
     def issued(self, user, settings, prefixes):
         """A key created with the other profile's prefix, whose record is in this database."""
         settings.API_KEY_PREFIX = prefixes[0]
-        made = issue(user)
+        key = issue(user)
         settings.API_KEY_PREFIX = prefixes[1]
-        return made
+        return key
 
     def test_a_key_of_the_other_profile_is_rejected_without_repeating_it(self, issued, prefixes):
         there, here = prefixes

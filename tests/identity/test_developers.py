@@ -26,9 +26,9 @@ KEY = {"name": "shop", "reach": "some", "scopes": ["offers:read"], "expires_days
 
 
 def browser_of(person):
-    made = Client()
-    made.force_login(person)
-    return made
+    client = Client()
+    client.force_login(person)
+    return client
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ class TestKeys:
         assert record.pk in again
         assert key not in again
         assert record.secret not in again
-        assert not [one for one in Session.objects.all() if key in str(one.get_decoded())]
+        assert not [item for item in Session.objects.all() if key in str(item.get_decoded())]
         made_key(browser, reach="all", scopes=[], name="everything")
         assert ApiKey.objects.exclude(pk=record.pk).get().scopes is None, "it may do everything"
 
@@ -114,10 +114,10 @@ class TestKeys:
         page = press(browser, "/keys", "rotate", key_id=first.pk, grace_days="2")
         assert "The previous key works until" in page
         new = secret_in(page, "ck_test_")
-        assert [ApiClient(api_key=one).read("/auth/me").status_code for one in (old, new)] == [200, 200]
+        assert [ApiClient(api_key=item).read("/auth/me").status_code for item in (old, new)] == [200, 200]
         assert "was revoked" in press(browser, "/keys", "revoke", key_id=first.pk)
-        assert [ApiClient(api_key=one).read("/auth/me").status_code for one in (old, new)] == [401, 200]
-        assert {one.credential for one in AccountHistory.objects.all()} == {"session:developers"}
+        assert [ApiClient(api_key=item).read("/auth/me").status_code for item in (old, new)] == [401, 200]
+        assert {item.credential for item in AccountHistory.objects.all()} == {"session:developers"}
 
     def test_another_accounts_key_is_404(self, browser, strange_browser):
         made_key(browser)
@@ -291,14 +291,14 @@ class TestSecondFactor:
     def test_developer_pages_require_the_second_factor_where_the_api_does(self, browser, user):
         made_key(browser)
         key = ApiKey.objects.get()
-        given = authenticator_of(user)
+        authenticator = authenticator_of(user)
         for path, do in (("/keys", "make"), ("/keys", "rotate"), ("/keys", "revoke"), ("/clients", "make")):
             fields = {**TestClients.FIELDS, "expires_days": "3", "key_id": key.pk, "grace_days": "1"}
             answer = browser.post(f"/developers{path}", {"do": do, **fields})
             assert answer.headers["Location"] == f"/account/second-factor/confirm?next=/developers{path}"
         assert ApiKey.objects.get().revoked_at is None
         session = browser.session
-        session[SECOND_FACTOR] = getattr(given, "pk", None) or user.authenticator_set.get().pk
+        session[SECOND_FACTOR] = getattr(authenticator, "pk", None) or user.authenticator_set.get().pk
         session.save()
         assert "ck_test_" in made_key(browser, name="second")
 

@@ -73,9 +73,9 @@ def test_an_invitation_is_mailed_and_accepted_once(operator, jane, api):
     assert operator.read(PATH).json()["invitations"][0]["state"] == "accepted"
     assert api.read(PATH).json()["total"] == 0, "nobody else's"
     inviter = User.objects.get(username="olga")
-    told = Event.objects.filter(account_id=inviter.pk).order_by("id")
-    assert [event.type for event in told] == ["invitation.created", "invitation.accepted"]
-    assert EMAIL not in json.dumps([event.object for event in told])
+    events = Event.objects.filter(account_id=inviter.pk).order_by("id")
+    assert [event.type for event in events] == ["invitation.created", "invitation.accepted"]
+    assert EMAIL not in json.dumps([event.object for event in events])
     actions = AccountHistory.objects.order_by("id").values_list("account_id", "action")
     assert list(actions) == [(inviter.pk, "invitation.created"), (jane.pk, "invitation.accepted")]
 
@@ -130,7 +130,7 @@ def test_an_invitation_accepts_its_address_in_any_case_and_no_disabled_account(o
 def test_invited_partners_and_lenders_are_added_to_their_group(operator, jane, role, group):
     _shown, token = invited(operator, role)
     accept(token, jane, timezone.now())
-    assert [one.name for one in jane.groups.all()] == [group]
+    assert [item.name for item in jane.groups.all()] == [group]
     assert not User.objects.get(pk=jane.pk).is_staff
 
 
@@ -165,7 +165,7 @@ def test_only_superusers_invite_staff(operator, jane):
     _shown, token = invited(superuser, "staff", group="Reviewer")
     accept(token, jane, timezone.now())
     person = User.objects.get(pk=jane.pk)
-    assert (person.is_staff, person.is_superuser, [one.name for one in person.groups.all()]) == (
+    assert (person.is_staff, person.is_superuser, [item.name for item in person.groups.all()]) == (
         True, False, ["Reviewer"],
     )  # fmt: skip
 
@@ -240,9 +240,9 @@ def test_a_link_works_once_and_reading_it_changes_nothing(db):
 )  # fmt: skip
 def test_a_link_works_only_for_its_purpose_address_and_time(db, wrong):
     token = made_link()
-    asked = {"token": token, "purpose": "invitation", "email": EMAIL, "now": timezone.now()} | wrong
+    fields = {"token": token, "purpose": "invitation", "email": EMAIL, "now": timezone.now()} | wrong
     with pytest.raises(LinkEnded):
-        use_link(**asked)
+        use_link(**fields)
     assert use_link(token, "invitation", email=EMAIL, now=timezone.now())
 
 

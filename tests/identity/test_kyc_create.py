@@ -34,8 +34,8 @@ def test_create_starts_a_verification(api, user):
     assert shown["steps"]["accept_tos"] == "active"
     assert (shown["attempt"], shown["previous_attempt_id"], shown["last_error"]) == (1, None, None)
     assert row_of(shown).user == user
-    told = {"verification_id": shown["verification_id"], "status": "requires_input", "attempt": 1}
-    assert events_of(user, "kyc.") == [("kyc.verification.created", told)]
+    fields = {"verification_id": shown["verification_id"], "status": "requires_input", "attempt": 1}
+    assert events_of(user, "kyc.") == [("kyc.verification.created", fields)]
 
 
 def test_an_invalid_return_address_is_rejected(api):
@@ -143,9 +143,9 @@ def test_verification_attempts_are_counted_per_user(plaid, api, stranger_api, se
 def test_requests_to_plaid_match_its_description(judged_plaid, api, user, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_of_the_operator"
     shown = start(api)
-    (asked,) = judged_plaid.requests_at("/identity_verification/create")
-    assert asked["client_user_id"].startswith(f"{user.pk}-")
-    assert (asked["template_id"], asked["is_idempotent"], asked["is_shareable"]) == (
+    (request,) = judged_plaid.requests_at("/identity_verification/create")
+    assert request["client_user_id"].startswith(f"{user.pk}-")
+    assert (request["template_id"], request["is_idempotent"], request["is_shareable"]) == (
         "idvtmp_of_the_operator", True, True,
     )  # fmt: skip
     assert shown["provider"] == "plaid"

@@ -27,8 +27,8 @@ def test_each_read_of_a_verification_follows_the_vendors_status(judged_plaid, ap
     identifier, reference = shown["verification_id"], row_of(shown).provider_reference
     judged_plaid.settle(reference, "active", accept_tos="success", kyc_check="success", selfie_check="active")
     age(identifier, refreshed_at=LATER)
-    found = read(api, identifier).json()
-    assert (found["status"], found["provider_status"], found["steps"]["kyc_check"]) == (
+    body = read(api, identifier).json()
+    assert (body["status"], body["provider_status"], body["steps"]["kyc_check"]) == (
         "processing", "active", "success",
     )  # fmt: skip
     judged_plaid.settle(reference, "success", selfie_check="success")
@@ -80,8 +80,8 @@ def test_a_decision_of_the_vendor_ends_an_undecided_review(plaid, api, said, sta
     for word in ("pending_review", said):
         plaid.settle(row_of(shown).provider_reference, word)
         age(shown["verification_id"], refreshed_at=LATER)
-        found = read(api, shown["verification_id"]).json()
-    assert (found["status"], found["provider_status"]) == (status, said)
+        body = read(api, shown["verification_id"]).json()
+    assert (body["status"], body["provider_status"]) == (status, said)
 
 
 # Statuses that the vendor may add, and statuses of other vendors: they change nothing.
@@ -112,8 +112,8 @@ def test_a_verification_finished_after_its_expiry_gets_the_vendors_status(plaid,
         assert start(api)["attempt"] == 2
     plaid.settle(row_of(shown).provider_reference, said)
     age(shown["verification_id"], refreshed_at=LATER)
-    found = read(api, shown["verification_id"]).json()
-    assert (found["status"], (found["last_error"] or {}).get("code")) == (status, error)
+    body = read(api, shown["verification_id"]).json()
+    assert (body["status"], (body["last_error"] or {}).get("code")) == (status, error)
 
 
 @pytest.mark.parametrize(("said", "status"), [("expired", "expired"), ("canceled", "canceled")])
@@ -121,8 +121,8 @@ def test_a_verification_that_the_vendor_ends_is_ended(plaid, api, said, status):
     shown = start(api)
     plaid.settle(row_of(shown).provider_reference, said)
     age(shown["verification_id"], refreshed_at=LATER)
-    found = read(api, shown["verification_id"]).json()
-    assert (found["status"], found["last_error"]["code"]) == (status, f"verification_{said}")
+    body = read(api, shown["verification_id"]).json()
+    assert (body["status"], body["last_error"]["code"]) == (status, f"verification_{said}")
 
 
 def test_a_started_verification_that_the_vendor_ends_fails(plaid, api):
@@ -132,15 +132,15 @@ def test_a_started_verification_that_the_vendor_ends_fails(plaid, api):
     apply_state(row_of(shown), open_banking().read_verification(reference), now=timezone.now())
     plaid.settle(reference, "expired")
     age(shown["verification_id"], refreshed_at=LATER)
-    found = read(api, shown["verification_id"]).json()
-    assert (found["status"], found["last_error"]["code"]) == ("failed", "verification_expired")
+    body = read(api, shown["verification_id"]).json()
+    assert (body["status"], body["last_error"]["code"]) == ("failed", "verification_expired")
 
 
 def test_an_abandoned_verification_expires(api, user):
     shown = start(api)
     age(shown["verification_id"], refreshed_at=LATER, expires_at=timedelta(hours=25))
-    found = read(api, shown["verification_id"]).json()
-    assert (found["status"], found["last_error"]["code"]) == ("expired", "verification_expired")
+    body = read(api, shown["verification_id"]).json()
+    assert (body["status"], body["last_error"]["code"]) == ("expired", "verification_expired")
     assert statuses_of(user) == ["requires_input", "expired"]
 
 

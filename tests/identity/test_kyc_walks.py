@@ -76,7 +76,7 @@ def test_random_walks_make_only_allowed_status_changes():
         verification = create_verification(actor=actor, state=state, template_id=None, redirect_uri=None, now=now)
         entered = walk(
             verification, asked, may=may, move=move, refusals=InvalidVerificationTransition,
-            history=lambda one: one.history.order_by("position"),
+            history=lambda item: item.history.order_by("position"),
         )  # fmt: skip
         assert (verification.completed_at is not None) == (verification.status in FINAL | {"expired"})
         assert not FINAL & set(entered[:-1]), "what is final stays"

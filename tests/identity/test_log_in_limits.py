@@ -235,7 +235,7 @@ class TestSecondFactor:
 
     def test_a_valid_code_passes_the_limit_of_the_name(self, device, shut_out, hashed):
         refused = [self.ask(wrong_code()) for _ in range(3)]
-        assert [one.headers["RateLimit-Policy"] for one in refused] == ['"login_name";q=100;w=3600'] * 3
+        assert [request.headers["RateLimit-Policy"] for request in refused] == ['"login_name";q=100;w=3600'] * 3
         assert hashed() == 0, "a stranger does not guess"
         assert self.ask(code_of(), password="wrong").status_code == 401
         assert self.ask(code_of()).status_code == 200

@@ -95,11 +95,11 @@ class TestAccounts:
         assert (shown["managed_by"], shown["claimed_at"]) == (str(partner.pk), None)
         assert shop.read(f"{PATH}/{shown['id']}").json() == shown
         made(shop, "c-2")
-        for query, found in (("", 2), ("?external_id=c-1", 1), ("?external_id=c", 0)):
-            assert shop.read(f"{PATH}{query}").json()["total"] == found
+        for query, expected in (("", 2), ("?external_id=c-1", 1), ("?external_id=c", 0)):
+            assert shop.read(f"{PATH}{query}").json()["total"] == expected
         assert not person_of(shown).has_usable_password()
-        told = Event.objects.filter(type="account.created", account_id=partner.pk).first().object
-        assert told == {"user_id": shown["id"], "managed_by": str(partner.pk)}
+        payload = Event.objects.filter(type="account.created", account_id=partner.pk).first().object
+        assert payload == {"user_id": shown["id"], "managed_by": str(partner.pk)}
 
     @pytest.mark.parametrize("member", [{"external_id": "a\n"}, {"email": "jane"}])
     def test_a_body_of_another_shape_is_rejected(self, shop, member):
@@ -244,8 +244,8 @@ class TestClaimedAccounts:
         page = browser_of(person).get("/oauth/grants").content.decode()
         assert "End access: <bdi>market" in page
         assert acting(shop, account).read("/auth/me").status_code == 200
-        told = Event.objects.filter(type="account.claimed").values_list("account_id", flat=True)
-        assert set(told) == {partner.pk, person.pk}
+        account_ids = Event.objects.filter(type="account.claimed").values_list("account_id", flat=True)
+        assert set(account_ids) == {partner.pk, person.pk}
 
     def test_a_claim_link_works_once_and_opening_it_changes_nothing(self, shop):
         made(shop, email=EMAIL)
@@ -301,8 +301,8 @@ class TestClaimedAccounts:
         ):  # fmt: skip
             assert_error(answer, 403, "E2013")
         assert User.objects.get(pk=person.pk).is_active
-        told = Event.objects.filter(type="account.access_ended").values_list("account_id", flat=True)
-        assert set(told) == {partner.pk, person.pk}
+        account_ids = Event.objects.filter(type="account.access_ended").values_list("account_id", flat=True)
+        assert set(account_ids) == {partner.pk, person.pk}
 
     def test_a_partner_that_disables_a_claimed_account_only_ends_its_access(self, shop):
         account = claimed(shop)
@@ -312,6 +312,6 @@ class TestClaimedAccounts:
 
     def test_events_and_history_of_a_managed_account_contain_no_pii(self, shop):
         claimed(shop)
-        written = [json.dumps(one) for one in Event.objects.values_list("object", flat=True)]
-        written += [json.dumps(one) for one in AccountHistory.objects.values_list("details", flat=True)]
-        assert not any("jane" in one for one in written)
+        written = [json.dumps(item) for item in Event.objects.values_list("object", flat=True)]
+        written += [json.dumps(item) for item in AccountHistory.objects.values_list("details", flat=True)]
+        assert not any("jane" in item for item in written)

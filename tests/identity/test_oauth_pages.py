@@ -196,10 +196,10 @@ def test_a_client_deleted_before_the_consent_gets_no_redirect(browser, registere
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]", "localhost"])
 def test_a_native_app_can_use_any_loopback_port(browser, db, host):
     client, _ = make_client(name="Desktop app", public=True, redirect=f"http://{host}/done")
-    asked = {"code_challenge": CHALLENGE, "code_challenge_method": "S256"}
-    page = ask(browser, client, redirect_uri=f"http://{host}:49152/done", **asked)
+    fields = {"code_challenge": CHALLENGE, "code_challenge_method": "S256"}
+    page = ask(browser, client, redirect_uri=f"http://{host}:49152/done", **fields)
     assert page.status_code == 200, page.content
-    other = ask(browser, client, redirect_uri=f"http://{host}:49152/other", **asked)
+    other = ask(browser, client, redirect_uri=f"http://{host}:49152/other", **fields)
     assert other.status_code == 400
 
 
@@ -285,9 +285,9 @@ def test_get_does_not_log_out(browser):
 def test_consent_requires_the_second_factor_that_the_account_has(user):
     client, _secret = make_client()
     authenticator_of(user)
-    asked = ask(browser_of(user), client)
-    assert asked.status_code == 302
-    assert asked.headers["Location"].startswith("/account/second-factor/confirm?next=/oauth/authorize")
+    response = ask(browser_of(user), client)
+    assert response.status_code == 302
+    assert response.headers["Location"].startswith("/account/second-factor/confirm?next=/oauth/authorize")
     assert not Grant.objects.exists()
 
 

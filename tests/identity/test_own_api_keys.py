@@ -49,9 +49,9 @@ def test_a_key_with_an_unprintable_name_is_rejected(api):
 
 def test_an_unrestricted_key_cannot_create_or_list_keys(user):
     key = issue(user)
-    caller, one = ApiClient(api_key=key.key), f"{PATH}/{key.record.pk}"
+    caller, text = ApiClient(api_key=key.key), f"{PATH}/{key.record.pk}"
     for answer in (
-        caller.read(PATH), caller.send(PATH, {"name": "n"}), caller.send(f"{one}/rotate"), caller.remove(one),
+        caller.read(PATH), caller.send(PATH, {"name": "n"}), caller.send(f"{text}/rotate"), caller.remove(text),
     ):  # fmt: skip
         assert_error(answer, 403, "E2005")
     assert ApiKey.objects.count() == 1

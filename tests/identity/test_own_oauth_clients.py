@@ -116,8 +116,8 @@ def test_a_deleted_client_loses_access(api, user, stranger):
     history = AccountHistory.objects.filter(account=user).order_by("id")
     assert [row.action for row in history] == ["oauth_client.created", "oauth_client.deleted"]
     assert history[0].details["redirect_uris"] == [REDIRECT]
-    told = Event.objects.filter(account_id=user.pk).values_list("type", flat=True)
-    assert set(told) == {"oauth_client.created", "oauth_client.deleted"}
+    types = Event.objects.filter(account_id=user.pk).values_list("type", flat=True)
+    assert set(types) == {"oauth_client.created", "oauth_client.deleted"}
 
 
 def test_clients_are_hidden_from_keys_and_other_accounts(api, user, stranger_api):

@@ -25,13 +25,13 @@ class Inputs(HTMLParser):
             self.found.append(dict(attrs))
 
     def named(self, name):
-        return next(one for one in self.found if one.get("name") == name)
+        return next(item for item in self.found if item.get("name") == name)
 
 
 def tokens_of(page):
     """Return the `autocomplete` of each field for a password, in order."""
     assert page.status_code == 200
-    return [one.get("autocomplete") for one in Inputs(page).found if one.get("type") == "password"]
+    return [item.get("autocomplete") for item in Inputs(page).found if item.get("type") == "password"]
 
 
 def test_log_in_forms_label_the_account_and_the_password():

@@ -62,9 +62,9 @@ def test_amounts_become_cents_exactly(plaid):
         (90_000_000_000_000.25, 9_000_000_000_000_025),
     ]  # fmt: skip
     item = DoubleItem("item-1", [account(n, current=value, available=None) for n, (value, _) in enumerate(values)])
-    found = open_banking().list_accounts(link(plaid, item).access_token)
-    assert [one["current_cents"] for one in found] == [cents for _, cents in values]
-    assert {one["available_cents"] for one in found} == {None}
+    result = open_banking().list_accounts(link(plaid, item).access_token)
+    assert [entry["current_cents"] for entry in result] == [cents for _, cents in values]
+    assert {entry["available_cents"] for entry in result} == {None}
 
 
 def test_a_feed_of_several_pages_is_read_completely(plaid, judge, monkeypatch):
@@ -74,8 +74,8 @@ def test_a_feed_of_several_pages_is_read_completely(plaid, judge, monkeypatch):
         ("modified", booking(1, amount=-99.99)),
         ("removed", {"transaction_id": "transaction-2", "account_id": "x"}),
     ]
-    found = open_banking().list_transactions(link(plaid, DoubleItem("item-1", [account(1)], feed)).access_token)
-    assert {one["transaction_id"]: one["amount_cents"] for one in found} == {
+    result = open_banking().list_transactions(link(plaid, DoubleItem("item-1", [account(1)], feed)).access_token)
+    assert {transaction["transaction_id"]: transaction["amount_cents"] for transaction in result} == {
         "transaction-0": 1234, "transaction-1": -9999, "transaction-3": 1234, "transaction-4": 1234,
     }  # fmt: skip
     assert [body.get("cursor") for body in plaid.requests_at("/transactions/sync")] == [None, "2", "4", "6"]
@@ -85,8 +85,8 @@ def test_a_feed_of_several_pages_is_read_completely(plaid, judge, monkeypatch):
 def test_a_feed_that_changes_during_paging_is_restarted_from_its_first_page(plaid, monkeypatch):
     monkeypatch.setattr("identity.providers.plaid.TRANSACTIONS_PER_PAGE", 2)
     item = DoubleItem("item-1", [account(1)], [("added", booking(number)) for number in range(4)], mutations=1)
-    found = open_banking().list_transactions(link(plaid, item).access_token)
-    assert len(found) == 4
+    result = open_banking().list_transactions(link(plaid, item).access_token)
+    assert len(result) == 4
     assert [body.get("cursor") for body in plaid.requests_at("/transactions/sync")] == [None, "2", None, "2"]
 
 

@@ -29,11 +29,11 @@ SEED = "5eed" * 20
 @pytest.fixture
 def hashed(monkeypatch):
     """Return a list of the texts hashed since the test began."""
-    given, encode = [], RecoveryCodeHasher.encode
+    encoded, encode = [], RecoveryCodeHasher.encode
     monkeypatch.setattr(
-        RecoveryCodeHasher, "encode", lambda self, text, salt: given.append(text) or encode(self, text, salt)
+        RecoveryCodeHasher, "encode", lambda self, text, salt: encoded.append(text) or encode(self, text, salt)
     )
-    return given
+    return encoded
 
 
 @pytest.fixture
@@ -82,9 +82,11 @@ def test_each_set_of_recovery_codes_has_its_own_salt(db, user, stranger):
     salts = set()
     for person in (user, user, stranger):
         recovery_codes_of(person)
-        found = {RecoveryCodeHasher().decode(one.hash)["salt"] for one in person.recovery_codes.all()}
-        assert len(found) == 1
-        salts |= found
+        result = {
+            RecoveryCodeHasher().decode(recovery_code.hash)["salt"] for recovery_code in person.recovery_codes.all()
+        }
+        assert len(result) == 1
+        salts |= result
     assert len(salts) == 3
 
 

@@ -26,30 +26,32 @@ def item(text):
 
 
 def of_category(bookings, *names):
-    return [one for one in bookings if one["category"] in names]
+    return [booking for booking in bookings if booking["category"] in names]
 
 
 def monthly(bookings, *names):
     """Return the average cents per month of some categories."""
-    return sum(one["amount_cents"] for one in of_category(bookings, *names)) * 30 // HISTORY_DAYS
+    return sum(entry["amount_cents"] for entry in of_category(bookings, *names)) * 30 // HISTORY_DAYS
 
 
 @pytest.mark.parametrize("today", DAYS)
 @pytest.mark.parametrize("text", TEXTS)
 class TestAllCustomers:
     def test_each_booking_appears_once_and_todays_bookings_are_pending(self, text, today):
-        found = transactions_of(item(text), today)
-        days = {date.fromisoformat(one["date"]) for one in found}
+        transactions = transactions_of(item(text), today)
+        days = {date.fromisoformat(entry["date"]) for entry in transactions}
         assert max(days) <= today
         assert today - timedelta(days=HISTORY_DAYS) < min(days) <= today - timedelta(days=110)
-        assert len({one["transaction_id"] for one in found}) == len(found) > 90
-        assert [one["pending"] for one in found] == [one["date"] == today.isoformat() for one in found]
+        assert len({transaction["transaction_id"] for transaction in transactions}) == len(transactions) > 90
+        assert [entry["pending"] for entry in transactions] == [
+            entry["date"] == today.isoformat() for entry in transactions
+        ]
 
     def test_bookings_of_a_day_are_the_same_at_every_read(self, text, today):
         def settled(read_on):
             first, last = (today - timedelta(days=days) for days in (100, 1))
-            found = transactions_of(item(text), read_on)
-            return [one for one in found if first.isoformat() <= one["date"] <= last.isoformat()]
+            transactions = transactions_of(item(text), read_on)
+            return [entry for entry in transactions if first.isoformat() <= entry["date"] <= last.isoformat()]
 
         assert settled(today) == settled(today + timedelta(days=9))
 
@@ -58,17 +60,17 @@ class TestAllCustomers:
         bookings = transactions_of(item(text), days[-1])
         for day, (earlier, later) in zip(days, pairwise(accounts_of(item(text), day) for day in days), strict=False):
             for before, after in zip(earlier, later, strict=True):
-                booked = [one for one in bookings if one["date"] == str(day)]
-                out = sum(one["amount_cents"] for one in booked if one["account_id"] == before["account_id"])
+                booked = [booking for booking in bookings if booking["date"] == str(day)]
+                out = sum(entry["amount_cents"] for entry in booked if entry["account_id"] == before["account_id"])
                 owed = 1 if before["type"] == "credit" else -1
                 assert after["current_cents"] - before["current_cents"] == owed * out
 
 
 def test_a_salary_is_paid_every_two_weeks_and_covers_spending():
     bookings = transactions_of(item("hello"), DAYS[0])
-    pay = sorted(of_category(bookings, "income"), key=lambda one: one["date"])
-    assert len({one["amount_cents"] for one in pay}) == 1
-    days = [date.fromisoformat(one["date"]) for one in pay]
+    pay = sorted(of_category(bookings, "income"), key=lambda entry: entry["date"])
+    assert len({entry["amount_cents"] for entry in pay}) == 1
+    days = [date.fromisoformat(entry["date"]) for entry in pay]
     assert {after - before for before, after in pairwise(days)} == {timedelta(days=CYCLE_DAYS)}
     assert len(days) >= 8
     assert -monthly(bookings, "income") > 1.2 * monthly(bookings, "rent_and_utilities", "food_and_drink")
@@ -78,25 +80,25 @@ def test_a_salary_is_paid_every_two_weeks_and_covers_spending():
 def test_gig_income_is_frequent_and_varies():
     pay = of_category(transactions_of(item("gig"), DAYS[0]), "income")
     assert len(pay) > 30
-    assert len({one["amount_cents"] for one in pay}) > 25
-    assert len({one["merchant_name"] for one in pay}) == 2
+    assert len({entry["amount_cents"] for entry in pay}) > 25
+    assert len({entry["merchant_name"] for entry in pay}) == 2
 
 
 def test_an_overdrawn_account_pays_a_fee():
     bookings = transactions_of(item("overdrawn"), DAYS[0])
     fees = of_category(bookings, "bank_fees")
     assert len(fees) > 4
-    assert {one["amount_cents"] for one in fees} == {OVERDRAFT_FEE_CENTS}
+    assert {fee["amount_cents"] for fee in fees} == {OVERDRAFT_FEE_CENTS}
     below = [accounts_of(item("overdrawn"), DAYS[0] - timedelta(days=days))[0] for days in range(28)]
-    assert sum(one["current_cents"] < 0 for one in below) > 5
-    assert min(one["available_cents"] for one in below) == 0
+    assert sum(entry["current_cents"] < 0 for entry in below) > 5
+    assert min(entry["available_cents"] for entry in below) == 0
 
 
 def test_every_account_pays_rent_and_groceries():
     for text in TEXTS:
         bookings = transactions_of(item(text), DAYS[0])
-        assert [one["date"][-2:] for one in bookings if "Rent" in one["merchant_name"]] == ["01"] * 3
-        assert len([one for one in bookings if one["merchant_name"] == "Corner Grocery"]) > 15
+        assert [booking["date"][-2:] for booking in bookings if "Rent" in booking["merchant_name"]] == ["01"] * 3
+        assert len([booking for booking in bookings if booking["merchant_name"] == "Corner Grocery"]) > 15
 
 
 def require(client, item_id):

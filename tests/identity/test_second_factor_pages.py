@@ -76,10 +76,10 @@ def test_an_app_is_added_and_logs_in_with_codes_and_recovery_codes(transactional
     assert "10 codes are left" in page
     assert codes[0] not in page, "they are shown once"
     assert browser.get("/account/email").status_code == 200, "the session that added it has it"
-    for given in (code_of(secret, steps=1), codes[7]):
+    for code in (code_of(secret, steps=1), codes[7]):
         other = browser_of(user)
         assert other.get("/account/").status_code == 302
-        assert other.post(LOG_IN, {"code": given}).headers["Location"] == "/account/"
+        assert other.post(LOG_IN, {"code": code}).headers["Location"] == "/account/"
         assert other.get("/account/email").status_code == 200
     assert "9 codes are left" in browser.get(HOME).content.decode()
 
@@ -94,13 +94,13 @@ def test_the_secret_of_an_app_being_added_is_encrypted_in_the_session(user):
     browser = reauthenticated(user)
     page = browser.get(f"{HOME}/app/add").content.decode()
     secret = re.search(r"<code>([A-Z2-7]+)</code>", page)[1]
-    kept = [one.session_data for one in Session.objects.all()]
+    kept = [item.session_data for item in Session.objects.all()]
     assert kept
     assert secret not in str(kept)
-    for one in kept:
-        packed = one.removeprefix(".").partition(":")[0]
+    for record in kept:
+        packed = record.removeprefix(".").partition(":")[0]
         held = urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
-        assert secret.encode() not in (decompress(held) if one.startswith(".") else held)
+        assert secret.encode() not in (decompress(held) if record.startswith(".") else held)
     assert browser.session["mfa.totp.secret"] == secret
 
 
@@ -139,7 +139,7 @@ def test_a_code_logs_in_once(user, kind):
 def test_concurrent_uses_of_a_code_log_in_once(committed, user, kind):
     code = fresh_code(user, kind)
     browsers = [browser_of(user) for _ in range(4)]
-    answers = at_once(*[lambda one=browser: one.post(LOG_IN, {"code": code}).status_code for browser in browsers])
+    answers = at_once(*[lambda item=browser: item.post(LOG_IN, {"code": code}).status_code for browser in browsers])
     assert sorted(answers) == [200, 200, 200, 302]
 
 
@@ -176,8 +176,8 @@ def test_adding_a_second_factor_requires_reauthentication(user):
     browser = browser_of(user)
     browser.post(LOG_IN, {"code": code_of()})
     for path in (path for path in CHANGES if HOME in path):
-        asked = browser.get(path).headers["Location"]
-        assert asked.startswith("/account/reauthenticate"), asked
+        location = browser.get(path).headers["Location"]
+        assert location.startswith("/account/reauthenticate"), location
     assert (Authenticator.objects.count(), user.recovery_codes.count()) == (1, 10)
 
 
@@ -251,16 +251,16 @@ def test_an_account_with_a_second_factor_can_change_its_address(user):
 def test_an_invalid_passkey_is_rejected(user, credential):
     browser = reauthenticated(user)
     browser.get(f"{HOME}/passkeys/add")
-    given = {"credential": credential.encode("utf-8", "replace").decode(), "name": "n"}
-    assert browser.post(f"{HOME}/passkeys/add", given).status_code in {200, 400}
+    fields = {"credential": credential.encode("utf-8", "replace").decode(), "name": "n"}
+    assert browser.post(f"{HOME}/passkeys/add", fields).status_code in {200, 400}
     assert not Authenticator.objects.exists()
     authenticator_of(user)
     other = browser_of(user)
     other.get(LOG_IN)
-    assert other.post(LOG_IN, given).status_code in {200, 400}
+    assert other.post(LOG_IN, fields).status_code in {200, 400}
     assert other.get("/account/").status_code == 302
     browser.post(CONFIRM, {"code": code_of()})
-    assert browser.post(f"{HOME}/passkeys/confirm", given).status_code in {302, 400}
+    assert browser.post(f"{HOME}/passkeys/confirm", fields).status_code in {302, 400}
 
 
 class TestPasskeys:
@@ -274,8 +274,8 @@ class TestPasskeys:
     def add(self, browser, key, name="my phone"):
         options = self.options(browser.get(f"{HOME}/passkeys/add", secure=True))["creation_options"]
         assert options["publicKey"]["rp"]["name"] == "Credit Platform"
-        given = {"name": name, "credential": json.dumps(key.create(options))}
-        return browser.post(f"{HOME}/passkeys/add", given, secure=True)
+        fields = {"name": name, "credential": json.dumps(key.create(options))}
+        return browser.post(f"{HOME}/passkeys/add", fields, secure=True)
 
     def answer(self, browser, key, path):
         options = self.options(browser.get(path, secure=True))["request_options"]
@@ -285,8 +285,8 @@ class TestPasskeys:
         browser = reauthenticated(user)
         assert len(codes_on(self.add(browser, key))) == 10
         other = browser_of(user)
-        given = self.answer(other, key, LOG_IN)
-        assert other.post(LOG_IN, given, secure=True).headers["Location"] == "/account/"
+        answers = self.answer(other, key, LOG_IN)
+        assert other.post(LOG_IN, answers, secure=True).headers["Location"] == "/account/"
         assert other.get("/account/email").status_code == 200, "it is a second factor like any other"
         assert "my phone" in other.get(HOME).content.decode()
         passkey = Authenticator.objects.get(type="webauthn")
@@ -296,10 +296,10 @@ class TestPasskeys:
     def test_a_response_of_a_passkey_is_accepted_once(self, user, key):
         self.add(reauthenticated(user), key)
         first, second = browser_of(user), browser_of(user)
-        given = self.answer(first, key, LOG_IN)
+        answers = self.answer(first, key, LOG_IN)
         second.get(LOG_IN, secure=True)
-        assert second.post(LOG_IN, given, secure=True).status_code == 200
-        assert first.post(LOG_IN, given, secure=True).status_code == 302
+        assert second.post(LOG_IN, answers, secure=True).status_code == 200
+        assert first.post(LOG_IN, answers, secure=True).status_code == 302
 
     def test_a_passkey_of_another_key_account_or_site_does_not_log_in(self, user, stranger, key):
         self.add(reauthenticated(user), key)
@@ -315,8 +315,8 @@ class TestPasskeys:
         browser, earlier = reauthenticated(user), reauthenticated(user)
         self.add(browser, key)
         path = f"{HOME}/passkeys/confirm"
-        given = self.answer(earlier, key, path)
-        assert earlier.post(path, given, secure=True).status_code == 302
+        answers = self.answer(earlier, key, path)
+        assert earlier.post(path, answers, secure=True).status_code == 302
         assert earlier.get("/account/email").status_code == 200
 
     def test_another_accounts_passkey_is_404(self, user, stranger, key):
