@@ -38,11 +38,11 @@ def service_a():
 
     `test_revocation.py` uses the real service.
     """
-    asked = []
+    requests = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
-            asked.append(self.path)
+            requests.append(self.path)
             content = json.dumps({"keys": [JWK]} if self.path.endswith("jwks.json") else self.who()).encode()
             self.send_response(ME_STATUS[0] if self.path == "/v1/auth/me" else 200)
             self.send_header("Content-Length", str(len(content)))
@@ -54,8 +54,8 @@ def service_a():
             claims = jwt.decode(text, KEY.public_key(), ["ES256"], options={"verify_aud": False})
             if ME_STATUS[0] == 403:
                 return {"code": ME_CODE[0]}
-            told = {"user_id": claims["sub"]}  # a delegated caller receives only this field
-            return told if {"client_id", "act"} & set(claims) else told | {"is_staff": claims.get("staff") is True}
+            fields = {"user_id": claims["sub"]}  # a delegated caller receives only this field
+            return fields if {"client_id", "act"} & set(claims) else fields | {"is_staff": claims.get("staff") is True}
 
         def log_message(self, *_args):
             pass
@@ -63,7 +63,7 @@ def service_a():
     server = HTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/v1", asked
+    yield f"http://127.0.0.1:{server.server_port}/v1", requests
     server.shutdown()
     server.server_close()
     thread.join()
@@ -196,13 +196,13 @@ def test_same_key_in_both_headers_is_accepted(client):
 
 
 def test_published_keys_are_fetched_once_also_for_unknown_key_ids(client, settings, service_a):
-    asked = service_a[1]
-    asked.clear()
+    requested = service_a[1]
+    requested.clear()
     headers = bearer(token(settings))
     for _ in range(5):
         assert client.anchor("hello", **headers).status_code == 200
         assert client.anchor("hello", **bearer(token(settings, headers={"kid": "unknown"}))).status_code == 401
-    assert asked == ["/.well-known/jwks.json", "/v1/auth/me"]
+    assert requested == ["/.well-known/jwks.json", "/v1/auth/me"]
 
 
 def test_token_is_503_while_service_a_is_unreachable(client, settings):
@@ -245,17 +245,17 @@ def test_token_status_of_another_account_is_not_accepted(settings):
 
 def test_requests_fail_fast_after_a_timeout_of_service_a(settings, service_a, monkeypatch):
     monkeypatch.setattr(service_a_client, "_SECONDS", 0.2)
-    text, asked = token(settings), service_a[1]
+    text, requested = token(settings), service_a[1]
     introspection = service_a_client.Introspection()
     with silent_port() as port:
         settings.BASE_URL = f"http://127.0.0.1:{port}/v1"
         with pytest.raises(Unavailable):
             introspection.check(text, "42")
     settings.BASE_URL = service_a[0]
-    asked.clear()
+    requested.clear()
     with pytest.raises(Unavailable):
         introspection.check(text, "42")
-    assert asked == []
+    assert requested == []
     move_clock(monkeypatch, "ledger.service_a", service_a_client.OUTAGE_SECONDS)
     assert introspection.check(text, "42") is False
 
@@ -273,8 +273,8 @@ def test_batch_uses_the_rate_limit_once_for_each_entry(client, settings):
 
     def batch(first, number):
         items = [
-            {"user_id": "42", "report_type": "t", "report_data": f"report {one}"}
-            for one in range(first, first + number)
+            {"user_id": "42", "report_type": "t", "report_data": f"report {index}"}
+            for index in range(first, first + number)
         ]
         return client.post_json("/anchor/batch", {"items": items}, **bearer(MACHINE_KEY))
 

@@ -10,10 +10,10 @@ def test_commitment_hashes_the_nonce_and_the_canonical_metadata():
     document = (
         b'{"hash":"' + b"ab" * 32 + b'","report_type":"t","timestamp":"2026-01-31T12:00:00.000000Z","user_id":"42"}'
     )
-    made = commitment_of(
+    commitment = commitment_of(
         bytes(16), report_hash=b"\xab" * 32, report_type="t", timestamp="2026-01-31T12:00:00.000000Z", user_id="42"
     )
-    assert made == sha256(bytes(16) + document).digest()
+    assert commitment == sha256(bytes(16) + document).digest()
 
 
 def test_submissions_have_different_nonces():

@@ -36,8 +36,8 @@ def test_explorer_shows_a_message_for_an_absent_hash(client):
 
 
 def test_explorer_escapes_an_invalid_hash_in_its_message(client):
-    for asked in ("zz", "%00", "%3Cscript%3Ealert(1)%3C/script%3E", "a" * 5000):
-        text = page(client, f"?hash={asked}")
+    for bad_id in ("zz", "%00", "%3Cscript%3Ealert(1)%3C/script%3E", "a" * 5000):
+        text = page(client, f"?hash={bad_id}")
         assert "That is not a SHA-256" in text
         assert "<script>alert" not in text
 

@@ -38,10 +38,12 @@ class SlowSeal:
         taken = take()
         time.sleep(self.seconds)
         self.blocks.append(len(taken))
-        made = [make_receipt(one, index=self.total + at, block_number=1, timestamp="") for at, one in enumerate(taken)]
+        receipts = [
+            make_receipt(item, index=self.total + at, block_number=1, timestamp="") for at, item in enumerate(taken)
+        ]
         self.total += len(taken)
         self.running.release()
-        return made
+        return receipts
 
 
 def in_threads(count, work):
@@ -54,7 +56,7 @@ def test_waiting_requests_share_a_block_and_get_their_own_receipts():
     group = GroupCommit(seal)
     wanted = [submission(str(number)) for number in range(32)]
     receipts = in_threads(32, lambda number: group.anchor([wanted[number]])[0])
-    assert [receipt.report_hash for receipt in receipts] == [one.report_hash for one in wanted]
+    assert [receipt.report_hash for receipt in receipts] == [item.report_hash for item in wanted]
     assert sorted(receipt.index for receipt in receipts) == list(range(32))
     assert len(seal.blocks) < 8
     assert not group.is_busy
@@ -117,7 +119,7 @@ def test_anchors_of_sixteen_threads_are_all_stored_with_proofs(committed_log):
         finally:
             connections.close_all()
 
-    receipts = [receipt for made in in_threads(16, work) for receipt in made]
+    receipts = [receipt for in_thread in in_threads(16, work) for receipt in in_thread]
     head, vkey = log.read_head(), signer().verifier.vkey
     assert head.tree_size == Entry.objects.count() == 640
     assert sorted(receipt.index for receipt in receipts) == list(range(640))

@@ -85,7 +85,7 @@ def test_guard_of_another_log_stops_signing():
 
 def doctors_word():
     """Return the check of the log by `manage.py doctor`."""
-    return next(one for one in checks.examine() if one["name"] == "ledger")
+    return next(item for item in checks.examine() if item["name"] == "ledger")
 
 
 def test_doctor_reports_whether_the_log_can_sign_and_creates_no_guard(settings):
@@ -222,7 +222,7 @@ def test_unwritable_guard_stops_sealing_and_health_reports_it(client, monkeypatc
     with monkeypatch.context() as full_disk:
         full_disk.setattr(os, "pwrite", _full_disk_after(0))
         assert_only_readable(client)
-        assert next(one.value for one in measured() if one.name == "platform_ledger_may_sign") == 0
+        assert next(item.value for item in measured() if item.name == "platform_ledger_may_sign") == 0
     assert client.anchor("b").json()["duplicate"] is False
     assert node_status().is_healthy is True
 
@@ -230,9 +230,9 @@ def test_unwritable_guard_stops_sealing_and_health_reports_it(client, monkeypatc
 def test_metric_of_signing_needs_no_signing_key(settings):
     seal_reports(["a"])
     settings.PRODUCTION, settings.LEDGER_SIGNING_KEY = True, ""
-    assert next(one.value for one in measured() if one.name == "platform_ledger_may_sign") == 1
+    assert next(item.value for item in measured() if item.name == "platform_ledger_may_sign") == 1
     settings.LEDGER_SIGNING_KEY = OTHER_SIGNING_KEY
-    assert next(one.value for one in measured() if one.name == "platform_ledger_may_sign") == 0
+    assert next(item.value for item in measured() if item.name == "platform_ledger_may_sign") == 0
 
 
 def measured():

@@ -40,11 +40,11 @@ ROOTS = [written_out(0, size) for size in range(SIZES + 1)]
 
 
 def path_of(index: int, size: int) -> list[bytes]:
-    return [range_hash(*one) for one in merkle.inclusion_ranges(index, size)]
+    return [range_hash(*inclusion_range) for inclusion_range in merkle.inclusion_ranges(index, size)]
 
 
 def consistency_of(old: int, new: int) -> list[bytes]:
-    return [range_hash(*one) for one in merkle.consistency_ranges(old, new)]
+    return [range_hash(*consistency_range) for consistency_range in merkle.consistency_ranges(old, new)]
 
 
 def test_frontier_computes_the_root_of_every_size():

@@ -41,7 +41,7 @@ def test_written_policy_is_parsed_unchanged():
     policy = read(TWO_LEVELS)
     again = Policy.from_bytes(policy.text().encode())
     assert (again.groups, again.quorum) == (policy.groups, policy.quorum)
-    assert [one.verifier for one in again.witnesses] == [one.verifier for one in policy.witnesses]
+    assert [witness.verifier for witness in again.witnesses] == [witness.verifier for witness in policy.witnesses]
 
 
 def test_quorum_of_two_levels_of_groups_needs_both_groups():

@@ -51,12 +51,12 @@ PACKAGES = (("anchor", "1.0"), ("merkle", "2.1"))
 
 def anchored(statement, *, report_type="release", log=LOG):
     """Return the proof of a statement in a log with one entry, and the values that open its commitment."""
-    told = {"report_type": report_type, "timestamp": "2026-01-01T00:00:00.000000Z", "user_id": "credit-platform"}
+    fields = {"report_type": report_type, "timestamp": "2026-01-01T00:00:00.000000Z", "user_id": "credit-platform"}
     digest, nonce = sha256(statement).digest(), bytes(16)
-    commitment = commitment_of(nonce, report_hash=digest, **told)
+    commitment = commitment_of(nonce, report_hash=digest, **fields)
     root = merkle.leaf_hash(digest + commitment)
     note = log.sign(Checkpoint(log.name, 1, root).text())
-    return ProofFile(0, (), note, commitment).text().encode(), {**told, "nonce": nonce.hex()}
+    return ProofFile(0, (), note, commitment).text().encode(), {**fields, "nonce": nonce.hex()}
 
 
 def made(*, archive=None, listed=PACKAGES, commit=COMMIT, stated=None, **entry):
@@ -83,7 +83,7 @@ def changed(name, change, *, sums=True):
 
 def without(name):
     """Return a release without one file."""
-    return {one: content for one, content in made().items() if one != name}
+    return {item: content for item, content in made().items() if item != name}
 
 
 def flipped(content):
@@ -107,9 +107,9 @@ def verify(folder, files, *more, key=LOG.verifier.vkey, archive=NAMES.archive):
     for name, content in files.items():
         (folder / name).write_bytes(content)
     said = io.StringIO()
-    given = ["--ledger-key", key] if key else []
+    key_options = ["--ledger-key", key] if key else []
     try:
-        call_command("verify", folder / archive, "--json", *given, *more, stdout=said, stderr=io.StringIO())
+        call_command("verify", folder / archive, "--json", *key_options, *more, stdout=said, stderr=io.StringIO())
     except CommandError as error:
         said.write(str(error))
     return said.getvalue()

@@ -94,7 +94,11 @@ def test_inclusion_proof_in_a_tree_with_a_known_right_edge_needs_one_tile_per_le
     places = [(10**9, 0), (10**9, 10**9 - 1), (10**9 + 12345, 5 * 10**8), (256**3 + 257, 1), (2**40, 77)]
     for size, index in places:
         edge = set(merkle.complete_nodes(0, size))
-        nodes = {node for one in merkle.inclusion_ranges(index, size) for node in merkle.complete_nodes(*one)} - edge
+        nodes = {
+            node
+            for inclusion_range in merkle.inclusion_ranges(index, size)
+            for node in merkle.complete_nodes(*inclusion_range)
+        } - edge
         assert len({tiles.tile_of(node) for node in nodes}) <= 5
 
 

@@ -76,9 +76,9 @@ def test_unknown_kind_of_file_is_rejected(tmp_path, content):
 )  # fmt: skip
 def test_option_for_another_kind_of_file_is_rejected(tmp_path, content, option, kind):
     (tmp_path / "file").write_bytes(content)
-    given = [str(tmp_path)] if option == "platform_key" else tmp_path
+    option_value = [str(tmp_path)] if option == "platform_key" else tmp_path
     with pytest.raises(CommandError, match=f"is a {kind}: --{option.replace('_', '-')} does not apply"):
-        call_command("verify", str(tmp_path / "file"), **{option: given})
+        call_command("verify", str(tmp_path / "file"), **{option: option_value})
 
 
 def test_proof_without_its_report_is_rejected(tmp_path):

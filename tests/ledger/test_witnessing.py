@@ -38,12 +38,12 @@ def waiting_by(sleep):
 @pytest.fixture
 def asks(settings, tmp_path):
     """Return a function that configures witnesses at these addresses, or another policy, and returns an Asker."""
-    made = []
+    created = []
 
     def ask_at(addresses, quorum="2", text=None):
-        file = tmp_path / f"policy-{len(made)}"
+        file = tmp_path / f"policy-{len(created)}"
         file.write_text(text or policy_of(addresses, quorum))
-        made.append(file)
+        created.append(file)
         settings.WITNESS_POLICY = str(file)
         return witnessing.Asker(witnessing.policy())
 
@@ -60,8 +60,8 @@ def three(tmp_path):
 
 def ask(asker):
     """Run one round now."""
-    for one in asker._witnesses:
-        one.not_before = 0.0
+    for witness in asker._witnesses:
+        witness.not_before = 0.0
     return asker.ask(now=timezone.now())
 
 
@@ -79,7 +79,7 @@ def scripted(*replies):
 
 
 def cosigners_of(note):
-    return sorted(one.name for one in parse_note(note)[1])
+    return sorted(item.name for item in parse_note(note)[1])
 
 
 ALL = ["ledger.example/log", "witness.example/w1", "witness.example/w2", "witness.example/w3"]
@@ -399,9 +399,9 @@ def test_published_policy_can_be_stored_and_required(client, asks, three, tmp_pa
     assert text == f"log {signer().verifier.vkey}\nquorum none\n"
     asks(three)
     policy = Policy.from_bytes(client.get("/policy").content)
-    assert [one.verifier for one in policy.logs] == [signer().verifier]
+    assert [item.verifier for item in policy.logs] == [signer().verifier]
     assert (len(policy.witnesses), policy.groups["all-of-them"].threshold) == (3, 2)
-    assert all(one.url is None for one in policy.witnesses)
+    assert all(witness.url is None for witness in policy.witnesses)
 
 
 @pytest.mark.parametrize(
@@ -440,7 +440,7 @@ def test_verifiers_with_a_quorum_of_witnesses_accept_only_one_side_of_a_fork(tmp
 
     In any order of the requests, one tree gets two of three witnesses, and the other tree never does.
     """
-    trees = {side: [leaf_hash(report_digest(one) + COMMITMENT) for one in these] for side, these in REPORTS.items()}
+    trees = {side: [leaf_hash(report_digest(item) + COMMITMENT) for item in these] for side, these in REPORTS.items()}
     bare = {side: note_of(leaves) for side, leaves in trees.items()}
     notes = dict(bare)
     for number in (1, 2, 3):

@@ -93,9 +93,9 @@ class CircleDouble(HttpDouble):
 
     def _make_set(self, request):
         def make():
-            made = {"id": str(uuid.uuid4()), "custodyType": "DEVELOPER", "name": request.body["name"]}
-            self.wallet_sets[made["id"]] = made
-            return {"walletSet": made}
+            fields = {"id": str(uuid.uuid4()), "custodyType": "DEVELOPER", "name": request.body["name"]}
+            self.wallet_sets[fields["id"]] = fields
+            return {"walletSet": fields}
 
         return self._once(request.body, make)
 
@@ -109,8 +109,10 @@ class CircleDouble(HttpDouble):
             return refusal(400, 155503, "Metadata length does not match the count")
 
         def make():
-            made = [self._wallet(body, blockchain) for blockchain in body["blockchains"] for _ in range(body["count"])]
-            return {"wallets": made}
+            created = [
+                self._wallet(body, blockchain) for blockchain in body["blockchains"] for _ in range(body["count"])
+            ]
+            return {"wallets": created}
 
         return self._once(body, make)
 
@@ -124,12 +126,12 @@ class CircleDouble(HttpDouble):
         return self.wallets[identifier]
 
     def _list(self, request):
-        found = [
+        wallets = [
             wallet
             for wallet in self.wallets.values()
             if all(wallet.get(name) == value for name, value in request.query.items() if name in wallet)
         ]
-        return Reply(content={"data": {"wallets": found}})
+        return Reply(content={"data": {"wallets": wallets}})
 
     def _balances(self, request):
         identifier = request.path.split("/")[-2]

@@ -50,18 +50,18 @@ class StripeDouble(HttpDouble):
         return self._charge(dict(parse_qsl(request.data.decode())), request.headers["Idempotency-Key"])
 
     def _list(self, path, query):
-        found = list(self.intents.values())
+        rows = list(self.intents.values())
         if path.endswith("/search"):
             wanted = query["query"].split("'")[3]
-            found = [] if self.search_lags else [one for one in found if one["metadata"].get("payment_id") == wanted]
-            return {"object": "search_result", "url": path, "has_more": False, "data": found}
-        found = [one for one in found if int(query["created[gte]"]) <= one["created"] <= int(query["created[lte]"])]
-        found.sort(key=lambda one: one["created"], reverse=True)
+            rows = [] if self.search_lags else [item for item in rows if item["metadata"].get("payment_id") == wanted]
+            return {"object": "search_result", "url": path, "has_more": False, "data": rows}
+        rows = [item for item in rows if int(query["created[gte]"]) <= item["created"] <= int(query["created[lte]"])]
+        rows.sort(key=lambda item: item["created"], reverse=True)
         if "starting_after" in query:
-            ids = [one["id"] for one in found]
-            found = found[ids.index(query["starting_after"]) + 1 :]
+            ids = [item["id"] for item in rows]
+            rows = rows[ids.index(query["starting_after"]) + 1 :]
         limit = int(query.get("limit", 10))
-        return {"object": "list", "url": path, "has_more": len(found) > limit, "data": found[:limit]}
+        return {"object": "list", "url": path, "has_more": len(rows) > limit, "data": rows[:limit]}
 
     def _charge(self, form, key):
         with self._lock:
@@ -99,9 +99,9 @@ class StripeDouble(HttpDouble):
         if manner == "redirect":
             return Reply(302, {}, headers={"Location": f"{self.url}/elsewhere"})
         if manner in {"wrong-amount", "wrong-currency"}:
-            told = dict(self.answers[key][1])
-            told |= {"amount": 1} if manner == "wrong-amount" else {"currency": "jpy"}
-            return Reply(content=told)
+            answers = dict(self.answers[key][1])
+            answers |= {"amount": 1} if manner == "wrong-amount" else {"currency": "jpy"}
+            return Reply(content=answers)
         return Reply(*self.answers[key])
 
     def _make(self, form, key, manner):

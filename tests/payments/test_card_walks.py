@@ -89,8 +89,8 @@ def test_random_walks_make_only_allowed_status_changes_and_charge_once():
             assert (after.failure is not None) == (after.status == "Failed")
             completed += before != "Completed" and after.status == "Completed"
             assert PaymentAttempt.objects.filter(payment=payment).count() >= lines
-        told = Event.objects.filter(account_id=payment.user_id)
-        assert told.filter(type="payment.completed").count() == completed <= 1
+        events = Event.objects.filter(account_id=payment.user_id)
+        assert events.filter(type="payment.completed").count() == completed <= 1
         assert completed == any(
             RESULTS[said].outcome == cards.SUCCEEDED and what != "take over" for what, said in steps
         )

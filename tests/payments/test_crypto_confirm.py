@@ -138,8 +138,8 @@ def test_an_invalid_address_or_network_is_rejected(api, user, changes):
 
 def test_the_settlement_network_is_the_default_network(api, user):
     wallet = connected(user)
-    for given in (None, "base", "eip155:8453"):
-        assert initiate(api, user, wallet, network=given).json()["network"] == NETWORK
+    for network in (None, "base", "eip155:8453"):
+        assert initiate(api, user, wallet, network=network).json()["network"] == NETWORK
 
 
 def test_a_custodial_wallet_cannot_pay(api, user):
@@ -210,13 +210,13 @@ def sources(app):
 @pytest.mark.parametrize("app", [app for app in APPS if app not in NOT_OF_THE_CHAIN])
 def test_no_code_contains_a_private_key_or_signs(app):
     assert sources(app)
-    found = [
+    texts = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
         for path in sources(app)
         for number, line in enumerate(path.read_text().lower().splitlines(), 1)
         if SIGNING.search(line) and "no private key" not in line
     ]
-    assert found == []
+    assert texts == []
 
 
 def test_no_other_package_uses_signing_libraries():

@@ -104,7 +104,7 @@ def test_random_walks_make_only_allowed_status_changes():
 
         entered = walk(
             payment, asked, may=lambda status, to: to in TABLE[status], move=move, refusals=ValueError,
-            history=lambda one: one.history.order_by("position"),
+            history=lambda item: item.history.order_by("position"),
         )  # fmt: skip
         assert (payment.submitted_at is not None) == ("submitted" in entered)
         assert not {"confirmed", "failed", "expired"} & set(entered[:-1]), "what is final stays"

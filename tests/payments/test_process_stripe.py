@@ -149,8 +149,8 @@ def test_stripes_package_accepts_the_responses_of_the_test_double(db, double):
     first = client.v1.payment_intents.create(params, options)
     again = client.v1.payment_intents.create(params, options)
     assert (first.id, first.status) == (again.id, "succeeded")
-    found = client.v1.payment_intents.search({"query": "metadata['payment_id']:'9'"})
-    assert [intent.id for intent in found.data] == [first.id]
+    match = client.v1.payment_intents.search({"query": "metadata['payment_id']:'9'"})
+    assert [intent.id for intent in match.data] == [first.id]
     with pytest.raises(stripe.CardError):
         client.v1.payment_intents.create({**params, "payment_method": "pm_declined"}, {"idempotency_key": "k-2"})
 

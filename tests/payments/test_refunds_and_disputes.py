@@ -90,8 +90,8 @@ def test_a_dispute_is_found_by_its_intent(api, user, payment, emit):
 )  # fmt: skip
 @pytest.mark.parametrize("order", [1, -1])
 def test_dispute_ends_for_either_order_of_its_events(api, payment, emit, status, disputed, order):
-    told = [("charge.dispute.created", 1, "needs_response"), ("charge.dispute.closed", 2, status)]
-    for kind, at, state in told[::order]:
+    stages = [("charge.dispute.created", 1, "needs_response"), ("charge.dispute.closed", 2, status)]
+    for kind, at, state in stages[::order]:
         assert emit(kind, at, **dispute(state)).status_code == 200
     assert standing(api, payment) == (0, disputed)
 
@@ -99,7 +99,7 @@ def test_dispute_ends_for_either_order_of_its_events(api, payment, emit, status,
 def test_a_dispute_that_is_won_emits_an_event(api, user, payment, emit):
     emit("charge.dispute.created", **dispute("needs_response"))
     emit("charge.dispute.closed", at=2, **dispute("won"))
-    assert [one["disputed"] for one in events(user, "payment.disputed")] == [True, False]
+    assert [event["disputed"] for event in events(user, "payment.disputed")] == [True, False]
 
 
 def test_a_payment_with_one_of_two_disputes_open_is_disputed(api, payment, emit):
@@ -277,8 +277,8 @@ def test_the_back_office_shows_refunds_and_filters_by_disputes(payment, emit):
     client = backoffice_client(staff_of("Support"))
     assert "2,500 USD" in text_of(client.get(f"/admin/payments/payment/{payment.pk}/change/"))
     place = f"/payments/payment/{payment.pk}/change/"
-    for query, found in (("disputed__exact=1", True), ("disputed__exact=0", False)):
-        assert (place in client.get(f"/admin/payments/payment/?{query}").content.decode()) == found
+    for query, expected in (("disputed__exact=1", True), ("disputed__exact=0", False)):
+        assert (place in client.get(f"/admin/payments/payment/?{query}").content.decode()) == expected
 
 
 def test_the_export_of_payments_has_refunds_and_disputes(payment, emit):

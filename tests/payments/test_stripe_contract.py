@@ -21,11 +21,13 @@ def test_every_kind_of_request_matches_stripes_description(judge, double, api, u
     process(api, user, payment_method_id="pm_1")
     process(api, user, payment_method_id="pm_1")
     call_command("reconcile_payments", "--once")
-    judged = [one for one in double.received if one.path not in UNDESCRIBED]
-    kinds = {(one.method, one.path.count("/"), one.path.endswith("/cancel")) for one in judged}
+    judged = [delivery for delivery in double.received if delivery.path not in UNDESCRIBED]
+    kinds = {(item.method, item.path.count("/"), item.path.endswith("/cancel")) for item in judged}
     assert kinds == {("POST", 2, False), ("POST", 4, True), ("GET", 2, False), ("GET", 3, False)}
-    for one in judged:
-        assert judge.of_request(one.method, one.path, one.query, one.headers, one.data) == [], one
+    for request in judged:
+        assert judge.of_request(request.method, request.path, request.query, request.headers, request.data) == [], (
+            request
+        )
 
 
 def test_responses_of_the_test_double_match_stripes_description(judge, double, api, user):
@@ -38,11 +40,11 @@ def test_responses_of_the_test_double_match_stripes_description(judge, double, a
         return method, path.partition("?")[0], answer.status_code, answer.json()
 
     charge = {"amount": 500, "currency": "usd", "confirm": "true", "metadata[payment_id]": "9"}
-    made = ask("POST", INTENTS, payment_method="pm_1", **charge)
-    asked = ask("POST", INTENTS, key="k3", payment_method="pm_requires_action", **charge)
+    created = ask("POST", INTENTS, payment_method="pm_1", **charge)
+    response = ask("POST", INTENTS, key="k3", payment_method="pm_requires_action", **charge)
     answers = [
-        made, asked, ask("POST", INTENTS, key="k2", payment_method="pm_declined", **charge),
-        ask("GET", f"{INTENTS}/{made[3]['id']}"), ask("POST", f"{INTENTS}/{asked[3]['id']}/cancel", key="k4"),
+        created, response, ask("POST", INTENTS, key="k2", payment_method="pm_declined", **charge),
+        ask("GET", f"{INTENTS}/{created[3]['id']}"), ask("POST", f"{INTENTS}/{response[3]['id']}/cancel", key="k4"),
         ask("GET", f"{INTENTS}?created[gte]=0&created[lte]=9999999999&limit=1"),
     ]  # fmt: skip
     assert [status for _, _, status, _ in answers] == [200, 200, 402, 200, 200, 200]

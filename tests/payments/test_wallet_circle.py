@@ -182,6 +182,6 @@ def test_a_sandbox_wallet_stays_in_the_sandbox_after_a_change_to_circle(api, use
 
 def test_disconnecting_a_wallet_sends_nothing_to_circle(api, user, circle):
     wallet = custodial(user)
-    asked = len(circle.received)
+    count = len(circle.received)
     assert api.remove(f"/wallet/disconnect/{wallet.pk}").status_code == 200
-    assert len(circle.received) == asked
+    assert len(circle.received) == count

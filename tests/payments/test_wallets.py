@@ -65,13 +65,13 @@ def test_balance_is_exact_in_both_fields(units, decimals, amount, amount_usdc):
 
 
 def test_the_callers_wallets_are_listed_oldest_first(api, user, stranger):
-    made = [custodial(user), connected(user, ADDRESS), connected(user, OTHER_ADDRESS)]
+    wallets = [custodial(user), connected(user, ADDRESS), connected(user, OTHER_ADDRESS)]
     connected(stranger, ADDRESS)
     response = api.read(f"/wallet/list/{user.pk}")
     assert response.status_code == 200
     body = response.json()
     assert set(body) == {"wallets", "total"}
-    assert [wallet["id"] for wallet in body["wallets"]] == [str(wallet.pk) for wallet in made]
+    assert [wallet["id"] for wallet in body["wallets"]] == [str(wallet.pk) for wallet in wallets]
     assert body["total"] == 3
     assert all(set(wallet) == WALLET_MEMBERS for wallet in body["wallets"])
 
