@@ -88,8 +88,8 @@ def _structures() -> Iterator[bytes]:
     """Yield misplaced commas, colons, brackets, comments and spaces, and content after the document."""
     for seed, tail in product(SEEDS, TAILS):
         yield seed + tail.encode()
-    for one, other in product(SEEDS, SEEDS):
-        yield from (one + other, one + b"\n" + other, one + b"," + other)
+    for item, other in product(SEEDS, SEEDS):
+        yield from (item + other, item + b"\n" + other, item + b"," + other)
     for seed, comment in product(SEEDS, COMMENTS):
         yield from (comment.encode() + seed, seed + comment.encode())
     for space in SPACES:

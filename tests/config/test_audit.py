@@ -187,8 +187,8 @@ def test_decision_of_two_reviewers_writes_lines_for_proposal_confirmation_and_de
             assert response.status_code in {200, 202}, response.content
     decided = [kind for kind in checked(lines) if kind.startswith("decision.")]
     assert decided == ["decision.proposed", "decision.confirmed", "decision.made"]
-    made = lines.events()[-1]
-    assert (made["entity"]["uid"], made["unmapped"]["status"]) == (str(application.pk), APPROVED)
+    event = lines.events()[-1]
+    assert (event["entity"]["uid"], event["unmapped"]["status"]) == (str(application.pk), APPROVED)
     assert "Ms. Reviewer" not in "".join(lines.texts)
 
 
@@ -215,8 +215,8 @@ def test_request_to_delete_an_account_writes_an_audit_line(db, lines, committing
     user.save()
     with committing():
         client.post("/account/login", {"login": user.username, "password": "a right password"})
-        asked = client.post("/account/privacy").headers["Location"]
-        client.post(asked, {"password": "a right password", "next": "/account/privacy"})
+        location = client.post("/account/privacy").headers["Location"]
+        client.post(location, {"password": "a right password", "next": "/account/privacy"})
         for action in ("erase", "keep"):
             client.post("/account/privacy", {"do": action})
     assert checked(lines)[0] == "log_in"

@@ -64,9 +64,9 @@ def test_a_write_on_a_demoted_primary_is_a_retryable_503(read_only, api, user, k
     assert (refused.status_code, refused.json()["code"], refused.headers["Retry-After"]) == (503, "E5030", "1")
     with connection.cursor() as cursor:
         cursor.execute("SET default_transaction_read_only = off")
-    made = [api.send("/applications", body, key=key) for _ in range(2)]
-    assert [one.status_code for one in made] == [201, 201]
-    assert made[0].json() == made[1].json()
+    responses = [api.send("/applications", body, key=key) for _ in range(2)]
+    assert [response.status_code for response in responses] == [201, 201]
+    assert responses[0].json() == responses[1].json()
 
 
 class Worker(WorkerCommand):

@@ -144,7 +144,7 @@ def test_damaged_encrypted_values_are_unreadable_in_every_mode(user, content):
 
 
 def test_a_killed_rotation_is_continued_by_the_next(user, monkeypatch):
-    issued = {one.record.pk: one.secret for one in (issue(user) for _ in range(5))}
+    issued = {key.record.pk: key.secret for key in (issue(user) for _ in range(5))}
     monkeypatch.setattr(rotation, "BATCH_ROWS", 2)
     again, calls = rotation.sealed_again, []
 
@@ -190,13 +190,13 @@ def test_the_database_rejects_a_return_to_unbound_values(bound):
 
 def test_sessions_and_idempotent_retries_survive_the_change_of_mode(client, user, key, apply_as):
     client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
-    made = apply_as(user, PERSON, key=key)
+    created = apply_as(user, PERSON, key=key)
     authenticator_of(user)
     rotate()
     assert client.get("/account/").status_code == 200
     body = {"consumer_id": str(user.pk), "offer_id": 7_000, "provider_id": 8_000, "applicants": [PERSON]}
     response = client_of(user).send(PATH, body, key=key)
-    assert (response["Idempotent-Replayed"], response.json()["id"]) == ("true", str(made.pk))
+    assert (response["Idempotent-Replayed"], response.json()["id"]) == ("true", str(created.pk))
     assert codes.is_right(code_of(), user=user)
     assert Authenticator.objects.get().data["secret"].startswith("b1.")
 
@@ -228,9 +228,12 @@ def test_an_update_without_a_primary_key_is_rejected_with_a_clear_error(user, wo
 
 def test_bulk_create_binds_each_row(bound, user):
     now = timezone.now()
-    made = [Endpoint(account=UserFactory(), url="https://a.example", secret=f"s{at}", created_at=now, updated_at=now,
-                     event_types=["*"]) for at in range(2)]  # fmt: skip
-    Endpoint.objects.bulk_create(made)
+    times = {"created_at": now, "updated_at": now}
+    endpoints = [
+        Endpoint(account=UserFactory(), url="https://a.example", secret=f"s{at}", event_types=["*"], **times)
+        for at in range(2)
+    ]
+    Endpoint.objects.bulk_create(endpoints)
     assert {endpoint.secret for endpoint in Endpoint.objects.all()} == {"s0", "s1"}
 
 

@@ -29,9 +29,9 @@ class _Wrong(ApiViewSet):
 
 def problems_of(action, method="get"):
     """Return the ids of the problems of one method."""
-    found = list(checks.endpoint_problems([path("x", _Wrong.as_view({method: action}))]))
-    assert all(problem.hint for problem in found)
-    return [problem.id for problem in found]
+    rows = list(checks.endpoint_problems([path("x", _Wrong.as_view({method: action}))]))
+    assert all(problem.hint for problem in rows)
+    return [problem.id for problem in rows]
 
 
 def test_each_kind_of_wrong_declaration_has_its_check_id():

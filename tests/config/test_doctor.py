@@ -45,18 +45,18 @@ def examine():
 
 
 def why(name):
-    return next(one["why"] for one in examine()[1]["checks"] if one["name"] == name)
+    return next(check["why"] for check in examine()[1]["checks"] if check["name"] == name)
 
 
 def test_doctor_passes_a_valid_installation_without_writes(user):
     issue(user)
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         status, printed = examine()
     assert (status, printed["ok"]) == (0, True), printed
-    assert {one["name"] for one in printed["checks"]} >= NAMES
-    assert all(set(one) == {"name", "ok", "why"} for one in printed["checks"])
+    assert {check["name"] for check in printed["checks"]} >= NAMES
+    assert all(set(check) == {"name", "ok", "why"} for check in printed["checks"])
     changes = ("INSERT", "UPDATE", "DELETE", "CREATE", "ALTER", "DROP")
-    assert not [one["sql"] for one in asked if one["sql"].lstrip().upper().startswith(changes)]
+    assert not [query["sql"] for query in queries if query["sql"].lstrip().upper().startswith(changes)]
 
 
 def test_doctor_reports_lost_keys_and_servers_do_not_start(user, settings):
@@ -97,8 +97,8 @@ def served(settings, monkeypatch):
     settings.REPORTS = "off"
     settings.DECISION_SIGNING_KEY = base64.b64encode(bytes(range(32))).decode()
     # The database of the test run may be SQLite, which production rejects.
-    for one in settings.DATABASES.values():
-        monkeypatch.setitem(one, "ENGINE", "django.db.backends.postgresql")
+    for database in settings.DATABASES.values():
+        monkeypatch.setitem(database, "ENGINE", "django.db.backends.postgresql")
     return settings
 
 

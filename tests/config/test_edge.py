@@ -31,15 +31,15 @@ class TestRequestId:
         assert len({anonymous.read("/openapi.json").headers["X-Request-Id"] for _ in range(5)}) == 5
 
     def test_request_id_that_is_a_uuid_is_returned(self, anonymous):
-        given = str(uuid.uuid4())
-        response = anonymous.read("/applications", X_Request_Id=given.upper())
-        assert response.headers["X-Request-Id"] == given
-        assert response.json()["request_id"] == given
+        text = str(uuid.uuid4())
+        response = anonymous.read("/applications", X_Request_Id=text.upper())
+        assert response.headers["X-Request-Id"] == text
+        assert response.json()["request_id"] == text
 
     def test_a_request_id_other_than_a_uuid_is_replaced(self, anonymous):
-        for given in ("", "abc", "x" * 500, "a\tb", "{" + "a" * 36 + "}", "0" * 32, "<script>"):
-            response = anonymous.read("/applications", X_Request_Id=given)
-            assert UUID.fullmatch(response.headers["X-Request-Id"]), given
+        for text in ("", "abc", "x" * 500, "a\tb", "{" + "a" * 36 + "}", "0" * 32, "<script>"):
+            response = anonymous.read("/applications", X_Request_Id=text)
+            assert UUID.fullmatch(response.headers["X-Request-Id"]), text
 
     def test_an_event_has_the_id_of_its_request(self, api, user):
         body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1}

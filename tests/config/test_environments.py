@@ -66,9 +66,9 @@ SETTINGS = {
 
 def read(environment, **variables):
     """Read the settings of an environment from variables; None unsets a variable."""
-    given = {"ENVIRONMENT": environment, **(SERVED if environment != "development" else {}), **variables}
+    fields = {"ENVIRONMENT": environment, **(SERVED if environment != "development" else {}), **variables}
     with pytest.MonkeyPatch.context() as here, tempfile.TemporaryDirectory() as folder:
-        for name, value in {**dict.fromkeys(SERVED), "EMAIL_URL": "", **given, "VAR_DIR": folder}.items():
+        for name, value in {**dict.fromkeys(SERVED), "EMAIL_URL": "", **fields, "VAR_DIR": folder}.items():
             here.setenv(name, value or "")
         return runpy.run_path(str(ROOT / "config/settings.py"))
 
@@ -76,16 +76,16 @@ def read(environment, **variables):
 @pytest.fixture(scope="module")
 def of_each():
     """The settings of each environment, by its name."""
-    return {one: read(one) for one in ENVIRONMENTS}
+    return {environment: read(environment) for environment in ENVIRONMENTS}
 
 
 @pytest.fixture(params=ENVIRONMENTS)
 def here(request, of_each, settings):
     """Apply the settings that differ in an environment; return its name."""
-    found = of_each[request.param]
+    environment_values = of_each[request.param]
     for name in ("ENVIRONMENT", *SETTINGS):
-        if name in found:
-            setattr(settings, name, found[name])
+        if name in environment_values:
+            setattr(settings, name, environment_values[name])
     return request.param
 
 
@@ -95,7 +95,7 @@ def by_environment(**answers):
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_each_setting_has_its_documented_value_in_each_environment(of_each, name):
-    assert tuple(of_each[one].get(name) for one in ENVIRONMENTS) == SETTINGS[name]
+    assert tuple(of_each[environment].get(name) for environment in ENVIRONMENTS) == SETTINGS[name]
 
 
 @pytest.mark.parametrize("name", ["STRIPE_SECRET_KEY", "CUSTODY"])
@@ -114,10 +114,10 @@ def test_a_sandbox_error_lists_every_rejected_variable_and_no_value():
 
 
 def test_addresses_depend_on_the_environment(here):
-    found = [route for route, _ in routes(runpy.run_path(str(ROOT / "config/urls.py"))["urlpatterns"])]
-    sandbox = [route for route in found if route.startswith("v1/sandbox/")]
+    routes_found = [route for route, _ in routes(runpy.run_path(str(ROOT / "config/urls.py"))["urlpatterns"])]
+    sandbox = [route for route in routes_found if route.startswith("v1/sandbox/")]
     assert len(sandbox) == by_environment(development=4, sandbox=4, production=0)(here)
-    assert ("dev/mail" in found) == (here == "development")
+    assert ("dev/mail" in routes_found) == (here == "development")
 
 
 @pytest.mark.django_db
@@ -177,11 +177,11 @@ def test_production_never_shows_the_demo_key(here, rf, settings, tmp_path):
 
 
 def test_built_in_vendors_are_reported_only_in_production(here, settings, monkeypatch):
-    for one in settings.DATABASES.values():
-        monkeypatch.setitem(one, "ENGINE", "django.db.backends.postgresql")
+    for database in settings.DATABASES.values():
+        monkeypatch.setitem(database, "ENGINE", "django.db.backends.postgresql")
     settings.ALLOWED_HOSTS, settings.ALLOW_SANDBOX = ["api.example"], False
-    said = [str(one.msg) for one in check_production()]
-    assert any("vendors are simulated" in one for one in said) == (here == "production")
+    said = [str(message.msg) for message in check_production()]
+    assert any("vendors are simulated" in item for item in said) == (here == "production")
     assert here == "production" or said == [{"development": "development"}.get(here, "set for a sandbox")]
 
 
@@ -195,13 +195,13 @@ ASKS = {
 
 def test_only_listed_files_read_the_environment():
     apps = ("config", "identity", "credit", "claims", "payments", "staging", "ledger")
-    found = {
+    texts = {
         str(file.relative_to(ROOT))
         for app in apps
         for file in (ROOT / app).rglob("*.py")
         if "settings.ENVIRONMENT" in file.read_text()
     }
-    assert found == ASKS
+    assert texts == ASKS
 
 
 @pytest.mark.django_db
@@ -217,7 +217,7 @@ class TestEnvironmentOfADatabase:
         return request.param
 
     def test_the_first_migration_stores_the_environment(self):
-        assert [str(one) for one in Installation.objects.all()] == ["development"]
+        assert [str(item) for item in Installation.objects.all()] == ["development"]
 
     def test_no_process_starts_on_a_database_of_another_environment(self, ours, theirs):
         if ours == theirs:
@@ -236,7 +236,7 @@ class TestEnvironmentOfADatabase:
     def test_a_database_without_tables_is_accepted_in_every_environment(self, settings, monkeypatch):
         settings.ENVIRONMENT = "production"
         monkeypatch.setattr(connection.introspection, "table_names", lambda *_: [])
-        assert [one.msg for one in check_installation(["default"])] == ["production"]
+        assert [message.msg for message in check_installation(["default"])] == ["production"]
 
     def test_the_installation_has_one_row_with_a_known_environment(self):
         for columns in ({"id": 2, "kind": "sandbox"}, {"id": 1, "kind": "sandbox"}):
@@ -248,7 +248,7 @@ class TestEnvironmentOfADatabase:
 
 def test_the_signing_key_of_records_is_required_except_in_development(here, settings, tmp_path):
     settings.VAR_DIR = tmp_path
-    ask = lambda given: read_seed("X_KEY", given, without="", file_name="x", damaged="")  # noqa: E731
+    ask = lambda base: read_seed("X_KEY", base, without="", file_name="x", damaged="")  # noqa: E731
     assert len(ask(base64.b64encode(bytes(range(32))).decode())) == 32
     if here == "development":
         assert len(ask("")) == 32

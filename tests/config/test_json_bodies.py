@@ -137,23 +137,23 @@ class TestStoredBodies:
             "'; DROP TABLE credit_application; --", "{{7*7}}", "<script>alert(1)</script>", "=cmd|'/c calc'!A1",
             "%s %(x)s %%", "${jndi:ldap://x}", "\\u0000 spelt out", "\x7f", "\uffff", "x" * 10_000,
         ):  # fmt: skip
-            made = api.send(APPLICATIONS, {**good, "application_data": {text: text}}).json()
-            path = f"{APPLICATIONS}/{made['id']}"
+            created = api.send(APPLICATIONS, {**good, "application_data": {text: text}}).json()
+            path = f"{APPLICATIONS}/{created['id']}"
             changed = api.replace(path, {"updated_by": text[:255], "notes": text})
             assert changed.status_code == 200
-            found = api.read(path).json()
-            assert (found["notes"], found["application_data"]) == (text, {text: text})
+            body = api.read(path).json()
+            assert (body["notes"], body["application_data"]) == (text, {text: text})
 
     def test_application_data_is_returned_as_sent(self, api, good):
         for document in (
             None, True, 0, -0.0, 1.5, 1e300, 5e-324, 0.1, 2**53 - 1, 1 - 2**53, "", [], {}, {"b": 1, "a": [None, {}]},
             {"": ""}, {"10": 1, "9": 2}, [1, 1.0, "1", True],
         ):  # fmt: skip
-            made = api.send(APPLICATIONS, {**good, "application_data": document})
-            assert made.status_code == 201
-            found = api.read(f"{APPLICATIONS}/{made.json()['id']}")
-            assert json.dumps(found.json()["application_data"]) == json.dumps(document)
-            assert found.content == made.content
+            response = api.send(APPLICATIONS, {**good, "application_data": document})
+            assert response.status_code == 201
+            settings_read = api.read(f"{APPLICATIONS}/{response.json()['id']}")
+            assert json.dumps(settings_read.json()["application_data"]) == json.dumps(document)
+            assert settings_read.content == response.content
 
     def test_a_document_of_the_maximum_depth_is_stored(self, api, good):
         body = json.dumps(good)[:-1] + f', "application_data": {nested(DEPTH_MAX - 1)}}}'
@@ -167,8 +167,8 @@ class TestStoredBodies:
 @pytest.mark.django_db
 class TestMethods:
     def test_a_method_override_header_is_ignored(self, api, good):
-        made = api.send(APPLICATIONS, good, X_HTTP_Method_Override="DELETE")
-        assert made.status_code == 201
+        created = api.send(APPLICATIONS, good, X_HTTP_Method_Override="DELETE")
+        assert created.status_code == 201
         offer = api.send("/provider-offers", {"provider_id": "9", "name": "A", "product_type": "x"}).json()
         response = api.send(f"/provider-offers/{offer['id']}", {}, X_HTTP_Method_Override="DELETE")
         assert_error(response, 405, "E4050")

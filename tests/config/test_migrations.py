@@ -17,10 +17,12 @@ def operations_for(**options):
     """Return the operations of the migration that gives a column of claims these options."""
     loader = MigrationLoader(None)
     before, after = loader.project_state(), loader.project_state()
-    for state, given in ((before, {"max_length": 9, "help_text": "Before."}), (after, {"max_length": 9} | options)):
-        state.models["claims", "claim"].fields["name"] = models.CharField(**given)
-    found = Autodetector(before, after).changes(graph=loader.graph)
-    return [operation for migrations in found.values() for one in migrations for operation in one.operations]
+    for state, original in ((before, {"max_length": 9, "help_text": "Before."}), (after, {"max_length": 9} | options)):
+        state.models["claims", "claim"].fields["name"] = models.CharField(**original)
+    changes = Autodetector(before, after).changes(graph=loader.graph)
+    return [
+        operation for migrations in changes.values() for migration in migrations for operation in migration.operations
+    ]
 
 
 def test_a_new_help_text_needs_no_migration():

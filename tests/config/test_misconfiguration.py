@@ -131,12 +131,12 @@ def test_address_of_a_token_is_accepted_in_every_spelling(address):
 
 
 def test_staff_settings_are_parsed_completely():
-    found = read(
+    settings_read = read(
         "production",
         STAFF_OIDC="https://client%3A1:s%2Fecret@issuer.example:8443/realms/staff/",
         STAFF_OIDC_GROUPS="cn=b=Reviewer, idp support=Support",
         STAFF_BREAK_GLASS="glass",
     )
-    assert found["STAFF_OIDC"] == ("https://issuer.example:8443/realms/staff/", "client:1", "s/ecret")
-    assert found["STAFF_OIDC_GROUPS"] == {"cn=b": "Reviewer", "idp support": "Support"}
-    assert (found["STAFF_PASSWORDS"], found["STAFF_BREAK_GLASS"]) == (False, "glass")
+    assert settings_read["STAFF_OIDC"] == ("https://issuer.example:8443/realms/staff/", "client:1", "s/ecret")
+    assert settings_read["STAFF_OIDC_GROUPS"] == {"cn=b": "Reviewer", "idp support": "Support"}
+    assert (settings_read["STAFF_PASSWORDS"], settings_read["STAFF_BREAK_GLASS"]) == (False, "glass")

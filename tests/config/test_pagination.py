@@ -142,13 +142,13 @@ def test_application_data_has_at_most_256_kib(api, user, length, status):
     frame = len('{"text":""}')
     data = {"text": "x" * (length - frame)}
     body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1, "application_data": {}}
-    made = api.send("/applications", body).json()["id"]
+    application_id = api.send("/applications", body).json()["id"]
     created = api.send("/applications", {**body, "application_data": data})
-    changed = api.replace(f"/applications/{made}", {"updated_by": "me", "application_data": data})
+    changed = api.replace(f"/applications/{application_id}", {"updated_by": "me", "application_data": data})
     assert (created.status_code, changed.status_code) == ((201, 200) if status == 200 else (413, 413))
     if status == 413:
         assert_error(created, 413, "E1007")
-        assert api.read(f"/applications/{made}").json()["application_data"] == {}
+        assert api.read(f"/applications/{application_id}").json()["application_data"] == {}
 
 
 def test_a_history_is_truncated_at_8_mib(api, user):
@@ -171,6 +171,6 @@ def test_a_response_is_freed_without_the_garbage_collector(api, user):
     gc.disable()
     try:
         api.read("/applications")
-        assert not [one for one in gc.get_objects() if isinstance(one, Response) and one.renderer_context]
+        assert not [item for item in gc.get_objects() if isinstance(item, Response) and item.renderer_context]
     finally:
         gc.enable()

@@ -41,13 +41,13 @@ def connection(db):
 
 
 def test_a_record_is_read_as_the_orm_reads_it(way):
-    made = ApplicationFactory(application_data=DOCUMENT, submitted_at=MOMENT, notes="")
+    application = ApplicationFactory(application_data=DOCUMENT, submitted_at=MOMENT, notes="")
     load = PreparedGet(Application, lambda application_id: Application.objects.filter(pk=application_id))
-    expected = Application.objects.get(pk=made.pk)
+    expected = Application.objects.get(pk=application.pk)
     for _ in OFTEN:
-        found = load(application_id=made.pk)
-        assert [getattr(found, name) for name in FIELDS] == [getattr(expected, name) for name in FIELDS]
-    assert found.submitted_at.tzinfo is UTC
+        record = load(application_id=application.pk)
+        assert [getattr(record, name) for name in FIELDS] == [getattr(expected, name) for name in FIELDS]
+    assert record.submitted_at.tzinfo is UTC
     assert load(application_id=uuid4()) is None
 
 
@@ -58,13 +58,13 @@ def test_a_column_of_json_is_read_as_the_orm_reads_it(way):
     )  # fmt: skip
     load = PreparedGet(ApiKey, lambda key_id: ApiKey.objects.filter(pk=key_id))
     for _ in OFTEN:
-        found = load(key_id="abcdefghijkl")
-        assert (found.scopes, found.secret, found.revoked_at) == (["offers:read"], "secret", None)
+        record = load(key_id="abcdefghijkl")
+        assert (record.scopes, record.secret, record.revoked_at) == (["offers:read"], "secret", None)
 
 
 def test_limit_and_offset_are_passed_as_arguments(way):
     owner = UserFactory()
-    made = sorted((ApplicationFactory(consumer=owner).pk for _ in range(5)), reverse=True)
+    pks = sorted((ApplicationFactory(consumer=owner).pk for _ in range(5)), reverse=True)
 
     def build(consumer_id, limit, offset):
         own = Application.objects.filter(consumer_id=consumer_id).order_by("-id")
@@ -73,20 +73,20 @@ def test_limit_and_offset_are_passed_as_arguments(way):
     select = PreparedSelect(build, ("id",))
     for offset in range(6):
         rows = select.rows(consumer_id=owner.pk, limit=2, offset=offset)
-        assert [row[0] for row in rows] == made[offset : offset + 2]
+        assert [row[0] for row in rows] == pks[offset : offset + 2]
 
 
 def test_an_inserted_record_is_read_back_unchanged(way):
     owner = UserFactory()
     for _ in OFTEN:
-        made = Application(
+        created = Application(
             consumer=owner, offer_id=-(2**63), provider_id=2**63 - 1, status="draft", initial_status="draft",
             application_data=DOCUMENT, created_at=MOMENT, updated_at=MOMENT,
         )  # fmt: skip
-        insert(made)
-        assert not made._state.adding
-        found = Application.objects.get(pk=made.pk)
-        assert [getattr(found, name) for name in FIELDS] == [getattr(made, name) for name in FIELDS]
+        insert(created)
+        assert not created._state.adding
+        application = Application.objects.get(pk=created.pk)
+        assert [getattr(application, name) for name in FIELDS] == [getattr(created, name) for name in FIELDS]
 
 
 class TestCompiledUpdate:
@@ -103,14 +103,14 @@ class TestCompiledUpdate:
         assert (other.status, other.moves) == ("draft", 0)
 
     def test_an_update_returns_how_many_rows_it_changed(self, way):
-        made = ApplicationFactory(reviewed_at=MOMENT)
+        application = ApplicationFactory(reviewed_at=MOMENT)
         values = {"status": "draft", "moves": 1, "application_data": None, "reviewed_at": None}
-        where = {"pk": made.pk, "status": "draft", "moves": 0}
+        where = {"pk": application.pk, "status": "draft", "moves": 0}
         assert update(Application, where=where, values=values) == 1
         for _ in OFTEN:
             assert update(Application, where=where, values=values) == 0
-        made.refresh_from_db()
-        assert (made.moves, made.application_data, made.reviewed_at) == (1, None, None)
+        application.refresh_from_db()
+        assert (application.moves, application.application_data, application.reviewed_at) == (1, None, None)
 
 
 def test_a_broken_transaction_rejects_further_statements(way, connection):
@@ -152,12 +152,12 @@ def test_rows_stay_readable_after_the_next_statement(way, connection):
 
 
 def test_a_rollback_undoes_a_prepared_update(way, connection):
-    made = ApplicationFactory(notes="as it was")
+    application = ApplicationFactory(notes="as it was")
     with transaction.atomic():
         assert execute(connection, "UPDATE credit_application SET notes = %s", ["changed"])[1] == 1
         transaction.set_rollback(True)
-    made.refresh_from_db()
-    assert made.notes == "as it was"
+    application.refresh_from_db()
+    assert application.notes == "as it was"
 
 
 def test_a_statement_works_after_a_new_connection(committed, needs_postgresql):
@@ -257,12 +257,12 @@ def test_an_argument_is_never_part_of_the_statement(user, text):
 
 
 def test_a_record_that_was_read_can_be_saved(user):
-    made = ApplicationFactory(consumer=user)
-    found = PreparedGet(Application, lambda pk: Application.objects.filter(pk=pk))(pk=made.id)
-    assert found == made
-    found.notes = "changed"
-    found.save(update_fields=["notes"])
-    assert Application.objects.get(pk=made.pk).notes == "changed"
+    application = ApplicationFactory(consumer=user)
+    result = PreparedGet(Application, lambda pk: Application.objects.filter(pk=pk))(pk=application.id)
+    assert result == application
+    result.notes = "changed"
+    result.save(update_fields=["notes"])
+    assert Application.objects.get(pk=application.pk).notes == "changed"
 
 
 def test_an_insert_fills_in_defaults(db):

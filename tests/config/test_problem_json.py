@@ -31,7 +31,7 @@ def test_a_problem_has_every_field_of_the_default_format(api):
 
 def test_a_problem_has_the_details_of_its_error(api):
     body = problem(api.send("/applications", {}, Accept=BOTH), 400, "E1001")
-    assert {one["field"] for one in body["details"]} >= {"offer_id", "provider_id"}
+    assert {detail["field"] for detail in body["details"]} >= {"offer_id", "provider_id"}
 
 
 def test_errors_outside_of_views_are_problems_too(anonymous):

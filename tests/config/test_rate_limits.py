@@ -55,15 +55,15 @@ class TestBound:
     def test_several_workers_together_grant_exactly_the_limit(self, settings, monkeypatch, limit, workers):
         settings.RATE_LIMITS = {"read": limit}
         crowd = [Worker() for _ in range(workers)]
-        given = sum(crowd[turn % workers].spend(monkeypatch, "a") for turn in range(limit + 50 * workers))
-        assert given == limit
+        allowed = sum(crowd[turn % workers].spend(monkeypatch, "a") for turn in range(limit + 50 * workers))
+        assert allowed == limit
 
     def test_an_idle_worker_wastes_at_most_one_batch_of_permits(self, settings, monkeypatch):
         settings.RATE_LIMITS = {"read": 1000}
         lazy, busy = Worker(), Worker()
-        given = sum(lazy.spend(monkeypatch, "a") for _ in range(100))
-        given += sum(busy.spend(monkeypatch, "a") for _ in range(1500))
-        assert 1000 - rate_limits.LOT_MAX <= given <= 1000
+        allowed = sum(lazy.spend(monkeypatch, "a") for _ in range(100))
+        allowed += sum(busy.spend(monkeypatch, "a") for _ in range(1500))
+        assert 1000 - rate_limits.LOT_MAX <= allowed <= 1000
 
     def test_a_thousand_permits_need_few_statements(self, settings, django_assert_max_num_queries):
         settings.RATE_LIMITS = {"read": 100_000}
@@ -125,9 +125,9 @@ def test_concurrent_threads_do_not_exceed_the_limit(committed, settings):
             connections.close_all()
 
     with ThreadPoolExecutor(8) as threads:
-        given = sum(future.result() for future in [threads.submit(take_many) for _ in range(8)])
-    given += sum(spent("read", "a") for _ in range(50))
-    assert given == 50
+        allowed = sum(future.result() for future in [threads.submit(take_many) for _ in range(8)])
+    allowed += sum(spent("read", "a") for _ in range(50))
+    assert allowed == 50
     assert RateCounter.objects.get().used >= 50
 
 
@@ -298,7 +298,7 @@ def test_reads_succeed_and_writes_are_503_on_a_full_disk(api, user):
                 with suppress(OperationalError):
                     for first in count(step=rows):
                         names = [f"r{length}-{rows}-{first + row}".ljust(length, "x") for row in range(rows)]
-                        RateCounter.objects.bulk_create(RateCounter(bucket=one, window=1, used=1) for one in names)
+                        RateCounter.objects.bulk_create(RateCounter(bucket=item, window=1, used=1) for item in names)
             for name in ("anonymous:", "read:", "z"):
                 with suppress(OperationalError):
                     for number in range(100_000):

@@ -36,7 +36,11 @@ def strings_of(tree):
 def named(folder, others):
     """Return (file, string) for every string in a folder that names a module or model of another app."""
     pattern = re.compile(rf"({'|'.join(others)})\.[A-Za-z_.]+")
-    modules = [one for one in sources().values() if one[0].startswith(f"{folder}/") and "/migrations/" not in one[0]]
+    modules = [
+        source
+        for source in sources().values()
+        if source[0].startswith(f"{folder}/") and "/migrations/" not in source[0]
+    ]
     assert modules
     return {(path, text) for path, tree in modules for text in strings_of(tree) if pattern.fullmatch(text)} - MAY
 
@@ -67,9 +71,9 @@ def test_a_status_has_the_same_color_in_every_app(monkeypatch):
 
 def test_names_of_capabilities_kinds_and_events_are_unique_across_apps():
     for what, name_of in (
-        ("capabilities", lambda one: one[0]),
-        ("staged_kinds", lambda one: one.name),
-        ("event_types", lambda one: one.name),
+        ("capabilities", lambda item: item[0]),
+        ("staged_kinds", lambda item: item.name),
+        ("event_types", lambda item: item.name),
     ):
-        names = [name_of(one) for one in registration.declared(what)]
+        names = [name_of(item) for item in registration.declared(what)]
         assert len(names) == len(set(names)) > 1

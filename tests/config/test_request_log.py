@@ -98,11 +98,11 @@ class TestLine:
 class TestList:
     def test_lines_are_filtered_and_paged_newest_first(self, api, user):
         lines = [line_of(user, status=400 + number, code=f"E100{number}", route=f"/v1/{number}") for number in range(3)]
-        assert [one["status"] for one in shown(api, "?limit=2")] == [402, 401]
+        assert [item["status"] for item in shown(api, "?limit=2")] == [402, 401]
         page = api.read(f"{PATH}?limit=2&offset=2&route=/v1/0").json()
         assert (page["requests"], page["total"], page["has_more"]) == ([], 1, False)
         for query in ("status=401", "code=E1001", "route=/v1/1", f"request_id={lines[1].request_id}"):
-            assert [one["request_id"] for one in shown(api, f"?{query}")] == [str(lines[1].request_id)]
+            assert [item["request_id"] for item in shown(api, f"?{query}")] == [str(lines[1].request_id)]
 
     def test_another_accounts_lines_are_hidden(self, user, stranger_api):
         line_of(user)
@@ -125,7 +125,7 @@ class TestList:
         monkeypatch.setattr(request_log, "SHOWN_MAX", 2)
         monkeypatch.setattr(request_log, "GROUPED_MAX", 1)
         lines = [line_of(user) for _ in range(4)]
-        assert [one.pk for one in lines_of(user.pk, now=timezone.now())] == [lines[3].pk, lines[2].pk]
+        assert [line.pk for line in lines_of(user.pk, now=timezone.now())] == [lines[3].pk, lines[2].pk]
         assert api.read(f"{PATH}?limit=1").json()["total"] == 2
         assert [group["number"] for group in groups_of(user.pk, now=timezone.now())] == [1]
 
@@ -141,7 +141,7 @@ class TestRetention:
         kept = line_of(user)
         assert gone.pk.version == kept.pk.version == 7
         assert gone.pk < first_id_at(old + timedelta(seconds=1)) < kept.pk
-        assert [one.pk for one in lines_of(user.pk, now=timezone.now())] == [kept.pk]
+        assert [line.pk for line in lines_of(user.pk, now=timezone.now())] == [kept.pk]
         assert prune(now=timezone.now())["request_lines"] == 1
         assert RequestLine.objects.get() == kept
 
@@ -157,7 +157,7 @@ def test_no_value_sent_by_a_caller_is_in_the_request_log(user):
         for method, operation in methods.items():
             if operation["security"] == [{}]:
                 continue
-            for name in [one["name"] for one in operation.get("parameters", ()) if one["in"] == "path"]:
+            for name in [item["name"] for item in operation.get("parameters", ()) if item["in"] == "path"]:
                 path = path.replace("{" + name + "}", f"{MARK}-{name}")  # noqa: PLW2901
             body = {MARK: MARK, "name": MARK, "user_id": MARK, "status": MARK}
             headers = {"x_request_id": MARK, "idempotency_key": MARK, "user_agent": MARK, "ucp_agent": MARK}
@@ -176,7 +176,7 @@ class TestCost:
             assert api.read("/applications").status_code == 200
         LOG.flush()
         assert RequestLine.objects.count() == 2
-        assert [one.getMessage() for one in caplog.records] == ["3 request lines were dropped"]
+        assert [record.getMessage() for record in caplog.records] == ["3 request lines were dropped"]
 
     def test_request_lines_wait_while_the_database_is_unavailable(self, api, monkeypatch, caplog):
         def away(_lines):
@@ -201,7 +201,7 @@ class TestCost:
             LOG.flush()
         LOG.flush()
         assert not RequestLine.objects.exists()
-        assert [one.levelno for one in caplog.records] == [logging.WARNING] * 2
+        assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
 
     def test_request_lines_beyond_one_batch_are_written(self, api, user, monkeypatch):
         monkeypatch.setattr(request_log, "BATCH", 2)

@@ -60,7 +60,7 @@ def named(caplog):
 
     def read():
         said = [record.getMessage() for record in caplog.records if record.name == "platform.encryption"]
-        return {tuple(one.removeprefix(sentence).split(" of ")) for one in said}
+        return {tuple(item.removeprefix(sentence).split(" of ")) for item in said}
 
     return read
 
