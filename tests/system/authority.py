@@ -36,7 +36,7 @@ def private_server(folder):
     """Run a PrivateServer with its own files in a folder."""
     key, now = ec.generate_private_key(ec.SECP256R1()), datetime.now(UTC)
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "services.internal")])
-    made = (
+    created = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
@@ -48,7 +48,7 @@ def private_server(folder):
         .sign(key, hashes.SHA256())
     )
     certificate, secret = folder / "ca.pem", folder / "key.pem"
-    certificate.write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    certificate.write_bytes(created.public_bytes(serialization.Encoding.PEM))
     secret.write_bytes(
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )

@@ -22,7 +22,7 @@ def noted(page):
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("response", lambda answer: complaints.append(answer.url) if answer.status >= 400 else None)
     # A browser that is redirected cancels pending requests of the first page, such as its icon.
-    page.on("requestfailed", lambda one: None if one.failure == GIVEN_UP else complaints.append(one.url))
+    page.on("requestfailed", lambda item: None if item.failure == GIVEN_UP else complaints.append(item.url))
     return complaints
 
 
@@ -58,8 +58,8 @@ def serious(page, *, contrast_only=False):
     if page.evaluate("typeof axe") == "undefined":
         page.evaluate(f"{AXE.read_text()}; null")
     rules = "{runOnly: ['color-contrast']}" if contrast_only else ""
-    found = page.evaluate(f"axe.run({rules}).then(result => result.violations)")
-    return [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] not in _BEARABLE]
+    evaluation = page.evaluate(f"axe.run({rules}).then(result => result.violations)")
+    return [(item["id"], item["nodes"][0]["html"]) for item in evaluation if item["impact"] not in _BEARABLE]
 
 
 def add_app(page, password, look=lambda _name: None):

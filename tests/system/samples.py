@@ -40,7 +40,7 @@ class Reader:
                 parameter["example"] = path[parameter["name"]]
         if body is not None:
             next(iter(operation["requestBody"]["content"].values()))["example"] = body
-        known = {one["label"]: one["source"] for one in samples(self._document, address, method, query or {})}
+        known = {sample["label"]: sample["source"] for sample in samples(self._document, address, method, query or {})}
         printed, status = self._paste(known[self._language])
         assert status in operation["responses"], (operation_id, printed)
         assert status.startswith("2"), (operation_id, printed)

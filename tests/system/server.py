@@ -59,7 +59,7 @@ def scrape(port):
 
 def workers_of(port):
     """Return the process ids of the gunicorn workers that listen on a port."""
-    found = []
+    results = []
     for process in Path("/proc").glob("[0-9]*"):
         try:
             command = (process / "cmdline").read_bytes()
@@ -67,9 +67,9 @@ def workers_of(port):
         except OSError:
             continue
         if f"127.0.0.1:{port}".encode() in command and b"gunicorn" in command:
-            found.append((int(process.name), int(parent)))
-    pids = {pid for pid, _ in found}
-    return [pid for pid, parent in found if parent in pids]
+            results.append((int(process.name), int(parent)))
+    pids = {pid for pid, _ in results}
+    return [pid for pid, parent in results if parent in pids]
 
 
 def exchange(port, data, timeout=PATIENCE_SECONDS):

@@ -132,7 +132,7 @@ class Scene:
 
     def crowd(self, **options: int) -> Crowd:
         return Crowd(
-            [one.port for one in self.platforms], [one.port for one in self.ledgers],
+            [platform.port for platform in self.platforms], [ledger.port for ledger in self.ledgers],
             user_id=self.made.user_id, api_key=self.made.api_key, **options,
         )  # fmt: skip
 
@@ -143,9 +143,9 @@ def scene() -> Iterator[Scene]:
     with nodes() as rig, ExitStack() as running:
         ledger = rig.address(DATABASES[1])
         printed = running.enter_context((rig.folder / "services.log").open("ab"))
-        made = running.enter_context(stand(rig, LEDGER_DATABASE_URL=ledger))
-        made.manage("migrate", "ledger", "--database", "ledger", "-v0")
-        made.environment |= {
+        created = running.enter_context(stand(rig, LEDGER_DATABASE_URL=ledger))
+        created.manage("migrate", "ledger", "--database", "ledger", "-v0")
+        created.environment |= {
             "DATABASE_URL": rig.pooled(), "LEDGER_DATABASE_URL": rig.pooled(DATABASES[1]), "METRICS": "0",
         }  # fmt: skip
         options = {
@@ -155,12 +155,14 @@ def scene() -> Iterator[Scene]:
 
         def served(module: str) -> list[Server]:
             command = gunicorn(module, *options[module])
-            return [running.enter_context(serve(module, command, made.environment, output=printed)) for _ in range(2)]
+            return [
+                running.enter_context(serve(module, command, created.environment, output=printed)) for _ in range(2)
+            ]
 
         platforms, ledgers = served("config.wsgi"), served("ledger.wsgi")
-        made.environment["CHAIN_URL"] = f"http://127.0.0.1:{ledgers[0].port}"
-        made.work(*WORKERS, "decide_applications", output=printed)
-        yield Scene(rig, made, platforms, ledgers)
+        created.environment["CHAIN_URL"] = f"http://127.0.0.1:{ledgers[0].port}"
+        created.work(*WORKERS, "decide_applications", output=printed)
+        yield Scene(rig, created, platforms, ledgers)
 
 
 Plan = Callable[[Nodes], list[Fault]]
@@ -177,7 +179,7 @@ def shuffled(count: int, *, seed: int = 1) -> Plan:
     """Return a function that plans `count` faults: each kind equally often, in random order."""
 
     def plan(rig: Nodes) -> list[Fault]:
-        possible = [one for one in FAULTS if is_possible(one, rig)]
+        possible = [fault for fault in FAULTS if is_possible(fault, rig)]
         order = (possible * (count // len(possible) + 1))[:count]
         random.Random(seed).shuffle(order)
         return order
@@ -239,9 +241,9 @@ def judge(one: Scene, outcome: Outcome, records: Records) -> None:
         process = records.process()
         records.note(name, process, "invoke", "read", "nil")
         records.note(name, process, "ok", "read", stored.get(name, "nil"))
-    found = histories.read(records.lines)
-    outcome.histories = len(found)
-    outcome.not_linearizable = [name for name, history in found.items() if not history.is_linearizable()]
+    settings_read = histories.read(records.lines)
+    outcome.histories = len(settings_read)
+    outcome.not_linearizable = [name for name, history in settings_read.items() if not history.is_linearizable()]
     outcome.operations, outcome.anchors = len(records.seen), len(records.anchored)
     outcome.improper = [seen.text for seen in records.seen if not seen.proper] + records.wrong
     outcome.slowest_answer = max(seen.seconds for seen in records.seen)
@@ -251,15 +253,15 @@ def judge(one: Scene, outcome: Outcome, records: Records) -> None:
 def run(plan: Plan, *, groups: int = 3) -> Outcome:
     """Run the faults of a plan while groups of callers write, and check the records."""
     outcome = Outcome()
-    with scene() as one:
-        servers = (*one.platforms, *one.ledgers)
+    with scene() as first_scene:
+        servers = (*first_scene.platforms, *first_scene.ledgers)
         before = [set(server.processes()) for server in servers]
-        with one.crowd(groups=groups) as records:
+        with first_scene.crowd(groups=groups) as records:
             time.sleep(1.0)
-            play(one, plan(one.rig), outcome, records)
+            play(first_scene, plan(first_scene.rig), outcome, records)
             time.sleep(1.0)
-        judge(one, outcome, records)
+        judge(first_scene, outcome, records)
         outcome.restarted = sum(old != set(server.processes()) for old, server in zip(before, servers, strict=True))
-        outcome.restarted += one.made.stop_workers()
+        outcome.restarted += first_scene.made.stop_workers()
         outcome.lines = records.lines
     return outcome

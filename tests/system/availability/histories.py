@@ -57,8 +57,14 @@ class History:
     def is_linearizable(self) -> bool:
         """Return whether one order explains all responses."""
         # A read without a result gives no information.
-        dumb = {at for at, one in enumerate(self._operations) if (one.kind, one.outcome) == ("read", "info")}
-        unknown = [at for at, one in enumerate(self._operations) if one.outcome == "info" and at not in dumb]
+        dumb = {
+            at
+            for at, operation in enumerate(self._operations)
+            if (operation.kind, operation.outcome) == ("read", "info")
+        }
+        unknown = [
+            at for at, operation in enumerate(self._operations) if operation.outcome == "info" and at not in dumb
+        ]
         events = [event for event in self._events if event[0] not in dumb] + [(at, True) for at in unknown]
         return _search(self._operations, events)
 
@@ -120,14 +126,14 @@ def _search(operations: list[Operation], events: Events) -> bool:
 
 def read(lines: Iterable[str]) -> dict[str, History]:
     """Return the histories by name; raises ValueError for a line of another format."""
-    found: dict[str, History] = {}
+    result: dict[str, History] = {}
     for line in lines:
         match = _LINE.fullmatch(line.rstrip("\n"))
         if match is None:
             raise ValueError(f"not a line of a history: {line!r}")
         name, *event = match.groups()
-        found.setdefault(name, History()).add(*event)
-    return found
+        result.setdefault(name, History()).add(*event)
+    return result
 
 
 def main(paths: list[str]) -> int:

@@ -115,19 +115,19 @@ class Network:
 
 
 def _parents() -> dict[int, int]:
-    found = {}
+    result = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            found[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
-    return found
+            result[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+    return result
 
 
 def _with_children(*roots: int) -> list[int]:
     parents = _parents()
-    found = [root for root in roots if root in parents]
-    for pid in found:
-        found += [child for child, parent in parents.items() if parent == pid and child not in found]
-    return found
+    known_roots = [root for root in roots if root in parents]
+    for pid in known_roots:
+        known_roots += [child for child, parent in parents.items() if parent == pid and child not in known_roots]
+    return known_roots
 
 
 @dataclass
@@ -302,7 +302,7 @@ class Nodes:
             with contextlib.suppress(OSError, ValueError):
                 url = f"http://{node.host}:{node.rest_port}/cluster"
                 with urllib.request.urlopen(url, timeout=2) as answer:
-                    return {one["name"]: one for one in json.load(answer)["members"]}
+                    return {member["name"]: member for member in json.load(answer)["members"]}
         return {}
 
     def leads(self, node: Node) -> bool:
@@ -328,15 +328,15 @@ class Nodes:
     def is_well(self) -> bool:
         """Return whether one node leads, another is its synchronous standby, and the third follows."""
         members = self.members()
-        states = sorted((str(one.get("role")), str(one.get("state"))) for one in members.values())
-        return len({one.get("timeline") for one in members.values()}) == 1 and states == [
+        states = sorted((str(member.get("role")), str(member.get("state"))) for member in members.values())
+        return len({member.get("timeline") for member in members.values()}) == 1 and states == [
             ("leader", "running"), ("replica", "running"), ("sync_standby", "running"),
         ]  # fmt: skip
 
     def wait_until_well(self, seconds: float) -> None:
         until = time.monotonic() + seconds
         while not self.is_well():
-            started = [(one.name, process) for one in self.nodes for process in (one.patroni, one.watcher)]
+            started = [(node.name, process) for node in self.nodes for process in (node.patroni, node.watcher)]
             ended = [name for name, process in started if process is not None and process.poll() is not None]
             if ended or time.monotonic() > until:
                 raise RuntimeError(f"the nodes are not well: {self.members()}\n{self.last_words()}")
@@ -372,7 +372,7 @@ def nodes() -> Iterator[Nodes]:
     with tempfile.TemporaryDirectory(prefix="nodes-") as temporary, contextlib.ExitStack() as disks:
         folder = Path(temporary)
         folder.chmod(0o755)
-        made = Nodes(folder)
+        created = Nodes(folder)
         try:
             places = []
             for number in range(NODES):
@@ -380,8 +380,8 @@ def nodes() -> Iterator[Nodes]:
                 places.append(disk or folder / f"disk{number}")
                 places[-1].mkdir(exist_ok=True)
                 places[-1].chmod(0o755)
-            made.has_disks = all(place.parent != folder for place in places)
-            made.start(places)
-            yield made
+            created.has_disks = all(place.parent != folder for place in places)
+            created.start(places)
+            yield created
         finally:
-            made.stop()
+            created.stop()

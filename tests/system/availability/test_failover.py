@@ -6,12 +6,14 @@ from tests.system.availability import faults
 from tests.system.availability.nodes import missing
 
 pytestmark = [pytest.mark.skipif(bool(missing()), reason=missing()), pytest.mark.timeout(900)]
-KINDS = {one.name: one for one in faults.FAULTS}
+KINDS = {fault.name: fault for fault in faults.FAULTS}
 SHORT_FORM = ("switch-over", "cable of the primary pulled for 4 s", "machine of the primary killed")
 
 
 def test_faults_lose_no_write_repeat_no_write_and_end():
-    outcome = faults.run(plan=lambda rig: [one for one in map(KINDS.get, SHORT_FORM) if faults.is_possible(one, rig)])
+    outcome = faults.run(
+        plan=lambda rig: [item for item in map(KINDS.get, SHORT_FORM) if faults.is_possible(item, rig)]
+    )
     assert outcome.not_linearizable == []
     assert outcome.histories > 10
     assert (outcome.lost, outcome.doubled, outcome.improper[:3]) == (0, 0, [])

@@ -48,7 +48,7 @@ def written(events, name="r"):
 
 @pytest.mark.parametrize("events", LINEARIZABLE.values(), ids=LINEARIZABLE)
 def test_linearizable_histories_pass(events):
-    assert all(one.is_linearizable() for one in histories.read(written(events)).values())
+    assert all(item.is_linearizable() for item in histories.read(written(events)).values())
 
 
 @pytest.mark.parametrize("events", NOT_LINEARIZABLE.values(), ids=NOT_LINEARIZABLE)

@@ -46,7 +46,7 @@ def test_without_a_standby_writers_get_503_and_readers_do_not_wait(inhabited, tm
     once = f"Idempotency-Key: {uuid.uuid4()}"
     wanted = {"consumer_id": str(me), "offer_id": 1, "provider_id": 1, "application_data": {"key": once}}
     report = {"user_id": str(me), "report_type": "credit", "report_data": "kept or not"}
-    told = {}
+    sent = {}
     with cluster(data=inhabited.data) as server:
         var = inhabited.secrets(tmp_path)
         with (
@@ -59,7 +59,7 @@ def test_without_a_standby_writers_get_503_and_readers_do_not_wait(inhabited, tm
                     "anchor": lambda: ask(ledger, "", "POST", "/anchor", report),
                 }
                 threads = [
-                    threading.Thread(target=lambda name=name, write=write: told.update({name: write()}))
+                    threading.Thread(target=lambda name=name, write=write: sent.update({name: write()}))
                     for name, write in writes.items()
                 ]
                 for thread in threads:
@@ -78,17 +78,17 @@ def test_without_a_standby_writers_get_503_and_readers_do_not_wait(inhabited, tm
         with server.connect() as session:
             kept = session.execute("SELECT count(*) FROM credit_application").fetchone()[0]
             hashes = session.execute("SELECT encode(hash, 'hex') FROM ledger_entry").fetchall()
-    assert [one[0] for one in read] == [200] * 6
+    assert [item[0] for item in read] == [200] * 6
     assert (second[0], second[1]["code"]) == (409, "E3010")
-    assert {name: (one[0], one[1]["code"]) for name, one in told.items()} == {
+    assert {name: (item[0], item[1]["code"]) for name, item in sent.items()} == {
         "application": (503, "E5030"), "anchor": (503, "E7002"),
     }  # fmt: skip
-    assert all(may_be_repeated for _, _, may_be_repeated in told.values()), told
+    assert all(may_be_repeated for _, _, may_be_repeated in sent.values()), sent
     # The unknown writes were committed: the same request returns them, and repeats nothing.
-    assert [one[0] for one in again] == [201, 201]
+    assert [item[0] for item in again] == [201, 201]
     assert again[0][1] == again[1][1]
     assert kept == 1
-    assert [one[0] for one in anchored] == [200, 200]
+    assert [item[0] for item in anchored] == [200, 200]
     assert hashes == [(hashlib.sha256(b"kept or not").hexdigest(),)]
 
 

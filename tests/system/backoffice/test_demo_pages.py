@@ -31,4 +31,6 @@ def test_every_list_and_every_application_page_of_the_demo_opens(client):
         assert answer.status_code == 200, application.pk
         shown = answer.content.decode()
         assert escape(money(application.amount_cents)) in shown, application.pk
-        assert all(escape(one["legal_name"]) in shown for one in application.applicants or ()), application.pk
+        assert all(escape(applicant["legal_name"]) in shown for applicant in application.applicants or ()), (
+            application.pk
+        )

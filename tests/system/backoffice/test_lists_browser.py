@@ -16,9 +16,9 @@ WIDTHS = (375, 768, 1440)
 @pytest.fixture
 def visit(morning, live_server, chromium):
     staff_of("Reviewer", username="mia", is_superuser=True)
-    made = Visit(chromium, live_server, viewport={"width": 1440, "height": 900})
-    made.log_in("mia")
-    return made
+    created = Visit(chromium, live_server, viewport={"width": 1440, "height": 900})
+    created.log_in("mia")
+    return created
 
 
 def top_of_rows(page):

@@ -26,14 +26,14 @@ DATA = {name.partition(".")[2]: value for name, value in POOR.items() if name.st
 
 def second_definition():
     """Return a definition that differs in every kind of field."""
-    given = definition(base_points=480, segments=[])
-    given["characteristics"][0]["bins"][1]["points"] = -15
-    given["characteristics"][2]["name"] = "how somebody lives, as they say, in a name that does not end soon"
-    given["knockouts"].append(
+    card = definition(base_points=480, segments=[])
+    card["characteristics"][0]["bins"][1]["points"] = -15
+    card["characteristics"][2]["name"] = "how somebody lives, as they say, in a name that does not end soon"
+    card["knockouts"].append(
         {"input": "income", "below": 50_000, "outcome": "decline", "reason": "income_insufficient"}
     )
-    given["inputs"].append({"name": "employed", "months_since": "application_data.employed_since"})
-    return given
+    card["inputs"].append({"name": "employed", "months_since": "application_data.employed_since"})
+    return card
 
 
 @pytest.fixture

@@ -33,18 +33,18 @@ def folder(tmp_path):
 
 def drawn(folder, cases):
     """Return the form renderer's result for each pair of a schema and data."""
-    (folder / "cases.json").write_text(json.dumps([{"schema": one, "data": data} for one, data in cases]))
+    (folder / "cases.json").write_text(json.dumps([{"schema": case, "data": data} for case, data in cases]))
     return json.loads(run("node", "forms.cjs", "cases.json", cwd=folder))
 
 
 def test_a_rendered_form_shows_every_field_and_accepts_valid_data(folder):
     cases = [(schema, value_for(schema)) for schema in SCHEMAS]
-    for (schema, _), told in zip(cases, drawn(folder, cases), strict=True):
-        assert told["errors"] == []
-        assert not told["unsupported"]
-        assert set(schema["properties"]) <= {name.partition("-")[0] for name in told["inputs"]}
-        text = unescape(told["page"])
-        assert all(one["title"] in text for one in schema["properties"].values() if "title" in one)
+    for (schema, _), case in zip(cases, drawn(folder, cases), strict=True):
+        assert case["errors"] == []
+        assert not case["unsupported"]
+        assert set(schema["properties"]) <= {name.partition("-")[0] for name in case["inputs"]}
+        text = unescape(case["page"])
+        assert all(item["title"] in text for item in schema["properties"].values() if "title" in item)
 
 
 def test_a_rendered_form_finds_the_same_errors_as_the_api(folder):
@@ -52,14 +52,14 @@ def test_a_rendered_form_finds_the_same_errors_as_the_api(folder):
     for name, value in wrong.items():
         data = {"amount_cents": 250_000, "purpose": "car", "monthly_income_cents": 300_000, name: value}
         assert profile.fault(TERMS["properties"][name], value)
-        (told,) = drawn(folder, [(TERMS, data)])
-        assert told["errors"], name
+        (drawn_card,) = drawn(folder, [(TERMS, data)])
+        assert drawn_card["errors"], name
 
 
 def test_a_rendered_form_has_the_fields_of_applicants(folder):
-    (told,) = drawn(folder, [(APPLICANTS, value_for(APPLICANTS))])
-    assert told["errors"] == []
-    assert {f"0_{path.replace('.', '_')}" for path in PATHS} <= set(told["inputs"])
+    (drawn_card,) = drawn(folder, [(APPLICANTS, value_for(APPLICANTS))])
+    assert drawn_card["errors"] == []
+    assert {f"0_{path.replace('.', '_')}" for path in PATHS} <= set(drawn_card["inputs"])
 
 
 def test_types_are_generated_from_unchanged_schemas(folder):
@@ -75,7 +75,7 @@ def test_types_are_generated_from_unchanged_schemas(folder):
     assert "warn" not in printed.lower()
     data = {f"Asked{number}": value_for(schema) for number, schema in enumerate(SCHEMAS)}
     uses = "".join(
-        f'export const a{name}: components["schemas"]["{name}"] = {json.dumps(one)};\n' for name, one in data.items()
+        f'export const a{name}: components["schemas"]["{name}"] = {json.dumps(item)};\n' for name, item in data.items()
     )
     (folder / "use.ts").write_text(f'import type {{ components }} from "./schemas";\n{uses}')
     run(TOOLS / "tsc", *STRICT, "use.ts", cwd=folder)

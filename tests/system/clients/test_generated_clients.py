@@ -84,7 +84,7 @@ def python_clients(documents):
 def test_the_python_client_is_generated_completely_without_warnings(documents, python_clients, name):
     assert "warning" not in python_clients[name].lower(), python_clients[name]
     document = json.loads((documents / f"{name}.json").read_text())
-    operations = {one["operationId"] for path in document["paths"].values() for one in path.values()}
+    operations = {operation["operationId"] for path in document["paths"].values() for operation in path.values()}
     written = {file.stem for file in (documents / PACKAGES[name] / "api").rglob("*.py")} - {"__init__"}
     assert written == operations
 
@@ -112,9 +112,12 @@ class TestTypeScript:
         document = json.loads((documents / f"{name}.json").read_text())
         sdk = (documents / f"sdk-{name}" / "sdk.gen.ts").read_text()
         types = (documents / f"paths-{name}.ts").read_text()
-        operations = [one["operationId"] for path in document["paths"].values() for one in path.values()]
+        operations = [item["operationId"] for path in document["paths"].values() for item in path.values()]
         assert sdk.count("export const ") == len(operations)
-        for operation in (*operations, *(one["post"]["operationId"] for one in document.get("webhooks", {}).values())):
+        for operation in (
+            *operations,
+            *(item["post"]["operationId"] for item in document.get("webhooks", {}).values()),
+        ):
             assert f"{operation}: {{" in types, operation
         run(TOOLS / "tsc", *STRICT, f"sdk-{name}/index.ts", f"paths-{name}.ts", cwd=documents)
 
@@ -126,8 +129,8 @@ class TestLinters:
 
     def test_redocly_reports_no_problem(self, documents, name):
         printed = run(TOOLS / "redocly", "lint", f"{name}.json", "--format", "json", cwd=documents)
-        found = json.loads(printed[printed.index("{") : printed.rindex("}") + 1])
-        assert (found["totals"]["errors"], found["totals"]["warnings"]) == (0, 0), found
+        document = json.loads(printed[printed.index("{") : printed.rindex("}") + 1])
+        assert (document["totals"]["errors"], document["totals"]["warnings"]) == (0, 0), document
 
     def test_spectral_reports_no_problem(self, documents, name):
         (documents / ".spectral.yaml").write_text('extends: ["spectral:oas"]\n')

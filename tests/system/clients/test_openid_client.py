@@ -30,13 +30,13 @@ def call(tmp_path, live_server, transactional_db, settings):
 @pytest.mark.parametrize("public", [False, True])
 def test_openid_client_gets_uses_refreshes_and_revokes_tokens(call, user, live_server, public):
     client, secret = make_client(public=public)
-    told = {"server": live_server.url, "client_id": client.client_id, "state": "st4te", "redirect_uri": REDIRECT}
+    fields = {"server": live_server.url, "client_id": client.client_id, "state": "st4te", "redirect_uri": REDIRECT}
     if not public:
-        told["client_secret"] = secret
-    begun = call("begin", scope="offers:read identity:read", **told)
+        fields["client_secret"] = secret
+    begun = call("begin", scope="offers:read identity:read", **fields)
     browser = browser_of(user)
     page = browser.get(begun["address"].removeprefix(live_server.url))
     called = answer(browser, page).headers["Location"]
-    done = call("finish", called=called, verifier=begun["verifier"], **told)
+    done = call("finish", called=called, verifier=begun["verifier"], **fields)
     assert done == {"scope": done["scope"], "read": 200, "ended": "invalid_grant", "again": "invalid_grant"}
     assert set(done["scope"].split()) == {"offers:read", "identity:read"}

@@ -37,9 +37,9 @@ def environment(migrated, tmp_path_factory):
 def key(environment):
     command = [sys.executable, "manage.py", "create_user", "dana", "--password-stdin"]
     subprocess.run(command, cwd=ROOT, env=environment, input=b"a walker walks far\n", check=True, capture_output=True)
-    made = json.loads(manage(environment, "create_api_key", "dana", "--name", "x", "--json"))
-    assert made["key"].startswith("ck_test_")
-    return made["key"]
+    document = json.loads(manage(environment, "create_api_key", "dana", "--name", "x", "--json"))
+    assert document["key"].startswith("ck_test_")
+    return document["key"]
 
 
 def test_hosted_sandbox_serves_over_https_and_advances_the_clock(environment, key):
@@ -56,11 +56,11 @@ def test_hosted_sandbox_serves_over_https_and_advances_the_clock(environment, ke
         status, refused = ask("GET", "/health")
         assert (status, refused["code"]) == (403, "E1009")
         mine = f"X-API-Key: {key}"
-        status, told = ask("POST", "/sandbox/clock", {"advance_seconds": 86_400}, HTTPS, mine)
-        assert (status, told["advanced_seconds"]) == (200, 86_400)
-        status, made = ask("POST", "/kyc/create", {}, HTTPS, mine)
-        assert (status, made["provider"]) == (200, "sandbox")
-        outcome = f"/sandbox/verifications/{made['verification_id']}/outcome"
+        status, sent = ask("POST", "/sandbox/clock", {"advance_seconds": 86_400}, HTTPS, mine)
+        assert (status, sent["advanced_seconds"]) == (200, 86_400)
+        status, created = ask("POST", "/kyc/create", {}, HTTPS, mine)
+        assert (status, created["provider"]) == (200, "sandbox")
+        outcome = f"/sandbox/verifications/{created['verification_id']}/outcome"
         assert ask("POST", outcome, {"outcome": "verified"}, HTTPS, mine)[0] == 200
         status, refused = ask("GET", "/auth/me", None, HTTPS, f"X-API-Key: {key.replace('ck_test_', 'ck_live_')}")
         assert (status, refused["code"]) == (401, "E2002")

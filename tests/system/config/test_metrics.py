@@ -39,17 +39,17 @@ class TestCounts:
         database, folder = server
         with gunicorn(database, folder, workers=2) as port, metrics_server(database, folder) as watcher:
             assert ask(port, 30) == {200}
-            asked = 30
+            number = 30
             while len(list(folder.glob("metrics/*/histogram_*.db"))) < 2:  # the kernel chooses the worker that responds
                 assert ask(port, 30) == {200}
-                asked += 30
+                number += 30
             assert ask(port, 5, "/v1/nowhere/ada") == {404}
             values = scrape(watcher)
-            assert counted(values) == asked
+            assert counted(values) == number
             assert counted(values, "unmatched", 404) == 5
             timed = 'method="GET",route="/v1/openapi.json",service="platform"'
-            assert values[f"platform_request_duration_seconds_count{{{timed}}}"] == asked
-            assert values[f'platform_request_duration_seconds_bucket{{le="+Inf",{timed}}}'] == asked
+            assert values[f"platform_request_duration_seconds_count{{{timed}}}"] == number
+            assert values[f'platform_request_duration_seconds_bucket{{le="+Inf",{timed}}}'] == number
 
             killed = workers_of(port)
             for worker in killed:
@@ -57,7 +57,7 @@ class TestCounts:
             wait_until(lambda: len(set(workers_of(port)) - set(killed)) == 2)
             assert ask(port, 20) == {200}
             values = scrape(watcher)
-            assert counted(values) == asked + 20
+            assert counted(values) == number + 20
             assert values['platform_requests_in_flight{service="platform"}'] >= 0
 
     def test_counts_of_two_servers_are_separate_and_deleted_at_their_end(self, server):

@@ -23,8 +23,8 @@ PRODUCTION = {
 
 def run(*command, var_dir, **environment):
     """Run Python with only this environment, without variables that are None; return its exit status and output."""
-    given = {name: value for name, value in environment.items() if value is not None}
-    done = run_python({"VAR_DIR": str(var_dir), **given}, *command)
+    values_by_name = {name: value for name, value in environment.items() if value is not None}
+    done = run_python({"VAR_DIR": str(var_dir), **values_by_name}, *command)
     assert "Traceback" not in done.stdout + done.stderr
     return done.returncode, done.stderr.strip()
 
@@ -42,9 +42,9 @@ def assert_one_sentence(found, sentence, status=os.EX_CONFIG):
     ],
 )
 def test_command_prints_one_sentence_for_a_wrong_variable(tmp_path, environment, sentence):
-    found = run("manage.py", "prune", **{"var_dir": tmp_path, **environment})
-    assert_one_sentence(found, sentence)
-    assert "hunter2" not in found[1]
+    result = run("manage.py", "prune", **{"var_dir": tmp_path, **environment})
+    assert_one_sentence(result, sentence)
+    assert "hunter2" not in result[1]
 
 
 @pytest.mark.parametrize("environment", ["production", "sandbox"])
@@ -73,8 +73,8 @@ def test_production_has_no_route_of_the_sandbox(tmp_path, settings):
     here = [route for route, _ in checks.routes(get_resolver().url_patterns) if route.startswith("v1/sandbox/")]
     assert len(here) == 4
     pattern = path("sandbox/events", SandboxEventViewSet.as_view({"post": "send"}))
-    for settings.ENVIRONMENT, found in (("development", []), ("sandbox", []), ("production", ["platform.E004"])):
-        assert [problem.id for problem in checks.endpoint_problems([pattern])] == found
+    for settings.ENVIRONMENT, expected in (("development", []), ("sandbox", []), ("production", ["platform.E004"])):
+        assert [problem.id for problem in checks.endpoint_problems([pattern])] == expected
 
 
 def test_error_of_a_ledger_without_its_key_contains_the_setting(tmp_path):
@@ -98,8 +98,8 @@ def test_development_creates_its_secrets_once(tmp_path):
 
 @pytest.mark.parametrize("address", ["postgres://127.0.0.1:{port}/none", "sqlite:////nowhere/at/all.sqlite3"])
 def test_error_for_an_unreachable_database_is_one_sentence(tmp_path, address):
-    found = run("manage.py", "migrate", var_dir=tmp_path, DATABASE_URL=address.format(port=free_port()))
-    assert_one_sentence(found, "The database does not respond: ", os.EX_UNAVAILABLE)
+    result = run("manage.py", "migrate", var_dir=tmp_path, DATABASE_URL=address.format(port=free_port()))
+    assert_one_sentence(result, "The database does not respond: ", os.EX_UNAVAILABLE)
 
 
 @pytest.mark.parametrize("module", ["config.wsgi", "ledger.wsgi"])
@@ -113,11 +113,11 @@ def test_make_run_prints_a_settings_error_once(tmp_path):
     wrong = run(*MAKE_RUN, var_dir=tmp_path, SETTLEMENT_TOKEN_ADDRESS="usdc", **ports)
     assert_one_sentence(wrong, "SETTLEMENT_TOKEN_ADDRESS='usdc' must be an address", 1)
     with silent_port() as taken:
-        found = run(*MAKE_RUN, var_dir=tmp_path, **ports | {"METRICS_PORT": str(taken)})
+        result = run(*MAKE_RUN, var_dir=tmp_path, **ports | {"METRICS_PORT": str(taken)})
     in_use = (
         f"Cannot listen on 127.0.0.1:{taken} (Address already in use). Choose another port: make run METRICS_PORT=…"
     )
-    assert found == (1, in_use)
+    assert result == (1, in_use)
     twice = run(*MAKE_RUN, var_dir=tmp_path, **ports | {"LEDGER_PORT": ports["PORT"]})
     ask_for_others = "PORT, LEDGER_PORT, and METRICS_PORT must differ: choose other ports."
     assert twice == (1, ask_for_others)

@@ -154,9 +154,9 @@ class TestCredentials:
         assert status_of(exchange(port, request("GET", "/v1/auth/me", b"", line, line))) in {400, 401}
 
     def test_two_idempotency_key_headers_are_rejected(self, port, key):
-        one = "Idempotency-Key: 0192b3c4-d5e6-7f80-9a1b-2c3d4e5f6a7b"
+        text = "Idempotency-Key: 0192b3c4-d5e6-7f80-9a1b-2c3d4e5f6a7b"
         body = json.dumps({"provider_id": "p", "name": "n", "product_type": "x"}).encode()
-        headers = (JSON, f"X-API-Key: {key['key']}", one, one)
+        headers = (JSON, f"X-API-Key: {key['key']}", text, text)
         error_of(exchange(port, request("POST", "/v1/provider-offers", body, *headers)), 400, "E1008")
 
     def test_a_credential_header_with_underscores_is_ignored(self, port, key):

@@ -24,17 +24,17 @@ def modes(var_dir):
 
 
 def test_only_the_owner_can_read_the_database_and_the_secrets(tmp_path):
-    found = modes(tmp_path / "var")
-    assert found.pop("var") == "0o700"
-    assert {"platform.sqlite3", "platform.sqlite3-wal", "development-secrets.json"} <= set(found)
-    assert set(found.values()) == {"0o600"}
+    result = modes(tmp_path / "var")
+    assert result.pop("var") == "0o700"
+    assert {"platform.sqlite3", "platform.sqlite3-wal", "development-secrets.json"} <= set(result)
+    assert set(result.values()) == {"0o600"}
 
 
 def test_a_database_readable_by_others_becomes_private(tmp_path):
     file = tmp_path / "platform.sqlite3"
     file.touch(mode=0o644)
-    found = modes(tmp_path)
-    assert found["platform.sqlite3"] == found["platform.sqlite3-wal"] == "0o600"
+    result = modes(tmp_path)
+    assert result["platform.sqlite3"] == result["platform.sqlite3-wal"] == "0o600"
 
 
 def test_a_folder_outside_of_the_default_keeps_its_mode(tmp_path):

@@ -96,9 +96,9 @@ def test_anchoring_in_an_unreachable_ledger_is_retried_later(decided, settings):
 
 def test_the_ledger_logs_the_id_of_the_request_that_decided(committed, settings, ledger, user, api, caplog):
     settings.CHAIN_URL, settings.ACCESS_LOG = ledger, True
-    asked = [str(uuid4()), str(uuid4())]
+    ids = [str(uuid4()), str(uuid4())]
     with override_settings(ROOT_URLCONF="config.urls"):
-        for request_id in asked:
+        for request_id in ids:
             application = ApplicationFactory(consumer=user, status="under_review")
             response = move(api, application, "approved", x_request_id=request_id)
             assert response.headers["X-Request-Id"] == request_id
@@ -107,11 +107,11 @@ def test_the_ledger_logs_the_id_of_the_request_that_decided(committed, settings,
     caplog.handler.addFilter(adding_ids)
     assert anchor() == {"anchored": 3, "failed": 0}
     caplog.handler.removeFilter(adding_ids)
-    lines = [one for one in caplog.records if one.getMessage().startswith("POST /anchor/batch 200")]
-    anchored = [one.request_id for one in lines]
-    assert sorted(request_id for request_id in anchored if request_id in asked) == sorted(asked)
+    lines = [record for record in caplog.records if record.getMessage().startswith("POST /anchor/batch 200")]
+    anchored = [line.request_id for line in lines]
+    assert sorted(request_id for request_id in anchored if request_id in ids) == sorted(ids)
     decisions = DecisionAnchor.objects.filter(record_key=None)
-    assert {json.loads(seal.record)["request_id"] for seal in decisions} == set(asked)
+    assert {json.loads(seal.record)["request_id"] for seal in decisions} == set(ids)
 
 
 def test_a_ledger_behind_a_private_authority_is_reached_with_its_certificate(decided, settings, tmp_path):

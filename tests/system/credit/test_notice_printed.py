@@ -49,5 +49,5 @@ def test_the_printed_notice_equals_the_page(settings, tmp_path, language):
     file.write_bytes(answer.content)
     read = subprocess.run(["pdftotext", "-raw", str(file), "-"], capture_output=True, text=True, check=True).stdout
     page = world.notice.html
-    told = page[page.index("<main>") : page.index("</main>")]
-    assert words_of(read) == words_of(re.sub(r"<[^>]+>", " ", told))
+    main_text = page[page.index("<main>") : page.index("</main>")]
+    assert words_of(read) == words_of(re.sub(r"<[^>]+>", " ", main_text))

@@ -46,7 +46,7 @@ def account(prepared):
 def test_the_serving_role_owns_nothing_and_cannot_change_records(prepared, account):
     server, folder = prepared
     address = server.address("creditplatform", "platform")
-    checks = {one["name"]: one for one in json.loads(manage(address, folder, "doctor", "--json"))["checks"]}
+    checks = {check["name"]: check for check in json.loads(manage(address, folder, "doctor", "--json"))["checks"]}
     assert checks["database_role"]["why"] == "owns no table"
     with psycopg.connect(address, autocommit=True) as session:
         for statement in (
@@ -88,8 +88,8 @@ def test_unprivileged_master_user_of_a_hosted_database_applies_the_roles():
 
 def word_about_roles(address, folder, **more):
     """Return what `doctor` reports about the roles of the databases."""
-    found = json.loads(processes.manage(environment_of(address, folder, **more), "doctor", "--json"))["checks"]
-    return next(one["why"] for one in found if one["name"] == "database_role")
+    checks = json.loads(processes.manage(environment_of(address, folder, **more), "doctor", "--json"))["checks"]
+    return next(check["why"] for check in checks if check["name"] == "database_role")
 
 
 def test_doctor_warns_about_a_role_that_can_change_records(prepared):
@@ -143,8 +143,10 @@ class Sessions(threading.Thread):
     def run(self):
         with self.server.connect("creditplatform") as session:
             while not self.over.wait(0.1):
-                found = session.execute("SELECT count(*) FROM pg_stat_activity WHERE usename = 'platform'").fetchone()
-                self.most = max(self.most, found[0])
+                connection_count = session.execute(
+                    "SELECT count(*) FROM pg_stat_activity WHERE usename = 'platform'"
+                ).fetchone()
+                self.most = max(self.most, connection_count[0])
 
 
 def walk(port, me, key):
@@ -159,9 +161,9 @@ def walk(port, me, key):
         return json.loads(body_of(answer)) if status_of(answer) < 300 else {}
 
     terms = {"consumer_id": str(me), "offer_id": 1, "provider_id": 1, "application_data": {}}
-    made = call("POST", "/applications", terms)["id"]
-    call("PUT", f"/applications/{made}/status", {"status": "submitted", "updated_by": str(me)})
-    call("GET", f"/applications/{made}")
+    created_id = call("POST", "/applications", terms)["id"]
+    call("PUT", f"/applications/{created_id}/status", {"status": "submitted", "updated_by": str(me)})
+    call("GET", f"/applications/{created_id}")
     call("GET", "/applications?limit=20")
     call("POST", "/payments/process", {"user_id": me, "amount_cents": 100, "payment_method_id": "pm_card_visa"})
     call("POST", "/staging/items", {"kind": "note", "payload": {"text": "Walked."}})

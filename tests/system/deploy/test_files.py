@@ -95,11 +95,11 @@ def made_as_it_says(name):
 def filled_in():
     """The example as completed by an operator: secrets created by its commands, names kept, simulated vendors."""
     secrets = ("SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "DECISION_SIGNING_KEY", "LEDGER_SIGNING_KEY")
-    made = {name: made_as_it_says(name)[0] for name in secrets}
-    made["LEDGER_CLIENT_KEY"], made["LEDGER_API_KEYS"] = made_as_it_says("LEDGER_CLIENT_KEY")
-    assert hashlib.sha256(made["LEDGER_CLIENT_KEY"].encode()).hexdigest() == made["LEDGER_API_KEYS"]
+    secret_values = {name: made_as_it_says(name)[0] for name in secrets}
+    secret_values["LEDGER_CLIENT_KEY"], secret_values["LEDGER_API_KEYS"] = made_as_it_says("LEDGER_CLIENT_KEY")
+    assert hashlib.sha256(secret_values["LEDGER_CLIENT_KEY"].encode()).hexdigest() == secret_values["LEDGER_API_KEYS"]
     trial = dict.fromkeys(("OPEN_BANKING", "CARD_PROCESSOR", "CUSTODY"), "sandbox") | {"ALLOW_SANDBOX": "1"}
-    return VALUES | made | trial
+    return VALUES | secret_values | trial
 
 
 def test_a_shell_can_read_the_example_env_file(tmp_path):
@@ -124,8 +124,8 @@ def test_the_example_env_file_works_with_secrets_and_reports_missing_secrets(tmp
 
 @pytest.mark.parametrize("service", ["platform", "worker", "ledger"])
 def test_each_service_starts_with_its_own_file_of_settings(tmp_path, service):
-    made = filled_in()
-    whole = re.sub(r"^([A-Z_]+)=.*$", lambda line: f"{line[1]}={made[line[1]]}", ENV, flags=re.MULTILINE)
+    filled = filled_in()
+    whole = re.sub(r"^([A-Z_]+)=.*$", lambda line: f"{line[1]}={filled[line[1]]}", ENV, flags=re.MULTILINE)
     whole = whole.replace("#ALLOW_SANDBOX=1", "ALLOW_SANDBOX=1")
     (tmp_path / "env").write_text(whole)
     subprocess.run([str(DEPLOY / "split-env"), str(tmp_path / "env")], check=True)
@@ -157,7 +157,7 @@ def test_a_witness_that_was_never_reached_raises_an_alert(tmp_path, blocks, cosi
     series['platform_ledger_witness_refuses{instance="a", outcome="silent", witness="w"}'] = "_x30 1x150"
     if cosigned:
         series[f"platform_ledger_witness_cosigned_seconds{of}"] = "60x180"
-    alert = next(one for one in rules() if one["alert"] == "WitnessNeverReached")
+    alert = next(rule for rule in rules() if rule["alert"] == "WitnessNeverReached")
     expected = {
         "exp_labels": {**alert["labels"], "instance": "a", "witness": "w"},
         "exp_annotations": {"summary": alert["annotations"]["summary"].replace("{{ $labels.witness }}", "w")},

@@ -60,16 +60,16 @@ def at_once(service, *, keeping=False):
     Deletions come last; with `keeping`, they are skipped.
     """
     named = {operation_id: operation for operation, operation_id in service.operations.items()}
-    asked = [(named[operation_id], seen) for operation_id, seen in service.exchanges.items()]
-    takes_away = [one for one in asked if one[0].startswith("DELETE")]
-    asked = [one for one in asked if one not in takes_away] + ([] if keeping else takes_away)
+    named_exchanges = [(named[operation_id], seen) for operation_id, seen in service.exchanges.items()]
+    takes_away = [entry for entry in named_exchanges if entry[0].startswith("DELETE")]
+    named_exchanges = [entry for entry in named_exchanges if entry not in takes_away] + ([] if keeping else takes_away)
     failed = []
     with ThreadPoolExecutor(CALLERS) as callers:
-        for operation, seen in asked:
+        for operation, seen in named_exchanges:
             sent = [callers.submit(service.send, operation, seen["request"], seen["query"], seen["path"])
                     for _ in range(CALLERS)]  # fmt: skip
-            for one in sent:
-                status, content, _media_type = one.result()
+            for item in sent:
+                status, content, _media_type = item.result()
                 if status >= 500 and not any(words in content for words in MEANT):
                     failed.append((operation, status, content[:300]))
     return failed
@@ -82,24 +82,24 @@ def test_no_operation_or_command_leaves_state_on_a_pooled_connection(prepared, t
     with contextlib.ExitStack() as running:
         policy = running.enter_context(watched_log(folder, origin))
         address = running.enter_context(pgbouncer(server, tmp_path, pool_size=1))
-        given = {
+        fields = {
             "DATABASE_URL": address, "VAR_DIR": str(folder), "WEBHOOK_ALLOW_PRIVATE": "1",
             "WITNESS_POLICY": str(policy), "LEDGER_ORIGIN": origin,
             "LEDGER_CLIENT_KEY": "known to both services",
             "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # with very high rate limits
         }  # fmt: skip
-        env = {"PATH": os.environ["PATH"], **given}
+        env = {"PATH": os.environ["PATH"], **fields}
         demo = json.loads(manage(env, "seed_demo", "--json"))
-        more = {name: given[name] for name in given.keys() - {"DATABASE_URL", "VAR_DIR"}}
+        more = {name: fields[name] for name in fields.keys() - {"DATABASE_URL", "VAR_DIR"}}
         ledger_port = running.enter_context(gunicorn(address, folder, module="ledger.wsgi", threads=16, **more))
-        given["CHAIN_URL"] = more["CHAIN_URL"] = f"http://127.0.0.1:{ledger_port}"
+        fields["CHAIN_URL"] = more["CHAIN_URL"] = f"http://127.0.0.1:{ledger_port}"
         port = running.enter_context(gunicorn(address, folder, workers=2, threads=8, **more))
-        given["BASE_URL"] = f"http://127.0.0.1:{port}/v1"
+        fields["BASE_URL"] = f"http://127.0.0.1:{port}/v1"
         for name in WORKERS:
-            running.enter_context(worker(name, {**env, **given}))
+            running.enter_context(worker(name, {**env, **fields}))
         service = Service(f"http://127.0.0.1:{port}", "/v1/openapi.json", {"X-API-Key": demo["api_key"]})
-        log = Service(given["CHAIN_URL"], "/openapi.json", {"X-API-Key": given["LEDGER_CLIENT_KEY"]})
-        called = Commands(given, server.address("creditplatform", "platform_owner"))
+        log = Service(fields["CHAIN_URL"], "/openapi.json", {"X-API-Key": fields["LEDGER_CLIENT_KEY"]})
+        called = Commands(fields, server.address("creditplatform", "platform_owner"))
         platform.let_time_go_by(service, commands.key_of_new_account(called, "newcomer"))
         platform.hold(service, commands.key_of_new_account(called, "operator", "--staff", "--group", "Operations"))
         log.call("POST /anchor/batch", {"items": ledger.demo_ids.REPORTS})
@@ -108,9 +108,9 @@ def test_no_operation_or_command_leaves_state_on_a_pooled_connection(prepared, t
         log.call_rest()
         shipped = running.enter_context(pgbouncer(server, tmp_path))
         many = running.enter_context(gunicorn(shipped, folder, workers=2, threads=8, **more))
-        one, service.root = service.root, f"http://127.0.0.1:{many}"
+        root, service.root = service.root, f"http://127.0.0.1:{many}"
         failed = at_once(service, keeping=True)
-        service.root = one
+        service.root = root
         failed += at_once(service) + at_once(log)
         assert not failed, Counter((operation, status) for operation, status, _ in failed)
         commands.walk(called, endpoint=endpoint, bundle=bundle, report_hash=report_hash, folder=tmp_path)

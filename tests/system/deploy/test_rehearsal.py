@@ -47,9 +47,9 @@ def test_a_dump_under_traffic_contains_all_earlier_acknowledged_writes(place, in
             head = [f"Idempotency-Key: {uuid.uuid4()}", f"X-API-Key: {key}", "Content-Type: application/json"]
             answer = exchange(port, request("POST", "/v1/applications", body, *head))
             if status_of(answer) == 201:
-                made = json.loads(body_of(answer))["id"]
-                acknowledged.append(made)
-                report = json.dumps({"user_id": "ada", "report_type": "decision", "report_data": made}).encode()
+                document_id = json.loads(body_of(answer))["id"]
+                acknowledged.append(document_id)
+                report = json.dumps({"user_id": "ada", "report_type": "decision", "report_data": document_id}).encode()
                 assert status_of(exchange(ledger, request("POST", "/anchor", report, head[2]))) in {200, 201}
                 begun.set()
 

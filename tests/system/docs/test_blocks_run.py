@@ -154,9 +154,9 @@ def test_blocks_from_sign_up_to_an_application_on_behalf_of_a_customer_run(demo,
     log_in, account, application = runnable(page("guides/accounts.md"))
     application = replaced(application, (r"\"offer_id\": 1", rf"\"offer_id\": {demo['OFFER_ID']}"))
     assert '"submitted"' in paste(f"{log_in}\n{account}\n{application}", {})
-    made = Application.objects.latest("pk")
+    created = Application.objects.latest("pk")
     customer = ManagedAccount.objects.get(external_id="customer-4711")
-    assert (made.consumer_id, made.status, customer.partner.username) == (customer.pk, "submitted", "demo")
+    assert (created.consumer_id, created.status, customer.partner.username) == (customer.pk, "submitted", "demo")
     (mail,) = OutgoingMail.objects.filter(template="claim")
     assert mail.recipient == "jane@example.org"
 
@@ -186,7 +186,7 @@ def feed_of(demo):
 def test_event_on_the_webhooks_page_has_the_fields_of_a_real_event(demo):
     _first, shown = runnable(page("guides/webhooks.md"))  # tests/system/walk runs the first block
     shown = json.loads(shown)
-    event = next(one for one in feed_of(demo) if one["type"] == shown["type"])
+    event = next(item for item in feed_of(demo) if item["type"] == shown["type"])
     assert set(event) == set(shown)
     assert set(event["data"]["object"]) == set(shown["data"]["object"])
 
@@ -208,8 +208,8 @@ def test_examples_in_the_scores_guide_match_the_card(api):
     facts = next(block for block in code if "/evaluate -d" in block)
     (shown,) = [json.loads(block) for block in code if block.startswith('{"total"')]
     model = api.send("/scoring/models", {"provider_id": "91", "name": "Guide"}).json()["id"]
-    made = api.send(f"/scoring/models/{model}/versions", version).json()
-    path = f"/scoring/models/{model}/versions/{made['number']}/evaluate"
+    created = api.send(f"/scoring/models/{model}/versions", version).json()
+    path = f"/scoring/models/{model}/versions/{created['number']}/evaluate"
     answer = api.send(path, json.loads(re.search(r"-d '(\{.*\})'", facts, flags=re.DOTALL)[1])).json()
     assert list(differences(shown, answer)) == []
 
@@ -247,9 +247,9 @@ def test_tutorial_blocks_accept_and_prove_an_application_with_documents(demo, lo
     offer = (r"\"offer_id\": 1", rf"\"offer_id\": {demo['OFFER_ID']}")
     assert paste(replaced(documents, offer), {}).endswith("as it was\n")
     assert '"accepted_at"' in paste(replaced(accept, offer), {})
-    given = {**demo, "ID": str(Application.objects.latest("pk").pk)}
+    fields = {**demo, "ID": str(Application.objects.latest("pk").pk)}
     with override_settings(ROOT_URLCONF="ledger.urls", CHAIN_URL=live_server.url):
         while DecisionAnchor.objects.filter(anchored_at__isnull=True).exists():  # the demo's records first, in batches
             call_command("anchor_decisions", once=True, stdout=StringIO())
         key = requests.get(f"{live_server.url}/key", timeout=99).json()["vkey"]
-    assert "score" in paste(replaced(prove, ("$(curl -s $(demo ledger_url)/key | member vkey)", key)), given)
+    assert "score" in paste(replaced(prove, ("$(curl -s $(demo ledger_url)/key | member vkey)", key)), fields)

@@ -103,12 +103,12 @@ def open_reference(chromium, address, scheme, width, *, abridged=False):
     page.asked, page.document = [], None
 
     def answer(route):
-        given = route.fetch()
-        page.document = given.json()
+        response = route.fetch()
+        page.document = response.json()
         if abridged:
             for part in {"paths", "webhooks"} & set(page.document):
                 page.document[part] = first_of_each_tag(page.document[part])
-        route.fulfill(response=given, json=page.document)
+        route.fulfill(response=response, json=page.document)
 
     page.route("**/openapi.json", answer)
     page.on("requestfinished", lambda request: page.asked.append(request.url))
@@ -119,11 +119,11 @@ def open_reference(chromium, address, scheme, width, *, abridged=False):
 
 def first_of_each_tag(paths):
     """Return the first operation of each tag: axe needs long for each, and the others look the same."""
-    found = {}
+    result = {}
     for path, item in paths.items():
         for method, operation in item.items():
-            found.setdefault(operation["tags"][0], (path, {method: operation}))
-    return dict(found.values())
+            result.setdefault(operation["tags"][0], (path, {method: operation}))
+    return dict(result.values())
 
 
 def operations_shown(page):
@@ -199,10 +199,10 @@ def show_only(*paths):
     """Respond with a document of only these paths: Swagger UI needs 10 s for all of them."""
 
     def answer(route):
-        given = route.fetch()
-        document = given.json()
+        response = route.fetch()
+        document = response.json()
         document["paths"] = {path: document["paths"][path] for path in paths}
-        route.fulfill(response=given, json=document)
+        route.fulfill(response=response, json=document)
 
     return answer
 

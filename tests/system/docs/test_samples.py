@@ -61,7 +61,7 @@ def reader(request, documents, live_server, tmp_path):
 
 @pytest.mark.parametrize("reader", LANGUAGES, indirect=True)
 def test_samples_of_the_platform_run_as_one_script(demo, reader, tmp_path):
-    run = (one := reader("platform", demo["KEY"])).run
+    run = (platform_reader := reader("platform", demo["KEY"])).run
     me, offer = demo["USER_ID"], int(demo["OFFER_ID"])
     run("health_check")
     password = json.loads((tmp_path / "var" / "demo.json").read_text())["password"]
@@ -76,11 +76,11 @@ def test_samples_of_the_platform_run_as_one_script(demo, reader, tmp_path):
     assert "It's read." in run("applications_retrieve", **of)
     run("documents_ask", body={"names": ["Payslip"]}, **of)
     of["document_id"] = str(RequestedDocument.objects.get(application=application).pk)
-    (one.folder / "payslip.pdf").write_bytes(PDF)
+    (platform_reader.folder / "payslip.pdf").write_bytes(PDF)
     run("documents_add_file", **of)
     of["file_id"] = str(DocumentFile.objects.get(document_id=of["document_id"]).pk)
     run("documents_file", **of)
-    assert (one.folder / "download").read_bytes() == PDF
+    assert (platform_reader.folder / "download").read_bytes() == PDF
     client, secret = make_client()
     run("oauth_revoke", body={"token": "none", "client_id": client.client_id, "client_secret": secret})
     assert "def " in run("verifiers_verifier")
@@ -90,5 +90,5 @@ def test_samples_of_the_platform_run_as_one_script(demo, reader, tmp_path):
     claims = requests.get(f"{demo['BASE']}/claims", params={"user_id": me}, headers=key, timeout=20).json()
     (mine,) = [each["id"] for each in claims if each["publication_id"] == claim["publication_id"]]
     run("claims_remove", claim_id=mine)
-    assert one.statuses.count("201") == 4
-    assert len(one.statuses) == 13
+    assert platform_reader.statuses.count("201") == 4
+    assert len(platform_reader.statuses) == 13

@@ -74,8 +74,8 @@ def registered(server, redirect):
     """Register a client over the API, as a developer does; return its id and secret."""
     body = {"name": "Budget app", "redirect_uris": [redirect], "scopes": SCOPES}
     log_in = {"Authorization": f"Bearer {bearer_of(UserFactory())}"}
-    made = requests.post(f"{server}/v1/oauth/clients", json=body, headers=log_in, timeout=99).json()
-    return made["client_id"], made["client_secret"]
+    client = requests.post(f"{server}/v1/oauth/clients", json=body, headers=log_in, timeout=99).json()
+    return client["client_id"], client["client_secret"]
 
 
 def test_requests_oauthlib_completes_the_flow(live_server, person, browser, callback):

@@ -158,7 +158,7 @@ def test_webhook_secrets_rotate_under_traffic(committed, settings):
             """Check each delivery until this many have arrived."""
 
             def have_come():
-                checked.extend(verifier.accepts(one) for one in receiver.received[len(checked) :])
+                checked.extend(verifier.accepts(delivery) for delivery in receiver.received[len(checked) :])
                 return len(checked) >= goal
 
             wait_until(have_come)

@@ -51,9 +51,9 @@ class Findings:
         """Return the number of cases, and the number of wrong responses of each kind."""
         known = {"server errors": SERVER_ERRORS, "undocumented statuses": UNDOCUMENTED}
         known["answers outside their schema"] = OUTSIDE_SCHEMA
-        found = {name: sum(len(self.faults.get(check, [])) for check in checks) for name, checks in known.items()}
-        others = sum(map(len, self.faults.values())) - sum(found.values())
-        return {"cases": self.cases, **found, "other faults": others}
+        result = {name: sum(len(self.faults.get(check, [])) for check in checks) for name, checks in known.items()}
+        others = sum(map(len, self.faults.values())) - sum(result.values())
+        return {"cases": self.cases, **result, "other faults": others}
 
     def examples(self, of_each: int = 1) -> str:
         """Return some faults of each check and operation to read."""
@@ -227,7 +227,7 @@ def run(services: Services, *, seed: int, examples: int) -> Findings:
 
     The same seed draws the same values, as far as ids and the order of responses allow.
     """
-    found = Findings()
+    findings = Findings()
     documents = [
         (f"{services.platform}/v1/openapi.json", services.platform),
         (f"{services.ledger}/openapi.json", services.ledger),
@@ -237,14 +237,14 @@ def run(services: Services, *, seed: int, examples: int) -> Findings:
 
     def rounds(headers: dict[str, str], seed: int, examples: int, *phases: str, share: int = 1) -> None:
         for document, base in documents:
-            Round(document, base, headers, services.stock(4), seed, examples, phases, share=share).run(found)
+            Round(document, base, headers, services.stock(4), seed, examples, phases, share=share).run(findings)
 
     rounds(owner, seed, examples, "examples", "fuzzing")
     rounds(owner, seed, examples, "coverage", share=SHORT_SHARE if examples == 1 else 1)
     document, base = documents[0]
     newcomer = {"X-API-Key": services.newcomer, **BEHIND_PROXY}
-    Round(document, base, newcomer, {}, seed, 2, ("coverage", "fuzzing"), destructive=True).run(found)
+    Round(document, base, newcomer, {}, seed, 2, ("coverage", "fuzzing"), destructive=True).run(findings)
     for headers in (BEHIND_PROXY, wrong):
         rounds(headers, seed, 1, "fuzzing")
     rounds(owner, seed, max(1, examples // 2), "stateful")
-    return found
+    return findings

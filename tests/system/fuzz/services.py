@@ -46,30 +46,36 @@ class Services:
 
     def stock(self, of_each: int) -> dict[str, list[Any]]:
         """Create this many records of each kind; return values for parameters and fields, by name."""
-        me, found = str(self.owner["user_id"]), defaultdict(list)
-        found["user_id"] = found["consumer_id"] = [me, self.owner["user_id"]]
-        found["updated_by"] = [me, "reviewer"]
+        me, problems_by_kind = str(self.owner["user_id"]), defaultdict(list)
+        problems_by_kind["user_id"] = problems_by_kind["consumer_id"] = [me, self.owner["user_id"]]
+        problems_by_kind["updated_by"] = [me, "reviewer"]
         for _ in range(of_each):
             self.number += 1
-            self._make(f"{self.number}-{secrets.token_hex(4)}", me, found)
-        found["Idempotency-Key"] = ["0b5c2a52-4b52-4b8f-8bd5-6f2f6d8f3c11"]
-        found["access_token"] = ["access-sandbox-demo", "access-sandbox-nobody"]
-        found["payment_method_id"] = ["pm_sandbox_ok", "pm_sandbox_declined", "pm_card"]
-        found["method_id"] = ["pm_sandbox_ok", "1"]
-        found["provider_id"] += ["1001", 1001]
-        found["kind"], found["payload"] = ["note", "claim"], [{"text": "x"}, {"text": "x", "title": "y"}]
+            self._make(f"{self.number}-{secrets.token_hex(4)}", me, problems_by_kind)
+        problems_by_kind["Idempotency-Key"] = ["0b5c2a52-4b52-4b8f-8bd5-6f2f6d8f3c11"]
+        problems_by_kind["access_token"] = ["access-sandbox-demo", "access-sandbox-nobody"]
+        problems_by_kind["payment_method_id"] = ["pm_sandbox_ok", "pm_sandbox_declined", "pm_card"]
+        problems_by_kind["method_id"] = ["pm_sandbox_ok", "1"]
+        problems_by_kind["provider_id"] += ["1001", 1001]
+        problems_by_kind["kind"], problems_by_kind["payload"] = (
+            ["note", "claim"],
+            [{"text": "x"}, {"text": "x", "title": "y"}],
+        )
         # Approving all would leave no item to approve individually.
-        found["item_id"] = [self._stage]
-        found["type"], found["object_id"] = ["kyc.verification.created"], found["verification_id"]
-        found["ids"], found["query"] = [["1", "2-12", "none"]], ["loan"]
-        found["refresh_token"] = [self._log_in, "not a token"]
-        found["username"], found["password"] = [self.owner["username"]], [self.owner["password"]]
-        found["to_address"] = found["address"] = [ADDRESS]
-        found["signed_transaction"] = [TYPED_TRANSACTION, "0x00"]
-        found["network"] = ["eip155:8453", "base"]
-        found["url"] = ["https://receiver.example/hook"]
-        found["currency"] = ["usd", "EUR"]
-        return dict(found)
+        problems_by_kind["item_id"] = [self._stage]
+        problems_by_kind["type"], problems_by_kind["object_id"] = (
+            ["kyc.verification.created"],
+            problems_by_kind["verification_id"],
+        )
+        problems_by_kind["ids"], problems_by_kind["query"] = [["1", "2-12", "none"]], ["loan"]
+        problems_by_kind["refresh_token"] = [self._log_in, "not a token"]
+        problems_by_kind["username"], problems_by_kind["password"] = [self.owner["username"]], [self.owner["password"]]
+        problems_by_kind["to_address"] = problems_by_kind["address"] = [ADDRESS]
+        problems_by_kind["signed_transaction"] = [TYPED_TRANSACTION, "0x00"]
+        problems_by_kind["network"] = ["eip155:8453", "base"]
+        problems_by_kind["url"] = ["https://receiver.example/hook"]
+        problems_by_kind["currency"] = ["usd", "EUR"]
+        return dict(problems_by_kind)
 
     def _stage(self) -> str:
         """Stage an item; return its id."""
@@ -180,8 +186,10 @@ def serve(database_url: str, folder: Path, *, threads: int = 4) -> Iterator[Serv
     owner = json.loads(manage(environment, "seed_demo", "--json"))
     manage(environment, "create_user", "newcomer", "--password", secrets.token_hex(), "--json")
     # Its clock is advanced repeatedly, by up to 400 days.
-    made = manage(environment, "create_api_key", "newcomer", "--name", "x", "--expires-days", "36500", "--json")
-    given = {name: value for name, value in environment.items() if name not in {"DATABASE_URL", "VAR_DIR", "PATH"}}
+    output = manage(environment, "create_api_key", "newcomer", "--name", "x", "--expires-days", "36500", "--json")
+    values_by_name = {
+        name: value for name, value in environment.items() if name not in {"DATABASE_URL", "VAR_DIR", "PATH"}
+    }
     strict = {
         "ENVIRONMENT": "production",
         "ALLOW_SANDBOX": "1",
@@ -196,10 +204,10 @@ def serve(database_url: str, folder: Path, *, threads: int = 4) -> Iterator[Serv
         log = stack.enter_context((folder / "servers.log").open("wb"))
         ports = []
         for kind, wsgi, settings in (
-            ("development", "config.wsgi", given),
-            ("production", "ledger.wsgi", given | strict),
+            ("development", "config.wsgi", values_by_name),
+            ("production", "ledger.wsgi", values_by_name | strict),
         ):
             call_it(database_url, kind)  # both use one database, whose kind each checks at its start
             serving = gunicorn(database_url, folder, module=wsgi, stderr=log, threads=threads, **settings)
             ports.append(stack.enter_context(serving))
-        yield Services(*(f"http://127.0.0.1:{port}" for port in ports), owner=owner, newcomer=json.loads(made)["key"])
+        yield Services(*(f"http://127.0.0.1:{port}" for port in ports), owner=owner, newcomer=json.loads(output)["key"])

@@ -27,10 +27,10 @@ def test_every_response_matches_the_openapi_documents(template, tmp_path):
         temporary_database(own_database_url(), f"fuzz_{os.getpid()}", template=template) as address,
         services.serve(address, tmp_path) as serving,
     ):
-        found = campaign.run(serving, seed=SEED, examples=EXAMPLES)
-    print(found.figures())
-    assert not found.faults, found.examples()
-    assert found.cases > 1_000
+        report = campaign.run(serving, seed=SEED, examples=EXAMPLES)
+    print(report.figures())
+    assert not report.faults, report.examples()
+    assert report.cases > 1_000
 
 
 class Wrong(BaseHTTPRequestHandler):
@@ -64,10 +64,10 @@ def test_a_campaign_finds_a_crash_an_unknown_status_and_a_wrong_shape():
     with ThreadingHTTPServer(("127.0.0.1", 0), Wrong) as httpd:
         threading.Thread(target=httpd.serve_forever, daemon=True).start()
         base = f"http://127.0.0.1:{httpd.server_port}"
-        found = campaign.Findings()
-        campaign.Round(f"{base}/openapi.json", base, {}, {}, SEED, 1, ("fuzzing",)).run(found)
+        findings = campaign.Findings()
+        campaign.Round(f"{base}/openapi.json", base, {}, {}, SEED, 1, ("fuzzing",)).run(findings)
         httpd.shutdown()
-    figures = found.figures()
+    figures = findings.figures()
     assert figures["cases"] >= 3
     assert figures["server errors"] == 1
     assert figures["undocumented statuses"] >= 2

@@ -64,9 +64,9 @@ def test_an_invited_developer_verifies_a_webhook_in_ten_clicks(
     Worker().run(once=True)
     visitor.click("link", "Look again")
     assert page.locator("#deliveries td strong").all_inner_texts() == [DELIVERED]
-    (told,) = receiver.received
-    signed = hmac.new(secret.encode(), told.body, hashlib.sha256).hexdigest()
-    assert told.headers["X-Service-Signature"] == signed
+    (delivery,) = receiver.received
+    signed = hmac.new(secret.encode(), delivery.body, hashlib.sha256).hexdigest()
+    assert delivery.headers["X-Service-Signature"] == signed
     assert Delivery.objects.get().status == DELIVERED
     assert visitor.clicks <= CLICKS_MAX
     assert visitor.complaints == []

@@ -112,7 +112,7 @@ def main(rounds: int) -> None:
         "entries": entries,
         "blocks": blocks,
         "checkpoints": len(heads),
-        "inconsistent": sum(log.root_at(one.size, head) != one.root for one in heads),
+        "inconsistent": sum(log.root_at(item.size, head) != item.root for item in heads),
     }
     sys.stdout.write(json.dumps(outcome) + "\n")
 

@@ -67,7 +67,7 @@ def cosigned(client, settings, tmp_path):
     return {
         "LogKey": signer().verifier.vkey, "WitnessKeys": [cosigner(number).verifier.vkey for number in (1, 2, 3)],
         "Notes": notes, "Consistency": proofs, "Entry": encode_base64(digest + file.extra), "Index": file.index,
-        "Path": [encode_base64(one) for one in file.path],
+        "Path": [encode_base64(item) for item in file.path],
     }  # fmt: skip
 
 

@@ -14,5 +14,5 @@ def test_the_ledger_serves_every_asset_of_its_reference(migrated, tmp_path):
         assert page.status_code == 200
         needed = re.findall(r'(?:src|href|data-document)="(/[^"]+)"', page.text)
         assert {"/openapi.json", "/static/api/reference.js", "/static/api/reference.css"} <= set(needed)
-        assert {requests.get(root + one, timeout=20).status_code for one in needed} == {200}
+        assert {requests.get(root + item, timeout=20).status_code for item in needed} == {200}
         assert requests.get(f"{root}/v1/docs", timeout=20).status_code == 404

@@ -43,11 +43,11 @@ def log_in(live_server, settings, monkeypatch, clock):
 def test_the_ledger_reaches_a_platform_with_a_private_certificate_authority(settings, tmp_path):
     with private_server(tmp_path) as server:
         settings.BASE_URL = f"{server.address}/v1"
-        for ca_file, asked in (("", []), (server.certificate, ["/.well-known/jwks.json"])):
+        for ca_file, paths in (("", []), (server.certificate, ["/.well-known/jwks.json"])):
             settings.PLATFORM_CA_FILE = ca_file
             with pytest.raises(Unavailable):
                 service_a.PublishedKeys().find("any")
-            assert server.asked == asked
+            assert server.asked == paths
 
 
 def called_with(pair):

@@ -206,8 +206,8 @@ class Storm:
                 orphans += 1
             if payment is not None:
                 charged[payment[1]] += 1
-        told = dict(self.answers)
-        paid = {key for key, answers in told.items() if any(status == 200 for status, _ in answers)}
+        sent = dict(self.answers)
+        paid = {key for key, answers in sent.items() if any(status == 200 for status, _ in answers)}
         return {
             "keys": self.keys,
             "kills": self.kills,
@@ -216,8 +216,8 @@ class Storm:
             "double charges": sum(1 for count in charged.values() if count > 1),
             "charges without record": orphans,
             "told paid, not charged once": sum(1 for key in paid if charged[key] != 1),
-            "differing replays": sum(1 for answers in told.values() if len(set(answers)) > 1),
-            "never answered": sum(1 for key in self.amounts if not told.get(key)),
+            "differing replays": sum(1 for answers in sent.values() if len(set(answers)) > 1),
+            "never answered": sum(1 for key in self.amounts if not sent.get(key)),
             "stuck": self._open(),
             "difference of sums": abs(
                 sum(payment[2] for payment in payments if payment[3] == "Completed")

@@ -77,8 +77,8 @@ class Chain:
 
     def _address(self):
         """Return the address that the node announced, if any."""
-        found = re.search(r"Listening on (127\.0\.0\.1:\d+)", Path(self._log.name).read_text())
-        return found[1] if found else None
+        match = re.search(r"Listening on (127\.0\.0\.1:\d+)", Path(self._log.name).read_text())
+        return match[1] if match else None
 
     def mined(self, tx_hash):
         """Wait until a transaction is in a block; return its receipt."""

@@ -27,9 +27,9 @@ from payments.errors import ProcessorUnavailable
 
 def look_up_do_store(order, *, user, key):
     """Look up the stored response; if there is none, charge and store."""
-    found = key.find()
-    if isinstance(found, card.Outcome):
-        return found
+    match = key.find()
+    if isinstance(match, card.Outcome):
+        return match
     now = timezone.now()
     amount, method = order["amount_cents"], order["payment_method_id"]
     payment = Payment(

@@ -203,7 +203,7 @@ class TestConcurrentConfirmations:
             payment = payer.initiate()
             signed = [payer.sign(payment["transaction"], nonce=ahead) for ahead in range(4)]
             sent = node.broadcasts
-            answers = at_once(*[partial(payer.confirm, payment, one) for one in signed])
+            answers = at_once(*[partial(payer.confirm, payment, item) for item in signed])
             assert sorted(answer.status_code for answer in answers) == [200, 400, 400, 400]
             assert node.broadcasts == sent + 1
             assert CryptoTransaction.objects.filter(payment_id=payment["payment_id"]).count() == 1
@@ -217,9 +217,9 @@ class TestConcurrentConfirmations:
 
     def test_concurrent_workers_settle_each_payment_once(self, payer):
         paid = [payer.pay() for _ in range(4)]
-        for one in paid:
-            payer.chain.mined(one["tx_hash"])
+        for item in paid:
+            payer.chain.mined(item["tx_hash"])
         at_once(*[settle] * 4)
-        for one in paid:
-            assert statuses(one["payment_id"]) == ["broadcasting", "submitted", "confirmed"]
+        for item in paid:
+            assert statuses(item["payment_id"]) == ["broadcasting", "submitted", "confirmed"]
         assert len(events(payer.user, "payment.crypto.confirmed")) == 4

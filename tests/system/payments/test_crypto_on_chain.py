@@ -19,8 +19,13 @@ def test_a_confirmed_payment_transfers_the_token(payer, node):
     response = payer.confirm(payment, payer.sign(payment["transaction"]))
     assert response.status_code == 200
     body = response.json()
-    told = {"payment_id": payment["payment_id"], "tx_hash": body["tx_hash"], "status": "submitted", "simulated": False}
-    assert body == told
+    fields = {
+        "payment_id": payment["payment_id"],
+        "tx_hash": body["tx_hash"],
+        "status": "submitted",
+        "simulated": False,
+    }
+    assert body == fields
     payer.chain.mined(body["tx_hash"])
     assert payer.balances() == (before[0] - AMOUNT, before[1] + AMOUNT)
     assert node.broadcasts == 1

@@ -14,12 +14,12 @@ BOTH = pytest.mark.parametrize("ending", ["", "/details"])
 def test_the_receipt_of_a_mined_payment_is_verified_with_its_transfer(payer):
     paid = payer.pay()
     mined = payer.chain.mined(paid["tx_hash"])
-    told = {"tx_hash": paid["tx_hash"], "verified": True, "network": "eip155:31337"}
-    assert read(payer.api, paid["tx_hash"]).json() == told
+    fields = {"tx_hash": paid["tx_hash"], "verified": True, "network": "eip155:31337"}
+    assert read(payer.api, paid["tx_hash"]).json() == fields
     details = read(payer.api, paid["tx_hash"], "/details").json()
     receipt = details.pop("receipt")
     assert details == {
-        **told,
+        **fields,
         "block_number": int(mined["blockNumber"], 16),
         "from": payer.account.address,
         "to": payer.recipient,

@@ -40,9 +40,9 @@ def test_a_pending_payment_is_checked_every_ten_seconds(payer, node, monkeypatch
     payer.pay()
     now = timezone.now()
     assert crypto.settle_crypto(now=now) == {**NOTHING, "waiting": 1}
-    asked = len(node.received)
+    count = len(node.received)
     assert crypto.settle_crypto(now=now + timedelta(seconds=9)) == NOTHING
-    assert len(node.received) == asked
+    assert len(node.received) == count
     payer.chain.mine()
     assert crypto.settle_crypto(now=now + timedelta(seconds=10)) == {**NOTHING, "confirmed": 1}
 

@@ -52,14 +52,14 @@ def test_the_five_files_of_a_release_verify_offline(made):
     assert read(root / "dist").keys() == {*names.summed, "SHA256SUMS"}
     assert "has no value for others" in warning
     assert said["ledger"] is None
-    told, shown = io.StringIO(), io.StringIO()
+    output, shown = io.StringIO(), io.StringIO()
     call_command(
-        "verify", root / "dist" / names.archive, "--ledger-key", said["key"], "--json", stdout=told, stderr=shown
+        "verify", root / "dist" / names.archive, "--ledger-key", said["key"], "--json", stdout=output, stderr=shown
     )
-    assert json.loads(told.getvalue())["verified"] is True
+    assert json.loads(output.getvalue())["verified"] is True
     proof, statement = (str(root / "dist" / name) for name in (names.proof, names.statement))
-    call_command("verify", proof, "--report", statement, "--ledger-key", said["key"], stdout=told, stderr=shown)
-    assert "verified: True" in told.getvalue()
+    call_command("verify", proof, "--report", statement, "--ledger-key", said["key"], stdout=output, stderr=shown)
+    assert "verified: True" in output.getvalue()
 
 
 def test_another_clone_produces_the_same_release(made, tmp_path):

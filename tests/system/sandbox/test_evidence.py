@@ -43,10 +43,10 @@ def verified():
         call_command("verify_ledger", as_json=True, stdout=out)
     assert json.loads(out.getvalue().splitlines()[-1])["ok"]
     kept = list(DecisionAnchor.objects.order_by("pk"))
-    for one in kept:
-        leaf = bytes.fromhex(one.proof["leaf_hash"])
-        assert foreign.accepts_proof_file(one.proof_file, leaf, signer().verifier.vkey)
-    return [(one.record, one.proof, one.proof_file, one.anchored_at) for one in kept]
+    for record in kept:
+        leaf = bytes.fromhex(record.proof["leaf_hash"])
+        assert foreign.accepts_proof_file(record.proof_file, leaf, signer().verifier.vkey)
+    return [(item.record, item.proof, item.proof_file, item.anchored_at) for item in kept]
 
 
 def test_moving_the_clock_changes_no_proof(anchored, api):

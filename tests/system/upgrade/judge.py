@@ -28,19 +28,19 @@ def main() -> None:
 
     from tests.system.upgrade.snapshots import compare, take
 
-    found: dict[str, Any] = {"migrations": [], "linter": lint(), "changes": [], "verified": []}
+    fields: dict[str, Any] = {"migrations": [], "linter": lint(), "changes": [], "verified": []}
     for alias in connections:
         connection = connections[alias]
         executor = MigrationExecutor(connection)
-        plan = [one for one, _backwards in executor.migration_plan(executor.loader.graph.leaf_nodes())]
+        plan = [item for item, _backwards in executor.migration_plan(executor.loader.graph.leaf_nodes())]
         named = {name for migration in plan for name in names(migration, executor.loader)}
         before = take(connection)
         call_command("migrate", database=alias, verbosity=0)
-        found["migrations"] += [f"{one.app_label}.{one.name}" for one in plan]
-        found["changes"] += compare(before, take(connection, before), named, serves_before=arguments.serves_before)
+        fields["migrations"] += [f"{item.app_label}.{item.name}" for item in plan]
+        fields["changes"] += compare(before, take(connection, before), named, serves_before=arguments.serves_before)
     if arguments.evidence:
-        found["verified"] = verify(arguments.evidence)
-    print(json.dumps(found))
+        fields["verified"] = verify(arguments.evidence)
+    print(json.dumps(fields))
 
 
 def verify(folder: Path) -> list[str]:
@@ -72,22 +72,22 @@ def lint() -> list[str]:
 
 def names(migration: Any, loader: Any) -> set[str]:
     """Return the tables and columns that a migration declares as changed."""
-    found = set(getattr(migration, "changes", ()))
+    rows = set(getattr(migration, "changes", ()))
     state = loader.project_state((migration.app_label, migration.name), at_end=False)
     for operation in migration.operations:
         models, kind = state.apps, type(operation).__name__
         if kind in {"DeleteModel", "RenameModel"}:
             name = getattr(operation, "old_name", None) or operation.name
-            found.add(models.get_model(migration.app_label, name)._meta.db_table)
+            rows.add(models.get_model(migration.app_label, name)._meta.db_table)
         if kind in {"RemoveField", "AlterField", "RenameField"}:
             model = models.get_model(migration.app_label, operation.model_name)
             name = getattr(operation, "old_name", None) or operation.name
             if kind == "AlterField" and _stored(model._meta.get_field(name)) == _stored(operation.field):
                 operation.state_forwards(migration.app_label, state)
                 continue  # another help text or label changes no value
-            found.add(f"{model._meta.db_table}.{model._meta.get_field(name).column}")
+            rows.add(f"{model._meta.db_table}.{model._meta.get_field(name).column}")
         operation.state_forwards(migration.app_label, state)
-    return found
+    return rows
 
 
 def _stored(field: Any) -> tuple[Any, ...]:

@@ -84,8 +84,8 @@ def dump(kind: str, address: str) -> bytes:
     """Return the whole database, as SQL or as SQLite's file."""
     if kind == "sqlite":
         file = address.removeprefix("sqlite:///")
-        with contextlib.closing(sqlite3.connect(file)) as made:
-            made.execute("VACUUM INTO ?", [f"{file}.kept"])
+        with contextlib.closing(sqlite3.connect(file)) as database:
+            database.execute("VACUUM INTO ?", [f"{file}.kept"])
         return Path(f"{file}.kept").read_bytes()
     command = [f"{folder_of('pg_dump')}/pg_dump", "--no-owner", "--no-privileges", address]
     sql = subprocess.run(command, capture_output=True, check=True).stdout

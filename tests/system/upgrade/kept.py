@@ -60,5 +60,5 @@ class Version:
 @functools.cache
 def versions() -> list[Version]:
     """Return the stored versions, the oldest first."""
-    found = [Version(file.parent.name, file.parent) for file in HERE.glob("*/COMMIT")]
-    return sorted(found, key=lambda one: [int(part) for part in one.number.split(".")])
+    result = [Version(file.parent.name, file.parent) for file in HERE.glob("*/COMMIT")]
+    return sorted(result, key=lambda version: [int(part) for part in version.number.split(".")])

@@ -47,10 +47,10 @@ def _of_postgresql(cursor: Any, known: Snapshot) -> Snapshot:
     described: dict[str, list[tuple[Any, ...]]] = {}
     for table, *column in cursor.fetchall():
         described.setdefault(table, []).append(tuple(column))
-    found = {}
+    result = {}
     for table, columns in described.items():
         keys, names = columns[0][3], [name for _file, name, _required, _keys in columns]
-        key = " || '.' || ".join(f'"{one}"::text' for one in keys) or "''"
+        key = " || '.' || ".join(f'"{item}"::text' for item in keys) or "''"
         sums = ", ".join(
             f"coalesce(sum(hashtextextended({key} || ' ' || coalesce(\"{name}\"::text, chr(1)), 0)::numeric), 0)::text"
             for name in names
@@ -59,13 +59,13 @@ def _of_postgresql(cursor: Any, known: Snapshot) -> Snapshot:
         cursor.execute(f"SELECT count(*), {sums} FROM {rows}")
         count, *hashes = cursor.fetchone()
         required = {name for _file, name, is_required, _keys in columns if is_required}
-        found[table] = Table(count, dict(zip(names, hashes, strict=True)), required, columns[0][0])
-    return found
+        result[table] = Table(count, dict(zip(names, hashes, strict=True)), required, columns[0][0])
+    return result
 
 
 def _of_sqlite(cursor: Any, known: Snapshot) -> Snapshot:
     cursor.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%%'")
-    found = {}
+    result = {}
     for (table,) in cursor.fetchall():
         cursor.execute(f"SELECT name, \"notnull\", dflt_value, pk FROM pragma_table_info('{table}')")
         columns = cursor.fetchall()
@@ -80,8 +80,8 @@ def _of_sqlite(cursor: Any, known: Snapshot) -> Snapshot:
             for name, value in values.items():
                 digest = hashlib.blake2b(repr((key, value)).encode(), digest_size=8).digest()
                 sums[name] = (sums[name] + int.from_bytes(digest)) % 2**64
-        found[table] = Table(len(rows), {name: str(one) for name, one in sums.items()}, required)
-    return found
+        result[table] = Table(len(rows), {name: str(item) for name, item in sums.items()}, required)
+    return result
 
 
 def _first(table: str, keys: list[str], known: Snapshot) -> str:

@@ -44,21 +44,21 @@ def definition(sql):
 
 
 def test_tables_created_at_once_equal_those_of_the_migrations_on_sqlite(tmp_path):
-    found = []
+    results = []
     for way in WAYS:
         file = tmp_path / f"{way}.sqlite3"
         migrate(f"sqlite:///{file}", tmp_path, way)
         with closing(sqlite3.connect(file)) as database:
             schema = database.execute("SELECT type, name, sql FROM sqlite_master ORDER BY type, name").fetchall()
             tables = [name for kind, name, _sql in schema if kind == "table" and name != "sqlite_sequence"]
-            found.append(([(*row, definition(sql)) for *row, sql in schema], rows_of(database, tables)))
-    assert len(found[0][0]) > 100
-    assert found[0] == found[1]
+            results.append(([(*row, definition(sql)) for *row, sql in schema], rows_of(database, tables)))
+    assert len(results[0][0]) > 100
+    assert results[0] == results[1]
 
 
 @pytest.mark.skipif(bool(clusters.missing()), reason=clusters.missing())
 def test_tables_created_at_once_equal_those_of_the_migrations_on_postgresql(tmp_path):
-    found = []
+    results = []
     with cluster(fsync="off") as server:
         for way in WAYS:
             create_database(server.address(role="postgres"), way)
@@ -71,6 +71,6 @@ def test_tables_created_at_once_equal_those_of_the_migrations_on_postgresql(tmp_
             # A random word of newer minor versions, and names that PostgreSQL or Django generates for `unique=True`.
             sql = re.sub(r"(?m)^\\(un)?restrict .*\n", "", sql)
             sql = re.sub(r"(accesstoken_token_checksum)_(key|\w{8}_uniq)\b", r"\1", sql)
-            found.append((sql.splitlines(), rows))
-    assert len(found[0][0]) > 1_000
-    assert found[0] == found[1]
+            results.append((sql.splitlines(), rows))
+    assert len(results[0][0]) > 1_000
+    assert results[0] == results[1]

@@ -55,20 +55,20 @@ def upgrade(version: Version, folder: Path, *, rows: int) -> Seen:
         _multiply(own, rows)
         columns = _columns(own)
         before = _standing(own, columns)
-        made = _stand(own, var, old)
-        first, second = stack.enter_context(made.serve()), stack.enter_context(made.serve())
+        served = _stand(own, var, old)
+        first, second = stack.enter_context(served.serve()), stack.enter_context(served.serve())
         port = stack.enter_context(nginx(first.port, second.port))
-        with Callers(made, port, callers=CALLERS, keyless=KEYLESS) as callers:
+        with Callers(served, port, callers=CALLERS, keyless=KEYLESS) as callers:
             time.sleep(1.0)  # the old program on the old tables
             with _watching(own, seen):
                 began = time.monotonic()
-                made.program = ROOT
-                made.manage("migrate", "-v0")
+                served.program = ROOT
+                served.manage("migrate", "-v0")
                 seen.migrating = time.monotonic() - began
             time.sleep(1.0)  # the old program on the new tables
             for program in (ROOT, old):
-                made.program = program
-                _in_turn(stack, made, first, second)
+                served.program = program
+                _in_turn(stack, served, first, second)
         _compare_with_rows(seen, callers, own)
         seen.changed = _standing(own, columns) != before
     return seen
@@ -83,14 +83,14 @@ def _in_turn(stack: contextlib.ExitStack, made: Stand, *servers: Server) -> None
 
 def _stand(own: Cluster, var: Path, old: Path) -> Stand:
     """Return a stand with an account, created by the old program."""
-    made = Stand(own, var, program=old)
-    made.environment = {
+    stand = Stand(own, var, program=old)
+    stand.environment = {
         "PATH": os.environ["PATH"], "DATABASE_URL": own.address(), "VAR_DIR": str(var), "PYTHONWARNINGS": "ignore",
         "WEBHOOK_ALLOW_PRIVATE": "1", "LEDGER_ORIGIN": "kept.invalid",
         "DJANGO_SETTINGS_MODULE": "tests.bench.settings",  # with very high rate limits
     }  # fmt: skip
-    made.make_account("upgrader")
-    return made
+    stand.make_account("upgrader")
+    return stand
 
 
 def _multiply(own: Cluster, rows: int) -> None:
@@ -98,7 +98,7 @@ def _multiply(own: Cluster, rows: int) -> None:
     columns = _columns(own)
     with own.connect() as session:
         special = {"id": sql.SQL("gen_random_uuid()"), "created_at": sql.Literal(_LONG_AGO)}
-        values = [special.get(one, sql.Identifier(one)) for one in columns]
+        values = [special.get(column, sql.Identifier(column)) for column in columns]
         session.execute("SET session_replication_role = replica")
         session.execute(sql.SQL(
             "INSERT INTO credit_application ({}) SELECT {} FROM (SELECT * FROM credit_application LIMIT 1) AS one,"
@@ -159,7 +159,7 @@ def _look(session: psycopg.Connection, tables: list[int], seen: Seen, over: thre
         waited = session.execute(_WAITS).fetchone()
         seen.longest_wait = max(seen.longest_wait, float(waited[0] or 0.0) if waited else 0.0)
         held = {tuple(row) for row in session.execute(_HOLDS, [tables])}
-        began = {one: began.get(one, now) for one in held}
+        began = {item: began.get(item, now) for item in held}
         for (_pid, table, mode), since in began.items():
             name = f"{table} {mode}"
             seen.held[name] = max(seen.held.get(name, 0.0), now - since + _LOOK_SECONDS)
@@ -168,10 +168,12 @@ def _look(session: psycopg.Connection, tables: list[int], seen: Seen, over: thre
 def _compare_with_rows(seen: Seen, callers: Traffic, own: Cluster) -> None:
     """Compare the responses to callers with the stored rows."""
     seen.requests = len(callers.seen)
-    failed = [one for one in callers.seen if not one.proper or one.status >= 500 or one.status == 409]
-    seen.failed = [one.text or f"{one.work} {one.status}" for one in show(failed)]
-    told = {identifier for ids in callers.applications.values() for identifier in ids}
+    failed = [
+        response for response in callers.seen if not response.proper or response.status >= 500 or response.status == 409
+    ]
+    seen.failed = [item.text or f"{item.work} {item.status}" for item in show(failed)]
+    identifiers = {identifier for ids in callers.applications.values() for identifier in ids}
     stored = "SELECT id::text, status FROM credit_application WHERE id = ANY (%s::uuid[])"
     with own.connect() as session:
-        found = dict(session.execute(stored, [list(told)]).fetchall())
-    seen.lost = len(told - found.keys()) + sum(found.get(one) != "submitted" for one in callers.submitted)
+        rows = dict(session.execute(stored, [list(identifiers)]).fetchall())
+    seen.lost = len(identifiers - rows.keys()) + sum(rows.get(item) != "submitted" for item in callers.submitted)

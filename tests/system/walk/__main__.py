@@ -86,10 +86,10 @@ def paste(printed: str) -> None:
 
 def find(pattern: str, printed: str) -> str:
     """Return the part of the output that a user would copy."""
-    found = re.search(pattern, printed)
-    if found is None:
+    match = re.search(pattern, printed)
+    if match is None:
         raise WalkFailed(f"`make run` does not print {pattern}.")
-    return found[1]
+    return match[1]
 
 
 def follow(root: Path, page: str) -> int:

@@ -181,6 +181,6 @@ def _release(commands: Commands, folder: Path) -> None:
     sbom = folder / "sbom.json"
     listed = [{"name": name, "version": version} for name, version in packages]
     sbom.write_text(json.dumps({"bomFormat": "CycloneDX", "components": listed}))
-    given = ("--tree", str(folder / "tree"), "--sbom", str(sbom), "--to", str(folder / "dist"))
-    made = commands.call("make_release", *given)
-    commands.call("verify", made["archive"], "--ledger-key", made["key"])
+    arguments = ("--tree", str(folder / "tree"), "--sbom", str(sbom), "--to", str(folder / "dist"))
+    response = commands.call("make_release", *arguments)
+    commands.call("verify", response["archive"], "--ledger-key", response["key"])

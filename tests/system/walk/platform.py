@@ -93,8 +93,8 @@ def _decide(service: Service) -> None:
     terms = {"amount_cents": 400_000, "rate_percent": 10.5, "term_months": 12}
     body = {"terms": terms, "reasons": ["income_insufficient"], "expires_at": until}
     for method, ending in (("POST", "/decline"), ("DELETE", "")):
-        made = service.call(f"POST {path}", body, **of)["id"]
-        service.call(f"{method} {path}/{{counteroffer_id}}{ending}", **of, counteroffer_id=made)
+        response_id = service.call(f"POST {path}", body, **of)["id"]
+        service.call(f"{method} {path}/{{counteroffer_id}}{ending}", **of, counteroffer_id=response_id)
     of, deadline = {"application_id": demo_ids.SCORED}, time.monotonic() + ANCHOR_SECONDS
     while service.call("GET /v1/applications/{application_id}/proof", **of)["status"] != "anchored":
         if time.monotonic() > deadline:
@@ -112,10 +112,10 @@ def _deliver_notice(service: Service) -> None:
         if time.monotonic() > deadline:
             raise WalkFailed(f"A notice is not made after {ANCHOR_SECONDS} s.")
         time.sleep(0.05)
-    one = {**of, "notice_id": notice["id"]}
+    fields = {**of, "notice_id": notice["id"]}
     posted = {"channel": "post", "at": datetime.now(UTC).isoformat(), "reference": "RR 123 456 789 US"}
-    service.call(f"POST {path}/{{notice_id}}/deliveries", posted, **one)
-    service.call(f"GET {path}/{{notice_id}}", **one)
+    service.call(f"POST {path}/{{notice_id}}/deliveries", posted, **fields)
+    service.call(f"GET {path}/{{notice_id}}", **fields)
 
 
 def _stage(service: Service, me: str) -> None:

@@ -51,14 +51,14 @@ class Service:
         """
         if operation not in self.operations:
             raise WalkFailed(f"{operation} is not in the document of {self.root}: correct tests/system/walk.")
-        found, content, media_type = self.send(operation, body, query, path)
-        if found != status if status else not 200 <= found < 300:
-            raise WalkFailed(f"{operation} answered {found}: {content[:1000]!r}")
+        response, content, media_type = self.send(operation, body, query, path)
+        if response != status if status else not 200 <= response < 300:
+            raise WalkFailed(f"{operation} answered {response}: {content[:1000]!r}")
         self.called.add(operation)
         is_json = content and "json" in media_type
         answer = json.loads(content) if is_json else content.decode() if media_type.startswith("text/") else ""
         seen = {"path": path, "query": query or {}, "request": body}
-        if found < 300:
+        if response < 300:
             self.exchanges[self.operations[operation]] = seen
         else:
             self.exchanges.setdefault(self.operations[operation], seen)

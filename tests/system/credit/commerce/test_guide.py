@@ -34,8 +34,8 @@ def differences(shown, printed, path="$"):
         for name, value in shown.items():
             yield from differences(value, printed.get(name), f"{path}.{name}")
     elif isinstance(shown, list) and isinstance(printed, list) and len(shown) == len(printed):
-        for place, (one, other) in enumerate(zip(shown, printed, strict=True)):
-            yield from differences(one, other, f"{path}[{place}]")
+        for place, (item, other) in enumerate(zip(shown, printed, strict=True)):
+            yield from differences(item, other, f"{path}[{place}]")
     elif isinstance(shown, str) and isinstance(printed, str) and shown.endswith(CUT):
         if not printed.startswith(shown.removesuffix(CUT)):
             yield path
@@ -55,8 +55,8 @@ def test_every_call_of_the_commerce_guide_returns_the_shown_response(running, tm
     )
     assert pasted.returncode == 0, pasted.stderr
     printed = [json.loads(part) for part in pasted.stdout.split("\n--\n")]
-    for expected, found in zip(shown, printed, strict=True):
-        assert list(differences(expected, found)) == [], found
+    for expected, item in zip(shown, printed, strict=True):
+        assert list(differences(expected, item)) == [], item
 
 
 def test_the_program_of_the_commerce_guide_reads_every_response(running, monkeypatch, capsys):

@@ -54,9 +54,11 @@ def _computed(card):
     evaluator = make_evaluator(card["pmml"].encode())
     answers = []
     for row in card["rows"]:
-        found = evaluator.evaluate(row)
-        ranks = sorted((name for name in found if name and name.startswith("reason ")), key=lambda name: int(name[7:]))
-        answers.append([found["total"], [found[name] for name in ranks if found[name] is not None]])
+        evaluation = evaluator.evaluate(row)
+        ranks = sorted(
+            (name for name in evaluation if name and name.startswith("reason ")), key=lambda name: int(name[7:])
+        )
+        answers.append([evaluation["total"], [evaluation[name] for name in ranks if evaluation[name] is not None]])
     return answers
 
 

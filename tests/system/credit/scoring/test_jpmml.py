@@ -36,8 +36,8 @@ def engine():
 def losses(one, found):
     """Return the points lost for each reason."""
     lost = {}
-    for given, points in zip(one["characteristics"], found.points, strict=True):
-        code = key_of(given["reason"])
+    for characteristic, points in zip(one["characteristics"], found.points, strict=True):
+        code = key_of(characteristic["reason"])
         lost[code] = lost.get(code, 0) + points.baseline - points.points
     return lost.values()
 
@@ -46,19 +46,22 @@ def losses(one, found):
 def test_totals_and_reasons_of_random_scorecards_equal_those_of_jpmml(engine):
     chance, done, hit, missing, ties = random.Random(20260328), 0, 0, 0, 0
     while done < PAIRS:
-        one, samples = pairs.card(chance)
-        definition.check(one)
-        card, rows = Card.of(one), pairs.rows_of(chance, samples)
-        answers = engine.compute(pmml.write(one, name="random"), [fields for _, fields in rows])
+        card_pair, samples = pairs.card(chance)
+        definition.check(card_pair)
+        card, rows = Card.of(card_pair), pairs.rows_of(chance, samples)
+        answers = engine.compute(pmml.write(card_pair, name="random"), [fields for _, fields in rows])
         values = [{each.name: each.read(facts) for each in card.inputs} for facts, _ in rows]
         for (facts, fields), (total, codes) in zip(rows, answers, strict=True):
-            found = evaluate(card, facts)
-            lost = losses(one, found)
+            evaluation = evaluate(card, facts)
+            lost = losses(card_pair, evaluation)
             assert len(codes) == sum(loss >= 0 for loss in lost)
             wanted = codes[: min(REASONS_MAX, sum(loss > 0 for loss in lost))]
-            assert (found.total, [key_of(each) for each in found.reasons]) == (total, wanted), (one, fields)
-            missing += bool(found.missing)
-            ties += len({each.baseline - each.points for each in found.points}) < len(found.points)
+            assert (evaluation.total, [key_of(each) for each in evaluation.reasons]) == (total, wanted), (
+                card_pair,
+                fields,
+            )
+            missing += bool(evaluation.missing)
+            ties += len({each.baseline - each.points for each in evaluation.points}) < len(evaluation.points)
         for characteristic in card.characteristics:
             thresholds = {each.below for each in characteristic.bins if each.below is not None}
             assert thresholds <= {each[characteristic.input] for each in values}, "a threshold that nobody hits"
@@ -91,21 +94,24 @@ def test_decisions_of_random_verified_scorecards_equal_jpmml_for_any_claims(engi
     """For each decision, the record lists the sources, verifies offline, and equals JPMML; a claim changes nothing."""
     chance, done, named = random.Random(7), 0, 0
     while done < DECISIONS:
-        one, samples = pairs.card(chance)
-        one, rows = sourced_of(chance, one, pairs.rows_of(chance, samples))
-        definition.check(one)
-        answers = engine.compute(pmml.write(one, name="verified"), [fields for _, fields in rows])
+        card_pair, samples = pairs.card(chance)
+        card_pair, rows = sourced_of(chance, card_pair, pairs.rows_of(chance, samples))
+        definition.check(card_pair)
+        answers = engine.compute(pmml.write(card_pair, name="verified"), [fields for _, fields in rows])
         for (facts, fields), (total, codes) in zip(rows, answers, strict=True):
-            found = evaluate(Card.of(one), facts)
-            lost = sum(loss > 0 for loss in losses(one, found))
+            evaluation = evaluate(Card.of(card_pair), facts)
+            lost = sum(loss > 0 for loss in losses(card_pair, evaluation))
             wanted = codes[: min(REASONS_MAX, lost)]
-            assert (found.total, [key_of(each) for each in found.reasons]) == (total, wanted), (one, fields)
-            made = bundled(one, facts)
-            record = members_of(made)
+            assert (evaluation.total, [key_of(each) for each in evaluation.reasons]) == (total, wanted), (
+                card_pair,
+                fields,
+            )
+            bundle = bundled(card_pair, facts)
+            record = members_of(bundle)
             assert (record["total"], {fact["source"] for fact in record["facts"]} <= {"confirmed"}) == (total, True)
             named += len(record["facts"])
-            assert FAIL not in {step.state for step in verify(json.dumps(made).encode())}
+            assert FAIL not in {step.state for step in verify(json.dumps(bundle).encode())}
             others = {name: chance.choice((None, 7, "x")) if is_claimed(name) else facts[name] for name in facts}
-            assert evaluate(Card.of(one), others) == found
+            assert evaluate(Card.of(card_pair), others) == evaluation
         done += len(rows)
     assert named

@@ -75,7 +75,7 @@ def submitted(offer, samples, chance):
 
 def joined(chosen):
     """Return the facts, and the row for JPMML."""
-    return tuple({name: value for one in chosen for name, value in one[part].items()} for part in (0, 1))
+    return tuple({name: value for item in chosen for name, value in item[part].items()} for part in (0, 1))
 
 
 def moved(card, chosen, samples, way):
@@ -84,7 +84,7 @@ def moved(card, chosen, samples, way):
     names = [each.name for each in card.characteristics]
     for step in way["changes"]:
         at = names.index(step["characteristic"])
-        there = (one for one in samples[at] if evaluate(card, joined([one])[0]).points[at].bin == step["to_bin"])
+        there = (item for item in samples[at] if evaluate(card, joined([item])[0]).points[at].bin == step["to_bin"])
         if (sample := next(there, None)) is None:
             return None
         result[at] = sample
@@ -109,9 +109,9 @@ def test_points_and_stated_changes_equal_those_of_jpmml_in_three_languages(engin
             world, chosen = submitted(offer, samples, chance)
             facts, fields = joined(chosen)
             ways = changes(card, evaluate(card, facts))
-            found = [(way, moved(card, chosen, samples, way)) for way in ways]
-            found = [(way, other) for way, other in found if other is not None]
-            rows = [fields, *(joined(other)[1] for _, other in found)]
+            moved_by_way = [(way, moved(card, chosen, samples, way)) for way in ways]
+            moved_by_way = [(way, other) for way, other in moved_by_way if other is not None]
+            rows = [fields, *(joined(other)[1] for _, other in moved_by_way)]
             (total, _), *others = engine.compute(document, rows)
             before = outcome_of(card, total, facts)
             for language, words in OUTCOMES.items():
@@ -121,7 +121,7 @@ def test_points_and_stated_changes_equal_those_of_jpmml_in_three_languages(engin
                 assert card.base_points + sum(points) == total == body["score"]["total"], definition
                 assert body["score"]["outcome"] == before
                 sentences = dict(zip((id(way) for way in ways), body["changes"], strict=False))
-                for (way, other), (after, _) in zip(found, others, strict=True):
+                for (way, other), (after, _) in zip(moved_by_way, others, strict=True):
                     outcome = outcome_of(card, after, joined(other)[0])
                     assert outcome == way["outcome"], (definition, fields)
                     assert RANKS.index(outcome) > RANKS.index(before)

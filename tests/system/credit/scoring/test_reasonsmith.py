@@ -126,24 +126,25 @@ def evidence(chance, folder, settings):
 
 
 def test_evidence_of_random_scorecards_violates_no_duty_and_proves_three(auditor, settings, no_rate_limits, tmp_path):
-    chance, found, decisions = Random(1002), {}, 0
+    chance, result, decisions = Random(1002), {}, 0
     for number in range(CARDS):
         folder = evidence(chance, tmp_path / str(number), settings)
         for pack in PACKS:
             for is_rules in (False, True):
                 for duty, verdict in auditor.check(folder, pack, is_rules=is_rules).items():
-                    found.setdefault((duty, is_rules), set()).add(verdict)
+                    result.setdefault((duty, is_rules), set()).add(verdict)
         decisions += len(rows(folder / "decisions.jsonl"))
     assert decisions == CARDS * DECISIONS_A_CARD
     assert ApplicationHistory.objects.filter(credential__startswith="model:", status="rejected").exists()
     print(
-        f"{CARDS} cards, {decisions} decisions:", json.dumps({str(key): sorted(found[key]) for key in found}, indent=1)
+        f"{CARDS} cards, {decisions} decisions:",
+        json.dumps({str(key): sorted(result[key]) for key in result}, indent=1),
     )
-    assert not any("violated" in verdict for verdicts in found.values() for verdict in verdicts)
-    assert {duty for duty in OBSERVED if found[duty, False] == {"satisfied observed"}} == OBSERVED
-    assert {duty for duty in PROVED if found[duty, True] == {"satisfied proved"}} == PROVED
-    reached = {duty for (duty, _), verdicts in found.items() if any("satisfied" in verdict for verdict in verdicts)}
-    assert {duty for duty, _ in found} - reached == UNATTAINABLE.keys()
+    assert not any("violated" in verdict for verdicts in result.values() for verdict in verdicts)
+    assert {duty for duty in OBSERVED if result[duty, False] == {"satisfied observed"}} == OBSERVED
+    assert {duty for duty in PROVED if result[duty, True] == {"satisfied proved"}} == PROVED
+    reached = {duty for (duty, _), verdicts in result.items() if any("satisfied" in verdict for verdict in verdicts)}
+    assert {duty for duty, _ in result} - reached == UNATTAINABLE.keys()
 
 
 def alter(**changes):

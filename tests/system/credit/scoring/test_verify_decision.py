@@ -42,8 +42,8 @@ class TestStandaloneScript:
             assert (done.returncode, done.stdout.splitlines()[-1]) == (3, said)
 
     def test_unsigned_decision_bundle_has_its_own_exit_status(self, tmp_path):
-        given = {**recorded(bundle(), decided_at="2025-11-22T12:00:00.000000Z"), "signature": None}
-        done = self.run(tmp_path, given, *self.KEYS)
+        fields = {**recorded(bundle(), decided_at="2025-11-22T12:00:00.000000Z"), "signature": None}
+        done = self.run(tmp_path, fields, *self.KEYS)
         said = "The record is unsigned: nothing shows that the platform wrote it."
         assert (done.returncode, done.stdout.splitlines()[-1]) == (4, said)
 
