@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.processes import free_port
 
-_FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda one: float(one.parent.name), reverse=True)
+_FOLDERS = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda file: float(file.parent.name), reverse=True)
 START_SECONDS = 120
 
 
@@ -24,10 +24,10 @@ def missing():
 
 def _path_of(program):
     """Return the path of a PostgreSQL program, of the newest version; raises RuntimeError if it is missing."""
-    found = next((folder / program for folder in _FOLDERS if (folder / program).exists()), shutil.which(program))
-    if found is None:
+    program_path = next((folder / program for folder in _FOLDERS if (folder / program).exists()), shutil.which(program))
+    if program_path is None:
         raise RuntimeError(f"needs PostgreSQL's {program}: install the server")
-    return str(found)
+    return str(program_path)
 
 
 def folder_of(program):

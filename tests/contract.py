@@ -47,14 +47,14 @@ FILES = {PLATFORM: Path(config.urls.__file__), LEDGER: Path(ledger.urls.__file__
 def demo(transactional_db, live_server, settings, tmp_path):
     """A new demo with anchored decisions and issued notices."""
     with demo_settings(tmp_path):
-        made = seeded()
+        seeds = seeded()
         with override_settings(ROOT_URLCONF=LEDGER, CHAIN_URL=live_server.url):
             assert LedgerClient().post_json("/anchor/batch", {"items": demo_ids.REPORTS}).status_code == 200
             while anchor_due(now=timezone.now())["anchored"]:
                 pass
         assert not DecisionAnchor.objects.filter(anchored_at=None).exists()
         call_command("issue_notices", once=True, stdout=StringIO())
-        yield made
+        yield seeds
 
 
 def test_record_the_examples(demo):
@@ -147,7 +147,7 @@ def _form(part: Any) -> Any:
     if isinstance(part, dict):
         return {name: _form(value) for name, value in part.items()}
     if isinstance(part, list):  # the number of items can vary
-        return [_form(one) for one in (part[:1] if part and isinstance(part[0], dict) else part)]
+        return [_form(item) for item in (part[:1] if part and isinstance(part[0], dict) else part)]
     if isinstance(part, str):
         return CHANGING.sub(lambda word: word[0] if KNOWN in word[0] else "0", part)
     return part
@@ -167,7 +167,7 @@ def _without_secrets(part: Any) -> Any:
                 shown[name] = _without_secrets(value)
         return shown
     if isinstance(part, list):
-        return [_without_secrets(one) for one in part]
+        return [_without_secrets(item) for item in part]
     return part
 
 
@@ -175,7 +175,7 @@ def _trimmed(answer: Any, depth: int = 2) -> Any:
     """Return a response with shortened lists."""
     if isinstance(answer, list):
         things = answer[:LIST_MAX] if answer and isinstance(answer[0], dict) else answer
-        return [_trimmed(one, depth) for one in things]
+        return [_trimmed(thing, depth) for thing in things]
     if isinstance(answer, dict) and depth:
         return {name: _trimmed(value, depth - 1) for name, value in answer.items()}
     return answer

@@ -113,8 +113,8 @@ def migrated():
                 older.unlink()
             with tempfile.TemporaryDirectory() as place:
                 migrate(f"sqlite:///{place}/made.sqlite3", place)
-                with closing(sqlite3.connect(f"{place}/made.sqlite3")) as made:
-                    made.execute("VACUUM INTO ?", [f"{file}.making"])
+                with closing(sqlite3.connect(f"{place}/made.sqlite3")) as database:
+                    database.execute("VACUUM INTO ?", [f"{file}.making"])
             Path(f"{file}.making").rename(file)
     return file
 

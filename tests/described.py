@@ -11,16 +11,16 @@ READ_AS_OBJECTS = ("application/json", "application/x-www-form-urlencoded")
 def undescribed(part: Any, place: str = "") -> list[str]:
     """Return the places of schema properties and parameters without a description, at any depth."""
     if isinstance(part, list):
-        return [found for number, one in enumerate(part) for found in undescribed(one, f"{place}/{number}")]
+        return [match for number, item in enumerate(part) for match in undescribed(item, f"{place}/{number}")]
     if not isinstance(part, dict):
         return []
-    found = []
+    results = []
     if part.get("type") == "object" and isinstance(part.get("properties"), dict):
-        found += [f"{place}/{name}" for name, member in part["properties"].items() if not member.get("description")]
+        results += [f"{place}/{name}" for name, member in part["properties"].items() if not member.get("description")]
     if {"name", "in", "schema"} <= part.keys() and not part.get("description"):
-        found.append(f"{place}/{part['name']}")
+        results.append(f"{place}/{part['name']}")
     parts = {name: member for name, member in part.items() if name not in {"example", "examples"}}
-    return found + [one for name, member in parts.items() for one in undescribed(member, f"{place}/{name}")]
+    return results + [item for name, member in parts.items() for item in undescribed(member, f"{place}/{name}")]
 
 
 class Operation(NamedTuple):
@@ -34,12 +34,12 @@ class Operation(NamedTuple):
 
 def operations_of(document: dict[str, Any]) -> Iterator[Operation]:
     for path in document["paths"].values():
-        for one in path.values():
-            successes = [answer for status, answer in one["responses"].items() if status.startswith("2")]
+        for operation in path.values():
+            successes = [answer for status, answer in operation["responses"].items() if status.startswith("2")]
             yield Operation(
-                one["operationId"],
-                one.get("parameters", []),
-                list(one.get("requestBody", {}).get("content", {}).items()),
+                operation["operationId"],
+                operation.get("parameters", []),
+                list(operation.get("requestBody", {}).get("content", {}).items()),
                 [pair for answer in successes for pair in answer.get("content", {}).items()],
             )
 
@@ -49,7 +49,9 @@ def without_examples(document: dict[str, Any]) -> set[str]:
     missing = set()
     for operation in operations_of(document):
         missing |= {
-            f"{operation.name} {one['name']}" for one in operation.parameters if _lacks(one, one["in"] == "path")
+            f"{operation.name} {parameter['name']}"
+            for parameter in operation.parameters
+            if _lacks(parameter, parameter["in"] == "path")
         }
         for kind, contents in (("request", operation.bodies), ("answer", operation.answers)):
             missing |= {
@@ -68,13 +70,15 @@ def examples_that_do_not_fit(document: dict[str, Any]) -> list[str]:
     """Return the examples that their own schemas reject, with the reason."""
     checked: list[tuple[str, dict[str, Any]]] = []
     for operation in operations_of(document):
-        checked += [(f"{operation.name} {one['name']}", one) for one in operation.parameters]
+        checked += [(f"{operation.name} {parameter['name']}", parameter) for parameter in operation.parameters]
         checked += [(f"{operation.name} {kind}", content) for kind, content in operation.bodies + operation.answers]
     error = document["components"]["schemas"]["Error"]
     checked.append(("Error", {"schema": error, "example": error["examples"][0]}))
-    found = []
+    results = []
     for place, part in checked:
         if "example" in part:
             schema = {**part["schema"], "components": document["components"]}
-            found += [f"{place}: {one.message}" for one in Draft202012Validator(schema).iter_errors(part["example"])]
-    return found
+            results += [
+                f"{place}: {item.message}" for item in Draft202012Validator(schema).iter_errors(part["example"])
+            ]
+    return results

@@ -23,11 +23,11 @@ def prose(text: str) -> str:
 
 def anchors(text: str) -> set[str]:
     """Return the anchors of a page's headings, as code hosts create them."""
-    found: set[str] = set()
+    results: set[str] = set()
     for heading in re.findall(r"^#+ (.*)$", prose(text), flags=re.MULTILINE):
         name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
-        found.add(name if name not in found else f"{name}-1")
-    return found
+        results.add(name if name not in results else f"{name}-1")
+    return results
 
 
 def links(text: str) -> list[str]:
@@ -47,8 +47,10 @@ class Block:
 
 def blocks(text: str) -> list[Block]:
     """Return a page's blocks of code."""
-    found = re.findall(r"(?:^<!-- not run: (.+?) -->\n)?^```(\w*)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE)
-    return [Block(language, code, reason) for reason, language, code in found]
+    code_blocks = re.findall(
+        r"(?:^<!-- not run: (.+?) -->\n)?^```(\w*)\n(.*?)^```$", text, flags=re.DOTALL | re.MULTILINE
+    )
+    return [Block(language, code, reason) for reason, language, code in code_blocks]
 
 
 def runnable(text: str) -> list[str]:

@@ -85,12 +85,12 @@ class ModelVersionFactory(factory.django.DjangoModelFactory):
     model = factory.SubFactory(ScoringModelFactory)
     number = 1
     definition = factory.LazyFunction(definition)
-    definition_sha256 = factory.LazyAttribute(lambda made: sha256(canonical_json(made.definition)).hexdigest())
+    definition_sha256 = factory.LazyAttribute(lambda instance: sha256(canonical_json(instance.definition)).hexdigest())
     status = "published"
-    role = factory.LazyAttribute(lambda made: "champion" if made.status == "published" else "")
+    role = factory.LazyAttribute(lambda instance: "champion" if instance.status == "published" else "")
     made_by = factory.SelfAttribute("model.created_by")
-    published_by = factory.LazyAttribute(lambda made: made.made_by if made.status == "published" else None)
-    published_at = factory.LazyAttribute(lambda made: timezone.now() if made.status == "published" else None)
+    published_by = factory.LazyAttribute(lambda instance: instance.made_by if instance.status == "published" else None)
+    published_at = factory.LazyAttribute(lambda instance: timezone.now() if instance.status == "published" else None)
     created_at = factory.LazyFunction(timezone.now)
     updated_at = factory.LazyFunction(timezone.now)
 
@@ -106,7 +106,7 @@ class ApplicationFactory(factory.django.DjangoModelFactory):
     provider_id = 700
     status = "draft"
     application_data = None
-    amount_cents = factory.LazyAttribute(lambda made: Figures(made.application_data).amount_cents)
+    amount_cents = factory.LazyAttribute(lambda instance: Figures(instance.application_data).amount_cents)
     initial_status = factory.SelfAttribute("status")
     data_changed_by = factory.SelfAttribute("consumer")
     created_at = factory.LazyFunction(timezone.now)

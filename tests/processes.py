@@ -87,10 +87,10 @@ def manage(environment: Mapping[str, str], *arguments: str, folder: Path = ROOT)
 
 def account_with_key(environment: Mapping[str, str], name: str, *, folder: Path = ROOT) -> tuple[int, str, str]:
     """Create an account with an API key, with the program in a folder; return its id, the key and the key's secret."""
-    given = (name, "--password", PASSWORD, "--json")
-    user = json.loads(manage(environment, "create_user", *given, folder=folder))
-    made = json.loads(manage(environment, "create_api_key", name, "--name", "n", "--json", folder=folder))
-    return user["id"], made["key"], made["secret"]
+    arguments = (name, "--password", PASSWORD, "--json")
+    user = json.loads(manage(environment, "create_user", *arguments, folder=folder))
+    document = json.loads(manage(environment, "create_api_key", name, "--name", "n", "--json", folder=folder))
+    return user["id"], document["key"], document["secret"]
 
 
 @contextlib.contextmanager

@@ -11,11 +11,11 @@ PACKAGES = ("config", "identity", "credit", "claims", "payments", "staging", "le
 @cache
 def sources() -> dict[str, tuple[str, ast.Module]]:
     """Return every module of the product by its dotted name: its path from the root, and its syntax tree."""
-    found = {}
+    result = {}
     for package in PACKAGES:
         for path in sorted((ROOT / package).rglob("*.py")):
             relative = path.relative_to(ROOT)
             parts = relative.with_suffix("").parts
             name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
-            found[name] = (str(relative), ast.parse(path.read_text()))
-    return found
+            result[name] = (str(relative), ast.parse(path.read_text()))
+    return result

@@ -58,9 +58,13 @@ class SoftKey:
         numbers = self.private.public_key().public_numbers()
         public = {1: 2, 3: -7, -1: 1, -2: numbers.x.to_bytes(32, "big"), -3: numbers.y.to_bytes(32, "big")}
         attested = bytes(16) + len(self.identifier).to_bytes(2, "big") + self.identifier + cbor.encode(public)
-        told = {"fmt": "none", "attStmt": {}, "authData": self._data(options["publicKey"]["rp"]["id"], 0x45) + attested}
+        fields = {
+            "fmt": "none",
+            "attStmt": {},
+            "authData": self._data(options["publicKey"]["rp"]["id"], 0x45) + attested,
+        }
         return self._answer(
-            clientDataJSON=b64(self._client("webauthn.create", options)), attestationObject=b64(cbor.encode(told))
+            clientDataJSON=b64(self._client("webauthn.create", options)), attestationObject=b64(cbor.encode(fields))
         )
 
     def get(self, options):

@@ -33,7 +33,7 @@ def here(db, settings, tmp_path, bookless):
 
 def test_seed_demo_creates_every_kind_of_record_and_a_second_run_adds_none(here):
     first = run_json("seed_demo")
-    made = count_all()
+    counts = count_all()
     assert {application.status for application in Application.objects.all()} == set(MACHINE.statuses)
     (offered,) = Counteroffer.objects.all()
     assert (offered.pk, offered.status) == (demo_ids.COUNTEROFFER, "open")
@@ -41,9 +41,9 @@ def test_seed_demo_creates_every_kind_of_record_and_a_second_run_adds_none(here)
     assert (Offer.objects.count(), Offer.objects.values("provider").distinct().count()) == (6, 3)
     for label in ("claims.Claim", "staging.StagedItem", "identity.KycVerification", "identity.BankItem",
                   "payments.Payment", "payments.Wallet", "payments.CryptoPayment", "webhooks.Endpoint"):  # fmt: skip
-        assert made[label], label
+        assert counts[label], label
     assert run_json("seed_demo") == first
-    assert count_all() == made
+    assert count_all() == counts
 
 
 def test_a_failed_seed_demo_leaves_nothing_and_the_next_creates_everything(here, monkeypatch, tmp_path):
@@ -71,9 +71,9 @@ def test_seed_demo_does_not_recreate_records_moved_to_another_account(here):
               KycVerification: "user_id", StagedItem: "user_id", Wallet: "user_id"}  # fmt: skip
     for model, column in handed.items():
         assert model._default_manager.filter(**{column: owner}).update(**{column: keeper}), model
-    made = count_all()
+    counts = count_all()
     run_json("seed_demo")
-    assert count_all() == made
+    assert count_all() == counts
 
 
 def test_the_api_key_and_passwords_of_the_demo_work(here, client):

@@ -61,8 +61,8 @@ def staff():
 
 def test_the_demos_business_has_its_documented_size():
     assert Application.objects.values("consumer").distinct().count() >= 30
-    told = Application.objects.filter(applicants__isnull=False, amount_cents__isnull=False)
-    assert told.count() >= 190
+    applications = Application.objects.filter(applicants__isnull=False, amount_cents__isnull=False)
+    assert applications.count() >= 190
     assert Application.objects.count() >= 200
     first = Application.objects.earliest("created_at").created_at
     assert timedelta(days=85) < timezone.now() - first < timedelta(days=book.DAYS + 1)
@@ -89,9 +89,9 @@ def test_the_demo_has_every_outcome_of_an_application():
     decisions = ApplicationHistory.objects.filter(status__in=DECIDED)
     assert decisions.filter(principal__is_staff=True).count() >= 50
     decided = [row.application for row in decisions.filter(status=F("application__status"), principal__is_staff=True)]
-    overridden = [one for one in decided if one.goes_against_score(one.status)]
+    overridden = [item for item in decided if item.goes_against_score(item.status)]
     assert overridden
-    assert all(one.status_reason for one in overridden)
+    assert all(item.status_reason for item in overridden)
 
 
 def test_every_queue_of_the_demo_has_items_except_dead_letters():
@@ -141,12 +141,12 @@ def test_clocks_and_notices_of_the_demo_are_consistent():
     now = timezone.now()
     running = Clock.objects.filter(stopped_at=None, kind__in=Clock.TO_NOTIFY).select_related("application")
     late = [clock.application for clock in running if clock.due_at < now]
-    assert [one.notes for one in late] == [book.FORGOTTEN]
+    assert [item.notes for item in late] == [book.FORGOTTEN]
     for clock in Clock.objects.exclude(stopped_at=None):
         assert clock.started_at <= clock.stopped_at <= clock.due_at, (clock.kind, clock.application_id)
-    told = Notice.objects.filter(application__pk__gte=demo_ids.booked(1)).prefetch_related("deliveries")
-    assert told.count() >= 150
-    for notice in told:
+    notices_due = Notice.objects.filter(application__pk__gte=demo_ids.booked(1)).prefetch_related("deliveries")
+    assert notices_due.count() >= 150
+    for notice in notices_due:
         times = [notice.created_at, notice.made_at, notice.delivered_at]
         known = [moment for moment in times if moment is not None]
         assert known == sorted(known)

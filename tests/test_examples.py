@@ -83,10 +83,10 @@ def seeded():
 def demo(db, tmp_path, bookless):
     """A new demo; returns the object that `make run` prints for it."""
     with demo_settings(tmp_path):
-        made = seeded()
+        seeds = seeded()
         with override_settings(ROOT_URLCONF=LEDGER):
             assert LedgerClient().post_json("/anchor/batch", {"items": demo_ids.REPORTS}).status_code == 200
-        yield made
+        yield seeds
 
 
 @contextmanager
@@ -116,10 +116,12 @@ def operations(urlconf):
 
 def address_of(path, operation):
     """Return the path and the required query, filled in with the examples of the parameters."""
-    needed = [one for one in operation.get("parameters", ()) if one.get("required")]
-    given = {one["name"]: one["example"] for one in needed if one["in"] == "path"}
-    query = {one["name"]: one["example"] for one in needed if one["in"] == "query"}
-    return re.sub(r"\{(\w+)\}", lambda name: str(given[name[1]]), path) + (f"?{urlencode(query)}" if query else "")
+    needed = [item for item in operation.get("parameters", ()) if item.get("required")]
+    examples_by_name = {parameter["name"]: parameter["example"] for parameter in needed if parameter["in"] == "path"}
+    query = {parameter["name"]: parameter["example"] for parameter in needed if parameter["in"] == "query"}
+    return re.sub(r"\{(\w+)\}", lambda name: str(examples_by_name[name[1]]), path) + (
+        f"?{urlencode(query)}" if query else ""
+    )
 
 
 def body_of(operation, demo):
@@ -174,7 +176,10 @@ def test_every_example_of_the_ledger_works_on_a_new_demo(demo):
 
 
 def test_signed_examples_verify_each_other(tmp_path):
-    said, log = ({name: one.get("response") for name, one in read_examples(beside).items()} for beside in EXAMPLES)
+    said, log = (
+        {name: read_example.get("response") for name, read_example in read_examples(beside).items()}
+        for beside in EXAMPLES
+    )
     files = {"bundle": said["scores_bundle"], "keys": said["record_keys_keys"], "proof": log["proofs_proof_file"]}
     for name, content in files.items():
         (tmp_path / name).write_text(content if name == "proof" else json.dumps(content))

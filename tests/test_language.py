@@ -128,5 +128,10 @@ def test_few_sentences_are_long(kind):
 
 def test_a_summary_has_at_most_eight_words():
     document = json.loads((ROOT / "tests/openapi.json").read_text())
-    summaries = [one["summary"] for path in document["paths"].values() for one in path.values() if "summary" in one]
+    summaries = [
+        operation["summary"]
+        for path in document["paths"].values()
+        for operation in path.values()
+        if "summary" in operation
+    ]
     assert [text for text in summaries if len(text.split()) > SUMMARY_MAX] == []

@@ -28,8 +28,8 @@ def in_process():
 
 def test_in_process_tests_start_no_process():
     starting = {
-        file: found
+        file: starters
         for file, names in in_process()
-        if (found := {name for name in names if name in STARTERS or name.startswith("tests.system")})
+        if (starters := {name for name in names if name in STARTERS or name.startswith("tests.system")})
     }
     assert starting == {}

@@ -204,7 +204,7 @@ def test_every_webhook_has_a_valid_example_with_valid_signatures(document):
         assert example["type"] == name
         assert None not in example["data"]["object"].values()
         secret = re.search(r"`(whsec_[^`]+)`", operation["description"])[1]
-        sent = {one["name"]: one["example"] for one in operation["parameters"]}
+        sent = {parameter["name"]: parameter["example"] for parameter in operation["parameters"]}
         body = json.dumps(example, separators=(",", ":")).encode()
         assert sent["X-Service-Signature"] == hmac.new(secret.encode(), body, "sha256").hexdigest()
         assert sent["webhook-id"] == example["id"]
@@ -223,7 +223,7 @@ def test_tags_of_the_platform_begin_with_the_account_and_end_with_health(documen
 
 
 def test_every_tag_has_a_description(document):
-    used = {tag for path in document["paths"].values() for one in path.values() for tag in one["tags"]}
+    used = {tag for path in document["paths"].values() for item in path.values() for tag in item["tags"]}
     assert {tag["name"] for tag in document["tags"]} == used
     assert [tag["name"] for tag in document["tags"] if not tag["description"].endswith(".")] == []
 
@@ -240,15 +240,15 @@ def test_operations_declare_scopes_that_oauth_grants(document):
     security = document["paths"]["/v1/applications"]["post"]["security"]
     assert {"oauth2": ["applications:write"]} in security
     flow = document["components"]["securitySchemes"]["oauth2"]["flows"]["authorizationCode"]
-    asked = {
+    scopes = {
         scope
         for path in document["paths"].values()
-        for one in path.values()
-        for option in one["security"]
+        for item in path.values()
+        for option in item["security"]
         for scope in option.get("oauth2", ())
     }
-    assert asked <= set(flow["scopes"])
-    assert not any("x-scope" in one for path in document["paths"].values() for one in path.values())
+    assert scopes <= set(flow["scopes"])
+    assert not any("x-scope" in item for path in document["paths"].values() for item in path.values())
 
 
 def test_every_field_and_parameter_has_a_description(document):
@@ -284,7 +284,7 @@ def test_provider_ids_describe_whether_they_are_integers_or_strings(document):
         for name, schema in document["components"]["schemas"].items()
         if "provider_id" in schema.get("properties", {})
     }
-    integers = {name for name, one in ids.items() if one["type"] == "integer"}
+    integers = {name for name, item in ids.items() if item["type"] == "integer"}
     assert integers == APPLICATIONS
     assert all("as an integer" in ids[name]["description"] for name in APPLICATIONS)
     assert all("as a string" in ids[name]["description"] for name in OFFERS)
@@ -295,7 +295,7 @@ def test_the_introduction_describes_every_kind_of_pagination(document):
     ways = set()
     for operations in document["paths"].values():
         for operation in operations.values():
-            names = [one["name"] for one in operation.get("parameters", ()) if one["name"] in known]
+            names = [item["name"] for item in operation.get("parameters", ()) if item["name"] in known]
             ways |= {tuple(sorted(names))} if names else set()
     assert ways == {("limit", "offset"), ("after", "limit")}
     introduction = document["info"]["description"]

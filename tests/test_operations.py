@@ -38,9 +38,9 @@ from tests.test_openapi import COMMITTED
 DOCUMENT = json.loads(COMMITTED.read_text())
 add_examples(DOCUMENT, read_examples(Path(config.urls.__file__)))
 OPERATIONS = {
-    one["operationId"]: (method.upper(), path, one)
+    item["operationId"]: (method.upper(), path, item)
     for path, methods in DOCUMENT["paths"].items()
-    for method, one in methods.items()
+    for method, item in methods.items()
 }
 NOBODYS = "01a20000-0000-7000-8000-000000000000"
 # Spellings that another parser would accept or fail on; tests/config/test_moments.py tests our parser.
@@ -72,7 +72,7 @@ CONDITIONAL = {"wallets_disconnect", "providers_accept_invitation"}
 
 def parameters(name, place):
     """Return the parameters of an operation in a place (path or query), by name."""
-    return {one["name"]: one for one in OPERATIONS[name][2].get("parameters", ()) if one["in"] == place}
+    return {item["name"]: item for item in OPERATIONS[name][2].get("parameters", ()) if item["in"] == place}
 
 
 def taking(place):
@@ -82,9 +82,9 @@ def taking(place):
 
 def resolved(schema):
     """Return the schema that a reference points to."""
-    for one in (schema, *schema.get("allOf", ())):
-        if "$ref" in one:
-            return resolved(DOCUMENT["components"]["schemas"][one["$ref"].rpartition("/")[2]])
+    for item in (schema, *schema.get("allOf", ())):
+        if "$ref" in item:
+            return resolved(DOCUMENT["components"]["schemas"][item["$ref"].rpartition("/")[2]])
     return schema
 
 
@@ -128,9 +128,9 @@ def refused_by(schema):
     tried += [schema[bound] + step for bound, step in (("minimum", -1), ("maximum", 1)) if bound in schema]
     tried += [[word] * (schema["maxItems"] + 1) for word in ("x", 1) if "maxItems" in schema]
     tried += [word.swapcase() for word in schema.get("enum", ()) if isinstance(word, str)][:2]
-    tried = [one for one in tried if one not in (2**63, -(2**63) - 1)]  # JSON's own bound has another code
+    tried = [item for item in tried if item not in (2**63, -(2**63) - 1)]  # JSON's own bound has another code
     judge = Draft202012Validator({**schema, "components": DOCUMENT["components"]})
-    return [one for one in tried if not judge.is_valid(one)]
+    return [item for item in tried if not judge.is_valid(item)]
 
 
 @pytest.fixture(scope="module")
@@ -138,8 +138,8 @@ def demo(django_db_setup, django_db_blocker, tmp_path_factory):
     """A new demo without its book, until the tests of this file end; the object that `make run` prints."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("credit.demo.book.write", lambda **_given: None)
-        with lasting_demo(tmp_path_factory.mktemp("demo"), django_db_blocker) as made:
-            yield made
+        with lasting_demo(tmp_path_factory.mktemp("demo"), django_db_blocker) as created:
+            yield created
 
 
 @pytest.fixture
@@ -159,17 +159,21 @@ def nosy(demo, db):
 def call(client, name, demo, *, path=(), query=(), members=(), left_out=(), **options):
     """Call an operation with its example and the given changes. Parts of a path are sent as they are spelled."""
     method, template, operation = OPERATIONS[name]
-    given = {key: quote(str(one["example"])) for key, one in parameters(name, "path").items()} | dict(path)
-    address = re.sub(r"\{(\w+)\}", lambda found: given[found[1]], template)
-    asked = {key: one["example"] for key, one in parameters(name, "query").items() if one.get("required")}
-    asked = urlencode({**asked, **dict(query)}, doseq=True)
+    quotes_by_key = {
+        key: quote(str(parameter["example"])) for key, parameter in parameters(name, "path").items()
+    } | dict(path)
+    address = re.sub(r"\{(\w+)\}", lambda item: quotes_by_key[item[1]], template)
+    examples_by_key = {
+        key: parameter["example"] for key, parameter in parameters(name, "query").items() if parameter.get("required")
+    }
+    examples_by_key = urlencode({**examples_by_key, **dict(query)}, doseq=True)
     sent = body_of(operation, demo)
     if body_schema(name) and "raw" not in options:
         example = {**json.loads(sent["data"]), **dict(members)}
         options["body"] = {key: value for key, value in example.items() if key not in left_out}
     elif "multipart/form-data" in operation.get("requestBody", {}).get("content", {}):
         options |= {"raw": form(part()), "content_type": FORM}
-    return client.call(method, f"{address}?{asked}" if asked else address, **options)
+    return client.call(method, f"{address}?{examples_by_key}" if examples_by_key else address, **options)
 
 
 @contextmanager
@@ -177,9 +181,9 @@ def nothing_written(name):
     """Check that calls of an operation write nothing, except for rate counters."""
     with CaptureQueriesContext(connection) as captured:
         yield captured
-    asked = [one["sql"] for one in captured if "ratecounter" not in one["sql"]]
+    queries = [query["sql"] for query in captured if "ratecounter" not in query["sql"]]
     changing = ("INSERT",) if name in CONDITIONAL else ("INSERT", "UPDATE", "DELETE")
-    assert [sql for sql in asked if sql.startswith(changing)] == []
+    assert [sql for sql in queries if sql.startswith(changing)] == []
 
 
 def is_told(response, place, member, case):
@@ -279,23 +283,25 @@ def test_every_list_rejects_unknown_parameters(name):
 # The catalog protocol has another name for its version: tests/credit/commerce/test_agent.py.
 @pytest.mark.parametrize("name", [name for name in taking("query") if not name.startswith("commerces_")])
 def test_a_query_that_violates_the_openapi_schema_is_400(demo, person, name):
-    needed = {key: one["example"] for key, one in parameters(name, "query").items() if one.get("required")}
-    for member, one in parameters(name, "query").items():
-        schema = one["schema"]
+    needed = {key: item["example"] for key, item in parameters(name, "query").items() if item.get("required")}
+    for member, parameter in parameters(name, "query").items():
+        schema = parameter["schema"]
         numeric = schema["type"] in {"integer", "number"}
         wrong = ["abc", "1;2", "\u0663", "", "%"] if numeric else ["", "x" * (schema.get("maxLength", 10_000) + 1)]
         wrong += [str(schema[bound] + step) for bound, step in (("minimum", -1), ("maximum", 1)) if bound in schema]
         wrong += ["bogus", " "] if {"enum", "format"} & schema.keys() or schema["type"] == "boolean" else []
         wrong += ["1.5", "1e1", "+1", "01", "0x1", "\uff15", "-", "9" * 400] if schema["type"] == "integer" else []
         for number, value in enumerate((*wrong, "\0", ["1", "1"])):
-            given = QueryDict(urlencode({**needed, member: value}, doseq=True))
-            if number == 0 or not is_refused(declared(name).parameters, given, "query", member):
+            query_dict = QueryDict(urlencode({**needed, member: value}, doseq=True))
+            if number == 0 or not is_refused(declared(name).parameters, query_dict, "query", member):
                 is_told(call(person, name, demo, query={member: value}), "query", member, (name, value))
-        if one.get("required"):
+        if parameter.get("required"):
             method, template, _ = OPERATIONS[name]
-            asked = {key: other["example"] for key, other in parameters(name, "query").items() if "example" in other}
-            del asked[member]
-            response = person.call(method, f"{template}?{urlencode(asked)}".replace("{offer_id}", "1"))
+            examples_by_key = {
+                key: other["example"] for key, other in parameters(name, "query").items() if "example" in other
+            }
+            del examples_by_key[member]
+            response = person.call(method, f"{template}?{urlencode(examples_by_key)}".replace("{offer_id}", "1"))
             assert member in assert_error(response, 400, "E1005")["message"]
 
 
@@ -311,27 +317,27 @@ def not_there(response, name, parameter):
 @pytest.mark.parametrize("name", sorted({*taking("path")} - SHOWN_TO_EVERYBODY - ANY_ID))
 def test_another_accounts_records_are_404(demo, nosy, name):
     own = {"user_id": nosy.read("/auth/me").json()["user_id"]} if "user_id" in members_of(name) else {}
-    place, asked = re.search(r"\{(\w+)\}", OPERATIONS[name][1])[1], []
-    examples = {key: str(one["example"]) for key, one in parameters(name, "path").items()}
+    place, values_tried = re.search(r"\{(\w+)\}", OPERATIONS[name][1])[1], []
+    examples = {key: str(parameter["example"]) for key, parameter in parameters(name, "path").items()}
     missing = {key: "999999999" if example.isdigit() else NOBODYS for key, example in examples.items()}
     for path in (examples, missing):
         authentication.forget_credentials()
         with nothing_written(name) as captured:
             not_there(call(nosy, name, demo, path=path, members=own), name, place)
-        asked.append([re.match(r'\w+( "[a-z_]+")?', one["sql"])[0] for one in captured])
-    assert asked[0] == asked[1], "and no less work"
+        values_tried.append([re.match(r'\w+( "[a-z_]+")?', query["sql"])[0] for query in captured])
+    assert values_tried[0] == values_tried[1], "and no less work"
 
 
 @pytest.mark.parametrize("name", sorted({*taking("path")} - ANY_ID))
 def test_an_id_in_another_spelling_is_404(demo, person, name):
-    for parameter, one in parameters(name, "path").items():
+    for parameter, item in parameters(name, "path").items():
         if parameter == "counteroffer_id" and name == "counteroffers_withdraw":
             continue  # no open counteroffer exists
         if parameter == "correction_id":
             continue  # only another user can answer it
         with nothing_written(name):
-            for spelling in (*MISSPELT, *({str(one["example"]).upper()} - {str(one["example"])})):
-                not_there(call(person, name, demo, path={parameter: spelling.format(one["example"])}), name, parameter)
+            for spelling in (*MISSPELT, *({str(item["example"]).upper()} - {str(item["example"])})):
+                not_there(call(person, name, demo, path={parameter: spelling.format(item["example"])}), name, parameter)
 
 
 @pytest.mark.parametrize("name", [name for name in WITH_BODY if {"user_id", "consumer_id"} & members_of(name)])

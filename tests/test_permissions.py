@@ -47,20 +47,20 @@ def operations():
     """Yield (method, path, access) of each operation in the committed document."""
     for path, methods in json.loads(COMMITTED.read_text())["paths"].items():
         for method, operation in methods.items():
-            schemes = {name: scopes for one in operation["security"] for name, scopes in one.items()}
+            schemes = {name: scopes for item in operation["security"] for name, scopes in item.items()}
             access = schemes["oauth2"][0] if "oauth2" in schemes else OWN if schemes else PUBLIC
             yield method.upper(), re.sub(r"\{\w+\}", "1", path), access
 
 
 def refusals(client, asking):
     """Call each selected operation; return the operations by (status, error code)."""
-    found = {}
+    result = {}
     for method, address, access in operations():
         if asking(access):
             answer = client.call(method, address, content_type="application/json")
             code = re.search(r"E\d{4}", answer.content.decode())
-            found.setdefault((answer.status_code, code and code[0]), []).append(f"{method} {address}")
-    return found
+            result.setdefault((answer.status_code, code and code[0]), []).append(f"{method} {address}")
+    return result
 
 
 def key_of(user, *scopes):
@@ -73,28 +73,28 @@ def test_private_operations_require_a_credential(anonymous):
 
 def test_lists_of_public_and_account_only_operations_are_complete():
     stands = {f"{method} {address}": access for method, address, access in operations()}
-    assert {one for one, access in stands.items() if access == PUBLIC} == PUBLIC_OPERATIONS
-    in_areas = {one for one in stands if one.split("/")[2] in OWN_AREAS}
-    assert {one for one, access in stands.items() if access == OWN} - in_areas == {*OWN_BESIDES, "GET /v1/auth/me"}
+    assert {stand for stand, access in stands.items() if access == PUBLIC} == PUBLIC_OPERATIONS
+    in_areas = {stand for stand in stands if stand.split("/")[2] in OWN_AREAS}
+    assert {stand for stand, access in stands.items() if access == OWN} - in_areas == {*OWN_BESIDES, "GET /v1/auth/me"}
     links = {"POST /v1/providers/1/application-links"}  # partners' apps create them
-    changing = {one for one in in_areas - PUBLIC_OPERATIONS - links if not one.startswith("GET ")}
-    assert {stands[one] for one in changing} == {OWN}
+    changing = {in_area for in_area in in_areas - PUBLIC_OPERATIONS - links if not in_area.startswith("GET ")}
+    assert {stands[item] for item in changing} == {OWN}
 
 
 def test_no_scope_covers_account_only_operations(user):
-    found = refusals(key_of(user, *SCOPES), lambda access: access == OWN)
-    assert found.pop((200, None)) == ["GET /v1/auth/me"]  # any credential can get its own account
-    assert set(found) == {(403, "E2005")}
+    refused_operations = refusals(key_of(user, *SCOPES), lambda access: access == OWN)
+    assert refused_operations.pop((200, None)) == ["GET /v1/auth/me"]  # any credential can get its own account
+    assert set(refused_operations) == {(403, "E2005")}
 
 
 @pytest.mark.parametrize("scope", SCOPES)
 def test_an_operation_requires_exactly_its_scope(user, scope):
     user.groups.add(Group.objects.get(name="Partner"))  # `accounts:write` also requires the permission of the group
-    others = [one for one in SCOPES if one != scope]
+    others = [item for item in SCOPES if item != scope]
     assert set(refusals(key_of(user, *others), lambda access: access == scope)) == {(403, "E2005")}
-    found = refusals(key_of(user, scope), lambda access: access == scope)
-    assert (401, "E2001") not in found
-    assert found.get((403, "E2005"), []) == SCORES_BESIDES.get(scope, [])
+    refused_operations = refusals(key_of(user, scope), lambda access: access == scope)
+    assert (401, "E2001") not in refused_operations
+    assert refused_operations.get((403, "E2005"), []) == SCORES_BESIDES.get(scope, [])
 
 
 def test_a_path_accepts_only_the_methods_of_its_operations(api):

@@ -238,10 +238,10 @@ def overrides() -> Iterator[tuple[str, str, str]]:
 
 
 def test_no_private_name_of_a_dependency_is_used_or_replaced():
-    found = [
+    texts = [
         f"{path}:{line}: {name}" for path, tree in sources().values() for line, name in uses_of_private_names(tree)
     ]
-    assert found == []
+    assert texts == []
 
 
 def test_the_check_finds_private_names():
@@ -254,15 +254,15 @@ class Own:
         self._mine, self.name = other._theirs, getattr(other, "_theirs_too", None)
         print(self._mine, self._inherited, other._meta)
 """
-    found = [name for _, name in uses_of_private_names(ast.parse(program))]
-    assert sorted(found) == sorted(
+    names = [name for _, name in uses_of_private_names(ast.parse(program))]
+    assert sorted(names) == sorted(
         ["package.utils._helper", "package.LIMIT is replaced", "_theirs", "_theirs_too", "_inherited"]
     )
 
 
 def test_overridden_methods_are_documented_or_listed_with_a_reason():
-    found = {f"{base}.{name}": cls for cls, base, name in overrides()}
+    overridden = {f"{base}.{name}": cls for cls, base, name in overrides()}
     documented = {f"{base}.{name}" for base, names in DOCUMENTED_METHODS.items() for name in names.split()}
-    unknown = {method: cls for method, cls in found.items() if method not in documented | EXCEPTIONS.keys()}
+    unknown = {method: cls for method, cls in overridden.items() if method not in documented | EXCEPTIONS.keys()}
     assert unknown == {}
-    assert EXCEPTIONS.keys() <= found.keys(), "an exception that nothing needs any more"
+    assert EXCEPTIONS.keys() <= overridden.keys(), "an exception that nothing needs any more"

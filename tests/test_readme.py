@@ -117,13 +117,13 @@ def test_every_package_is_in_the_table_of_folders():
 
 def defined(file):
     """Return the functions and methods of a file, methods with their class."""
-    found = set()
+    results = set()
     for node in ast.parse((ROOT / file).read_text()).body:
         if isinstance(node, ast.FunctionDef):
-            found.add(node.name)
+            results.add(node.name)
         if isinstance(node, ast.ClassDef):
-            found |= {f"{node.name}.{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
-    return found
+            results |= {f"{node.name}.{inner.name}" for inner in node.body if isinstance(inner, ast.FunctionDef)}
+    return results
 
 
 def test_every_function_on_the_request_path_page_exists():

@@ -73,7 +73,7 @@ def test_retries_of_operations_in_any_order_have_no_second_effect(demo, person):
                 succeeded.add(name)
                 assert (again.status_code, again.content) == (first.status_code, first.content), name
                 assert again.headers["Idempotent-Replayed"] == "true"
-                assert [one["sql"] for one in captured if WRITING.match(one["sql"])] == [], name
+                assert [query["sql"] for query in captured if WRITING.match(query["sql"])] == [], name
         transaction.savepoint_rollback(before)
         authentication.forget_credentials()
     # An operation prevented by another of the three succeeds in another run.

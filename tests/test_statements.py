@@ -20,8 +20,8 @@ STATEMENTS_FILE = Path(__file__).with_name("statements.json")
 @pytest.fixture(scope="module")
 def demo(django_db_setup, django_db_blocker, tmp_path_factory):
     """A new demo, which exists until the tests of this file end; returns the object that `make run` prints."""
-    with lasting_demo(tmp_path_factory.mktemp("demo"), django_db_blocker) as made:
-        yield made
+    with lasting_demo(tmp_path_factory.mktemp("demo"), django_db_blocker) as created:
+        yield created
 
 
 @pytest.fixture(scope="module")
@@ -43,14 +43,14 @@ def test_an_operation_has_its_recorded_statement_count(demo, person, monkeypatch
             answer = call(person, name, demo)
         transaction.savepoint_rollback(before)
         assert 200 <= answer.status_code < 300, answer.content
-    asked = [one["sql"] for one in captured if "advisory" not in one["sql"]]
-    asked = [sql for sql in asked if sql.startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH"))]
+    queries = [query["sql"] for query in captured if "advisory" not in query["sql"]]
+    queries = [sql for sql in queries if sql.startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH"))]
     # On some days the sandbox's bank has more bookings than SQLite stages in a single statement.
     staged = 'INSERT INTO "staging_stageditem"'
-    number = len(list(groupby(asked, lambda sql: staged if sql.startswith(staged) else object())))
+    number = len(list(groupby(queries, lambda sql: staged if sql.startswith(staged) else object())))
     # PostgreSQL reads long lists with a cursor, which is not captured.
     if os.environ.get("UPDATE_CONTRACT"):
         statements[name] = number
     recorded = statements.get(name, "no number: run `make contract`")
     is_recorded = number == recorded or (connection.vendor == "postgresql" and number < recorded)
-    assert is_recorded, (number, recorded, [sql[:60] for sql in asked])
+    assert is_recorded, (number, recorded, [sql[:60] for sql in queries])

@@ -36,10 +36,10 @@ def walk(record, steps, *, may, move, refusals, history):
         entered.append(to)
         row, rows, _told = facts(record, history)
         assert (row["status"], row["moves"]) == (to, len(entered))
-        assert [one["status"] for one in rows] == entered
-        assert [one["position"] for one in rows] == list(range(1, len(rows) + 1))
+        assert [item["status"] for item in rows] == entered
+        assert [item["position"] for item in rows] == list(range(1, len(rows) + 1))
         # Each move starts at the status in which the previous move ended.
-        assert all(one["previous_status"] == other["status"] for other, one in pairwise(rows))
+        assert all(item["previous_status"] == other["status"] for other, item in pairwise(rows))
         assert rows[-1]["previous_status"] == status
-        assert all(one["changed_at"] <= other["changed_at"] for one, other in pairwise(rows))
+        assert all(item["changed_at"] <= other["changed_at"] for item, other in pairwise(rows))
     return entered

@@ -21,7 +21,7 @@ def main() -> None:
     """Run the named measurements, and print the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parts = (ledger_bench, webhook_bench, *LONG)
-    names = [*(one.name for one in WORKLOADS), *(name for part in parts for name in part.NAMES)]
+    names = [*(workload.name for workload in WORKLOADS), *(name for part in parts for name in part.NAMES)]
     parser.add_argument("--only", action="append", default=[], choices=names, help="measure this alone; repeatable")
     parser.add_argument("--rows", type=int, help=f"applications in the table (default {FULL_ROWS:,})")
     parser.add_argument("--seconds", type=float, default=2.0, help="length of one server's turn (default 2)")

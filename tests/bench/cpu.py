@@ -10,13 +10,13 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 def members_of(group: int) -> list[int]:
     """Return the process ids of a process group."""
-    found = []
+    results = []
     for status in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError):
             fields = status.read_text().rpartition(")")[2].split()
             if int(fields[2]) == group:
-                found.append(int(status.parent.name))
-    return found
+                results.append(int(status.parent.name))
+    return results
 
 
 def cpu_seconds(processes: list[int]) -> float:

@@ -41,14 +41,14 @@ def _played(count: int) -> faults.Outcome:
     """Run `count` faults in portions, and sum up the outcomes."""
     whole = faults.Outcome(ledger_ok=True)
     for first in range(0, count, PORTION):
-        one = _portion(first, min(first + PORTION, count), count)
-        for name, seconds in one.back_seconds.items():
+        item = _portion(first, min(first + PORTION, count), count)
+        for name, seconds in item.back_seconds.items():
             whole.back_seconds.setdefault(name, []).extend(seconds)
         for name in ("late", "not_linearizable", "improper", "lost", "doubled", "histories", "operations", "anchors",
                      "restarted", "faults"):  # fmt: skip
-            setattr(whole, name, getattr(whole, name) + getattr(one, name))
-        whole.slowest_answer = max(whole.slowest_answer, one.slowest_answer)
-        whole.ledger_ok = whole.ledger_ok and one.ledger_ok
+            setattr(whole, name, getattr(whole, name) + getattr(item, name))
+        whole.slowest_answer = max(whole.slowest_answer, item.slowest_answer)
+        whole.ledger_ok = whole.ledger_ok and item.ledger_ok
     return whole
 
 

@@ -127,7 +127,7 @@ def inside(sizes: list[int]) -> dict[str, Any]:
             while done < size:
                 count = min(5_000, size - done)
                 block = [Submission(os.urandom(32), str(at % 1000), "bench") for at in range(count)]
-                foreign.append_entries([one.report_hash + one.nonce * 2 for one in seal(lambda block=block: block)])
+                foreign.append_entries([item.report_hash + item.nonce * 2 for item in seal(lambda block=block: block)])
                 done += count
             indexes = random.Random(size).sample(range(size), 200)
             head = log.read_head()

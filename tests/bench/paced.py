@@ -50,8 +50,8 @@ class Connection:
         writer.write(raw)
         head = (await reader.readuntil(b"\r\n\r\n")).lower()
         status = int(head[9:12])
-        _, found, rest = head.partition(b"content-length:")
-        if found:
+        _, result, rest = head.partition(b"content-length:")
+        if result:
             body = await reader.readexactly(int(rest.partition(b"\r\n")[0]))
         elif b"transfer-encoding: chunked" in head:
             body = b""

@@ -98,7 +98,7 @@ def interleave(turns: dict[str, Callable[[float], Round]], pace: Pace, reset: Ca
 
 def median(rounds: list[Round], figure: str) -> float:
     """Return the median of one figure."""
-    return statistics.median(getattr(one, figure) for one in rounds)
+    return statistics.median(getattr(item, figure) for item in rounds)
 
 
 def ratio(ours: list[Round], theirs: list[Round]) -> float:

@@ -38,7 +38,7 @@ def _adapted(platforms: Sequence[int], port: int) -> str:
     """Replace the ports, and remove TLS, whose certificates are the operator's."""
     text = re.sub(r"(?m)^\s*ssl_.*\n", "", (ROOT / "deploy/nginx.conf").read_text())
     for name, numbers in (("platform", platforms), ("ledger", [free_port()])):
-        servers = "".join(f"    server 127.0.0.1:{one} max_fails=0;\n" for one in numbers)
+        servers = "".join(f"    server 127.0.0.1:{item} max_fails=0;\n" for item in numbers)
         text = re.sub(rf"(?m)(upstream {name} \{{\n)(?:\s*server .*\n)+", rf"\g<1>{servers}", text)
     text = text.replace("    listen [::]:443 ssl;\n", "")
     listening = iter((port, free_port()))

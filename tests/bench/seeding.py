@@ -145,8 +145,8 @@ def _inside(rows: int) -> Facts:
         },
     )  # fmt: skip
     with psycopg.connect(os.environ["DATABASE_URL"], autocommit=True) as connection:
-        found = connection.execute("SELECT count(*) FROM credit_application WHERE consumer_id = %s", [reader.pk])
-        if found.fetchone()[0] != rows:
+        plan = connection.execute("SELECT count(*) FROM credit_application WHERE consumer_id = %s", [reader.pk])
+        if plan.fetchone()[0] != rows:
             connection.execute("DELETE FROM credit_application WHERE consumer_id = %s", [reader.pk])
             _fill(connection, owner=reader.pk, status="submitted", rows=rows, provider=PROVIDER_ID)
         moved = {}

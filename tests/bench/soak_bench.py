@@ -116,23 +116,23 @@ def run(only: set[str], *, quick: bool, minutes: float) -> Iterator[Line]:
         soak.tally.take()
         measured = CAPACITY_SECONDS / (4 if quick else 1)
         asyncio.run(soak.call(measured, None))
-        found = soak.tally.take()
-        capacity = len(found) / measured
-        yield Line("soak: capacity", f"{len(MIX)} kinds of callers", capacity, _ms(found, 0.5), _ms(found, 0.99))
+        totals = soak.tally.take()
+        capacity = len(totals) / measured
+        yield Line("soak: capacity", f"{len(MIX)} kinds of callers", capacity, _ms(totals, 0.5), _ms(totals, 0.99))
         soak.tally.by_kind.clear()
         samples = asyncio.run(soak.call_and_watch(minutes * 60, LOAD * capacity))
-        told, found = soak.delivered_counts(), soak.tally.take()
-    work, middle, tail = f"soak: {minutes:g} min at {LOAD:.0%}", _ms(found, 0.5), _ms(found, 0.99)
+        delivered_counts, totals = soak.delivered_counts(), soak.tally.take()
+    work, middle, tail = f"soak: {minutes:g} min at {LOAD:.0%}", _ms(totals, 0.5), _ms(totals, 0.99)
     ratio = {"value": tail / middle, "goal": TAIL_GOAL}
-    yield Line(work, "all callers, p99 ÷ p50", len(found) / (minutes * 60), middle, tail, **ratio)
+    yield Line(work, "all callers, p99 ÷ p50", len(totals) / (minutes * 60), middle, tail, **ratio)
     for kind, seconds in soak.tally.by_kind.items():
         print(f"soak: {kind}: {len(seconds):,}, p50 {_ms(seconds, 0.5):.1f} ms, p99 {_ms(seconds, 0.99):.1f} ms")
     for failure in soak.tally.failures[:5]:
         print(f"soak: {failure}")
-    yield Line("soak: errors", f"of {len(found):,} calls", value=float(len(soak.tally.failures)), goal=0)
-    for what, count in told.items():
+    yield Line("soak: errors", f"of {len(totals):,} calls", value=float(len(soak.tally.failures)), goal=0)
+    for what, count in delivered_counts.items():
         yield Line("soak: meanwhile", what, value=float(count), goal=1, at_most=False)
-    late = [one for one in samples if one[0] >= samples[-1][0] / 2]
+    late = [sample for sample in samples if sample[0] >= samples[-1][0] / 2]
     for name, last in late[-1][1].items():
         slope, around = slope_of([(at / 600, held[name]) for at, held in late])
         shown, value = f"{name}, {last:.1f} MiB: {slope:+.2f} ± {around:.2f}", 0.0 if abs(slope) <= around else slope

@@ -59,8 +59,8 @@ class Bench:
         more = {"WEBHOOK_ALLOW_PRIVATE": "1", "PYTHONWARNINGS": "ignore"}
         self.environment = environment(0, DATABASE_URL=database, VAR_DIR=folder, **more)
         manage(self.environment, "migrate", "-v0")
-        made = manage(self.environment, "create_user", "bench", "--password", "bench-pass-word", "--json")
-        self.account = json.loads(made)["id"]
+        output = manage(self.environment, "create_user", "bench", "--password", "bench-pass-word", "--json")
+        self.account = json.loads(output)["id"]
         self.connection = psycopg.connect(database, autocommit=True)
         code = _ENDPOINT.format(account=self.account, port=port)
         self.endpoint = manage(self.environment, "shell", "-v0", "-c", code)
@@ -110,9 +110,9 @@ def bench(name: str) -> Iterator[Bench]:
         serve("receiver", RECEIVER, dict(os.environ)) as receiver,
         temporary_database(SERVER, f"{name}_{os.getpid()}") as address,
     ):
-        made = Bench(address, folder, receiver.port)
-        yield made
-        made.connection.close()
+        created = Bench(address, folder, receiver.port)
+        yield created
+        created.connection.close()
 
 
 def bare_loop(made: Bench, count: int) -> float:
@@ -164,10 +164,10 @@ def run(only: set[str], *, quick: bool) -> Iterator[Line]:
 def _rate_lines(rounds: int, count: int) -> Iterator[Line]:
     """Measure the loop and one worker in turn."""
     measured: dict[str, list[float]] = {"loop": [], "one": []}
-    with bench("bench_webhooks") as made:
+    with bench("bench_webhooks") as created:
         for _ in range(rounds):
-            measured["loop"].append(bare_loop(made, count))
-            measured["one"].append(deliveries(made, count))
+            measured["loop"].append(bare_loop(created, count))
+            measured["one"].append(deliveries(created, count))
     rate = {name: statistics.median(values) for name, values in measured.items()}
     yield Line("webhook deliveries", "1 worker", per_second=rate["one"])
     beside = rate["one"] / rate["loop"]
@@ -181,10 +181,10 @@ def _backlog_lines(rounds: int, sizes: list[int]) -> Iterator[Line]:
     measured: dict[int, list[float]] = {size: [] for size in sizes}
     with contextlib.ExitStack() as stack:
         # Two databases: otherwise a round with the short queue would have to delete the long one.
-        made = {size: stack.enter_context(bench(f"bench_backlog_{size}")) for size in sizes}
+        benches = {size: stack.enter_context(bench(f"bench_backlog_{size}")) for size in sizes}
         for _ in range(rounds):
             for size in sizes:
-                measured[size].append(at_backlog(made[size], size))
+                measured[size].append(at_backlog(benches[size], size))
     rate = {size: statistics.median(values) for size, values in measured.items()}
     small, large = min(sizes), max(sizes)
     for size in sizes:

@@ -200,7 +200,7 @@ def test_random_transitions_stay_within_the_table(policies, actors):
         claim = ClaimFactory(user=owner)
         entered = walk(
             claim, asked, may=partial(may, policy), move=move, refusals=(InvalidClaimTransition, ReviewerRequired),
-            history=lambda one: one.history.order_by("position"),
+            history=lambda item: item.history.order_by("position"),
         )  # fmt: skip
         assert (claim.revoked_at is not None) == ("revoked" in entered)
         assert (claim.approved_at is not None) == ("approved" in entered)

@@ -38,12 +38,12 @@ def test_claim_in_a_list_equals_the_claim_by_id(api, user):
 
 
 def test_claim_filters_can_be_combined(api, user):
-    one = ClaimFactory(user=user, status="approved", verification_level="evidence_provided")
+    claim = ClaimFactory(user=user, status="approved", verification_level="evidence_provided")
     two = ClaimFactory(user=user, status="approved", publication_id="W1")
     three = ClaimFactory(user=user, verification_level="evidence_provided", publication_id="W1")
-    assert ids(api.read("/claims?status=approved")) == newest_first(one, two)
-    assert ids(api.read("/claims?verification_level=evidence_provided")) == newest_first(one, three)
-    assert ids(api.read("/claims?status=approved&verification_level=evidence_provided")) == newest_first(one)
+    assert ids(api.read("/claims?status=approved")) == newest_first(claim, two)
+    assert ids(api.read("/claims?verification_level=evidence_provided")) == newest_first(claim, three)
+    assert ids(api.read("/claims?status=approved&verification_level=evidence_provided")) == newest_first(claim)
     assert ids(api.read("/claims?publication_id=W1&status=approved")) == newest_first(two)
     assert ids(
         api.read(f"/claims?publication_id=W1&user_id={user.pk}&verification_level=evidence_provided")
@@ -57,8 +57,8 @@ def test_claims_are_found_by_every_spelling_of_a_publication(api, user):
         for spelling in ("10.1000/ABC", "doi:10.1000/abc", "https://doi.org/10.1000%2Fabc")
     ]
     ClaimFactory(user=user, publication_id="10.1000/abcd")
-    for asked in ("10.1000/aBc", "DOI:10.1000/abc", "https%3A%2F%2Fdx.doi.org%2F10.1000%252FABC"):
-        assert ids(api.read(f"/claims?publication_id={asked}")) == newest_first(*claims)
+    for text in ("10.1000/aBc", "DOI:10.1000/abc", "https%3A%2F%2Fdx.doi.org%2F10.1000%252FABC"):
+        assert ids(api.read(f"/claims?publication_id={text}")) == newest_first(*claims)
     ClaimFactory(user=user, publication_id="W123")
     assert len(ids(api.read("/claims?publication_id=W123"))) == 1
     assert ids(api.read("/claims?publication_id=w123")) == []
@@ -94,10 +94,10 @@ def test_another_users_claims_are_listed_only_with_a_publication(api, stranger):
 @pytest.mark.parametrize("user_id", ["0%s", "+%s", "%s.0", "nobody", "%%00", "99999999999999999999", "-1", "%%ff"])
 def test_misspelled_user_id_matches_no_user(api, user, user_id):
     ClaimFactory(user=user, visibility="shared")
-    asked = user_id % user.pk if "%s" in user_id else user_id % ()
-    response = api.read(f"/claims?user_id={asked}")
+    filled_sql = user_id % user.pk if "%s" in user_id else user_id % ()
+    response = api.read(f"/claims?user_id={filled_sql}")
     assert response.status_code in {400, 401}
-    with_publication = api.read(f"/claims?user_id={asked}&publication_id={DOI}")
+    with_publication = api.read(f"/claims?user_id={filled_sql}&publication_id={DOI}")
     assert with_publication.status_code == 400 or with_publication.json() == []
 
 

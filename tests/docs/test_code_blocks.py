@@ -97,7 +97,7 @@ def faults_of_a_paste(script):
         "a pattern, which zsh matches with files": re.search(r"[?*]|\[\S", outside),
         "an event of the history": re.search(r"!(?![=\s(])", script),
     }
-    return [fault for fault, found in faults.items() if found]
+    return [fault for fault, match in faults.items() if match]
 
 
 def test_checker_finds_unset_names_in_a_script():

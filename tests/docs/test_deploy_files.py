@@ -44,7 +44,7 @@ def test_units_and_containers_start_existing_commands():
     }  # fmt: skip
     assert always <= named
     assert named <= set(get_commands())
-    containers = " ".join(" ".join(one.get("command", [])) for one in compose().values())
+    containers = " ".join(" ".join(item.get("command", [])) for item in compose().values())
     called = set(re.findall(r"manage\.py (\w+)", containers))
     assert {"migrate", "collectstatic", "doctor", "prune", "expire_applications", "serve_metrics"} <= called
     assert called <= set(get_commands())
@@ -58,11 +58,11 @@ SERVICES = {"platform", "worker", "ledger"}
 
 def sections():
     """The names of the settings in each service's file, by service."""
-    found = {service: set() for service in SERVICES}
+    places_by_service = {service: set() for service in SERVICES}
     for section in re.split(r"^# --- ", ENV, flags=re.MULTILINE)[1:]:
         for service in section.partition(":")[0].split(", "):
-            found[service] |= set(re.findall(r"^#?([A-Z][A-Z_]+)=", section, flags=re.MULTILINE))
-    return found
+            places_by_service[service] |= set(re.findall(r"^#?([A-Z][A-Z_]+)=", section, flags=re.MULTILINE))
+    return places_by_service
 
 
 def read_by(*packages):
@@ -113,7 +113,7 @@ def test_each_container_has_user_and_settings_of_one_service():
 
 def test_compose_mounts_existing_files():
     mounted = {
-        volume.split(":")[0] for one in compose().values() for volume in one.get("volumes", []) if volume[0] == "."
+        volume.split(":")[0] for item in compose().values() for volume in item.get("volumes", []) if volume[0] == "."
     }
     assert mounted - {"./tls"}
     assert not {path for path in mounted - {"./tls"} if not (DEPLOY / path).exists()}
@@ -156,8 +156,8 @@ def test_versions_of_python_and_postgresql_come_from_versions_env():
     images = re.findall(r"^FROM \S+/python:(\S+)-slim-bookworm", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)
     assert images == [named["PYTHON"]] * 2
     assert compose()["database"]["image"].endswith(f"/postgres:{named['POSTGRESQL']}-bookworm")
-    asked = f"Debian {named['DEBIAN']}, with its Python {named['PYTHON']} and PostgreSQL {named['POSTGRESQL']}"
-    assert asked in page("operate/install.md")
+    text = f"Debian {named['DEBIAN']}, with its Python {named['PYTHON']} and PostgreSQL {named['POSTGRESQL']}"
+    assert text in page("operate/install.md")
     continuous = (ROOT / ".ci" / "run").read_text()
     assert ". deploy/versions.env" in continuous
     assert {"$PYTHON", "$POSTGRESQL"} <= set(re.findall(r"\$[A-Z]+", continuous))
@@ -176,9 +176,9 @@ def test_the_sandbox_example_starts_without_a_vendor():
     assert named <= set(re.findall(r"^#?([A-Z][A-Z_]+)=", ENV, flags=re.MULTILINE))
     assert not named & set(REAL)
     values = dict(re.findall(r"^([A-Z][A-Z_]+)=(.*)$", example, flags=re.MULTILINE))
-    made = {name: SERVED[name] for name in ("SECRET_KEY", "FIELD_ENCRYPTION_KEYS")}
-    found = read(values.pop("ENVIRONMENT"), **values | made)
-    assert (found["SANDBOX"], found["BASE_URL"]) == (True, "https://sandbox.api.example/v1")
+    secrets = {name: SERVED[name] for name in ("SECRET_KEY", "FIELD_ENCRYPTION_KEYS")}
+    settings_read = read(values.pop("ENVIRONMENT"), **values | secrets)
+    assert (settings_read["SANDBOX"], settings_read["BASE_URL"]) == (True, "https://sandbox.api.example/v1")
 
 
 def families(tmp_path):
@@ -199,12 +199,14 @@ def rules():
 def test_alerts_and_dashboard_query_existing_metrics(db, tmp_path):
     alerts = [rule["expr"] for rule in rules()]
     panels = json.loads((DEPLOY / "dashboard.json").read_text())["panels"]
-    asked = set(re.findall(r"platform_\w+", " ".join([*alerts, *(t["expr"] for p in panels for t in p["targets"])])))
-    assert len(asked) > 15
-    assert asked <= families(tmp_path)
+    metric_names = set(
+        re.findall(r"platform_\w+", " ".join([*alerts, *(t["expr"] for p in panels for t in p["targets"])]))
+    )
+    assert len(metric_names) > 15
+    assert metric_names <= families(tmp_path)
     documented = page("operate/monitoring.md")
-    conditions = [one for rule in alerts for one in rule.replace('{job="credit-platform"}', "").split(" or ")]
-    assert not [one for one in conditions if f"`{one}`" not in documented]
+    conditions = [part for rule in alerts for part in rule.replace('{job="credit-platform"}', "").split(" or ")]
+    assert not [condition for condition in conditions if f"`{condition}`" not in documented]
 
 
 def test_deploy_files_contain_no_path_of_this_machine():

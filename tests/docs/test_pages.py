@@ -76,11 +76,11 @@ def test_every_link_and_anchor_resolves(built, client):
                 continue
             target = parts.path if parts.path.startswith("/") else normpath(join("/docs", name, "..", parts.path))
             target = f"/docs/{name}" if not parts.path else target
-            found = pages.get(target.removeprefix("/docs/"))
-            if found is None:
+            response = pages.get(target.removeprefix("/docs/"))
+            if response is None:
                 elsewhere.add(target)
             else:
-                assert not parts.fragment or unquote(parts.fragment) in found.ids, (name, link)
+                assert not parts.fragment or unquote(parts.fragment) in response.ids, (name, link)
     assert not {address for address in elsewhere if client.get(address, **PERSON).status_code not in {200, 302}}
 
 
@@ -133,7 +133,7 @@ def test_content_security_policy_allows_only_the_themes_scripts(built, client, s
     assert not page.cookies
     text = page.content.decode()
     inline = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
-    hashes = [f"'sha256-{b64encode(sha256(one.encode()).digest()).decode()}'" for one in inline]
+    hashes = [f"'sha256-{b64encode(sha256(item.encode()).digest()).decode()}'" for item in inline]
     policy = page.headers["Content-Security-Policy"].split("; ")
     assert set(policy) - set(settings.CONTENT_SECURITY_POLICY.split("; ")) == {
         " ".join(["script-src 'self'", *hashes]), "style-src 'self' 'unsafe-inline'",

@@ -28,25 +28,25 @@ def operations_of(document):
 def sources(document, label):
     """Yield (operation, sample) for one language."""
     for _path, _method, operation in operations_of(document):
-        for one in operation["x-codeSamples"]:
-            if one["label"] == label:
-                yield operation, one["source"]
+        for sample in operation["x-codeSamples"]:
+            if sample["label"] == label:
+                yield operation, sample["source"]
 
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_every_operation_has_a_short_sample_in_each_language(documents, service):
     for path, method, operation in operations_of(documents[service]):
-        assert tuple(one["label"] for one in operation["x-codeSamples"]) == LANGUAGES, (path, method)
-        for one in operation["x-codeSamples"]:
-            assert len(one["source"].splitlines()) <= LINES_MAX, (path, one)
-            assert "http://127.0.0.1:8000/" in one["source"]
+        assert tuple(item["label"] for item in operation["x-codeSamples"]) == LANGUAGES, (path, method)
+        for sample in operation["x-codeSamples"]:
+            assert len(sample["source"].splitlines()) <= LINES_MAX, (path, sample)
+            assert "http://127.0.0.1:8000/" in sample["source"]
 
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_samples_send_an_idempotency_key_only_where_the_document_requires_it(documents, service):
     for path, method, operation in operations_of(documents[service]):
         is_asked = any("apiKey" in option for option in operation["security"])
-        assert {"KEY" in one["source"] for one in operation["x-codeSamples"]} == {is_asked}, (path, method)
+        assert {"KEY" in item["source"] for item in operation["x-codeSamples"]} == {is_asked}, (path, method)
 
 
 def test_an_operation_without_a_recorded_run_has_samples(documents):
@@ -61,9 +61,9 @@ def test_an_operation_without_a_recorded_run_has_samples(documents):
 @pytest.mark.parametrize("service", SERVICES)
 def test_python_samples_compile_and_send_the_example(documents, service):
     for operation, source in sources(documents[service], "Python"):
-        calls = [one for one in ast.walk(ast.parse(source)) if isinstance(one, ast.Call)]
+        calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
         compile(source, operation["operationId"], "exec")
-        sent = {word.arg: word.value for one in calls for word in one.keywords if word.arg in {"json", "data"}}
+        sent = {word.arg: word.value for call in calls for word in call.keywords if word.arg in {"json", "data"}}
         for media_type, content in operation.get("requestBody", {}).get("content", {}).items():
             if media_type != "multipart/form-data":
                 (value,) = sent.values()

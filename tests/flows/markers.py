@@ -57,7 +57,7 @@ def personal_tables():
 @cache
 def erasable():
     """Return the migration operation that lets an erasure blank columns, by model of the append-only table."""
-    operations = [each for found in MigrationLoader(None).disk_migrations.values() for each in found.operations]
+    operations = [each for match in MigrationLoader(None).disk_migrations.values() for each in match.operations]
     tables = {model._meta.db_table: model for model in apps.get_models()}
     return {tables[each.table]: each for each in operations if isinstance(each, AllowErasure)}
 

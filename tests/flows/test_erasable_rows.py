@@ -40,9 +40,9 @@ def planter():
         user=user, content_type=ContentType.objects.get_for_model(user), object_id=user.pk, object_repr="qqmine",
         change_message="qqmine", action_flag=2,
     )  # fmt: skip
-    made = Planter(user, "qqmine", entry=entry)
-    made.plant()
-    return made
+    created = Planter(user, "qqmine", entry=entry)
+    created.plant()
+    return created
 
 
 @pytest.mark.parametrize(("operation", "model"), OPERATIONS, ids=[operation.table for operation, _ in OPERATIONS])

@@ -140,13 +140,13 @@ def test_export_has_only_reports_of_the_first_applicant_and_none_for_a_partner(p
         offered_by="x", principal=person, credential="x", loan_terms=terms,
     )  # fmt: skip
     copies = exported(person, is_for_partner=is_for_partner)
-    found = []
+    results = []
     for label in ("ApplicationHistory", "Proposal"):
         (row,) = json.loads(copies[f"records/credit.{label}.json"])
         assert row["metadata"]["note"] == "x"
-        found.append(row["metadata"]["consumer_report"])
+        results.append(row["metadata"]["consumer_report"])
     (row,) = json.loads(copies["records/credit.Counteroffer.json"])
-    for kept in (*found, row["consumer_report"]):
+    for kept in (*results, row["consumer_report"]):
         assert (kept and [report["applicant"] for report in kept]) == left
     assert all(b"agency-of-2" not in content for content in copies.values())
 

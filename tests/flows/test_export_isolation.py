@@ -36,6 +36,6 @@ def test_no_export_contains_a_marker_of_another_person():
                 plant(person)
             for number, person in enumerate(people):
                 copies = exported(person, is_for_partner=bool(number % 2))
-                found = {owner for content in copies.values() for owner in re.findall(rb"mk([0-9]+)x", content)}
-                assert found == {str(person.pk).encode()}
+                owners = {owner for content in copies.values() for owner in re.findall(rb"mk([0-9]+)x", content)}
+                assert owners == {str(person.pk).encode()}
             transaction.set_rollback(True)

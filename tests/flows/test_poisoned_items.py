@@ -352,10 +352,10 @@ def test_a_poisoned_event_leaves_the_others_applied(api, user, poison):
 
 def two_submitted(api, user):
     wallet = connected(user)
-    found = [stored(initiate(api, user, wallet).json()["payment_id"]) for _ in range(2)]
-    for number, payment in enumerate(found):
+    result = [stored(initiate(api, user, wallet).json()["payment_id"]) for _ in range(2)]
+    for number, payment in enumerate(result):
         confirm(api, payment.pk, f"0x1{number}")
-    return found
+    return result
 
 
 def test_a_poisoned_crypto_payment_leaves_the_others_followed(api, user, poison):
@@ -409,15 +409,15 @@ class TestRecords:
 
         if path == "/anchor/batch":
             hashes = [sha256(item["report_data"].encode()).hexdigest() for item in sent["json"]["items"]]
-            if words := [self.refused[one] for one in hashes if one in self.refused]:
+            if words := [self.refused[entry] for entry in hashes if entry in self.refused]:
                 raise ProviderError(words[0], outcome_unknown=True)
-            body = {"results": [{"hash": one, "nonce": "0" * 32, "index": 1, "block_number": 1} for one in hashes]}
+            body = {"results": [{"hash": entry, "nonce": "0" * 32, "index": 1, "block_number": 1} for entry in hashes]}
         else:
             body = {"timestamp": "2026-01-31T00:00:00Z"}
         return ProviderAnswer(200, {}, json.dumps(body).encode())
 
     def anchored(self, records):
-        return [DecisionAnchor.objects.get(pk=one.pk).anchored_at is not None for one in records]
+        return [DecisionAnchor.objects.get(pk=record.pk).anchored_at is not None for record in records]
 
     @pytest.mark.parametrize("record", ["[]", "no JSON", "{}"])
     def test_a_record_that_cannot_be_read_leaves_the_others_anchored(self, records, record):
@@ -435,10 +435,10 @@ class TestRecords:
         assert DecisionAnchor.objects.get(pk=records[1].pk).last_error == word
 
     def test_an_unreachable_ledger_marks_no_record_as_failed(self, records):
-        self.refused = dict.fromkeys([one.record_sha256 for one in records], "connect")
+        self.refused = dict.fromkeys([record.record_sha256 for record in records], "connect")
         failing("anchor_decisions", "4 records could not be anchored")  # three records, and one of the key
         assert listed("record") == []
-        assert {one.attempts for one in DecisionAnchor.objects.filter(history__isnull=False)} == {1}
+        assert {delivery.attempts for delivery in DecisionAnchor.objects.filter(history__isnull=False)} == {1}
 
     def test_a_poisoned_record_key_does_not_stop_the_anchoring_of_records(self, records, poison):
         record_keys.rotate(now=timezone.now())
@@ -484,7 +484,7 @@ def test_doctor_reports_a_failing_check_and_runs_the_others(monkeypatch):
     monkeypatch.setattr(checks, "_tagged", lambda tag: [check_broken, *tagged(tag)])
     first, *others = checks.examine()
     assert (first["ok"], first["why"]) == (False, "the check failed: KeyError")
-    assert any(one["ok"] for one in others)
+    assert any(check["ok"] for check in others)
 
 
 def test_a_failing_metric_does_not_hide_the_others(monkeypatch):

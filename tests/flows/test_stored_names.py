@@ -74,12 +74,12 @@ def test_an_invitation_to_an_unknown_role_is_listed_and_its_link_is_invalid(api,
     user.groups.add(Group.objects.get(name="Operations"))
     from identity.accounts import invitations
 
-    made = Invitation.objects.create(
+    invitation = Invitation.objects.create(
         email="a@b.example", role=OLD, invited_by=user, created_at=timezone.now(),
         expires_at=timezone.now() + timedelta(days=1),
     )  # fmt: skip
-    assert [one["role"] for one in api.read("/invitations").json()["invitations"]] == [OLD]
-    assert not invitations._still_counts(made)
+    assert [item["role"] for item in api.read("/invitations").json()["invitations"]] == [OLD]
+    assert not invitations._still_counts(invitation)
 
 
 def test_a_reason_with_an_unknown_code_is_shown_by_its_code():

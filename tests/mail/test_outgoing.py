@@ -96,15 +96,15 @@ def test_stored_mails_contain_no_recipient_and_no_content_in_the_clear():
 
 
 def test_display_names_are_escaped_in_mails():
-    made = message_of(to=TO, template="invitation", context={"link": "<b>x</b>"}, language="en")
-    assert "<b>x</b>" in made.body
-    assert "<b>" not in made.alternatives[0][0]
+    message = message_of(to=TO, template="invitation", context={"link": "<b>x</b>"}, language="en")
+    assert "<b>x</b>" in message.body
+    assert "<b>" not in message.alternatives[0][0]
 
 
 @pytest.mark.parametrize("language", ["en", "de", "xx"])
 def test_a_language_without_a_translation_falls_back(language):
-    made = message_of(to=TO, template="invitation", context={"link": LINK}, language=language)
-    assert f'<html lang="{language}">' in made.alternatives[0][0]
+    message = message_of(to=TO, template="invitation", context={"link": LINK}, language=language)
+    assert f'<html lang="{language}">' in message.alternatives[0][0]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_an_unreadable_mail_does_not_stop_the_others(settings):
         cursor.execute("SELECT count(*) FROM mail_outgoingmail WHERE recipient = 'x'")
     good.save(update_fields=["recipient"])
     assert deliver() == {"sent": 1, "retried": 2, "failed": 0}
-    assert [one.to for one in mail.outbox] == [["c@example.org"]]
+    assert [message.to for message in mail.outbox] == [["c@example.org"]]
     assert lost.pk
 
 
@@ -187,8 +187,8 @@ def test_a_mail_worker_that_resumes_after_its_lease_changes_nothing(answering):
 
 
 def test_a_recipient_in_any_spelling_gets_at_most_ten_mails_an_hour():
-    made = [queue("Jane@example.org" if number % 2 else " jane@EXAMPLE.org") for number in range(12)]
-    assert [one is not None for one in made] == [True] * 10 + [False] * 2
+    created = [queue("Jane@example.org" if number % 2 else " jane@EXAMPLE.org") for number in range(12)]
+    assert [item is not None for item in created] == [True] * 10 + [False] * 2
     assert queue("other@example.org")
     with connection.cursor() as cursor:
         cursor.execute("SELECT bucket FROM api_ratecounter")

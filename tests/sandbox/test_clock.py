@@ -55,10 +55,10 @@ def test_advancing_the_clock_does_not_affect_other_accounts(wait, stranger):
 
 
 def test_every_count_of_the_workers_is_documented_or_excluded(db):
-    told, counted = set(ClockDone().fields), set(clock.run_workers(now=timezone.now()))
-    assert told <= counted
-    of_nobody = {rule.name for rule in declared("prune_rules")} - told
-    assert counted - told - of_nobody == {
+    fields, counted = set(ClockDone().fields), set(clock.run_workers(now=timezone.now()))
+    assert fields <= counted
+    of_nobody = {rule.name for rule in declared("prune_rules")} - fields
+    assert counted - fields - of_nobody == {
         "abandoned_document_files", "applicants_indexed", "draft_document_files", "kept_records_of_accounts", "notices",
         "recovery_codes_hashed", "review_statements", "sharing_ended", "unused_apps",
     }  # fmt: skip
@@ -94,8 +94,8 @@ def test_expiry_of_a_key_within_one_advance_is_announced(wait, user):
     issued = short_key(user)
     own = ApiClient(api_key=issued.key)
     assert wait(own, days=21)["api_keys_announced"] == 1
-    (told,) = events_of(user, "api_key.expiring")
-    assert told[1]["api_key_id"] == issued.record.pk
+    (event,) = events_of(user, "api_key.expiring")
+    assert event[1]["api_key_id"] == issued.record.pk
     assert_error(own.read("/auth/me"), 401, "E2009")  # the call can end the key of its caller
 
 

@@ -95,8 +95,8 @@ class Life:
             application.transition_to("submitted", actor=self.actor, now=self.world.now)
 
     def take_up(self):
-        for one in Application.objects.filter(consumer=self.user, status="approved"):
-            accept(str(one.pk), terms_sha256=one.terms_sha256, actor=self.actor, now=self.world.now)
+        for item in Application.objects.filter(consumer=self.user, status="approved"):
+            accept(str(item.pk), terms_sha256=item.terms_sha256, actor=self.actor, now=self.world.now)
 
     def claim(self):
         ClaimFactory(user=self.user, created_at=self.world.now, updated_at=self.world.now)
@@ -105,14 +105,16 @@ class Life:
         stage_item(user_id=self.user.pk, kind="note", payload={"text": "x"}, source=None, now=self.world.now)
 
     def verify(self, outcome=None):
-        asked = {"template_id": None, "redirect_uri": None, "now": self.world.now}
-        state = request_verification(user=self.user, key=None, **asked)
+        fields = {"template_id": None, "redirect_uri": None, "now": self.world.now}
+        state = request_verification(user=self.user, key=None, **fields)
         if state is None:
             return
-        made = create_verification(actor=self.actor, state=state, **asked)
+        verification = create_verification(actor=self.actor, state=state, **fields)
         if outcome is not None:
-            session = SandboxVerification.objects.get(pk=made.provider_reference)
-            apply_state(made, state_of(play(session.page_token, outcome, now=self.world.now)), now=self.world.now)
+            session = SandboxVerification.objects.get(pk=verification.provider_reference)
+            apply_state(
+                verification, state_of(play(session.page_token, outcome, now=self.world.now)), now=self.world.now
+            )
 
     def verify_and_pass(self):
         self.verify(Progress.PASSED)
@@ -177,9 +179,9 @@ class Life:
                 (CryptoPayment, mine),
             )
         }  # fmt: skip
-        asked = {"template_id": None, "redirect_uri": None, "now": now}
+        fields = {"template_id": None, "redirect_uri": None, "now": now}
         return {
-            **{model.__name__: found for model, found in statuses.items()},
+            **{model.__name__: status for model, status in statuses.items()},
             "events": self.event_types_by_record(),
             "keys": [(key.state_at(now), key.expiry_announced_at is not None) for key in own_keys],
             "refresh tokens": [
@@ -193,7 +195,7 @@ class Life:
                 ask(self.user.pk, now)
                 for ask in (is_verified, verified_days_ago, account_age_days, applications_lately)
             ],
-            "may verify": request_verification(user=self.user, key=None, **asked) is not None,
+            "may verify": request_verification(user=self.user, key=None, **fields) is not None,
         }
 
     def event_types_by_record(self):
@@ -220,6 +222,6 @@ def seen_after(story, world):
                 life.wait(step)
             else:
                 getattr(life, step)()
-        found = life.seen()
+        response_seen = life.seen()
         transaction.set_rollback(True)
-    return found
+    return response_seen

@@ -41,14 +41,14 @@ def test_approve_all_stores_the_staged_items_in_the_order_of_staging(api, user, 
     assert response.json() == {"approved": 4, "item_ids": ids}
     assert list(Note.objects.order_by("id").values_list("text", flat=True)) == ["0", "1", "2"]
     assert Claim.objects.get().publication_id == "10.1/x"
-    assert [status_of(one) for one in (*items, claim)] == ["approved"] * 4
+    assert [status_of(entry) for entry in (*items, claim)] == ["approved"] * 4
     assert (status_of(decided), status_of(foreign)) == ("rejected", "staged")
     for item in items:
         assert Note.objects.get(pk=Approval.objects.get(item=item).stored_id).text == item.payload["text"]
     assert Approval.objects.get(item=claim).stored_id == str(Claim.objects.get().pk)
-    told = events_of(user)
-    assert [kind for kind, _ in told] == ["claim.created"] + ["staging.item.approved"] * 4
-    assert [members["item_id"] for _, members in told[1:]] == ids
+    events = events_of(user)
+    assert [kind for kind, _ in events] == ["claim.created"] + ["staging.item.approved"] * 4
+    assert [members["item_id"] for _, members in events[1:]] == ids
 
 
 def test_reject_all_stores_nothing(api, user):
@@ -78,10 +78,10 @@ def test_each_round_of_decisions_executes_the_same_number_of_statements(user, mo
         assert len(decided) == count
         return len(captured)
 
-    one, two, three = statements(100), statements(200), statements(300)
-    each = two - one
+    first, two, three = statements(100), statements(200), statements(300)
+    each = two - first
     assert three - two == each
-    assert one == each + 1  # the query for the items to decide
+    assert first == each + 1  # the query for the items to decide
     if connection.vendor == "postgresql":
         # locks, status updates, and events; an approval also inserts the notes and the approvals
         assert each == {"approve": 5, "reject": 3}[decision]

@@ -170,7 +170,7 @@ def test_items_of_several_kinds_are_staged_in_the_order_given(user, api):
     claim = {"publication_id": "10.1/x", "claim_type": "author"}
     items = [("note", {"text": "a", "extra": 1}), ("claim", claim), ("note", {"text": "b"})]
     ids = stage_items(user_id=user.pk, items=items, source="bankdata", now=now)
-    rows = [StagedItem.objects.get(pk=one) for one in ids]
+    rows = [StagedItem.objects.get(pk=entry) for entry in ids]
     assert [row.payload for row in rows] == [{"text": "a"}, claim, {"text": "b"}]
     assert {(row.user_id, row.source, row.staged_at, row.status) for row in rows} == {
         (user.pk, "bankdata", now, "staged")
@@ -202,7 +202,7 @@ def test_each_round_of_staging_executes_the_same_number_of_statements(user, monk
             stage_items(user_id=user.pk, items=[("note", {"text": "x"})] * count, source=None, now=timezone.now())
         return len(captured)
 
-    one, two, four = statements(50), statements(100), statements(200)
-    assert four - two == 2 * (two - one)
+    first, two, four = statements(50), statements(100), statements(200)
+    assert four - two == 2 * (two - first)
     if connection.vendor == "postgresql":
-        assert two - one == 2
+        assert two - first == 2

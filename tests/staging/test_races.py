@@ -53,7 +53,9 @@ def test_concurrent_approve_all_and_single_decisions_decide_each_item_once():
         # An account runs one decision about all items at a time; concurrent ones are rejected.
         assert {answer.status_code for answer in answers[:3]} <= {200, 429, 503}
         assert {answer.status_code for answer in answers[3:]} <= {200, 404}
-        decided = [one for answer in answers[:3] if answer.status_code == 200 for one in answer.json()["item_ids"]]
+        decided = [
+            item_id for answer in answers[:3] if answer.status_code == 200 for item_id in answer.json()["item_ids"]
+        ]
         decided += [str(ids[at]) for at, answer in ((7, answers[3]), (20, answers[4])) if answer.status_code == 200]
         assert sorted(decided) == sorted(map(str, ids))
         approved = StagedItem.objects.filter(pk__in=ids, status="approved").count()

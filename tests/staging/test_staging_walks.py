@@ -40,7 +40,7 @@ def test_item_is_decided_once_and_stored_only_by_approval():
         model = dict.fromkeys((item.pk for item in items), "staged")
         for step, which, who in steps:
             actor = Actor(user=owner if who == "owner" else stranger, credential="test")
-            before, told = stored(owner), Event.objects.count()
+            before, count = stored(owner), Event.objects.count()
             meant = [items[which].pk] if step in {"approve", "reject"} else list(model)
             changing = [pk for pk in meant if model[pk] == "staged" and who == "owner"]
             if step == "expire":
@@ -59,9 +59,11 @@ def test_item_is_decided_once_and_stored_only_by_approval():
             model |= dict.fromkeys(changing, ENDS.get(step, "expired"))
             after = stored(owner)
             assert {row["id"]: row["status"] for row in after} == model
-            unchanged = [(one, other) for one, other in zip(before, after, strict=True) if one["id"] not in changing]
-            assert all(one == other for one, other in unchanged), "what is decided stays as it was decided"
-            assert Event.objects.count() - told == len(changing)
+            unchanged = [
+                (entry, other) for entry, other in zip(before, after, strict=True) if entry["id"] not in changing
+            ]
+            assert all(entry == other for entry, other in unchanged), "what is decided stays as it was decided"
+            assert Event.objects.count() - count == len(changing)
         approved = [pk for pk, status in model.items() if status == "approved"]
         assert sorted(Approval.objects.filter(item__user=owner).values_list("item_id", flat=True)) == sorted(approved)
         assert Note.objects.filter(user=owner).count() == len(approved)

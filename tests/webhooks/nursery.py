@@ -34,15 +34,15 @@ def work() -> None:
 def main() -> None:
     """Fork a worker for each line."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps finished workers
-    made = []
+    created = []
     for _line in sys.stdin:
         connections.close_all()
         child = os.fork()
         if not child:
             work()
-        made.append(child)
+        created.append(child)
         print(child, flush=True)
-    for child in made:
+    for child in created:
         try:
             os.kill(child, signal.SIGKILL)
         except ProcessLookupError:

@@ -33,7 +33,7 @@ class Receiver:
 
     @property
     def ids(self) -> list[str]:
-        return [one.headers["webhook-id"] for one in self.received]
+        return [delivery.headers["webhook-id"] for delivery in self.received]
 
     def __enter__(self) -> Self:
         receiver = self

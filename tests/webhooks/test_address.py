@@ -145,13 +145,13 @@ def test_a_host_with_one_internal_address_is_rejected(addresses):
 
 
 def test_endpoint_requests_do_not_resolve_the_host(api, make_endpoint, monkeypatch):
-    asked = []
-    monkeypatch.setattr(socket, "getaddrinfo", lambda host, *_arguments, **_options: asked.append(host))
+    requests = []
+    monkeypatch.setattr(socket, "getaddrinfo", lambda host, *_arguments, **_options: requests.append(host))
     endpoint = make_endpoint()
     assert api.send("/webhooks/endpoints", {"url": "https://receiver.example/"}).status_code == 201
     changed = api.call("PATCH", f"/webhooks/endpoints/{endpoint.pk}", {"url": "https://receiver.example/"})
     assert changed.status_code == 200
-    assert asked == []
+    assert requests == []
 
 
 def test_a_host_that_resolves_to_an_internal_address_is_rejected_on_delivery(api, monkeypatch, happen, work):

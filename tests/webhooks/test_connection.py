@@ -92,7 +92,7 @@ def test_a_host_that_became_private_after_creation_gets_no_packet(
     make_endpoint(f"http://receiver.example:{port}/")
     happen()
     assert work(resolve=lambda _host: answers[1])["retried"] == 1
-    assert [one["error"] for one in Delivery.objects.get().attempts] == ["blocked_address"]
+    assert [attempt["error"] for attempt in Delivery.objects.get().attempts] == ["blocked_address"]
     assert has_no_connection(listener)
 
 
@@ -117,11 +117,11 @@ def test_a_host_with_a_private_address_gets_no_packet(listener, monkeypatch):
 
 
 def test_a_host_is_resolved_once_and_its_checked_address_is_used(private_allowed, monkeypatch):
-    asked = []
+    requests = []
 
     def resolve(host):
-        asked.append(host)
-        return LOCAL if len(asked) == 1 else [ipaddress.ip_address("192.0.2.1")]
+        requests.append(host)
+        return LOCAL if len(requests) == 1 else [ipaddress.ip_address("192.0.2.1")]
 
     def fail(*_arguments, **_options):
         raise AssertionError("resolved behind our back")
@@ -131,7 +131,7 @@ def test_a_host_is_resolved_once_and_its_checked_address_is_used(private_allowed
         channel = Channel(f"http://receiver.example:{receiver.port}/hook", resolve=resolve)
         assert [channel.post(b"{}", {}, seconds=5).status for _ in range(3)] == [200, 200, 200]
         channel.close()
-    assert asked == ["receiver.example"]
+    assert requests == ["receiver.example"]
     assert receiver.received[0].headers["Host"] == f"receiver.example:{receiver.port}"
 
 
@@ -263,7 +263,7 @@ def certificate(tmp_path_factory):
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "receiver.example")])
     now = dt.datetime.now(dt.UTC)
-    made = (
+    created = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
@@ -275,7 +275,7 @@ def certificate(tmp_path_factory):
         .sign(key, hashes.SHA256())
     )
     folder = tmp_path_factory.mktemp("tls")
-    (folder / "cert.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    (folder / "cert.pem").write_bytes(created.public_bytes(serialization.Encoding.PEM))
     (folder / "key.pem").write_bytes(
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )

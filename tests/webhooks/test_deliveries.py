@@ -73,13 +73,13 @@ def test_a_redelivery_is_a_new_delivery_of_the_same_event_id(api, receiver, log,
     receiver.received.clear()
     response = redeliver(api, delivery)
     assert response.status_code == 200
-    made = Delivery.objects.get(pk=response.json()["delivery_id"])
-    assert made.pk != delivery.pk
+    created = Delivery.objects.get(pk=response.json()["delivery_id"])
+    assert created.pk != delivery.pk
     work()
     assert receiver.ids == [str(delivery.event_id)]
-    made.refresh_from_db()
-    assert made.status == "delivered"
-    assert redeliver(api, delivery).json()["delivery_id"] != str(made.pk)
+    created.refresh_from_db()
+    assert created.status == "delivered"
+    assert redeliver(api, delivery).json()["delivery_id"] != str(created.pk)
 
 
 def test_a_redelivery_to_a_disabled_or_deleted_endpoint_is_rejected(api, log):

@@ -26,7 +26,7 @@ def test_an_event_is_delivered_to_every_subscribed_endpoint(receiver, make_endpo
     make_endpoint(receiver.url + "?stranger", owner=stranger)
     (event,) = happen()
     assert work() == {"published": 1, "delivered": 2, "retried": 0, "failed": 0, "disabled": 0}
-    assert sorted(one.path for one in receiver.received) == ["/hook?all", "/hook?named"]
+    assert sorted(delivery.path for delivery in receiver.received) == ["/hook?all", "/hook?named"]
     assert receiver.ids == [event, event]
 
 
@@ -79,9 +79,9 @@ def test_a_failing_receiver_is_tried_ten_times_on_the_schedule(receiver, make_en
     assert work()["failed"] == 1
     delivery = only_delivery()
     assert (delivery.status, delivery.due_at, len(delivery.attempts)) == ("failed", None, 10)
-    assert {(one["status_code"], one["error"]) for one in delivery.attempts} == {(500, "status")}
+    assert {(attempt["status_code"], attempt["error"]) for attempt in delivery.attempts} == {(500, "status")}
     assert len(set(receiver.ids)) == 1
-    assert len({one.body for one in receiver.received}) == 1
+    assert len({request.body for request in receiver.received}) == 1
 
 
 def test_a_redirect_is_a_failure_and_not_followed(receiver, make_endpoint, happen, work):
@@ -91,7 +91,7 @@ def test_a_redirect_is_a_failure_and_not_followed(receiver, make_endpoint, happe
         happen()
         assert work()["retried"] == 1
         assert elsewhere.received == []
-    assert [(one["status_code"], one["error"]) for one in only_delivery().attempts] == [(302, "redirect")]
+    assert [(attempt["status_code"], attempt["error"]) for attempt in only_delivery().attempts] == [(302, "redirect")]
 
 
 def test_410_disables_the_endpoint_immediately_with_an_event(receiver, make_endpoint, happen, work):
@@ -111,7 +111,7 @@ def test_other_endpoints_get_the_disabled_event(receiver, make_endpoint, happen,
         make_endpoint(receiver.url, event_types=["webhook.endpoint.disabled"])
         happen()
         work()
-    assert [json.loads(one.body)["data"]["object"]["reason"] for one in receiver.received] == ["gone"]
+    assert [json.loads(delivery.body)["data"]["object"]["reason"] for delivery in receiver.received] == ["gone"]
 
 
 def test_pending_deliveries_of_a_disabled_endpoint_are_abandoned(receiver, make_endpoint, happen, work, api):
@@ -124,7 +124,7 @@ def test_pending_deliveries_of_a_disabled_endpoint_are_abandoned(receiver, make_
     assert work()["failed"] == 1
     delivery = only_delivery()
     assert delivery.status == "failed"
-    assert [one["error"] for one in delivery.attempts] == ["status", "endpoint_disabled"]
+    assert [attempt["error"] for attempt in delivery.attempts] == ["status", "endpoint_disabled"]
     assert len(receiver.received) == 1
 
 
@@ -169,7 +169,7 @@ def test_an_unreachable_receiver_is_a_failed_attempt(receiver, make_endpoint, ha
     make_endpoint("http://127.0.0.1:9/hook")
     happen()
     assert work()["retried"] == 1
-    assert [(one["status_code"], one["error"]) for one in only_delivery().attempts] == [(None, "connect")]
+    assert [(attempt["status_code"], attempt["error"]) for attempt in only_delivery().attempts] == [(None, "connect")]
 
 
 def test_a_connection_is_reused_for_many_deliveries(receiver, make_endpoint, happen, work):
@@ -186,7 +186,7 @@ def test_delivery_on_a_closed_connection_is_retried_on_a_new_connection(receiver
     happen(3)
     assert work()["delivered"] == 3
     assert (receiver.connections, len(receiver.received)) == (3, 3)
-    assert all(len(one.attempts) == 1 for one in Delivery.objects.all())
+    assert all(len(delivery.attempts) == 1 for delivery in Delivery.objects.all())
 
 
 def test_slow_deliveries_of_one_account_do_not_block_others(receiver, make_endpoint, happen, work, stranger):

@@ -78,19 +78,19 @@ def test_events_before_a_change_use_the_old_settings(api, make_endpoint, happen)
     endpoint = make_endpoint(event_types=["offer.created"])
     happen()
     patch(api, endpoint, {"event_types": ["*"]})
-    (told,) = happen()
+    (event,) = happen()
     patch(api, endpoint, {"status": "disabled"})
     happen()
     api.read("/webhooks/events")
-    assert [str(one.event_id) for one in Delivery.objects.all()] == [told]
+    assert [str(delivery.event_id) for delivery in Delivery.objects.all()] == [event]
 
 
 def test_a_new_endpoint_gets_no_earlier_events(make_endpoint, happen, api):
     happen(3)
     make_endpoint()
-    (told,) = happen()
+    (event,) = happen()
     api.read("/webhooks/events")
-    assert [str(one.event_id) for one in Delivery.objects.all()] == [told]
+    assert [str(delivery.event_id) for delivery in Delivery.objects.all()] == [event]
 
 
 def test_deleting_an_endpoint_deletes_its_secret(api, make_endpoint, happen):
@@ -140,16 +140,16 @@ def test_the_list_has_the_callers_endpoints_without_secrets(api, make_endpoint, 
     first, second = make_endpoint(), make_endpoint()
     make_endpoint(owner=stranger)
     body = api.read(PATH).json()
-    assert [one["id"] for one in body["endpoints"]] == [str(first.pk), str(second.pk)]
+    assert [endpoint["id"] for endpoint in body["endpoints"]] == [str(first.pk), str(second.pk)]
     assert body["total"] == 2
-    assert all(set(one) == MEMBERS for one in body["endpoints"])
+    assert all(set(endpoint) == MEMBERS for endpoint in body["endpoints"])
 
 
 def test_the_seventeenth_endpoint_is_rejected(api, make_endpoint, user):
-    made = [make_endpoint() for _ in range(16)]
+    endpoints = [make_endpoint() for _ in range(16)]
     assert_error(api.send(PATH, {"url": PUBLIC_URL}), 400, "E1001")
     assert Endpoint.objects.filter(account=user).count() == 16
-    assert api.remove(f"{PATH}/{made[3].pk}").status_code == 200
+    assert api.remove(f"{PATH}/{endpoints[3].pk}").status_code == 200
     assert api.send(PATH, {"url": PUBLIC_URL}).status_code == 201
 
 
@@ -181,7 +181,7 @@ def made_by(caller):
 
 
 def listed(caller):
-    return {one["id"] for one in caller.read(PATH).json()["endpoints"]}
+    return {endpoint["id"] for endpoint in caller.read(PATH).json()["endpoints"]}
 
 
 def test_an_app_lists_its_own_endpoints_and_the_user_all(api, user, app):
@@ -207,8 +207,8 @@ def test_another_accounts_endpoints_are_404(api, user, app, maker):
 
 def test_an_app_lists_and_redelivers_only_its_own_deliveries(api, app):
     ours, persons = made_by(app[0]), made_by(api)
-    sent = {one: api.send(f"{PATH}/{one}/test").json()["delivery_id"] for one in (ours, persons)}
-    assert [one["id"] for one in app[0].read("/webhooks/deliveries").json()["deliveries"]] == [sent[ours]]
+    sent = {item: api.send(f"{PATH}/{item}/test").json()["delivery_id"] for item in (ours, persons)}
+    assert [delivery["id"] for delivery in app[0].read("/webhooks/deliveries").json()["deliveries"]] == [sent[ours]]
     assert len(api.read("/webhooks/deliveries").json()["deliveries"]) == 2
     assert_error(app[0].send(f"/webhooks/deliveries/{sent[persons]}/redeliver"), 404, "E4001")
     assert app[0].send(f"/webhooks/deliveries/{sent[ours]}/redeliver").status_code == 200
@@ -230,7 +230,7 @@ def test_ending_an_apps_access_disables_its_endpoints(api, user, app):
     assert browser.post("/oauth/grants", fields).status_code == 302
     forget_credentials()
     assert app[0].read(PATH).status_code == 401
-    states = {str(one.pk): (one.status, one.disabled_reason) for one in Endpoint.objects.all()}
+    states = {str(item.pk): (item.status, item.disabled_reason) for item in Endpoint.objects.all()}
     assert states == {persons: ("enabled", None), ours: ("disabled", "disabled_by_owner")}
     assert Event.objects.filter(type="webhook.endpoint.disabled").count() == 1
 

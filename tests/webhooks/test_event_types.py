@@ -28,7 +28,7 @@ def pattern_of(node, module):
     if isinstance(node, ast.Constant):
         return re.escape(node.value)
     if isinstance(node, ast.JoinedStr):
-        parts = (re.escape(one.value) if isinstance(one, ast.Constant) else "[a-z_]+" for one in node.values)
+        parts = (re.escape(item.value) if isinstance(item, ast.Constant) else "[a-z_]+" for item in node.values)
         return "".join(parts)
     if isinstance(node, ast.IfExp):
         return f"(?:{pattern_of(node.body, module)}|{pattern_of(node.orelse, module)})"
@@ -49,7 +49,7 @@ def written_patterns():
             continue
         helpers = set()
         for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
-            parameters = [one.arg for one in function.args.args]
+            parameters = [item.arg for item in function.args.args]
             inside = [node for node in ast.walk(function) if isinstance(node, ast.Call) and name_of(node) in WRITERS]
             if any(getattr(call.args[0], "id", "") in parameters[:1] for call in inside):
                 helpers.add(function.name)
@@ -69,16 +69,18 @@ def test_catalog_has_exactly_the_event_types_that_the_code_writes():
         if pattern is None or not any(re.fullmatch(pattern, name) for name in event_types())
     ]
     assert unknown == []
-    assert [name for name in event_types() if not any(re.fullmatch(one, name) for _place, one in patterns if one)] == []
+    assert [
+        name for name in event_types() if not any(re.fullmatch(item, name) for _place, item in patterns if item)
+    ] == []
 
 
 def test_every_event_type_is_listed_with_a_schema(api):
     listed = api.read("/webhooks/event-types").json()["event_types"]
-    assert [one["name"] for one in listed] == list(event_types())
-    for one in listed:
-        assert set(one) == {"name", "description", "schema"}
-        assert one["description"].endswith(".")
-        jsonschema.Draft202012Validator.check_schema(one["schema"])
+    assert [entry["name"] for entry in listed] == list(event_types())
+    for item in listed:
+        assert set(item) == {"name", "description", "schema"}
+        assert item["description"].endswith(".")
+        jsonschema.Draft202012Validator.check_schema(item["schema"])
 
 
 def test_every_event_matches_its_schema(api, user, make_endpoint):
@@ -86,9 +88,9 @@ def test_every_event_matches_its_schema(api, user, make_endpoint):
     application = api.send("/applications", body).json()["id"]
     api.replace(f"/applications/{application}/status", {"status": "withdrawn", "updated_by": str(user.pk)})
     offer = {"provider_id": "p", "name": "n", "product_type": "t"}
-    made = api.send("/provider-offers", offer).json()["id"]
-    api.replace(f"/provider-offers/{made}", offer)
-    api.remove(f"/provider-offers/{made}")
+    offer_id = api.send("/provider-offers", offer).json()["id"]
+    api.replace(f"/provider-offers/{offer_id}", offer)
+    api.remove(f"/provider-offers/{offer_id}")
     create_api_key(owner=user, name="a", scopes=None, now=timezone.now())
     endpoint = f"/webhooks/endpoints/{make_endpoint().pk}"
     api.send(f"{endpoint}/test")

@@ -33,12 +33,12 @@ def sequences(api, query=""):
 
 
 def test_a_change_is_in_the_feed_when_its_request_returns(api, user):
-    made = api.send("/applications", {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 9})
+    response = api.send("/applications", {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 9})
     (event,) = api.read(PATH).json()["events"]
     assert set(event) == {"id", "type", "created_at", "sequence", "api_version", "data", "request_id"}
     assert (event["type"], event["sequence"]) == ("application.created", 1)
-    assert event["request_id"] == made.headers["X-Request-Id"]
-    assert event["data"]["object"]["application_id"] == made.json()["id"]
+    assert event["request_id"] == response.headers["X-Request-Id"]
+    assert event["data"]["object"]["application_id"] == response.json()["id"]
 
 
 def test_the_feed_continues_after_a_sequence_number(api, happen):
@@ -140,7 +140,7 @@ def test_feed_has_no_gap_during_concurrent_writes_and_publishing(committed, need
         ]
         wait([pool.submit(in_thread, write) for _ in range(writers)])
         done.set()
-    assert [one.result() for one in others] == [None, None, *[count * writers] * 3]
+    assert [item.result() for item in others] == [None, None, *[count * writers] * 3]
     numbers = list(Event.objects.order_by("sequence").values_list("sequence", flat=True))
     assert numbers == list(range(1, count * writers + 1))
     assert Delivery.objects.count() == count * writers
@@ -214,7 +214,7 @@ def test_a_sandbox_event_is_delivered_only_to_the_accounts_endpoints(api, user, 
     verification_id = start(api)["verification_id"]
     event_id = send(api, verification_id).json()["event_id"]
     api.read("/webhooks/events")
-    assert [one.endpoint_id for one in Delivery.objects.filter(event_id=event_id)] == [mine.pk]
+    assert [item.endpoint_id for item in Delivery.objects.filter(event_id=event_id)] == [mine.pk]
     assert not Delivery.objects.filter(endpoint_id=theirs.pk).exists()
 
 
@@ -232,6 +232,6 @@ def test_resending_an_event_that_never_happened_is_404(api, user):
 
 
 def test_the_first_field_of_every_event_is_the_id_of_its_record():
-    for one in event_types().values():
-        assert next(iter(one.schema["properties"])).endswith("_id"), one.name
-        assert next(iter(one.schema["required"])) == next(iter(one.schema["properties"]))
+    for event_type in event_types().values():
+        assert next(iter(event_type.schema["properties"])).endswith("_id"), event_type.name
+        assert next(iter(event_type.schema["required"])) == next(iter(event_type.schema["properties"]))

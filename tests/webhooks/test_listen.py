@@ -43,7 +43,7 @@ class TestListenOnce:
     def test_listen_prints_events_in_order(self, user):
         ids = happen(user, 3)
         lines, counts = listen(user, "--after", "0")
-        assert [line.split()[1:3] for line in lines] == [["api_key.created", one] for one in ids]
+        assert [line.split()[1:3] for line in lines] == [["api_key.created", item] for item in ids]
         assert lines[0].endswith('{"api_key_id":"key0"}')
         assert counts == {"events": 3, "accepted": 0, "failed": 0}
 
@@ -58,9 +58,9 @@ class TestListenOnce:
             lines, counts = listen(user, "--after", "0", "--forward-to", receiver.url)
         secret = re.search(r"whsec_\S+", lines[0])[0]
         (request,) = receiver.received
-        told = Webhook(secret).verify(request.body, dict(request.headers))
+        message = Webhook(secret).verify(request.body, dict(request.headers))
         assert request.headers["X-Service-Signature"] == service_signature(secret, request.body)
-        assert (told["id"], told["sequence"], request.headers["webhook-id"]) == (event_id, 1, event_id)
+        assert (message["id"], message["sequence"], request.headers["webhook-id"]) == (event_id, 1, event_id)
         assert lines[1].endswith(" -> 200")
         assert counts == {"events": 1, "accepted": 1, "failed": 0}
 

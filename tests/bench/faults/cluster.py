@@ -37,21 +37,21 @@ def cluster(*, max_connections: int = 100, data: Path | None = None, fsync: str 
         place.chmod(0o755)
         if os.geteuid() == 0:
             shutil.chown(place, "postgres", "postgres")
-        made = Cluster(place / "data")
+        created = Cluster(place / "data")
         if data:
-            made.copy(data)
+            created.copy(data)
         else:
-            made.make(
+            created.make(
                 f"max_connections = {max_connections}\nfsync = {fsync}\n"
                 "synchronous_commit = on\nshared_buffers = 64MB\nmax_wal_size = 64MB\nmin_wal_size = 32MB\n"
             )
-        made.start()
+        created.start()
         try:
             if not data:
-                with made.connect("postgres") as session:
+                with created.connect("postgres") as session:
                     session.execute(f"CREATE ROLE {ROLE} LOGIN")
                     session.execute(f"CREATE DATABASE {ROLE} OWNER {ROLE}")
-            yield made
+            yield created
         finally:
             with contextlib.suppress(RuntimeError):
-                made.stop()
+                created.stop()

@@ -30,19 +30,21 @@ def run(quick: bool) -> Iterator[Line]:
     if nginx_program() is None:
         print("    nginx is not installed, so nothing is restarted behind it.", flush=True)
         return
-    with cluster() as own, stand(own) as made:
-        yield from _reload(made, 1 if quick else 4)
-        yield from _stop(made)
-        yield from _restart_in_turn(made, 1 if quick else 4)
-        yield from _rotate(made, 1 if quick else 2)
+    with cluster() as own, stand(own) as served:
+        yield from _reload(served, 1 if quick else 4)
+        yield from _stop(served)
+        yield from _restart_in_turn(served, 1 if quick else 4)
+        yield from _rotate(served, 1 if quick else 2)
 
 
 def _lines(work: str, traffic: Traffic, **told: int) -> Iterator[Line]:
     """Yield the table lines of the callers' responses."""
-    failed = [one for one in traffic.seen if not one.proper or one.status >= 500 or one.status == 409]
-    slowest = max((one.seconds for one in traffic.seen), default=0.0)
+    failed = [
+        response for response in traffic.seen if not response.proper or response.status >= 500 or response.status == 409
+    ]
+    slowest = max((response.seconds for response in traffic.seen), default=0.0)
     yield from counts(work, {name.replace("_", " "): count for name, count in told.items()})
-    keyless = sum(one.work == "keyless" for one in traffic.seen)
+    keyless = sum(response.work == "keyless" for response in traffic.seen)
     yield from counts(work, {"requests": len(traffic.seen), "of them without a key": keyless})
     yield Line(work, "slowest answer", value=slowest, unit=" s")
     yield from counts(work, {"failed requests": len(show(failed)), **traffic.judge()}, goal=0.0)
@@ -125,8 +127,8 @@ def _encrypted(made: Stand, port: int, path: str, body: dict[str, str]) -> dict[
     status, answer = wait_until(ask)
     if status >= 300:
         raise RuntimeError(f"a secret of a webhook: {status} {answer!r}")
-    told: dict[str, Any] = json.loads(answer)
-    return told
+    document: dict[str, Any] = json.loads(answer)
+    return document
 
 
 def _lives(server: Server) -> bool:

@@ -22,10 +22,10 @@ HALF_A_HEAD = b"GET /v1/applications HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Api"
 
 
 def _begin(port: int, number: int) -> socket.socket:
-    made = socket.create_connection(("127.0.0.1", port), timeout=60)
-    made.sendall(HALF_A_BODY if number % 2 else HALF_A_HEAD)
-    made.setblocking(False)
-    return made
+    connection = socket.create_connection(("127.0.0.1", port), timeout=60)
+    connection.sendall(HALF_A_BODY if number % 2 else HALF_A_HEAD)
+    connection.setblocking(False)
+    return connection
 
 
 @contextlib.contextmanager
@@ -56,8 +56,8 @@ def crowd(port: int) -> Iterator[None]:
     finally:
         over.set()
         staying.join()
-        for one in sockets:
-            one.close()
+        for item in sockets:
+            item.close()
 
 
 def run(quick: bool) -> Iterator[Line]:
@@ -71,22 +71,22 @@ def run(quick: bool) -> Iterator[Line]:
         print("    nginx is not installed, so slow clients are not measured behind it.", flush=True)
         return
     turns = {"alone": contextlib.nullcontext, "with them": crowd}
-    found = {name: load.Outcome() for name in turns}
-    with cluster() as own, stand(own) as made, made.serve() as platform, nginx(platform.port) as port:
-        asked = request("GET", "/v1/applications", {"X-API-Key": made.api_key})
+    outcomes_by_name = {name: load.Outcome() for name in turns}
+    with cluster() as own, stand(own) as served, served.serve() as platform, nginx(platform.port) as port:
+        listing = request("GET", "/v1/applications", {"X-API-Key": served.api_key})
 
         def others(length: float) -> load.Outcome:
-            return load.run(port, [iter(lambda: asked, None) for _ in range(4)], status=200, seconds=length)
+            return load.run(port, [iter(lambda: listing, None) for _ in range(4)], status=200, seconds=length)
 
         others(1.0)
         for _ in range(rounds):
             for name, around in turns.items():
                 with around(port):
                     more = others(seconds)
-                found[name].elapsed += more.elapsed
-                found[name].latencies += more.latencies
+                outcomes_by_name[name].elapsed += more.elapsed
+                outcomes_by_name[name].latencies += more.latencies
                 time.sleep(0.5)
-    for name, outcome in found.items():
+    for name, outcome in outcomes_by_name.items():
         yield Line(WORK, name, outcome.per_second, outcome.quantile_ms(0.5), outcome.quantile_ms(0.99))
-    tails = [outcome.quantile_ms(0.99) for outcome in found.values()]
+    tails = [outcome.quantile_ms(0.99) for outcome in outcomes_by_name.values()]
     yield Line(WORK, "p99 with ÷ alone", value=tails[1] / tails[0], goal=2.0)

@@ -85,8 +85,8 @@ class Stand:
 def stand(cluster: Cluster, **more: str) -> Iterator[Stand]:
     """Migrate the cluster's database, and create an account with a key and a folder for files."""
     with tempfile.TemporaryDirectory(prefix="faults-var-") as folder:
-        made = Stand(cluster, Path(folder))
-        made.environment = seeding.environment(
+        served = Stand(cluster, Path(folder))
+        served.environment = seeding.environment(
             0,
             DATABASE_URL=cluster.address(),
             VAR_DIR=folder,
@@ -95,9 +95,9 @@ def stand(cluster: Cluster, **more: str) -> Iterator[Stand]:
             LEDGER_ORIGIN="ledger.example/faults",
             **more,
         )
-        made.manage("migrate", "-v0")
-        made.make_account("faults")
+        served.manage("migrate", "-v0")
+        served.make_account("faults")
         try:
-            yield made
+            yield served
         finally:
-            made.stop_workers()
+            served.stop_workers()

@@ -203,17 +203,17 @@ class Traffic:
 
     def improper(self) -> list[Seen]:
         """Return the undocumented responses."""
-        return [one for one in self.seen if not one.proper]
+        return [response for response in self.seen if not response.proper]
 
     def judge(self) -> dict[str, int]:
         """Compare the callers' responses with the stored rows; every count must be zero."""
-        told = {identifier for ids in self.applications.values() for identifier in ids}
+        identifiers = {identifier for ids in self.applications.values() for identifier in ids}
         with self.stand.connect() as session:
             rows = session.execute(_STORED).fetchall()
             hashes = {bytes(row[0]).hex() for row in session.execute("SELECT hash FROM ledger_entry").fetchall()}
         stored = {row[0]: row for row in rows}
         return {
-            "acknowledged writes lost": len(told - stored.keys())
+            "acknowledged writes lost": len(identifiers - stored.keys())
             + sum(stored[identifier][2] != "submitted" for identifier in self.submitted & stored.keys())
             + len(self.anchored - hashes),
             "requests carried out twice": sum(count > 1 for count in Counter(row[1] for row in rows).values())
@@ -225,6 +225,6 @@ class Traffic:
 
 def show(seen: list[Seen]) -> list[Seen]:
     """Print the first responses of a list; return the whole list."""
-    for one in seen[:5]:
-        print(f"    {one.work}: {one.text or one.status}", flush=True)
+    for response in seen[:5]:
+        print(f"    {response.work}: {response.text or response.status}", flush=True)
     return seen

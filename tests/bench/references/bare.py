@@ -102,10 +102,10 @@ def check_key(text: str) -> Known:
 
 def remember(text: str, check: Callable[[str], Known]) -> Known:
     """Return a cached check that is still valid, or run it."""
-    found = _remembered.get(text)
-    if found is None or found[3] <= time.monotonic():
-        found = _remembered[text] = check(text)
-    return found
+    response = _remembered.get(text)
+    if response is None or response[3] <= time.monotonic():
+        response = _remembered[text] = check(text)
+    return response
 
 
 def caller_of(request: HttpRequest) -> tuple[int, str]:

@@ -137,10 +137,10 @@ async def check_key(text: str) -> tuple[Caller, float]:
 
 async def remember(text: str, check: Any) -> Caller:
     """Return a cached check that is still valid, or run it."""
-    found = _remembered.get(text)
-    if found is None or found[1] <= time.monotonic():
-        found = _remembered[text] = await check(text)
-    return found[0]
+    response = _remembered.get(text)
+    if response is None or response[1] <= time.monotonic():
+        response = _remembered[text] = await check(text)
+    return response[0]
 
 
 async def caller_of(
@@ -199,17 +199,17 @@ async def many(
     newest = Application.id.desc()
     page = select(Application.id).where(Application.consumer_id == caller.user_id).order_by(newest)
     chosen = Application.id.in_(page.limit(limit).offset(offset))
-    found = await session.scalars(select(Application).where(chosen).order_by(newest))
-    return found.all()
+    rows = await session.scalars(select(Application).where(chosen).order_by(newest))
+    return rows.all()
 
 
 @app.get("/v1/applications/{application_id}")
 async def one(application_id: UUID, caller: Known, session: Session) -> ApplicationOut:
     """Return an application."""
-    found = await session.get(Application, application_id)
-    if found is None or found.consumer_id != caller.user_id:
+    response = await session.get(Application, application_id)
+    if response is None or response.consumer_id != caller.user_id:
         raise HTTPException(404, "application_not_found")
-    return found
+    return response
 
 
 @app.post("/v1/applications", status_code=201)
@@ -237,15 +237,15 @@ async def create(
     if offer is not None and not offer.is_active:
         raise HTTPException(400, "offer_unavailable")
     status = body.initial_status or "draft"
-    made = Application(
+    application = Application(
         id=uuid7(), consumer_id=caller.user_id, offer_id=body.offer_id, provider_id=body.provider_id, status=status,
         initial_status=status, moves=0, share=[], application_data=body.application_data,
         data_changed_by_id=caller.user_id, created_at=now, updated_at=now,
     )  # fmt: skip
-    session.add(made)
-    session.add(event_of("created", made, now))
+    session.add(application)
+    session.add(event_of("created", application, now))
     await session.flush()
-    content = ApplicationOut.model_validate(made).model_dump_json().encode()
+    content = ApplicationOut.model_validate(application).model_dump_json().encode()
     kept = {"fingerprint": fingerprint, "status": 201, "body": content, "created_at": now}
     session.add(Record(owner_id=caller.user_id, key=idempotency_key, **kept))
     try:
@@ -275,10 +275,10 @@ def event_of(verb: str, application: Application, now: datetime) -> Event:
 async def move(application_id: UUID, body: StatusIn, caller: Known, session: Session) -> ApplicationOut:
     """Change the status of an application."""
     now = datetime.now(UTC)
-    found = await session.get(Application, application_id)
-    if found is None or found.consumer_id != caller.user_id:
+    response = await session.get(Application, application_id)
+    if response is None or response.consumer_id != caller.user_id:
         raise HTTPException(404, "application_not_found")
-    before, moves = found.status, found.moves
+    before, moves = response.status, response.moves
     if body.status not in work.TRANSITIONS.get(before, ()):
         raise HTTPException(400, "invalid_application_transition")
     changed = await session.execute(
@@ -295,9 +295,9 @@ async def move(application_id: UUID, body: StatusIn, caller: Known, session: Ses
             principal_id=caller.user_id, credential=caller.label,
         )
     )  # fmt: skip
-    session.add(event_of(body.status, found, now))
+    session.add(event_of(body.status, response, now))
     await session.commit()
-    return found
+    return response
 
 
 @app.get("/v1/payments/calculate-fee")
