@@ -72,9 +72,9 @@ def make_link(
     for name, value in prefill["application_data"].items():
         if message := _fault(members, name, value):
             raise ValidationFailed.of_member("prefill.application_data", message)
-    content = canonical_json({"offer_id": offer_id, "created_by": actor.user.pk, **prefill})
-    if len(content) > PREFILL_MAX_BYTES:
+    if len(canonical_json({name: answers for name, answers in prefill.items() if answers})) > PREFILL_MAX_BYTES:
         raise ValidationFailed.of_member("prefill", f"Must have at most {PREFILL_MAX_BYTES:,} bytes as JSON.")
+    content = canonical_json({"offer_id": offer_id, "created_by": actor.user.pk, **prefill})
     expires_at = now + timedelta(hours=expires_in_hours)
     sealed = key_ring().encrypt(f"{int(expires_at.timestamp())} {content.decode()}".encode()).decode()
     return ApplicationLink(f"{settings.APP_URL}/my/apply/link/{_signer.sign(sealed)}", expires_at)

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from credit.models import Application, ProviderMember
 from credit.offers.links import LinkEnded, read_link
-from tests.api import client_of
+from tests.api import assert_error, client_of
 from tests.credit.scoring.making import join
 from tests.credit.scoring.submitting import scored_offer
 from tests.credit.terms.lending import listed
@@ -48,6 +48,19 @@ def test_link_opens_the_form_with_the_partners_answers(offer, user):
     assert re.search(r'<option value="car" selected', page)
     assert f'action="/my/apply/{offer.pk}"' in page
     assert "Some answers were filled in for you." in page
+
+
+@pytest.mark.parametrize("text", ["x", "ü"])
+def test_prefill_of_1500_bytes_as_json_is_accepted_and_one_more_letter_is_rejected(user, text):
+    offer = listed(application_schema={"type": "object", "properties": {"story": {"type": "string"}}})
+    room = 1_500 - len('{"application_data":{"story":""}}')
+    letters = room // len(text.encode())
+    padding = "x" * (room - letters * len(text.encode()))
+    story = padding + text * letters
+    page = browser_of(user).get(link_to(offer, prefill={"application_data": {"story": story}})).content.decode()
+    assert story in page
+    response = create(offer, prefill={"application_data": {"story": f"{story}x"}})
+    assert "at most 1,500 bytes" in assert_error(response, 400, "E1001")["message"]
 
 
 def test_link_without_a_log_in_shows_the_offer_without_the_answers(offer):

@@ -247,8 +247,9 @@ class ApplicationViewSet(ApiViewSet):
     def accept(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Acceptable:
         """Accept an approval or a counteroffer.
 
-        Only the applicant can accept. `terms_sha256` identifies the accepted terms. Idempotent. An accepted approval
-        neither expires nor can be withdrawn.
+        Only the applicant can accept. `terms_sha256` identifies the accepted terms. Idempotent. The
+        application of an accepted approval neither expires nor can be withdrawn. The borrower of an EU agreement can
+        withdraw from the agreement: `POST …/withdrawal`.
 
         A loan starts on the day of its acceptance. If the loan has a fixed first payment date, a later start can change
         its figures. The API then returns 400 with the new terms. Accept these with their `terms_sha256`.

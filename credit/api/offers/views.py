@@ -162,8 +162,8 @@ class ProviderViewSet(ApiViewSet):
     def replace(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> Provider:
         """Update a lender.
 
-        The request replaces the lender's public name and postal address. Notices contain both. Requires the role
-        `owner`.
+        The request replaces the lender's public name, postal address, agency, and contact data. Notices contain them.
+        A field that the request does not have becomes empty, except `logo`. Requires the role `owner`.
         """
         return providers.change_provider(provider_id, **body, by=actor_of(request))
 

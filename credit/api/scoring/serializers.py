@@ -242,7 +242,9 @@ class FactSerializer(serializers.ResponseSerializer):
     """A fact that a scorecard can read."""
 
     name = serializers.TextField(help_text="The fact's name in a definition, such as `identity.verified`.")
-    type = serializers.TextField(help_text="`number`, `text`, or `boolean`; `any` for a path of the application.")
+    type = serializers.TextField(
+        help_text="`number`, `text`, or `boolean`; `any` for `application_data.*` and for `confirmed.*`."
+    )
     unit = serializers.TextField(allow_null=True, help_text="The unit of a number; null if there is none.")
     source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
         tuple(known_facts.SOURCES), help_text="The supplier of the value."

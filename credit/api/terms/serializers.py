@@ -109,7 +109,7 @@ class DisclosureSerializer(serializers.ResponseSerializer):
     """The four figures of 12 CFR 1026.18; null for a line of credit."""
 
     apr_percent = serializers.NumberField(
-        source="apr_number", allow_null=True, help_text="The annual percentage rate by 12 CFR 1026, Appendix J."
+        source="apr_number", allow_null=True, help_text="The annual percentage rate, by the `method` of `terms`."
     )
     finance_charge_cents = serializers.Int64Field(allow_null=True, help_text="The cost of the credit, in cents.")
     amount_financed_cents = serializers.Int64Field(allow_null=True, help_text="The amount less the prepaid fee.")

@@ -160,12 +160,12 @@ class AgreementViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str) -> HttpResponse | Agreement:
         """Get the agreement.
 
-        The agreement exists once an approval or a counteroffer is accepted. With `Accept: text/html` the API returns a
-        page to print.
+        The agreement exists once a loan or a line of credit is accepted. An approval without terms has none. With
+        `Accept: text/html` the API returns a page to print.
 
-        The agreement has the lender, the borrower, the loan with its schedule, and the figures of 12 CFR 1026.18. It
-        also has the decision and the acceptance, each with its inclusion proof. If the decision has a score, the
-        operation also requires `score:read`.
+        The agreement has the lender, the borrower, and the terms. A loan also has its schedule, and the figures of 12
+        CFR 1026.18. The agreement also has the decision and the acceptance, each with its inclusion proof. If the
+        decision has a score, the operation also requires `score:read`.
         """
         agreement = agreement_of(load_for(application_id, actor_of(request)))
         if agreement.includes_score and not request.auth.carries("score:read"):
