@@ -196,12 +196,18 @@ class Networks:
         return any(address in network for network in self._networks)
 
 
+def _unmapped(network: IPv4Network | IPv6Network) -> IPv4Network | IPv6Network:
+    """Return the IPv4 network of a network such as ::ffff:10.0.0.0/104; `Networks` compares addresses without it."""
+    mapped = getattr(network.network_address, "ipv4_mapped", None)
+    return network if mapped is None or network.prefixlen < 96 else IPv4Network((mapped, network.prefixlen - 96))
+
+
 def ip_networks(name: str) -> Networks:
     """Return the IP addresses and networks (such as 10.0.0.0/8) of a comma-separated variable."""
     networks = []
     for member in listing(name):
         try:
-            networks.append(ip_network(member))
+            networks.append(_unmapped(ip_network(member)))
         except ValueError as error:
             text = f"{name} holds {member!r}: list IP addresses and networks such as 10.0.0.0/8, no names."
             raise ImproperlyConfigured(text) from error

@@ -1,15 +1,26 @@
+from ipaddress import ip_address
+
 from django.conf import settings
 from django.http import HttpRequest
 
 
 def client_address(request: HttpRequest) -> str:
-    """Return the caller's IP address: the nearest address that does not belong to a trusted proxy."""
+    """Return the caller's IP address in its canonical spelling: the nearest that is not a trusted proxy's.
+
+    If a proxy forwards a text that is no address, such as `unknown`, this is the address of the last trusted proxy.
+    """
     meta = request.META
-    peer = str(meta.get("REMOTE_ADDR", ""))
-    if peer in settings.TRUSTED_PROXIES:
-        for hop in reversed([_without_port(hop.strip()) for hop in meta.get("HTTP_X_FORWARDED_FOR", "").split(",")]):
-            if hop and hop not in settings.TRUSTED_PROXIES:
-                return hop
+    peer = _canonical(str(meta.get("REMOTE_ADDR", "")))
+    if peer not in settings.TRUSTED_PROXIES:
+        return peer
+    nearest = peer
+    for hop in reversed(meta.get("HTTP_X_FORWARDED_FOR", "").split(",")):
+        address = _canonical(_without_port(hop.strip(' \t"')))
+        if not address:
+            continue
+        if address not in settings.TRUSTED_PROXIES:
+            return address if _is_address(address) else nearest
+        nearest = address
     return peer
 
 
@@ -18,3 +29,20 @@ def _without_port(hop: str) -> str:
     if hop.startswith("["):
         return hop[1:].partition("]")[0]
     return hop.partition(":")[0] if hop.count(":") == 1 else hop
+
+
+def _canonical(text: str) -> str:
+    """Return an address by RFC 5952, an IPv4 address without its mapping to IPv6; any other text unchanged."""
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return text
+    return str(getattr(address, "ipv4_mapped", None) or address)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True

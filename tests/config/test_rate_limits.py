@@ -227,6 +227,10 @@ class TestRateLimitedResponses:
             ("2001:500:9f::42, ::ffff:0a02:0304", "2001:500:9f::42"), ("2801:1b8:10::b, fdff::", "2801:1b8:10::b"),
             ("fd00::5, 2a00:1450:4001:80b::200e", "2a00:1450:4001:80b::200e"), ("fc00::1, fd00::1", "fc00::1"),
             ("[2a03:2880:f12f:83:face:b00c:0:25de]", "2a03:2880:f12f:83:face:b00c:0:25de"),
+            # One caller in several spellings, and placeholders of Squid and RFC 7239 in the place of an address
+            ("::ffff:203.0.113.7", "203.0.113.7"), ("[::FFFF:cb00:7107]:51234", "203.0.113.7"),
+            ("2001:DB8:0:0::1", "2001:db8::1"), ('"[2001:db8::1]:51234"', "2001:db8::1"),
+            ("203.0.113.7, unknown", "10.0.0.1"), ("_gazonk, 10.2.3.4:80", "10.2.3.4"), ("-", "10.0.0.1"),
         ],
     )  # fmt: skip
     def test_the_caller_is_the_last_forwarded_address_outside_of_the_proxies(self, settings, monkeypatch, hops, caller):
@@ -247,7 +251,8 @@ class TestRateLimitedResponses:
             ("fd00:ec2::254/128", "fd00:ec2::254", "fd00:ec2::"),
             ("10.0.0.0/8", "::ffff:10.1.2.3", "::ffff:11.1.2.3"), ("fc00::/7", "fd00::1", "::ffff:10.0.0.1"),
             ("2001:db8:0:0:1:0:0:1", "2001:db8::1:0:0:1", "2001:db8::1"),
-            ("64:ff9b::/96", "64:ff9b::10.1.2.3", "64:ff9c::1"),
+            ("64:ff9b::/96", "64:ff9b::10.1.2.3", "64:ff9c::1"), ("::ffff:10.0.0.0/104", "10.1.2.3", "11.1.2.3"),
+            ("::ffff:192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"),
         ],
     )  # fmt: skip
     def test_a_trusted_network_contains_its_addresses_in_every_spelling(self, monkeypatch, network, inside, outside):
