@@ -1,13 +1,14 @@
 """Compute one key for all forms of a publication's identifier.
 
-Supported are DOIs, arXiv ids, ISBNs, and the numbers of PubMed, PubMed Central, and OpenAlex.
+Supported are DOIs, arXiv ids, ISBNs, ISSNs, and the numbers of PubMed, PubMed Central, and OpenAlex.
 
 `10.1000/ABC`, `doi:10.1000/abc` and `https://doi.org/10.1000%2Fabc` are the same article. Only ASCII letters are
 case-insensitive (DOI Handbook, 3.4; ISO 26324, 4.2). One layer of percent-encoding is also decoded in names without an
 address. Names that were copied from an address are common. Names that contain `%` and two hexadecimal digits are not.
 
 The key of an arXiv id is the DOI that arXiv registers for it, without a version. The key of an ISBN is `isbn:` and its
-13 digits (ISO 2108). PubMed numbers get a prefix, to distinguish them from other numbers.
+13 digits (ISO 2108). The key of an ISSN is `issn:` and its 8 characters (ISO 3297). PubMed numbers get a prefix, to
+distinguish them from other numbers.
 """
 
 import re
@@ -19,11 +20,11 @@ KEY_MAX_LENGTH = 512
 # Prefix: the directory indicator 10 and a registrant's code, optionally with parts. Suffix: any visible characters.
 _DOI = re.compile(r"10(?:\.[0-9]{1,12})+/[^\x00-\x20\x7f]+")
 _RESOLVER = re.compile(r"(?:(?:https?:)?//)?(?:(?:dx\.|www\.)?doi\.org|hdl\.handle\.net)/+", re.IGNORECASE)
-_SCHEME = re.compile(r"(?:info:doi/|urn:doi:|doi[ ]*[:=][ ]*|doi[ ]+)", re.IGNORECASE)
+_SCHEME = re.compile(r"(?:info:doi/|urn:doi:|doi[ ]*[:=\uff1a][ ]*|doi[ ]+)", re.IGNORECASE)
 _FOLD = str.maketrans(ascii_uppercase, ascii_lowercase)
 # The first four digits are YYMM. An id without a prefix must have a valid month.
 _ARXIV = re.compile(
-    r"(?:(?:oai:)?arxiv(?:\.org)?[ ]*:[ ]*|(?:https?://)?(?:www\.|export\.)?arxiv\.org/(?:abs|pdf|html|format|e-print)/"
+    r"(?:(?:arxiv[ ]preprint[ ])?(?:(?:oai:)?arxiv(?:\.org)?[ ]*:[ ]*|arxiv[ ]+)|(?:https?://)?(?:www\.|export\.)?arxiv\.org/(?:abs|pdf|html|format|e-print)/"
     r"|10\.48550/arxiv\.|(?=(?:[a-z-]+(?:\.[a-z]{2})?/)?[0-9]{2}(?:0[1-9]|1[0-2])))"
     r"([0-9]{4}\.[0-9]{4,5}|[a-z-]+(?:\.[a-z]{2})?/[0-9]{7})(?:v[0-9]+)?(?:\.pdf)?/?"
     r"(?:[ ]*\[[a-z.-]+\](?:[ ].*)?)?(?:[?#].*)?",
@@ -42,53 +43,69 @@ _REGISTRIES = [
 ]
 _SAYS_ISBN = re.compile(r"urn:isbn:|(?:[ep][\s-]?)?isbn(?:[\s-]?1[03](?=[\s:]))?[\s:=#]*", re.ASCII | re.IGNORECASE)
 _BINDING = re.compile(r"\s*\([^()]*\)\Z")  # catalogs append "(hardback)" to an ISBN
+_ISSN = re.compile(
+    r"((?:urn:issn:|(?:[epl][\s-]?)?issn(?:-l)?[\s:=#]*)?)([0-9]{4})(-?)([0-9]{3}[0-9X])", re.ASCII | re.IGNORECASE
+)
 _PUBMED = re.compile(r"\s*\[doi\]\Z", re.IGNORECASE)
 _ISBN = re.compile(r"[0-9]{9}[0-9X]|97[89][0-9]{10}", re.ASCII)
 _SPACES = re.compile(r"[^\S\r\n\u2028\u2029]")  # word processors insert a no-break space after "DOI"
 _DASHES = re.compile(r"[\u2010-\u2015\u2212]")
 _CLOSING = {")": "(", "]": "[", "}": "{", ">": "<"}
-_BEHIND = ".,;:!'\"\u2018\u2019\u201c\u201d\u2026"
+_QUOTES = "\"'`\u00ab\u00bb\u2018\u2019\u201a\u201c\u201d\u201e\u2039\u203a"
+_BEFORE = f"{_QUOTES}<([{{ "
+_BEHIND = f".,;:!{_QUOTES}\u2026\u3001\u3002\uff0c\uff1b"
+# As in the source of HTML and of LaTeX
+_ESCAPED = {"&lt;": "<", "&gt;": ">", "&amp;": "&", "\\_": "_"}
 
 
 def publication_key(identifier: str) -> str:
     """Return the search key of a publication: its DOI, its ISBN, or the identifier without invisible characters."""
     text = _cleaned(identifier)
-    doi = normalise_doi(text)
-    if match := _ARXIV.fullmatch(doi or _without_end(text)):
+    doi, bare = normalise_doi(text), _without_end(text.lstrip(_BEFORE))
+    if match := _ARXIV.fullmatch(doi or bare):
         return f"10.48550/arxiv.{_ARXIV_CLASS.sub('/', match[1].lower())}"
     for spelt, prefix in _REGISTRIES:
-        if match := spelt.fullmatch(_without_end(text)):
+        if match := spelt.fullmatch(bare):
             return f"{prefix}{match[1]}"
-    isbn = _isbn_of(_isbn_digits(text))
-    key = doi or (f"isbn:{isbn}" if isbn else " ".join(text.split()))
+    if isbn := _isbn_of(_isbn_digits(text)):
+        return f"isbn:{isbn}"
+    issn, is_right, _ = _issn_of(bare)
+    key = doi or (f"issn:{issn}" if is_right else " ".join(text.split()))
     return key if len(key) <= KEY_MAX_LENGTH else identifier
 
 
 def fault_of(identifier: str) -> str:
-    """Return the error of an identifier without visible characters, or of an ISBN with a wrong check digit."""
+    """Return the error of an identifier without visible characters, or of an ISBN or ISSN with a wrong check digit."""
     text = _cleaned(identifier)
     if not text:
         return "Must have visible characters."
     digits = _isbn_digits(text)
     if digits and not _isbn_of(digits):
         return "The check digit of the ISBN is wrong. Compare it with the book, and send the right ISBN."
+    issn, is_right, is_named = _issn_of(_without_end(text.lstrip(_BEFORE)))
+    if issn and is_named and not is_right:
+        return "The check digit of the ISSN is wrong. Compare it with the journal, and send the right ISSN."
     return ""
 
 
 def normalise_doi(identifier: str) -> str | None:
     """Return the DOI in `identifier`, in lower case, without its surroundings. Returns None without a DOI."""
-    name = re.sub(r"[ ]*[\r\n\u2028\u2029]+[ ]*", "", _cleaned(identifier).strip("\"'<([{\u201c\u2018 "))
-    name = _PUBMED.sub("", name)
+    name = re.sub(r"[ ]*[\r\n\u2028\u2029]+[ ]*", "", _cleaned(identifier).strip(_BEFORE))
+    name = _DASHES.sub("-", _PUBMED.sub("", name))
+    for escaped, sign in _ESCAPED.items():
+        name = name.replace(escaped, sign)
+    is_address = False
     while prefix := _RESOLVER.match(name) or _SCHEME.match(name):
         name = name[prefix.end() :]
         if prefix.re is _RESOLVER:
-            name = re.split(r"[?#]", name, maxsplit=1)[0]
+            name, is_address = re.split(r"[?#]", name, maxsplit=1)[0], True
     if "%" in name:
         try:
             name = unicodedata.normalize("NFC", _visible(unquote(name, errors="strict")))
         except UnicodeDecodeError:
             return None
     name = _without_end(name.translate(_FOLD))
+    name = name.rstrip("/") if is_address else name
     return name if _DOI.fullmatch(name) else None
 
 
@@ -110,9 +127,21 @@ def _without_end(name: str) -> str:
 
 def _isbn_digits(text: str) -> str:
     """Return the digits of an ISBN, with or without a prefix. Returns an empty string for other identifiers."""
-    text = _BINDING.sub("", _without_end(_DASHES.sub("-", text).lstrip("([")))
+    text = unicodedata.normalize("NFKC", _DASHES.sub("-", text))  # full-width digits
+    text = _BINDING.sub("", _without_end(text.lstrip("([")))
     digits = re.sub(r"[\s-]", "", text[says_so.end() :] if (says_so := _SAYS_ISBN.match(text)) else text).upper()
     return digits if _ISBN.fullmatch(digits) else ""
+
+
+def _issn_of(text: str) -> tuple[str, bool, bool]:
+    """Return the 8 characters of an ISSN or "", whether its check digit is correct, and whether `ISSN` is before it."""
+    match = _ISSN.fullmatch(unicodedata.normalize("NFKC", _DASHES.sub("-", text)))
+    if match is None or not (match[1] or match[3]):  # 8 digits alone are any number
+        return "", False, False
+    issn = (match[2] + match[4]).upper()
+    values = [10 if digit == "X" else int(digit) for digit in issn]
+    total = sum(value * weight for value, weight in zip(values, range(8, 0, -1), strict=True))
+    return issn, total % 11 == 0, bool(match[1])
 
 
 def _isbn_of(digits: str) -> str:

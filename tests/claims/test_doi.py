@@ -70,7 +70,15 @@ ONE_PUBLICATION = {
         "\u00a010.1000/182\r\n", "DOI\u00a010.1000/182", "doi:\u202f10.1000/182",
         "https://doi.org/10.1000/182%E2%80%8B", "DOI: http://dx.doi.org/10.1000/182,", "[doi:10.1000/182]",
         "10.1000/182 [doi]",
-        "\u206610.1000/182\u2069", "10.1000/182\u2026",
+        "\u206610.1000/182\u2069", "10.1000/182\u2026", "https://doi.org/10.1000/182/", "DOI\uff1a10.1000/182",
+        "\u00ab10.1000/182\u00bb", "\u201e10.1000/182\u201c", "`10.1000/182`", "10.1000/182\u3002",
+    ),
+    "10.1007/978-3-642-28108-2_19": (
+        "10.1007/978\u20103\u2010642\u201028108\u20102_19", "doi:10.1007/978\u20113\u2011642\u201128108\u20112_19",
+        "10.1007/978-3-642-28108-2\\_19",
+    ),
+    "10.1002/(sici)1097-4571(199806)49:8<693::aid-asi4>3.0.co;2-o": (
+        "10.1002/(SICI)1097-4571(199806)49:8&lt;693::AID-ASI4&gt;3.0.CO;2-O",
     ),
     "10.1000/\u00e9": ("10.1000/e\u0301", "https://doi.org/10.1000/e%CC%81", "https://doi.org/10.1000/%C3%A9"),
     "10.48550/arxiv.2101.00001": (
@@ -79,7 +87,8 @@ ONE_PUBLICATION = {
         "10.48550/arXiv.2101.00001", "https://doi.org/10.48550/arXiv.2101.00001v2", "arXiv:2101.00001.",
         "https://export.arxiv.org/abs/2101.00001?context=math", "arXiv:\u00a02101.00001", "https://arxiv.org/html/2101.00001v2#S1",
         "2101.00001", "2101.00001v2", "2101.00001v2.", "arXiv:2101.00001v2 [hep-th] 4 Jan 2021",
-        "oai:arXiv.org:2101.00001",
+        "oai:arXiv.org:2101.00001", "arXiv 2101.00001v2", "(arXiv:2101.00001)", "[2101.00001]",
+        "arXiv preprint arXiv:2101.00001",
     ),
     "10.48550/arxiv.hep-th/9901001": ("hep-th/9901001", "hep-th/9901001v3", "https://arxiv.org/abs/hep-th/9901001"),
     "10.48550/arxiv.math/0309136": (
@@ -91,6 +100,11 @@ ONE_PUBLICATION = {
         "978\u20103\u201016\u2010148410\u20100", "978\u20133\u201316\u2013148410\u20130", "3-16-148410-X",
         "3 16 148410 X", "316148410X", "ISBN 978-3-16-148410-0 (pbk.)", "9783161484100.", "(ISBN 3-16-148410-X)",
         "e-ISBN: 978-3-16-148410-0", "isbn=9783161484100",
+        "\uff19\uff17\uff18\uff13\uff11\uff16\uff11\uff14\uff18\uff14\uff11\uff10\uff10",
+    ),
+    "issn:2434561X": (
+        "ISSN 2434-561X", "2434-561x", "eISSN: 2434561X", "urn:issn:2434-561X", "ISSN-L 2434-561X",
+        "(ISSN 2434\u2013561X)",
     ),
     "pmid:12345678": (
         "PMID:12345678", "pmid 12345678", "PMID: 12345678.", "https://pubmed.ncbi.nlm.nih.gov/12345678/",
@@ -121,6 +135,7 @@ def test_all_spellings_of_a_publication_id_have_the_same_key(spelling, key):
         "ISBN: 978-3-16-148410-1", "9783161484101", "978-0-306-40615-8", "ISBN 0-306-40615-3", "isbn:3161484101",
         "urn:isbn:9790000000000", "979-10-90636-07-2", "ISBN-10 0-8044-2957-0", "978 1 86197 271 3",
         "ISBN13: 9781402894627", "0306406153", "3-16-148410-1", "030640615X", "1234567890",
+        "ISSN 2434-5611", "urn:issn:0378-5954",
         "\u200b", " ", "\u00ad\u200e", "\ufeff",
     ],
 )  # fmt: skip
@@ -131,7 +146,7 @@ def test_a_wrong_check_digit_or_an_invisible_identifier_is_400(api, user, identi
 
 
 @pytest.mark.parametrize(
-    "identifier", ["W2741809807", "978316148410", "2113.00001", "hep-th/9913001", "12345678", "97"]
+    "identifier", ["W2741809807", "978316148410", "2113.00001", "hep-th/9913001", "12345678", "97", "0378-5954"]
 )
 def test_unrecognized_publication_id_is_used_as_the_key(identifier):
     assert (publication_key(identifier), fault_of(identifier)) == (identifier, "")
@@ -144,7 +159,7 @@ def test_longest_publication_key_fits_its_column():
 @pytest.mark.django_db
 def test_migration_renews_publication_keys(user):
     claim = ClaimFactory(user=user, publication_id="2101.00001v2", publication_key="2101.00001v2")
-    migration = import_module("claims.migrations.0003_unlabeled_keys")
+    migration = import_module("claims.migrations.0005_dashes_and_issns")
     migration.renew_keys(apps, SimpleNamespace(connection=connection))
     claim.refresh_from_db()
     assert claim.publication_key == "10.48550/arxiv.2101.00001"
