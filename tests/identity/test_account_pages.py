@@ -379,6 +379,20 @@ def test_deletion_of_an_account_requires_the_password_again(jane):
     assert "The deletion is canceled." in kept
 
 
+@pytest.mark.parametrize("path", ["/account/login", "/account/reauthenticate"])
+def test_link_to_a_forgotten_password_follows_the_password_field(jane, path):
+    browser, _ = log_in(EMAIL) if "reauthenticate" in path else (Client(), None)
+    page = browser.get(path).content.decode()
+    assert page.index('name="password"') < page.index("/account/password/forgot")
+    assert 'aria-describedby="id_password_helptext"' in page
+    assert page.count('id="id_password_helptext"') == 1
+
+
+def test_log_in_before_the_offers_says_why():
+    assert "To see the offers, log in or sign up." in Client().get("/account/login?next=/my/apply").content.decode()
+    assert "To see the offers" not in Client().get("/account/login?next=/my").content.decode()
+
+
 def test_account_pages_redirect_anonymous_visitors_to_the_log_in():
     for path in WAYS:
         assert unquote(Client().get(path).headers["Location"]) == f"/account/login?next={path}"
