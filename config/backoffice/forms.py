@@ -21,6 +21,11 @@ class SeenForm(forms.Form):
     seen = forms.CharField(widget=forms.HiddenInput)
     fieldset: ClassVar[Any] = ("", ())  # the title and the fields of a group at the end of the page
 
+    @property
+    def opens_fieldset(self) -> bool:
+        """Return whether the group of `fieldset` is open: it has an invalid field."""
+        return any(field.errors for field in self.fieldset[1])
+
     def focus(self) -> None:
         """Set the focus to the first invalid field, otherwise to the first field."""
         fields = self.visible_fields()

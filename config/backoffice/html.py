@@ -82,7 +82,7 @@ def document(value: Any) -> SafeString | str:
     """Return a JSON document as formatted HTML; HTML is returned unchanged."""
     if value is None or isinstance(value, SafeString):
         return NOTHING if value is None else value
-    return format_html('<pre class="document">{}</pre>', json.dumps(value, indent=2, ensure_ascii=False))
+    return format_html('<pre class="document" tabindex="0">{}</pre>', json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def table(facts: Iterable[tuple[str, Any]]) -> SafeString | str:

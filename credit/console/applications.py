@@ -340,7 +340,8 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
             lines.append("The applicant sees a checklist of the documents.")
         if to in IDLE_DAYS:
             lines.append(f"The application expires after {IDLE_DAYS[to]} days without activity.")
-        lines.append(f"{record.consumer.get_username()} can read the new status and the reason, and gets an event.")
+        if to != states.COUNTEROFFER:  # its own lines say what the applicant gets
+            lines.append("The applicant can read the new status and the reason, and gets an event.")
         if takes_two(to):
             bound = "If the record or its data change, the proposal is void."
             return ["Your decision is a proposal until another reviewer confirms it. Then:", *lines, bound]

@@ -176,6 +176,10 @@ class OfferForm(SeenForm):
     def fieldset(self) -> tuple[str, Any]:
         return TITLE, [self[name] for name in eu_fields(None)]
 
+    @property
+    def opens_fieldset(self) -> bool:
+        return self.currency is not None or super().opens_fieldset
+
     def clean_terms(self) -> list[int] | None:
         if not self.cleaned_data["terms"]:
             return None

@@ -95,10 +95,9 @@ class LoanConsole(WithdrawalConsole):
             return super().consequences_of(record, to)
         lines = [
             "The application stays under review, and the applicant gets these terms.",
-            (
-                "If the applicant accepts, the application is approved and accepted. Otherwise, it is"
-                " rejected with these reasons after the deadline."
-            ),
+            "If the applicant accepts, the application is approved and accepted.",
+            "If the applicant declines, the application stays under review without these terms.",
+            "Without an answer by the deadline, the application is rejected with these reasons.",
         ]
         return (
             ["Your counteroffer is a proposal until another reviewer confirms it. Then:", *lines]

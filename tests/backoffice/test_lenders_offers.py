@@ -47,6 +47,15 @@ def test_owner_creates_an_offer(lender, offer):
     assert (offer.apr_min_percent, offer.apr_max_percent, offer.term_options_months) == (6.9, 17.5, [12, 24])
 
 
+def test_fields_of_the_european_union_open_for_an_eu_offer_and_for_errors(owner, lender):
+    page = owner.get(make_of(lender))
+    assert '<details class="group"><summary>Credit in the European Union' in page.content.decode()
+    seen = seen_in(page)
+    for fields in ({"jurisdiction": "eu"}, {"jurisdiction": "xx"}):
+        page = owner.post(make_of(lender), {"seen": seen, **FIELDS, **fields}).content.decode()
+        assert '<details class="group" open>' in page
+
+
 def test_quote_is_shown_before_the_offer_is_created(owner, lender):
     first = owner.post(make_of(lender), {"seen": seen_in(owner.get(make_of(lender))), **FIELDS})
     text = text_of(first)
