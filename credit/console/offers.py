@@ -6,7 +6,8 @@ from django import forms
 from django.contrib import admin
 from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseRedirect
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
@@ -85,6 +86,7 @@ REMOVE_LOGO = RecordAction(
 
 
 INVITATIONS_SHOWN = 50
+ROLES_HELP = "A reader reads applications. A reviewer also decides. An owner also manages members and offers."
 
 
 def in_brief(terms: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -137,6 +139,13 @@ class OfferAdmin(NamedRecords):
             return []
         return super().actions_of(request, record)
 
+    def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
+        """Show the button that creates an offer to a lender's owner, who finds the action on the lender's page, too."""
+        console = console_of(request.user)
+        owned = [seat.provider_id for seat in console.seats if seat.owns] if console else []
+        tools = {"Create an offer": reverse("admin:credit_provider_do", args=[owned[0], MAKE.name])} if owned else {}
+        return super().changelist_view(request, {"tools": tools.items(), **(extra_context or {})})
+
     @admin.display(description="terms")
     def terms(self, record: Offer) -> SafeString | str:
         shown = {"name", "description", "product_type", "provider_id"}
@@ -182,6 +191,8 @@ class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
         shown = super().formfield_for_dbfield(db_field, request, **options)
         if db_field.name == "role" and shown is not None:
             shown.required = False
+            shown.choices = [(role, role) for role in ProviderMember.ROLES]
+            shown.help_text = ROLES_HELP
         return shown
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
@@ -206,7 +217,7 @@ class InviteForm(SeenForm):
     email = forms.EmailField(label="E-mail address", max_length=ADDRESS_MAX)
     role = forms.ChoiceField(
         choices=[(role, role) for role in (ProviderMember.REVIEWER, ProviderMember.READER, ProviderMember.OWNER)],
-        help_text="A reader reads applications. A reviewer also decides. An owner also manages members and offers.",
+        help_text=ROLES_HELP,
     )
 
 
@@ -278,6 +289,13 @@ class ProviderAdmin(NamedRecords):
         REMOVE_LOGO,
     )
 
+    @property
+    def kind(self) -> str:
+        return "lender"
+
+    def title_of(self, record: Provider) -> str:
+        return record.name or str(record.pk)
+
     @admin.display(description="logo")
     def logo(self, record: Provider) -> SafeString | str:
         return logo_image(record)
@@ -288,7 +306,10 @@ class ProviderAdmin(NamedRecords):
         return super().actions_of(request, record) if is_owner else []
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        title = "Lenders" if console_of(request.user) is None else "Team"
+        console = console_of(request.user)
+        if console is not None and len(console.seats) == 1 and not request.GET:
+            return HttpResponseRedirect(self.address_of("change", console.seats[0].provider_id))
+        title = "Lenders" if console is None else "Team"
         return super().changelist_view(request, {"title": title, **(extra_context or {})})
 
     def page_of(self, request: HttpRequest, record: Provider) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 from config.webhooks.events import record_event
 from credit.core.applicants import FIRST
+from credit.core.figures import reference_of
 from credit.core.jurisdictions import Conventions
 from credit.core.machine import DECIDED, JUDGEMENTS
 
@@ -78,7 +79,7 @@ class Clock(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind} of {self.application_id}"
+        return f"{self.kind} of {reference_of(self.application_id)}"
 
     @classmethod
     def start(cls, application: Any, kind: str, *, now: datetime, days: int | None = None) -> "Clock":
@@ -191,7 +192,7 @@ class Notice(lifecycle.StatefulModel):
         ]
 
     def __str__(self) -> str:
-        return f"{self.kind.replace('_', ' ')} of {self.application_id}"
+        return f"{self.kind.replace('_', ' ')} of {reference_of(self.application_id)}"
 
     @property
     def made_from(self) -> dict[str, Any] | None:
@@ -440,7 +441,7 @@ class ReviewRequest(models.Model):
         ]
 
     def __str__(self) -> str:
-        return str(self.pk)
+        return f"of {reference_of(self.application_id)}"
 
     @property
     def status(self) -> str:

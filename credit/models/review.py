@@ -8,6 +8,7 @@ from django.db.models import Q
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 from config.core.lifecycle import Actor
+from credit.core.figures import reference_of
 from credit.core.machine import APPROVED, COUNTEROFFER
 from credit.models.closable import ClosableModel
 
@@ -59,7 +60,7 @@ class Proposal(ClosableModel):
 
     def __str__(self) -> str:
         state = self.outcome or "proposed"
-        return f"{self.to}, {state}, for {self.application_id}"
+        return f"{self.to}, {state}, for {reference_of(self.application_id)}"
 
     @property
     def proposer(self) -> str:

@@ -172,8 +172,8 @@ def test_timeline_shows_the_claimed_and_the_authenticated_name(reviewers_client,
         now=timezone.now(), reason="Looks complete", metadata={"ticket": 7},
     )  # fmt: skip
     text = text_of(reviewers_client.get(page_of(application)))
-    assert "given name Somebody Else" in text
-    assert "authenticated rita api_key:abc" in text
+    assert "updated by Somebody Else" in text
+    assert "account rita api_key:abc" in text
     assert "Looks complete" in text
     assert '"ticket": 7' in text
 

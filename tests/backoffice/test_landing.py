@@ -11,6 +11,7 @@ from django.utils import timezone
 from claims.models import Claim
 from config.backoffice import queues
 from config.core.lifecycle import Actor
+from credit.core.figures import reference_of
 from credit.models import Application, DecisionAnchor, Proposal
 from identity.access import keys
 from payments.cards.models import UNKNOWN, Payment
@@ -167,7 +168,7 @@ def test_disputed_claims_have_their_own_list(work, reviewers_client):
 def test_title_of_a_proposal_has_its_state(work, superusers_client):
     proposal = Proposal.objects.first()
     page = superusers_client.get(f"/admin/credit/proposal/{proposal.pk}/change/")
-    assert f"approved, proposed, for {proposal.application_id}" in page.content.decode()
+    assert f"approved, proposed, for {reference_of(proposal.application_id)}" in page.content.decode()
     proposal.close(Proposal.WITHDRAWN, by=proposal.proposed_by, now=timezone.now())
     proposal.refresh_from_db()
-    assert str(proposal) == f"approved, withdrawn, for {proposal.application_id}"
+    assert str(proposal) == f"approved, withdrawn, for {reference_of(proposal.application_id)}"

@@ -38,8 +38,22 @@ def test_owner_invites_a_member_by_mail(lender):
     assert (invitation.email, invitation.role, invitation.provider_id) == ("new@example.test", "reviewer", "701")
     assert invitation.invited_by == lender.people["owner"]
     assert OutgoingMail.objects.count() == 1
-    assert "new@example.test reviewer, by" in text_of(owner.get(page_of(lender)))
+    assert "new@example.test reviewer, expires" in text_of(owner.get(page_of(lender)))
     assert not ProviderMember.objects.filter(user__email="new@example.test").exists()
+
+
+def test_link_to_the_team_opens_the_page_of_the_only_lender(lender):
+    client = console_client(lender.people["owner"])
+    changelist = reverse("admin:credit_provider_changelist")
+    assert client.get(changelist).headers["Location"] == page_of(lender)
+    assert client.get(changelist + "?q=quartz").status_code == 200
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_list_of_offers_has_the_button_that_creates_an_offer_for_owners(lender, role):
+    page = console_client(lender.people[role]).get(reverse("admin:credit_offer_changelist")).content.decode()
+    address = reverse("admin:credit_provider_do", args=[str(lender.number), "offer"])
+    assert (f'href="{address}">Create an offer</a>' in page) == (role == "owner")
 
 
 @pytest.mark.parametrize("role", ROLES[1:])
