@@ -88,7 +88,7 @@ class ListField(serializers.ListField):
     default_error_messages = {
         "not_a_list": "Must be an array.",
         "empty": "Must not be empty.",
-        "min_length": "The minimum number of items is {min_length}.",
+        "min_length": "Must have at least {min_length} item(s).",
         "max_length": "The maximum number of items is {max_length}.",
     }
 
