@@ -69,7 +69,7 @@ async function checkKept() {
     find("kept-state").textContent = `${kept.proof.name} and ${kept.report.name}`;
     const holds = steps.every((step) => step.ok === true), fails = steps.some((step) => step.ok === false);
     verdict.textContent = holds
-      ? "Proven: this report stood in the log, unchanged, when the checkpoint was signed."
+      ? "Proven: the log contained this report, unchanged, when the checkpoint was signed."
       : fails ? "Not proven: the step marked ✗ does not hold." : "The path holds, but this browser cannot check who signed it.";
     verdict.classList.toggle("wrong", fails);
     verdict.classList.toggle("unsure", !holds && !fails);

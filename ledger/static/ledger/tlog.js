@@ -147,6 +147,7 @@ const Tlog = (() => {
   }
 
   function tellWitnesses(policy, { times, isMet }) {
+    if (policy.witnesses.length === 0 && isMet) return "The trusted keys have no witnesses, so none is required.";
     const who = Array.from(times, ([name, at]) => `${name} at ${when(at)}`).join(", ");
     const quorum = isMet ? "That is the quorum." : `The quorum, ${policy.quorum}, is not reached.`;
     return `${times.size} of ${policy.witnesses.length} witnesses cosigned${who ? `: ${who}` : ""}. ${quorum}`;
