@@ -132,11 +132,12 @@ class ApplicationTransitionForm(TransitionForm):
             str(template.pk): template
             for template in ReplyTemplate.objects.filter(provider__in=self.sides)[:TEMPLATES_MAX]
         }
-        self.offer_templates(ReplyTemplate.REASON, "reason_template", "Or a common reason")
+        if to != COUNTEROFFER:  # its only reasons are the principal ones
+            self.offer_templates(ReplyTemplate.REASON, "reason_template", "Or a common reason")
         if to == PENDING_DOCUMENTS:
             self.offer_templates(ReplyTemplate.DOCUMENTS, "documents_template", "Or a common list")
             self.fields["reason"].help_text = "The applicant reads this above the checklist."
-            self.order_fields(["documents", "reason", "seen"])
+            self.order_fields(["documents", "documents_template", "reason", "reason_template", "seen"])
         else:
             del self.fields["documents"]
         if to in {APPROVED, COUNTEROFFER}:

@@ -92,6 +92,7 @@ def _show(
         "offer": typed.offer,
         "application": application,
         "has_errors": has_errors,
+        "errors": typed.errors_by_field(),
         "is_prefilled": is_prefilled,
         "automation": describe_automation(typed.offer),
     }

@@ -359,6 +359,8 @@ class TestNextCase:
         body = {"seen": seen_in(page), "documents": "", "reason": ""}
         refused = reviewers_client.post(move_of(application, "pending_documents"), body)
         assert "errorlist" in refused.content.decode()
+        fields = list(refused.context["form"].fields)
+        assert fields[:4] == ["documents", "documents_template", "reason", "reason_template"]
         chosen = {"documents_template": str(payslips.pk), "reason_template": str(polite.pk)}
         reviewers_client.post(move_of(application, "pending_documents"), {**body, **chosen})
         application.refresh_from_db()

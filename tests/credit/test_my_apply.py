@@ -224,6 +224,7 @@ class TestApplying:
         answer, page = send(f"/my/apply/{asking.pk}", user)
         assert answer.status_code == 400
         assert "Nothing was saved. Correct the marked fields." in page
+        assert '<a href="#id_first-legal_name">Legal name</a>: This field is required.' in page
         required = {
             "data-amount_cents", "data-term_months", "data-income_cents", "data-owns_home", "first-legal_name",
             "first-date_of_birth", "first-address.line1", "first-address.city", "first-address.postal_code",
