@@ -46,7 +46,7 @@ def test_member_of_a_lender_has_the_lenders_main_links_and_name(db):
     page = client.get("/admin/").content.decode()
     assert '<span class="backoffice-word">Bank quartz</span>' in page
     for link in client.get("/admin/").context["main_links"]:
-        assert client.get(link.address).status_code == 200
+        assert client.get(link.address, follow=True).status_code == 200
 
 
 def test_all_records_lists_the_models_that_the_viewer_can_open(reviewers_client, superusers_client):
