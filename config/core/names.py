@@ -3,6 +3,7 @@
 Personal names and addresses have looser rules, which accept all scripts: `clean_words`.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,10 +16,17 @@ from django.db import IntegrityError, transaction
 
 from config.core.digest import digest_of
 
-# Characters without a glyph: Unicode's Default_Ignorable_Code_Point outside of category Cf, and the Braille blank.
+# Characters without a glyph: Unicode's Default_Ignorable_Code_Point outside of category Cf, and blanks of other
+# categories, such as the Braille blank, the null note head, and the blanks of Khitan and Egyptian texts.
 _UNSEEN_RANGES = (range(0x180B, 0x1810), range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
-_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0").union(
+_BLANKS = "\u2800\ufffc\U00016fe4\U00013441\U00013442\U0001d159"
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0" + _BLANKS).union(
     *(map(chr, codes) for codes in _UNSEEN_RANGES)
+)
+# Letters in black circles and squares, in flags, and small capitals. Neither NFKC nor the confusables replace them.
+_DRAWN_LETTER = re.compile(
+    "(?:NEGATIVE (?:CIRCLED|SQUARED) LATIN CAPITAL LETTER|REGIONAL INDICATOR SYMBOL LETTER|LATIN LETTER SMALL CAPITAL)"
+    " ([A-Z])"
 )
 _MARKS = ("M", "Z", "C")
 LISTED_MAX = 20
@@ -48,6 +56,10 @@ _SCRIPTS_WITH_JOINERS = {
     "ARABIC", "BENGALI", "DEVANAGARI", "GUJARATI", "GURMUKHI", "KANNADA", "KHMER", "MALAYALAM", "MONGOLIAN", "MYANMAR",
     "ORIYA", "SINHALA", "SYRIAC", "TAMIL", "TELUGU", "TIBETAN",
 }  # fmt: skip
+# Keyboards for these scripts insert a zero-width space between words, which is never visible.
+_SCRIPTS_WITHOUT_SPACES = {"KHMER", "LAO", "MYANMAR", "THAI"}
+_ZERO_WIDTH_SPACE = "\u200b"
+_LIKE_A_SPACE = "\u2800\u3164\uffa0"  # fillers that people type for a space
 _RA_YAPHALA = "\u09b0\u200d\u09cd\u09af"  # Bengali RA, JOINER, VIRAMA, YA: the spelling of Unicode, chapter 12
 
 
@@ -55,17 +67,21 @@ def clean_words(text: str) -> str:
     """Return a personal name, address line or title, with each run of white space as one space.
 
     Letters of every script are accepted, and joiners where RFC 5892 (CONTEXTJ) allows them, as in Persian and Sinhala
-    names. A joiner without an effect is removed if it follows a letter of a script with joiners. Raises ValueError,
-    with the reason, for line breaks, control, bidirectional and other invisible characters, and for a blank text.
+    names. A joiner without an effect is removed if it follows a letter of a script with joiners, as is a zero-width
+    space in a script without spaces. Raises ValueError, with the reason, for line breaks, control, bidirectional and
+    other invisible characters, and for a blank text.
     """
     kept: list[str] = []
     for position, character in enumerate(text):
         joins = character in _JOINERS and _joins(text, position)
-        if character in _JOINERS and not joins and kept and _has_joiners(kept[-1]):
+        if character in _JOINERS and not joins and kept and _script_of(kept[-1]) in _SCRIPTS_WITH_JOINERS:
             continue
-        if not (character.isprintable() or joins or unicodedata.category(character) == "Zs"):
+        if character == _ZERO_WIDTH_SPACE and kept and _script_of(kept[-1]) in _SCRIPTS_WITHOUT_SPACES:
+            continue
+        is_visible = character.isprintable() and character not in _BLANKS
+        if not (is_visible or joins or character in _LIKE_A_SPACE or unicodedata.category(character) == "Zs"):
             raise ValueError(f"Must not contain the invisible or control character U+{ord(character):04X}.")
-        kept.append(character)
+        kept.append(" " if character in _LIKE_A_SPACE else character)
     if shows_nothing(text):
         raise ValueError("Must contain a letter, a digit, or another visible character.")
     return " ".join("".join(kept).split())
@@ -80,8 +96,9 @@ def _joins(text: str, position: int) -> bool:
         return False
 
 
-def _has_joiners(character: str) -> bool:
-    return unicodedata.name(character, "").partition(" ")[0] in _SCRIPTS_WITH_JOINERS
+def _script_of(character: str) -> str:
+    """Return the first word of a character's name, which is the script of a letter."""
+    return unicodedata.name(character, "").partition(" ")[0]
 
 
 def skeleton(text: str) -> str:
@@ -90,7 +107,7 @@ def skeleton(text: str) -> str:
     People can confuse two names with the same skeleton. Use it only for comparison; store `name_key`.
     """
     seen = "".join(
-        character
+        _plain_letter(character)
         for character in unicodedata.normalize("NFKC", text)
         if character.isspace() or not _is_unseen(character)
     )
@@ -148,6 +165,11 @@ def shows_nothing(text: str) -> bool:
 
 def _is_unseen(character: str) -> bool:
     return character in _UNSEEN or unicodedata.category(character) in {"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"}
+
+
+def _plain_letter(character: str) -> str:
+    drawn = None if character.isascii() else _DRAWN_LETTER.fullmatch(unicodedata.name(character, ""))
+    return drawn[1] if drawn else character
 
 
 def _skeleton_of_word(word: str) -> str:

@@ -31,6 +31,8 @@ from config.core.names import clean_name, name_key, skeleton
         ("Zopa", "\u0396opa"),
         ("Affirm", "Affirm\ufe0e"),
         ("Nubank", "Nubank\u200d"),
+        ("Nova", "\U0001f15d\U0001f15e\U0001f165\U0001f150"),
+        ("US Bank", "\U0001f1fa\U0001f1f8 Ba\u0274k"),
     ],
 )
 def test_look_alike_names_have_the_same_key(name, look_alike):
@@ -68,6 +70,8 @@ def test_name_is_cleaned_to_nfc_with_single_spaces(name, cleaned):
         "a\x00b",
         "a\x85b\x1b",
         "\ufe0f",
+        "a\U0001d159",
+        "a\ufffcb",
     ],
 )
 def test_invisible_name_is_rejected(name):

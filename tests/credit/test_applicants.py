@@ -180,9 +180,14 @@ def test_city_is_required_if_the_country_has_cities(api, body, country):
             "\u09b0\u200d\u09cd\u09af\u09be\u099a\u09c7\u09b2",
             "\u09b0\u200d\u09cd\u09af\u09be\u099a\u09c7\u09b2",
         ),  # Rachel
+        (
+            "\u179f\u17bb\u1781\u200b\u178a\u17b6\u179a\u17b6",
+            "\u179f\u17bb\u1781\u178a\u17b6\u179a\u17b6",
+        ),  # Khmer keyboards
+        ("\uae40\u3164\ucca0\uc218", "\uae40 \ucca0\uc218"),  # a Hangul filler for a space
     ],
 )
-def test_joiner_without_effect_is_removed_from_a_name(api, body, sent, kept):
+def test_invisible_character_of_a_keyboard_is_removed_from_a_name(api, body, sent, kept):
     applicant = {**PERSON, "legal_name": sent}
     response = api.send(PATH, {**body, "applicants": [applicant]})
     assert response.status_code == 201, response.content
