@@ -15,11 +15,13 @@ _ISSUED = re.compile(
     rb"|(?:5[1-5][0-9]{2}|222[1-9]|22[3-9][0-9]|2[3-6][0-9]{2}|27[01][0-9]|2720)[0-9]{12}"  # Mastercard
     rb"|3[47][0-9]{13}"  # American Express
     rb"|(?:30[0-5]|309|3[689][0-9])[0-9]{11,16}"  # Diners Club
-    rb"|2131[0-9]{11}|35(?:2[89]|[3-8][0-9])[0-9]{12,15}"  # JCB
-    rb"|220[0-4][0-9]{12,15}"  # Mir
-    rb"|(?:60|64[4-9]|65)[0-9]{13,17}"  # Discover, RuPay, Hipercard, Elo
+    rb"|(?:1800|2131)[0-9]{11}|35(?:2[89]|[3-8][0-9])[0-9]{12,15}"  # JCB
+    rb"|220[0-5][0-9]{12,15}"  # Mir, BORICA
+    rb"|(?:6[01]|64[4-9]|65)[0-9]{13,17}"  # Discover, RuPay, Hipercard, Elo, Shetab
     rb"|62[0-9]{12,17}"  # UnionPay
     rb"|(?:50|5[6-9]|6[37])[0-9]{10,17}"  # Maestro, Verve, Elo, InterPayment, InstaPayment
+    rb"|(?:8[12][0-9]{2}|8600|9792|9804|9860)[0-9]{12}"  # RuPay, Uzcard, Troy, PROSTIR, Humo
+    rb"|9704(?:[0-9]{12}|[0-9]{15})"  # NAPAS
 )
 # For Luhn's check: twice each digit, reduced to the sum of its digits.
 _DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
@@ -28,7 +30,7 @@ _GAP, _MAYBE, _OTHER = " ", "_", "x"
 _GAP_CATEGORIES = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Pd"})  # spaces, line ends, controls, dashes
 _DOTS_AND_SIGNS = frozenset(".\u00b7\u2022\u2027\u2219\u22c5\u3002\u30fb\u2212")  # the last is the minus sign
 # Gaps between the groups of a card number. Between other numbers, they belong to dates, times, and amounts.
-_PUNCTUATION = frozenset("_/,+:*'`|\u00b4\u2018\u2019\u2032\u02bc")
+_PUNCTUATION = frozenset("_/,+:;*#=~'`|\\\"()[]{}<>\u00b4\u2018\u2019\u2032\u02bc")
 _MARK_CATEGORIES = frozenset({"Mn", "Mc", "Me"})  # combining marks: accents, variation selectors, keycaps
 # A character reference has at most 7 decimal or 6 hexadecimal digits. Further digits are ordinary text.
 _ENTITY = re.compile(r"&(?:#0*([0-9]{1,7})|#[xX]0*([0-9a-fA-F]{1,6})|[A-Za-z][A-Za-z0-9]{1,31});?", re.ASCII)
@@ -43,7 +45,7 @@ _IDENTIFIER = re.compile(
 _PHONE = re.compile(r"\+[ (]{0,2}[1-9](?:[ ().\-/]{0,2}[0-9]){6,14}(?![ .\-]?[0-9])", re.ASCII)
 _FRACTION = re.compile(r"(?<![0-9.])[0-9]{1,19}[.,][0-9]{12,}(?![0-9])(?!\.[0-9])", re.ASCII)
 _IBAN = re.compile(r"\b[A-Z]{2}[0-9]{2}(?:[ \u00a0-]?[A-Z0-9]){11,30}", re.ASCII | re.IGNORECASE)
-# The length by country (ISO 13616).
+# The length by country (ISO 13616). The last lines are countries outside of its registry.
 _IBAN_LENGTHS = dict(
     re.findall(
         "([A-Z]{2})([0-9]{2})",
@@ -51,7 +53,8 @@ _IBAN_LENGTHS = dict(
         "ES24 FI18 FK18 FO18 FR27 GB22 GE22 GI23 GL18 GR27 GT28 HN28 HR21 HU28 IE22 IL23 IQ23 IS26 IT27 JO30 KW30 KZ20 "
         "LB28 LC32 LI21 LT20 LU20 LV21 LY25 MC27 MD24 ME22 MK19 MN20 MR27 MT31 MU30 NI28 NL18 NO15 OM23 PK24 PL28 PS29 "
         "PT25 QA29 RO24 RS22 RU33 SA24 SC31 SD18 SE24 SI19 SK24 SM27 SO23 ST25 SV28 TL23 TN24 TR26 UA29 VA22 VG24 XK20 "
-        "YE30",
+        "YE30 AO25 BF28 BJ28 CF27 CG27 CI28 CM27 CV25 DZ26 GA27 GQ27 GW25 IR26 KM27 MA28 MG27 ML28 MZ25 NE28 SN28 TD27 "
+        "TG28",
     )
 )
 _IBAN_CHECK = 97
