@@ -5,8 +5,9 @@ A date alone is misleading: February 20 at 00:30 UTC is February 19 in America.
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, tzinfo
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
+from unicodedata import combining, normalize
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from babel.core import get_global
@@ -16,26 +17,56 @@ from holidays import country_holidays
 
 from credit.core.applicants import Applicants
 
-# The zone of most residents of a US state or territory (49 CFR 71).
-_STATES = {
-    "America/New_York": "CT DC DE FL GA IN KY MA MD ME MI NC NH NJ NY OH PA RI SC VA VT WV",
-    "America/Chicago": "AL AR IA IL KS LA MN MO MS ND NE OK SD TN TX WI",
-    "America/Denver": "CO ID MT NM UT WY",
-    "America/Phoenix": "AZ",
-    "America/Los_Angeles": "CA NV OR WA",
-    "America/Anchorage": "AK",
-    "Pacific/Honolulu": "HI",
-    "America/Puerto_Rico": "PR VI",
-    "Pacific/Guam": "GU MP",
-    "Pacific/Pago_Pago": "AS",
+# The zone of most residents of a state, province, or territory, by country; for the United States, see 49 CFR 71.
+_ZONES = {
+    "US": {
+        "America/New_York": "CT DC DE FL GA IN KY MA MD ME MI NC NH NJ NY OH PA RI SC VA VT WV",
+        "America/Chicago": "AL AR IA IL KS LA MN MO MS ND NE OK SD TN TX WI",
+        "America/Denver": "CO ID MT NM UT WY",
+        "America/Phoenix": "AZ",
+        "America/Los_Angeles": "CA NV OR WA",
+        "America/Anchorage": "AK",
+        "Pacific/Honolulu": "HI",
+        "America/Puerto_Rico": "PR VI",
+        "Pacific/Guam": "GU MP",
+        "Pacific/Pago_Pago": "AS",
+    },
+    "AU": {
+        "Australia/Sydney": "ACT NSW",
+        "Australia/Melbourne": "VIC",
+        "Australia/Hobart": "TAS",
+        "Australia/Brisbane": "QLD",
+        "Australia/Adelaide": "SA",
+        "Australia/Darwin": "NT",
+        "Australia/Perth": "WA",
+    },
+    "BR": {
+        "America/Sao_Paulo": "AL AP BA CE DF ES GO MA MG PA PB PE PI PR RJ RN RS SC SE SP TO",
+        "America/Manaus": "AM MS MT RO RR",
+        "America/Rio_Branco": "AC",
+    },
+    "CA": {
+        "America/Toronto": "NU ON QC",
+        "America/Halifax": "NB NS PE",
+        "America/St_Johns": "NL",
+        "America/Winnipeg": "MB",
+        "America/Regina": "SK",
+        "America/Edmonton": "AB NT",
+        "America/Vancouver": "BC",
+        "America/Whitehorse": "YT",
+    },
 }
 # The zone of most residents, for countries with several zones.
 _MAIN = {
     "CL": "America/Santiago", "CN": "Asia/Shanghai", "EC": "America/Guayaquil", "ES": "Europe/Madrid",
-    "NZ": "Pacific/Auckland", "PT": "Europe/Lisbon", "UA": "Europe/Kyiv", "XK": "Europe/Belgrade",
+    "FM": "Pacific/Pohnpei", "GL": "America/Nuuk", "KI": "Pacific/Tarawa", "MN": "Asia/Ulaanbaatar",
+    "NZ": "Pacific/Auckland", "PF": "Pacific/Tahiti", "PG": "Pacific/Port_Moresby", "PT": "Europe/Lisbon",
+    "UA": "Europe/Kyiv", "XK": "Europe/Belgrade",
 }  # fmt: skip
-_STATES_BY_NAME = {name.upper(): code for name, code in country_holidays("US").subdivisions_aliases.items()}
-_ZONE_OF_STATE = {state: zone for zone, states in _STATES.items() for state in states.split()}
+_ZONE_OF_STATE = {
+    (country, state): zone for country, zones in _ZONES.items() for zone, states in zones.items()
+    for state in states.split()
+}  # fmt: skip
 
 
 def zone_of(applicants: Any) -> str:
@@ -55,11 +86,22 @@ def today_of(person: Mapping[str, Any]) -> date:
 
 def _zone_of(person: Mapping[str, Any]) -> str:
     where = person.get("address") or {}
-    region = (where.get("region") or "").strip().upper()
     country = where.get("country") or ""
-    if country == "US":
-        return _ZONE_OF_STATE.get(_STATES_BY_NAME.get(region, region), "UTC")
+    if country in _ZONES:
+        region = _plain(where.get("region") or "").removeprefix(f"{country}-")  # ISO 3166-2
+        return _ZONE_OF_STATE.get((country, _states_by_name(country).get(region, region)), "UTC")
     return _MAIN.get(country) or _only_zone_of(country)
+
+
+@cache
+def _states_by_name(country: str) -> dict[str, str]:
+    return {_plain(name): code for name, code in country_holidays(country).subdivisions_aliases.items()}
+
+
+def _plain(region: str) -> str:
+    """Return a region in upper case, without accents, points, and outer blanks."""
+    letters = normalize("NFKD", region).replace(".", "")
+    return "".join(letter for letter in letters if not combining(letter)).strip().upper()
 
 
 @lru_cache(maxsize=300)

@@ -5,6 +5,7 @@ from unittest.mock import patch
 
 import pytest
 from django.utils import translation
+from holidays import country_holidays
 
 from credit.core import deadlines
 from credit.core.applicants import Applicants
@@ -50,7 +51,15 @@ def words(moment, *where, language="en"):
     (("CL", None), "2028-07-01T04:00:00Z", "July 1, 2028, 12:00 a.m. UTC-04:00"),
     (("UY", None), "2028-07-01T03:00:00Z", "July 1, 2028, 12:00 a.m. UTC-03:00"),
     (("ES", None), "2028-06-30T22:00:00Z", "July 1, 2028, 12:00 a.m. CEST"),
-    (("AU", "NSW"), "2028-02-20T00:30:00Z", "February 20, 2028, 12:30 a.m. UTC"),
+    (("AU", "NSW"), "2028-02-28T13:30:00Z", "February 29, 2028, 12:30 a.m. AEDT"),
+    (("AU", "South Australia"), "2028-02-29T13:29:00Z", "February 29, 2028, 11:59 p.m. ACDT"),
+    (("CA", "NL"), "2028-03-01T03:29:00Z", "February 29, 2028, 11:59 p.m. NST"),
+    (("CA", "Quebec"), "2028-02-20T00:30:00Z", "February 19, 2028, 7:30 p.m. EST"),
+    (("CA", None), "2028-02-20T00:30:00Z", "February 20, 2028, 12:30 a.m. UTC"),
+    (("BR", "sao paulo"), "2028-02-20T00:30:00Z", "February 19, 2028, 9:30 p.m. UTC-03:00"),
+    (("US", "D.C."), "2028-02-20T00:30:00Z", "February 19, 2028, 7:30 p.m. EST"),
+    (("US", "US-TX"), "2028-02-20T00:30:00Z", "February 19, 2028, 6:30 p.m. CST"),
+    (("KI", None), "2028-02-28T12:00:00Z", "February 29, 2028, 12:00 a.m. UTC+12:00"),
 ])  # fmt: skip
 def test_deadline_is_shown_in_the_persons_time_zone(where, moment, shown):
     assert words(moment, *where) == shown
@@ -70,6 +79,12 @@ def test_every_us_state_has_a_zone_and_every_zone_exists():
     assert "UTC" not in zones
     for name in zones | {deadlines.zone_of(applicants(country)) for country in COUNTRIES}:
         assert deadlines.in_words(datetime.fromisoformat("2028-02-20T00:30:00Z"), name)
+
+
+@pytest.mark.parametrize("country", ["AU", "BR", "CA"])
+def test_every_listed_state_of_other_countries_has_a_zone(country):
+    codes = set(country_holidays(country).subdivisions_aliases.values()) - {"NSW Western"}  # a part of a state
+    assert "UTC" not in {deadlines.zone_of(applicants(country, code)) for code in codes}
 
 
 def test_deadline_is_in_utc_if_the_zone_database_is_missing():
