@@ -138,6 +138,8 @@ def link_two(plaid, api, user):
         ("INVALID_ACCESS_TOKEN", "gone", "E5004"), ("INSTITUTION_NO_LONGER_SUPPORTED", "gone", "E5004"),
         ("INSTITUTION_DOWN", "bank_down", "E5003"), ("INSTITUTION_NOT_RESPONDING", "bank_down", "E5003"),
         ("A_CODE_OF_TOMORROW", "bank_down", "E5003"), ("INVALID_API_KEYS", "internal", "E5003"),
+        ("INSTITUTION_REGISTRATION_REQUIRED", "internal", "E5003"), ("NO_LONGER_AVAILABLE", "internal", "E5003"),
+        ("PLANNED_MAINTENANCE", "bank_down", "E5003"),
         ("INVALID_FIELD", "internal", "E5003"), ("USER_PERMISSION_REVOKED", "gone", "E5004"),
         ("ADDITIONAL_CONSENT_REQUIRED", "login_required", "E5004"), ("NO_ACCOUNTS", "login_required", "E5004"),
     ],
