@@ -16,7 +16,8 @@ NETWORK_ALIASES = {
 
 _LAST_WITHOUT_OWNER = 0xFFFF
 # The range of the OP Stack's contracts begins here. The other addresses are the native asset (EIP-7528), the system
-# (EIP-4788), the depositor of the OP Stack, and common burn addresses.
+# (EIP-4788), the depositor of the OP Stack, and common burn addresses. The last lines are Ethereum's contracts: beacon
+# roots (EIP-4788), history (EIP-2935), withdrawals (EIP-7002), consolidations (EIP-7251), and deposits (EIP-6110).
 _PREDEPLOYS = 0x4200000000000000000000000000000000000000
 _OTHERS_WITHOUT_OWNER = frozenset(
     {
@@ -26,6 +27,11 @@ _OTHERS_WITHOUT_OWNER = frozenset(
         0xDEADDEADDEADDEADDEADDEADDEADDEADDEAD0001,
         0xDEADDEADDEADDEADDEADDEADDEADDEADDEADDEAD,
         0xDEAD000000000000000042069420694206942069,
+        0x000F3DF6D732807EF1319FB7B8BB8522D0BEAC02,
+        0x0000F90827F1C53A10CB7A02335B175320002935,
+        0x00000961EF480EB55E80D19AD83579A64C007002,
+        0x0000BBDDC7CE488642FB579F8B00F3A590007251,
+        0x00000000219AB540356CBB839CBE05303D7705FA,
     }
 )
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
