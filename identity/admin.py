@@ -9,6 +9,7 @@ from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
 from django.contrib.auth.models import Group
+from django.core.exceptions import ValidationError
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -25,6 +26,7 @@ from config.backoffice.queues import Queue
 from config.backoffice.records import NamedRecords
 from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
+from config.core.names import clean_words
 from identity.access.keys import offer_successor, revoke_api_key, rotate_api_key
 from identity.accounts import admin as accounts_admin
 from identity.accounts.names import check_of_operator
@@ -52,7 +54,21 @@ def _unlink(request: HttpRequest, person: Any, _form: SeenForm) -> str:
 
 
 class _OperatorsName:
-    """Validates the user name that an operator enters. An unchanged old name is always valid."""
+    """Validates the names that an operator enters. An unchanged old user name is always valid."""
+
+    def clean_first_name(self) -> str:
+        return self._clean_words("first_name")
+
+    def clean_last_name(self) -> str:
+        return self._clean_words("last_name")
+
+    def _clean_words(self, field: str) -> str:
+        form: Any = self
+        text: str = form.cleaned_data[field]
+        try:
+            return clean_words(text) if text else ""
+        except ValueError as error:
+            raise ValidationError(str(error)) from error
 
     def clean_username(self) -> str:
         form: Any = self

@@ -151,6 +151,17 @@ class WordsField(NameField):
     clean = staticmethod(clean_words)
 
 
+class LinesField(TextField):
+    """Lines of words, such as a postal address; see `clean_words`. Can be empty."""
+
+    def to_internal_value(self, data: Any) -> str:
+        lines = super().to_internal_value(data).splitlines()
+        try:
+            return "\n".join(clean_words(line) if line.strip() else "" for line in lines).strip("\n")
+        except ValueError as error:
+            raise serializers.ValidationError(str(error)) from error
+
+
 class DayField(TextField):
     """A calendar day, `2026-01-31`."""
 

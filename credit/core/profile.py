@@ -13,6 +13,7 @@ from unicodedata import normalize
 
 from config.core.ids import INT64_MAX
 from config.core.json_text import canonical_json, day_of
+from config.core.names import clean_words
 from credit.core.errors import refusal_of
 from credit.core.facts import PERSON, path_of, type_of
 
@@ -84,6 +85,19 @@ def _texts(schema: Mapping[str, Any], here: str) -> Iterator[Refusal]:
         text = schema.get(name, "-")
         if not isinstance(text, str) or not text.strip() or len(text) > longest:
             yield f"{here}/{name}", f"Must be a string of 1 to {longest} characters."
+        elif (why := _unreadable(text)) is not None:
+            yield f"{here}/{name}", why
+
+
+def _unreadable(text: str) -> str | None:
+    """Return the error of a text that contains bidirectional, control, or other invisible characters, or None."""
+    try:
+        for line in text.splitlines():
+            if line.strip():
+                clean_words(line)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def _required(required: Any, members: Mapping[str, Any]) -> Iterator[Refusal]:

@@ -24,7 +24,7 @@ from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import first_or, queryable
 from config.core.json_text import rfc3339
 from config.core.lifecycle import Actor, RecordNotEditable
-from config.core.names import NameTaken, name_key, unique_name
+from config.core.names import NameTaken, clean_name, name_key, unique_name
 from config.ops.failed_items import FailedItems
 from config.webhooks.events import record_event
 from identity.access.models import AccountHistory, ApiKey, ApiKeyQuerySet, User
@@ -120,8 +120,12 @@ def create_api_key(
     unknown = sorted(set(scopes or ()) - set(SCOPES))
     if unknown:
         raise ValidationError(f"Unknown scope: {', '.join(unknown)}. Known: {', '.join(SCOPES)}.")
-    if not 0 < len(name) <= NAME_MAX_LENGTH:
-        raise ValidationError(f"A key's name must have 1 to {NAME_MAX_LENGTH} characters.")
+    try:
+        name = clean_name(name)
+    except ValueError as error:
+        raise ValidationError(f"A key's name: {error}") from error
+    if len(name) > NAME_MAX_LENGTH:
+        raise ValidationError(f"A key's name must have at most {NAME_MAX_LENGTH} characters.")
     expires_at = expires_at or now + timedelta(days=DEFAULT_DAYS)
     if expires_at <= now:
         raise ValidationError("The expiry of a key must be in the future.")

@@ -54,6 +54,18 @@ def test_names_of_lenders_and_offers_must_be_visible(api, user, name):
     assert_error(api.send("/provider-offers", terms), 400, "E1001")
 
 
+@pytest.mark.django_db
+def test_address_of_a_lender_consists_of_visible_lines(api, user):
+    make_lender(user)
+    for address in ("1 Bank Street\u202e\nAmes", "1 Bank Street\n\u200b", "1 Bank\x07Street"):
+        answer = assert_error(api.send(PATH, {"name": "Bank", "address": address}), 400, "E1001")
+        assert answer["details"][0]["field"] == "address"
+    made = api.send(
+        PATH, {"name": "Bank", "address": "\u0628\u0646\u06a9 \u0645\u06cc\u200c\u0646\u0627\r\n1\u00a0Street\n"}
+    )
+    assert made.json()["address"] == "\u0628\u0646\u06a9 \u0645\u06cc\u200c\u0646\u0627\n1 Street"
+
+
 OFFER = {"provider_id": "700", "product_type": "personal_loan"}
 
 

@@ -172,6 +172,9 @@ class TestCreateApiKey:
         ):  # fmt: skip
             with pytest.raises(CommandError):
                 run_json("create_api_key", user.username, "--name", "n", *arguments)
+        for name in ("", "\u3164", "Shop\u202e", "x" * 256):
+            with pytest.raises(CommandError):
+                run_json("create_api_key", user.username, "--name", name)
         assert ApiKey.objects.count() == 0
 
 

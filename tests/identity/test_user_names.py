@@ -85,6 +85,10 @@ def test_the_back_office_rejects_a_name_in_another_case_and_keeps_old_ones(db):
     browser.post(f"{page}?edit=1", form)
     old.refresh_from_db()
     assert old.first_name == "Jos\u00e9"
+    page = browser.post(f"{page}?edit=1", {**form, "first_name": "Jos\u202ee"})
+    assert "U+202E" in page.content.decode()
+    old.refresh_from_db()
+    assert old.first_name == "Jos\u00e9"
 
 
 def test_log_in_finds_an_account_by_its_name_in_another_case(anonymous):

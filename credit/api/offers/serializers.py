@@ -426,7 +426,7 @@ class ProviderRequestSerializer(LenderContactRequestSerializer):
     """A lender to create or update."""
 
     name = serializers.NameField(help_text="The lender's public name. It must not look like another lender's name.")
-    address = serializers.TextField(
+    address = serializers.LinesField(
         max_length=500, default="", help_text="The lender's postal address, which notices contain."
     )
     agency = serializers.OneOfField(

@@ -66,6 +66,8 @@ BAD = [
     ("/properties/a", with_member({"$ref": "#", "type": "string"})),
     ("/properties/a/title", with_member({"type": "string", "title": ""})),
     ("/properties/a/title", with_member({"type": "string", "title": ["a"]})),
+    ("/properties/a/title", with_member({"type": "string", "title": "Income\u202e"})),
+    ("/properties/a/description", with_member({"type": "string", "description": "Before\ntaxes\u2066"})),
     ("/properties/a/description", with_member({"type": "string", "description": "x" * 1_001})),
     ("/properties/a/format", with_member({"type": "string", "format": "email"})),
     ("/properties/a/format", with_member({"type": "string", "format": ["date"]})),
