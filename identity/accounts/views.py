@@ -57,8 +57,8 @@ class AccountInvitationViewSet(ApiViewSet):
 
         If the account has a second factor, the log-in requires it. Owners of a lender invite its members. Accounts
         that can create staff invite staff. Other invitations require the permission to invite. The response is the same
-        for known and unknown addresses. Your account can send 100 such mails per hour. After that, the API returns 429
-        `E6001` with `Retry-After`.
+        for known and unknown addresses. Your account can send 100 mails per hour to addresses that it enters. After
+        that, the API returns 429 `E6001` with `Retry-After`.
         """
         return invitations.invite(actor=actor_of(request), **body, now=timezone.now())
 
@@ -102,8 +102,8 @@ class ManagedAccountViewSet(ApiViewSet):
 
         Requires a partner: an account that was invited as one, or that staff added to the group `Partner`. If the
         request has `email`, the API sends the customer a link to claim the account. A repeated request sends a new link
-        if the last one has expired or went to another address. Your account can send 100 such mails per hour. After
-        that, the API returns 429 `E6001` with `Retry-After`, and creates no account.
+        if the last one has expired or went to another address. Your account can send 100 mails per hour to addresses
+        that it enters. After that, the API returns 429 `E6001` with `Retry-After`, and creates no account.
         """
         account, is_new = managed.make_account(actor_of(request), **body, now=timezone.now())
         return account if is_new else Response(ManagedAccountSerializer.represent(account))

@@ -75,7 +75,8 @@ class WalletViewSet(CardFreeViewSet):
     def balance(self, request: ApiRequest, wallet_id: str) -> dict[str, Any]:
         """Get the balance of a wallet.
 
-        The API requests it from the custody vendor or the settlement chain for each call.
+        The API requests it from the custody vendor or the settlement chain for each call. `source` shows if it did not:
+        no chain is configured, or the platform does not read the wallet's network.
         """
         wallet = wallets.load_wallet(wallet_id, request.user)
         balance = wallets.read_balance(wallet)
