@@ -113,7 +113,7 @@ class ClaimStatusRequestSerializer(serializers.RequestSerializer):
 
     status = serializers.StatusField(MACHINE.statuses, help_text="The new status.")
     updated_by = serializers.IdField()
-    reason = serializers.TextField(allow_null=True, default=None, help_text="The reason, for people; null for none.")
+    reason = serializers.TextField(allow_null=True, default=None, help_text="The reason, for people; null if none.")
 
 
 class ClaimFilter(serializers.FilterSet):

@@ -196,7 +196,7 @@ class Asker:
         return newest is None or newest.block_id != head.number or now.timestamp() - newest.timestamp > _AGAIN_SECONDS
 
     def _send(self, targets: list[tuple[_WitnessState, int]], head: log.Head) -> None:
-        """Start a request to each witness, from the tree size that it knows."""
+        """Start a request to each witness, from the tree size that the witness has."""
         request_from = lru_cache(partial(_request, head=head))
         for state, old_size in targets:
             address = f"{str(state.witness.url).rstrip('/')}/add-checkpoint"

@@ -130,7 +130,7 @@ def _uses_database(item):
 
 @pytest.fixture(autouse=True)
 def _nothing_remembered():
-    """Start each test without cached credentials, rate-limit permits, and requests: user ids repeat."""
+    """Empty the caches of credentials, rate-limit permits, and requests before each test, because user ids repeat."""
     request_log.LOG.begin_anew()
     authentication.forget_credentials()
     rate_limits.forget_lots()

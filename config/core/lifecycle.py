@@ -138,7 +138,7 @@ class StatusHistory(models.Model):
     changed_by = models.CharField(max_length=255, help_text="The caller's `updated_by`, as sent.")
     changed_at = models.DateTimeField(help_text="When the status was entered (UTC).")
     reason = models.TextField(null=True, help_text="The reason, for people to read; null if there is none.")  # noqa: DJ001  null and "" are different answers of the interface
-    metadata = JsonTextField(null=True, help_text="The `metadata` of the request, as sent; null for none.")
+    metadata = JsonTextField(null=True, help_text="The `metadata` of the request, as sent; null if none.")
     principal = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         null=True,

@@ -52,9 +52,9 @@ class RequestLine(models.Model):
         max_length=160, help_text="The template of the path, such as `/v1/applications/{application_id}`."
     )
     status = models.PositiveSmallIntegerField(help_text="The HTTP status of the response.")
-    code = models.CharField(max_length=8, blank=True, default="", help_text="The error code; empty for none.")
+    code = models.CharField(max_length=8, blank=True, default="", help_text="The error code; empty if none.")
     failed_fields = models.JSONField(
-        null=True, default=None, help_text="The names of the fields that failed; null for none."
+        null=True, default=None, help_text="The names of the fields that failed; null if none."
     )
     duration_ms = models.PositiveIntegerField(help_text="The time until the response began, in milliseconds.")
     request_id = models.UUIDField(help_text="The id in `X-Request-Id`, and in the body of an error.")

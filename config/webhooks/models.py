@@ -215,7 +215,7 @@ class Delivery(models.Model):
         help_text="`pending` until the last attempt, then `delivered` or `failed`.",
     )
     attempts: Any = JsonTextField(default=list)
-    due_at = models.DateTimeField(null=True, blank=True, help_text="When the next attempt is due (UTC); null for none.")
+    due_at = models.DateTimeField(null=True, blank=True, help_text="When the next attempt is due (UTC); null if none.")
     claim = models.UUIDField(null=True, editable=False)
     is_redelivery = models.BooleanField(default=False)
     created_at = models.DateTimeField()

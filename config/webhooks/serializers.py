@@ -111,7 +111,7 @@ class AttemptSerializer(serializers.JsonPartSerializer):
 
     at = serializers.DateTimeField(help_text="When the attempt was sent (UTC).")
     status_code = serializers.Int32Field(
-        allow_null=True, help_text="The HTTP status of the response; null without a response."
+        allow_null=True, help_text="The HTTP status of the response; null if there is no response."
     )
     error = serializers.TextField(allow_null=True, help_text="The reason of the failure; null after a success.")
     duration_ms = serializers.Int64Field(help_text="The duration in milliseconds.")

@@ -51,8 +51,8 @@ def decision_record(application: Any, row: StatusHistory, counteroffer: Any = No
 
     `automated` states that no person took part. `terms` are the approved loan. `certificate_sha256` is null for
     scorecards that were published before certificates existed. `applicants_sha256` is the hash of the applicants with
-    an erasable nonce; null without applicants. `facts` are name, source, day, and hash of each fact that the score
-    used; null without a score, and if its facts were erased.
+    an erasable nonce; null if none. `facts` are name, source, day, and hash of each fact that the score
+    used; null if there is no score, or if its facts were erased.
 
     `hashes` are those of texts, ids, the result of the score, and `application_data`. `counteroffer` is the one closed
     by the decision. If only the lender may read the result, its name is `person.score`, otherwise `score`.

@@ -57,10 +57,10 @@ class Application(DecisionRules):
         choices=[(status, status.replace("_", " ")) for status in MACHINE.statuses],
         help_text="The status of the application; `transitions` returns the statuses that can follow.",
     )
-    status_reason = models.TextField(null=True, help_text="The reason of the last status change; null for none.")  # noqa: DJ001
+    status_reason = models.TextField(null=True, help_text="The reason of the last status change; null if none.")  # noqa: DJ001
     initial_status = models.CharField(max_length=32)
     application_data = JsonTextField(
-        null=True, help_text="The applicant's data: any JSON that you and the lender agree on; null for none."
+        null=True, help_text="The applicant's data: any JSON that you and the lender agree on; null if none."
     )
     data_changed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
@@ -96,7 +96,7 @@ class Application(DecisionRules):
         null=True, help_text="When the borrowers had the whole agreement and its information (UTC); null before then."
     )
     withdrawn_from_at = models.DateTimeField(
-        null=True, help_text="When a borrower withdrew from the accepted agreement (UTC); null for none."
+        null=True, help_text="When a borrower withdrew from the accepted agreement (UTC); null if none."
     )
     loan_terms = models.ForeignKey(
         "credit.LoanTerms",

@@ -90,14 +90,14 @@ class Correction(ClosableModel):
     statement = EncryptedTextField(null=True, help_text="The applicant's statement; null once it is erased.")
     file = models.ForeignKey(
         "credit.DocumentFile", null=True, on_delete=models.PROTECT, related_name="+", db_index=False,
-        help_text="An uploaded file of the application that shows the value; null without one.",
+        help_text="An uploaded file of the application that shows the value; null if none.",
     )  # fmt: skip
     requested_at = models.DateTimeField(help_text="When the value was reported (UTC).")
     due_at = models.DateTimeField(help_text="The deadline of the answer (UTC).")
     reason = EncryptedTextField(null=True, help_text="The reviewer's reason; null while it is open.")
     score = models.OneToOneField(
         "credit.Score", null=True, on_delete=models.PROTECT, related_name="+",
-        help_text="The new assessment; null without one.",
+        help_text="The new assessment; null if none.",
     )  # fmt: skip
 
     class Meta:

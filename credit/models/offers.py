@@ -53,15 +53,15 @@ class Provider(models.Model):
         choices=agencies.CHOICES,
         help_text="The Federal agency that notices name; null for the installation's default.",
     )
-    phone = models.CharField(max_length=64, null=True, help_text="The lender's telephone number; null for none.")  # noqa: DJ001
-    email = models.CharField(max_length=254, null=True, help_text="The lender's email address; null for none.")  # noqa: DJ001
+    phone = models.CharField(max_length=64, null=True, help_text="The lender's telephone number; null if none.")  # noqa: DJ001
+    email = models.CharField(max_length=254, null=True, help_text="The lender's email address; null if none.")  # noqa: DJ001
     register_number = models.CharField(  # noqa: DJ001
-        max_length=255, null=True, help_text="The register and number of the lender's registration; null for none."
+        max_length=255, null=True, help_text="The register and number of the lender's registration; null if none."
     )
-    supervisor = JsonTextField(null=True, help_text="The authority that supervises the lender; null for none.")
-    redress = JsonTextField(null=True, help_text="The out-of-court dispute resolution body; null for none.")
+    supervisor = JsonTextField(null=True, help_text="The authority that supervises the lender; null if none.")
+    redress = JsonTextField(null=True, help_text="The out-of-court dispute resolution body; null if none.")
     debt_advice = models.CharField(  # noqa: DJ001
-        max_length=1000, null=True, help_text="Where borrowers get debt advice; null for none."
+        max_length=1000, null=True, help_text="Where borrowers get debt advice; null if none."
     )
     logo_sha256 = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001  null: without a logo
     owner = models.ForeignKey(
@@ -205,7 +205,7 @@ class Offer(models.Model):
         help_text="The US states of an offer that is not nationwide, as two-letter codes; null or empty for all.",
     )
     excluded_states = JsonTextField(
-        null=True, help_text="The US states in which the offer is not available, as two-letter codes; null for none."
+        null=True, help_text="The US states in which the offer is not available, as two-letter codes; null if none."
     )
     customer_segment = models.CharField(  # noqa: DJ001  null is an answer of the interface
         max_length=255,
@@ -213,21 +213,19 @@ class Offer(models.Model):
         help_text="The segment of the scoring model that the offer is for; null for all of them.",
     )
     blockscore_model_id = models.BigIntegerField(
-        null=True, help_text="The id of the model that scores the applications; null for none."
+        null=True, help_text="The id of the model that scores the applications; null if none."
     )
     ab_test_variant = models.CharField(  # noqa: DJ001
-        max_length=255, null=True, help_text="The variant of an A/B test; null for none."
+        max_length=255, null=True, help_text="The variant of an A/B test; null if none."
     )
     ab_test_allocation = models.IntegerField(
         null=True, help_text="The share of customers that see a tested offer, in percent; null for all of them."
     )
     # Requirements of the offer's applications (`credit.requirements`).
     application_schema = JsonTextField(null=True, help_text="JSON Schema of `application_data`; null for any data.")
-    required_documents = JsonTextField(
-        null=True, help_text="The documents that an application requires; null for none."
-    )
+    required_documents = JsonTextField(null=True, help_text="The documents that an application requires; null if none.")
     applicant_requires = JsonTextField(
-        null=True, help_text="The fields that each of `applicants` requires; null for none."
+        null=True, help_text="The fields that each of `applicants` requires; null if none."
     )
     risk_based_pricing = models.CharField(  # noqa: DJ001  null is what the API returns
         max_length=16,
@@ -243,7 +241,7 @@ class Offer(models.Model):
         help_text="Why `risk_based_pricing` is `not_applicable`; null otherwise.",
     )
     reports = JsonTextField(
-        null=True, help_text="The kinds of reports that the platform requests at the submission; null for none."
+        null=True, help_text="The kinds of reports that the platform requests at the submission; null if none."
     )
     min_age = models.IntegerField(
         null=True,
@@ -287,15 +285,15 @@ class Offer(models.Model):
         help_text="Whether the lender deducts the fee from the payout. If false, the borrower pays it separately. Null "
         "in the United States.",
     )
-    example = JsonTextField(null=True, help_text="The loan of the representative example; null for none.")
+    example = JsonTextField(null=True, help_text="The loan of the representative example; null if none.")
     apr_cap = models.FloatField(
-        null=True, help_text="The highest annual percentage rate that the law allows; null for none."
+        null=True, help_text="The highest annual percentage rate that the law allows; null if none."
     )
     terms_text = models.TextField(  # noqa: DJ001
         null=True, help_text="Adequate explanations of the terms, for applicants; null when they were not sent."
     )
     texts = JsonTextField(
-        null=True, help_text="The lender's words for the rows of the European information form; null for none."
+        null=True, help_text="The lender's words for the rows of the European information form; null if none."
     )
     is_active = models.BooleanField(
         default=True, help_text="Whether the offer is available; false after it was deactivated."

@@ -126,7 +126,7 @@ def _check_room(provider: Provider) -> None:
 
 
 def _check_jurisdiction(provider: Provider, terms: dict[str, Any], *, now: datetime) -> None:
-    """Raise ValidationFailed for missing fields of the lender, or an example without a rate; or AprAboveCap."""
+    """Raise ValidationFailed if the lender lacks fields or the example a rate; raise AprAboveCap above the cap."""
     if follows_directive(terms) and (lacks := provider.lacks_for_eu_credit):
         details = [{"field": f"provider.{name}", "message": REQUIRED_BY_REGIME} for name in lacks]
         named = ", ".join(f"{TITLES[name]} (`{name}`)" for name in lacks)

@@ -172,7 +172,7 @@ def _reasons(card: Card) -> list[dict[str, Any]]:
 
 
 def _can_occur(groups: Sequence[_Group], at: int, bound: float) -> bool:
-    """Return whether a combination below the bound has this group's reason among its REASONS_MAX.
+    """Return whether a combination below the bound can have this group's reason among its first REASONS_MAX.
 
     In the best case the group has its largest loss, which ranks highest and makes the total lowest. The other groups
     then take as few points as possible. Only REASONS_MAX - 1 of them may rank ahead. Each of the rest takes the fewest

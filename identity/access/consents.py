@@ -53,7 +53,7 @@ class Consent(models.Model):
         help_text="SHA-256 of the text that the person agreed to; null if another service displayed it.",
     )
     given_at = models.DateTimeField(help_text="When the consent was given (UTC).")
-    ends_at = models.DateTimeField(null=True, help_text="When the consent ends by itself (UTC); null without an end.")
+    ends_at = models.DateTimeField(null=True, help_text="When the consent ends by itself (UTC); null if never.")
     ended_at = models.DateTimeField(null=True, help_text="When the consent ended (UTC); null while it is in effect.")
 
     party: str | None  # of a `named` queryset

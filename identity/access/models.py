@@ -247,7 +247,7 @@ class ApiKey(models.Model):
         blank=True,
         on_delete=models.PROTECT,
         related_name="replaced_by",
-        help_text="The key that this one replaces; null for none.",
+        help_text="The key that this one replaces; null if none.",
     )
     collect_grace_days = models.PositiveSmallIntegerField(
         null=True,

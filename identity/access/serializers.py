@@ -80,10 +80,10 @@ class IssuedKeySerializer(SecretAnswer, serializers.ResponseSerializer):
     replaces = serializers.TextField(
         source="record.replaces_id",
         allow_null=True,
-        help_text="The id of the key that this one replaces; null for none.",
+        help_text="The id of the key that this one replaces; null if none.",
     )
     old_expires_at = serializers.DateTimeField(
-        allow_null=True, help_text="When the replaced key expires (UTC); null for none."
+        allow_null=True, help_text="When the replaced key expires (UTC); null if none."
     )
 
 

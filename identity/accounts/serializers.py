@@ -171,17 +171,17 @@ class AccountConsentsPageSerializer(serializers.PageSerializer):
 class ErasureSerializer(serializers.ModelResponseSerializer):
     """The erasure of an account."""
 
-    id = serializers.UuidTextField(allow_null=True, help_text="The erasure's id; null without an erasure.")
+    id = serializers.UuidTextField(allow_null=True, help_text="The erasure's id; null if there is no erasure.")
     status = serializers.OneOfField(
         (Erasure.NONE, *Erasure.STATUSES),
         help_text="`none`: no erasure is requested. `requested`: it starts after 14 days. `waiting`: a law requires "
         "the retention of some records. `done`: everything is erased.",
     )
     requested_at = serializers.DateTimeField(
-        allow_null=True, help_text="When the erasure was requested (UTC); null without an erasure."
+        allow_null=True, help_text="When the erasure was requested (UTC); null if there is no erasure."
     )
     due_at = serializers.DateTimeField(
-        allow_null=True, help_text="The deadline of the erasure (UTC); null without an erasure."
+        allow_null=True, help_text="The deadline of the erasure (UTC); null if there is no erasure."
     )
     obstacles = ObstacleSerializer(
         many=True, help_text="The obstacles that must end before the erasure can start; empty once it has started."

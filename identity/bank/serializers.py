@@ -83,7 +83,7 @@ class ExchangeSerializer(serializers.ResponseSerializer):
     linked = serializers.FlagField(help_text="Whether the bank is linked.")
     staged_item_ids = serializers.ListField(
         child=serializers.TextField(),
-        help_text="The staged items that wait for approval; empty without any.",
+        help_text="The staged items that wait for approval; empty if none.",
     )
 
 

@@ -58,7 +58,7 @@ class KycVerification(StatefulModel):
     redirect_uri = models.TextField(null=True)  # noqa: DJ001
     template_id = models.CharField(max_length=255, null=True)  # noqa: DJ001
     last_error: Any = JsonTextField(
-        null=True, help_text="Why the verification ended: code, message, steps; null for none."
+        null=True, help_text="Why the verification ended: code, message, steps; null if none."
     )
     expires_at = models.DateTimeField(help_text="When the verification expires unless it is completed (UTC).")
     refreshed_at = models.DateTimeField(help_text="When the platform last requested the status from the vendor.")

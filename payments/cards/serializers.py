@@ -44,7 +44,7 @@ class ProcessRequestSerializer(serializers.RequestSerializer):
         help_text="The ISO 4217 code of the currency; null is USD.",
     )
     description = serializers.TextField(
-        allow_null=True, default=None, help_text="A description for your own use; null for none."
+        allow_null=True, default=None, help_text="A description for your own use; null if none."
     )
     provider_account_id = serializers.IdField(
         allow_null=True, default=None, help_text="The payee's account at the processor; null for the platform's own."

@@ -18,7 +18,7 @@ class InitiateRequestSerializer(serializers.RequestSerializer):
     to_address = AddressField()
     amount_usdc = serializers.Int64Field(min_value=0)
     description = serializers.TextField(
-        allow_null=True, default=None, help_text="A description for your own use; null for none."
+        allow_null=True, default=None, help_text="A description for your own use; null if none."
     )
     network = NetworkField(allow_null=True, default=None)
 

@@ -13,7 +13,7 @@ class CircleWalletRequestSerializer(serializers.RequestSerializer):
     )
     network = NetworkField(allow_null=True, default=None)
     label = serializers.TextField(
-        max_length=serializers.ID_MAX_LENGTH, allow_null=True, default=None, help_text="Your label; null for none."
+        max_length=serializers.ID_MAX_LENGTH, allow_null=True, default=None, help_text="Your label; null if none."
     )  # type: ignore[assignment]
 
 

@@ -296,9 +296,9 @@ class TestUnavailableRedis:
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL cannot be given a disk of its own here")
 def test_reads_succeed_and_writes_are_503_on_a_full_disk(api, user):
     with connection.cursor() as cursor:
-        cursor.execute("PRAGMA max_page_count = 1")  # SQLite keeps its present size
+        cursor.execute("PRAGMA max_page_count = 1")  # below its present size: it can't grow
         try:
-            # Until no row fits into any page; an insert of many rows without room stores none of them.
+            # Fill all pages. An insert of many rows stores none if one doesn't fit, so smaller inserts follow.
             for length, rows in ((100, 500), (100, 1), (20, 1), (1, 1)):
                 with suppress(OperationalError):
                     for first in count(step=rows):

@@ -52,7 +52,7 @@ class ApplicationMachine(RuleBasedStateMachine):
         return 400 if to in DECIDED and self.pending and self.pending[1] != to else 200
 
     def _is_decided(self, who, to, reason):
-        """Return whether a successful request moves the application: under `four_eyes` it takes two reviewers."""
+        """Return whether a successful request moves the application; under `four_eyes`, two reviewers decide."""
         if self.policy != "four_eyes" or to not in DECIDED:
             return True, reason
         if self.pending is None:

@@ -77,7 +77,7 @@ def test_examples_of_the_commission_have_the_printed_rate(drawdown, payment, pri
 
 
 def test_days_in_the_eu_rate_are_parts_of_the_year_that_ends_with_them():
-    # 100 grows to 110 in a month and 14 days, which end on 1 March 2027 (365 days back) and 2028 (366).
+    # 100 grows to 110 in 14 days and a month. The year before 1 March 2027 has 365 days, before 1 March 2028 366 days.
     for year, days in ((2027, 365), (2028, 366)):
         end, start = date(year, 4, 1), date(year, 3, 1) - timedelta(days=14)
         effective = (Decimal("1.1") ** (1 / (Decimal(1) / 12 + Decimal(14) / days)) - 1) * 100

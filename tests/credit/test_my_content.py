@@ -72,7 +72,7 @@ def test_page_of_a_draft_states_that_it_was_not_submitted():
     offer = listed()
     draft = page_of(applied(offer, status="draft", submitted_at=None, offer_snapshot=None))
     assert "Content of the application" in draft
-    assert "The lender sees nothing of it before you send it." in draft
+    assert "The lender can't see it before you send it." in draft
     assert rows_of(draft)["Offer"] == "Everyday loan"
     sent = page_of(applied(offer))
     assert "What you sent" in sent

@@ -68,7 +68,7 @@ def test_transfer_to_the_payers_wallet_or_the_token_is_rejected(pay, node, addre
     assert node.called_methods == []
 
 
-def test_without_a_chain_the_payers_wallet_cannot_receive(pay):
+def test_payment_to_the_payers_own_wallet_is_rejected_without_a_chain(pay):
     assert_error(pay(to_address=ADDRESS), 400, "E1001")
 
 

@@ -83,7 +83,7 @@ class BundleSerializer(ResponseSerializer):
     opening = OpeningSerializer(
         allow_null=True, help_text="The input of the leaf's commitment; null until it is anchored."
     )
-    definition = TextField(allow_null=True, help_text="The scorecard, canonical JSON; null without a score.")
+    definition = TextField(allow_null=True, help_text="The scorecard, canonical JSON; null if there is no score.")
     certificate = TextField(
         allow_null=True, help_text="The scorecard's certificate, canonical JSON; null for a scorecard without one."
     )
@@ -100,7 +100,7 @@ class BundleSerializer(ResponseSerializer):
     )
     applicants = TextField(
         allow_null=True,
-        help_text="The applicants, canonical JSON; null without applicants, and once they are erased or changed.",
+        help_text="The applicants, canonical JSON; null if none, or if they were erased or changed.",
     )
     applicants_nonce = TextField(allow_null=True, help_text="The nonce of the applicants' hash, in base64.")
 

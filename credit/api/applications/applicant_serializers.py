@@ -85,7 +85,7 @@ class ApplicantAddressRequestSerializer(Whole):
     region = serializers.WordsField(
         max_length=applicant_schema.LINE_MAX_LENGTH,
         **serializers.NULLABLE,
-        help_text="A state or a province; null for none.",
+        help_text="A state or a province; null if none.",
     )
     postal_code = serializers.WordsField(
         max_length=applicant_schema.POSTAL_CODE_MAX_LENGTH,
@@ -110,14 +110,14 @@ class ApplicantRequestSerializer(Whole):
     email = EmailField(
         max_length=applicant_schema.EMAIL_MAX_LENGTH,
         **serializers.NULLABLE,
-        help_text="An email address; null for none. Stored in lower case, with the domain in ASCII (IDNA 2008).",
+        help_text="An email address; null if none. Stored in lower case, with the domain in ASCII (IDNA 2008).",
     )
     phone = PatternField(
         applicant_schema.PHONE,
         wanted="a number in E.164 such as +15035550199",
         max_length=16,
         **serializers.NULLABLE,
-        help_text="A number in E.164, such as `+15035550199`; null for none.",
+        help_text="A number in E.164, such as `+15035550199`; null if none.",
     )
     date_of_birth = serializers.DayField(
         **serializers.NULLABLE, help_text="A past date, at most 130 years ago; null if not stated."

@@ -108,7 +108,7 @@ class ApplicationStatusRequestSerializer(serializers.RequestSerializer):
     refuses_unknown = True
     status = serializers.StatusField(MACHINE.statuses, help_text="The new status.")
     updated_by = serializers.IdField()
-    reason = serializers.TextField(**serializers.NULLABLE, help_text="The reason, for people; null for none.")
+    reason = serializers.TextField(**serializers.NULLABLE, help_text="The reason, for people; null if none.")
     metadata = serializers.FreeField(
         **serializers.NULLABLE,
         help_text="Stored with the status change. A rejection has its principal reasons in `reasons`. An approval has "
@@ -212,12 +212,12 @@ class AcceptanceSerializer(serializers.ResponseSerializer):
     acceptable = serializers.FlagField(help_text="Whether it can be accepted now.")
     terms = serializers.FreeField(
         allow_null=True,
-        help_text="The approved or counteroffered loan, if it starts today. If the approval has no loan, the offer's "
+        help_text="The approved or counteroffered loan, as of today. If the approval has no loan, the offer's "
         "terms at the submission. Null for an unlisted offer.",
     )
-    as_of = serializers.DayField(allow_null=True, help_text="The day on which the loan starts; null without a loan.")
+    as_of = serializers.DayField(allow_null=True, help_text="The first day of the loan; null if there is no loan.")
     schedule = InstalmentSerializer(
-        many=True, allow_null=True, help_text="Every payment; null without a loan, and for a line of credit."
+        many=True, allow_null=True, help_text="Every payment; null if there is no loan, or for a line of credit."
     )
     terms_sha256 = serializers.TextField(help_text="The SHA-256 of the canonical JSON of `terms`, in hex.")
     expires_at = serializers.DateTimeField(
@@ -247,7 +247,7 @@ class PendingDecisionSerializer(serializers.ModelResponseSerializer):
         source="application.data_sha256",
         help_text="SHA-256 of the canonical JSON of the data that the proposal is about.",
     )
-    terms = serializers.FreeField(allow_null=True, help_text="The loan of the proposal; null without a loan.")
+    terms = serializers.FreeField(allow_null=True, help_text="The loan of the proposal; null if there is no loan.")
 
     class Meta:
         model = Proposal

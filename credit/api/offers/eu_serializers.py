@@ -113,7 +113,7 @@ class JurisdictionRequestSerializer(serializers.RequestSerializer):
         min_value=0,
         max_value=APR_MAX_PERCENT,
         **serializers.NULLABLE,
-        help_text="The highest annual percentage rate that the law allows; null for none.",
+        help_text="The highest annual percentage rate that the law allows; null if none.",
     )
     terms_text = LongTextField(
         **serializers.NULLABLE, help_text="Adequate explanations of the terms, for applicants (Article 12)."
@@ -220,11 +220,11 @@ def advertising_fields() -> tuple[Any, Any, Any]:
             allow_null=True, help_text="The warning of Directive (EU) 2023/2225, Art. 8; null in the United States."
         ),
         RepresentativeExampleSerializer(
-            allow_null=True, help_text="The representative example of an EU offer; null without one."
+            allow_null=True, help_text="The representative example of an EU offer; null if none."
         ),
         serializers.TextField(
             allow_null=True,
-            help_text="The statement that automated processing personalized the offer (Art. 13); null without a score.",
+            help_text="The statement that automated processing personalized the offer (Art. 13); null if not scored.",
         ),
     )
 

@@ -168,7 +168,7 @@ class OfferSerializer(serializers.ModelResponseSerializer):
     reports = serializers.ListField(
         child=serializers.TextField(),
         allow_null=True,
-        help_text="The kinds of reports that the platform requests at the submission; null for none.",
+        help_text="The kinds of reports that the platform requests at the submission; null if none.",
     )
     jurisdiction = serializers.TextField(
         source="conventions.jurisdiction", help_text="The law that the offer follows: `us` or `eu`."
@@ -176,11 +176,11 @@ class OfferSerializer(serializers.ModelResponseSerializer):
     currency = serializers.TextField(
         source="conventions.currency", help_text="The ISO 4217 code of every amount, which is in its minor unit."
     )
-    example = ExampleSerializer(allow_null=True, help_text="The loan of the representative example; null for none.")
+    example = ExampleSerializer(allow_null=True, help_text="The loan of the representative example; null if none.")
     texts = serializers.DictField(
         child=serializers.TextField(),
         allow_null=True,
-        help_text="The lender's words for the rows of the European information form; null for none.",
+        help_text="The lender's words for the rows of the European information form; null if none.",
     )
 
     class Meta:
@@ -300,7 +300,7 @@ class QuoteSerializer(serializers.ResponseSerializer):
     )
     warning = serializers.TextField(required=False, help_text="With `eu`: the warning of Directive (EU) 2023/2225.")
     representative_example = RepresentativeExampleSerializer(
-        required=False, allow_null=True, help_text="With `eu`: the offer's representative example; null without one."
+        required=False, allow_null=True, help_text="With `eu`: the offer's representative example; null if none."
     )
 
 
@@ -322,8 +322,8 @@ class CatalogueQuery(serializers.PageQuery):
     currency = CurrencyField(required=False, help_text=_CURRENCY)
     segment = serializers.IdField(
         required=False,
-        help_text="Only offers for this customer segment, and those without a segment. For offers whose model has "
-        "scored the caller and names segments, the score alone decides.",
+        help_text="Only offers for this customer segment, and offers without a segment. If an offer's model has "
+        "segments and has scored the caller, the segment of the score applies instead.",
     )
     explain = serializers.QueryFlagField(
         default=False, help_text="Whether to include the excluded offers (the newest 1,000), each with its rule."
@@ -337,7 +337,7 @@ class CatalogueItemSerializer(OfferSerializer):
     variant = serializers.TextField(
         source="ab_test_variant",
         allow_null=True,
-        help_text="The variant of the A/B test that the caller gets; null without a test.",
+        help_text="The variant of the A/B test that the caller gets; null if there is no test.",
     )
     warning, representative_example, personalized = advertising_fields()
 
@@ -404,7 +404,7 @@ class MatchedOfferSerializer(OfferSerializer):
 class MatchSerializer(serializers.PageSerializer):
     """A page of offers."""
 
-    offers = MatchedOfferSerializer(many=True, help_text="The offers, with those that do not match.")
+    offers = MatchedOfferSerializer(many=True, help_text="The offers, including offers that do not match.")
 
 
 class ProviderSerializer(serializers.ModelResponseSerializer):
@@ -432,7 +432,7 @@ class ProviderRequestSerializer(LenderContactRequestSerializer):
     agency = serializers.OneOfField(
         AGENCIES,
         **serializers.NULLABLE,
-        help_text="The Federal agency that enforces Regulation B for this lender, which notices contain (12 CFR 1002, "
+        help_text="The Federal agency that enforces Regulation B for this lender, as notices name it (12 CFR 1002, "
         "appendix A). Omit it for the installation's default (`NOTICE_AGENCY`).",
     )
     logo = LogoField()
@@ -442,9 +442,9 @@ class NewProviderSerializer(serializers.ModelResponseSerializer):
     """A lender that was created."""
 
     supervisor = SupervisorSerializer(
-        allow_null=True, help_text="The authority that supervises the lender; null for none."
+        allow_null=True, help_text="The authority that supervises the lender; null if none."
     )
-    redress = RedressSerializer(allow_null=True, help_text="The body for complaints out of court; null for none.")
+    redress = RedressSerializer(allow_null=True, help_text="The body for complaints out of court; null if none.")
     logo_url = logo_url()
 
     class Meta:

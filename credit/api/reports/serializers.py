@@ -43,7 +43,7 @@ class AgencySerializer(serializers.JsonPartSerializer):
 class SummarySerializer(serializers.JsonPartSerializer):
     """The summary of a report. Values that the vendor did not return are null."""
 
-    score = ReportScoreSerializer(allow_null=True, help_text="The score; null without one.")
+    score = ReportScoreSerializer(allow_null=True, help_text="The score; null if none.")
     currency = serializers.TextField(help_text="The ISO 4217 code of the amounts' currency.")
     income_monthly_cents = serializers.Int64Field(allow_null=True, help_text="Income per month, in minor units.")
     obligations_monthly_cents = serializers.Int64Field(
@@ -54,7 +54,7 @@ class SummarySerializer(serializers.JsonPartSerializer):
     oldest_account_months = serializers.Int64Field(allow_null=True, help_text="Age of the oldest account, in months.")
     agency = AgencySerializer(help_text="The agency that supplied the report.")
     categories = serializers.ListField(child=serializers.TextField(), help_text="The categories of data in the report.")
-    result = serializers.TextField(allow_null=True, help_text="The result in words; null without one.")
+    result = serializers.TextField(allow_null=True, help_text="The result in words; null if none.")
 
 
 class ReportSerializer(SecretAnswer, serializers.ModelResponseSerializer):

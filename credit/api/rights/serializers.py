@@ -45,8 +45,8 @@ class AutomationSerializer(serializers.JsonPartSerializer):
     automated = serializers.OneOfField(
         rights.WAYS, help_text="`none`: no score; `assisted`: a person decides with a score; `alone`: a score decides."
     )
-    model_id = serializers.Int64Field(allow_null=True, help_text="The scoring model; null without a score.")
-    version = serializers.Int32Field(allow_null=True, help_text="The published version; null without a score.")
+    model_id = serializers.Int64Field(allow_null=True, help_text="The scoring model; null if there is no score.")
+    version = serializers.Int32Field(allow_null=True, help_text="The published version; null if there is no score.")
     purposes = serializers.ListField(child=serializers.TextField(), help_text="The purposes of the score.")
     categories = DataCategorySerializer(many=True, help_text="The categories of data that the score reads.")
     sources = DataSourceSerializer(  # type: ignore[assignment]  # the metaclass keeps the method of this name
@@ -93,10 +93,10 @@ class ExplainedInputSerializer(serializers.JsonPartSerializer):
     name = serializers.TextField(help_text="The input's name in the scorecard.")
     is_changeable = serializers.FlagField(help_text="Whether the applicant can change it.")
     facts = ExplainedFactSerializer(many=True, help_text="The facts that were used; empty for a missing input.")
-    range = serializers.TextField(allow_null=True, help_text="The range that the value is in; null without points.")
+    range = serializers.TextField(allow_null=True, help_text="The range of the value; null if there are no points.")
     points = serializers.Int64Field(allow_null=True, help_text="The points; null for an input without points.")
     baseline = serializers.Int64Field(allow_null=True, help_text="The points that a reason is measured against.")
-    text = serializers.TextField(help_text="The points, for people to read; empty without points.")
+    text = serializers.TextField(help_text="The points, for people to read; empty if there are no points.")
 
 
 class ExplanationSerializer(serializers.JsonPartSerializer):
@@ -118,9 +118,9 @@ class ExplanationSerializer(serializers.JsonPartSerializer):
     role = serializers.TextField(help_text="The role of the score.")
     reasons = serializers.ListField(child=serializers.TextField(), help_text="The principal reasons of a rejection.")
     score = ExplainedScoreSerializer(allow_null=True, help_text="The score; null if none was computed.")
-    procedure = serializers.TextField(allow_null=True, help_text="How the score leads to an outcome; null without one.")
+    procedure = serializers.TextField(allow_null=True, help_text="How the score leads to an outcome; null if none.")
     inputs = ExplainedInputSerializer(
-        many=True, allow_null=True, help_text="Every input; null without a score, and once its facts are erased."
+        many=True, allow_null=True, help_text="Every input; null if there is no score, or if its facts were erased."
     )
     changes = serializers.ListField(
         child=serializers.TextField(),
@@ -169,7 +169,7 @@ class CorrectionSerializer(SecretAnswer, serializers.ModelResponseSerializer):
     claimed = ScalarField(source="parsed_claim", allow_null=True, help_text="The claimed value; null once erased.")
     statement = serializers.TextField(allow_null=True)
     file = serializers.UUIDField(
-        source="file_id", allow_null=True, help_text="The file that shows the right value; null for none."
+        source="file_id", allow_null=True, help_text="The file that shows the right value; null if none."
     )
     reason = serializers.TextField(allow_null=True)
     is_scored_again = serializers.FlagField(source="has_score", help_text="Whether a new score was computed.")

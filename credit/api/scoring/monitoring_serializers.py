@@ -94,11 +94,11 @@ class TotalBinSerializer(serializers.ResponseSerializer):
 
     below = serializers.Int64Field(allow_null=True, help_text="The end of the range, exclusive; null for no bound.")
     share = serializers.NumberField(
-        allow_null=True, help_text="The share of the window's scores in this range, from 0 to 1; null without scores."
+        allow_null=True, help_text="The share of the window's scores in this range, from 0 to 1; null if none."
     )
     share_before = serializers.NumberField(
         allow_null=True,
-        help_text="The share of the comparison window's scores in this range, from 0 to 1; null without scores.",
+        help_text="The share of the comparison window's scores in this range, from 0 to 1; null if none.",
     )
 
     def get_fields(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class MissingRateSerializer(serializers.ResponseSerializer):
     input = serializers.TextField(help_text="The input's name in the definition.")
     rate = serializers.NumberField(
         allow_null=True,
-        help_text="The share of scores in the window without this input, from 0 to 1; null without scores.",
+        help_text="The share of scores in the window without this input, from 0 to 1; null if there are no scores.",
     )
     rate_before = serializers.NumberField(allow_null=True, help_text="The same rate in the window of comparison.")
 
@@ -122,9 +122,9 @@ class MissingRateSerializer(serializers.ResponseSerializer):
 class OutcomeRatesSerializer(serializers.ResponseSerializer):
     """The share of each outcome among the window's scores."""
 
-    approve = serializers.NumberField(allow_null=True, help_text="From 0 to 1; null without scores.")
-    refer = serializers.NumberField(allow_null=True, help_text="From 0 to 1; null without scores.")
-    decline = serializers.NumberField(allow_null=True, help_text="From 0 to 1; null without scores.")
+    approve = serializers.NumberField(allow_null=True, help_text="From 0 to 1; null if there are no scores.")
+    refer = serializers.NumberField(allow_null=True, help_text="From 0 to 1; null if there are no scores.")
+    decline = serializers.NumberField(allow_null=True, help_text="From 0 to 1; null if there are no scores.")
 
 
 class OverridesPageSerializer(serializers.ResponseSerializer):
@@ -133,7 +133,7 @@ class OverridesPageSerializer(serializers.ResponseSerializer):
     decisions = serializers.Int64Field(help_text="The number of decisions by reviewers after a proposal.")
     overrides = serializers.Int64Field(help_text="The number of these decisions that differ from the proposal.")
     rate = serializers.NumberField(
-        allow_null=True, help_text="`overrides` of `decisions`, from 0 to 1; null without decisions."
+        allow_null=True, help_text="`overrides` of `decisions`, from 0 to 1; null if there are no decisions."
     )
 
 

@@ -99,7 +99,7 @@ class PublishedVersionSerializer(VersionSerializer):
 class WholeVersionSerializer(VersionSerializer):
     """A version of a scoring model."""
 
-    about = AboutField(allow_null=True, help_text="Instructions for use; null without any.")
+    about = AboutField(allow_null=True, help_text="Instructions for use; null if none.")
 
     class Meta(VersionSerializer.Meta):
         fields = [*VersionSerializer.Meta.fields, "definition", "about"]
@@ -231,7 +231,7 @@ class EvaluationSerializer(serializers.ResponseSerializer):
 
     total = serializers.Int64Field(help_text="The sum of all points, within the definition's range.")
     outcome = serializers.OneOfField(OUTCOMES, help_text="The outcome. `refer`: reviewers decide.")
-    segment = serializers.TextField(allow_null=True, help_text="The segment of the total; null without one.")
+    segment = serializers.TextField(allow_null=True, help_text="The segment of the total; null if none.")
     points = PointsPageSerializer(many=True, help_text="The points of each characteristic.")
     reasons = ReasonSerializer(many=True, help_text="At most four reasons, the most important first.")
     missing = serializers.ListField(child=serializers.TextField(), help_text="Inputs without a value.")

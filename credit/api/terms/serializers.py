@@ -53,7 +53,7 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
         child=serializers.IdField(),
         max_length=10,
         **serializers.NULLABLE,
-        help_text="The ids of the stored reports that the counteroffer is based on; null for none.",
+        help_text="The ids of the stored reports that the counteroffer is based on; null if none.",
     )
     consumer_report = serializers.FreeField(
         **serializers.NULLABLE,
@@ -101,7 +101,7 @@ class BorrowerSerializer(serializers.ResponseSerializer):
 
     consumer_id = serializers.TextField()
     applicants = ApplicantSerializer(
-        many=True, allow_null=True, help_text="The applicants; null without any, and once they are erased."
+        many=True, allow_null=True, help_text="The applicants; null if none, or if they were erased."
     )
 
 
@@ -121,7 +121,7 @@ class AgreedDecisionSerializer(serializers.ResponseSerializer):
 
     decided_by = serializers.TextField(help_text="The account that approved, or created the counteroffer.")
     decided_at = serializers.DateTimeField(help_text="When the decision was made (UTC).")
-    proof = AnchorSerializer(allow_null=True, help_text="The decision's record; null without a record.")
+    proof = AnchorSerializer(allow_null=True, help_text="The decision's record; null if there is no record.")
 
 
 class AgreedAcceptanceSerializer(serializers.ResponseSerializer):
@@ -132,7 +132,7 @@ class AgreedAcceptanceSerializer(serializers.ResponseSerializer):
     credential = serializers.TextField(
         help_text="The kind and public id of the credential, such as `api_key:…`. It is not a secret."
     )
-    proof = AnchorSerializer(allow_null=True, help_text="The acceptance's record; null without a record.")
+    proof = AnchorSerializer(allow_null=True, help_text="The acceptance's record; null if there is no record.")
 
 
 class AgreementMemberSerializer(serializers.JsonPartSerializer):
@@ -223,7 +223,7 @@ class WithdrawalSerializer(serializers.ResponseSerializer):
     fee_back_cents = serializers.Int64Field(
         allow_null=True, help_text="The fee that the lender returns; null if the approval has no loan."
     )
-    proof = AnchorSerializer(allow_null=True, help_text="The withdrawal's record; null without a record.")
+    proof = AnchorSerializer(allow_null=True, help_text="The withdrawal's record; null if there is no record.")
 
 
 class FormQuery(serializers.QuerySerializer):

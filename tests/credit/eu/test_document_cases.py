@@ -49,7 +49,7 @@ def test_form_of_a_line_of_credit_has_the_requested_amount_as_its_ceiling():
     ("JPY", 30_000, "970,000\u00a0JPY"),  # no fixed rate to the euro
     ("EUR", 150_000, "8,500.00\u00a0EUR"), ("EUR", 149_999, "8,500.01\u00a0EUR"),  # no rate, or none in range
 ])  # fmt: skip
-def test_form_of_a_line_without_an_assumed_ceiling_has_the_amount_of_the_example(currency, fee, shown):
+def test_form_of_a_line_without_a_ceiling_contains_the_amount_of_its_example(currency, fee, shown):
     example = {"amount_cents": 1_000_000, "months": 12, "rate_percent": 14.2, "fee_cents": fee}
     small = {"regime": "ccd2_small", "regime_reason": "Small."}
     answer = form_of(eu_offer(**{**LINE, **small, "currency": currency, "example": example}))

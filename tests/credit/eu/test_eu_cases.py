@@ -83,7 +83,7 @@ def test_rejection_without_a_score_does_not_mention_automation():
     assert "You can request reconsideration of this decision." in text
 
 
-def test_rejection_on_a_database_states_its_result_and_categories(settings):
+def test_rejection_because_of_a_database_contains_its_result_and_categories(settings):
     """Art. 19(6). No database is a source of this score, so a person names the report."""
     world = scored(settings, SAYS_POOR)
     world.move(0, "under_review")
@@ -95,7 +95,7 @@ def test_rejection_on_a_database_states_its_result_and_categories(settings):
 
 
 @pytest.mark.parametrize("missing", ["result", "categories"])
-def test_rejection_on_a_database_requires_its_result_and_categories(missing):
+def test_rejection_because_of_a_database_requires_its_result_and_categories(missing):
     """Art. 19(6)."""
     world = World(offer_of("eu"))
     world.submit(0)

@@ -45,7 +45,7 @@ def databases(kind: str, folder: Path) -> Iterator[str]:
 
 
 def fill(address: str, var: Path) -> None:
-    """Run both services on an empty database, call everything once, and store a decision and a proof with it."""
+    """Run both services on an empty database, call each operation once, and store a decision and a proof."""
     origin, port, ledger_port = "kept.invalid", free_port(), free_port()
     env = {
         "PATH": os.environ["PATH"], "DATABASE_URL": address, "VAR_DIR": str(var), "WEBHOOK_ALLOW_PRIVATE": "1",
