@@ -13,7 +13,8 @@ class LengthValidator(MinimumLengthValidator):
     """Requires the same minimum length on the pages, in the API, and in commands."""
 
     def validate(self, password: str, user: Any = None) -> None:
-        super().validate(unicodedata.normalize("NFKC", password), user)
+        # NFKC can shorten a password, and turns a ligature into a whole sentence.
+        super().validate(min(password, unicodedata.normalize("NFKC", password), key=len), user)
         if len(password) > PASSWORD_MAX:
             raise ValidationError(
                 gettext("This password is too long. Use at most %(number)s characters.") % {"number": PASSWORD_MAX}

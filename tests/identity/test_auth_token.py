@@ -124,7 +124,9 @@ def test_denormalized_password_costs_the_same_for_an_unknown_name(anonymous, use
     assert costs[0] == costs[1]
 
 
-@pytest.mark.parametrize("password", ["short", "x" * 4_097, "xxxxxxxx\0yyyy", "e\u0301" * 5, "abcdefgh\ud800ij"])
+@pytest.mark.parametrize(
+    "password", ["short", "x" * 4_097, "xxxxxxxx\0yyyy", "e\u0301" * 5, "\ufdfa", "abcdefgh\ud800ij"]
+)
 def test_unusable_password_is_rejected_by_pages_commands_and_api(password):
     """Pages and commands validate alike; the API accepts no password that they reject for its length."""
     with pytest.raises(ValidationError):
