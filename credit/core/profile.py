@@ -177,6 +177,11 @@ def _in_nfc(value: Any) -> Any:
     return normalize("NFC", value) if isinstance(value, str) else value
 
 
+def is_same(value: Any, other: Any) -> bool:
+    """Return whether JSON Schema counts two values as equal; strings compare in NFC."""
+    return isinstance(value, bool) == isinstance(other, bool) and bool(_in_nfc(value) == _in_nfc(other))
+
+
 def _is_integer(value: Any) -> bool:
     """Return whether JSON Schema counts a value as an integer; it includes 1.0."""
     return type(value) is int or (type(value) is float and value.is_integer())

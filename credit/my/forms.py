@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
-from unicodedata import decimal, normalize
+from unicodedata import category, decimal, normalize
 
 from django import forms
 from django.utils.html import escape
@@ -21,7 +21,7 @@ from credit.core.countries import COUNTRIES
 from credit.core.country_names import country_name, language_name
 from credit.core.due import REQUIRED, Due, OfferRequirements
 from credit.core.figures import Figures
-from credit.core.profile import TEXT_MAX_LENGTH
+from credit.core.profile import TEXT_MAX_LENGTH, is_same
 from credit.models import Offer
 from credit.my.content import SHARED, title_of, value_in_words
 from credit.my.words import lacks
@@ -51,8 +51,8 @@ _AUTOCOMPLETE = {
     "address.line2": "address-line2", "address.city": "address-level2", "address.region": "address-level1",
     "address.postal_code": "postal-code", "address.country": "country",
 }  # fmt: skip
-# Hyphens of all kinds, and the invisible characters that address books copy with a number.
-_PHONE_SEPARATORS = frozenset(" -().,/\u2010\u2011\u2012\u2013\u2212\u200e\u202a\u202c")
+_PHONE_SEPARATORS = frozenset("-().,/\u2010\u2011\u2012\u2013\u2212")  # and spaces
+_TEL = re.compile(r"^\W*tel:", re.ASCII | re.IGNORECASE)
 _PLAN_OF_ONE = frozenset(["AS", "CA", "GU", "MP", "PR", "US", "VI"])  # share the country code 1
 _NUMBER_OF_ONE = re.compile("1?[2-9][0-9]{2}[2-9][0-9]{6}")
 _LOAN = frozenset({"amount_cents", "term_months"})
@@ -169,7 +169,7 @@ class DataForm(DraftForm):
     def _as_typed(self, name: str) -> Any:
         member, value = self.members[name], self.stored[name]
         if "enum" in member:
-            return str(value)
+            return next((str(choice) for choice in member["enum"] if is_same(choice, value)), str(value))
         if isinstance(value, bool):
             return "yes" if value else "no"
         if _is_amount(name, member):
@@ -203,11 +203,18 @@ def _as_json(name: str, member: Mapping[str, Any], value: Any, currency: str | N
 def _in_e164(typed: str, country: str | None) -> str:
     """Return a phone number in E.164 if possible; US and Canadian numbers need no country code."""
     # NFKC converts full-width characters to ASCII. (0) is the digit that callers from abroad omit.
-    plain = normalize("NFKC", typed).removeprefix("tel:").replace("(0)", "")
-    digits = "".join(str(decimal(sign, sign)) for sign in plain if sign not in _PHONE_SEPARATORS)
+    plain = _TEL.sub("", normalize("NFKC", typed)).replace("(0)", "")
+    digits = "".join(str(decimal(sign, sign)) for sign in plain if not _separates(sign))
     if digits.startswith("00"):
         return f"+{digits[2:]}"
+    if country in _PLAN_OF_ONE and digits.startswith("011"):
+        return f"+{digits[3:]}"
     return f"+1{digits[-10:]}" if country in _PLAN_OF_ONE and _NUMBER_OF_ONE.fullmatch(digits) else digits
+
+
+def _separates(sign: str) -> bool:
+    """Return whether a character separates digits. Address books copy invisible characters (Cf) with a number."""
+    return sign in _PHONE_SEPARATORS or sign.isspace() or category(sign) == "Cf"
 
 
 class PersonForm(DraftForm):

@@ -259,6 +259,9 @@ class TestApplying:
             ("JP", "\uff0b\uff18\uff11 3 1234 5678", "+81312345678"),
             ("AE", "\u202a+\u0669\u0667\u0661 50 123 4567\u202c", "+971501234567"),
             ("IN", "+91 98765 43210", "+919876543210"),
+            ("US", "\u2066+1\t503 555\u200b0100\u2069", "+15035550100"),
+            ("US", "011 44 20 7946 0958", "+442079460958"),
+            ("NU", "TEL:+683 4000", "+6834000"),
         ],
     )
     def test_phone_number_is_accepted_in_local_spellings(self, asking, user, country, typed, kept):
@@ -382,6 +385,19 @@ class TestEditing:
         created = client_of(user).send(path, body).json()
         edit = f"/my/applications/{created['id']}/edit"
         assert '<option value="es-US" selected>' in browser_of(user).get(edit).content.decode()
+
+    @pytest.mark.parametrize(("kind", "choices", "value", "shown"), [
+        ("string", ["Caf\u00e9", "x"], "Cafe\u0301", "Caf\u00e9"),
+        ("string", ["Cafe\u0301"], "Caf\u00e9", "Cafe\u0301"),
+        ("integer", [1, 2], 1.0, "1"), ("number", [1.5, 2], 2.0, "2"),
+    ])  # fmt: skip
+    def test_choice_stored_over_the_api_stays_selected(self, user, kind, choices, value, shown):
+        schema = {"type": "object", "properties": {"a": {"type": kind, "enum": choices}}}
+        draft = applied(
+            listed(application_schema=schema), consumer=user, status="draft", submitted_at=None, data={"a": value}
+        )
+        page = browser_of(user).get(f"/my/applications/{draft.pk}/edit").content.decode()
+        assert f'<option value="{shown}" selected>' in page
 
     @pytest.mark.parametrize("status", ["submitted", "pending_documents", "approved", "withdrawn"])
     def test_only_drafts_can_be_edited(self, asking, user, status):
