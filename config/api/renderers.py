@@ -1,4 +1,3 @@
-import re
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
@@ -8,6 +7,7 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer
 
 from config.core.json_text import render_json
+from config.core.media_types import quality_of
 
 
 class OrjsonRenderer(BaseRenderer):
@@ -23,27 +23,6 @@ class OrjsonRenderer(BaseRenderer):
 def renderer_for(media_type: str) -> type[BaseRenderer]:
     """Return the renderer class for a media type whose content the endpoint writes itself."""
     return type("OtherRenderer", (OrjsonRenderer,), {"media_type": media_type, "format": media_type})
-
-
-_QUOTED = re.compile(r'"[^"]*"')
-_QUALITY = re.compile(r";\s*q\s*=\s*([0-9]*\.?[0-9]*)\s*(?:;|$)", re.ASCII)
-
-
-def quality_of(media_type: str, accept: str) -> float:
-    """Return the quality of a media type in an `Accept` header, from 0 to 1 (RFC 9110, section 12.5.1).
-
-    The most specific range decides. A parameter other than `q` is ignored, and so is a `q` that is not a number.
-    """
-    ranges = {"*": 0, "*/*": 0, f"{media_type.partition('/')[0]}/*": 1, media_type: 2}
-    best = (-1, 0.0)
-    for part in _QUOTED.sub('""', accept.lower()).split(","):
-        name, separator, parameters = part.partition(";")
-        specificity = ranges.get(name.strip())
-        if specificity is not None:
-            match = _QUALITY.search(separator + parameters)
-            quality = min(float(match[1]), 1.0) if match and match[1].strip(".") else 1.0
-            best = max(best, (specificity, quality))
-    return best[1]
 
 
 class AnyAnswer(DefaultContentNegotiation):

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.api.renderers import quality_of
 from config.core.errors import MalformedJSON
 from config.core.ids import INT64_MAX, INT64_MIN
 from config.core.json_bodies import DEPTH_MAX, MEMBERS_MAX, parse_json
+from config.core.media_types import quality_of
 from credit.models import Application, Offer
 from tests.api import assert_error
 from tests.properties import examples

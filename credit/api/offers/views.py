@@ -8,12 +8,13 @@ from rest_framework.decorators import renderer_classes
 from rest_framework.response import Response
 
 from config.api import heavy
-from config.api.renderers import quality_of, renderer_for
+from config.api.renderers import renderer_for
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.credentials import FIRST_PARTY, InsufficientScope
 from config.core.errors import NotAcceptable, NotFound, ValidationFailed
 from config.core.lifecycle import SecondFactorRequired, actor_of
+from config.core.media_types import quality_of
 from credit.api.applications.serializers import DecisionsQuery, InboxQuery, InboxSerializer
 from credit.api.offers import serializers
 from credit.core import quotes
