@@ -13,6 +13,7 @@ from rest_framework import exceptions as drf
 
 from config.core import errors
 from config.core.databases import is_away, log_away
+from config.core.media_types import prefers
 
 logger = logging.getLogger("platform.errors")
 
@@ -59,7 +60,7 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
     path = request.path_info
     other = path.removesuffix("/") if path.endswith("/") else f"{path}/"
     exists = is_valid_path(other)
-    reads_html = request.method in {"GET", "HEAD"} and "text/html" in request.headers.get("Accept", "")
+    reads_html = request.method in {"GET", "HEAD"} and prefers("text/html", request.headers.get("Accept", ""))
     if exists and reads_html and not path.startswith("/v1/"):
         query = request.META.get("QUERY_STRING", "")
         return HttpResponseRedirect(escape_leading_slashes(iri_to_uri(other) + (f"?{query}" if query else "")))

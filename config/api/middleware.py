@@ -15,6 +15,7 @@ from django.http.response import HttpResponseBase
 from django.utils.cache import get_conditional_response
 
 from config.core.errors import PROBLEM, ApiError, HttpsRequired, InvalidHost, MalformedJSON, as_problem
+from config.core.media_types import prefers
 from config.core.registration import declared
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
@@ -39,7 +40,7 @@ class TransportMiddleware:
         except ApiError as refusal:
             response = refusal.response()
         if response.status_code >= 400 and isinstance(response, HttpResponse):
-            if _asks_for_problems(request):
+            if prefers(PROBLEM, request.META.get("HTTP_ACCEPT", "")):
                 _write_as_problem(response)
             for write in declared("error_forms"):
                 write(request, response)
@@ -52,14 +53,6 @@ class TransportMiddleware:
         if response.status_code >= 400 and request.META.get("REMOTE_ADDR") in settings.TRUSTED_PROXIES:
             _drain(request)
         return response
-
-
-def _asks_for_problems(request: HttpRequest) -> bool:
-    """Return whether `Accept` names the media type itself: `*/*` gets JSON, and `q=0` excludes the type."""
-    named = request.META.get("HTTP_ACCEPT", "").lower()
-    return PROBLEM in named and any(
-        str(accepted_type).partition(";")[0].lower() == PROBLEM for accepted_type in request.accepted_types
-    )
 
 
 def _write_as_problem(response: HttpResponse) -> None:

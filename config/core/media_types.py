@@ -21,3 +21,10 @@ def quality_of(media_type: str, accept: str) -> float:
             quality = min(float(match[1]), 1.0) if match and match[1].strip(".") else 1.0
             best = max(best, (specificity, quality))
     return best[1]
+
+
+def prefers(media_type: str, accept: str) -> bool:
+    """Return whether an `Accept` header names a media type, with at least the quality of JSON. `*/*` names none."""
+    names = {part.partition(";")[0].strip() for part in _QUOTED.sub('""', accept.lower()).split(",")}
+    quality = quality_of(media_type, accept) if media_type in names else 0.0
+    return quality > 0 and quality >= quality_of("application/json", accept)

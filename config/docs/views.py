@@ -21,6 +21,7 @@ from django.views.decorators.gzip import gzip_page
 from config.api.docs import reading, reference_page, viewer_page
 from config.core.credentials import SAFE_METHODS
 from config.core.errors import NotFound
+from config.core.media_types import prefers
 from config.core.proxies import client_address
 
 MAX_AGE_SECONDS = 300
@@ -197,4 +198,4 @@ def _not_built() -> HttpResponse:
 
 
 def _is_a_person(request: HttpRequest) -> bool:
-    return "text/html" in request.headers.get("Accept", "")
+    return prefers("text/html", request.headers.get("Accept", ""))

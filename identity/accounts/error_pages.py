@@ -14,6 +14,7 @@ from django.utils.translation import get_language_from_request, override
 from django.utils.translation import gettext_lazy as _
 
 from config.core.errors import PROBLEM
+from config.core.media_types import prefers
 
 _API = "/v1"
 _REPLACED = ("application/json", PROBLEM, "text/plain")
@@ -48,7 +49,7 @@ def write_for_browser(request: HttpRequest, response: HttpResponse) -> None:
     """Replace the error response of a page with an HTML page if the caller accepts HTML."""
     path = request.path_info
     kind = response.headers.get("Content-Type", "").partition(";")[0]
-    reads_html = "text/html" in request.headers.get("Accept", "")
+    reads_html = prefers("text/html", request.headers.get("Accept", ""))
     if not reads_html or kind not in _REPLACED or path == _API or path.startswith(f"{_API}/"):
         return
     title, meaning, remedy = _WORDS.get(response.status_code, _FAULT if response.status_code >= 500 else _REFUSED)

@@ -53,14 +53,15 @@ def test_a_stored_error_follows_the_accept_header(api, user):
 def test_callers_that_do_not_accept_problems_get_the_default_format(api):
     for accept in (
         "application/json, application/problem+json;q=0", "application/json, application/problem+json; q=0.000",
-        "application/json, application/problem+jsonx", "*/*",
+        "application/json, application/problem+jsonx", "*/*", "*/*, application/problem+jsonx",
+        "application/json, application/problem+json;q=0.9",
     ):  # fmt: skip
         answer = api.read("/applications/none", Accept=accept)
         assert (answer.status_code, answer.headers["Content-Type"]) == (404, "application/json"), accept
 
 
 def test_any_spelling_of_the_media_type_selects_problems(api):
-    for accept in ("application/json, Application/Problem+JSON; q=0.1", "*/*, application/problem+json;q=1"):
+    for accept in ("application/json;q=0.1, Application/Problem+JSON; q=0.1", "*/*, application/problem+json;q=1"):
         problem(api.read("/applications/none", Accept=accept), 404, "E4002")
 
 

@@ -75,7 +75,10 @@ def test_the_api_returns_json_errors_to_browsers(browser, path):
     assert answer.json()["code"]
 
 
-@pytest.mark.parametrize("accepted", ["", "*/*", "application/json", "application/problem+json"])
+@pytest.mark.parametrize("accepted", [
+    "", "*/*", "application/json", "application/problem+json", "application/json, text/html;q=0", "text/html;q=0, */*",
+    "text/html;q=0.5, application/json", "text/htmlx, */*",
+])  # fmt: skip
 @pytest.mark.parametrize("path", PATHS)
 def test_programs_get_json_errors_from_every_address(browser, path, accepted):
     answer = browser.get(path, headers={"Accept": accepted})
