@@ -11,6 +11,9 @@ from django.utils.translation import gettext
 from config.core.currencies import exponent_of, separators
 
 _BLANKS = " '\u2019"
+_DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)")
+_ARABIC_GROUP, _ARABIC_POINT = 0x066C, 0x066B
 
 
 def as_typed(value: Decimal | float, currency: str | None) -> str:
@@ -42,19 +45,28 @@ class FigureField(forms.DecimalField):
     def to_python(self, value: Any) -> Any:
         if isinstance(value, str):
             is_raised = any(unicodedata.category(letter) == "No" for letter in value)
-            value = " ".join(unicodedata.normalize("NFKC", value).split())
+            value = " ".join(_in_ascii_digits(unicodedata.normalize("NFKC", value)).split())
             value = (value if self.sign == "%" else value.removeprefix(self.sign)).removesuffix(self.sign).strip()
             group, point = separators(self.currency)
+            value = value.translate({_ARABIC_GROUP: group, _ARABIC_POINT: point})
             blanks, decimals = re.escape(group + _BLANKS), rf"(?:{re.escape(point)}\d*)?"
             if re.fullmatch(rf"[+-]?[1-9]\d{{0,2}}([{blanks}])\d{{3}}(?:\1\d{{3}})*{decimals}", value):
                 value = re.sub(f"[{blanks}]", "", value)
             elif is_raised or re.search(f"[{blanks}]", value) or value.count(point) > 1:
-                number = f"8{group}000{point}50"
-                raise forms.ValidationError(
-                    gettext("Enter a number such as %s. Use its separators for thousands and decimals.") % number
-                )
+                raise _misread(group, point)
             value = value.replace(point, ".")
+            if _DIGIT.search(value) and not _NUMBER.fullmatch(value):
+                raise _misread(group, point)
         return super().to_python(value)
+
+
+def _in_ascii_digits(text: str) -> str:
+    return "".join(str(unicodedata.decimal(sign)) if sign.isdecimal() else sign for sign in text)
+
+
+def _misread(group: str, point: str) -> forms.ValidationError:
+    text = gettext("Enter a number such as %s. Use its separators for thousands and decimals.")
+    return forms.ValidationError(text % f"8{group}000{point}50")
 
 
 class AmountField(FigureField):

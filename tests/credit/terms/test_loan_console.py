@@ -82,6 +82,7 @@ def test_approval_has_the_terms_of_the_form(console, application):
     ("8,000", 800_000), ("$8,000.50", 800_050), ("8 000", 800_000), ("8\u00a0000", 800_000), ("8\u202f000.5", 800_050),
     ("8'000", 800_000), ("8\u2019000", 800_000), ("1,234,567.89", 123_456_789), (" 8000 ", 800_000), ("8000.", 800_000),
     ("$ 8,000", 800_000), ("\uff18\uff10\uff10\uff10", 800_000), ("800,000.00", 80_000_000),
+    ("\u0668\u066c\u0660\u0660\u0660\u066b\u0665\u0660", 800_050), ("\u096e\u0966\u0966\u0966", 800_000),
 ])  # fmt: skip
 def test_amounts_are_read_with_common_separators(typed, cents):
     assert FigureField(decimal_places=2, sign="$").clean(typed) * 100 == cents
@@ -89,7 +90,8 @@ def test_amounts_are_read_with_common_separators(typed, cents):
 
 @pytest.mark.parametrize("typed", [
     "8,5", "0,005", "0,500", "5\u00b2", "8 5", "8,50", "8.000,50", "1.234.567", "8,00", "80,00,000",
-    "8,0000", ",5", "8,000 000", "1,2,3", "8,000,",
+    "8,0000", ",5", "8,000 000", "1,2,3", "8,000,", "8000.-", "8k", "8e3", "8_000", "\u2212800", "(800)", "0x10",
+    "1,00,000",
 ])  # fmt: skip
 def test_ambiguous_amounts_are_rejected_with_an_example(console, application, typed):
     address = move_of(application, "approved")
