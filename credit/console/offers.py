@@ -188,7 +188,7 @@ class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
         """Accept a form without a role, which means the default role."""
-        shown = super().formfield_for_dbfield(db_field, request, **options)
+        shown: Any = super().formfield_for_dbfield(db_field, request, **options)
         if db_field.name == "role" and shown is not None:
             shown.required = False
             shown.choices = [(role, role) for role in ProviderMember.ROLES]

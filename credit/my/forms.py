@@ -329,7 +329,7 @@ class ApplicationForms:
     def errors_by_field(self) -> list[tuple[forms.BoundField, list[str]]]:
         """Return the invalid fields of all forms, with their messages."""
         bound = [form for form in (self.data, self.first, self.second) if form.is_bound]
-        return [(field, list(field.errors)) for form in bound for field in form if field.errors]
+        return [(field, [str(text) for text in field.errors]) for form in bound for field in form if field.errors]
 
     def _has_typed_second(self) -> bool:
         return self.second.is_valid() is False or not self.second.is_empty
