@@ -117,7 +117,7 @@ class EndpointAdmin(AccountRecords):
     list_defer = ("secret", "previous_secret")
     search_help_text = f"An endpoint's id, {_BY_PERSON}"
     fields = (
-        "id", "receiver", "status_chip", "disabled_reason", "disabled_since", "account", "description", "told_about",
+        "id", "receiver", "status_chip", "disabled_reason", "disabled", "account", "description", "told_about",
         "failing_since", "secrets", "deliveries_link", "created_at", "updated_at", "deleted_at",
     )  # fmt: skip
     record_actions = (
@@ -159,8 +159,9 @@ class EndpointAdmin(AccountRecords):
     )
 
     receiver = column(str, "shown_url", "receiver")
+    disabled = column(moment, "disabled_since", "disabled since")
 
-    @admin.display(description="told about")
+    @admin.display(description="event types")
     def told_about(self, record: Any) -> SafeString | str:
         return ", ".join(record.event_types).replace("*", "everything")
 

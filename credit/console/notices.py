@@ -54,11 +54,12 @@ class ClockAdmin(OfApplication):
     list_display = ("__str__", "about", "left", "kind", "waits", "started", "due", "why")
     list_filter = (RunningFilter, "kind")
     ordering = ("due_at", "id")
-    fields = ("about", "kind", "started", "due", "left", "waits", "stopped", "why", "overdue_told_at")
+    fields = ("about", "kind", "started", "due", "left", "waits", "stopped", "why", "announced")
 
     started = column(moment, "started_at", "started")
     due = column(moment, "due_at", "due", ordering="due_at")
     stopped = column(moment, "stopped_at", "stopped")
+    announced = column(moment, "overdue_told_at", "overdue event sent")
 
     @admin.display(description="left", ordering="due_at")
     def left(self, record: Clock) -> SafeString | str:

@@ -209,7 +209,7 @@ def test_a_reviewer_opens_uploaded_files(papers, chromium, live_server):
     assert DataAccess.objects.filter(details__contains="sha256").count() == 2
     visit.go("text=Accept >> nth=0")
     assert "“Passport” is accepted" in page.inner_text(".messagelist")
-    page.fill("[aria-label='Why Payslip is asked for again']", "The second page is missing.")
+    page.fill("[aria-label='Reason to request Payslip again']", "The second page is missing.")
     with page.expect_navigation():
         page.keyboard.press("Enter")
     assert "“Payslip” is requested" in page.inner_text(".messagelist")
