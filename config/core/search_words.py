@@ -15,6 +15,10 @@ _PLAIN = str.maketrans(
 _SPELLED_OUT = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "Å": "Aa", "Ø": "Oe"}
 )
+# Letters that keyboards for Persian, Urdu, and Arabic write differently.
+_ARABIC = str.maketrans("\u06cc\u0649\u06a9\u0629\u06c1\u06be\u06d5", "\u064a\u064a\u0643\u0647\u0647\u0647\u0647")
+# Scripts whose names are written with or without a space.
+_UNSPACED = ("CJK", "HANGUL", "HIRAGANA", "KATAKANA")
 _APOSTROPHES = dict.fromkeys(map(ord, "\u00b4`\u2018\u2019\u201b\u02b9\u02bb\u02bc\u02bd\u2032"), "'")
 _DROPPED = {"Mn", "Mc", "Me", "Cf"}
 _PART = re.compile(r"[^\W_]+")
@@ -33,9 +37,18 @@ def folded(text: str) -> str:
 
 
 def spellings_of(name: str) -> list[str]:
-    """Return a name and, if it has umlauts or their like, its spelling without them: `Mueller` for `Müller`."""
-    spelled_out = unicodedata.normalize("NFC", name).translate(_SPELLED_OUT)
-    return list(dict.fromkeys([name, spelled_out]))
+    """Return a name and its other usual spellings.
+
+    These are `Mueller` for `Müller`, the Arabic letters for Persian ones, and East Asian names without a space.
+    """
+    composed = unicodedata.normalize("NFC", name)
+    joined = "".join(composed.split())
+    unspaced = [joined] if all(map(_is_unspaced, joined)) else []
+    return list(dict.fromkeys([name, composed.translate(_SPELLED_OUT), composed.translate(_ARABIC), *unspaced]))
+
+
+def _is_unspaced(letter: str) -> bool:
+    return unicodedata.name(letter, "").startswith(_UNSPACED)
 
 
 def compounds_of(text: str) -> list[list[str]]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from functools import reduce
 from operator import and_, or_
 from typing import Any
+from unicodedata import category, decimal, normalize
 
 from django.db import transaction
 from django.db.models import BooleanField, F, Func, Q, QuerySet, Value
@@ -50,17 +51,23 @@ def applicant_filter(typed: str) -> Q | None:
     Each typed word must be a whole word of a legal name, in any order. Case, accents, and hyphens are ignored.
     `Müller` and `Mueller` find each other. Returns None if the text contains none of the three.
     """
-    typed = typed.strip()
-    if "@" in typed:
-        return _has(f"email:{comparable(typed)}")
-    if _PHONE.fullmatch(typed):
-        digits = re.sub("[^0-9]", "", typed.replace("(0)", ""))
-        if not typed.startswith("+") and (prefix := _DIALED_FIRST.match(digits)):
+    plain = _without_copied_signs(typed)
+    if "@" in plain:
+        return _has(f"email:{comparable(plain)}")
+    if _PHONE.fullmatch(plain):
+        digits = re.sub("[^0-9]", "", plain.replace("(0)", ""))
+        if not plain.startswith("+") and (prefix := _DIALED_FIRST.match(digits)):
             digits = digits[prefix.end() :]
         return _has(f"phone:{digits}") if len(digits) >= _PHONE_DIGITS_MIN else None
     if not compounds_of(typed):
         return None
     return reduce(or_, map(_has_words, spellings_of(typed)))
+
+
+def _without_copied_signs(typed: str) -> str:
+    """Return a text in NFKC, with ASCII digits, and without the invisible characters that address books copy."""
+    seen = (sign for sign in normalize("NFKC", typed) if category(sign) != "Cf")
+    return "".join(str(decimal(sign, sign)) for sign in seen).strip()
 
 
 def index_rows(rows: QuerySet[Any], follow: Callable[[Any], None]) -> int:

@@ -76,9 +76,14 @@ NAMES = [
     ("\u0639\u0644\u06cc\u200c\u0631\u0636\u0627", "\u0639\u0644\u06cc\u0631\u0636\u0627"),
     ("Müller Jürgen", "Ju\u0308rgen"), ("Müller Jürgen", "mueller jurgen"), ("Mueller Juergen", "MÜLLER"),
     ("Mu\u0308ller Jürgen", "JUERGEN Müller"), ("Håkon Sørås", "haakon"), ("Haakon Soeraas", "Håkon Sørås"),
+    ("\u0639\u0644\u06cc \u06a9\u0631\u06cc\u0645\u06cc", "\u0639\u0644\u064a \u0643\u0631\u064a\u0645\u064a"),
+    ("\u0641\u0627\u0637\u0645\u0629 \u0639\u0644\u064a", "\u0641\u0627\u0637\u0645\u0647"),
+    ("山田 太郎", "山田太郎"), ("山田太郎", "山田\u3000太郎"), ("김 철수", "김철수"),
+    ("Þórdís Ævarsdóttir", "aevarsdottir"),
 ]  # fmt: skip
 EMAILS = [
     ("rosa@example.test", "Rosa@Example.Test"), ("rosa@straße.de", " rosa@xn--strae-oqa.de "),
+    ("rosa@example.test", "\u2068rosa@example.test\u2069"),
     ("rosa+loan@example.test", "ROSA+loan@example.test"),
 ]  # fmt: skip
 PHONES = [
@@ -87,7 +92,8 @@ PHONES = [
     ("+15035550100", "503\u00a0555\u00a00100"), ("+447911123456", "07911 123456"),
     ("+447911123456", "+44 (0)7911 123456"), ("+447911123456", "0044 7911 123456"),
     ("+447911123456", "011 44 7911 123456"), ("+4930901820", "030 901820"), ("+33142685300", "01 42 68 53 00"),
-    ("+35312345678", "01 234 5678"), ("+525512345678", "55 1234 5678"),
+    ("+35312345678", "01 234 5678"), ("+525512345678", "55 1234 5678"), ("+15035550100", "\u202a+1 503 555 0100\u202c"),
+    ("+971501234567", "\u0660\u0665\u0660 \u0661\u0662\u0663 \u0664\u0665\u0666\u0667"),
 ]  # fmt: skip
 SAID = [
     *(({"legal_name": name}, typed) for name, typed in NAMES), *(({"email": email}, typed) for email, typed in EMAILS),
