@@ -384,7 +384,7 @@ FILE_UPLOAD_MAX_BYTES = 10_485_760
 
 # --- Files -------------------------------------------------------------------------------------------------------
 
-_BY_MANIFEST = "whitenoise.storage.CompressedManifestStaticFilesStorage"
+_BY_MANIFEST = "config.ops.static_files.CollectedFiles"
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {"BACKEND": _BY_MANIFEST if PRODUCTION else "django.contrib.staticfiles.storage.StaticFilesStorage"},
