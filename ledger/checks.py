@@ -17,8 +17,10 @@ def check_ledger_signing_key(**_options: Any) -> list[checks.CheckMessage]:
 def check_ledger_witnesses(**_options: Any) -> list[checks.CheckMessage]:
     """Read the policy file. Raises ImproperlyConfigured."""
     policy = witnessing.policy()
-    number = "nobody" if policy is None else f"{sum(witness.url is not None for witness in policy.witnesses)} witnesses"
-    return [checks.Info(f"asks {number}")]
+    if policy is None:
+        return [checks.Info("WITNESS_POLICY is not set")]
+    number = sum(witness.url is not None for witness in policy.witnesses)
+    return [checks.Info(f"requests cosignatures of {number} witnesses")]
 
 
 def check_ledger(**_options: Any) -> list[checks.CheckMessage]:

@@ -24,6 +24,7 @@ from config.core.leases import contain
 from config.env import misspelt
 from config.ops.disk import check_disk_space
 from config.ops.models import Installation
+from config.ops.static_files import check_static_files
 
 DOCTOR, START = "doctor", "start"
 CLOCK_SECONDS_MAX = 2.0  # a larger difference would affect leases and the time windows of signatures
@@ -284,5 +285,6 @@ register(check_tables, START)
 register(check_encoding, DOCTOR, START)
 register(check_disk_space, DOCTOR)
 register(check_spelling, DOCTOR)
+register(check_static_files, DOCTOR)
 register(check_installation, DOCTOR, START)
 register(check_production, DOCTOR, START)

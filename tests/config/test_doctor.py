@@ -206,6 +206,20 @@ def test_doctor_fails_for_an_unwritable_folder(settings, tmp_path):
     assert "write to VAR_DIR" in why("disk_space")
 
 
+def test_doctor_fails_if_static_files_are_not_collected(settings, tmp_path):
+    assert why("static_files") == "served from the packages"
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "page.css").write_text("a {}")
+    settings.STATIC_ROOT, settings.STATICFILES_DIRS = tmp_path / "static", [tmp_path / "source"]
+    settings.STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.FileSystemFinder"]
+    settings.STORAGES = settings.STORAGES | {"staticfiles": {"BACKEND": "config.ops.static_files.CollectedFiles"}}
+    assert f"1 static files are missing in {settings.STATIC_ROOT}, and pages return 500" in why("static_files")
+    assert examine()[0] == 78
+    call_command("collectstatic", interactive=False, verbosity=0)
+    settings.STORAGES = settings.STORAGES | {}  # reads the manifest again
+    assert why("static_files") == "1 collected"
+
+
 def test_doctor_ends_with_a_summary_and_marks_each_check(monkeypatch):
     monkeypatch.setattr(disk, "FREE_BYTES_MIN", 1 << 60)
     out = StringIO()

@@ -9,7 +9,8 @@ from uuid import uuid4
 
 import pytest
 
-from tests.processes import manage
+from tests.config.test_environments import SERVED
+from tests.processes import manage, run_python
 
 
 def test_doctor_creates_no_file(migrated, tmp_path):
@@ -24,6 +25,23 @@ def test_doctor_creates_no_file(migrated, tmp_path):
     printed = json.loads(manage(environment, "doctor", "--json"))
     assert printed["ok"], printed
     assert files() == before
+
+
+def test_the_ledgers_doctor_checks_its_own_static_files_and_no_mail(migrated, tmp_path):
+    environment = SERVED | {
+        "ENVIRONMENT": "production", "SERVICE": "ledger", "VAR_DIR": str(tmp_path), "ALLOW_SANDBOX": "1",
+        "DATABASE_URL": f"sqlite:///{migrated}",
+    }  # fmt: skip
+
+    def outcomes():
+        done = run_python(environment, "manage.py", "doctor", "--json")
+        return {one["name"]: one for one in json.loads(done.stdout.splitlines()[-1])["checks"]}
+
+    assert "SERVICE=ledger" in outcomes()["static_files"]["why"]
+    manage(environment, "collectstatic", "--no-input")
+    checked = outcomes()
+    assert checked["static_files"]["ok"]
+    assert "mail" not in checked
 
 
 @pytest.mark.parametrize(
