@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import pytest
 import yaml
 from django.core.management import get_commands
 
@@ -32,6 +33,46 @@ def test_commands_of_the_install_transcript_are_on_the_install_page():
     described = page("operate/install.md").splitlines()
     assert len(typed) > 15
     assert not [command for command in typed if command not in described]
+
+
+def test_install_and_upgrade_pages_have_the_version_of_the_changelog():
+    newest = re.search(r"^## (\S+) — ", (ROOT / "CHANGELOG.md").read_text(), flags=re.MULTILINE)[1]
+    assert set(re.findall(r"credit-platform-(\d+\.\d+\.\d+)", page("operate/install.md"))) == {newest}
+    upgrade = page("operate/upgrading.md")
+    assert set(re.findall(r"credit-platform-(\d+\.\d+\.\d+)\.tar\.gz", upgrade)) == {newest}
+    assert f"ln -sfn credit-platform-{newest} /opt/creditplatform" in upgrade
+
+
+@pytest.mark.parametrize("name", ["operate/install.md", "operate/upgrading.md"])
+def test_pages_collect_static_files_of_both_services_before_doctor(name):
+    for block in re.findall(r"^```sh$(.*?)^```$", page(name), flags=re.MULTILINE | re.DOTALL):
+        lines = block.splitlines()
+        if "manage doctor" in lines:
+            collected = lines.index("manage collectstatic --no-input")
+            assert lines[collected + 1] == "manage_ledger collectstatic --no-input"
+            assert collected < lines.index("manage doctor")
+
+
+@pytest.mark.parametrize("name", ["operate/install.md", "operate/upgrading.md"])
+def test_copies_into_etc_create_folders_that_debian_lacks(name):
+    assert not re.findall(r"^cp \S+ /etc/sysusers\.d/", page(name), flags=re.MULTILINE)
+
+
+def test_the_upgrade_enables_each_unit_of_the_installation():
+    def enabled(name):
+        lines = re.findall(r"^systemctl enable --now (.+)$", page(name), flags=re.MULTILINE)
+        return {unit for line in lines for unit in line.split()}
+
+    assert len(enabled("operate/install.md")) > 10
+    assert enabled("operate/install.md") <= enabled("operate/upgrading.md")
+
+
+def test_compose_collects_static_files_of_both_services():
+    services = compose()
+    for name, folder in (("prepare", "var"), ("prepare-ledger", "ledger")):
+        assert "collectstatic" in services[name]["command"][-1]
+        assert services[name]["volumes"][0].startswith(f"{folder}:")
+    assert "prepare-ledger" in services["ledger"]["depends_on"]
 
 
 def test_units_and_containers_start_existing_commands():
