@@ -140,7 +140,7 @@ def health_status() -> dict[str, Any]:
 class HealthSerializer(ResponseSerializer):
     """The health of the service."""
 
-    status = TextField(help_text="`healthy`, or `unhealthy` when the database cannot be used.")
+    status = TextField(help_text="`healthy`, or `unhealthy` when the database or the disk can't be used.")
     timestamp = serializers.DateTimeField(help_text="When the service responded (UTC).")
     version = TextField(help_text="The version of the API.")
 
@@ -156,7 +156,7 @@ class HealthViewSet(ApiViewSet):
         """Check the health of the service.
 
         If the database does not respond, is read-only, or is not migrated, the API returns 503 with the same three
-        fields.
+        fields. It also does if a folder for files is not writable, or has less than 64 MiB of free space.
         """
         content = health_status()
         return Response(content, status=200 if content["status"] == "healthy" else 503)
