@@ -1,13 +1,10 @@
 """OAuth clients that operators create, and OAuth clients that an account registers for itself."""
 
-import re
 import secrets
 from datetime import datetime
-from ipaddress import ip_address
 from typing import Any
 from urllib.parse import urlsplit
 
-import idna
 from django.core import checks
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -18,6 +15,7 @@ from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import first_or, queryable
 from config.core.lifecycle import Actor, RecordNotEditable
 from config.core.names import NameTaken, check_keys, clean_name, save_named
+from config.core.redirect_uris import URI, can_be_opened
 from config.webhooks.endpoints import disable_of_client
 from config.webhooks.events import record_event
 from identity.access.authentication import forget_credentials
@@ -25,13 +23,6 @@ from identity.access.models import AccountHistory, OAuthClient, TokenFamily, Use
 from identity.access.scopes import SCOPES
 from identity.access.second_factor import require_second_factor
 
-_URI = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]+", re.ASCII)  # RFC 3986, without a fragment
-_BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
-_LABEL = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"  # RFC 1123, and the underscore, which browsers accept
-_NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*", re.ASCII)  # browsers parse a host with such an end as IPv4
-_IN_BRACKETS = re.compile(r"\[[^\[\]]*\](?::[0-9]*)?", re.ASCII)
-_JOINERS = "\u200c\u200d"
-_DOMAIN = re.compile(rf"(?=.{{1,254}}\Z){_LABEL}(?:\.{_LABEL})*\.?")
 CLIENTS_MAX = 20  # per account
 
 
@@ -91,42 +82,19 @@ def check_client_names(**_options: Any) -> list[checks.CheckMessage]:
 
 def check_redirect(address: str) -> None:
     """Raise ValidationError unless a redirect URI is https, or http on the loopback (RFC 8252)."""
-    if not _URI.fullmatch(address):
+    if not URI.fullmatch(address):
         raise ValidationError(
             f"{address} must contain only the characters of RFC 3986, without a fragment. Percent-encode others."
         )
-    try:
-        parts = urlsplit(address)
-        is_uri = parts.port != 0 and not _BAD_ESCAPE.search(address) and _is_host(parts.netloc, parts.hostname or "")
-    except ValueError:
-        is_uri = False
-    if not is_uri:
+    if not can_be_opened(address):
         raise ValidationError(f"{address} must be a URI with a host that browsers can open.")
+    parts = urlsplit(address)
     is_allowed = bool(parts.scheme == "https" and parts.hostname) or is_loopback(address)
     if not is_allowed or "@" in parts.netloc or "*" in address:
         raise ValidationError(
             f"{address} must begin with https://, or with http:// and 127.0.0.1, [::1] or localhost. It must not "
             "contain a user name or a wildcard."
         )
-
-
-def _is_host(netloc: str, host: str) -> bool:
-    """Return whether this is a domain name or an IP address without a zone. Raises ValueError for a bad IP address."""
-    if "[" in netloc:
-        return bool(_IN_BRACKETS.fullmatch(netloc) and "%" not in host and ip_address(host))
-    if _NUMBER.fullmatch(host.removesuffix(".").rpartition(".")[2]):
-        return bool(ip_address(host))
-    labels = (label.removeprefix("xn--") for label in host.lower().split(".") if label.startswith("xn--"))
-    return bool(_DOMAIN.fullmatch(host) and all(map(_is_punycode, labels)))
-
-
-def _is_punycode(text: str) -> bool:
-    """Return whether browsers accept the rest of an `xn--` label (UTS 46). Raises ValueError for other faults."""
-    label = text.encode().decode("punycode")  # a UnicodeError is a ValueError
-    is_canonical = label.encode("punycode").decode() == text and not label.isascii()
-    joins = all(idna.valid_contextj(label, at) for at, sign in enumerate(label) if sign in _JOINERS)
-    is_mapped = idna.uts46_remap(label, std3_rules=False, transitional=False) != label
-    return is_canonical and joins and not is_mapped and idna.check_bidi(label)
 
 
 def clients_of(owner: Any) -> QuerySet[OAuthClient]:
