@@ -1,10 +1,19 @@
+import re
 from typing import Any
 from urllib.parse import urlsplit
 
+from django.utils.encoding import iri_to_uri
+
 from config.api import serializers
+from config.core.redirect_uris import can_be_opened
 from identity.kyc.models import KycVerification
 
 ADDRESS_MAX_LENGTH = 2048
+_UNENCODED = re.compile(r"[\s\\]")
+_NOT_OPENED = (
+    "Must be an http or https address with a host that browsers can open. Percent-encode spaces, and write other host "
+    "names in their xn-- form."
+)
 
 
 class VerificationRequestSerializer(serializers.RequestSerializer):
@@ -20,16 +29,15 @@ class VerificationRequestSerializer(serializers.RequestSerializer):
     template_id = serializers.IdField(allow_null=True, default=None, help_text="The vendor's template of the steps.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
-        """Reject a redirect address unless it is http or https with a host and without user information."""
+        """Reject a redirect address unless browsers can open it: http or https, without user information."""
         address = attrs["redirect_uri"]
         if address is None:
             return attrs
-        try:
-            parts = urlsplit(address)
-        except ValueError:
-            parts = urlsplit("")
+        plain = iri_to_uri(address.partition("#")[0])
+        is_typed = address.isprintable() and not _UNENCODED.search(address)
+        parts = urlsplit(plain) if is_typed and can_be_opened(plain) else urlsplit("")
         if parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc:
-            raise serializers.ValidationError({"redirect_uri": ["Must be an http or https address."]})
+            raise serializers.ValidationError({"redirect_uri": [_NOT_OPENED]})
         return attrs
 
 

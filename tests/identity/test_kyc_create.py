@@ -46,6 +46,15 @@ def test_an_invalid_return_address_is_rejected(api):
         "https://user@example.org/",
         "http://[::1",
         "/",
+        "https://example.org:99999/",
+        "https://[::1]x/",
+        "https://1.2.3/",
+        "https://xn--a.example/",
+        "https://exämple.org/",
+        "https://example.org/a b",
+        "https://example.org\n/",
+        "https://example.org\\x",
+        "https://example.org/\u202e",
     ):
         assert_error(api.send(CREATE, {"redirect_uri": uri}), 400, "E1001")
     assert SandboxVerification.objects.count() == 0
@@ -53,6 +62,7 @@ def test_an_invalid_return_address_is_rejected(api):
 
 OTHER_ADDRESSES = [
     "https://example.org/", "https://example.org/done", "https://example.org/done?x=1", "http://127.0.0.1:3000/",
+    "https://example.org/#/done", "https://example.org/hecho/ñ", "https://[2001:db8::1]:8443/",
 ]  # fmt: skip
 
 
