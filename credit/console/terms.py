@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from config.backoffice.bases import TransitionForm
 from config.backoffice.html import moment
+from config.backoffice.personal import MASK
 from config.backoffice.records import Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry
 from config.core.errors import ApiError
@@ -112,9 +113,11 @@ class LoanConsole(WithdrawalConsole):
         if terms is None:
             return None
         is_masked = getattr(record, "is_masked", False)
-        panel: dict[str, Any] = {"title": "The loan" if offered is None else "Offered to the applicant"}
+        panel: dict[str, Any] = {"title": "The loan" if offered is None else "Counteroffer"}
         panel["rows"] = (
-            [] if is_masked else [*_figures(record, terms), *_form_rows(record, terms), *period_rows(record)]
+            [("Terms", MASK)]
+            if is_masked
+            else [*_figures(record, terms), *_form_rows(record, terms), *period_rows(record)]
         )
         if offered is not None:
             panel["until"] = moment(offered.expires_at)

@@ -153,7 +153,7 @@ def test_reviewer_makes_reads_and_withdraws_a_counteroffer(console, application)
     response = confirm(console, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
     assert "The applicant has the counteroffer." in text_of(response)
     shown = text_of(console.get(page_of(application)))
-    assert "Offered to the applicant" in shown
+    assert "to accept by" in shown
     assert "$6,000.00 at 8 % for 12 months" in shown
     queue = console.get(reverse("admin:credit_application_changelist"), {"queue": "counteroffers"})
     assert application.pk.hex[-8:].upper() in text_of(queue)
@@ -199,4 +199,4 @@ def test_staff_without_access_to_amounts_see_no_amount(console, application):
     confirm(console, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
     seen = text_of(backoffice_client(staff_of("Support")).get(page_of(application)))
     assert "6,000" not in seen
-    assert "Offered to the applicant" in seen
+    assert "to accept by" in seen
