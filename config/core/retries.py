@@ -27,8 +27,9 @@ def read_retry_after(text: str, *, now: datetime) -> timedelta | None:
     """Return the delay that a `Retry-After` header requests (RFC 9110, 10.2.3: seconds or a date), if any."""
     text = text.strip()
     if text.isascii() and text.isdigit():
+        digits = text.lstrip("0") or "0"
         # A number with more than 9 digits exceeds RETRY_AFTER_MAX.
-        return timedelta(seconds=int(text)) if len(text) <= 9 else RETRY_AFTER_MAX
+        return timedelta(seconds=int(digits)) if len(digits) <= 9 else RETRY_AFTER_MAX
     try:
         moment = parsedate_to_datetime(text)
     except (ValueError, ArithmeticError, LookupError, TypeError):

@@ -231,6 +231,9 @@ def test_a_gzip_bomb_is_not_unpacked(private_allowed, listener):
         (b"", "reset"), (b"HTTP/1.1 100 Continue\r\n\r\n", "reset"), (b"HTTP/1.1 103 Hi\r\nX: x\r\n", "bad_answer"),
         (b"SSH-2.0-OpenSSH_9.2\r\n", "bad_answer"), (b"HTTP/1.1 abc OK\r\n\r\n", "bad_answer"),
         (b"\r\n" * 50, "bad_answer"), (b"HTTP/1.1 20", "bad_answer"), (b"HTTP/2 200\r\n\r\n", "bad_answer"),
+        (b"ICY 200 OK\r\n\r\n", "bad_answer"), (b"\x15\x03\x01\x00\x02\x02\x46", "bad_answer"),
+        (b"\x00\x00\x12\x04\x00\x00\x00\x00\x00", "bad_answer"), (b"HTTP/1.1 2000 OK\r\n\r\n", "bad_answer"),
+        (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", "bad_answer"),
     ],
 )  # fmt: skip
 def test_response_without_a_final_status_line_is_a_failed_attempt(private_allowed, listener, answer, word):
@@ -247,6 +250,7 @@ def test_response_without_a_final_status_line_is_a_failed_attempt(private_allowe
         b"X: cut",
         b"Content-Length: -1\r\n\r\n", b"Content-Length: 1, 2\r\n\r\n", b"Content-Encoding: gzip\r\n\r\n\x1f\x8b", b"",
         b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffffffff\r\n", b": \xff\r\n\r\n", b"no colon\r\n\r\n",
+        b"Content-Length: 0\r\nContent-Length: 5\r\n\r\n", b"Transfer-Encoding: gzip\r\n\r\nxx",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize(

@@ -131,7 +131,8 @@ def test_retry_after_lengthens_a_retry_delay_and_never_shortens_it():
 @pytest.mark.parametrize(
     ("text", "seconds"),
     [
-        ("0", 0), ("120", 120), (" 3600 ", 3600), ("9" * 4000, 86_400), ("Sat, 31 Jan 2026 12:01:00 GMT", 60),
+        ("0", 0), ("120", 120), (" 3600 ", 3600), ("9" * 4000, 86_400), ("0000000000120", 120),
+        ("0" * 5000, 0), ("Sat, 31 Jan 2026 12:01:00 GMT", 60),
         ("Sat, 31 Jan 2026 11:00:00 GMT", 0), ("Saturday, 31-Jan-26 12:01:00 GMT", 60),
         ("", None), ("soon", None), ("-1", None), ("1.5", None), ("१२", None), ("Sat, 99 Jan 2026 12:01:00 GMT", None),
         ("Sat, 31 Jan 99999999 12:01:00 GMT", None), ("Wed, 21 Oct 99999999999999999999 07:28:00 GMT", None),
