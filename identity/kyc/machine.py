@@ -11,7 +11,7 @@ MACHINE = Machine(
         VERIFIED: {},
         FAILED: {},
         EXPIRED: {VERIFIED: Role.SYSTEM, FAILED: Role.SYSTEM, PENDING_REVIEW: Role.SYSTEM},  # finished late
-        CANCELED: {},
+        CANCELED: {VERIFIED: Role.SYSTEM, FAILED: Role.SYSTEM, PENDING_REVIEW: Role.SYSTEM},  # finished in another tab
     }
 )
 # The colors of statuses, including those of API keys.
@@ -25,7 +25,7 @@ REVIEW_PERMISSION = "identity.review_kycverification"
 # The person can still continue, so a new attempt cancels these.
 OPEN = frozenset({REQUIRES_INPUT, PROCESSING})
 # The vendor's result may still change.
-UNDECIDED = OPEN | {PENDING_REVIEW, EXPIRED}
+UNDECIDED = OPEN | {PENDING_REVIEW, EXPIRED, CANCELED}
 # The person submitted nothing, so these do not count as attempts.
 UNUSED = frozenset({REQUIRES_INPUT, EXPIRED, CANCELED})
 # Decisions. A reviewer must state a reason for each.

@@ -198,9 +198,11 @@ def _route(status: str, progress: Progress) -> tuple[str, ...]:
         if progress in {Progress.EXPIRED, Progress.CANCELED}:
             return (machine.FAILED,)  # the person had started, so it fails
         return _ROUTE_OF[progress][1:]
-    # The first decision is final, by a reviewer or the vendor. An expired verification can still be completed.
-    is_end = progress in {Progress.PASSED, Progress.FAILED} or (status, progress) == (machine.EXPIRED, Progress.REVIEW)
-    return _ROUTE_OF[progress][-1:] if is_end else ()
+    # The first decision is final, by a reviewer or the vendor. An expired or canceled verification can still be
+    # completed on its page.
+    is_end = progress in {Progress.PASSED, Progress.FAILED}
+    is_late_review = progress is Progress.REVIEW and status != machine.PENDING_REVIEW
+    return _ROUTE_OF[progress][-1:] if is_end or is_late_review else ()
 
 
 def _expire(verification: KycVerification, *, now: datetime) -> None:

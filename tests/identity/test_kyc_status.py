@@ -116,6 +116,18 @@ def test_a_verification_finished_after_its_expiry_gets_the_vendors_status(plaid,
     assert (body["status"], (body["last_error"] or {}).get("code")) == (status, error)
 
 
+@pytest.mark.parametrize(("said", "status"), [
+    ("success", "verified"), ("failed", "failed"), ("pending_review", "pending_review"), ("active", "canceled"),
+    ("canceled", "canceled"), ("expired", "canceled"),
+])  # fmt: skip
+def test_a_superseded_verification_finished_in_another_tab_gets_the_vendors_status(plaid, api, user, said, status):
+    first = start(api)
+    assert start(api, {"redirect_uri": "https://example.org/"})["attempt"] == 2
+    plaid.settle(row_of(first).provider_reference, said)
+    age(first["verification_id"], refreshed_at=LATER)
+    assert read(api, first["verification_id"]).json()["status"] == status
+
+
 @pytest.mark.parametrize(("said", "status"), [("expired", "expired"), ("canceled", "canceled")])
 def test_a_verification_that_the_vendor_ends_is_ended(plaid, api, said, status):
     shown = start(api)

@@ -22,10 +22,11 @@ TABLE = {
     ("requires_input", "canceled"): "either", ("processing", "verified"): "system", ("processing", "failed"): "system",
     ("processing", "pending_review"): "system", ("pending_review", "verified"): "vendor or reviewer",
     ("pending_review", "failed"): "vendor or reviewer", ("expired", "verified"): "system",
-    ("expired", "failed"): "system", ("expired", "pending_review"): "system",
+    ("expired", "failed"): "system", ("expired", "pending_review"): "system", ("canceled", "verified"): "system",
+    ("canceled", "failed"): "system", ("canceled", "pending_review"): "system",
 }  # fmt: skip
 STATUSES = ("requires_input", "processing", "verified", "failed", "pending_review", "expired", "canceled")
-FINAL = {"verified", "failed", "canceled"}
+FINAL = {"verified", "failed"}
 
 
 def may(status, step):
@@ -78,7 +79,7 @@ def test_random_walks_make_only_allowed_status_changes():
             verification, asked, may=may, move=move, refusals=InvalidVerificationTransition,
             history=lambda item: item.history.order_by("position"),
         )  # fmt: skip
-        assert (verification.completed_at is not None) == (verification.status in FINAL | {"expired"})
+        assert (verification.completed_at is not None) == (verification.status in FINAL | {"expired", "canceled"})
         assert not FINAL & set(entered[:-1]), "what is final stays"
 
     walks()
