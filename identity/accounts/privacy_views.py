@@ -187,7 +187,8 @@ class AccountExportViewSet(ApiViewSet):
         """Request a copy of your data.
 
         The log-in must be at most 10 minutes old. If the account has a second factor, the log-in requires it. A worker
-        writes the zip. Poll until `status` is `ready`. A second request within 24 hours returns the first export.
+        writes the zip. Poll until `status` is `ready`. A second request within 24 hours returns the first export,
+        unless it failed.
         """
         actor, user = self.account_of(request, **account, is_copied=True)
         return exports.request_export(actor, user.pk, now=timezone.now())
