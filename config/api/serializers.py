@@ -242,12 +242,20 @@ class PageField(QueryInt64Field):
     refusal = InvalidPagination
 
 
+def without_underscores(fields: dict[str, Any]) -> dict[str, Any]:
+    """Return fields by name: a Python keyword such as `from` is declared with an underscore, `from_`."""
+    return {name.removesuffix("_"): field for name, field in fields.items()}
+
+
 class RequestSerializer(serializers.Serializer[Any]):
     """Validates a JSON object. Rules over several fields belong in `validate`."""
 
     default_error_messages = {"invalid": "Must be a JSON object."}
     refuses_unknown: ClassVar[bool] = False  # whether an unknown field is an error; by default it is ignored
     is_optional: ClassVar[bool] = False  # whether a request without a body stands for `{}`
+
+    def get_fields(self) -> dict[str, Any]:
+        return without_underscores(super().get_fields())
 
     @classmethod
     @cache
@@ -354,6 +362,9 @@ class ResponseSerializer(serializers.Serializer[Any]):
 
     # This many rows are loaded without a check of their sizes: the user's part of a row has at most about 100 KiB.
     unweighed: ClassVar[int] = 20
+
+    def get_fields(self) -> dict[str, Any]:
+        return without_underscores(super().get_fields())
 
     @classmethod
     @cache

@@ -174,12 +174,8 @@ class DecisionsQuery(serializers.QuerySerializer):
     """The period of the decisions."""
 
     refuses_unknown = True
-
-    def get_fields(self) -> dict[str, Any]:
-        """Add `from`, which is a Python keyword."""
-        earliest = serializers.QueryTimeField(required=False, help_text="The earliest decision.")
-        latest = serializers.QueryTimeField(required=False, help_text="The latest decision.")
-        return {**super().get_fields(), "from": earliest, "to": latest}
+    from_ = serializers.QueryTimeField(required=False, help_text="The earliest decision.")
+    to = serializers.QueryTimeField(required=False, help_text="The latest decision.")
 
 
 class InboxApplicationSerializer(ApplicationSerializer):

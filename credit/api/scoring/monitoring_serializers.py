@@ -1,7 +1,4 @@
-"""Requests, queries, and responses of evaluations of past scores.
-
-`get_fields` adds fields whose names are Python keywords.
-"""
+"""Requests, queries, and responses of evaluations of past scores."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -43,12 +40,9 @@ class MonitoringQuery(serializers.QuerySerializer):
         default=None, help_text="The beginning of the window of comparison. Default: the same length before its end."
     )
     to = serializers.QueryTimeField(default=None, help_text="The end of the window, exclusive. Default: now.")
-
-    def get_fields(self) -> dict[str, Any]:
-        beginning = serializers.QueryTimeField(
-            default=None, help_text="The beginning of the window, inclusive. Default: 30 days before its end."
-        )
-        return {**super().get_fields(), "from": beginning}
+    from_ = serializers.QueryTimeField(
+        default=None, help_text="The beginning of the window, inclusive. Default: 30 days before its end."
+    )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         window = _window(attrs, "", Window.until(timezone.now()))
@@ -58,17 +52,14 @@ class MonitoringQuery(serializers.QuerySerializer):
 class CompareRequestSerializer(serializers.RequestSerializer):
     """The version to compare with, and the period of the scores."""
 
+    with_ = serializers.Int64Field(min_value=1, help_text="The number of the other version.")
+    from_ = MomentField(
+        default=None, help_text="The beginning of the period, inclusive. Default: 30 days before the end."
+    )
     to = MomentField(default=None, help_text="The end of the period, exclusive. Default: now.")
     limit = serializers.Int32Field(
         min_value=1, max_value=PAIRS_MAX, default=1_000, help_text="The maximum number of scores, the newest first."
     )
-
-    def get_fields(self) -> dict[str, Any]:
-        other = serializers.Int64Field(min_value=1, help_text="The number of the other version.")
-        beginning = MomentField(
-            default=None, help_text="The beginning of the period, inclusive. Default: 30 days before the end."
-        )
-        return {"with": other, "from": beginning, **super().get_fields()}
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         return {"other": attrs.pop("with"), "window": _window(attrs, "", Window.until(timezone.now())), **attrs}
@@ -77,6 +68,7 @@ class CompareRequestSerializer(serializers.RequestSerializer):
 class WindowSerializer(serializers.ResponseSerializer):
     """A window of time. `scores` is the number of counted scores of the total `of`."""
 
+    from_ = serializers.DateTimeField(help_text="The beginning of the window, inclusive (UTC).")
     to = serializers.DateTimeField(help_text="The end of the window, exclusive (UTC).")
     scores = serializers.Int64Field(help_text="The number of counted scores, which are the newest ones.")
     of = serializers.Int64Field(help_text="The number of scores in the window.")
@@ -84,14 +76,13 @@ class WindowSerializer(serializers.ResponseSerializer):
         help_text=f"Whether fewer than {SCORES_MIN} scores were counted. Such a window has no stability index."
     )
 
-    def get_fields(self) -> dict[str, Any]:
-        beginning = serializers.DateTimeField(help_text="The beginning of the window, inclusive (UTC).")
-        return {"from": beginning, **super().get_fields()}
-
 
 class TotalBinSerializer(serializers.ResponseSerializer):
     """A range of totals."""
 
+    from_ = serializers.Int64Field(
+        allow_null=True, help_text="The beginning of the range, inclusive; null for no bound."
+    )
     below = serializers.Int64Field(allow_null=True, help_text="The end of the range, exclusive; null for no bound.")
     share = serializers.NumberField(
         allow_null=True, help_text="The share of the window's scores in this range, from 0 to 1; null if none."
@@ -100,12 +91,6 @@ class TotalBinSerializer(serializers.ResponseSerializer):
         allow_null=True,
         help_text="The share of the comparison window's scores in this range, from 0 to 1; null if none.",
     )
-
-    def get_fields(self) -> dict[str, Any]:
-        beginning = serializers.Int64Field(
-            allow_null=True, help_text="The beginning of the range, inclusive; null for no bound."
-        )
-        return {"from": beginning, **super().get_fields()}
 
 
 class MissingRateSerializer(serializers.ResponseSerializer):
