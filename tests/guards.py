@@ -295,7 +295,7 @@ GUARDS = (
         "if agreement.includes_score and not", "if False and not", "credit/terms/test_agreement.py",
     ),
     Guard(
-        "files-of-a-pdf", "credit/notices/printing.py",
+        "files-of-a-pdf", "credit/api/printing.py",
         'allowed_protocols=("data",)', "allowed_protocols=None", "credit/notices/test_notices_api.py",
     ),
     Guard(

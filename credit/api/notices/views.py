@@ -7,8 +7,6 @@ from django.utils import timezone
 from rest_framework.decorators import renderer_classes
 from rest_framework.response import Response
 
-from config.api import heavy
-from config.api.renderers import OrjsonRenderer, renderer_for
 from config.api.serializers import PageQuery
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.credentials import FIRST_PARTY, InsufficientScope
@@ -16,15 +14,13 @@ from config.core.digest import digest_of
 from config.core.errors import NotAcceptable, NotFound
 from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
 from credit.api.notices import serializers
+from credit.api.printing import HTML, PDF, PRINTABLE, printed
 from credit.applications.services import load_for
 from credit.core.errors import READ_ERRORS, ApplicationNotFound, ProviderNotFound
 from credit.models import Consent, Delivery, Notice, ReviewRequest
 from credit.models.notices import NoticeSettled
 from credit.notices import retention, services
-from credit.notices.printing import pdf_of
 from credit.offers import providers
-
-HTML, PDF = "text/html", "application/pdf"
 
 _reads = partial(endpoint, access="applications:read")
 _writes = partial(endpoint, access="applications:write", idempotent=True)
@@ -43,7 +39,7 @@ class NoticeViewSet(ApiViewSet):
         """
         return services.readable_notices(application_id, actor_of(request)).defer("content", "html")
 
-    @renderer_classes([OrjsonRenderer, renderer_for(HTML), renderer_for(PDF)])
+    @renderer_classes(PRINTABLE)
     @_reads(answer=serializers.NoticeSerializer, errors=(*READ_ERRORS, NotFound, NotAcceptable))
     def retrieve(self, request: ApiRequest, application_id: str, notice_id: str) -> HttpResponse | Notice:
         """Get a notice.
@@ -58,20 +54,16 @@ class NoticeViewSet(ApiViewSet):
         notices, opening the notice with their own log-in delivers it (`portal`). A notice with a credit score also
         requires `score:read`.
         """
-        actor, wanted = actor_of(request), request.accepted_renderer.media_type
+        actor = actor_of(request)
         notice = services.load_notice(application_id, notice_id, actor)
         if notice.includes_score and not request.auth.carries("score:read"):
             raise InsufficientScope.lacking("score:read")
-        if wanted in {HTML, PDF} and notice.html is None:
+        is_page = request.accepted_renderer.media_type in {HTML, PDF}
+        if is_page and notice.html is None:
             raise NotFound("The notice is not created yet, or was deleted after its retention period.")
-        printed = None
-        if wanted == PDF:
-            with heavy.slot(request):
-                printed = pdf_of(notice.html or "")
+        page = printed(request, notice.html or "")
         services.note_opening(notice, actor=actor, now=timezone.now())
-        if wanted in {HTML, PDF}:
-            return HttpResponse(printed or notice.html, content_type=PDF if printed else f"{HTML}; charset=utf-8")
-        return notice
+        return page or notice
 
     @endpoint(
         access=FIRST_PARTY,

@@ -8,12 +8,12 @@ from django.shortcuts import render
 from django.utils import timezone, translation
 from rest_framework.decorators import renderer_classes
 
-from config.api import heavy
 from config.api.renderers import OrjsonRenderer, renderer_for
 from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.credentials import FIRST_PARTY, InsufficientScope
 from config.core.errors import NotFound
 from config.core.lifecycle import RecordNotEditable, ReviewerRequired, SecondFactorRequired, actor_of
+from credit.api.printing import HTML, PRINTABLE, printed
 from credit.api.terms import serializers
 from credit.applications import withdrawal_right
 from credit.applications.services import load_for
@@ -21,8 +21,7 @@ from credit.applications.withdrawal_right import Withdrawable
 from credit.core import errors
 from credit.core.applicants import language_of
 from credit.core.machine import COUNTEROFFER
-from credit.models import Counteroffer, Precontract, Proposal
-from credit.notices.printing import pdf_of
+from credit.models import Counteroffer, Precontract
 from credit.offers.services import load_offer
 from credit.review.services import change_status
 from credit.terms import counteroffers, withdrawals
@@ -31,7 +30,6 @@ from credit.terms.agreement import Agreement, agreement_of, in_words
 from credit.terms.precontract import Form, form_of_offer
 
 SHOWN_MAX = 100
-HTML, PDF = "text/html", "application/pdf"
 
 _writes_application = partial(endpoint, access="applications:write", idempotent=True)
 _decides = partial(endpoint, access=FIRST_PARTY, idempotent=True)  # no scope covers a decision
@@ -57,22 +55,6 @@ def agreement_page(request: HttpRequest | None, agreement: Agreement) -> HttpRes
             "provider_name": settings.PROVIDER_NAME,
         }
         return render(request, "credit/agreement.html", page)
-
-
-def _proposed(pending: Proposal) -> dict[str, Any]:
-    """Return a proposed counteroffer that waits for a second reviewer."""
-    bound: Any = pending.metadata
-    return {
-        "id": None,
-        "status": serializers.PROPOSED,
-        "terms": bound["terms"],
-        "terms_sha256": None,
-        "reasons": bound["reasons"],
-        "expires_at": datetime.fromisoformat(bound["expires_at"]),
-        "offered_by": pending.proposer,
-        "offered_at": pending.proposed_at,
-        "closed_at": None,
-    }
 
 
 class CounterofferViewSet(ApiViewSet):
@@ -126,7 +108,18 @@ class CounterofferViewSet(ApiViewSet):
             now=timezone.now(),
         )
         if pending is not None:
-            return _proposed(pending)
+            bound: Any = pending.metadata
+            return {
+                "id": None,
+                "status": serializers.PROPOSED,
+                "terms": bound["terms"],
+                "terms_sha256": None,
+                "reasons": bound["reasons"],
+                "expires_at": datetime.fromisoformat(bound["expires_at"]),
+                "offered_by": pending.proposer,
+                "offered_at": pending.proposed_at,
+                "closed_at": None,
+            }
         return application.counteroffers.select_related("loan_terms").latest("id")
 
     @_decides(errors=(*_DECIDING_ERRORS, NotFound, RecordNotEditable))
@@ -212,7 +205,7 @@ class PrecontractViewSet(ApiViewSet):
 
     tag = "applications"
 
-    @renderer_classes([OrjsonRenderer, renderer_for(HTML), renderer_for(PDF)])
+    @renderer_classes(PRINTABLE)
     @endpoint(
         access="offers:read",
         query=serializers.OfferFormQuery,
@@ -227,9 +220,9 @@ class PrecontractViewSet(ApiViewSet):
         """
         offer = load_offer(offer_id)
         form = form_of_offer(offer, today=timezone.now().date(), **query)
-        return _shown(request, form.html) or form
+        return printed(request, form.html) or form
 
-    @renderer_classes([OrjsonRenderer, renderer_for(HTML), renderer_for(PDF)])
+    @renderer_classes(PRINTABLE)
     @endpoint(
         access="applications:read",
         query=serializers.FormQuery,
@@ -248,18 +241,7 @@ class PrecontractViewSet(ApiViewSet):
         actor, now = actor_of(request), timezone.now()
         application = load_for(application_id, actor)
         form = form_to_read(application, language=query["language"], now=now)
-        shown = _shown(request, form.html)
+        shown = printed(request, form.html)
         if application.consumer_id == actor.user.pk:
             provide(application, form, medium=Precontract.API, is_opened=shown is not None, now=now)
         return shown or form
-
-
-def _shown(request: ApiRequest, html: str) -> HttpResponse | None:
-    """Return the page or the PDF that the request accepts; None for JSON."""
-    wanted = request.accepted_renderer.media_type
-    if wanted == HTML:
-        return HttpResponse(html, content_type=f"{HTML}; charset=utf-8")
-    if wanted != PDF:
-        return None
-    with heavy.slot(request):
-        return HttpResponse(pdf_of(html), content_type=PDF)

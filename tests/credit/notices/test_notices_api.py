@@ -12,9 +12,9 @@ from django.utils import timezone
 from config.api import heavy
 from config.core.casework import DataAccess
 from config.webhooks.models import Event
+from credit.api.printing import pdf_of
 from credit.models import Clock, Consent, DecisionAnchor, Delivery, Notice
 from credit.notices import services
-from credit.notices.printing import pdf_of
 from tests.api import assert_error, client_of
 from tests.credit.notices.test_table import REPORT, SCORE
 from tests.credit.notices.world import ADDRESS, World

@@ -17,10 +17,10 @@ import pytest
 from django.utils import translation
 
 from config.core.currencies import amount_in_words, number_in_words
+from credit.api.printing import pdf_of
 from credit.core.annex_i import KEY_PARTS, ROWS
 from credit.core.apr import eu_annex_iii, in_month, month_of
 from credit.core.quotes import Instalment
-from credit.notices.printing import pdf_of
 from credit.terms.precontract import form_of
 from tests.credit.eu.forms import LANGUAGES, form, random_form
 from tests.credit.eu.offers import EU_TERMS, LENDER

@@ -1,4 +1,4 @@
-"""Notices as PDF, if weasyprint is installed."""
+"""Pages of record, as a page or as a PDF, if weasyprint is installed."""
 
 from importlib import import_module
 from pathlib import Path
@@ -7,8 +7,27 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib.staticfiles import finders
+from django.http import HttpResponse
+from rest_framework.renderers import BaseRenderer
 
+from config.api import heavy
+from config.api.renderers import OrjsonRenderer, renderer_for
+from config.api.views import ApiRequest
 from config.core.errors import NotAcceptable
+
+HTML, PDF = "text/html", "application/pdf"
+PRINTABLE: list[type[BaseRenderer]] = [OrjsonRenderer, renderer_for(HTML), renderer_for(PDF)]
+
+
+def printed(request: ApiRequest, html: str) -> HttpResponse | None:
+    """Return the page or the PDF that the request accepts; None for JSON. Raises NotAcceptable."""
+    wanted = request.accepted_renderer.media_type
+    if wanted == HTML:
+        return HttpResponse(html, content_type=f"{HTML}; charset=utf-8")
+    if wanted != PDF:
+        return None
+    with heavy.slot(request):
+        return HttpResponse(pdf_of(html), content_type=PDF)
 
 
 def pdf_of(html: str) -> bytes:
