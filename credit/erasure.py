@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from django.utils import formats
 from django.utils.translation import gettext
 
 from config.core.erasure import CHUNK_ROWS, Ends
-from credit.core.figures import reference_of
+from credit.core.figures import date_in_words, reference_of
 from credit.core.machine import APPROVED, IN_REVIEW, PENDING_DOCUMENTS
 from credit.documents.storage import delete_file
 from credit.models import Application, Clock, Notice, RetentionHold, StoredFile
@@ -73,8 +72,8 @@ def open_applications(user_id: int) -> Iterator[tuple[str, datetime | None]]:
         if clock is None:
             yield reason, None
         else:
-            day = formats.date_format(clock.due_at, gettext("F j, Y"))
-            yield f"{reason} {gettext('Its next deadline is %(day)s.') % {'day': day}}", clock.due_at
+            next_deadline = gettext("Its next deadline is %(day)s.") % {"day": date_in_words(clock.due_at)}
+            yield f"{reason} {next_deadline}", clock.due_at
 
 
 def delete_files(user_id: int, *, now: datetime) -> None:

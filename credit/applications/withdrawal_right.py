@@ -5,13 +5,13 @@ from datetime import date, datetime
 from functools import partial
 from typing import Any
 
-from django.utils import formats
 from django.utils.translation import gettext
 
 from config.core.currencies import amount_in_words
 from config.core.errors import NotFound
 from credit.core import withdrawal
 from credit.core.eu_credit import follows_directive
+from credit.core.figures import date_in_words
 from credit.core.jurisdictions import Conventions
 from credit.models import Application, ContractWithdrawal, DecisionAnchor, LoanTerms
 
@@ -110,7 +110,7 @@ def rows_of(application: Application, right: Withdrawable) -> list[tuple[str, st
         (gettext("Credit to pay back"), capital_in_words(application)),
         (gettext("Interest of each day"), "" if interest is None else amount_in_words(interest, currency)),
         (gettext("Fee that the lender returns"), fee_in_words(application)),
-        (gettext("Pay back by"), right.repay_by and formats.date_format(right.repay_by, gettext("F j, Y"))),
+        (gettext("Pay back by"), right.repay_by and date_in_words(right.repay_by)),
     ]
     return [(name, value) for name, value in rows if value]
 

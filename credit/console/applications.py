@@ -28,7 +28,7 @@ from credit.console.exports import ApplicationExport, assignees_of
 from credit.console.facts import FactsConsole
 from credit.console.forms import ApplicationTransitionForm
 from credit.console.holds import HoldConsole
-from credit.console.names import legal_names, named_reference, person_cell
+from credit.console.names import legal_names, person_cell
 from credit.console.offers import in_brief
 from credit.console.proposals import TwoReviewers
 from credit.console.queues import REVIEW_DAYS, UNDECIDED
@@ -198,7 +198,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         return person_cell(legal_names(record), super().person(record))
 
     def title_of(self, record: Application) -> str:
-        return named_reference(record)
+        return " · ".join(filter(None, (legal_names(record), reference_of(record.pk))))
 
     @admin.display(description="lender")
     def provider(self, record: Any) -> SafeString | str:

@@ -9,7 +9,6 @@ from django.db.models import CharField, Count, Exists, Min, OuterRef, QuerySet, 
 from django.db.models.functions import Cast
 from django.urls import reverse
 from django.utils.html import format_html
-from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from config.backoffice.consoles import console_of, narrowed
@@ -157,9 +156,8 @@ def _other_applications(application: Any) -> Any:
     counted = [(status, getattr(application, _others(status)) or 0) for status in MACHINE.statuses]
     if not any(number for _, number in counted):
         return "none"
-    query = urlencode({"q": f"user:{application.consumer_id}"})
     text = ", ".join(f"{number} {words(status)}" for status, number in counted if number)
-    address = f"{reverse('admin:credit_application_changelist')}?{query}"
+    address = reverse("admin:credit_application_changelist", query={"q": f"user:{application.consumer_id}"})
     return link(address, f"{sum(number for _, number in counted)}: {text}")
 
 

@@ -22,7 +22,6 @@ from config.backoffice.records import RecordAction
 from config.backoffice.transitions import actor_of
 from config.core.currencies import exponent_of, to_minor_units
 from config.core.figure_fields import AmountField
-from credit.console.names import readable_applicants
 from credit.console.notices import days_left
 from credit.console.records import OfApplication
 from credit.core.facts import Known, name_of, path_of, pointer_of
@@ -212,21 +211,17 @@ class FactsConsole(ReviewAdmin):
             effects = _effects_of_confirmation
             about = (REVIEW_PERMISSION, _confirm, effects, _refusal, _seen)
             actions.append(RecordAction("confirm-figure", "Confirm a figure", *about, form))
-        if persons := readable_applicants(record):
+        if persons := list(record.readable_applicants or ()):
             about = (REVIEW_PERMISSION, _request_report, _effects_of_report, _refusal, _seen)
-            actions.append(RecordAction("request-report", "Request report", *about, _report_form(persons)))
+            choices = [(number, person["legal_name"]) for number, person in enumerate(persons, start=1)]
+            applicant = forms.TypedChoiceField(choices=choices, coerce=int, label="Applicant")
+            form_class: type[ReportForm] = type("ReportForm", (ReportForm,), {"applicant": applicant})
+            actions.append(RecordAction("request-report", "Request report", *about, form_class))
         return actions
 
 
 def _report_title(report: Report) -> str:
     return f"{report.kind.capitalize()} report about applicant {report.applicant}, {report.as_of}"
-
-
-def _report_form(persons: list[Any]) -> type[ReportForm]:
-    choices = [(number, person["legal_name"]) for number, person in enumerate(persons, start=1)]
-    applicant = forms.TypedChoiceField(choices=choices, coerce=int, label="Applicant")
-    form_class: type[ReportForm] = type("ReportForm", (ReportForm,), {"applicant": applicant})
-    return form_class
 
 
 def _form_of(application: Application) -> type[ConfirmForm] | None:

@@ -30,12 +30,6 @@ from identity.accounts.invitations import invite, revoke
 from identity.accounts.models import Invitation
 
 
-def logo_image(provider: Provider) -> SafeString | str:
-    if not provider.logo_path:
-        return NOTHING
-    return format_html('<img class="lender-logo" src="{}" alt="Logo">', provider.logo_path)
-
-
 class LogoForm(SeenForm):
     logo = forms.FileField(
         label="File",
@@ -298,7 +292,9 @@ class ProviderAdmin(NamedRecords):
 
     @admin.display(description="logo")
     def logo(self, record: Provider) -> SafeString | str:
-        return logo_image(record)
+        if not record.logo_path:
+            return NOTHING
+        return format_html('<img class="lender-logo" src="{}" alt="Logo">', record.logo_path)
 
     def actions_of(self, request: HttpRequest, record: Provider) -> list[RecordAction]:
         """Return the actions (invitations, offers) for the lender's owners; other viewers have none."""

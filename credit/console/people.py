@@ -9,7 +9,6 @@ from django.db import connection
 from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery
 from django.http import HttpRequest
 from django.urls import reverse
-from django.utils.http import urlencode
 from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReadOnlyAdmin
@@ -95,7 +94,8 @@ class ApplicantAdmin(ReadOnlyAdmin):
 
     @admin.display(description="applications")
     def applications(self, record: Any) -> SafeString | str:
-        return _list_of(record, ", ".join(f"{number} {words(status)}" for status, number in record.by_status))
+        counts = ", ".join(f"{number} {words(status)}" for status, number in record.by_status)
+        return link(reverse("admin:credit_application_changelist", query={"q": f"user:{record.pk}"}), counts)
 
     last_sent = column(moment, "sent_at", "last submitted")
 
@@ -148,11 +148,6 @@ def _complete(people: Iterable[Any], viewer: Any) -> None:
     is_masked = not may(viewer, VIEW)
     for application in Application.objects.filter(pk__in=[*filter(None, newest)]).only("consumer_id", "applicants"):
         by_id[application.consumer_id].legal_names = legal_names(application, is_masked=is_masked)
-
-
-def _list_of(record: Any, text: str) -> SafeString | str:
-    address = reverse("admin:credit_application_changelist")
-    return link(f"{address}?{urlencode({'q': f'user:{record.pk}'})}", text)
 
 
 LINES = by_status("Applications", Application, owner="consumer")

@@ -8,7 +8,8 @@ from django.utils.safestring import SafeString
 from config.backoffice.bases import HistoryAdmin, ReadOnlyAdmin
 from config.backoffice.html import chip, column, document, record_link
 from config.backoffice.lists import among
-from credit.console.names import named_link
+from credit.console.names import legal_names, person_cell
+from credit.core.figures import reference_of
 from credit.core.machine import MACHINE
 from credit.models import ApplicationHistory, ApplicationRevision, DecisionAnchor
 
@@ -27,7 +28,9 @@ class OfApplication(ReadOnlyAdmin):
 
     @admin.display(description="application")
     def about(self, record: Any) -> SafeString | str:
-        return named_link(record.application, is_masked=getattr(record, "is_masked", False))
+        names = legal_names(record.application, is_masked=getattr(record, "is_masked", False))
+        reference = reference_of(record.application_id)
+        return person_cell(names, record_link("credit_application", record.application_id, reference))
 
 
 @admin.register(ApplicationHistory)

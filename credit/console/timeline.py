@@ -21,30 +21,6 @@ from identity.bank.models import BankItem
 from identity.kyc.models import KycVerification
 
 
-def identity_checks(application: Application) -> list[TimelineEntry]:
-    """Return the person's identity verifications; finished ones have the time of their end."""
-    checks = KycVerification.objects.filter(user_id=application.consumer_id).order_by("-id")
-    return [
-        TimelineEntry(
-            at=verification.completed_at or verification.created_at,
-            title=f"Identity verification, attempt {verification.attempt}",
-            status=verification.status,
-            id=str(verification.pk),
-            facts=(("at", verification.provider),),
-            address=reverse("admin:identity_kycverification_change", args=[verification.pk]),
-        )
-        for verification in checks[:ENTRIES_MAX]
-    ]
-
-
-def bank_links(application: Application) -> list[TimelineEntry]:
-    items = BankItem.objects.filter(user_id=application.consumer_id).defer("access_token").order_by("-id")
-    return [
-        TimelineEntry(at=item.linked_at, title="Bank linked", id=str(item.pk), facts=(("at", item.provider),))
-        for item in items[:ENTRIES_MAX]
-    ]
-
-
 def deliveries(application: Application) -> list[TimelineEntry]:
     theirs = Delivery.objects.filter(account_id=application.consumer_id, created_at__gte=application.created_at)
     theirs_to_apps = theirs.filter(event_type__startswith="application.").select_related("event")
@@ -72,8 +48,19 @@ def anchor_entries(anchor: DecisionAnchor | None, what: str) -> Iterable[Timelin
 
 
 def entries_around(application: Application) -> Iterator[TimelineEntry]:
-    yield from identity_checks(application)
-    yield from bank_links(application)
+    checks = KycVerification.objects.filter(user_id=application.consumer_id).order_by("-id")
+    for verification in checks[:ENTRIES_MAX]:
+        yield TimelineEntry(
+            at=verification.completed_at or verification.created_at,
+            title=f"Identity verification, attempt {verification.attempt}",
+            status=verification.status,
+            id=str(verification.pk),
+            facts=(("at", verification.provider),),
+            address=reverse("admin:identity_kycverification_change", args=[verification.pk]),
+        )
+    items = BankItem.objects.filter(user_id=application.consumer_id).defer("access_token").order_by("-id")
+    for item in items[:ENTRIES_MAX]:
+        yield TimelineEntry(at=item.linked_at, title="Bank linked", id=str(item.pk), facts=(("at", item.provider),))
     yield from deliveries(application)
     yield from about_person(application.consumer_id, since=application.created_at)
 

@@ -8,7 +8,6 @@ from django.contrib import admin
 from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.safestring import SafeString
 
 from config.backoffice.bases import RecordAction, ReviewAdmin, SeenForm
 from config.backoffice.html import NOTHING, column, moment
@@ -151,10 +150,7 @@ class ContractWithdrawalAdmin(OfApplication):
 
     declared = column(moment, "declared_at", "sent", ordering="declared_at")
     received = column(moment, "received_at", "recorded")
-
-    @admin.display(description="end of the period")
-    def period_ends(self, record: ContractWithdrawal) -> SafeString | str:
-        return NOTHING if record.period_ends_at is None else moment(record.period_ends_at)
+    period_ends = column(moment, "period_ends_at", "end of the period")
 
     @admin.display(description="capital")
     def capital(self, record: Any) -> str:

@@ -88,6 +88,11 @@ def title_of_member(path: str) -> str:
     return str((_ADDRESS[inner] if inner else _PERSON[first])["title"])
 
 
+def max_length_of(path: str) -> int:
+    first, _, inner = path.partition(".")
+    return int((_ADDRESS[inner] if inner else _PERSON[first])["maxLength"])
+
+
 def value_at(person: Mapping[str, Any], path: str) -> Any:
     first, _, inner = path.partition(".")
     return person["address"].get(inner) if inner else person.get(first)

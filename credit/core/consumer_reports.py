@@ -115,12 +115,16 @@ def _day(report: dict[str, Any], where: str) -> str:
     return day.isoformat()
 
 
-def _categories(report: dict[str, Any], where: str) -> list[str]:
-    named = report[CATEGORIES]
+def _list_of_words(named: Any) -> list[str]:
+    """Return a list of strings; empty for anything else."""
     try:
-        categories = [_words(category) for category in named] if isinstance(named, list) else []
+        return [_words(item) for item in named] if isinstance(named, list) else []
     except ValueError:
-        categories = []
+        return []
+
+
+def _categories(report: dict[str, Any], where: str) -> list[str]:
+    categories = _list_of_words(report[CATEGORIES])
     if not 1 <= len(categories) <= CATEGORIES_MAX:
         raise _wrong(where, CATEGORIES, f"Must be a list of 1 to {CATEGORIES_MAX} strings, such as payment history.")
     return categories
@@ -136,11 +140,7 @@ def require_result(reports: list[dict[str, Any]], to: str) -> None:
 
 
 def _factors(report: dict[str, Any], where: str) -> list[str]:
-    factors = report.get("factors")
-    try:
-        factors = [_words(factor) for factor in factors] if isinstance(factors, list) else []
-    except ValueError:
-        factors = []
+    factors = _list_of_words(report.get("factors"))
     if not factors:
         raise _wrong(where, "factors", "Must be a list of strings, the most important first.")
     tells_inquiries = any("inquir" in factor.casefold() for factor in factors)

@@ -16,6 +16,7 @@ from django.utils.translation import gettext
 from holidays import country_holidays
 
 from credit.core.applicants import Applicants
+from credit.core.figures import date_in_words
 
 # The zone of most residents of a state, province, or territory, by country; for the United States, see 49 CFR 71.
 _ZONES = {
@@ -133,8 +134,7 @@ def in_words(moment: datetime, zone: str) -> str:
 
 def day_in_words(moment: datetime, zone: str) -> str:
     """Return the day of an aware moment in a zone, in the active language."""
-    # Translators: a day as Django's `date` filter writes it.
-    return formats.date_format(moment.astimezone(_zone(zone)), gettext("F j, Y"))
+    return date_in_words(moment.astimezone(_zone(zone)))
 
 
 def _zone(name: str) -> tzinfo:

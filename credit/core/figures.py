@@ -3,8 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 from uuid import UUID
+
+from django.utils import formats
+from django.utils.translation import gettext
 
 from config.core.currencies import amount_in_words, exponent_of
 from config.core.ids import INT64_MAX
@@ -91,6 +95,11 @@ def outside(terms: Mapping[str, Any], amount_cents: int | None, term_months: int
     if months and term_months is not None and term_months not in months:
         named = f"term is {months[0]}" if len(months) == 1 else f"terms are {', '.join(map(str, months))}"
         yield "term_months", months, f"The offer's {named} {'month' if months == [1] else 'months'}."
+
+
+def date_in_words(day: date) -> str:
+    # Translators: a day as Django's `date` filter writes it.
+    return formats.date_format(day, gettext("F j, Y"))
 
 
 def either(words: Sequence[str]) -> str:

@@ -5,12 +5,11 @@ from datetime import date
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from django.utils.formats import date_format
 from django.utils.translation import gettext, gettext_noop
 
 from config.core.currencies import number_in_words
 from credit.core.apr import RateOutOfRange, in_month, month_of
-from credit.core.figures import money
+from credit.core.figures import date_in_words, money
 from credit.core.lines import ASSUMPTIONS, assumptions_of_line, costs_of_line, is_overdraft
 from credit.core.quotes import HUNDREDTH, TENTH, Instalment, shown_apr
 
@@ -125,7 +124,7 @@ def duration_in_words(months: int | None, schedule: Sequence[Instalment], *, sta
         return months_in_words(months)
     days = (ends_on - start).days
     until = gettext("1 day, until %(day)s") if days == 1 else gettext("%(days)s days, until %(day)s")
-    return until % {"days": days, "day": date_format(ends_on, gettext("F j, Y"))}
+    return until % {"days": days, "day": date_in_words(ends_on)}
 
 
 def payments_in_words(schedule: Sequence[Instalment], currency: str) -> str:
@@ -142,5 +141,5 @@ def payments_in_words(schedule: Sequence[Instalment], currency: str) -> str:
         "number": len(schedule),
         "level": money(first.payment_cents, currency),
         "last": money(last.payment_cents, currency),
-        "first_day": date_format(first.due_on, gettext("F j, Y")),
+        "first_day": date_in_words(first.due_on),
     }

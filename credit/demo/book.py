@@ -59,7 +59,14 @@ class _NotYet(Exception):
 def write(*, consumer: Any, staff: Any, now: datetime) -> None:
     """Write the data. Call this after creating the demo's offers, and before any notice is due."""
     began = now - timedelta(days=DAYS + 8)
-    scored = _scored_offer(consumer, began)
+    provider = str(demo_ids.OWN_PROVIDER)
+    actor = Actor(user=consumer, credential="demo", second_factor=True)
+    model = create_model(provider_id=provider, name="Cedar everyday card", description="", by=actor, now=began)
+    note = "Eight characteristics, a price for each band"
+    version = add_version(model, definition=DATA["card"], note=note, made_by=consumer, now=began)
+    publish(version, role=CHAMPION, actor=actor, now=began)
+    terms = {**dict.fromkeys(Offer.TERMS), **DATA["offer"], "provider_id": provider, "blockscore_model_id": model.pk}
+    scored = create_offer(actor=actor, terms=terms, now=began)
     plain = list(Offer.objects.filter(provider="1001").order_by("pk"))
     people = _accounts([person[0].split() for person in DATA["people"]], began)
     reviewers = [staff, *_accounts(_STAFF, began, is_staff=True)]
@@ -120,17 +127,6 @@ def _accounts(names: Any, joined: datetime, *, is_staff: bool = False) -> list[A
     )
     by_name = accounts.in_bulk(list(wanted), field_name="username")
     return [by_name[name] for name in wanted]
-
-
-def _scored_offer(lender: Any, began: datetime) -> Offer:
-    provider = str(demo_ids.OWN_PROVIDER)
-    actor = Actor(user=lender, credential="demo", second_factor=True)
-    model = create_model(provider_id=provider, name="Cedar everyday card", description="", by=actor, now=began)
-    note = "Eight characteristics, a price for each band"
-    version = add_version(model, definition=DATA["card"], note=note, made_by=lender, now=began)
-    publish(version, role=CHAMPION, actor=actor, now=began)
-    terms = {**dict.fromkeys(Offer.TERMS), **DATA["offer"], "provider_id": provider, "blockscore_model_id": model.pk}
-    return create_offer(actor=actor, terms=terms, now=began)
 
 
 def openings(now: datetime) -> Iterator[datetime]:

@@ -44,7 +44,7 @@ def find_infection(content: bytes) -> str:
     if verdict == "OK" or verdict.startswith("Heuristics.Structured."):
         return ""
     # With AlertExceedsMax, AlertEncrypted, and AlertBroken*, clamd also returns FOUND for files that it could not scan.
-    if _is_beyond_limits(verdict):
+    if verdict.startswith(("INSTREAM size limit exceeded", "Heuristics.Limits.Exceeded")):
         logger.warning("the scanner refuses files of %s bytes: raise its limits", len(content))
         raise PayloadTooLarge("The file is too large for the virus scanner. Send a smaller file.")
     if verdict.startswith("Heuristics.Encrypted"):
@@ -54,10 +54,6 @@ def find_infection(content: bytes) -> str:
     if not verdict.endswith(" FOUND"):
         raise ScannerUnavailable
     return verdict.removesuffix(" FOUND")[:255]
-
-
-def _is_beyond_limits(verdict: str) -> bool:
-    return verdict.startswith(("INSTREAM size limit exceeded", "Heuristics.Limits.Exceeded"))
 
 
 def check_document_scanner(**_options: Any) -> list[CheckMessage]:

@@ -13,11 +13,12 @@ from django.db.models.lookups import Exact
 from django.utils.functional import cached_property
 
 from config.core import lifecycle
+from config.core.encryption import UnreadableSecret
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField, canonical_json
 from config.core.permissions import holds
 from config.webhooks.events import record_event
-from credit.core.applicants import ApplicantsField
+from credit.core.applicants import Applicants, ApplicantsField
 from credit.core.errors import InvalidApplicationTransition
 from credit.core.jurisdictions import DEFAULT_CURRENCY, EU, US
 from credit.core.machine import APPROVED, DECIDED, DRAFT, IN_REVIEW, MACHINE, SUBMITTED, UNDER_REVIEW, WITHDRAWN
@@ -154,6 +155,15 @@ class Application(DecisionRules):
         """The currency of the application's EU offer; None for other offers. Lists annotate it: `WITH_CURRENCY`."""
         offers = Offer.objects.filter(pk=self.offer_id, jurisdiction=EU)
         return offers.values_list("currency", flat=True).first()
+
+    @property
+    def readable_applicants(self) -> Applicants | None:
+        """The applicants; None without applicants, or if no key decrypts them, which is logged."""
+        try:
+            persons: Applicants | None = self.applicants
+        except UnreadableSecret:
+            return None
+        return persons
 
     def is_reviewed_by(self, user: Any) -> bool:
         """Return whether `user` may decide about this application: by permission, or as a member of the lender."""

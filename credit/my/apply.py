@@ -22,7 +22,7 @@ from credit.applications.services import change_application, create_application
 from credit.core import machine as states
 from credit.core.figures import money
 from credit.models import Application, Offer, ProviderLogo
-from credit.my.content import Row, offer_to_edit, readable_applicants
+from credit.my.content import Row, offer_to_edit
 from credit.my.forms import ApplicationForms
 from credit.my.pages import InTheirLanguage, MyPage, actor_on, own_applications
 from credit.my.words import said
@@ -125,7 +125,7 @@ def _language() -> str:
 
 def _has(draft: Application, changes: dict[str, Any]) -> bool:
     """Return whether a draft has the same data, applicants, and shared areas."""
-    persons = readable_applicants(draft)
+    persons = draft.readable_applicants
     return (draft.application_data, persons and persons.persons, draft.share) == (
         changes["application_data"], changes["applicants"], changes["share"],
     )  # fmt: skip

@@ -3,11 +3,9 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from datetime import date
 from itertools import islice
 from typing import Any
 
-from django.utils import formats
 from django.utils.translation import get_language_info, gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -17,9 +15,9 @@ from config.core.json_text import day_of
 from credit.core import machine as states
 from credit.core import profile
 from credit.core.applicant_schema import PATHS, title_of_member, value_at
-from credit.core.applicants import FIRST, Applicants
+from credit.core.applicants import FIRST
 from credit.core.country_names import country_name
-from credit.core.figures import Figures, money
+from credit.core.figures import Figures, date_in_words, money
 from credit.core.report_summary import CURRENCY
 from credit.models import Application, Offer, Report
 from credit.models.reports import CREDIT, FAILED, FROZEN, INCOME, NO_FILE, RECEIVED, REQUESTED
@@ -61,11 +59,6 @@ SHARED = {
 }
 
 
-def day_in_words(day: date) -> str:
-    # Translators: a day as Django's `date` filter writes it.
-    return formats.date_format(day, gettext("F j, Y"))
-
-
 def describe(application: Application) -> dict[str, Any]:
     """Return the context of an application's page about its content."""
     tables = applicant_tables(application)
@@ -74,23 +67,18 @@ def describe(application: Application) -> dict[str, Any]:
         "data": data_rows(application),
         "applicants": tables,
         "is_erased": tables == [] and application.applicants_sha256 is not None,
-        "shared": shared_words(application),
+        "shared": [str(SHARED.get(area, area)) for area in application.share],
         "reports": report_tables(application),
     }
 
 
-def readable_applicants(application: Application) -> Applicants | None:
-    """Return the applicants; None without applicants, or if no key decrypts them, which is logged."""
-    try:
-        persons: Applicants | None = application.applicants
-    except UnreadableSecret:
-        return None
-    return persons
-
-
 def loan_rows(application: Application) -> list[Row]:
     """Return the requested loan: the offer's name, the amount, and the term."""
-    return [(gettext("Offer"), _offer_name(application)), *figure_rows(application)]
+    pinned = application.offer_snapshot or {}
+    name = pinned.get("name")
+    if not pinned:
+        name = Offer.objects.filter(pk=application.offer_id).values_list("name", flat=True).first()
+    return [(gettext("Offer"), name or gettext("Offer %s") % application.offer_id), *figure_rows(application)]
 
 
 def figure_rows(application: Application) -> list[Row]:
@@ -101,15 +89,6 @@ def figure_rows(application: Application) -> list[Row]:
     if figures.term_months is not None:
         rows.append((gettext("Number of months"), str(figures.term_months)))
     return rows
-
-
-def _offer_name(application: Application) -> str:
-    """Return the offer's name at the submission; for a draft, its current name."""
-    pinned = application.offer_snapshot or {}
-    name = pinned.get("name")
-    if not pinned:
-        name = Offer.objects.filter(pk=application.offer_id).values_list("name", flat=True).first()
-    return name or gettext("Offer %s") % application.offer_id
 
 
 def data_rows(application: Application) -> list[Row]:
@@ -151,7 +130,7 @@ def value_in_words(name: str, value: Any, currency: str | None = None) -> str:
         return gettext("Yes") if value else gettext("No")
     if isinstance(value, str):
         day = day_of(value)
-        return value if day is None else day_in_words(day)
+        return value if day is None else date_in_words(day)
     if isinstance(value, list) and not any(isinstance(part, dict | list) for part in value):
         return ", ".join(value_in_words(name, part, currency) for part in value)
     if isinstance(value, int | float):
@@ -188,7 +167,7 @@ def _of_applicant(path: str, value: str) -> str:
     if path == "address.country":
         return country_name(value)
     if path == "date_of_birth" and (day := day_of(value)) is not None:
-        return day_in_words(day)
+        return date_in_words(day)
     if path == "language":
         return _language_name(value)
     return value
@@ -201,27 +180,17 @@ def _language_name(tag: str) -> str:
         return tag
 
 
-def shared_words(application: Application) -> list[str]:
-    """Return the areas of data that the applicant shares with the lender."""
-    return [str(SHARED.get(area, area)) for area in application.share]
-
-
-def _requester_of(report: Report) -> str:
-    """Return the reviewer who requested a report; the lender if its offer requested it."""
-    by = report.requested_by
-    return lender_of(report.application).name if by is None else by.get_full_name() or by.get_username()
-
-
 def report_tables(application: Application) -> list[tuple[str, list[Row]]]:
     """Return the title and the rows of each report about the first applicant, oldest first."""
     tables = []
     for report in Report.objects.filter(application=application, applicant=FIRST).select_related("requested_by"):
         summary = report.parsed_summary or {}
         agency, score = summary.get("agency") or {}, summary.get("score") or {}
-        currency = summary.get("currency")
+        currency, by = summary.get("currency"), report.requested_by
+        requester = lender_of(report.application).name if by is None else by.get_full_name() or by.get_username()
         rows: list[tuple[Any, Any]] = [
             (gettext("Status"), _REPORT_STATUSES[report.status]),
-            (gettext("Requested by"), _requester_of(report)),
+            (gettext("Requested by"), requester),
             (gettext("Supplied by"), ", ".join(filter(None, (agency.get("name"), agency.get("phone"))))),
             (gettext("Credit score"), score.get("value")),
             *(
@@ -231,7 +200,7 @@ def report_tables(application: Application) -> list[tuple[str, list[Row]]]:
             ),
         ]
         filled = [(str(name), str(value)) for name, value in rows if value not in {None, ""}]
-        tables.append((f"{_REPORT_KINDS[report.kind]}, {day_in_words(report.requested_at.date())}", filled))
+        tables.append((f"{_REPORT_KINDS[report.kind]}, {date_in_words(report.requested_at.date())}", filled))
     return tables
 
 

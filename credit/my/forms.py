@@ -36,16 +36,7 @@ _WRONG = {
     "email": _("Enter an e-mail address such as name@example.com."),
     "phone": _("Enter the number with its country, such as +1 503 555 0199."),
 }
-_PERSON_LENGTHS = {
-    "legal_name": applicant_schema.NAME_MAX_LENGTH,
-    "email": applicant_schema.EMAIL_MAX_LENGTH,
-    "phone": 40,
-    "address.line1": applicant_schema.LINE_MAX_LENGTH,
-    "address.line2": applicant_schema.LINE_MAX_LENGTH,
-    "address.city": applicant_schema.LINE_MAX_LENGTH,
-    "address.region": applicant_schema.LINE_MAX_LENGTH,
-    "address.postal_code": applicant_schema.POSTAL_CODE_MAX_LENGTH,
-}
+_PHONE_LENGTH = 40  # as typed; the schema has the length in E.164
 _AUTOCOMPLETE = {
     "legal_name": "name", "date_of_birth": "bday", "email": "email", "phone": "tel", "address.line1": "address-line1",
     "address.line2": "address-line2", "address.city": "address-level2", "address.region": "address-level1",
@@ -241,7 +232,8 @@ class PersonForm(DraftForm):
                     widget=widget, input_formats=["%Y-%m-%d"], error_messages=wrong, **about
                 )
             elif path == "address.country":
-                choices = [("", ""), *sorted(map(_named, COUNTRIES), key=_without_accents)]
+                named = [(code, country_name(code)) for code in COUNTRIES]
+                choices = [("", ""), *sorted(named, key=_without_accents)]
                 field = forms.ChoiceField(choices=choices, widget=forms.Select(attrs=fill), **about)
             elif path == "language":
                 # Other tags that the API stored, such as es-US, remain selectable.
@@ -249,7 +241,8 @@ class PersonForm(DraftForm):
                 field = forms.ChoiceField(choices=[(tag, language_name(tag)) for tag in tags], **about)
             else:
                 text = forms.TextInput(attrs=fill)
-                field = forms.CharField(max_length=_PERSON_LENGTHS[path], widget=text, empty_value=None, **about)
+                longest = _PHONE_LENGTH if path == "phone" else applicant_schema.max_length_of(path)
+                field = forms.CharField(max_length=longest, widget=text, empty_value=None, **about)
             yield path, field
 
     def clean(self) -> None:
@@ -278,10 +271,6 @@ class PersonForm(DraftForm):
                 self.add_error(path, _MISSING if is_missing else _WRONG.get(path, _("Check this value.")))
             return None
         return {**checked, "address": dict(checked["address"])}
-
-
-def _named(country: str) -> tuple[str, str]:
-    return country, country_name(country)
 
 
 def _without_accents(choice: tuple[str, str]) -> str:
@@ -324,15 +313,14 @@ class ApplicationForms:
         self.second = PersonForm(typed, prefix="second", stored=second, **about)
         share = {} if application is None else {"share": application.share}
         self.share = ShareForm(typed, prefix="share", initial=share, label_suffix="")
-        self.has_second = second is not None or (typed is not None and self._has_typed_second())
+        self.has_second = second is not None or (
+            typed is not None and (self.second.is_valid() is False or not self.second.is_empty)
+        )
 
     def errors_by_field(self) -> list[tuple[forms.BoundField, list[str]]]:
         """Return the invalid fields of all forms, with their messages."""
         bound = [form for form in (self.data, self.first, self.second) if form.is_bound]
         return [(field, [str(text) for text in field.errors]) for form in bound for field in form if field.errors]
-
-    def _has_typed_second(self) -> bool:
-        return self.second.is_valid() is False or not self.second.is_empty
 
     def to_changes(self, *, is_complete: bool) -> dict[str, Any] | None:
         """Return the application's columns; None if a field has an error.

@@ -93,7 +93,7 @@ def localized(request: HttpRequest) -> Iterator[None]:
     newest = None
     if request.user.is_authenticated:
         newest = own_applications(request).only("applicants").order_by("-id").first()
-    persons = newest and content.readable_applicants(newest)
+    persons = newest and newest.readable_applicants
     language = language_of(persons, otherwise=get_language_from_request(request))
     request.LANGUAGE_CODE = language  # Django's error page reads it
     with override(language), timezone.override(deadlines.tzinfo_of(persons)):
@@ -153,7 +153,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     missing = [document for document in documents if document.status == RequestedDocument.REQUESTED]
     terms = acceptance.describe(application, now=now)
     asked_again = application.open_review_request
-    zone = deadlines.zone_of(content.readable_applicants(application))
+    zone = deadlines.zone_of(application.readable_applicants)
     pricing = Notice.undelivered_about_pricing(application).values("pk", "sha256", "applicant").first()
     # The page of the terms has the button that declines the approval, which is a withdrawal.
     declines = application.status == states.APPROVED and terms.acceptable and pricing is None
@@ -161,6 +161,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     is_loan, costs = False, {}
     if terms.as_of is not None and (terms.acceptable or application.accepted_at is not None):
         is_loan, costs = True, with_costs_of_line(terms.terms, application.offer_snapshot, start=terms.as_of)
+    notices_made = Notice.readable_by(application.consumer, application).exclude(sha256="").exclude(status=CANCELLED)
     return {
         "application": application,
         "heading": _heading(application),
@@ -179,7 +180,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "offered": counteroffers.acceptable_of(application, now=now),
         "has_agreement": application.accepted_at is not None and application.loan_terms_id is not None,
         "withdrawable": is_withdrawable(application),
-        "notices": _notices_of(application),
+        "notices": notices_made.values("pk", "kind", "made_at"),
         "pricing": pricing,
         "deadline": terms.expires_at and deadlines.in_words(terms.expires_at, zone),
         "asked_again": asked_again,
@@ -193,11 +194,6 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "rejected_because": told(moves[0]) if application.status == states.REJECTED and moves else "",
         "requested_because": told(moves[0]) if application.status == states.PENDING_DOCUMENTS and moves else "",
     }
-
-
-def _notices_of(application: Any) -> Any:
-    notices_made = Notice.readable_by(application.consumer, application).exclude(sha256="").exclude(status=CANCELLED)
-    return notices_made.values("pk", "kind", "made_at")
 
 
 def answered(

@@ -17,8 +17,9 @@ from config.core.figure_fields import AmountField, FigureField
 from config.core.ids import get_by_uuid
 from config.core.json_text import day_of
 from credit.core.facts import path_of
+from credit.core.figures import date_in_words
 from credit.models import Application, DocumentFile
-from credit.my.content import Row, day_in_words, title_of, value_in_words
+from credit.my.content import Row, title_of, value_in_words
 from credit.my.pages import MyPage, actor_on, own_applications
 from credit.my.words import said
 from credit.scoring import corrections
@@ -142,7 +143,7 @@ def _title(name: str) -> str:
 
 def _day(as_of: str | None) -> str | None:
     day = None if as_of is None else day_of(as_of)
-    return as_of if day is None else day_in_words(day)
+    return as_of if day is None else date_in_words(day)
 
 
 def _rows(facts: list[dict[str, Any]], application: Application) -> list[Row]:

@@ -18,7 +18,7 @@ from credit.applications import withdrawal_right
 from credit.core import deadlines
 from credit.core.errors import TermsChanged
 from credit.core.eu_credit import follows_directive
-from credit.core.figures import reference_of
+from credit.core.figures import date_in_words, reference_of
 from credit.core.loan_words import in_words, rows_of, with_costs_of_line
 from credit.models import Application, ContractWithdrawal, Notice, Offer
 from credit.my import content
@@ -55,7 +55,7 @@ def figures_of(terms: Acceptable, costs: Mapping[str, Any]) -> list[tuple[str, s
     """Return a loan's terms and costs with titles, and the day of its first payment."""
     rows = rows_of(costs, _BEFORE_PAYMENTS, start=terms.as_of)
     if terms.schedule:
-        rows.append((gettext("First payment"), content.day_in_words(terms.schedule[0].due_on)))
+        rows.append((gettext("First payment"), date_in_words(terms.schedule[0].due_on)))
     return rows + rows_of(costs, _AFTER_FIRST_PAYMENT + _TOTAL, start=terms.as_of)
 
 
@@ -203,7 +203,22 @@ class WithdrawalPage(MyPage):
         application = get_by_uuid(own_applications(request), application_id, Http404)
         if not withdrawal_right.is_withdrawable(application):
             raise Http404
-        return render(request, "credit/my/withdrawal.html", _withdrawal_facts(application, timezone.now()))
+        right = withdrawal_right.describe(application)
+        last_day = withdrawal_right.last_day_of(application, right)
+        return render(
+            request,
+            "credit/my/withdrawal.html",
+            {
+                "application": application,
+                "reference": reference_of(application.pk),
+                "withdrawn": "" if right.declared_at is None else _withdrawn_in_words(application),
+                "record_sha256": right.proof and right.proof.record_sha256,
+                "last_day": last_day and date_in_words(last_day),
+                "is_open": right.is_open(now=timezone.now()),
+                "owed": withdrawal_right.rows_of(application, right),
+                "returns_fee": bool(withdrawal_right.fee_in_words(application)),
+            },
+        )
 
     def post(self, request: HttpRequest, application_id: str) -> HttpResponse:
         get_by_uuid(own_applications(request), application_id, Http404)
@@ -218,21 +233,6 @@ class WithdrawalPage(MyPage):
         return redirect("my_withdrawal", application_id)
 
 
-def _withdrawal_facts(application: Application, now: datetime) -> dict[str, Any]:
-    right = withdrawal_right.describe(application)
-    last_day = withdrawal_right.last_day_of(application, right)
-    return {
-        "application": application,
-        "reference": reference_of(application.pk),
-        "withdrawn": "" if right.declared_at is None else _withdrawn_in_words(application),
-        "record_sha256": right.proof and right.proof.record_sha256,
-        "last_day": last_day and content.day_in_words(last_day),
-        "is_open": right.is_open(now=now),
-        "owed": withdrawal_right.rows_of(application, right),
-        "returns_fee": bool(withdrawal_right.fee_in_words(application)),
-    }
-
-
 def _withdrawn_in_words(application: Application) -> str:
     row, zone = application.contract_withdrawal, _zone_of(application)
     dates = {name: deadlines.in_words(getattr(row, name), zone) for name in ("declared_at", "received_at")}
@@ -240,4 +240,4 @@ def _withdrawn_in_words(application: Application) -> str:
 
 
 def _zone_of(application: Application) -> str:
-    return deadlines.zone_of(content.readable_applicants(application))
+    return deadlines.zone_of(application.readable_applicants)

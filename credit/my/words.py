@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils import formats
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -13,6 +12,7 @@ from config.core.lifecycle import RecordNotEditable
 from credit.core import errors
 from credit.core import machine as states
 from credit.core.due import REQUIRED, Due
+from credit.core.figures import date_in_words
 from credit.core.reasons import DECLINED_TEXT, in_words, reasons_of, text_of
 from credit.models import ApplicationHistory
 
@@ -100,10 +100,8 @@ def told(move: ApplicationHistory) -> str:
 def lacks(due: Due) -> str:
     """Return the text of a missing or invalid item, with the offer's title."""
     if due.coming is not None:
-        # Translators: a day as Django's `date` filter writes it.
-        day = formats.date_format(due.coming.day, gettext("F j, Y"))
         words = gettext("Each applicant must be at least %(years)s years old. You can apply from %(day)s.")
-        return words % {"years": due.coming.years, "day": day}
+        return words % {"years": due.coming.years, "day": date_in_words(due.coming.day)}
     is_missing = due.why == REQUIRED
     return (
         gettext("%s: is missing.") if is_missing else gettext("%s: doesn't meet the lender's requirement.")

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.template.loader import render_to_string
-from django.utils import formats, translation
+from django.utils import translation
 from django.utils.translation import gettext
 
 from config.core.currencies import amount_in_words
@@ -23,7 +23,7 @@ from credit.core.agencies import agency_text
 from credit.core.applicants import FIRST, language_of
 from credit.core.consumer_reports import reports_of
 from credit.core.country_names import country_name
-from credit.core.figures import reference_of
+from credit.core.figures import date_in_words, reference_of
 from credit.core.jurisdictions import EU, Conventions
 from credit.core.loan_words import FIGURES, rows_of, with_costs_of_line
 from credit.core.machine import APPROVED, EXPIRED, PENDING_DOCUMENTS, REJECTED
@@ -310,7 +310,4 @@ def _zone_of(content: dict[str, Any]) -> str:
 
 
 def day_in_words(value: str | None) -> str:
-    if value is None:
-        return ""
-    # Translators: a day as Django's `date` filter writes it.
-    return formats.date_format(date.fromisoformat(value[:10]), gettext("F j, Y"))
+    return "" if value is None else date_in_words(date.fromisoformat(value[:10]))

@@ -1,7 +1,6 @@
 """The explanation of a decision to the applicant: the role of the score, its inputs, and the smallest changes."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -71,7 +70,9 @@ def _explain(application: Application) -> dict[str, Any]:
     move = application.history.filter(status__in=DECIDED).order_by("-position").first()
     if application.status not in DECIDED and application.accepted_at is None:
         move = None  # the decision was reopened
-    score = _score_at(application, None if move is None else move.changed_at)
+    moment = None if move is None else move.changed_at
+    scores = Score.deciding(application.pk).select_related("version", "kept_facts")
+    score = (scores if moment is None else scores.filter(created_at__lte=moment)).first()
     way, is_worse = rights.way_of(move, score), application.approves_worse
     outcome = None if move is None else rights.outcome_of(move.status, is_worse=is_worse)
     duty = rights.DUTIES[Conventions.of(application.offer_snapshot).jurisdiction, way, outcome or rights.APPROVAL]
@@ -93,12 +94,6 @@ def _explain(application: Application) -> dict[str, Any]:
         "rights": [{"text": gettext(right.text), "law": right.law} for right in after],
         "notice_days": duty.days if outcome else None,
     }
-
-
-def _score_at(application: Application, moment: datetime | None) -> Score | None:
-    """Return the newest score at the time of a decision, or now without one."""
-    scores = Score.deciding(application.pk).select_related("version", "kept_facts")
-    return (scores if moment is None else scores.filter(created_at__lte=moment)).first()
 
 
 def _score_parts(score: Score | None, currency: str | None) -> dict[str, Any]:

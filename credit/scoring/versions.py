@@ -1,4 +1,3 @@
-from collections.abc import Sequence
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -75,7 +74,17 @@ def add_version(
     """
     definitions.check(definition)
     if about and about["categories"]:
-        _check_categories(Card.of(definition), about["categories"])
+        refusals = [
+            (
+                f"/definition/inputs/{number}",
+                f"The scorecard reads `{category}`. Add it to `about.categories`, or remove the input.",
+            )
+            for number, source in enumerate(Card.of(definition).inputs)
+            for category in categories_of(source.facts)
+            if category not in about["categories"]
+        ]
+        if refusals:
+            raise refusal_of(refusals)
     with transaction.atomic(savepoint=False):
         _lock(model.pk)
         last = ModelVersion.objects.filter(model=model).aggregate(number=Max("number"))["number"] or 0
@@ -91,20 +100,6 @@ def add_version(
             created_at=now,
             updated_at=now,
         )
-
-
-def _check_categories(card: Card, declared: Sequence[str]) -> None:
-    refusals = [
-        (
-            f"/definition/inputs/{number}",
-            f"The scorecard reads `{category}`. Add it to `about.categories`, or remove the input.",
-        )
-        for number, source in enumerate(card.inputs)
-        for category in categories_of(source.facts)
-        if category not in declared
-    ]
-    if refusals:
-        raise refusal_of(refusals)
 
 
 def publish(version: ModelVersion, *, role: str, actor: Actor, now: datetime) -> ModelVersion:

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from django.utils import translation
-from django.utils.formats import date_format
 from django.utils.translation import gettext, gettext_noop
 
 from config.core.currencies import amount_in_words
@@ -17,6 +16,7 @@ from credit.applications.withdrawal_right import interest_a_day
 from credit.core.applicants import language_of
 from credit.core.early_repayment import early_repayment
 from credit.core.eu_credit import applies, follows_directive
+from credit.core.figures import date_in_words
 from credit.core.jurisdictions import Conventions
 from credit.core.lines import costs_of_line
 from credit.core.loan_words import assumptions_in_words, display, duration_in_words, payments_in_words
@@ -181,7 +181,7 @@ def _early(terms: LoanTerms, show: Any) -> str:
     if example is None:
         return words
     figures = {
-        "day": date_format(example.on, gettext("F j, Y")),
+        "day": date_in_words(example.on),
         "capital": show(example.capital),
         "fee": show(example.fee_reduction),
         "compensation": show(example.compensation_max),

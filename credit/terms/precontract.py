@@ -14,7 +14,7 @@ from typing import Any
 
 from django.conf import settings
 from django.template.loader import render_to_string
-from django.utils import formats, translation
+from django.utils import translation
 from django.utils.translation import gettext, gettext_noop
 
 from config.core.currencies import amount_in_words, number_in_words
@@ -26,7 +26,7 @@ from credit.core.apr import APR_MAX_PERCENT, RateOutOfRange
 from credit.core.early_repayment import early_repayment
 from credit.core.errors import PrecontractRequired
 from credit.core.eu_credit import applies, follows_directive, minor_units_of_euros
-from credit.core.figures import outside
+from credit.core.figures import date_in_words, outside
 from credit.core.jurisdictions import EU
 from credit.core.lines import CEILING_ASSUMED_EUR, cost_of_line, costs_of_line, is_overdraft
 from credit.core.loan_words import assumptions_in_words, duration_in_words, payments_in_words
@@ -117,10 +117,6 @@ def _percent(value: Any, step: Decimal | None = None) -> str:
     return f"{number_in_words(exact if step is None else exact.quantize(step, ROUND_HALF_UP))} %"
 
 
-def _day(day: date) -> str:
-    return formats.date_format(day, gettext("F j, Y"))
-
-
 def _figures(
     offer: Mapping[str, Any], terms: Mapping[str, Any], schedule: list[Instalment], *, today: date
 ) -> dict[str, Any]:
@@ -208,7 +204,7 @@ def _standing(
         "than the interest that was left."
     )
     if early is not None:
-        amounts = {"day": _day(early.on), "total": amount_in_words(early.total, terms["currency"])}
+        amounts = {"day": date_in_words(early.on), "total": amount_in_words(early.total, terms["currency"])}
         compensation += " " + gettext("Example: full repayment on %(day)s costs at most %(total)s.") % amounts
     return {
         "title": gettext(TITLE),
@@ -234,15 +230,15 @@ def _payment_days(terms: Mapping[str, Any], *, today: date) -> str:
     if terms.get("first_payment_on") is not None:
         return words
     moved = gettext("Their days are those of a loan that starts on %(start)s. A later start moves them.")
-    return f"{words} {moved % {'start': _day(today)}}"
+    return f"{words} {moved % {'start': date_in_words(today)}}"
 
 
 def _validity(offer: Mapping[str, Any], *, today: date, valid_until: datetime | None, zone: str) -> str:
     if (validity := _texts(offer).get("validity")) is not None:
         return validity
     if valid_until is None:
-        return gettext("From %(start)s.") % {"start": _day(today)}
-    facts = {"start": _day(today), "end": deadlines.in_words(valid_until, zone)}
+        return gettext("From %(start)s.") % {"start": date_in_words(today)}
+    facts = {"start": date_in_words(today), "end": deadlines.in_words(valid_until, zone)}
     return gettext("From %(start)s until %(end)s.") % facts
 
 

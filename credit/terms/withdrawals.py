@@ -56,35 +56,27 @@ def declare(
             raise InsufficientScope("No scope allows recording a withdrawal.")
         if refusal := application.check_reviewer(actor):
             raise refusal
-        sent_at, way = _recorded(declared_at, channel)
+        if declared_at is None:
+            raise ValidationFailed.of_member("declared_at", "Required: when the borrower sent the declaration.")
+        if channel not in RECORDED:
+            raise ValidationFailed.of_member("channel", f"Required: one of {', '.join(RECORDED)}.")
+        sent_at, way = declared_at, channel
     with transaction.atomic(savepoint=False):
         application = Application.objects.select_for_update(of=("self",)).get(pk=application.pk)
         right = describe(application)
         if right.declared_at is None:
-            _check_in_time(application, right, sent_at, now=now)
+            concluded_at: Any = application.accepted_at
+            if not concluded_at <= sent_at <= now:
+                message = f"Must be from the acceptance ({rfc3339(concluded_at)}) to now."
+                raise ValidationFailed.of_member("declared_at", message)
+            end, last = right.period_ends_at, last_day_of(application, right)
+            if end is not None and last is not None and sent_at >= end:
+                raise WithdrawalOver(
+                    f"The period for withdrawing from the agreement ended on {last}.",
+                    details={"last_day": last.isoformat(), "period_ends_at": rfc3339(end)},
+                )
             _store(application, right, sent_at=sent_at, way=way, actor=actor, now=now)
     return application
-
-
-def _recorded(declared_at: datetime | None, channel: str | None) -> tuple[datetime, str]:
-    if declared_at is None:
-        raise ValidationFailed.of_member("declared_at", "Required: when the borrower sent the declaration.")
-    if channel not in RECORDED:
-        raise ValidationFailed.of_member("channel", f"Required: one of {', '.join(RECORDED)}.")
-    return declared_at, channel
-
-
-def _check_in_time(application: Application, right: Withdrawable, sent_at: datetime, *, now: datetime) -> None:
-    concluded_at: Any = application.accepted_at
-    if not concluded_at <= sent_at <= now:
-        message = f"Must be from the acceptance ({rfc3339(concluded_at)}) to now."
-        raise ValidationFailed.of_member("declared_at", message)
-    end, last = right.period_ends_at, last_day_of(application, right)
-    if end is not None and last is not None and sent_at >= end:
-        raise WithdrawalOver(
-            f"The period for withdrawing from the agreement ended on {last}.",
-            details={"last_day": last.isoformat(), "period_ends_at": rfc3339(end)},
-        )
 
 
 def _store(
@@ -103,7 +95,19 @@ def _store(
         credential=actor.credential,
     )
     if settings.ANCHOR_DECISIONS:
-        _queue_record(application, now=now)
+        row, terms = application.contract_withdrawal, application.loan_terms
+        record = record_about(
+            application,
+            record_version=1,
+            withdrawal=str(row.pk),
+            terms_sha256=None if terms is None else terms.terms_sha256,
+            declared_at=rfc3339(row.declared_at),
+            received_at=rfc3339(row.received_at),
+            channel=row.channel,
+            period_ends_at=None if row.period_ends_at is None else rfc3339(row.period_ends_at),
+            repay_by=row.repay_by.isoformat(),
+        )
+        record_keys.queue(record.text, openings=record.openings, now=now, withdrawal=row, application=application)
     application.withdrawn_from_at = sent_at
     application.updated_at = max(now, application.updated_at + timedelta(microseconds=1))
     application.save(update_fields=["withdrawn_from_at", "updated_at"])
@@ -116,23 +120,6 @@ def _store(
             context = {"link": link if number == 1 else "", "rows": _receipt_rows(application, lender)}
         queue_mail(address, "contract_withdrawn", context, language=language, now=now)
     record_application_event("contract_withdrawn", application, now=now)
-
-
-def _queue_record(application: Application, *, now: datetime) -> None:
-    """Queue the ledger record of a withdrawal: its times, and the hash of the ended terms."""
-    row, terms = application.contract_withdrawal, application.loan_terms
-    record = record_about(
-        application,
-        record_version=1,
-        withdrawal=str(row.pk),
-        terms_sha256=None if terms is None else terms.terms_sha256,
-        declared_at=rfc3339(row.declared_at),
-        received_at=rfc3339(row.received_at),
-        channel=row.channel,
-        period_ends_at=None if row.period_ends_at is None else rfc3339(row.period_ends_at),
-        repay_by=row.repay_by.isoformat(),
-    )
-    record_keys.queue(record.text, openings=record.openings, now=now, withdrawal=row, application=application)
 
 
 def _receipt_rows(application: Application, lender: Provider) -> list[tuple[str, str]]:

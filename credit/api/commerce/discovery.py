@@ -19,21 +19,6 @@ def _describe(page: str, schema: str) -> dict[str, str]:
     return {"version": VERSION, "spec": f"{_PUBLISHED}/specification/{page}", "schema": f"{_PUBLISHED}/{schema}"}
 
 
-def business_profile() -> dict[str, Any]:
-    endpoint = {"transport": "rest", "endpoint": f"{settings.BASE_URL}/ucp"}
-    return {
-        "version": VERSION,
-        "services": {
-            "dev.ucp.shopping": [{**_describe("overview", "services/shopping/rest.openapi.json"), **endpoint}]
-        },
-        "capabilities": {
-            SEARCH: [_describe("shopping/catalog/search", "schemas/shopping/catalog_search.json")],
-            LOOKUP: [_describe("shopping/catalog/lookup", "schemas/shopping/catalog_lookup.json")],
-        },
-        "payment_handlers": {},
-    }
-
-
 def switched_on() -> list[str]:
     """Return the names of the enabled capabilities, in alphabetical order."""
     return sorted(name for name, setting in declared("capabilities") if not setting or _is_on(setting))
@@ -53,6 +38,7 @@ def _is_on(setting: str) -> bool:
 
 def discovery_document(now: datetime) -> dict[str, Any]:
     """Return the whole document; `links.jwks` also has the `keys`, cached for a shorter time."""
+    endpoint = {"transport": "rest", "endpoint": f"{settings.BASE_URL}/ucp"}
     return {
         "base_url": settings.BASE_URL,
         "capabilities": switched_on(),
@@ -67,7 +53,17 @@ def discovery_document(now: datetime) -> dict[str, Any]:
             "catalog": f"{settings.BASE_URL}/ucp/catalog/items",
             "ledger": settings.CHAIN_URL,
         },
-        "ucp": business_profile(),
+        "ucp": {
+            "version": VERSION,
+            "services": {
+                "dev.ucp.shopping": [{**_describe("overview", "services/shopping/rest.openapi.json"), **endpoint}]
+            },
+            "capabilities": {
+                SEARCH: [_describe("shopping/catalog/search", "schemas/shopping/catalog_search.json")],
+                LOOKUP: [_describe("shopping/catalog/lookup", "schemas/shopping/catalog_lookup.json")],
+            },
+            "payment_handlers": {},
+        },
         "keys": signing_keys.public_keys(now),
     }
 

@@ -103,17 +103,11 @@ def _in_words(offer: Offer, terms: list[str]) -> str:
     most = "" if offer.loan_amount_max_cents is None else f" to {money(high, currency)}"
     amounts = f"from {money(low, currency)}{most}"
     length = "Any term" if terms == [ANY_TERM] else f"Repaid over {either([*terms[:-1], term_label(terms[-1])])}"
-    return " ".join([f"{_PRICE_IN_WORDS}: {amounts}. {_rates(offer)}. {length}.", *_advertising(offer)])
-
-
-def _advertising(offer: Offer) -> list[str]:
-    """Return the sentences that Directive (EU) 2023/2225, Art. 8 and 13, requires of an EU offer."""
     example = offer.representative_example
-    return [
-        text
-        for text in (offer.warning and f"{offer.warning}.", example and example["text"], offer.personalized)
-        if text
-    ]
+    always = f"{_PRICE_IN_WORDS}: {amounts}. {_rates(offer)}. {length}."
+    # Directive (EU) 2023/2225, Art. 8 and 13, requires these of an EU offer.
+    advertising = (offer.warning and f"{offer.warning}.", example["text"] if example else "", offer.personalized)
+    return " ".join([always, *filter(None, advertising)])
 
 
 def _rates(offer: Offer) -> str:

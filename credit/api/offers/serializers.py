@@ -187,12 +187,7 @@ class OfferSerializer(serializers.ModelResponseSerializer):
         model = Offer
         fields = [
             "id", "provider_id", "name", "description", "product_type", "is_active", "version", "created_at",
-            "updated_at", "apr_min_percent", "apr_max_percent", "loan_amount_min_cents", "loan_amount_max_cents",
-            "term_options_months", "nationwide", "included_states", "excluded_states", "customer_segment",
-            "blockscore_model_id", "ab_test_variant", "ab_test_allocation", "application_schema", "required_documents",
-            "applicant_requires", "risk_based_pricing", "risk_based_pricing_reason", "reports",
-            "min_age", "jurisdiction", "regime", "regime_reason", "currency", "day_count", "fee_financed", "example",
-            "apr_cap", "terms_text", "texts",
+            "updated_at", *Offer.TERMS[3:],
         ]  # fmt: skip
         extra_kwargs = {
             "created_at": {"allow_null": True},

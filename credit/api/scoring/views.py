@@ -40,10 +40,6 @@ PMML = "application/xml"
 _writes = partial(endpoint, access="score:write", idempotent=True)
 
 
-def asks_for_pmml(request: ApiRequest) -> bool:
-    return request.accepted_renderer.media_type == PMML
-
-
 class DefinitionParser(StrictJSONParser):
     members_max = DEFINITION_MEMBERS_MAX
 
@@ -126,7 +122,7 @@ class ModelVersionViewSet(ApiViewSet):
         parts, and the whole definition.
         """
         version = versions.load_version(model_id, number, request.user)
-        if not asks_for_pmml(request):
+        if request.accepted_renderer.media_type != PMML:
             return version
         with heavy.slot(request):
             return HttpResponse(pmml.write(version.definition, name=version.model.name), content_type=PMML)
