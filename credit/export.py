@@ -5,13 +5,13 @@ reports.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 from cryptography.exceptions import InvalidTag
 
-from config.core.encryption import UnreadableSecret
+from config.core.encryption import UnreadableSecret, readable
 from config.core.erasure import CHUNK_ROWS
 from config.core.errors import NotFound, Unavailable
 from config.core.export import UNREADABLE
@@ -32,7 +32,7 @@ def uploaded_files(user_id: int) -> Iterator[Part]:
     files = models.DocumentFile.objects.filter(document__application__consumer=user_id, stored__deleted_at__isnull=True)
     for file in files.exclude(stored=None).select_related("stored", "document").order_by("pk").iterator():
         try:
-            content = _or_unreadable(partial(storage.read, file))
+            content = readable(partial(storage.read, file), UNREADABLE)
         except NotFound:
             continue  # deleted meanwhile
         except Unavailable as error:
@@ -52,30 +52,19 @@ def _is_lost(name: str, error: Unavailable) -> bool:
 def rendered_notices(user_id: int) -> Iterator[Part]:
     notices = models.Notice.objects.filter(models.Notice.FOR_ACCOUNT, application__consumer=user_id, html__isnull=False)
     for notice in notices.order_by("pk").iterator(chunk_size=CHUNK_ROWS):
-        yield f"notices/{notice.pk}.html", _or_unreadable(partial(_text_of, notice)), models.Notice._meta.label
+        page = readable(partial(getattr, notice, "html"), UNREADABLE)
+        yield f"notices/{notice.pk}.html", page, models.Notice._meta.label
 
 
 def rendered_agreements(user_id: int) -> Iterator[Part]:
     accepted = models.Application.objects.filter(consumer=user_id, accepted_at__isnull=False, loan_terms__isnull=False)
     for application in accepted.order_by("pk").iterator(chunk_size=CHUNK_ROWS):
-        page = _or_unreadable(partial(_agreement_page, application))
+        page = readable(partial(_agreement_page, application), UNREADABLE)
         yield f"agreements/{application.pk}.html", page, models.Application._meta.label
-
-
-def _text_of(notice: models.Notice) -> str:
-    return str(notice.html)
 
 
 def _agreement_page(application: models.Application) -> bytes:
     return agreement_page(None, agreement_of(application)).content
-
-
-def _or_unreadable(read: Callable[[], bytes | str]) -> bytes | str:
-    """Return a part's content, or UNREADABLE if no key decrypts it."""
-    try:
-        return read()
-    except UnreadableSecret:
-        return UNREADABLE
 
 
 def _reports(named: Any, *, is_for_partner: bool) -> Any:

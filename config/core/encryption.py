@@ -23,6 +23,7 @@ import secrets
 import time
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as NotBase64
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -60,6 +61,14 @@ class UnreadableSecret(Unavailable):
     def __init__(self, kind: str, record_id: str) -> None:
         super().__init__()
         self.kind, self.record_id = kind, record_id
+
+
+def readable(read: Callable[[], Any], otherwise: Any = None) -> Any:
+    """Return the result of `read`, or `otherwise` if it needs a secret that no key decrypts."""
+    try:
+        return read()
+    except UnreadableSecret:  # the error is already logged
+        return otherwise
 
 
 class _DoesNotOpenError(Exception):

@@ -12,7 +12,7 @@ from config.backoffice.exports import Exports
 from config.backoffice.personal import MASK, mask
 from config.core.casework import Assignment
 from config.core.currencies import to_units
-from config.core.encryption import UnreadableSecret
+from config.core.encryption import readable
 from config.core.table_files import CHUNK_ROWS
 from credit.console.names import joined_names
 from credit.core.figures import Figures, reference_of
@@ -45,10 +45,7 @@ def assignees_of(viewer: Any, application_ids: Iterable[Any]) -> dict[str, str]:
 
 def _names(stored: Any, pk: Any) -> str:
     field: Any = Application._meta.get_field("applicants")
-    try:
-        return joined_names(field.open(stored, pk))
-    except UnreadableSecret:
-        return ""
+    return joined_names(readable(lambda: field.open(stored, pk)))
 
 
 class ApplicationExport(Exports):

@@ -13,7 +13,7 @@ from django.db.models.lookups import Exact
 from django.utils.functional import cached_property
 
 from config.core import lifecycle
-from config.core.encryption import UnreadableSecret
+from config.core.encryption import readable
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField, canonical_json
 from config.core.permissions import holds
@@ -159,10 +159,7 @@ class Application(DecisionRules):
     @property
     def readable_applicants(self) -> Applicants | None:
         """The applicants; None without applicants, or if no key decrypts them, which is logged."""
-        try:
-            persons: Applicants | None = self.applicants
-        except UnreadableSecret:
-            return None
+        persons: Applicants | None = readable(lambda: self.applicants)
         return persons
 
     def is_reviewed_by(self, user: Any) -> bool:

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from config.core.encryption import EncryptedTextField, UnreadableSecret
+from config.core.encryption import EncryptedTextField, readable
 from config.core.ids import uuid7
 from credit.core.facts import CONFIRMED, CORRECTED, POINTER_MAX_LENGTH, Known
 from credit.models.closable import ClosableModel
@@ -52,10 +52,7 @@ class Confirmation(models.Model):
     @property
     def readable_value(self) -> Any:
         """The confirmed value; None if it is erased or can't be read."""
-        try:
-            return self.parsed_value
-        except UnreadableSecret:  # the error is already logged
-            return None
+        return readable(lambda: self.parsed_value)
 
     @classmethod
     def known_of(cls, application_id: Any) -> dict[str, Known]:
@@ -130,10 +127,7 @@ class Correction(ClosableModel):
     @property
     def parsed_claim(self) -> Any:
         """The claimed value; None if it is erased or can't be read."""
-        try:
-            return None if self.claimed is None else orjson.loads(self.claimed)
-        except UnreadableSecret:  # the error is already logged
-            return None
+        return readable(lambda: None if self.claimed is None else orjson.loads(self.claimed))
 
     @classmethod
     def known_of(cls, application_id: Any) -> dict[str, Known]:

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from config.core.encryption import EncryptedTextField, UnreadableSecret, blind_digests
+from config.core.encryption import EncryptedTextField, blind_digests, readable
 from config.core.ids import uuid7
 from config.core.json_text import canonical_json
 from credit.core.applicants import FIRST
@@ -107,10 +107,8 @@ class Report(models.Model):
     @property
     def parsed_summary(self) -> dict[str, Any] | None:
         """The summary; None without a summary, or if it can't be read."""
-        try:
-            return None if self.summary is None else {"currency": CURRENCY, **orjson.loads(self.summary)}
-        except UnreadableSecret:  # the error is already logged
-            return None
+        summary = readable(lambda: self.summary)
+        return None if summary is None else {"currency": CURRENCY, **orjson.loads(summary)}
 
     @staticmethod
     def persons_of(application: Any, applicant: int) -> list[str]:
@@ -126,10 +124,7 @@ class Report(models.Model):
 
     def is_about(self, application: Any) -> bool:
         """Return whether the applicant is still the person whom the report was requested about."""
-        try:
-            return self.person in self.persons_of(application, self.applicant)
-        except UnreadableSecret:  # already logged
-            return False
+        return self.person in readable(lambda: self.persons_of(application, self.applicant), ())
 
     def is_current(self, now: datetime) -> bool:
         return self.status == RECEIVED and self.expires_at is not None and self.expires_at > now
