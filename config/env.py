@@ -7,7 +7,7 @@ import secrets
 import stat
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
@@ -146,6 +146,22 @@ def integer(name: str, default: int, *, minimum: int = 0, maximum: int = INTEGER
 
 def listing(name: str) -> list[str]:
     return [member.strip() for member in text(name).split(",") if member.strip()]
+
+
+def host_names(members: Iterable[str]) -> list[str]:
+    """Return hosts as `Host` headers have them: an IPv6 address in brackets."""
+    names = []
+    for member in members:
+        try:
+            names.append(f"[{IPv6Address(member)}]")
+        except ValueError:
+            names.append(member)
+    return names
+
+
+def own_host(name: str, default: str) -> str:
+    """Return the host on which a service listens, an IPv6 address without its brackets."""
+    return text(name, default).removeprefix("[").removesuffix("]")
 
 
 def base_address(name: str, default: str, *, path: str = "", https_only: bool = False) -> str:

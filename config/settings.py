@@ -43,8 +43,9 @@ BASE_URL = environment.base_address("BASE_URL", "http://127.0.0.1:8000/v1", path
 HOST_ROOT = BASE_URL.removesuffix("/v1")
 APP_URL = environment.base_address("APP_URL", HOST_ROOT, https_only=PRODUCTION)
 CHAIN_URL = environment.base_address("CHAIN_URL", "http://127.0.0.1:8001")
-ALLOWED_HOSTS = environment.listing("ALLOWED_HOSTS") or (
-    [] if PRODUCTION else ["localhost", "127.0.0.1", "[::1]", str(urlsplit(BASE_URL).hostname)]
+ALLOWED_HOSTS = environment.host_names(
+    environment.listing("ALLOWED_HOSTS")
+    or ([] if PRODUCTION else ["localhost", "127.0.0.1", "::1", str(urlsplit(BASE_URL).hostname)])
 )
 if PRODUCTION and not ALLOWED_HOSTS:
     raise ImproperlyConfigured("ALLOWED_HOSTS is missing: set it to the host names served, joined by commas.")
@@ -110,7 +111,7 @@ if PRODUCTION and WEBHOOK_ALLOW_PRIVATE:
 WEBHOOK_LEASE_SECONDS = environment.integer("WEBHOOK_LEASE_SECONDS", 60, minimum=1)
 
 METRICS = environment.flag("METRICS", default=True)
-METRICS_HOST = environment.text("METRICS_HOST", "127.0.0.1")
+METRICS_HOST = environment.own_host("METRICS_HOST", "127.0.0.1")
 METRICS_PORT = environment.integer("METRICS_PORT", 8002, minimum=1, maximum=65_535)
 
 # --- Providers ---------------------------------------------------------------------------------------------------

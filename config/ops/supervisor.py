@@ -220,7 +220,7 @@ def stop(running: Processes) -> None:
 
 
 def _run(running: Processes) -> None:
-    host = os.environ.get("HOST", "").strip() or LOCAL
+    host = os.environ.get("HOST", "").strip().removeprefix("[").removesuffix("]") or LOCAL
     ports = _ports(host)
     # The host name that a browser on this machine can open.
     visible = LOCAL if host in {"0.0.0.0", "::"} else _bracketed(host)  # noqa: S104  a comparison, not a bind

@@ -130,6 +130,20 @@ def test_address_of_a_token_is_accepted_in_every_spelling(address):
     assert read("development", SETTLEMENT_TOKEN_ADDRESS=address)["SETTLEMENT_TOKEN_ADDRESS"]
 
 
+@pytest.mark.parametrize(("variables", "hosts"), [
+    ({"BASE_URL": "http://[2001:db8::5]:8000/v1"}, ["localhost", "127.0.0.1", "[::1]", "[2001:db8::5]"]),
+    ({"ALLOWED_HOSTS": "2001:DB8:0::5, [::1], api.example, .example, *"},
+     ["[2001:db8::5]", "[::1]", "api.example", ".example", "*"]),
+])  # fmt: skip
+def test_an_ipv6_address_of_a_setting_allows_its_host(variables, hosts):
+    assert read("development", **variables)["ALLOWED_HOSTS"] == hosts
+
+
+@pytest.mark.parametrize("host", ["::1", "[::1]"])
+def test_the_host_of_metrics_is_an_ipv6_address_with_or_without_brackets(host):
+    assert read("development", METRICS_HOST=host)["METRICS_HOST"] == "::1"
+
+
 def test_staff_settings_are_parsed_completely():
     settings_read = read(
         "production",
