@@ -30,6 +30,8 @@ OWN_BESIDES = {
     "GET /v1/applications/1/decision-bundle", "POST /v1/applications/1/documents",
     "GET /v1/applications/1/facts", "POST /v1/applications/1/confirmations", "POST /v1/applications/1/score",
     "GET /v1/applications/1/reports", "POST /v1/applications/1/reports", "GET /v1/applications/1/reports/1",
+    "POST /v1/applications/1/counteroffers", "DELETE /v1/applications/1/counteroffers/1",
+    "POST /v1/applications/1/notices/1/deliveries",
     "DELETE /v1/applications/1/pending-decision", "POST /v1/auth/keys/1/collect", "POST /v1/sandbox/clock",
     "GET /v1/oauth/clients", "POST /v1/oauth/clients", "GET /v1/oauth/clients/1",
     "PATCH /v1/oauth/clients/1", "DELETE /v1/oauth/clients/1", "POST /v1/oauth/clients/1/rotate-secret",
