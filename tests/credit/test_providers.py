@@ -101,7 +101,7 @@ class TestInbox:
             assert_error(inbox(keys[other]), 403, "E2005")
         move = {"status": "under_review", "updated_by": "x"}
         answer = keys["applications:write"].replace(f"/applications/{application.pk}/status", move)
-        assert_error(answer, 404, "E4002")
+        assert_error(answer, 403, "E2005")
 
     def test_page_of_the_inbox_executes_at_most_four_statements(
         self, api, provider, no_rate_limits, django_assert_num_queries
