@@ -171,7 +171,7 @@ class UserHashesSerializer(serializers.ResponseSerializer):
     """A user's hashes, oldest first."""
 
     user_id = serializers.TextField(help_text="The subject of the reports.")
-    hashes = UserHashSerializer(many=True, help_text="In order, oldest first.")
+    hashes = UserHashSerializer(many=True, help_text="The hashes, oldest first.")
     total = serializers.Int64Field()
 
 
@@ -259,7 +259,7 @@ class BlockSerializer(LogSerializer):
 class BlocksPageSerializer(serializers.ResponseSerializer):
     """A page of blocks, newest first."""
 
-    blocks = BlockSerializer(many=True, help_text="In order, newest first.")
+    blocks = BlockSerializer(many=True, help_text="The blocks, newest first.")
     total = serializers.Int64Field()
 
 

@@ -75,7 +75,7 @@ class ItemSerializer(serializers.ModelResponseSerializer):
 class ItemPageSerializer(serializers.PageSerializer):
     """A page of items."""
 
-    items = ItemSerializer(many=True, help_text="In order, newest first.")
+    items = ItemSerializer(many=True, help_text="The items, newest first.")
 
 
 class ApprovedItemSerializer(ItemSerializer):

@@ -69,7 +69,7 @@ def pytest_addoption(parser):
     parser.addoption("--database-only", action="store_true", help="run only the tests whose SQL may differ")
 
 
-# Each case of these is another operation, so all of them run on every database.
+# Each case of these files tests another operation, so all cases run on every database.
 _OPERATIONS = tuple(f"tests/test_{name}.py" for name in ("operations", "statements", "examples", "permissions"))
 
 

@@ -159,7 +159,7 @@ def _unerased(rows: Any, fields: dict[str, Treatment]) -> Any:
         if treatment.erase == NULL:
             pass
         elif hasattr(field, "is_bound") or name in _unique_columns(rows.model):
-            return rows  # a blank value would be encrypted or random
+            return rows  # the database can't find blank values that are encrypted or random
         elif isinstance(field, JsonTextField | models.JSONField):
             is_blank |= models.Q(**{f"{name}__in": _BLANK_JSON})
         else:

@@ -49,4 +49,4 @@ class RequestLineSerializer(serializers.ModelResponseSerializer):
 class RequestsPageSerializer(serializers.PageSerializer):
     """A page of the account's requests."""
 
-    requests = RequestLineSerializer(many=True, help_text="In order, newest first.")
+    requests = RequestLineSerializer(many=True, help_text="The requests, newest first.")

@@ -89,7 +89,7 @@ class EndpointSecretSerializer(SecretAnswer, EndpointSerializer):
 class EndpointsPageSerializer(serializers.CollectionSerializer):
     """All endpoints of the account, oldest first."""
 
-    endpoints = EndpointSerializer(many=True, help_text="In order, oldest first.")
+    endpoints = EndpointSerializer(many=True, help_text="The endpoints, oldest first.")
 
 
 class DeliveryFilter(serializers.FilterSet):
@@ -120,7 +120,7 @@ class AttemptSerializer(serializers.JsonPartSerializer):
 class DeliverySerializer(serializers.ModelResponseSerializer):
     """A delivery of an event to an endpoint."""
 
-    attempts = AttemptSerializer(many=True, help_text="In order, earliest first.")
+    attempts = AttemptSerializer(many=True, help_text="The attempts, earliest first.")
 
     class Meta:
         model = Delivery
@@ -131,7 +131,7 @@ class DeliverySerializer(serializers.ModelResponseSerializer):
 class DeliveriesPageSerializer(serializers.PageSerializer):
     """A page of the delivery log, newest first."""
 
-    deliveries = DeliverySerializer(many=True, help_text="In order, newest first.")
+    deliveries = DeliverySerializer(many=True, help_text="The deliveries, newest first.")
 
 
 class RedeliverySerializer(serializers.ModelResponseSerializer):

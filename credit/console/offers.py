@@ -84,7 +84,7 @@ ROLES_HELP = "A reader reads applications. A reviewer also decides. An owner als
 
 
 def in_brief(terms: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return the set terms with readable names; of a schema, the titles of its fields."""
+    """Return the terms that are set, with readable names. For a schema, return the titles of its fields."""
     shown = {**terms}
     if schema := shown.get("application_schema"):
         shown["application_schema"] = [title_of(name, member) for name, member in schema["properties"].items()]

@@ -63,7 +63,7 @@ class ApiKeySerializer(serializers.ModelResponseSerializer):
 class ApiKeysPageSerializer(serializers.PageSerializer):
     """A page of the account's API keys."""
 
-    api_keys = ApiKeySerializer(many=True, help_text="In order, newest first.")
+    api_keys = ApiKeySerializer(many=True, help_text="The API keys, newest first.")
 
 
 class IssuedKeySerializer(SecretAnswer, serializers.ResponseSerializer):

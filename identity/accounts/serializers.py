@@ -45,7 +45,7 @@ class AccountInvitationSerializer(serializers.ModelResponseSerializer):
 class AccountInvitationsPageSerializer(serializers.PageSerializer):
     """A page of the invitations that the caller has sent."""
 
-    invitations = AccountInvitationSerializer(many=True, help_text="In order, newest first.")
+    invitations = AccountInvitationSerializer(many=True, help_text="The invitations, newest first.")
 
 
 class ManagedAccountRequestSerializer(serializers.RequestSerializer):
@@ -79,7 +79,7 @@ class ManagedAccountSerializer(serializers.ModelResponseSerializer):
 class ManagedAccountsPageSerializer(serializers.PageSerializer):
     """A page of the accounts that the caller can act on behalf of."""
 
-    accounts = ManagedAccountSerializer(many=True, help_text="In order, newest first.")
+    accounts = ManagedAccountSerializer(many=True, help_text="The accounts, newest first.")
 
 
 class AccountFilter(serializers.FilterSet):
@@ -165,7 +165,7 @@ class AccountConsentSerializer(serializers.ModelResponseSerializer):
 class AccountConsentsPageSerializer(serializers.PageSerializer):
     """A page of the account's consents."""
 
-    consents = AccountConsentSerializer(many=True, help_text="In order, newest first.")
+    consents = AccountConsentSerializer(many=True, help_text="The consents, newest first.")
 
 
 class ErasureSerializer(serializers.ModelResponseSerializer):

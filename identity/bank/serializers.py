@@ -174,5 +174,5 @@ class BankTransactionSerializer(serializers.JsonPartSerializer):
 class BankTransactionsSerializer(serializers.PageSerializer):
     """One page of the transactions of all linked items, newest first."""
 
-    transactions = BankTransactionSerializer(many=True, help_text="In order, newest first.")
+    transactions = BankTransactionSerializer(many=True, help_text="The transactions, newest first.")
     items = ItemStateSerializer(many=True, help_text="Each linked item. One that fails does not hide the others.")

@@ -70,7 +70,7 @@ class OAuthClientSerializer(serializers.ModelResponseSerializer):
 class OAuthClientsPageSerializer(serializers.PageSerializer):
     """A page of the account's OAuth clients."""
 
-    clients = OAuthClientSerializer(many=True, help_text="In order, newest first.")
+    clients = OAuthClientSerializer(many=True, help_text="The clients, newest first.")
 
 
 class IssuedClientSerializer(SecretAnswer, OAuthClientSerializer):

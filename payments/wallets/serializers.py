@@ -44,7 +44,7 @@ class WalletSerializer(serializers.ModelResponseSerializer):
 class WalletListSerializer(serializers.ResponseSerializer):
     """The account's connected wallets, oldest first."""
 
-    wallets = WalletSerializer(many=True, help_text="In order, oldest first.")
+    wallets = WalletSerializer(many=True, help_text="The wallets, oldest first.")
     total = serializers.Int64Field()
 
 

@@ -186,7 +186,7 @@ class TestReadPendingDecision:
 
 class TestEndOfAProposal:
     @pytest.mark.parametrize(("who", "outcome"), [("first", "withdrawn"), ("second", "declined")])
-    def test_proposal_is_withdrawn_or_declined(self, application, first, second, who, outcome):
+    def test_ending_a_proposal_returns_the_application_to_review(self, application, first, second, who, outcome):
         decide(first, application)
         answer = end({"first": first, "second": second}[who], application)
         assert (answer.status_code, answer.content) == (200, b"")

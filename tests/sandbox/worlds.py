@@ -33,7 +33,7 @@ from tests.factories import ClaimFactory, UserFactory
 from tests.payments.wallet_support import NETWORK, OTHER_ADDRESS, connected
 from tests.webhooks.conftest import PUBLIC_URL
 
-# The interval of the workers while a world waits; it differs from that of a moved clock.
+# The interval of the workers while a world waits. A moved clock has another interval.
 WORKERS_COME = timedelta(days=2)
 
 

@@ -120,4 +120,4 @@ class RecordKeySerializer(ModelResponseSerializer):
 class RecordKeysSerializer(ResponseSerializer):
     """Every current and past key that signs records."""
 
-    keys = RecordKeySerializer(many=True, help_text="In order, oldest first.")
+    keys = RecordKeySerializer(many=True, help_text="The keys, oldest first.")

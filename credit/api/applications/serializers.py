@@ -298,7 +298,7 @@ class HistoryPageSerializer(serializers.ResponseSerializer):
     """All status transitions, in order."""
 
     application_id = serializers.TextField()
-    history = HistoryEntrySerializer(many=True, help_text="In order, earliest first.")
+    history = HistoryEntrySerializer(many=True, help_text="The history, earliest first.")
 
 
 class TransitionSerializer(serializers.ResponseSerializer):

@@ -252,7 +252,7 @@ class AvailabilitySerializer(ResponseSerializer):
 
 
 class InputSerializer(ResponseSerializer):
-    """The id in the request that matched, and how."""
+    """The requested id that matched, and how it matched."""
 
     id = TextField(help_text="An id of the request.")
     match = OneOfField(

@@ -46,7 +46,7 @@ class DocumentFileSerializer(serializers.ModelResponseSerializer):
 class DocumentFilesSerializer(serializers.ResponseSerializer):
     """The files of a document."""
 
-    files = DocumentFileSerializer(many=True, help_text="In order, earliest first.")
+    files = DocumentFileSerializer(many=True, help_text="The files, earliest first.")
     total = serializers.Int64Field()
 
 

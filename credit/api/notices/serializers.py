@@ -118,7 +118,7 @@ class ReviewRequestSerializer(SecretAnswer, serializers.ModelResponseSerializer)
 class ReviewRequestsPageSerializer(serializers.PageSerializer):
     """A page of an application's requests."""
 
-    review_requests = ReviewRequestSerializer(many=True, help_text="In order, newest first.")
+    review_requests = ReviewRequestSerializer(many=True, help_text="The review requests, newest first.")
 
 
 class HoldRequestSerializer(serializers.RequestSerializer):

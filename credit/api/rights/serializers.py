@@ -185,4 +185,4 @@ class CorrectionSerializer(SecretAnswer, serializers.ModelResponseSerializer):
 class CorrectionsPageSerializer(serializers.PageSerializer):
     """A page of an application's corrections."""
 
-    corrections = CorrectionSerializer(many=True, help_text="In order, newest first.")
+    corrections = CorrectionSerializer(many=True, help_text="The corrections, newest first.")

@@ -50,7 +50,7 @@ class ScoringModelSerializer(serializers.ModelResponseSerializer):
 class ModelsPageSerializer(serializers.PageSerializer):
     """A page of scoring models."""
 
-    models = ScoringModelSerializer(many=True, help_text="In order, newest first.")
+    models = ScoringModelSerializer(many=True, help_text="The models, newest first.")
 
 
 class VersionRequestSerializer(serializers.RequestSerializer):
@@ -108,7 +108,7 @@ class WholeVersionSerializer(VersionSerializer):
 class VersionsPageSerializer(serializers.PageSerializer):
     """A page of a model's versions."""
 
-    versions = VersionSerializer(many=True, help_text="In order, newest first.")
+    versions = VersionSerializer(many=True, help_text="The versions, newest first.")
 
 
 class PublicationRequestSerializer(serializers.RequestSerializer):

@@ -137,7 +137,7 @@ def check_decision(person):
     assert looks[0] == looks[1]
     assert person.page.evaluate("document.activeElement.tagName") == "BODY"
     address = person.page.url
-    for key in ("Enter", "Tab", "Enter"):  # the second Enter follows the first link, which leads back
+    for key in ("Enter", "Tab", "Enter"):  # the last Enter opens the first link of the page, which leads back
         person.page.keyboard.press(key)
         if key == "Enter":
             assert Application.objects.get().accepted_at is None

@@ -103,7 +103,7 @@ def key_of_new_account(commands: Commands, name: str, *options: str) -> str:
 
 
 def walk(commands: Commands, *, endpoint: str, bundle: dict[str, Any], report_hash: str, folder: Path) -> None:
-    """Call every command, with a webhook endpoint, a decision and an anchored report from the called operations."""
+    """Call every command. The called operations created its webhook endpoint, decision, and anchored report."""
     run = commands.call
     run("seed_demo")
     walker = run("create_user", "walker", "--password-stdin", "--group", "Reviewer", "--staff", stdin=PASSWORD)
