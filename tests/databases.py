@@ -74,7 +74,7 @@ def migrate(address, folder):
     manage({"PATH": os.environ["PATH"], "VAR_DIR": str(folder), "DATABASE_URL": address}, "migrate", "--verbosity", "0")
 
 
-def call_it(address, kind):
+def store_environment(address, kind):
     """Store another environment in a database: see `Installation`."""
     statement = f"UPDATE ops_installation SET kind = '{kind}'"
     if address.startswith("sqlite"):

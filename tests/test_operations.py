@@ -186,7 +186,7 @@ def nothing_written(name):
     assert [sql for sql in queries if sql.startswith(changing)] == []
 
 
-def is_told(response, place, member, case):
+def check_rejection(response, place, member, case):
     """Check that a rejection names the field, in the form of this API or of the catalog protocol."""
     text = response.content.decode()
     assert (response.status_code, member in text) == (400, True), (case, response.status_code, text)
@@ -214,9 +214,9 @@ def test_a_body_that_violates_the_openapi_schema_is_400(demo, person, name):
         for member, its_schema in schema["properties"].items():
             for number, value in enumerate(refused_by(its_schema)):
                 if number == 0 or not is_refused(serializer, {**example, member: value}, "body", member):
-                    is_told(call(person, name, demo, members={member: value}), "body", member, (name, value))
+                    check_rejection(call(person, name, demo, members={member: value}), "body", member, (name, value))
         for member in schema.get("required", ()):
-            is_told(call(person, name, demo, left_out=[member]), "body", member, (name, member))
+            check_rejection(call(person, name, demo, left_out=[member]), "body", member, (name, member))
 
 
 # tests/config/test_json_bodies.py tests other invalid bodies with a single operation, because all share the reader.
@@ -268,7 +268,7 @@ def test_the_response_lists_unknown_fields(demo, person, name):
 def test_the_response_lists_unknown_parameters(demo, person, name):
     response = call(person, name, demo, query={"limitt": "1"})
     if declared(name).parameters is not None and declared(name).parameters.refuses_unknown:
-        is_told(response, "query", "limitt", name)
+        check_rejection(response, "query", "limitt", name)
     else:
         assert response.headers["X-Ignored"] == "limitt"
 
@@ -294,7 +294,7 @@ def test_a_query_that_violates_the_openapi_schema_is_400(demo, person, name):
         for number, value in enumerate((*wrong, "\0", ["1", "1"])):
             query_dict = QueryDict(urlencode({**needed, member: value}, doseq=True))
             if number == 0 or not is_refused(declared(name).parameters, query_dict, "query", member):
-                is_told(call(person, name, demo, query={member: value}), "query", member, (name, value))
+                check_rejection(call(person, name, demo, query={member: value}), "query", member, (name, value))
         if parameter.get("required"):
             method, template, _ = OPERATIONS[name]
             examples_by_key = {

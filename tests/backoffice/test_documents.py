@@ -12,7 +12,7 @@ from tests.backoffice.conftest import backoffice_client
 from tests.backoffice.pages import links_of, text_of
 from tests.backoffice.test_applications import page_of
 from tests.credit.clamd_double import EICAR, clamd
-from tests.credit.document_support import PDF, PNG, hand_in, with_documents
+from tests.credit.document_support import PDF, PNG, send_file, with_documents
 from tests.factories import UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -27,15 +27,15 @@ def file_of(application, file):
     return reverse("admin:credit_application_file", args=[application.pk, file.pk])
 
 
-def handed_in(application, content=PNG, filename="scan.png"):
+def upload_file(application, content=PNG, filename="scan.png"):
     """Upload a file; return its record."""
     return DocumentFile.objects.get(
-        pk=hand_in(client_of(application.consumer), application, content, filename).json()["id"]
+        pk=send_file(client_of(application.consumer), application, content, filename).json()["id"]
     )
 
 
 def test_application_page_shows_the_files_of_each_document(reviewers_client, application):
-    image, other = handed_in(application), handed_in(application, PDF, "<b>.pdf")
+    image, other = upload_file(application), upload_file(application, PDF, "<b>.pdf")
     page = reviewers_client.get(page_of(application))
     assert "View scan.png" in text_of(page)
     assert "Download <b>.pdf" in text_of(page)
@@ -45,7 +45,7 @@ def test_application_page_shows_the_files_of_each_document(reviewers_client, app
 
 
 def test_image_is_shown_inline_in_a_sandbox(reviewers_client, application):
-    answer = reviewers_client.get(file_of(application, handed_in(application)))
+    answer = reviewers_client.get(file_of(application, upload_file(application)))
     assert (answer.status_code, answer.content) == (200, PNG)
     assert answer.headers["Content-Type"] == "image/png"
     assert answer.headers["Content-Disposition"] == 'inline; filename="scan.png"'
@@ -70,7 +70,7 @@ def jpeg_of(width, height, before=b"\xff\xe0\x00\x04ab"):
     (jpeg_of(9, 9, b"\xff" * 70_000), True), (jpeg_of(9, 9, b""), True),
 ])  # fmt: skip
 def test_image_with_too_many_pixels_is_downloaded_instead_of_shown(reviewers_client, application, content, shown):
-    answer = reviewers_client.get(file_of(application, handed_in(application, content)))
+    answer = reviewers_client.get(file_of(application, upload_file(application, content)))
     assert (answer.status_code, answer.content) == (200, content)
     assert answer.headers["Content-Disposition"].partition(";")[0] == ("inline" if shown else "attachment")
 
@@ -84,13 +84,13 @@ def test_damaged_image_is_not_shown_inline(content):
 
 
 def test_pdf_is_downloaded(reviewers_client, application):
-    answer = reviewers_client.get(file_of(application, handed_in(application, PDF, "page.html")))
+    answer = reviewers_client.get(file_of(application, upload_file(application, PDF, "page.html")))
     assert (answer.content, answer.headers["Content-Type"]) == (PDF, "application/pdf")
     assert answer.headers["Content-Disposition"] == 'attachment; filename="page.html.pdf"'
 
 
 def test_reading_a_document_is_logged(reviewers_client, reviewer, application):
-    file = handed_in(application)
+    file = upload_file(application)
     reviewers_client.get(file_of(application, file))
     row = DataAccess.objects.get()
     assert (row.viewer, row.subject, row.record_id) == (reviewer, application.consumer, str(application.pk))
@@ -98,7 +98,7 @@ def test_reading_a_document_is_logged(reviewers_client, reviewer, application):
 
 
 def test_support_sees_no_files_and_no_file_names(supports_client, application):
-    file = handed_in(application, PNG, "passport of jane.png")
+    file = upload_file(application, PNG, "passport of jane.png")
     page = supports_client.get(page_of(application))
     assert "Payslip" in text_of(page)
     assert "jane" not in page.content.decode()
@@ -106,26 +106,26 @@ def test_support_sees_no_files_and_no_file_names(supports_client, application):
 
 
 def test_visitors_who_are_not_staff_are_redirected_to_the_log_in(client, application):
-    answer = client.get(file_of(application, handed_in(application)))
+    answer = client.get(file_of(application, upload_file(application)))
     assert (answer.status_code, answer.headers["Location"].startswith("/admin/login/")) == (302, True)
     people = backoffice_client(UserFactory())
     assert people.get(file_of(application, DocumentFile.objects.get())).status_code == 302
 
 
 def test_file_of_another_application_is_not_found(reviewers_client, application, user):
-    file, other = handed_in(application), with_documents(user)
+    file, other = upload_file(application), with_documents(user)
     assert "File not found" in text_of(reviewers_client.get(file_of(other, file), follow=True))
 
 
 def test_missing_file_content_shows_a_message(reviewers_client, application):
-    file = handed_in(application)
+    file = upload_file(application)
     storage().delete(StoredFile.objects.get().name)
     assert "can't read the file" in text_of(reviewers_client.get(file_of(application, file), follow=True))
     assert not DataAccess.objects.filter(details__isnull=False).exclude(action="page").exists()
 
 
 def test_applicant_reads_the_reason_of_a_repeated_request(reviewers_client, application):
-    handed_in(application)
+    upload_file(application)
     document = RequestedDocument.objects.get()
     address = reverse("admin:credit_application_document", args=[application.pk, document.pk])
     page = reviewers_client.post(address, {"status": "requested", "reason": " Too dark. "}, follow=True)
@@ -139,7 +139,7 @@ def test_applicant_reads_the_reason_of_a_repeated_request(reviewers_client, appl
 def test_infected_file_is_on_the_timeline_without_a_link(reviewers_client, application, settings):
     with clamd() as double:
         settings.DOCUMENT_SCANNER = double.address
-        hand_in(client_of(application.consumer), application, PDF + EICAR)
+        send_file(client_of(application.consumer), application, PDF + EICAR)
     page = reviewers_client.get(page_of(application))
     assert "Infected file rejected" in text_of(page)
     assert "Win.Test.EICAR_HDB-1" in text_of(page)

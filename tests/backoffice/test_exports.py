@@ -18,7 +18,7 @@ from tests.backoffice.test_applications import LIST, make
 from tests.factories import UserFactory
 
 
-def take(client, kind="csv", query="", address=LIST):
+def download_export(client, kind="csv", query="", address=LIST):
     return client.post(f"{address}export/{kind}/?{query}")
 
 
@@ -28,7 +28,7 @@ def body_of(response):
 
 def test_filtered_list_is_exported_as_csv(reviewers_client):
     wanted, _ = make("submitted", status_reason="fine, thanks"), make("draft")
-    response = take(reviewers_client, query="queue=review")
+    response = download_export(reviewers_client, query="queue=review")
     assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
     assert response.headers["Content-Disposition"].startswith('attachment; filename="application-')
     rows = list(csv.DictReader(io.StringIO(body_of(response).decode("utf-8-sig"))))
@@ -40,7 +40,7 @@ def test_filtered_list_is_exported_as_csv(reviewers_client):
 
 def test_list_is_exported_as_json_lines_in_its_order(reviewers_client):
     applications = [make("submitted", offer_id=number) for number in (5, 6, 7)]
-    lines = body_of(take(reviewers_client, "jsonl")).splitlines()
+    lines = body_of(download_export(reviewers_client, "jsonl")).splitlines()
     assert [json.loads(line)["offer_id"] for line in lines] == [7, 6, 5]
     assert json.loads(lines[0])["id"] == str(applications[-1].pk)
 
@@ -48,7 +48,7 @@ def test_list_is_exported_as_json_lines_in_its_order(reviewers_client):
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d"])
 def test_exported_application_has_no_formula_in_a_cell(reviewers_client, start):
     make("submitted", status_reason=f"{start}HYPERLINK(1)", reviewed_by="a=b")
-    row = next(csv.DictReader(io.StringIO(body_of(take(reviewers_client)).decode("utf-8-sig"), newline="")))
+    row = next(csv.DictReader(io.StringIO(body_of(download_export(reviewers_client)).decode("utf-8-sig"), newline="")))
     assert row["status_reason"] == f"'{start}HYPERLINK(1)"
     assert row["reviewed_by"] == "a=b"
 
@@ -88,7 +88,7 @@ def test_values_other_than_strings_are_exported_unchanged(value, cell):
 
 def test_digest_of_an_export_is_in_the_response_and_the_access_log(reviewers_client, reviewer):
     make("submitted")
-    response = take(reviewers_client, query="queue=review")
+    response = download_export(reviewers_client, query="queue=review")
     digest = hashlib.sha256(body_of(response)).digest()
     assert response.headers["Repr-Digest"] == f"sha-256=:{base64.b64encode(digest).decode()}:"
     assert digest.hex()[:12] in response.headers["Content-Disposition"]
@@ -106,13 +106,13 @@ def test_export_of_too_many_rows_is_rejected(reviewers_client, monkeypatch):
 
 
 def test_export_of_an_empty_list_has_only_the_header(reviewers_client):
-    assert body_of(take(reviewers_client)).startswith(b"\xef\xbb\xbfid,status,")
+    assert body_of(download_export(reviewers_client)).startswith(b"\xef\xbb\xbfid,status,")
 
 
 def test_export_requires_post_a_known_format_and_the_permission(reviewer, reviewers_client, supports_client):
     assert reviewers_client.get(f"{LIST}export/csv/").status_code == 302
-    assert take(supports_client).status_code == 403
-    assert take(reviewers_client, "xlsx").status_code == 403
+    assert download_export(supports_client).status_code == 403
+    assert download_export(reviewers_client, "xlsx").status_code == 403
     assert backoffice_client(reviewer, enforce_csrf_checks=True).post(f"{LIST}export/csv/").status_code == 403
     make("submitted")
     assert "Export as CSV" in text_of(reviewers_client.get(LIST))
@@ -130,14 +130,14 @@ def test_exports_have_no_passwords_digests_or_secrets(superusers_client, db):
             assert not columns & {"password", "digest", "secret", "private_key", "access_token", "client_secret"}, model
             address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
             for kind in ("csv", "jsonl"):
-                response = take(superusers_client, kind, address=address)
+                response = download_export(superusers_client, kind, address=address)
                 assert response.status_code == 200, (address, kind)
                 body_of(response)
 
 
 def test_viewers_of_masked_data_export_masked_data(operations_client):
     UserFactory(username="jdoe", email="jane@example.test")
-    text = body_of(take(operations_client, address="/admin/identity/user/")).decode()
+    text = body_of(download_export(operations_client, address="/admin/identity/user/")).decode()
     assert "jdoe" in text
     assert "jane@example.test" not in text
     assert DataAccess.objects.get(action="export").was_masked
@@ -145,4 +145,4 @@ def test_viewers_of_masked_data_export_masked_data(operations_client):
 
 @pytest.mark.parametrize("query", ["nonsense=1", "status__bad=1", "o=x"])
 def test_export_rejects_unknown_filters(reviewers_client, query):
-    assert take(reviewers_client, query=query).status_code == (200 if query == "o=x" else 400)
+    assert download_export(reviewers_client, query=query).status_code == (200 if query == "o=x" else 400)

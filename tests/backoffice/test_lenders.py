@@ -107,7 +107,7 @@ def body_of(theirs, *, foreign):
     }  # fmt: skip
 
 
-def told_of(response):
+def text_and_count(response):
     """Return the text of a response, including the content of a file, and the number of rows of its list."""
     content = b"".join(response.streaming_content) if response.streaming else response.content
     shown = getattr(response.context, "get", lambda _name: None)("cl")
@@ -132,7 +132,7 @@ def test_records_of_another_lender_are_unreachable(ours, theirs, clients):
             number += 1
             if role in STAFF:
                 continue
-            shown, count = told_of(response)
+            shown, count = text_and_count(response)
             text = f"{address} {sent}".lower()
             names = {name for name in theirs.names if name.lower() in shown and name.lower() not in text}
             assert not names, (role, method, address, names)

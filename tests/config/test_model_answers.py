@@ -10,7 +10,7 @@ from credit.models import Offer
 from payments.models import Wallet
 
 
-def shown(of, *names, **options):
+def serialized_example(of, *names, **options):
     class Shown(serializers.ModelResponseSerializer):
         class Meta:
             model = of
@@ -38,19 +38,21 @@ def shown(of, *names, **options):
     ],
 )
 def test_a_column_becomes_a_field_of_its_type_and_nullability(model, name, kind, is_null):
-    field = shown(model, name)().fields[name]
+    field = serialized_example(model, name)().fields[name]
     assert (type(field), field.allow_null, field.required, field.read_only) == (kind, is_null, True, False)
 
 
 def test_a_column_with_choices_becomes_a_field_with_choices():
-    assert list(shown(Wallet, "status")().fields["status"].choices) == ["connected", "disconnected"]
+    assert list(serialized_example(Wallet, "status")().fields["status"].choices) == ["connected", "disconnected"]
 
 
 def test_extra_arguments_set_the_description_of_a_field():
-    assert shown(Wallet, "label", label={"help_text": "A label."})().fields["label"].help_text == "A label."
+    assert (
+        serialized_example(Wallet, "label", label={"help_text": "A label."})().fields["label"].help_text == "A label."
+    )
 
 
 @pytest.mark.parametrize("name", ["account_id", "is_custodial"])
 def test_a_field_without_a_column_must_be_declared(name):
     with pytest.raises(ImproperlyConfigured):
-        _ = shown(Wallet, name)().fields
+        _ = serialized_example(Wallet, name)().fields

@@ -25,7 +25,7 @@ PATH = "/requests"
 NOWHERE = "/applications/0193aaaa-0000-7000-8000-000000000000"
 
 
-def shown(client, query=""):
+def list_requests(client, query=""):
     LOG.flush()
     answer = client.read(f"{PATH}{query}")
     assert answer.status_code == 200, answer.content
@@ -44,7 +44,7 @@ class TestLine:
     def test_a_request_line_has_route_credential_and_status(self, user):
         issued = issue(user)
         answer = ApiClient(api_key=issued.key).read(f"{NOWHERE}?secret=geheim")
-        (line,) = shown(client_of(user))
+        (line,) = list_requests(client_of(user))
         assert line["at"] <= timezone.now().isoformat()
         assert {name: value for name, value in line.items() if name not in {"at", "duration_ms"}} == {
             "request_id": answer.headers["X-Request-Id"], "method": "GET", "route": "/v1/applications/{application_id}",
@@ -56,25 +56,25 @@ class TestLine:
         body = {"url": "", "event_types": ["geheim"]}
         assert_error(api.send("/webhooks/endpoints", body), 400, "E1001")
         assert_error(api.send("/webhooks/endpoints", {**body, "geheim": 1}), 400, "E1001")
-        assert [line["failed_fields"] for line in shown(api)] == [[], ["url", "event_types"]]
+        assert [line["failed_fields"] for line in list_requests(api)] == [[], ["url", "event_types"]]
 
     def test_a_line_of_a_success_has_no_error_code(self, api):
         api.read("/applications")
-        (line,) = shown(api)
+        (line,) = list_requests(api)
         assert (line["status"], line["code"]) == (200, None)
 
     @pytest.mark.parametrize("headers", [{"accept": "application/problem+json, */*"}, {"ucp_agent": "x"}])
     def test_a_line_has_the_error_code_for_every_error_format(self, api, headers):
         path = "/ucp/catalog/lookup" if "ucp_agent" in headers else NOWHERE
         api.call("POST" if "ucp_agent" in headers else "GET", path, {}, **headers)
-        (line,) = shown(api)
+        (line,) = list_requests(api)
         assert line["code"] == {"accept": "E4002", "ucp_agent": "E1001"}[next(iter(headers))]
 
     def test_the_log_line_of_a_replayed_error_has_the_error_code(self, api, user, key):
         path = f"/applications/{ApplicationFactory(consumer=user).pk}/status"
         for _ in range(2):
             assert api.replace(path, {"status": "approved", "updated_by": "x"}, key=key).status_code == 400
-        assert [line["code"] for line in shown(api, "?status=400")] == ["E3001", "E3001"]
+        assert [line["code"] for line in list_requests(api, "?status=400")] == ["E3001", "E3001"]
 
     def test_an_internal_error_is_recorded_with_its_code(self, api, monkeypatch):
         def broken(*_arguments, **_options):
@@ -82,7 +82,7 @@ class TestLine:
 
         monkeypatch.setattr("credit.api.applications.views._list_applications", broken)
         api.read("/applications")
-        (line,) = shown(api)
+        (line,) = list_requests(api)
         assert (line["status"], line["code"]) == (500, "E5000")
 
     def test_requests_without_an_account_are_not_recorded(self, user, client, anonymous):
@@ -98,15 +98,15 @@ class TestLine:
 class TestList:
     def test_lines_are_filtered_and_paged_newest_first(self, api, user):
         lines = [line_of(user, status=400 + number, code=f"E100{number}", route=f"/v1/{number}") for number in range(3)]
-        assert [item["status"] for item in shown(api, "?limit=2")] == [402, 401]
+        assert [item["status"] for item in list_requests(api, "?limit=2")] == [402, 401]
         page = api.read(f"{PATH}?limit=2&offset=2&route=/v1/0").json()
         assert (page["requests"], page["total"], page["has_more"]) == ([], 1, False)
         for query in ("status=401", "code=E1001", "route=/v1/1", f"request_id={lines[1].request_id}"):
-            assert [item["request_id"] for item in shown(api, f"?{query}")] == [str(lines[1].request_id)]
+            assert [item["request_id"] for item in list_requests(api, f"?{query}")] == [str(lines[1].request_id)]
 
     def test_another_accounts_lines_are_hidden(self, user, stranger_api):
         line_of(user)
-        assert shown(stranger_api) == []
+        assert list_requests(stranger_api) == []
 
     def test_requests_on_behalf_of_a_customer_are_listed_for_the_partner(self, user):
         user.groups.add(Group.objects.get(name="Partner"))
@@ -117,7 +117,7 @@ class TestList:
         acting = ApiClient(bearer=token)
         acting.read("/applications")
         assert_error(acting.read(PATH), 403, "E2005")
-        lines = shown(partner, "?route=/v1/applications")
+        lines = list_requests(partner, "?route=/v1/applications")
         assert [line["credential"].rpartition(" ")[2] for line in lines] == [f"act:{user.pk}"]
         assert not RequestLine.objects.filter(account_id=int(account)).exists()
 

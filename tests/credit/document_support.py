@@ -58,7 +58,7 @@ def path_of(application, document=None):
     return f"/applications/{application.pk}/documents/{document.pk}/files"
 
 
-def hand_in(api, application, content=PDF, filename="payslip.pdf", *, document=None, raw=None, **options):
+def send_file(api, application, content=PDF, filename="payslip.pdf", *, document=None, raw=None, **options):
     """Upload a file; return the response."""
     body = form(part(content=content, filename=filename)) if raw is None else raw
     options.setdefault("content_type", FORM)

@@ -39,7 +39,7 @@ def terms_of(client, application):
     return client.read(path(application)).json()["terms_sha256"]
 
 
-def take_up(client, application, terms=None, **options):
+def accept_terms(client, application, terms=None, **options):
     return client.send(path(application), {"terms_sha256": terms or terms_of(client, application)}, **options)
 
 
@@ -64,12 +64,12 @@ def test_hash_of_the_terms_follows_rfc_8785(api, user, percent):
 
 
 def test_approval_is_accepted_once(api, approved, user, offer):
-    first = take_up(api, approved)
+    first = accept_terms(api, approved)
     assert first.status_code == 200, first.content
     shown = first.json()
     assert (shown["acceptable"], shown["expires_at"]) == (False, None)
     assert shown["accepted_at"]
-    assert take_up(api, approved).json() == shown == api.read(path(approved)).json()
+    assert accept_terms(api, approved).json() == shown == api.read(path(approved)).json()
     row = Acceptance.objects.get()
     assert (row.terms_sha256, row.principal) == (shown["terms_sha256"], user)
     account_ids = Event.objects.filter(type="application.accepted").values_list("account_id", flat=True)
@@ -82,7 +82,7 @@ def test_approval_is_accepted_once(api, approved, user, offer):
 def test_unapproved_application_cannot_be_accepted(api, user, status):
     application = ApplicationFactory(consumer=user, status=status)
     assert api.read(path(application)).json()["acceptable"] is False
-    assert_error(take_up(api, application), 400, "E3011")
+    assert_error(accept_terms(api, application), 400, "E3011")
 
 
 @pytest.mark.parametrize("terms", ["0" * 64, "x", "\u0000", "", None, 7])
@@ -98,19 +98,19 @@ def test_null_terms_of_an_unlisted_offer_have_a_hash(api, user):
     shown = api.read(path(application)).json()
     assert shown["terms"] is None
     assert shown["terms_sha256"] == sha256(b"null").hexdigest()
-    assert take_up(api, application).status_code == 200
+    assert accept_terms(api, application).status_code == 200
 
 
 def test_only_the_applicant_can_accept(approved, stranger_api, offer):
     terms = approved.terms_sha256
-    assert_error(take_up(stranger_api, approved, terms), 404, "E4002")
+    assert_error(accept_terms(stranger_api, approved, terms), 404, "E4002")
     lender = client_of(offer.provider.owner)
     assert lender.read(path(approved)).json()["acceptable"] is True
-    assert_error(take_up(lender, approved, terms), 404, "E4002")
+    assert_error(accept_terms(lender, approved, terms), 404, "E4002")
 
 
 def test_accepted_approval_cannot_expire_or_be_withdrawn(api, approved):
-    take_up(api, approved)
+    accept_terms(api, approved)
     assert_error(move(api, approved, "withdrawn"), 400, "E3001")
     later = timezone.now() + timedelta(days=365)
     assert expire_idle(now=later)["approved"] == 0
@@ -119,12 +119,12 @@ def test_accepted_approval_cannot_expire_or_be_withdrawn(api, approved):
 
 
 def test_accepted_approval_is_reopened_with_a_reason_and_accepted_again(api, approved):
-    take_up(api, approved)
+    accept_terms(api, approved)
     assert_error(move(api, approved, "under_review"), 400, "E1017")
     assert move(api, approved, "under_review", reason="The income was forged.").status_code == 200
     assert api.read(path(approved)).json()["accepted_at"] is None
     assert move(api, approved, "approved").status_code == 200
-    assert take_up(api, approved).json()["accepted_at"]
+    assert accept_terms(api, approved).json()["accepted_at"]
     assert Acceptance.objects.count() == 2
 
 
@@ -134,7 +134,7 @@ def test_unaccepted_approval_is_reopened_without_a_reason(api, approved):
 
 def test_acceptance_creates_a_record_to_anchor(api, approved, settings):
     settings.ANCHOR_DECISIONS = True
-    accepted = take_up(api, approved).json()
+    accepted = accept_terms(api, approved).json()
     anchor = DecisionAnchor.objects.get()
     record = json.loads(anchor.record)
     assert anchor.report_type == "acceptance"
@@ -148,7 +148,7 @@ def test_withdrawal_fails_if_the_approval_was_accepted_after_loading(api, approv
     from credit.core.errors import InvalidApplicationTransition
 
     stale = Application.objects.get(pk=approved.pk)
-    take_up(api, approved)
+    accept_terms(api, approved)
     with pytest.raises(InvalidApplicationTransition):
         stale.transition_to("withdrawn", actor=Actor(user=user, credential="test"), now=timezone.now())
     assert Application.objects.get(pk=approved.pk).status == "approved"
@@ -164,7 +164,7 @@ class TestConcurrentAcceptance:
         terms = terms_of(callers[0], application)
         answers = []
         for _ in range(5):
-            answers += at_once(*[lambda item=caller: take_up(item, application, terms) for caller in callers])
+            answers += at_once(*[lambda item=caller: accept_terms(item, application, terms) for caller in callers])
         assert {answer.status_code for answer in answers} == {200}
         assert len({answer.json()["accepted_at"] for answer in answers}) == 1
         assert (Acceptance.objects.count(), Event.objects.filter(type="application.accepted").count()) == (1, 1)
@@ -177,7 +177,7 @@ class TestConcurrentAcceptance:
             application = ApplicationFactory(consumer=user, status="approved", submitted_at=timezone.now())
             terms = application.terms_sha256
             answers = at_once(
-                lambda item=application, terms=terms: take_up(pair[0], item, terms),
+                lambda item=application, terms=terms: accept_terms(pair[0], item, terms),
                 lambda item=application: move(pair[1], item, "withdrawn"),
             )
             assert sorted(answer.status_code for answer in answers) == [200, 400]

@@ -10,7 +10,7 @@ import rfc8785
 from config.webhooks.models import Event
 from credit.models import Application, ApplicationHistory, DecisionAnchor
 from tests.api import assert_error
-from tests.credit.scoring.bundles import told_by
+from tests.credit.scoring.bundles import fields_of_anchor
 from tests.factories import OfferFactory
 
 pytestmark = pytest.mark.django_db
@@ -107,7 +107,7 @@ def test_decision_record_has_exact_ids_in_rfc_8785_form(api, body, number):
     anchor = DecisionAnchor.objects.get()
     for text in (anchor.record, anchor.openings):
         assert text.encode() == rfc8785.dumps(json.loads(text))
-    messages = told_by(anchor)
+    messages = fields_of_anchor(anchor)
     assert {str(messages["offer_id"]), str(messages["provider_id"])} == {str(number)}
     data = b'{"\xf0\x9f\x98\x80":1e-7,"\xef\xac\xb3":9}'
     assert messages["application_data_sha256"] == sha256(data).hexdigest()

@@ -8,7 +8,7 @@ pytestmark = pytest.mark.django_db
 PATH = "/ucp/catalog/items"
 
 
-def shown(api, query=""):
+def list_offers(api, query=""):
     """Return the ids of the items, in order."""
     response = api.read(f"{PATH}?{query}")
     assert response.status_code == 200, response.content
@@ -29,9 +29,9 @@ def test_catalog_shows_active_offers_newest_first(api):
 
 def test_catalog_is_paged(api):
     pks = [OfferFactory().pk for _ in range(5)][::-1]
-    assert shown(api, "limit=2") == pks[:2]
-    assert shown(api, "limit=2&offset=3") == pks[3:]
-    assert shown(api, "offset=9") == []
+    assert list_offers(api, "limit=2") == pks[:2]
+    assert list_offers(api, "limit=2&offset=3") == pks[3:]
+    assert list_offers(api, "offset=9") == []
     assert api.read(f"{PATH}?limit=2").json()["has_more"] is True
     assert api.read(f"{PATH}?limit=2&offset=3").json()["has_more"] is False
     assert api.read(f"{PATH}?limit=2&offset=9").json()["total"] == 5

@@ -14,7 +14,7 @@ from config.core.credentials import Credential
 from credit.models import LastScore, Offer
 from credit.offers.catalogue import CatalogueFilter, catalogue_page
 from credit.scoring.matching import match_offers
-from tests.credit.commerce.support import ask
+from tests.credit.commerce.support import call_catalog
 from tests.factories import ModelVersionFactory, OfferFactory, ProviderFactory
 
 pytestmark = pytest.mark.django_db
@@ -144,7 +144,7 @@ def test_search_ranks_and_pages_in_the_database(api, no_rate_limits):
         OfferFactory(name=name, description=text, product_type="credit")
     seen, body = [], {"query": "yacht GOLD loan", "pagination": {"limit": 2}}
     while True:
-        answer = ask(api, "search", body)
+        answer = call_catalog(api, "search", body)
         assert answer["pagination"]["total_count"] == 9
         seen += [int(item["id"]) for item in answer["products"]]
         if not answer["pagination"]["has_next_page"]:
@@ -161,7 +161,7 @@ def test_search_ranks_and_pages_in_the_database(api, no_rate_limits):
 def test_every_decodable_cursor_returns_a_page(api, query, place):
     OfferFactory()
     cursor = urlsafe_b64encode(place.encode()).decode()
-    answer = ask(api, "search", {"query": query, "pagination": {"cursor": cursor}})
+    answer = call_catalog(api, "search", {"query": query, "pagination": {"cursor": cursor}})
     assert answer["pagination"]["total_count"] == (0 if query == "?!" else 1)
 
 
@@ -169,7 +169,7 @@ def test_search_uses_only_the_first_twenty_words(api):
     offer = OfferFactory(name="Needle")
     words = [f"word{number}" for number in range(19)]
     for query, expected in (([*words, "needle"], [str(offer.pk)]), ([*words, "last", "needle"], [])):
-        assert [item["id"] for item in ask(api, "search", {"query": " ".join(query)})["products"]] == expected
+        assert [item["id"] for item in call_catalog(api, "search", {"query": " ".join(query)})["products"]] == expected
 
 
 def test_search_words_of_an_offer_follow_its_terms(api, user):
@@ -177,7 +177,7 @@ def test_search_words_of_an_offer_follow_its_terms(api, user):
     offer_id = api.send("/provider-offers", body).json()["id"]
 
     def found(query):
-        return [item["id"] for item in ask(api, "search", {"query": query})["products"]]
+        return [item["id"] for item in call_catalog(api, "search", {"query": query})["products"]]
 
     assert found("SILVER_50") == found("home") == [offer_id]
     assert found("silver") == [offer_id]

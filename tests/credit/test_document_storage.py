@@ -20,7 +20,7 @@ from credit.models import DocumentFile, StoredFile
 from tests.api import assert_error
 from tests.commands import run_json
 from tests.config.test_doctor import why
-from tests.credit.document_support import PDF, PNG, hand_in, path_of
+from tests.credit.document_support import PDF, PNG, path_of, send_file
 
 pytestmark = pytest.mark.django_db
 
@@ -44,7 +44,7 @@ def content_of(api, application):
 
 def test_uploaded_file_is_encrypted_and_readable_by_its_owner_only(api, application, folder):
     marker = b"the person's secret" * 100
-    hand_in(api, application, PDF + marker, "very personal.pdf")
+    send_file(api, application, PDF + marker, "very personal.pdf")
     (file,) = files_in(folder)
     written = file.read_bytes()
     assert b"the person's secret" not in written
@@ -56,13 +56,13 @@ def test_uploaded_file_is_encrypted_and_readable_by_its_owner_only(api, applicat
 
 def test_same_file_uploaded_twice_has_different_ciphertexts(api, application, folder):
     for _ in range(2):
-        hand_in(api, application)
+        send_file(api, application)
     first_content, other = (file.read_bytes() for file in files_in(folder))
     assert first_content != other
 
 
 def test_key_rotation_includes_document_files(api, application, settings, folder):
-    hand_in(api, application)
+    send_file(api, application)
     before = [file.read_bytes() for file in files_in(folder)]
     old, new = settings.FIELD_ENCRYPTION_KEYS[0], Fernet.generate_key().decode()
     settings.FIELD_ENCRYPTION_KEYS = [new, old]
@@ -79,14 +79,14 @@ def test_key_rotation_includes_document_files(api, application, settings, folder
 
 @pytest.mark.django_db(transaction=True)
 def test_prune_deletes_only_rolled_back_files(api, application, folder, monkeypatch):
-    hand_in(api, application)
+    send_file(api, application)
 
     def fail(*_arguments, **_options):
         raise DatabaseError("the database goes away")
 
     with monkeypatch.context() as patched:
         patched.setattr(documents, "record_application_event", fail)
-        assert hand_in(api, application, PNG).status_code == 500
+        assert send_file(api, application, PNG).status_code == 500
     assert DocumentFile.objects.count() == 1
     assert len(files_in(folder)) == 2
     assert run_json("prune")["abandoned_document_files"] == 0
@@ -112,14 +112,14 @@ def test_upload_that_resumes_after_prune_stores_nothing(api, application, monkey
         return stored
 
     monkeypatch.setattr(documents, "keep", sleep_for_hours)
-    assert_error(hand_in(api, application), 503, "E5030")
+    assert_error(send_file(api, application), 503, "E5030")
     assert not DocumentFile.objects.exists()
     assert files_in(folder) == []
 
 
 def test_failing_storage_stores_nothing_and_does_not_stop_prune(api, application, settings, tmp_path):
     (tmp_path / "documents").write_text("a file where the folder should be")
-    assert_error(hand_in(api, application), 503, "E5030")
+    assert_error(send_file(api, application), 503, "E5030")
     assert not DocumentFile.objects.exists()
     assert "must be a folder that this account may write to" in why("document_storage")
     StoredFile.objects.update(begun_at=timezone.now() - timedelta(hours=2))
@@ -134,7 +134,7 @@ def test_doctor_does_not_create_the_document_folder(folder):
 
 def test_check_finds_document_files_that_are_missing_after_a_restore(api, application, folder, tmp_path):
     for _ in range(2):
-        hand_in(api, application)
+        send_file(api, application)
     manifest = tmp_path / "manifest.json"
     out = StringIO()
     call_command("backup_manifest", as_json=True, stdout=out)
@@ -152,7 +152,7 @@ def test_check_finds_document_files_that_are_missing_after_a_restore(api, applic
 
 @pytest.mark.parametrize("change", [{"name": "other.pdf"}, {"sha256": "0" * 64}, {"infection": "x"}])
 def test_record_of_a_file_cannot_be_changed_or_deleted(api, application, change):
-    hand_in(api, application)
+    send_file(api, application)
     with pytest.raises(DatabaseError), transaction.atomic():
         DocumentFile.objects.update(**change)
     with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
@@ -175,7 +175,7 @@ def test_uploaded_file_is_flushed_to_disk_before_the_response(api, application, 
     monkeypatch.setattr(
         document_storage.os, "fsync", lambda descriptor: flushed.append(Path(f"/proc/self/fd/{descriptor}").readlink())
     )
-    hand_in(api, application)
+    send_file(api, application)
     (file,) = files_in(folder)
     assert flushed == [file, file.parent]
 
@@ -183,7 +183,7 @@ def test_uploaded_file_is_flushed_to_disk_before_the_response(api, application, 
 def test_storage_without_a_file_system_is_supported(api, application, settings):
     options = {"BACKEND": "django.core.files.storage.InMemoryStorage"}
     settings.STORAGES = {**settings.STORAGES, "documents": options}
-    hand_in(api, application)
+    send_file(api, application)
     assert content_of(api, application).content == PDF
     assert why("document_storage") == "answers"
     assert storage().save("x", ContentFile(b"")) == "x"

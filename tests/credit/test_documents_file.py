@@ -11,7 +11,7 @@ from credit.documents.storage import storage
 from credit.models import DocumentFile, RequestedDocument, StoredFile
 from tests.api import ApiClient, assert_error, client_of
 from tests.config.test_unreadable import lose_the_key
-from tests.credit.document_support import JPEG, PDF, PNG, hand_in, path_of, with_documents
+from tests.credit.document_support import JPEG, PDF, PNG, path_of, send_file, with_documents
 from tests.identity.support import issue
 
 pytestmark = pytest.mark.django_db
@@ -23,9 +23,9 @@ def application(user, settings):
     return with_documents(user)
 
 
-def handed_in(api, application, content=PDF, filename="payslip.pdf"):
+def path_of_upload(api, application, content=PDF, filename="payslip.pdf"):
     """Upload a file; return its path."""
-    return f"{path_of(application)}/{hand_in(api, application, content, filename).json()['id']}"
+    return f"{path_of(application)}/{send_file(api, application, content, filename).json()['id']}"
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def handed_in(api, application, content=PDF, filename="payslip.pdf"):
     ids=["pdf", "jpeg", "png"],
 )
 def test_downloaded_content_equals_the_upload(api, application, content, content_type, extension):
-    answer = api.read(handed_in(api, application, content, f"scan{extension}"))
+    answer = api.read(path_of_upload(api, application, content, f"scan{extension}"))
     assert (answer.status_code, answer.content) == (200, content)
     assert answer.headers["Content-Type"] == content_type
     assert answer.headers["Content-Disposition"] == f'attachment; filename="scan{extension}"'
@@ -50,21 +50,21 @@ def test_downloaded_content_equals_the_upload(api, application, content, content
     ("a;b=c.png", 'attachment; filename="a;b=c.png"'), ("%22.png", 'attachment; filename="%22.png"'),
 ])  # fmt: skip
 def test_download_has_the_extension_of_its_content(api, application, filename, saved_as):
-    answer = api.read(handed_in(api, application, PNG, filename))
+    answer = api.read(path_of_upload(api, application, PNG, filename))
     assert answer.headers["Content-Disposition"] == saved_as
 
 
 @pytest.mark.parametrize("accept", ["*/*", "application/pdf", "image/png", "application/json", "image/*"])
 def test_file_is_served_for_any_matching_accept_header(api, application, accept):
-    assert api.read(handed_in(api, application), Accept=accept).status_code == 200
+    assert api.read(path_of_upload(api, application), Accept=accept).status_code == 200
 
 
 def test_file_with_an_unsupported_accept_header_is_406(api, application):
-    assert_error(api.read(handed_in(api, application), Accept="application/xml"), 406, "E1014")
+    assert_error(api.read(path_of_upload(api, application), Accept="application/xml"), 406, "E1014")
 
 
 def test_reviewers_download_of_a_file_is_logged(api, reviewer, application):
-    path = handed_in(api, application)
+    path = path_of_upload(api, application)
     api.read(path)
     assert not DataAccess.objects.exists()
     assert client_of(reviewer).read(path).content == PDF
@@ -75,7 +75,7 @@ def test_reviewers_download_of_a_file_is_logged(api, reviewer, application):
 
 
 def test_file_under_another_application_or_document_is_404(api, user, application):
-    handed_in(api, application)
+    path_of_upload(api, application)
     other = with_documents(user)
     file = DocumentFile.objects.get()
     crossed = path_of(other, RequestedDocument.objects.get(application=other))
@@ -86,7 +86,7 @@ def test_file_under_another_application_or_document_is_404(api, user, applicatio
 
 
 def test_reviewers_scoped_key_cannot_download_foreign_files(api, reviewer, application):
-    path = handed_in(api, application)
+    path = path_of_upload(api, application)
     limited = ApiClient(api_key=issue(reviewer, scopes=["applications:read"]).key)
     assert_error(limited.read(path), 404, "E4002")
     assert_error(ApiClient(api_key=issue(application.consumer, scopes=["offers:read"]).key).read(path), 403, "E2005")
@@ -94,7 +94,7 @@ def test_reviewers_scoped_key_cannot_download_foreign_files(api, reviewer, appli
 
 @pytest.mark.parametrize("damage", ["gone", "changed", "another's", "key lost"])
 def test_changed_or_missing_file_is_not_served(api, application, damage):
-    path = handed_in(api, application)
+    path = path_of_upload(api, application)
     stored = StoredFile.objects.get()
     with storage().open(stored.name) as written:
         sealed = written.read()
@@ -105,7 +105,7 @@ def test_changed_or_missing_file_is_not_served(api, application, damage):
     if damage == "changed":
         _write(stored.name, sealed[:-1] + bytes([sealed[-1] ^ 1]))
     if damage == "another's":
-        hand_in(api, application, PNG)
+        send_file(api, application, PNG)
         other = StoredFile.objects.exclude(pk=stored.pk).get()
         with storage().open(other.name) as written:
             _write(stored.name, written.read())

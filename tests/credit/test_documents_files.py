@@ -17,7 +17,7 @@ from credit.documents.requests import mark_document
 from credit.documents.storage import storage
 from credit.models import DocumentFile, RequestedDocument, StoredFile
 from tests.api import ApiClient, assert_error
-from tests.credit.document_support import BOUNDARY, FORM, JPEG, PDF, PNG, form, hand_in, part, path_of, with_documents
+from tests.credit.document_support import BOUNDARY, FORM, JPEG, PDF, PNG, form, part, path_of, send_file, with_documents
 from tests.credit.support import app_of
 from tests.identity.support import issue, signed_call
 
@@ -32,7 +32,7 @@ MIB = 1_048_576
     ids=["pdf", "jpeg", "png"],
 )
 def test_uploaded_file_is_returned_with_its_type_size_and_hash(api, application, content, content_type):
-    answer = hand_in(api, application, content, "my payslip.bin")
+    answer = send_file(api, application, content, "my payslip.bin")
     assert answer.status_code == 201
     shown = answer.json()
     assert set(shown) == MEMBERS
@@ -49,7 +49,7 @@ def test_uploaded_file_is_returned_with_its_type_size_and_hash(api, application,
 
 
 def test_upload_event_contains_the_document(api, application):
-    hand_in(api, application)
+    send_file(api, application)
     event = Event.objects.get()
     assert (event.type, event.account_id) == ("application.document_received", application.consumer_id)
     assert event.object == {
@@ -60,14 +60,14 @@ def test_upload_event_contains_the_document(api, application):
 
 def test_files_are_listed_in_order_of_upload(api, application):
     for number in range(3):
-        assert hand_in(api, application, filename=f"{number}.pdf").status_code == 201
+        assert send_file(api, application, filename=f"{number}.pdf").status_code == 201
     assert [file["name"] for file in api.read(path_of(application)).json()["files"]] == ["0.pdf", "1.pdf", "2.pdf"]
 
 
 def test_reviewers_list_files_and_cannot_upload(reviewers_api, api, application):
-    hand_in(api, application)
+    send_file(api, application)
     assert reviewers_api.read(path_of(application)).json()["total"] == 1
-    assert_error(hand_in(reviewers_api, application), 404, "E4002")
+    assert_error(send_file(reviewers_api, application), 404, "E4002")
 
 
 # --- Content of the file ---------------------------------------------------------------------------------------------
@@ -78,30 +78,30 @@ def test_reviewers_list_files_and_cannot_upload(reviewers_api, api, application)
     (b"\x89PNG", "cut.png"), (b"PK\x03\x04", "office.docx"), (b"\0" * 100, "nothing.pdf"),
 ])  # fmt: skip
 def test_unsupported_content_is_rejected_regardless_of_the_file_name(api, application, content, filename):
-    assert_error(hand_in(api, application, content, filename), 415, "E1013")
+    assert_error(send_file(api, application, content, filename), 415, "E1013")
     assert not StoredFile.objects.exists()
 
 
 def test_file_of_ten_mebibytes_is_accepted_and_one_byte_more_is_rejected(api, application):
     largest = PDF + b"x" * (10 * MIB - len(PDF))
-    answer = hand_in(api, application, largest)
+    answer = send_file(api, application, largest)
     assert (answer.status_code, answer.json()["size_bytes"]) == (201, 10 * MIB)
     assert answer.json()["sha256"] == hashlib.sha256(largest).hexdigest()
-    assert_error(hand_in(api, application, largest + b"x"), 413, "E1007")
+    assert_error(send_file(api, application, largest + b"x"), 413, "E1007")
     assert DocumentFile.objects.count() == 1
 
 
 def test_content_length_above_the_limit_is_rejected(api, application):
     body = form(part(content=PDF + b"x" * (11 * MIB)))
-    assert_error(hand_in(api, application, raw=body), 413, "E1007")
+    assert_error(send_file(api, application, raw=body), 413, "E1007")
 
 
 def test_upload_memory_stays_within_a_few_times_the_file(api, application):
     body = form(part(content=PDF + b"x" * (9 * MIB)))
-    hand_in(api, application)  # warm up: modules loaded once are not counted
+    send_file(api, application)  # warm up: modules loaded once are not counted
     tracemalloc.start()
     try:
-        assert hand_in(api, application, raw=body).status_code == 201
+        assert send_file(api, application, raw=body).status_code == 201
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
@@ -109,7 +109,7 @@ def test_upload_memory_stays_within_a_few_times_the_file(api, application):
 
 
 def test_empty_file_is_rejected(api, application):
-    error = assert_error(hand_in(api, application, b""), 400, "E1001")
+    error = assert_error(send_file(api, application, b""), 400, "E1001")
     assert error["details"] == [{"field": "file", "message": "The submitted file is empty."}]
 
 
@@ -167,28 +167,28 @@ OTHER_KINDS = {
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_complete_pdf_is_accepted(api, application, name):
-    assert hand_in(api, application, WHOLE[name]).status_code == 201
+    assert send_file(api, application, WHOLE[name]).status_code == 201
 
 
 @pytest.mark.parametrize(
     ("content", "way_on"), [*((item, "Print it") for item in LOCKED), *((item, "again") for item in BROKEN)]
 )
 def test_encrypted_or_truncated_pdf_is_400_with_the_next_step(api, application, content, way_on):
-    refusal = assert_error(hand_in(api, application, content), 400, "E1001")
+    refusal = assert_error(send_file(api, application, content), 400, "E1001")
     assert refusal["details"][0]["field"] == "file"
     assert way_on in refusal["message"]
 
 
 @pytest.mark.parametrize("name", OTHER_KINDS)
 def test_unsupported_file_kind_is_415_with_the_next_step(api, application, name):
-    refusal = assert_error(hand_in(api, application, OTHER_KINDS[name] + bytes(99)), 415, "E1013")
+    refusal = assert_error(send_file(api, application, OTHER_KINDS[name] + bytes(99)), 415, "E1013")
     way_on = "as JPEG" if name in HEIF else "as a PDF"
     assert way_on in refusal["message"]
 
 
 def test_base64_encoded_file_is_decoded(api, application):
     raw = form(part(content=b"JVBERi0xLjQKJSVFT0Y=", headers=["Content-Transfer-Encoding: base64"]))
-    assert hand_in(api, application, raw=raw).json()["sha256"] == hashlib.sha256(b"%PDF-1.4\n%%EOF").hexdigest()
+    assert send_file(api, application, raw=raw).json()["sha256"] == hashlib.sha256(b"%PDF-1.4\n%%EOF").hexdigest()
 
 
 # --- Form and headers ------------------------------------------------------------------------------------------------
@@ -221,7 +221,7 @@ BAD_FORMS = {
 
 @pytest.mark.parametrize("name", BAD_FORMS)
 def test_malformed_form_is_rejected(api, application, name):
-    answer = hand_in(api, application, raw=BAD_FORMS[name])
+    answer = send_file(api, application, raw=BAD_FORMS[name])
     assert answer.status_code == 400, answer.content
     assert_error(answer, 400, "E1002" if name == "nothing" else "E1001")
     assert not DocumentFile.objects.exists()
@@ -232,18 +232,18 @@ def test_malformed_form_is_rejected(api, application, name):
     "multipart/form-data; boundary=other", "multipart/form-data; boundary=\u00e4", "multipart/form-data; boundary=;;",
 ])  # fmt: skip
 def test_missing_or_wrong_boundary_is_rejected(api, application, content_type):
-    assert_error(hand_in(api, application, content_type=content_type), 400, "E1001")
+    assert_error(send_file(api, application, content_type=content_type), 400, "E1001")
 
 
 @pytest.mark.parametrize("content_type", [
     "application/json", "text/plain", "application/pdf", "multipart/mixed; boundary=x", "", "application/octet-stream",
 ])  # fmt: skip
 def test_upload_with_another_media_type_is_rejected(api, application, content_type):
-    assert_error(hand_in(api, application, content_type=content_type), 415, "E1013")
+    assert_error(send_file(api, application, content_type=content_type), 415, "E1013")
 
 
 def test_compressed_form_is_rejected(api, application):
-    assert_error(hand_in(api, application, Content_Encoding="gzip"), 415, "E1013")
+    assert_error(send_file(api, application, Content_Encoding="gzip"), 415, "E1013")
 
 
 def test_form_is_rejected_by_other_operations(api, application):
@@ -253,12 +253,12 @@ def test_form_is_rejected_by_other_operations(api, application):
 
 def test_large_extra_form_field_is_rejected(api, application):
     raw = form(part(name="more", filename=None, content=b"x" * (3 * MIB)), part())
-    assert_error(hand_in(api, application, raw=raw), 413, "E1007")
+    assert_error(send_file(api, application, raw=raw), 413, "E1007")
 
 
 def test_unknown_form_fields_are_ignored(api, application):
     raw = form(part(name="id", filename=None, content=b"1"), part(), part(name="file", filename=None, content=b"x"))
-    assert hand_in(api, application, raw=raw).status_code == 201
+    assert send_file(api, application, raw=raw).status_code == 201
 
 
 @pytest.mark.parametrize(("filename", "kept"), [
@@ -268,7 +268,7 @@ def test_unknown_form_fields_are_ignored(api, application):
     ("<script>alert(1)<script>", "<script>alert(1)<script>"),
 ])  # fmt: skip
 def test_file_names_are_sanitized(api, application, filename, kept):
-    answer = hand_in(api, application, filename=filename)
+    answer = send_file(api, application, filename=filename)
     assert (answer.status_code, answer.json().get("name")) == (201, kept)
 
 
@@ -277,33 +277,33 @@ def test_file_names_are_sanitized(api, application, filename, kept):
 
 @pytest.mark.parametrize("status", ["approved", "rejected", "withdrawn", "expired"])
 def test_ended_application_accepts_no_files(api, user, status):
-    assert_error(hand_in(api, with_documents(user, status=status)), 400, "E3004")
+    assert_error(send_file(api, with_documents(user, status=status)), 400, "E3004")
     assert not StoredFile.objects.exists()
 
 
 @pytest.mark.parametrize("status", ["submitted", "under_review", "pending_documents"])
 def test_open_application_accepts_files_in_every_status(api, user, status):
-    assert hand_in(api, with_documents(user, status=status)).status_code == 201
+    assert send_file(api, with_documents(user, status=status)).status_code == 201
 
 
 def test_accepted_document_accepts_no_files_until_it_is_requested_again(api, application, user):
     document = RequestedDocument.objects.get()
-    hand_in(api, application)
+    send_file(api, application)
     mark_document(application, document.pk, "accepted", by=user, now=timezone.now())
-    assert_error(hand_in(api, application), 400, "E3015")
+    assert_error(send_file(api, application), 400, "E3015")
     mark_document(application, document.pk, "requested", by=user, now=timezone.now(), reason="Too dark.")
     (shown,) = api.read(f"/applications/{application.pk}/documents").json()["documents"]
     assert (shown["reason"], len(shown["files"])) == ("Too dark.", 1)
-    assert hand_in(api, application).status_code == 201
+    assert send_file(api, application).status_code == 201
 
 
 def test_each_request_for_a_document_allows_ten_files(api, application, user, monkeypatch):
     monkeypatch.setattr(documents, "FILES_MAX", 2)
     for status in (201, 201, 400):
-        assert hand_in(api, application).status_code == status
-    assert_error(hand_in(api, application), 400, "E3015")
+        assert send_file(api, application).status_code == status
+    assert_error(send_file(api, application), 400, "E3015")
     mark_document(application, RequestedDocument.objects.get().pk, "requested", by=user, now=timezone.now())
-    assert hand_in(api, application).status_code == 201
+    assert send_file(api, application).status_code == 201
 
 
 def test_upload_fails_if_the_document_was_accepted_during_the_upload(api, application, monkeypatch):
@@ -314,7 +314,7 @@ def test_upload_fails_if_the_document_was_accepted_during_the_upload(api, applic
         return received(content, now=now)
 
     monkeypatch.setattr(documents, "keep", decide_meanwhile)
-    assert_error(hand_in(api, application), 400, "E3015")
+    assert_error(send_file(api, application), 400, "E3015")
     assert not DocumentFile.objects.exists()
     assert StoredFile.objects.get().is_kept is False
 
@@ -328,22 +328,22 @@ def test_document_of_another_application_is_404(api, user, application):
 
 def test_app_uploads_on_behalf_of_its_user(user, application):
     writing = app_of(user, "applications:read", "applications:write")
-    assert hand_in(writing, application).status_code == 201
+    assert send_file(writing, application).status_code == 201
     assert writing.read(path_of(application)).json()["total"] == 1
-    assert_error(hand_in(app_of(user, "applications:read"), application), 403, "E2005")
+    assert_error(send_file(app_of(user, "applications:read"), application), 403, "E2005")
     assert_error(app_of(user, "offers:read").read(path_of(application)), 403, "E2005")
 
 
 def test_api_key_can_upload_and_a_signed_request_cannot(user, application):
     issued = issue(user)
-    assert hand_in(ApiClient(api_key=issued.key), application).status_code == 201
+    assert send_file(ApiClient(api_key=issued.key), application).status_code == 201
     answer = signed_call(issued, "POST", f"/v1{path_of(application)}", form(part()), content_type=FORM)
     assert_error(answer, 400, "E1002")
 
 
 def test_uploads_have_their_own_rate_limit(api, application, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "upload": 2}
-    assert [hand_in(api, application).status_code for _ in range(3)] == [201, 201, 429]
+    assert [send_file(api, application).status_code for _ in range(3)] == [201, 201, 429]
     assert api.read(path_of(application)).status_code == 200
 
 
@@ -351,23 +351,23 @@ def test_uploads_have_their_own_rate_limit(api, application, settings):
 
 
 def test_retry_with_another_boundary_is_replayed_and_another_file_is_rejected(api, application, key):
-    hand_in(api, application, key=key)
+    send_file(api, application, key=key)
     raw = form(part()).replace(BOUNDARY.encode(), b"another-boundary")
-    again = hand_in(api, application, raw=raw, key=key, content_type="multipart/form-data; boundary=another-boundary")
+    again = send_file(api, application, raw=raw, key=key, content_type="multipart/form-data; boundary=another-boundary")
     assert again.headers["Idempotent-Replayed"] == "true"
-    assert_error(hand_in(api, application, PNG, key=key), 422, "E1010")
-    assert_error(hand_in(api, application, filename="other.pdf", key=key), 422, "E1010")
+    assert_error(send_file(api, application, PNG, key=key), 422, "E1010")
+    assert_error(send_file(api, application, filename="other.pdf", key=key), 422, "E1010")
 
 
 def test_rejected_file_can_be_replaced_with_the_same_idempotency_key(api, application, key):
-    assert_error(hand_in(api, application, b"text", key=key), 415, "E1013")
-    assert hand_in(api, application, key=key).status_code == 201
+    assert_error(send_file(api, application, b"text", key=key), 415, "E1013")
+    assert send_file(api, application, key=key).status_code == 201
 
 
 def test_form_of_djangos_test_client_is_accepted(api, application):
     """Other tests write the bodies by hand."""
     response = RequestFactory().post("/", {"file": SimpleUploadedFile("scan.pdf", PDF)})
-    answer = hand_in(api, application, raw=response.body, content_type=response.META["CONTENT_TYPE"])
+    answer = send_file(api, application, raw=response.body, content_type=response.META["CONTENT_TYPE"])
     assert answer.json()["name"] == "scan.pdf"
 
 
@@ -383,13 +383,13 @@ def test_files_have_quotas_per_draft_for_all_drafts_and_per_account(api, user, m
         with_documents(user, status="draft"),
         with_documents(user),
     ):
-        answers = [hand_in(api, application) for _ in range(2)]
+        answers = [send_file(api, application) for _ in range(2)]
         counts.append(sum(answer.status_code == 201 for answer in answers))
         for answer in answers:
             if answer.status_code != 201:
                 assert_error(answer, 400, "E3016")
     assert counts == accepted
-    assert hand_in(api, with_documents(user, status="draft")).status_code == (
+    assert send_file(api, with_documents(user, status="draft")).status_code == (
         201 if limit == "DRAFT_BYTES_MAX" else 400
     )
 
@@ -413,16 +413,16 @@ def test_prune_deletes_the_files_of_a_withdrawn_draft(api, user, monkeypatch):
     monkeypatch.setattr(documents, "ACCOUNT_BYTES_MAX", 2 * len(PDF))
     draft, sent = with_documents(user, status="draft"), with_documents(user, submitted_at=timezone.now())
     for application in (draft, sent):
-        assert hand_in(api, application).status_code == 201
+        assert send_file(api, application).status_code == 201
     for application in (draft, sent):
         moved = api.replace(f"/applications/{application.pk}/status", {"status": "withdrawn", "updated_by": "me"})
         assert moved.status_code == 200
-    assert_error(hand_in(api, with_documents(user, status="draft")), 400, "E3016")
+    assert_error(send_file(api, with_documents(user, status="draft")), 400, "E3016")
     stored = [DocumentFile.objects.get(document__application=application).stored for application in (draft, sent)]
     assert prune(now=timezone.now())["draft_document_files"] == 1
     assert [storage().exists(file.name) for file in stored] == [False, True]
     file = DocumentFile.objects.get(document__application=draft)
     assert_error(api.read(f"{path_of(draft)}/{file.pk}"), 404, "E4001")
     assert StoredFile.objects.get(file=file).key == ""
-    assert hand_in(api, with_documents(user, status="draft")).status_code == 201
+    assert send_file(api, with_documents(user, status="draft")).status_code == 201
     assert prune(now=timezone.now())["draft_document_files"] == 0

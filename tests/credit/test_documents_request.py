@@ -8,7 +8,7 @@ from django.utils import timezone
 from config.webhooks.models import Event
 from credit.models import Application, ApplicationHistory, ProviderMember, RequestedDocument
 from tests.api import ApiClient, assert_error, client_of
-from tests.credit.document_support import hand_in, with_documents
+from tests.credit.document_support import send_file, with_documents
 from tests.factories import ApplicationFactory, ProviderFactory
 from tests.identity.support import issue
 
@@ -21,7 +21,7 @@ def application(user):
     return ApplicationFactory(consumer=user, status="under_review", initial_status="draft")
 
 
-def ask(api, application, *names, **options):
+def request_documents(api, application, *names, **options):
     body = {"names": list(names) or ["Payslip", "Passport"], **options.pop("members", {})}
     return api.send(f"/applications/{getattr(application, 'pk', application)}/documents", body, **options)
 
@@ -29,7 +29,7 @@ def ask(api, application, *names, **options):
 @pytest.mark.parametrize("status", ["submitted", "under_review"])
 def test_requesting_documents_moves_the_application_and_creates_the_checklist(reviewers_api, reviewer, user, status):
     application = ApplicationFactory(consumer=user, status=status)
-    answer = ask(reviewers_api, application, members={"reason": "We need these two."})
+    answer = request_documents(reviewers_api, application, members={"reason": "We need these two."})
     assert answer.status_code == 201
     shown = answer.json()
     assert shown["total"] == 2
@@ -46,7 +46,7 @@ def test_requesting_documents_moves_the_application_and_creates_the_checklist(re
 
 
 def test_applicant_and_reviewers_read_the_checklist(reviewers_api, api, application):
-    ask(reviewers_api, application)
+    request_documents(reviewers_api, application)
     for client in (reviewers_api, api):
         shown = client.read(f"/applications/{application.pk}/documents").json()
         assert [document["name"] for document in shown["documents"]] == ["Payslip", "Passport"]
@@ -64,7 +64,7 @@ def test_list_of_documents_executes_the_same_statements_for_more_documents(
 ):
     application = with_documents(user, *(f"Document {number}" for number in range(12)))
     for document in RequestedDocument.objects.all():
-        assert hand_in(api, application, document=document).status_code == 201
+        assert send_file(api, application, document=document).status_code == 201
     with django_assert_max_num_queries(4):
         shown = api.read(f"/applications/{application.pk}/documents").json()
     assert [len(item["files"]) for item in shown["documents"]] == [1] * 12
@@ -73,14 +73,14 @@ def test_list_of_documents_executes_the_same_statements_for_more_documents(
 def test_member_of_the_lender_requests_documents(user, stranger, stranger_api):
     provider = ProviderFactory(id="77")
     application = ApplicationFactory(consumer=user, status="submitted", provider_id=77)
-    assert_error(ask(stranger_api, application), 404, "E4002")
+    assert_error(request_documents(stranger_api, application), 404, "E4002")
     ProviderMember.objects.create(provider=provider, user=stranger)
-    assert ask(stranger_api, application).status_code == 201
+    assert request_documents(stranger_api, application).status_code == 201
 
 
 def test_documents_can_be_added_to_an_application_pending_documents(reviewers_api, application):
-    ask(reviewers_api, application, "Payslip")
-    answer = ask(reviewers_api, application, "Passport")
+    request_documents(reviewers_api, application, "Payslip")
+    answer = request_documents(reviewers_api, application, "Passport")
     assert answer.status_code == 201
     assert [document["name"] for document in answer.json()["documents"]] == ["Payslip", "Passport"]
     assert ApplicationHistory.objects.count() == 1
@@ -89,48 +89,48 @@ def test_documents_can_be_added_to_an_application_pending_documents(reviewers_ap
 
 @pytest.mark.parametrize("title", ["Payslip", "payslip", "P\u0430yslip", "\uff30ayslip"])
 def test_requesting_an_uploaded_document_requests_it_again(reviewers_api, api, application, title):
-    ask(reviewers_api, application, "Payslip")
-    assert hand_in(api, application).status_code == 201
-    (document,) = ask(reviewers_api, application, title, title.upper()).json()["documents"]
+    request_documents(reviewers_api, application, "Payslip")
+    assert send_file(api, application).status_code == 201
+    (document,) = request_documents(reviewers_api, application, title, title.upper()).json()["documents"]
     assert (document["status"], document["received_at"], len(document["files"])) == ("requested", None, 1)
 
 
 def test_applicant_cannot_request_documents(api, application):
-    assert_error(ask(api, application), 403, "E2010")
+    assert_error(request_documents(api, application), 403, "E2010")
     asked_already = with_documents(application.consumer)
-    assert_error(ask(api, asked_already, "Another"), 403, "E2010")
+    assert_error(request_documents(api, asked_already, "Another"), 403, "E2010")
     assert RequestedDocument.objects.count() == 1
 
 
 def test_open_policy_allows_the_applicant_to_request_documents(api, application, settings):
     settings.REVIEW_POLICY = "open"
-    assert ask(api, application).status_code == 201
+    assert request_documents(api, application).status_code == 201
 
 
 def test_four_eyes_forbids_reviewers_to_request_documents_for_their_own_application(reviewer, reviewers_api, settings):
     settings.REVIEW_POLICY = "four_eyes"
     own = ApplicationFactory(consumer=reviewer, status="under_review")
-    assert_error(ask(reviewers_api, own), 403, "E2010")
-    assert_error(ask(reviewers_api, with_documents(reviewer)), 403, "E2010")
+    assert_error(request_documents(reviewers_api, own), 403, "E2010")
+    assert_error(request_documents(reviewers_api, with_documents(reviewer)), 403, "E2010")
 
 
 def test_staff_request_documents_with_a_second_factor_only(application, reviewer, settings):
     settings.BACKOFFICE_SECOND_FACTOR = True
-    assert_error(ask(client_of(reviewer), application), 403, "E2012")
-    assert_error(ask(client_of(reviewer), with_documents(application.consumer)), 403, "E2012")
+    assert_error(request_documents(client_of(reviewer), application), 403, "E2012")
+    assert_error(request_documents(client_of(reviewer), with_documents(application.consumer)), 403, "E2012")
     assert not ApplicationHistory.objects.exists()
 
 
 def test_only_unrestricted_keys_request_documents(application, reviewer):
     limited = ApiClient(api_key=issue(reviewer, scopes=["applications:read", "applications:write"]).key)
-    assert_error(ask(limited, application), 403, "E2005")
-    assert ask(ApiClient(api_key=issue(reviewer).key), application).status_code == 201
+    assert_error(request_documents(limited, application), 403, "E2005")
+    assert request_documents(ApiClient(api_key=issue(reviewer).key), application).status_code == 201
 
 
 @pytest.mark.parametrize("status", ["draft", "approved", "rejected", "withdrawn", "expired"])
 def test_documents_cannot_be_requested_in_other_statuses(reviewers_api, user, reviewer, status):
     application = ApplicationFactory(consumer=user, status=status)
-    answer = ask(reviewers_api, application)
+    answer = request_documents(reviewers_api, application)
     assert (answer.status_code, answer.json()["code"]) == ((404, "E4002") if status == "draft" else (400, "E3001"))
     assert not RequestedDocument.objects.exists()
 
@@ -144,20 +144,20 @@ def test_invalid_document_names_are_rejected(reviewers_api, application, names):
 
 def test_checklist_has_at_most_30_documents(reviewers_api, user):
     application = with_documents(user, *(f"Document {number}" for number in range(29)))
-    assert ask(reviewers_api, application, "The thirtieth").status_code == 201
-    assert_error(ask(reviewers_api, application, "One more"), 400, "E1001")
+    assert request_documents(reviewers_api, application, "The thirtieth").status_code == 201
+    assert_error(request_documents(reviewers_api, application, "One more"), 400, "E1001")
     assert RequestedDocument.objects.count() == 30
 
 
 def test_document_names_are_stored_normalized(reviewers_api, application):
     persian = "\u0641\u06cc\u0634\u200c\u062d\u0642\u0648\u0642\u06cc"  # a payslip, with a zero-width joiner
     names = ("'; DROP TABLE", "<script>", " Caf\u0065\u0301 ", "Pay\u00a0slip", persian)
-    shown = ask(reviewers_api, application, *names).json()
+    shown = request_documents(reviewers_api, application, *names).json()
     assert [document["name"] for document in shown["documents"]] == [
         "'; DROP TABLE", "<script>", "Caf\u00e9", "Pay slip", persian
     ]  # fmt: skip
     for name in (" ", "\u202eright to left", "Pay\u200bslip"):
-        assert_error(ask(reviewers_api, application, name), 400, "E1001")
+        assert_error(request_documents(reviewers_api, application, name), 400, "E1001")
 
 
 class TestReturnToReview:
@@ -171,7 +171,7 @@ class TestReturnToReview:
     def test_applicant_returns_an_application_to_review_when_every_document_has_a_file(self, api, user):
         application = with_documents(user, "Payslip", "Passport")
         first, second = application.requested_documents.all()
-        hand_in(api, application, document=first)
+        send_file(api, application, document=first)
         refused = self.shown(api, application)
         assert (refused["allowed"], refused["code"]) == (False, "E3001")
         assert "Passport" in refused["why"]
@@ -179,7 +179,7 @@ class TestReturnToReview:
         error = assert_error(self.move(api, application), 400, "E3001")
         assert error["details"]["documents"] == ["Passport"]
         assert "under_review" not in error["details"]["allowed"]
-        hand_in(api, application, document=second)
+        send_file(api, application, document=second)
         assert self.shown(api, application)["allowed"] is True
         assert self.move(api, application).json()["status"] == "under_review"
 
@@ -190,8 +190,8 @@ class TestReturnToReview:
 
     def test_document_requested_again_needs_another_file(self, api, reviewers_api, user):
         application = with_documents(user)
-        hand_in(api, application)
-        ask(reviewers_api, application, "Payslip")
+        send_file(api, application)
+        request_documents(reviewers_api, application, "Payslip")
         assert_error(self.move(api, application), 400, "E3001")
 
     def test_reviewer_returns_an_application_to_review_at_any_time(self, reviewers_api, user):
@@ -207,6 +207,6 @@ class TestReturnToReview:
 def test_upload_restarts_the_expiry_period(api, user):
     application = with_documents(user)
     Application.objects.filter(pk=application.pk).update(updated_at=timezone.now() - timedelta(days=29))
-    hand_in(api, application)
+    send_file(api, application)
     application.refresh_from_db()
     assert timezone.now() - application.updated_at < timedelta(minutes=1)

@@ -7,7 +7,7 @@ from credit.models import DocumentFile, RequestedDocument, StoredFile
 from tests.api import assert_error
 from tests.config.test_doctor import why
 from tests.credit.clamd_double import EICAR, clamd
-from tests.credit.document_support import PDF, hand_in, path_of
+from tests.credit.document_support import PDF, path_of, send_file
 from tests.processes import free_port
 
 pytestmark = pytest.mark.django_db
@@ -23,54 +23,54 @@ def scanner(request, settings, tmp_path):
 
 def test_clean_file_is_stored_after_a_complete_scan(api, application, scanner):
     content = PDF + bytes(range(256)) * 4_000
-    assert hand_in(api, application, content).status_code == 201
+    assert send_file(api, application, content).status_code == 201
     assert scanner.streams == [content]
 
 
 def test_infected_file_is_rejected_and_recorded(api, application, scanner):
-    error = assert_error(hand_in(api, application, INFECTED), 400, "E1021")
+    error = assert_error(send_file(api, application, INFECTED), 400, "E1021")
     assert "Win.Test.EICAR_HDB-1" in error["message"]
     row = DocumentFile.objects.get()
     assert (row.infection, row.stored, row.size_bytes) == ("Win.Test.EICAR_HDB-1", None, len(INFECTED))
     assert not StoredFile.objects.exists()
     assert RequestedDocument.objects.get().status == "requested"
     assert api.read(path_of(application)).json()["total"] == 0
-    assert hand_in(api, application).status_code == 201
+    assert send_file(api, application).status_code == 201
 
 
 def test_repeated_infected_file_is_recorded_once_and_its_response_not_stored(api, application, scanner, key):
     for _ in range(12):
-        assert_error(hand_in(api, application, INFECTED, key=key), 400, "E1021")
+        assert_error(send_file(api, application, INFECTED, key=key), 400, "E1021")
     assert DocumentFile.objects.count() == 1
 
 
 def test_no_scan_runs_without_a_scanner(api, application):
-    assert hand_in(api, application, INFECTED).status_code == 201
+    assert send_file(api, application, INFECTED).status_code == 201
 
 
 @pytest.mark.parametrize("fault", ["hangs up", "nonsense"])
 def test_scanner_without_a_verdict_stores_nothing(api, application, scanner, fault):
     scanner.fault = fault
-    answer = hand_in(api, application)
+    answer = send_file(api, application)
     assert_error(answer, 503, "E5030")
     assert answer.headers["Retry-After"] == "1"
     assert not StoredFile.objects.exists()
     assert not DocumentFile.objects.exists()
     scanner.fault = ""
-    assert hand_in(api, application).status_code == 201
+    assert send_file(api, application).status_code == 201
 
 
 @pytest.mark.parametrize("fault", ["hangs", "drips"])
 def test_slow_scanner_is_abandoned(api, application, scanner, monkeypatch, fault):
     monkeypatch.setattr(scanning, "SCAN_SECONDS", 0.5)
     scanner.fault, scanner.hang_seconds = fault, 400
-    assert_error(hand_in(api, application), 503, "E5030")
+    assert_error(send_file(api, application), 503, "E5030")
     assert not StoredFile.objects.exists()
 
 
 def test_scanner_with_a_lower_size_limit_stores_nothing(api, application, scanner):
     scanner.size_limit = 100_000
-    assert_error(hand_in(api, application, PDF + b"x" * 5_000_000), 413, "E1007")
+    assert_error(send_file(api, application, PDF + b"x" * 5_000_000), 413, "E1007")
     assert not StoredFile.objects.exists()
     assert "raise StreamMaxLength" in why("document_scanner")
 
@@ -95,26 +95,26 @@ def test_scanner_with_a_lower_size_limit_stores_nothing(api, application, scanne
 )
 def test_other_scanner_verdicts_are_distinguished(api, application, scanner, verdict, status, code):
     scanner.verdict = verdict
-    assert_error(hand_in(api, application), status, code)
+    assert_error(send_file(api, application), status, code)
     assert DocumentFile.objects.exists() == (code == "E1021")
 
 
 @pytest.mark.parametrize("kind", [b"SSN", b"CreditCardNumber"])
 def test_file_with_personal_numbers_is_not_infected(api, application, scanner, kind):
     scanner.verdict = b"Heuristics.Structured." + kind + b" FOUND"
-    assert hand_in(api, application).status_code == 201
+    assert send_file(api, application).status_code == 201
 
 
 @pytest.mark.parametrize("nobody", ["tcp", "unix"])
 def test_unreachable_scanner_stores_nothing(api, application, settings, tmp_path, nobody):
     settings.DOCUMENT_SCANNER = ("127.0.0.1", free_port()) if nobody == "tcp" else str(tmp_path / "nobody")
-    assert_error(hand_in(api, application), 503, "E5030")
+    assert_error(send_file(api, application), 503, "E5030")
     assert not StoredFile.objects.exists()
     assert "documents can't be uploaded" in why("document_scanner")
 
 
 def test_rejected_uploads_are_not_scanned(api, application, scanner):
-    assert_error(hand_in(api, application, b"text"), 415, "E1013")
+    assert_error(send_file(api, application, b"text"), 415, "E1013")
     assert scanner.commands == []
 
 

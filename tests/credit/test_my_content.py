@@ -14,7 +14,7 @@ from tests.credit.document_support import PDF, with_documents
 from tests.credit.erasing import erase_applicants
 from tests.credit.notices.world import World
 from tests.credit.terms.lending import applied, listed
-from tests.credit.test_my_pages import browser_of, hand_in, page_of
+from tests.credit.test_my_pages import browser_of, page_of, upload_file
 from tests.factories import ApplicationFactory, UserFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
@@ -136,7 +136,7 @@ def test_times_are_in_the_time_zone_of_the_applicant():
 
 def test_uploaded_files_stay_listed_after_the_decision():
     application = with_documents(UserFactory())
-    hand_in(application, PDF)
+    upload_file(application, PDF)
     application.refresh_from_db()
     application.status = "withdrawn"
     application.save()

@@ -15,7 +15,7 @@ from tests.credit.document_support import with_documents
 from tests.credit.notices.test_pages import ROOT, read
 from tests.credit.notices.world import World
 from tests.credit.terms.lending import approve, lender_of
-from tests.credit.test_my_pages import browser_of, hand_in, page_of, press
+from tests.credit.test_my_pages import browser_of, page_of, press, upload_file
 from tests.credit.test_my_terms import decide, terms_page
 from tests.factories import UserFactory
 
@@ -91,8 +91,8 @@ def test_rejection_and_reconsideration_are_described_in_spanish():
 
 def test_document_upload_is_described_in_spanish():
     application = speaking(with_documents(UserFactory()))
-    assert "El contenido del archivo debe ser PDF, JPEG o PNG." in spanish(hand_in(application, b"MZ"))
-    assert "Se subió el archivo." in spanish(hand_in(application))
+    assert "El contenido del archivo debe ser PDF, JPEG o PNG." in spanish(upload_file(application, b"MZ"))
+    assert "Se subió el archivo." in spanish(upload_file(application))
     assert "Está en manos del prestamista." in spanish(press(application, "send"))
 
 

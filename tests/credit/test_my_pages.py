@@ -52,7 +52,7 @@ def press(application, do, user=None, **data):
     return " ".join(answer.content.decode().split())
 
 
-def hand_in(application, content=PDF, browser=None):
+def upload_file(application, content=PDF, browser=None):
     document = application.requested_documents.get()
     path = f"/my/applications/{application.pk}/documents/{document.pk}"
     file = SimpleUploadedFile("payslip.pdf", content)
@@ -155,7 +155,7 @@ class TestDocuments:
         page = page_of(application)
         assert "Payslip" in page
         assert "Send to the lender" not in page
-        assert "The file was uploaded." in hand_in(application)
+        assert "The file was uploaded." in upload_file(application)
         assert DocumentFile.objects.get().credential == "my"
         assert "Send to the lender" in page_of(application)
         press(application, "send")
@@ -180,14 +180,14 @@ class TestDocuments:
 
     def test_upload_of_another_file_type_is_rejected(self):
         application = with_documents(UserFactory())
-        assert "must be a PDF, JPEG, or PNG" in hand_in(application, b"MZ")
+        assert "must be a PDF, JPEG, or PNG" in upload_file(application, b"MZ")
         assert not DocumentFile.objects.exists()
 
     def test_upload_of_a_large_file_is_read_and_rejected(self, settings):
         settings.FILE_UPLOAD_MAX_BYTES = 1_000
         application = with_documents(UserFactory())
-        assert "The file is too large." in hand_in(application, PDF + b"x" * 2_000)
-        assert "The file is too large." in hand_in(application, PDF + b"x" * 200_000)
+        assert "The file is too large." in upload_file(application, PDF + b"x" * 2_000)
+        assert "The file is too large." in upload_file(application, PDF + b"x" * 200_000)
         assert not DocumentFile.objects.exists()
 
     def test_each_file_field_has_its_documents_name_and_its_own_error(self):
@@ -209,11 +209,11 @@ class TestDocuments:
 
     def test_accepted_document_accepts_no_more_files(self):
         application = with_documents(UserFactory())
-        hand_in(application)
+        upload_file(application)
         document = application.requested_documents.get()
         mark_document(application, document.pk, "accepted", by=UserFactory(), now=timezone.now())
         assert "It was accepted." in page_of(application)
-        assert "accepts no more files" in hand_in(application)
+        assert "accepts no more files" in upload_file(application)
 
     @pytest.mark.parametrize("fault", ["stranger", "token", "nobody"])
     def test_other_accounts_and_requests_without_a_csrf_token_cannot_upload(self, fault):
@@ -223,7 +223,7 @@ class TestDocuments:
             "token": lambda: browser_of(application.consumer, enforce_csrf_checks=True),
             "nobody": Client,
         }[fault]()
-        hand_in(application, browser=browser)
+        upload_file(application, browser=browser)
         assert not DocumentFile.objects.exists()
 
     def test_upload_without_a_file_shows_an_error(self):

@@ -25,21 +25,21 @@ def offer():
     return OfferFactory(apr_min_percent=9.99, apr_max_percent=24.5)
 
 
-def ask(api, offer, **query):
+def request_quote(api, offer, **query):
     """Return the response to a quote of LOAN with `query`; None omits a parameter."""
     values_by_name = {name: value for name, value in {**LOAN, **query}.items() if value is not None}
     return api.get(f"/v1/provider-offers/{offer.pk}/quote", values_by_name, headers=api.credentials)
 
 
 def quote(api, offer, **query):
-    response = ask(api, offer, **query)
+    response = request_quote(api, offer, **query)
     assert response.status_code == 200, response.content
     return response.json()
 
 
 def refuse(api, offer, field, **query):
     """Check that the query is rejected with 400 E1001 for that field; return the message."""
-    (entry,) = assert_error(ask(api, offer, **query), 400, "E1001")["details"]
+    (entry,) = assert_error(request_quote(api, offer, **query), 400, "E1001")["details"]
     assert entry["field"] == field
     return entry["message"]
 
@@ -173,9 +173,9 @@ class TestQuotesOutsideOfTheOffer:
 
     def test_quote_requires_a_rate_if_the_offer_has_none(self, api):
         offer = OfferFactory()
-        assert "apr_percent" in assert_error(ask(api, offer), 400, "E1005")["message"]
+        assert "apr_percent" in assert_error(request_quote(api, offer), 400, "E1005")["message"]
         assert quote(api, offer, apr_percent=5)["apr_percent"] == pytest.approx(5, abs=0.001)
         assert quote(api, OfferFactory(apr_max_percent=5.0))["apr_percent"] == pytest.approx(5, abs=0.001)
 
     def test_quote_of_an_inactive_offer_is_rejected(self, api):
-        assert_error(ask(api, OfferFactory(apr_min_percent=5.0, is_active=False)), 400, "E1011")
+        assert_error(request_quote(api, OfferFactory(apr_min_percent=5.0, is_active=False)), 400, "E1011")

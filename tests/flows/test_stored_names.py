@@ -15,7 +15,7 @@ from staging.services import expire_staged
 from tests.api import ApiClient, assert_error
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.factories import ApplicationFactory, StagedItemFactory
-from tests.identity.oauth_support import ask, browser_of, make_client
+from tests.identity.oauth_support import browser_of, make_client, open_consent_page
 from tests.identity.support import issue
 
 pytestmark = pytest.mark.django_db
@@ -56,8 +56,8 @@ def test_a_client_with_an_unknown_scope_is_listed_and_can_request_its_other_scop
     OAuthClient.objects.filter(pk=client.pk).update(scopes=["retired:read", "offers:read"], user=user)
     assert api.read("/oauth/clients").status_code == 200
     browser = browser_of(user)
-    assert ask(browser, client).status_code == 200
-    refused = ask(browser, client, scope="retired:read offers:read")
+    assert open_consent_page(browser, client).status_code == 200
+    refused = open_consent_page(browser, client, scope="retired:read offers:read")
     assert (refused.status_code, "invalid_scope" in refused.headers["Location"]) == (302, True)
 
 

@@ -29,7 +29,7 @@ def browser_of(user):
     return browser
 
 
-def ask(browser, client, **changes):
+def open_consent_page(browser, client, **changes):
     """Open the consent page at the address to which the client redirects the user."""
     fields = {
         "response_type": "code", "client_id": client.client_id, "redirect_uri": REDIRECT, "scope": "offers:read",
@@ -67,7 +67,7 @@ def redirected_with(response):
 def code_for(user, client, **changes):
     """Return a new authorization code."""
     browser = browser_of(user)
-    return redirected_with(answer(browser, ask(browser, client, **changes)))["code"]
+    return redirected_with(answer(browser, open_consent_page(browser, client, **changes)))["code"]
 
 
 def exchange(code, client, secret, **changes):

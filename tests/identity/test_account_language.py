@@ -26,7 +26,7 @@ from tests.documents import ROOT
 from tests.factories import PASSWORD, UserFactory
 from tests.identity.oauth_support import make_client
 from tests.identity.test_invitations import invited, operator, token_of  # noqa: F401  a fixture
-from tests.identity.test_managed_accounts import claimed, made, partner, person_of, shop  # noqa: F401  fixtures
+from tests.identity.test_managed_accounts import claimed, create_account, partner, person_of, shop  # noqa: F401  fixtures
 from tests.second_factors import SoftKey, authenticator_of, wrong_code
 
 pytestmark = pytest.mark.django_db
@@ -160,7 +160,7 @@ def test_change_of_an_account_is_shown_without_english_sentence(browser, languag
 @LANGUAGES
 def test_page_of_a_mailed_link_has_no_english_sentence(browser, client, user, operator, shop, language):  # noqa: F811
     ask_to_change(user, "new@example.org", now=timezone.now())
-    made(shop, email="customer@example.org")
+    create_account(shop, email="customer@example.org")
     invitation = f"/account/invitation/{invited(operator)[1]}"
     key = f"{user_pk_to_url_str(user)}-{default_token_generator.make_token(user)}"
     for visitor, path in (

@@ -14,7 +14,7 @@ from identity.models import Invitation, ManagedAccount, User
 from tests.commands import run_json
 from tests.factories import PASSWORD, UserFactory
 from tests.identity.test_invitations import invited, operator, person_with  # noqa: F401  operator is a fixture
-from tests.identity.test_managed_accounts import made, partner, shop  # noqa: F401  fixtures
+from tests.identity.test_managed_accounts import create_account, partner, shop  # noqa: F401  fixtures
 
 pytestmark = pytest.mark.django_db
 UNICODE, ASCII, OTHER = "Jane@Stra\u00dfe.de", "jane@xn--strae-oqa.de", "jane@strasse.de"
@@ -74,7 +74,7 @@ def test_a_link_accepts_every_form_of_its_address_and_no_other():
 
 
 def test_a_customer_is_not_mailed_again_for_another_form_of_the_address(shop):  # noqa: F811
-    made(shop, email=UNICODE)
+    create_account(shop, email=UNICODE)
     assert shop.send("/accounts", {"external_id": "c-1", "email": ASCII.upper()}).status_code == 200
     assert ManagedAccount.objects.get().email == ASCII
     assert OutgoingMail.objects.count() == 1

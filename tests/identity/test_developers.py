@@ -52,7 +52,7 @@ def press(browser, path, do, status=200, **fields):
     return text_of(browser.post(f"/developers{path}", {"do": do, **fields}, follow=True), status)
 
 
-def look(browser, path, status=200):
+def read_page(browser, path, status=200):
     return text_of(browser.get(f"/developers{path}"), status)
 
 
@@ -72,7 +72,7 @@ def test_developer_pages_redirect_anonymous_visitors_to_the_log_in():
 
 def test_the_only_script_of_each_developer_page_copies_text(browser):
     for path in PAGES:
-        page = look(browser, path)
+        page = read_page(browser, path)
         assert page.count("<script") == page.count('/identity/copy.js" defer') == 1, path
         assert page.count("<h1") == 1, path
 
@@ -84,8 +84,8 @@ class TestKeys:
         assert ApiClient(api_key=key).read("/auth/me").json()["scopes"] == ["offers:read"]
         (record,) = ApiKey.objects.all()
         assert record.secret in page
-        assert "was already completed" in look(browser, "/secret")
-        again = look(browser, "/keys")
+        assert "was already completed" in read_page(browser, "/secret")
+        again = read_page(browser, "/keys")
         assert record.pk in again
         assert key not in again
         assert record.secret not in again
@@ -97,7 +97,7 @@ class TestKeys:
         for name in ("first", "second"):
             browser.post("/developers/keys", {"do": "make", **KEY, "name": name})
         browser.head("/developers/secret")
-        pages = [look(browser, "/secret") for _ in range(3)]
+        pages = [read_page(browser, "/secret") for _ in range(3)]
         assert [name in page for name, page in zip(("“first”", "“second”", "Already"), pages, strict=True)] == [
             True
         ] * 3
@@ -122,7 +122,7 @@ class TestKeys:
     def test_another_accounts_key_is_404(self, browser, strange_browser):
         made_key(browser)
         key = ApiKey.objects.get()
-        assert key.pk not in look(strange_browser, "/keys")
+        assert key.pk not in read_page(strange_browser, "/keys")
         for do in ("rotate", "revoke", "collect"):
             press(strange_browser, "/keys", do, 404, key_id=key.pk, grace_days="2")
         assert ApiKey.objects.get().revoked_at is None
@@ -140,7 +140,7 @@ class TestClients:
         first = re.search(r"Client secret</dt><dd><code>([\w-]+)", page)[1]
         second = re.search(r"Client secret</dt><dd><code>([\w-]+)", press(browser, path, "rotate"))[1]
         assert first != second
-        assert second not in look(browser, path)
+        assert second not in read_page(browser, path)
         two = f"{REDIRECT}\n{REDIRECT}/2"
         press(browser, path, "change", name="Other", redirect_uris=two, scopes=["offers:read", "identity:read"])
         client.refresh_from_db()
@@ -162,7 +162,7 @@ class TestClients:
     def test_another_accounts_client_is_404(self, browser, strange_browser):
         press(browser, "/clients", "make", **self.FIELDS)
         path = f"/clients/{OAuthClient.objects.get().client_id}"
-        look(strange_browser, path, 404)
+        read_page(strange_browser, path, 404)
         for do in ("change", "rotate", "remove"):
             press(strange_browser, path, do, 404, **self.FIELDS)
         assert OAuthClient.objects.get().name == "Budget app"
@@ -179,15 +179,15 @@ class TestWebhooks:
     def test_a_webhook_is_added_and_its_secret_is_shown_once(self, browser, path):
         secret = Endpoint.objects.get().secret
         assert secret in self.page
-        assert secret not in look(browser, path) + look(browser, "/webhooks")
+        assert secret not in read_page(browser, path) + read_page(browser, "/webhooks")
 
     def test_a_webhook_page_shows_each_step_of_a_secret_rotation(self, browser, path):
         page = press(browser, path, "rotate", grace_hours="2")
         endpoint = Endpoint.objects.get()
         assert endpoint.secret in page
-        assert "The receiver has accepted no test yet" in look(browser, path)
+        assert "The receiver has accepted no test yet" in read_page(browser, path)
         Endpoint.objects.update(secret_proven=True)
-        assert "The receiver accepted a test" in look(browser, path)
+        assert "The receiver accepted a test" in read_page(browser, path)
         assert "E1001" in press(browser, path, "rotate", 400, grace_hours="169")
 
     def test_a_test_event_is_sent_twice_and_its_attempts_are_shown(self, browser, path):
@@ -195,7 +195,7 @@ class TestWebhooks:
         sent = Delivery.objects.get()
         attempt = {"at": "2026-01-31T12:00:00.000000Z", "status_code": 503, "error": "status", "duration_ms": 12}
         Delivery.objects.update(attempts=[attempt])
-        page = look(browser, path)
+        page = read_page(browser, path)
         assert "webhook.test" in page
         assert "2026-01-31T12:00:00: 503, status, 12 ms" in page
         press(browser, path, "redeliver", delivery_id=str(sent.pk))
@@ -205,7 +205,7 @@ class TestWebhooks:
         some = {**self.FIELDS, "reach": "some"}
         press(browser, path, "change", **some, event_types=["webhook.test", "claim.created"])
         assert Endpoint.objects.get().event_types == ["webhook.test", "claim.created"]
-        assert look(browser, path).count('" checked> <span><code>') == 2
+        assert read_page(browser, path).count('" checked> <span><code>') == 2
         assert "E1001" in press(browser, path, "change", 400, **some, event_types=["no.such"])
         page = press(browser, path, "change", 400, **some)
         assert "E1001" in page
@@ -214,11 +214,11 @@ class TestWebhooks:
             press(browser, path, do)
             assert Endpoint.objects.get().status == status
         press(browser, path, "remove")
-        look(browser, path, 404)
+        read_page(browser, path, 404)
 
     def test_another_accounts_webhook_is_404(self, browser, strange_browser, path):
         press(browser, path, "test")
-        look(strange_browser, path, 404)
+        read_page(strange_browser, path, 404)
         delivery = str(Delivery.objects.get().pk)
         for do in ("test", "redeliver", "rotate", "change", "disable", "enable", "remove"):
             press(strange_browser, path, do, 404, **self.FIELDS, delivery_id=delivery, grace_hours="1")
@@ -232,25 +232,25 @@ class TestWebhooks:
 class TestEvents:
     def test_events_are_listed_newest_first_by_object_and_by_request(self, browser, user):
         first, second = issue(user).record, issue(user).record
-        page = look(browser, "/events")
+        page = read_page(browser, "/events")
         assert page.index(second.pk) < page.index(first.pk)
-        about = look(browser, f"/events?object=api_key_id:{first.pk}")
+        about = read_page(browser, f"/events?object=api_key_id:{first.pk}")
         assert first.pk in about
         assert second.pk not in about
-        assert first.pk not in look(browser, "/events?before=1")
+        assert first.pk not in read_page(browser, "/events?before=1")
         answer = client_of(user).send("/api-keys", {"name": "n"})
-        of_request = look(browser, f"/events?request_id={answer.headers['X-Request-Id']}")
+        of_request = read_page(browser, f"/events?request_id={answer.headers['X-Request-Id']}")
         assert answer.json()["id"] in of_request
         assert first.pk not in of_request
 
     def test_an_invalid_event_filter_returns_no_events(self, browser, user):
         issue(user)
         for query in ("object=%00", "object=a%25b:'", "request_id=%00", "before=x", "object=:"):
-            look(browser, f"/events?{query}")
+            read_page(browser, f"/events?{query}")
 
     def test_another_accounts_events_are_hidden(self, strange_browser, user):
         key = issue(user).record
-        assert "No event matches" in look(strange_browser, f"/events?object=api_key_id:{key.pk}")
+        assert "No event matches" in read_page(strange_browser, f"/events?object=api_key_id:{key.pk}")
 
 
 class TestRequests:
@@ -258,22 +258,22 @@ class TestRequests:
         issued = issue(user)
         answer = ApiClient(api_key=issued.key).read(f"/applications/{uuid4()}")
         LOG.flush()
-        page = look(browser, f"/requests?status=&code=E4002&request_id={answer.json()['request_id']}")
+        page = read_page(browser, f"/requests?status=&code=E4002&request_id={answer.json()['request_id']}")
         assert "/v1/applications/{application_id}" in page
         assert 'href="/docs/errors/E4002"' in page
         assert f"<bdi>test</bdi>, <code>api_key:{issued.record.pk}</code>" in page
         for path in ("", "/requests"):
-            assert "GET /v1/applications/{application_id}" in look(browser, path)
+            assert "GET /v1/applications/{application_id}" in read_page(browser, path)
 
     def test_another_accounts_requests_are_hidden(self, strange_browser, user):
         client_of(user).read("/applications")
         LOG.flush()
         assert RequestLine.objects.exists()
-        assert "GET /v1/applications" not in look(strange_browser, "/requests") + look(strange_browser, "")
+        assert "GET /v1/applications" not in read_page(strange_browser, "/requests") + read_page(strange_browser, "")
 
     def test_a_request_filter_that_the_api_rejects_is_rejected(self, browser):
         for query in ("status=x", "status=9", "request_id=x", "offset=-1", "code=%00", "route=" + "x" * 161):
-            assert "E10" in look(browser, f"/requests?{query}", 400)
+            assert "E10" in read_page(browser, f"/requests?{query}", 400)
 
     def test_the_requests_page_needs_at_most_nine_statements(self, browser, user, django_assert_max_num_queries):
         for number in range(120):
@@ -282,9 +282,9 @@ class TestRequests:
                 request_id=uuid4(), at=timezone.now(),
             )  # fmt: skip
         with django_assert_max_num_queries(9):
-            page = look(browser, "/requests")
+            page = read_page(browser, "/requests")
         assert "?offset=50" in page
-        assert "/v1/10<" in look(browser, "/requests?offset=100")
+        assert "/v1/10<" in read_page(browser, "/requests?offset=100")
 
 
 class TestSecondFactor:

@@ -36,7 +36,7 @@ def signed(claims, *, key=None, algorithm="ES256", headers=None):
     return jwt.api_jws.encode(payload, key or private, algorithm=algorithm, headers={"kid": kid, **(headers or {})})
 
 
-def ask(token):
+def call_with_token(token):
     """Call the platform with a token."""
     return ApiClient(bearer=token).read("/auth/me")
 
@@ -54,7 +54,7 @@ def test_a_token_has_the_documented_claims(user, settings):
 
 
 def test_an_unsigned_token_is_rejected(claims):
-    assert_error(ask(jwt.encode(claims, None, algorithm="none")), 401, "E2002")
+    assert_error(call_with_token(jwt.encode(claims, None, algorithm="none")), 401, "E2002")
 
 
 def test_a_token_signed_by_another_key_is_rejected_for_any_header(claims):
@@ -63,9 +63,9 @@ def test_a_token_signed_by_another_key_is_rejected_for_any_header(claims):
         {}, {"jwk": {"kty": "oct", "k": "AA"}}, {"jku": "http://127.0.0.1:9/keys"}, {"x5u": "http://127.0.0.1:9/chain"},
         {"crit": ["unheard-of"], "unheard-of": True}, {"kid": "../../dev/null"}, {"kid": ""}, {"kid": "' OR 1=1 --"},
     ):  # fmt: skip
-        assert_error(ask(signed(claims, key=stranger, headers=headers)), 401, "E2002")
+        assert_error(call_with_token(signed(claims, key=stranger, headers=headers)), 401, "E2002")
         if headers and "kid" not in headers:
-            assert_error(ask(signed(claims, headers=headers)), 401, "E2002")
+            assert_error(call_with_token(signed(claims, headers=headers)), 401, "E2002")
 
 
 @pytest.mark.parametrize("algorithm", ["HS256", "HS384", "HS512"])
@@ -75,20 +75,20 @@ def test_a_token_signed_with_the_public_key_as_a_secret_is_rejected(claims, algo
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     )
     secret = base64.urlsafe_b64encode(public)  # PyJWT refuses to sign with anything that looks like PEM
-    assert_error(ask(signed(claims, key=secret, algorithm=algorithm)), 401, "E2002")
+    assert_error(call_with_token(signed(claims, key=secret, algorithm=algorithm)), 401, "E2002")
     header = base64.urlsafe_b64encode(json.dumps({"alg": algorithm, "typ": "JWT", "kid": kid}).encode()).rstrip(b"=")
     payload = base64.urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=")
     message = header + b"." + payload
     digest = {"HS256": "sha256", "HS384": "sha384", "HS512": "sha512"}[algorithm]
     mac = base64.urlsafe_b64encode(hmac.new(public, message, digest).digest()).rstrip(b"=")
-    assert_error(ask((message + b"." + mac).decode()), 401, "E2002")
+    assert_error(call_with_token((message + b"." + mac).decode()), 401, "E2002")
 
 
 def test_a_key_id_of_another_type_is_rejected(claims):
     for kid in ({}, {"kid": 5}, {"kid": ["a"]}, {"kid": {"a": 1}}):
         parts = ({"alg": "ES256", "typ": "JWT", **kid}, claims)
         encoded = [base64.urlsafe_b64encode(json.dumps(part).encode()).rstrip(b"=").decode() for part in parts]
-        assert_error(ask(".".join([*encoded, "AAAA"])), 401, "E2002")
+        assert_error(call_with_token(".".join([*encoded, "AAAA"])), 401, "E2002")
 
 
 NO_TIMES, NOT_US = ["soon", "5", None, [], True], ["https://other.example/v1", "", 5, None, ["https://other.example"]]
@@ -109,60 +109,60 @@ WRONG = {
 
 @pytest.mark.parametrize("claim", WRONG)
 def test_a_token_whose_claim_is_wrong_is_rejected(claims, stranger, claim):
-    assert ask(signed(claims)).status_code == 200
+    assert call_with_token(signed(claims)).status_code == 200
     for value in WRONG[claim]:
         claims[claim] = {"soon": time.time() + 90, "another's": str(stranger.pk)}.get(str(value), value)
-        answer = ask(signed(claims))
+        answer = call_with_token(signed(claims))
         assert (answer.status_code, answer.json()["code"]) == (401, "E2002"), value
 
 
 def test_a_token_that_lacks_a_claim_is_rejected(claims):
     for claim in ("exp", "iat", "iss", "aud", "sub", "jti", "sid", "token_type"):
-        answer = ask(signed({name: value for name, value in claims.items() if name != claim}))
+        answer = call_with_token(signed({name: value for name, value in claims.items() if name != claim}))
         assert (answer.status_code, answer.json()["code"]) == (401, "E2002"), claim
 
 
 def test_an_expired_token_is_reported(claims):
     claims["exp"] = int(time.time()) - 1
     claims["iat"] = claims["exp"] - 900
-    assert_error(ask(signed(claims)), 401, "E2003")
+    assert_error(call_with_token(signed(claims)), 401, "E2003")
 
 
 def test_a_token_issued_by_a_clock_30_seconds_ahead_is_accepted(claims):
     claims["iat"] = claims["nbf"] = int(time.time()) + 30
-    assert ask(signed(claims)).status_code == 200
+    assert call_with_token(signed(claims)).status_code == 200
 
 
 def test_a_token_of_a_deleted_family_is_rejected(claims):
     claims["sid"] = UNKNOWN
-    assert_error(ask(signed(claims)), 401, "E2003")
+    assert_error(call_with_token(signed(claims)), 401, "E2003")
 
 
 def test_an_unused_claim_changes_nothing(user, claims):
     for user_id in ("abc", [1], "1\0"):
-        assert ask(signed({**claims, "user_id": user_id})).json()["user_id"] == str(user.pk)
+        assert call_with_token(signed({**claims, "user_id": user_id})).json()["user_id"] == str(user.pk)
 
 
 def test_access_and_refresh_tokens_are_not_interchangeable(user, anonymous):
     pair = tokens.start_family(user=user, now=timezone.now())
-    assert_error(ask(pair.refresh_token), 401, "E2002")
+    assert_error(call_with_token(pair.refresh_token), 401, "E2002")
     assert_error(anonymous.send("/auth/refresh", {"refresh_token": pair.access_token}), 401, "E2002")
 
 
 def test_a_malformed_token_is_rejected():
     for text in ("a", "a.b", "a.b.c", "a.b.c.d", "....", "eyJ9.e30.AAAA", "x" * 5000, "rt_abc", "e30.e30.", "=.=.="):
-        assert_error(ask(text), 401, "E2002")
+        assert_error(call_with_token(text), 401, "E2002")
 
 
 def test_another_form_of_a_token_or_payload_is_rejected(claims):
     header, payload, signature = signed(claims).split(".")
     document = json.dumps({"payload": payload, "signatures": [{"protected": header, "signature": signature}]})
-    assert ask(document.replace(" ", "")).status_code in {400, 401}
-    assert_error(ask(json.dumps({"payload": payload}).replace(" ", "")), 401, "E2002")
+    assert call_with_token(document.replace(" ", "")).status_code in {400, 401}
+    assert_error(call_with_token(json.dumps({"payload": payload}).replace(" ", "")), 401, "E2002")
     kid, private = signing_keys.key_ring.signing()
     for payload in (b"[]", b'"x"', b"5", b"null", b"\xff\xfe", b"[" * 5000):
         token = jwt.api_jws.encode(payload, private, algorithm="ES256", headers={"kid": kid})
-        assert_error(ask(token), 401, "E2002")
+        assert_error(call_with_token(token), 401, "E2002")
 
 
 @pytest.mark.parametrize("change", ["disabled", "password elsewhere", "family elsewhere"])
@@ -200,10 +200,10 @@ def test_a_cached_token_is_rejected_after_its_expiry(user, claims, monkeypatch):
 def test_tokens_of_a_retired_key_are_accepted_until_its_overlap_ends(user, claims):
     token = signed(claims)
     signing_keys.rotate_signing_key(now=timezone.now(), overlap=timedelta(days=7))
-    assert ask(token).status_code == 200
+    assert call_with_token(token).status_code == 200
     SigningKey.objects.filter(retires_at=None).update(signs_from=timezone.now())
     signing_keys.key_ring.forget()
     assert jwt.get_unverified_header(bearer_of(user))["kid"] != jwt.get_unverified_header(token)["kid"]
     SigningKey.objects.filter(retires_at__isnull=False).update(retires_at=timezone.now() - timedelta(seconds=1))
     forget_credentials()
-    assert_error(ask(token), 401, "E2002")
+    assert_error(call_with_token(token), 401, "E2002")

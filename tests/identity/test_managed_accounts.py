@@ -49,10 +49,10 @@ def shop(partner):
 
 @pytest.fixture
 def account(shop):
-    return made(shop)
+    return create_account(shop)
 
 
-def made(shop, external_id="c-1", **more):
+def create_account(shop, external_id="c-1", **more):
     answer = shop.send(PATH, {"external_id": external_id, **more})
     assert answer.status_code == 201, answer.content
     return answer.json()
@@ -74,13 +74,13 @@ def person_of(account):
 
 def claimed(shop, username="jane"):
     """An account that its customer has claimed with the mailed link."""
-    account = made(shop, f"of-{username}", email=f"{username}@example.org")
-    page = take_over(username)
+    account = create_account(shop, f"of-{username}", email=f"{username}@example.org")
+    page = claim_account(username)
     assert page.status_code == 302, page.content.decode()
     return account
 
 
-def take_over(username):
+def claim_account(username):
     """Claim an account with the mailed link."""
     return Client().post(f"/account/claim/{token_of('claim')}", {"username": username, **PASSWORDS})
 
@@ -94,7 +94,7 @@ class TestAccounts:
         assert set(shown) == {"id", "external_id", "managed_by", "claimed_at", "created_at"}
         assert (shown["managed_by"], shown["claimed_at"]) == (str(partner.pk), None)
         assert shop.read(f"{PATH}/{shown['id']}").json() == shown
-        made(shop, "c-2")
+        create_account(shop, "c-2")
         for query, expected in (("", 2), ("?external_id=c-1", 1), ("?external_id=c", 0)):
             assert shop.read(f"{PATH}{query}").json()["total"] == expected
         assert not person_of(shown).has_usable_password()
@@ -116,7 +116,7 @@ class TestAccounts:
         assert ManagedAccount.objects.count() == 1
 
     def test_personal_data_is_encrypted_and_deleted_with_the_access(self, shop):
-        account = made(shop, email=EMAIL, name="Jane Doe")
+        account = create_account(shop, email=EMAIL, name="Jane Doe")
         with connection.cursor() as cursor:
             cursor.execute("SELECT email, name FROM identity_managedaccount")
             assert "Jane" not in str(cursor.fetchall())
@@ -128,7 +128,7 @@ class TestAccounts:
     def test_two_partners_have_separate_accounts_for_one_external_id(self, account):
         other = ApiClient(api_key=issue(made_partner(), scopes=["accounts:write"]).key)
         assert other.read(PATH).json()["total"] == 0
-        assert made(other, "c-1")["id"] != account["id"]
+        assert create_account(other, "c-1")["id"] != account["id"]
 
     def test_access_to_a_disabled_account_is_403(self, shop, account):
         held = acting(shop, account)
@@ -221,7 +221,7 @@ class TestPartnerOnBehalfOf:
 
     def test_calls_on_behalf_of_customers_count_toward_the_partners_rate_limit(self, shop, partner, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": 3}
-        clients = [acting(shop, made(shop, f"c-{number}")) for number in range(2)]
+        clients = [acting(shop, create_account(shop, f"c-{number}")) for number in range(2)]
         answers = [client.read("/applications").status_code for client in (*clients, *clients)]
         assert answers == [200, 200, 200, 429]
         assert_error(client_of(partner).read("/auth/me"), 429, "E6001")
@@ -248,7 +248,7 @@ class TestClaimedAccounts:
         assert set(account_ids) == {partner.pk, person.pk}
 
     def test_a_claim_link_works_once_and_opening_it_changes_nothing(self, shop):
-        made(shop, email=EMAIL)
+        create_account(shop, email=EMAIL)
         address = f"/account/claim/{token_of('claim')}"
         for _ in range(2):
             page = Client().get(address)
@@ -263,7 +263,7 @@ class TestClaimedAccounts:
         assert Client().get(address).status_code == 410
 
     def test_a_replaced_or_ended_claim_link_is_410(self, shop):
-        made(shop, email="first@example.org")
+        create_account(shop, email="first@example.org")
         first = token_of("claim")
         shop.send(PATH, {"external_id": "c-1", "email": EMAIL})  # the partner corrects the address
         second = token_of("claim")
@@ -276,9 +276,9 @@ class TestClaimedAccounts:
         assert Client().get("/account/claim/x").status_code == 410
 
     def test_claiming_an_account_revokes_the_partners_tokens(self, shop):
-        account = made(shop, "of-jane", email=EMAIL)
+        account = create_account(shop, "of-jane", email=EMAIL)
         held = acting(shop, account)
-        take_over("jane")
+        claim_account("jane")
         assert held.read("/auth/me").status_code == 401
 
     def test_claiming_an_account_does_not_move_the_address_of_another_account(self, shop):

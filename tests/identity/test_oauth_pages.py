@@ -20,12 +20,12 @@ from tests.identity.oauth_support import (
     CHALLENGE,
     REDIRECT,
     answer,
-    ask,
     boxes_of,
     browser_of,
     code_for,
     exchange,
     make_client,
+    open_consent_page,
     redirected_with,
 )
 from tests.second_factors import authenticator_of
@@ -44,16 +44,16 @@ def browser(user):
 
 def test_authorization_redirects_to_the_log_in_and_back(user, registered):
     browser = Client()
-    page = ask(browser, registered[0])
+    page = open_consent_page(browser, registered[0])
     assert page.status_code == 302
     assert page.headers["Location"].startswith("/account/login?next=")
     login = browser.post(page.headers["Location"], {"login": user.username, "password": PASSWORD})
     assert login.status_code == 302
-    assert b"requests to act on your behalf" in ask(browser, registered[0]).content
+    assert b"requests to act on your behalf" in open_consent_page(browser, registered[0]).content
 
 
 def test_consent_page_describes_the_client_and_each_scope_in_plain_words(browser, user, registered):
-    page = ask(browser, registered[0], scope="offers:read identity:read")
+    page = open_consent_page(browser, registered[0], scope="offers:read identity:read")
     text = page.content.decode()
     for words in (
         "Budget app", user.username, "See the offers", "See your identity checks", "app.example",
@@ -74,7 +74,7 @@ def test_consent_page_describes_the_client_and_each_scope_in_plain_words(browser
 )
 def test_the_consent_page_lists_the_limits_of_the_client(browser, db, asked, cannot, can):
     client, _ = make_client(name="Another app", scopes=[asked])
-    may, _, never = page_text(ask(browser, client, scope=asked)).partition("The app can not:")
+    may, _, never = page_text(open_consent_page(browser, client, scope=asked)).partition("The app can not:")
     assert can in may
     assert cannot in never
     assert "change your password" in never
@@ -87,14 +87,14 @@ def page_text(page):
 
 def test_every_scope_has_its_own_description(browser, db):
     client, _ = make_client(name="Curious app", scopes=list(SCOPES))
-    text = page_text(ask(browser, client, scope=" ".join(SCOPES)))
+    text = page_text(open_consent_page(browser, client, scope=" ".join(SCOPES)))
     assert len(set(SCOPES.values())) == len(SCOPES)
     for words in SCOPES.values():
         assert escape(words) in text
 
 
 def test_unticked_scopes_are_not_granted(user, browser, registered):
-    page = ask(browser, registered[0], scope="offers:read identity:read")
+    page = open_consent_page(browser, registered[0], scope="offers:read identity:read")
     assert boxes_of(page) == ["offers:read", "identity:read"]
     code = redirected_with(answer(browser, page, granted=["identity:read"]))["code"]
     body = exchange(code, *registered).json()
@@ -105,7 +105,9 @@ def test_unticked_scopes_are_not_granted(user, browser, registered):
 
 @pytest.mark.parametrize("ticked", [["offers:read", "identity:read"], ["identity:read"]])
 def test_a_scope_that_was_not_requested_cannot_be_granted(browser, registered, ticked):
-    said = redirected_with(answer(browser, ask(browser, registered[0], scope="offers:read"), granted=ticked))
+    said = redirected_with(
+        answer(browser, open_consent_page(browser, registered[0], scope="offers:read"), granted=ticked)
+    )
     if "offers:read" in ticked:
         assert Grant.objects.get().scope == "offers:read"
     else:
@@ -122,17 +124,17 @@ def test_a_scope_that_was_not_requested_cannot_be_granted(browser, registered, t
 )
 def test_a_request_without_scope_gets_the_default(browser, db, registered_for, asked):
     client, _ = make_client(name="Quiet app", scopes=registered_for)
-    assert boxes_of(ask(browser, client, scope=None)) == [asked]
+    assert boxes_of(open_consent_page(browser, client, scope=None)) == [asked]
 
 
 def test_a_client_without_default_scope_must_request_a_scope(browser, db):
     client, _ = make_client(name="Quiet app", scopes=["applications:write", "webhooks"])
-    assert redirected_with(ask(browser, client, scope=None))["error"] == "invalid_scope"
+    assert redirected_with(open_consent_page(browser, client, scope=None))["error"] == "invalid_scope"
 
 
 @pytest.mark.parametrize("how", [{"allow": False}, {"granted": []}], ids=["the button", "nothing is ticked"])
 def test_denied_consent_redirects_with_access_denied_and_no_code(browser, registered, settings, how):
-    said = redirected_with(answer(browser, ask(browser, registered[0]), **how))
+    said = redirected_with(answer(browser, open_consent_page(browser, registered[0]), **how))
     assert (said["error"], said["state"], said["iss"]) == ("access_denied", "st4te", settings.HOST_ROOT)
     assert not Grant.objects.exists()
 
@@ -148,18 +150,18 @@ def test_denied_consent_redirects_with_access_denied_and_no_code(browser, regist
     ],
 )  # fmt: skip
 def test_every_error_redirect_contains_the_issuer_once(browser, registered, settings, changes, error):
-    response = ask(browser, registered[0], **changes)
+    response = open_consent_page(browser, registered[0], **changes)
     query = parse_qs(urlsplit(response.headers["Location"]).query)
     assert (query["error"], query["iss"], query["state"]) == ([error], [settings.HOST_ROOT], ["st4te"])
 
 
 def test_an_error_redirect_without_a_log_in_contains_the_issuer(registered, settings):
-    said = redirected_with(ask(Client(), registered[0], prompt="none"))
+    said = redirected_with(open_consent_page(Client(), registered[0], prompt="none"))
     assert (said["error"], said["iss"]) == ("login_required", settings.HOST_ROOT)
 
 
 def test_consent_redirects_with_code_state_and_issuer(browser, registered, settings):
-    said = redirected_with(answer(browser, ask(browser, registered[0])))
+    said = redirected_with(answer(browser, open_consent_page(browser, registered[0])))
     assert said["state"] == "st4te"
     assert said["iss"] == settings.HOST_ROOT
     assert Grant.objects.get().code == said["code"]
@@ -167,7 +169,7 @@ def test_consent_redirects_with_code_state_and_issuer(browser, registered, setti
 
 def test_markup_in_a_clients_name_is_escaped(browser, db):
     client, _ = make_client(name="<script>alert(1)</script>")
-    assert b"<script>alert" not in ask(browser, client).content
+    assert b"<script>alert" not in open_consent_page(browser, client).content
 
 
 @pytest.mark.parametrize(
@@ -180,13 +182,13 @@ def test_markup_in_a_clients_name_is_escaped(browser, db):
     )],
 )  # fmt: skip
 def test_an_unregistered_client_or_redirect_uri_gets_no_redirect(browser, registered, changes):
-    page = ask(browser, registered[0], **changes)
+    page = open_consent_page(browser, registered[0], **changes)
     assert (page.status_code, "Location" in page.headers) == (400, False)
     assert b"Nothing was shared" in page.content
 
 
 def test_a_client_deleted_before_the_consent_gets_no_redirect(browser, registered):
-    page = ask(browser, registered[0])
+    page = open_consent_page(browser, registered[0])
     registered[0].delete()
     refused = answer(browser, page)
     assert (refused.status_code, "Location" in refused.headers) == (400, False)
@@ -197,9 +199,9 @@ def test_a_client_deleted_before_the_consent_gets_no_redirect(browser, registere
 def test_a_native_app_can_use_any_loopback_port(browser, db, host):
     client, _ = make_client(name="Desktop app", public=True, redirect=f"http://{host}/done")
     fields = {"code_challenge": CHALLENGE, "code_challenge_method": "S256"}
-    page = ask(browser, client, redirect_uri=f"http://{host}:49152/done", **fields)
+    page = open_consent_page(browser, client, redirect_uri=f"http://{host}:49152/done", **fields)
     assert page.status_code == 200, page.content
-    other = ask(browser, client, redirect_uri=f"http://{host}:49152/other", **fields)
+    other = open_consent_page(browser, client, redirect_uri=f"http://{host}:49152/other", **fields)
     assert other.status_code == 400
 
 
@@ -207,7 +209,7 @@ def test_a_native_app_can_use_any_loopback_port(browser, db, host):
 @pytest.mark.parametrize("allow", [True, False])
 def test_the_query_of_a_registered_redirect_uri_is_returned_byte_for_byte(browser, db, query, allow):
     client, _ = make_client(redirect=f"{REDIRECT}?{query}")
-    page = ask(browser, client, redirect_uri=f"{REDIRECT}?{query}")
+    page = open_consent_page(browser, client, redirect_uri=f"{REDIRECT}?{query}")
     response = answer(browser, page, allow=allow)
     location = response.headers["Location"]
     assert location.startswith(f"{REDIRECT}?{query}&{'code=' if allow else 'error='}"), location
@@ -216,11 +218,11 @@ def test_the_query_of_a_registered_redirect_uri_is_returned_byte_for_byte(browse
 
 def test_a_public_client_without_pkce_is_rejected(browser, db):
     client, _ = make_client(name="Phone app", public=True)
-    assert redirected_with(ask(browser, client))["error"] == "invalid_request"
+    assert redirected_with(open_consent_page(browser, client))["error"] == "invalid_request"
 
 
 def test_plain_pkce_is_rejected(browser, registered):
-    page = ask(browser, registered[0], code_challenge="p" * 50, code_challenge_method="plain")
+    page = open_consent_page(browser, registered[0], code_challenge="p" * 50, code_challenge_method="plain")
     response = answer(browser, page) if page.status_code == 200 else page
     assert redirected_with(response)["error"] == "invalid_request"
     assert not Grant.objects.exists()
@@ -228,19 +230,19 @@ def test_plain_pkce_is_rejected(browser, registered):
 
 def test_response_types_other_than_code_are_rejected(browser, registered):
     for response_type in ("token", "id_token", "code token", "nonsense"):
-        assert ask(browser, registered[0], response_type=response_type).status_code in {302, 400}
+        assert open_consent_page(browser, registered[0], response_type=response_type).status_code in {302, 400}
     assert not Grant.objects.exists()
 
 
 def test_no_parameter_of_the_client_skips_the_consent_page(browser, registered):
     for parameter in ({"prompt": "none"}, {"approval_prompt": "auto"}, {"prompt": "create"}):
-        page = ask(browser, registered[0], **parameter)
+        page = open_consent_page(browser, registered[0], **parameter)
         assert page.status_code == 200
         assert b"requests to act on your behalf" in page.content
 
 
 def test_a_consent_form_from_another_site_is_rejected(browser, registered):
-    page = ask(browser, registered[0])
+    page = open_consent_page(browser, registered[0])
     browser.cookies.clear()
     assert answer(browser, page).status_code == 403
     assert not Grant.objects.exists()
@@ -285,7 +287,7 @@ def test_get_does_not_log_out(browser):
 def test_consent_requires_the_second_factor_that_the_account_has(user):
     client, _secret = make_client()
     authenticator_of(user)
-    response = ask(browser_of(user), client)
+    response = open_consent_page(browser_of(user), client)
     assert response.status_code == 302
     assert response.headers["Location"].startswith("/account/second-factor/confirm?next=/oauth/authorize")
     assert not Grant.objects.exists()

@@ -15,7 +15,7 @@ from tests.second_factors import authenticator_of
 PATH = "/api-keys"
 
 
-def made(api, **body):
+def create_api_key(api, **body):
     answer = api.send(PATH, {"name": "shop", **body})
     assert answer.status_code == 201, answer.content
     return answer.json()
@@ -26,7 +26,7 @@ def actions(user):
 
 
 def test_a_key_is_shown_once_and_works(api, user, stranger_api):
-    key = made(api, scopes=["offers:read"], expires_days=30)
+    key = create_api_key(api, scopes=["offers:read"], expires_days=30)
     assert ApiClient(api_key=key["key"]).read("/auth/me").json()["scopes"] == ["offers:read"]
     days = ApiKey.objects.get(pk=key["id"]).expires_at - timezone.now()
     assert timedelta(days=29) < days < timedelta(days=30)
@@ -60,11 +60,11 @@ def test_an_unrestricted_key_cannot_create_or_list_keys(user):
 def test_a_log_in_with_the_second_factor_creates_a_key(user):
     authenticator_of(user)
     strong = tokens.start_family(user=user, now=timezone.now(), second_factor=True).access_token
-    assert made(ApiClient(bearer=strong))["key"]
+    assert create_api_key(ApiClient(bearer=strong))["key"]
 
 
 def test_a_rotated_key_works_until_its_grace_period_ends(api, user):
-    old = made(api, scopes=["offers:read"])
+    old = create_api_key(api, scopes=["offers:read"])
     answer = api.send(f"{PATH}/{old['id']}/rotate", {"grace_days": 1}).json()
     assert (answer["replaces"], answer["scopes"], answer["name"]) == (old["id"], ["offers:read"], "shop")
     for key in (old["key"], answer["key"]):
@@ -75,7 +75,7 @@ def test_a_rotated_key_works_until_its_grace_period_ends(api, user):
 
 
 def test_a_revoked_key_ends_immediately_and_cannot_be_rotated(api, user):
-    key = made(api)
+    key = create_api_key(api)
     path = f"{PATH}/{key['id']}"
     assert [api.remove(path).status_code for _ in range(2)] == [200, 200]
     assert_error(ApiClient(api_key=key["key"]).read("/auth/me"), 401, "E2009")
@@ -93,4 +93,4 @@ def test_an_account_has_at_most_twenty_keys(api, user):
     assert ApiKey.objects.count() == KEYS_MAX
     assert api.send(f"{PATH}/{last.pk}/rotate", {"grace_days": 0}).status_code == 200
     api.remove(f"{PATH}/{ApiKey.objects.first().pk}")
-    assert made(api)
+    assert create_api_key(api)

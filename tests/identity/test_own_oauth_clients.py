@@ -25,7 +25,7 @@ PATH = "/oauth/clients"
 BODY = {"name": "Budget app", "redirect_uris": [REDIRECT], "scopes": ["offers:read", "identity:read"]}
 
 
-def made(api, **changes):
+def create_oauth_client(api, **changes):
     answer = api.send(PATH, {**BODY, **changes})
     assert answer.status_code == 201, answer.content
     return answer.json()
@@ -37,7 +37,7 @@ def tokens_of(person, shown):
 
 
 def test_a_client_created_by_api_completes_the_code_flow(api, stranger):
-    shown = made(api)
+    shown = create_oauth_client(api)
     assert set(shown) == {"client_id", "client_secret", "name", "redirect_uris", "scopes", "public", "created_at"}
     assert ApiClient(bearer=tokens_of(stranger, shown).json()["access_token"]).read("/auth/me").json()[
         "user_id"
@@ -51,11 +51,11 @@ def test_a_client_created_by_api_completes_the_code_flow(api, stranger):
                                   "ab--c.example", "a.0xg", "[::1]", "[2001:db8::1]:8443"])  # fmt: skip
 def test_hosts_that_browsers_open_are_accepted(api, host):
     address = f"https://{host}/x"
-    assert made(api, redirect_uris=[address])["redirect_uris"] == [address]
+    assert create_oauth_client(api, redirect_uris=[address])["redirect_uris"] == [address]
 
 
 def test_a_public_client_has_no_secret(api):
-    shown = made(api, public=True)
+    shown = create_oauth_client(api, public=True)
     assert (shown["public"], shown["client_secret"]) == (True, None)
     assert_error(api.send(f"{PATH}/{shown['client_id']}/rotate-secret"), 400, "E3004")
 
@@ -80,11 +80,11 @@ def test_a_public_client_has_no_secret(api):
 )  # fmt: skip
 def test_an_invalid_client_is_rejected(api, changes):
     assert_error(api.send(PATH, {**BODY, **changes}), 400, "E1001")
-    assert_error(api.call("PATCH", f"{PATH}/{made(api)['client_id']}", changes), 400, "E1001")
+    assert_error(api.call("PATCH", f"{PATH}/{create_oauth_client(api)['client_id']}", changes), 400, "E1001")
 
 
 def test_changes_of_a_client_do_not_change_existing_grants(api, stranger):
-    shown = made(api)
+    shown = create_oauth_client(api)
     held = tokens_of(stranger, shown).json()
     changes = {"name": "Savings app", "redirect_uris": ["https://b.example/x"], "scopes": ["wallet:read"]}
     answer = api.call("PATCH", f"{PATH}/{shown['client_id']}", changes).json()
@@ -93,14 +93,14 @@ def test_changes_of_a_client_do_not_change_existing_grants(api, stranger):
 
 
 def test_a_rotated_secret_replaces_the_old_one(api, stranger):
-    shown = made(api)
+    shown = create_oauth_client(api)
     fresh = api.send(f"{PATH}/{shown['client_id']}/rotate-secret").json()
     assert tokens_of(stranger, shown).status_code == 401
     assert tokens_of(stranger, {**shown, "client_secret": fresh["client_secret"]}).status_code == 200
 
 
 def test_a_deleted_client_loses_access(api, user, stranger):
-    shown = made(api, scopes=["webhooks", "offers:read"])
+    shown = create_oauth_client(api, scopes=["webhooks", "offers:read"])
     held = tokens_of(stranger, shown).json()
     now = timezone.now()
     Endpoint.objects.create(
@@ -121,7 +121,7 @@ def test_a_deleted_client_loses_access(api, user, stranger):
 
 
 def test_clients_are_hidden_from_keys_and_other_accounts(api, user, stranger_api):
-    key, path = ApiClient(api_key=issue(user).key), f"{PATH}/{made(api)['client_id']}"
+    key, path = ApiClient(api_key=issue(user).key), f"{PATH}/{create_oauth_client(api)['client_id']}"
     for answer in (
         key.read(path), key.call("PATCH", path, {"name": "x"}), key.send(f"{path}/rotate-secret"), key.remove(path),
         key.send(PATH, BODY),
@@ -134,7 +134,7 @@ def test_clients_are_hidden_from_keys_and_other_accounts(api, user, stranger_api
 
 def test_an_account_has_at_most_twenty_clients(api):
     for number in range(CLIENTS_MAX):
-        made(api, name=f"App {number}")
+        create_oauth_client(api, name=f"App {number}")
     assert_error(api.send(PATH, {**BODY, "name": "One more"}), 400, "E1001")
 
 
@@ -151,8 +151,8 @@ LOOK_ALIKES = [
 @pytest.mark.django_db
 @pytest.mark.parametrize("name", LOOK_ALIKES)
 def test_a_client_name_that_looks_like_an_existing_name_is_rejected(api, stranger_api, name):
-    made(api, name=NAME)
-    other = made(stranger_api, name="Other")["client_id"]
+    create_oauth_client(api, name=NAME)
+    other = create_oauth_client(stranger_api, name="Other")["client_id"]
     for answer in (
         stranger_api.send(PATH, {**BODY, "name": name}),
         stranger_api.call("PATCH", f"{PATH}/{other}", {"name": name}),
@@ -171,7 +171,7 @@ def test_a_client_with_an_invisible_name_is_rejected(api, name):
 
 @pytest.mark.django_db
 def test_a_client_can_be_renamed_to_another_spelling_of_its_own_name(api):
-    path = f"{PATH}/{made(api, name=NAME)['client_id']}"
+    path = f"{PATH}/{create_oauth_client(api, name=NAME)['client_id']}"
     assert api.call("PATCH", path, {"name": LOOK_ALIKES[1]}).json()["name"] == NAME
     assert api.call("PATCH", path, {"name": LOOK_ALIKES[2]}).json()["name"] == LOOK_ALIKES[2]
 

@@ -8,7 +8,7 @@ from django.test import Client
 from tests.factories import PASSWORD
 from tests.identity.test_account_pages import EMAIL, jane, link_in, log_in, mailed  # noqa: F401  jane is a fixture
 from tests.identity.test_invitations import token_of
-from tests.identity.test_managed_accounts import made, partner, shop  # noqa: F401  fixtures
+from tests.identity.test_managed_accounts import create_account, partner, shop  # noqa: F401  fixtures
 from tests.second_factors import authenticator_of
 
 pytestmark = pytest.mark.django_db
@@ -44,7 +44,7 @@ def test_log_in_forms_label_the_account_and_the_password():
 
 
 def test_the_claim_form_labels_the_user_name_and_a_new_password(shop):  # noqa: F811
-    made(shop, email=EMAIL)
+    create_account(shop, email=EMAIL)
     page = Client().get(f"/account/claim/{token_of('claim')}")
     assert tokens_of(page) == ["new-password", "new-password"]
     assert Inputs(page).named("username")["autocomplete"] == "username"

@@ -18,7 +18,7 @@ from tests.backoffice.conftest import backoffice_client
 from tests.commands import run_json
 from tests.factories import PASSWORD, ProviderFactory, UserFactory
 from tests.identity.test_invitations import token_of
-from tests.identity.test_managed_accounts import EMAIL, PASSWORDS, made, partner, shop  # noqa: F401  fixtures
+from tests.identity.test_managed_accounts import EMAIL, PASSWORDS, create_account, partner, shop  # noqa: F401  fixtures
 from tests.second_factors import authenticator_of, code_of
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +32,7 @@ def claim(name):
 @pytest.mark.parametrize("name", [*ILL_FORMED, "admin", "Admin", "SUPPORT", "Alice", "alice", "\u212aelvin\u0130"])
 def test_claiming_an_account_rejects_a_deceptive_name(shop, name):  # noqa: F811
     UserFactory(username="alice")
-    made(shop, email=EMAIL)
+    create_account(shop, email=EMAIL)
     page = claim(name)
     assert page.status_code == 200
     assert "errorlist" in page.content.decode()
@@ -42,7 +42,7 @@ def test_claiming_an_account_rejects_a_deceptive_name(shop, name):  # noqa: F811
 @pytest.mark.parametrize("name", ["Alice2", "a", "x1"])
 def test_claiming_an_account_accepts_letters_and_digits(shop, name):  # noqa: F811
     UserFactory(username="alice")
-    made(shop, email=EMAIL)
+    create_account(shop, email=EMAIL)
     assert claim(name).status_code == 302
     assert User.objects.filter(username=name).exists()
 

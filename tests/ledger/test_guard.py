@@ -83,32 +83,32 @@ def test_guard_of_another_log_stops_signing():
         seal_reports(["d"])
 
 
-def doctors_word():
+def ledger_check():
     """Return the check of the log by `manage.py doctor`."""
     return next(item for item in checks.examine() if item["name"] == "ledger")
 
 
 def test_doctor_reports_whether_the_log_can_sign_and_creates_no_guard(settings):
-    assert doctors_word()["why"].startswith("empty")
+    assert ledger_check()["why"].startswith("empty")
     assert not settings.LEDGER_GUARD_FILE.exists()
     seal_reports(["a"])
-    assert doctors_word()["why"] == "may be signed after 1 entries"
+    assert ledger_check()["why"] == "may be signed after 1 entries"
     seal_reports(["b"])
     put_an_older_copy_back()
-    assert "restore the newest database" in doctors_word()["why"]
+    assert "restore the newest database" in ledger_check()["why"]
     settings.LEDGER_GUARD_FILE.unlink()
-    assert "adopt_ledger_head" in doctors_word()["why"]
+    assert "adopt_ledger_head" in ledger_check()["why"]
     assert not settings.LEDGER_GUARD_FILE.exists()
-    assert not doctors_word()["ok"]
+    assert not ledger_check()["ok"]
     settings.LEDGER_SIGNING_KEY, settings.VAR_DIR = "", settings.LEDGER_GUARD_FILE.parent
-    assert doctors_word() == {**doctors_word(), "ok": True}, "a machine without the key is none that signs"
+    assert ledger_check() == {**ledger_check(), "ok": True}, "a machine without the key is none that signs"
 
 
 def test_doctor_finds_a_key_that_did_not_sign_the_newest_checkpoint(settings):
     seal_reports(["a"])
     settings.LEDGER_SIGNING_KEY = OTHER_SIGNING_KEY
-    assert "restore LEDGER_SIGNING_KEY and LEDGER_ORIGIN" in doctors_word()["why"]
-    assert not doctors_word()["ok"]
+    assert "restore LEDGER_SIGNING_KEY and LEDGER_ORIGIN" in ledger_check()["why"]
+    assert not ledger_check()["ok"]
 
 
 def lose(guard_file):

@@ -58,7 +58,7 @@ def three(tmp_path):
         yield addresses
 
 
-def ask(asker):
+def run_round(asker):
     """Run one round now."""
     for witness in asker._witnesses:
         witness.not_before = 0.0
@@ -87,10 +87,10 @@ ALL = ["ledger.example/log", "witness.example/w1", "witness.example/w2", "witnes
 
 def test_newest_checkpoint_is_cosigned_and_shown_with_every_proof(client, asks, three):
     asker = asks(three)
-    assert ask(asker) == {"cosigned": 0, "failed": 0}
+    assert run_round(asker) == {"cosigned": 0, "failed": 0}
     for size in (1, 2, 40):
         seal_reports([f"report {size} {number}" for number in range(size)])
-        assert ask(asker) == {"cosigned": 3, "failed": 0}
+        assert run_round(asker) == {"cosigned": 3, "failed": 0}
         note = client.get("/checkpoint").content.decode()
         assert cosigners_of(note) == ALL
         for number in (1, 2, 3):
@@ -108,22 +108,22 @@ def test_newest_checkpoint_is_cosigned_and_shown_with_every_proof(client, asks, 
 def test_witness_gets_one_request_per_checkpoint_until_its_cosignature_is_old(asks, three, monkeypatch):
     seal_reports(["a"])
     asker = asks(three)
-    assert ask(asker)["cosigned"] == 3
-    assert ask(asker) == {"cosigned": 0, "failed": 0}
+    assert run_round(asker)["cosigned"] == 3
+    assert run_round(asker) == {"cosigned": 0, "failed": 0}
     monkeypatch.setattr(witnessing, "_AGAIN_SECONDS", -1)
     monkeypatch.setattr("tests.ledger.witnesses.time.time", lambda: time.time_ns() / 1e9 + 5)
-    assert ask(asker)["cosigned"] == 3
+    assert run_round(asker)["cosigned"] == 3
     assert Cosignature.objects.count() == 6
     assert len(cosigners_of(log.cosigned_checkpoint(log.read_head()))) == 4
 
 
 def test_log_without_its_cosignatures_requests_them_again(asks, three):
     seal_reports(["a", "b"])
-    assert ask(asks(three))["cosigned"] == 3
+    assert run_round(asks(three))["cosigned"] == 3
     with open_log() as cursor:
         cursor.execute("DELETE FROM ledger_cosignature")
     seal_reports(["c"])
-    assert ask(asks(three)) == {"cosigned": 3, "failed": 0}
+    assert run_round(asks(three)) == {"cosigned": 3, "failed": 0}
 
 
 def test_log_without_a_policy_contacts_no_witness(client, monkeypatch):
@@ -153,10 +153,10 @@ def test_rejection_by_a_witness_is_logged_and_counted_in_metrics(asks, reply, ou
     seal_reports(["a", "b", "c"])
     with serving(scripted(reply)) as addresses:
         asker = asks(addresses, "1")
-        assert ask(asker) == {"cosigned": 0, "failed": 1}
+        assert run_round(asker) == {"cosigned": 0, "failed": 1}
         assert f"witness w1 ({outcome})" in caplog.text
         caplog.clear()
-        ask(asker)
+        run_round(asker)
         assert "witness w1" not in caplog.text  # logged once
     assert not Cosignature.objects.exists()
     assert WitnessOutcome.objects.get().outcome == outcome
@@ -165,7 +165,7 @@ def test_rejection_by_a_witness_is_logged_and_counted_in_metrics(asks, reply, ou
 def test_metrics_list_rejecting_witnesses_and_the_age_of_cosignatures(committed, asks, three, tmp_path):
     seal_reports(["a"])
     with serving(scripted((404, "text/plain", "no\n"))) as [stranger]:
-        ask(asks([*three[:2], stranger]))
+        run_round(asks([*three[:2], stranger]))
         text = Scrape(tmp_path).text().decode()
     assert 'platform_ledger_witness_refuses{outcome="unknown_log",witness="w3"} 1.0' in text
     assert 'platform_ledger_witness_cosigned_seconds{witness="w1"} ' in text
@@ -177,7 +177,7 @@ def test_unreachable_witness_does_not_delay_the_others(asks, three):
     seal_reports(["a"])
     with serving() as _none:
         asker = asks([*three[:2], "http://127.0.0.1:9"])
-        assert ask(asker) == {"cosigned": 2, "failed": 1}
+        assert run_round(asker) == {"cosigned": 2, "failed": 1}
     seal_reports(["b"])
     # The unreachable witness is retried later, not every second.
     assert asker.ask(now=timezone.now()) == {"cosigned": 2, "failed": 0}
@@ -193,7 +193,7 @@ def test_error_of_a_witness_does_not_stop_the_others(asks, three, monkeypatch):
         keep(asker, one, *arguments)
 
     monkeypatch.setattr(witnessing.Asker, "_keep", poisoned)
-    assert ask(asks(three)) == {"cosigned": 2, "failed": 1}
+    assert run_round(asks(three)) == {"cosigned": 2, "failed": 1}
     assert set(WitnessOutcome.objects.values_list("outcome", flat=True)) == {"cosigned", "fault"}
     with pytest.raises(CommandError, match="1 witnesses did not cosign"):
         call_command("ask_witnesses", once=True, stdout=StringIO())
@@ -202,7 +202,7 @@ def test_error_of_a_witness_does_not_stop_the_others(asks, three, monkeypatch):
 def test_other_witnesses_cosign_after_one_fails(asks, three, monkeypatch):
     seal_reports(["a"])
     asker = asks(three)
-    assert ask(asker)["cosigned"] == 3
+    assert run_round(asker)["cosigned"] == 3
     seal_reports(["b"])
     request = witnessing._request
 
@@ -215,7 +215,7 @@ def test_other_witnesses_cosign_after_one_fails(asks, three, monkeypatch):
     with open_log() as cursor:
         forgotten = asker._witnesses[0].witness.verifier.vkey
         cursor.execute("DELETE FROM ledger_cosignature WHERE witness = %s", [forgotten])
-    assert ask(asker) == {"cosigned": 2, "failed": 1}
+    assert run_round(asker) == {"cosigned": 2, "failed": 1}
 
 
 def test_witness_with_an_endless_response_is_abandoned(asks, three, monkeypatch):
@@ -230,7 +230,7 @@ def test_witness_with_an_endless_response_is_abandoned(asks, three, monkeypatch)
     seal_reports(["a"])
     with serving(endless) as [slow]:
         asker = asks([*three[:2], slow])
-        assert ask(asker) == {"cosigned": 2, "failed": 1}
+        assert run_round(asker) == {"cosigned": 2, "failed": 1}
         seal_reports(["b"])
         # The witness is asked again later, not every second.
         assert asker.ask(now=timezone.now()) == {"cosigned": 2, "failed": 0}
@@ -246,10 +246,10 @@ def test_invalid_cosignatures_of_a_witness_are_not_stored(asks):
     lies = [foreigner, cosigner(1).cosign(text + "x\n", now).line(), cosigner(1).cosign(text, now + 4_000).line()]
     for lie in lies:
         with serving(scripted((200, "text/plain", lie))) as addresses:
-            assert ask(asks(addresses, "1")) == {"cosigned": 0, "failed": 1}
+            assert run_round(asks(addresses, "1")) == {"cosigned": 0, "failed": 1}
     good = cosigner(1).cosign(text, now - 60).line()
     with serving(scripted((200, "text/plain", foreigner + good))) as addresses:
-        assert ask(asks(addresses, "1"))["cosigned"] == 1
+        assert run_round(asks(addresses, "1"))["cosigned"] == 1
     assert cosigners_of(log.cosigned_checkpoint(log.read_head())) == ["ledger.example/log", "witness.example/w1"]
 
 
@@ -279,7 +279,7 @@ def impatient(monkeypatch):
 def test_witnessed_proof_is_under_the_newest_head_with_a_quorum(client, asks, three, impatient, suffix):
     first = client.anchor("first").json()
     asker = asks(three)
-    ask(asker)
+    run_round(asker)
     second = client.anchor("second").json()
     shown = client.get(f"/proof/{first['hash']}{suffix}?witnessed=1")
     assert shown.status_code == 200
@@ -288,7 +288,7 @@ def test_witnessed_proof_is_under_the_newest_head_with_a_quorum(client, asks, th
     assert cosigners_of(note) == ALL
     assert_error(client.get(f"/proof/{second['hash']}{suffix}?witnessed=1"), 503, "E7003")
     assert client.get(f"/proof/{second['hash']}{suffix}?witnessed=0").status_code == 200
-    ask(asker)
+    run_round(asker)
     assert client.get(f"/proof/{second['hash']}{suffix}?witnessed=1").status_code == 200
 
 
@@ -301,7 +301,7 @@ def test_damaged_cosignature_is_omitted_and_the_others_can_form_a_quorum(
     client, asks, three, impatient, caplog, column, value
 ):
     anchored = client.anchor("first").json()
-    ask(asks(three))
+    run_round(asks(three))
     log._verified_line.cache_clear()
     damaged = Cosignature.objects.get(witness=cosigner(1).verifier.vkey)
     with open_log() as cursor:
@@ -321,7 +321,7 @@ def test_witnessed_proof_is_returned_when_the_quorum_is_reached(committed, clien
 
     def later():
         waits.wait(60)
-        ask(asker)
+        run_round(asker)
         connection.close()
 
     thread = threading.Thread(target=later)
@@ -358,11 +358,11 @@ def test_number_of_requests_waiting_for_a_quorum_is_limited(client, asks, three,
 
 def test_unreachable_witness_leaves_the_quorum_of_older_entries(client, asks, three, impatient):
     first = client.anchor("first").json()
-    ask(asks(three, "all"))
+    run_round(asks(three, "all"))
     asker = asks([three[0], "http://127.0.0.1:9", "http://127.0.0.1:9/x"], "all")
     for number in range(8):
         last = client.anchor(f"more {number}").json()
-        ask(asker)
+        run_round(asker)
     assert client.get(f"/proof/{first['hash']}?witnessed=1").status_code == 200
     assert_error(client.get(f"/proof/{last['hash']}?witnessed=1"), 503, "E7003")
 
@@ -386,7 +386,7 @@ def test_witnesses_of_the_last_hour_are_peers(committed, client, asks, three):
     seal_reports(["a"])
     asker = asks(three)
     assert client.get("/health").json()["peers"] == 0
-    ask(asker)
+    run_round(asker)
     assert client.get("/health").json()["peers"] == client.get("/stats").json()["peers"] == 3
     asks(three[:2])
     assert client.get("/health").json()["peers"] == 2

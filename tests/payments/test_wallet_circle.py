@@ -26,7 +26,7 @@ def circle(settings):
         yield double
 
 
-def made(circle):
+def wallet_requests(circle):
     """Return the requests that created wallets."""
     return [request.body for request in circle.received if (request.method, request.path) == ("POST", MAKE)]
 
@@ -38,7 +38,7 @@ def test_a_wallet_is_provisioned_with_our_reference_and_no_pii(api, user, circle
     assert body["network"] == "eip155:84532"
     account = CustodyAccount.objects.get()
     assert (account.provider, account.provider_account_id) == ("circle", wallet["id"])
-    (sent,) = made(circle)
+    (sent,) = wallet_requests(circle)
     assert sent == {
         "idempotencyKey": str(account.idempotency_key), "accountType": "EOA", "blockchains": ["BASE-SEPOLIA"],
         "count": 1, "walletSetId": wallet["walletSetId"], "metadata": [{"refId": str(account.pk)}],
@@ -90,7 +90,7 @@ def test_a_retry_after_a_lost_response_provisions_one_wallet(api, circle, fault,
     (wallet,) = circle.wallets.values()
     assert response.json()["address"].lower() == wallet["address"]
     assert api.send(PATH, {}).json() == response.json()
-    assert len({body["idempotencyKey"] for body in made(circle)}) == 1
+    assert len({body["idempotencyKey"] for body in wallet_requests(circle)}) == 1
 
 
 def wallets_reply(wallets):

@@ -39,7 +39,7 @@ def main():
             demo = json.loads((Path(folder) / "demo.json").read_text())
             shell = [sys.executable, "manage.py", "shell", "--no-imports", "-v0", "-c", _CASE]
             case = subprocess.run(shell, cwd=ROOT, env=environment, check=True, capture_output=True, text=True).stdout
-            take(platform, ledger, demo, case.strip())
+            take_pictures(platform, ledger, demo, case.strip())
         finally:
             running.send_signal(signal.SIGINT)
             running.wait()
@@ -55,7 +55,7 @@ def anchored_at(ledger, running):
         return 0
 
 
-def take(platform, ledger, demo, case):
+def take_pictures(platform, ledger, demo, case):
     """Take each picture: name, address, user, size, and the element to wait for."""
     staff, person = (demo["staff_username"], demo["staff_password"]), (demo["username"], demo["password"])
     case = f"{platform}/admin/credit/application/{case}/change/"

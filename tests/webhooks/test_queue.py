@@ -31,7 +31,7 @@ def queued(make_endpoint, happen, user):
     return queue
 
 
-def take(limit=100, **later):
+def take_deliveries(limit=100, **later):
     items, now = failed_deliveries(lease=LEASE), timezone.now() + timedelta(**later)
     return take_due(items, items.takeable(now=now), limit=limit, now=now, lease=LEASE)
 
@@ -42,23 +42,23 @@ def outcome_of(task, *, error=None, status=200):
 
 def test_a_leased_delivery_is_not_claimed_again(queued):
     queued(3)
-    assert len(take()) == 3
-    assert take() == []
-    assert take(seconds=59) == []
-    assert len(take(seconds=61)) == 3
+    assert len(take_deliveries()) == 3
+    assert take_deliveries() == []
+    assert take_deliveries(seconds=59) == []
+    assert len(take_deliveries(seconds=61)) == 3
 
 
 def test_the_oldest_delivery_is_claimed_first(queued):
     queued(5)
     oldest = Delivery.objects.order_by("-id").first()
     Delivery.objects.filter(pk=oldest.pk).update(due_at=timezone.now() - timedelta(hours=1))
-    assert [task.delivery.pk for task in take(1)] == [oldest.pk]
+    assert [task.delivery.pk for task in take_deliveries(1)] == [oldest.pk]
 
 
 def test_a_webhook_worker_that_resumes_after_its_lease_changes_nothing(queued):
     queued(1)
-    (sleeper,) = take()
-    (other,) = take(seconds=61)
+    (sleeper,) = take_deliveries()
+    (other,) = take_deliveries(seconds=61)
     store_outcomes([outcome_of(sleeper, error="status", status=500)], now=timezone.now())
     stored = Delivery.objects.get()
     assert (stored.attempts, stored.claim) == ([], other.delivery.claim)
@@ -69,8 +69,8 @@ def test_a_webhook_worker_that_resumes_after_its_lease_changes_nothing(queued):
 
 def test_a_returned_delivery_can_be_claimed_immediately(queued):
     queued(2)
-    assert hand_back(take(), due_at=timezone.now()) == 2
-    assert len(take()) == 2
+    assert hand_back(take_deliveries(), due_at=timezone.now()) == 2
+    assert len(take_deliveries()) == 2
 
 
 def test_concurrent_publishers_deliver_an_event_once(queued):
@@ -85,7 +85,7 @@ def test_concurrent_publishers_deliver_an_event_once(queued):
 
 def test_an_endpoint_with_a_success_in_the_batch_is_not_failing(queued):
     queued(3)
-    tasks = take()
+    tasks = take_deliveries()
     outcomes = [outcome_of(tasks[0], error="status", status=500), outcome_of(tasks[1]), outcome_of(tasks[2])]
     counts = store_outcomes(outcomes, now=timezone.now())
     assert (counts["delivered"], counts["retried"]) == (2, 1)
@@ -95,7 +95,7 @@ def test_an_endpoint_with_a_success_in_the_batch_is_not_failing(queued):
 def test_claiming_and_storing_a_batch_of_any_size_need_the_same_statements(queued, django_assert_num_queries):
     queued(60)
     with django_assert_num_queries(4 + 2):  # choose, claim, deliveries with events, endpoints; and a savepoint
-        tasks = take(50)
+        tasks = take_deliveries(50)
     with django_assert_num_queries(2 + 2):  # deliveries, working endpoints; and a savepoint
         store_outcomes([outcome_of(task) for task in tasks], now=timezone.now())
 
@@ -106,7 +106,7 @@ def test_concurrent_workers_claim_every_delivery_once(committed, needs_postgresq
 
     def work(_number):
         try:
-            while tasks := take(7):
+            while tasks := take_deliveries(7):
                 with lock:
                     taken.update(task.delivery.pk for task in tasks)
         finally:
@@ -148,7 +148,7 @@ def test_a_long_backlog_and_a_long_feed_are_read_by_index(needs_postgresql, user
     endpoint = make_endpoint()
     with connection.cursor() as cursor:
         cursor.execute(_FILL, {"account": user.pk, "endpoint": endpoint.pk, "count": 100_000})
-    choosing, reading, *_ = plans_of(lambda: take(100))
+    choosing, reading, *_ = plans_of(lambda: take_deliveries(100))
     assert "Index Scan using webhooks_delivery_due" in choosing
     assert "Sort" not in choosing
     assert "webhooks_event_pkey" in reading

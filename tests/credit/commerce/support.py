@@ -7,7 +7,7 @@ VERSION = "2026-08-25"
 AGENT = 'profile="https://agent.example/.well-known/ucp"'
 
 
-def ask(api, operation, body, *, query="", **headers):
+def call_catalog(api, operation, body, *, query="", **headers):
     """Call an operation of the catalogue and return its answer."""
     response = api.send(f"/ucp/catalog/{operation}{query}", body, **headers)
     assert response.status_code == 200, response.content

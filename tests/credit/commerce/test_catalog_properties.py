@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from credit.core.countries import US_STATES
 from tests.credit.commerce import judge
-from tests.credit.commerce.support import ask
+from tests.credit.commerce.support import call_catalog
 from tests.factories import OfferFactory, ProviderFactory
 from tests.properties import examples
 
@@ -61,7 +61,7 @@ def test_every_response_is_valid_in_the_protocol(everybody, terms, asked):
     while True:
         if judge.has_schemas():
             assert judge.by_schema(judge.REQUESTS["search"], body) == []
-        answer = ask(api, "search", body)
+        answer = call_catalog(api, "search", body)
         assert judge.complaints(judge.SEARCH, answer) == []
         seen += answer["products"]
         if not answer["pagination"]["has_next_page"]:
@@ -72,9 +72,9 @@ def test_every_response_is_valid_in_the_protocol(everybody, terms, asked):
     assert set(numbers) <= {offer.pk for offer in offers if offer.is_active}
     ids = [f"{offer.pk}{end}" for offer in offers for end in ("", "-any", "-12")] or ["1"]
     narrowed = {name: asked[name] for name in ("filters", "context") if name in asked}
-    assert judge.complaints(judge.LOOKUP, ask(api, "lookup", {"ids": ids, **narrowed})) == []
+    assert judge.complaints(judge.LOOKUP, call_catalog(api, "lookup", {"ids": ids, **narrowed})) == []
     for text in ids:
-        answer = ask(api, "product", {"id": text, **narrowed})
+        answer = call_catalog(api, "product", {"id": text, **narrowed})
         assert (judge.complaints(judge.PRODUCT, answer) if "product" in answer else judge.of_failure(answer)) == []
 
 

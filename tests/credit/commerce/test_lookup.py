@@ -4,7 +4,7 @@ import pytest
 
 from tests.api import client_of
 from tests.credit.commerce import judge
-from tests.credit.commerce.support import ask, assert_refused
+from tests.credit.commerce.support import assert_refused, call_catalog
 from tests.factories import OfferFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -13,7 +13,7 @@ PATH = "/ucp/catalog/lookup"
 
 def lookup(api, *ids, **body):
     """Return the answer, after both validators accepted it."""
-    answer = ask(api, "lookup", {"ids": list(ids), **body})
+    answer = call_catalog(api, "lookup", {"ids": list(ids), **body})
     assert judge.complaints(judge.LOOKUP, answer) == []
     return answer
 
@@ -63,7 +63,7 @@ def test_offer_without_terms_has_one_variant(api):
 
 def test_every_id_of_a_search_can_be_looked_up(api, offer):
     OfferFactory()
-    products = ask(api, "search", {})["products"]
+    products = call_catalog(api, "search", {})["products"]
     ids = [item["id"] for product in products for item in (product, *product["variants"])]
     answer = lookup(api, *ids)
     assert missing(answer) == []

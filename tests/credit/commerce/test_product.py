@@ -3,7 +3,7 @@
 import pytest
 
 from tests.credit.commerce import judge
-from tests.credit.commerce.support import ask, assert_refused
+from tests.credit.commerce.support import assert_refused, call_catalog
 from tests.factories import OfferFactory
 
 pytestmark = pytest.mark.django_db
@@ -19,7 +19,7 @@ def offer():
 
 def product(api, text, **body):
     """Return the product, after both validators accepted the answer."""
-    answer = ask(api, "product", {"id": text, **body})
+    answer = call_catalog(api, "product", {"id": text, **body})
     assert judge.complaints(judge.PRODUCT, answer) == []
     return answer["product"]
 
@@ -64,7 +64,7 @@ def test_offer_without_terms_has_no_selection(api):
 
 @pytest.mark.parametrize("text", ["0", "x", "{pk}-99", "", "{pk}-"])
 def test_unknown_id_returns_a_not_found_message(api, offer, text):
-    answer = ask(api, "product", {"id": text.format(pk=offer.pk)})
+    answer = call_catalog(api, "product", {"id": text.format(pk=offer.pk)})
     assert judge.of_failure(answer) == []
     assert answer["ucp"]["status"] == "error"
     (message,) = answer["messages"]
@@ -73,8 +73,10 @@ def test_unknown_id_returns_a_not_found_message(api, offer, text):
 
 
 def test_closed_and_filtered_out_offers_are_not_found(api, offer):
-    assert "product" not in ask(api, "product", {"id": str(OfferFactory(is_active=False).pk)})
-    assert "product" not in ask(api, "product", {"id": str(offer.pk), "filters": {"categories": ["credit_card"]}})
+    assert "product" not in call_catalog(api, "product", {"id": str(OfferFactory(is_active=False).pk)})
+    assert "product" not in call_catalog(
+        api, "product", {"id": str(offer.pk), "filters": {"categories": ["credit_card"]}}
+    )
 
 
 @pytest.mark.parametrize(("body", "path"), [

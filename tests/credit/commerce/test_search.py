@@ -13,7 +13,7 @@ from django.db import connection
 from credit.models import Offer
 from tests.api import client_of
 from tests.credit.commerce import judge
-from tests.credit.commerce.support import AGENT, ask, assert_agent_refused, assert_refused
+from tests.credit.commerce.support import AGENT, assert_agent_refused, assert_refused, call_catalog
 from tests.factories import OfferFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
@@ -37,13 +37,13 @@ SEARCHED = [
 
 def search(api, **body):
     """Return the ids of the products found, in order."""
-    return [int(product["id"]) for product in ask(api, "search", body)["products"]]
+    return [int(product["id"]) for product in call_catalog(api, "search", body)["products"]]
 
 
 class TestProducts:
     def test_offer_is_a_product_and_its_terms_are_variants(self, api):
         offer = OfferFactory(**LOAN)
-        answer = ask(api, "search", {})
+        answer = call_catalog(api, "search", {})
         (product,) = answer["products"]
         assert judge.complaints(judge.SEARCH, answer) == []
         assert answer["ucp"]["capabilities"] == {"dev.ucp.shopping.catalog.search": [{"version": "2026-08-25"}]}
@@ -57,7 +57,7 @@ class TestProducts:
 
     def test_price_is_described_as_the_amount_financed(self, api):
         OfferFactory(**LOAN)
-        (product,) = ask(api, "search", {})["products"]
+        (product,) = call_catalog(api, "search", {})["products"]
         assert product["price_range"]["min"] == {"amount": 100_000, "currency": "USD"}
         assert product["price_range"]["max"] == {"amount": 4_000_000, "currency": "USD"}
         for part in (product, *product["variants"]):
@@ -73,7 +73,7 @@ class TestProducts:
 
     def test_offer_without_amounts_has_one_variant_and_no_price_of_zero(self, api):
         offer = OfferFactory()
-        answer = ask(api, "search", {})
+        answer = call_catalog(api, "search", {})
         (product,) = answer["products"]
         assert judge.complaints(judge.SEARCH, answer) == []
         assert [variant["id"] for variant in product["variants"]] == [f"{offer.pk}-any"]
@@ -85,14 +85,14 @@ class TestProducts:
 
     def test_repeated_term_is_one_variant(self, api):
         OfferFactory(term_options_months=[12, 12, 1])
-        (product,) = ask(api, "search", {})["products"]
+        (product,) = call_catalog(api, "search", {})["products"]
         assert [variant["title"] for variant in product["variants"]] == [
             "Everyday loan, 12 months", "Everyday loan, 1 month",
         ]  # fmt: skip
 
     def test_amounts_above_the_exact_integers_of_json_are_capped(self, api):
         OfferFactory(loan_amount_min_cents=2**62, loan_amount_max_cents=2**63 - 1)
-        answer = ask(api, "search", {})
+        answer = call_catalog(api, "search", {})
         assert answer["products"][0]["price_range"]["max"]["amount"] == 2**53 - 1
         assert judge.complaints(judge.SEARCH, answer) == []
 
@@ -121,7 +121,7 @@ class TestFilters:
     def test_price_in_another_currency_is_ignored_with_a_message(self, api):
         offer = OfferFactory(**LOAN)
         body = {"filters": {"price": {"max": 1}}, "context": {"currency": "EUR"}}
-        answer = ask(api, "search", body)
+        answer = call_catalog(api, "search", body)
         assert [product["id"] for product in answer["products"]] == [str(offer.pk)]
         assert [message["code"] for message in answer["messages"]] == ["price_filter_ignored"]
         assert judge.complaints(judge.SEARCH, answer) == []
@@ -205,7 +205,7 @@ class TestPages:
             OfferFactory(name="Gold loan" if number % 2 else "Gold card", description="gold" if number % 3 else "")
         seen, body = [], {"pagination": {"limit": 3}, "query": query}
         for size in (3, 3, 1):
-            answer = ask(api, "search", body)
+            answer = call_catalog(api, "search", body)
             assert judge.complaints(judge.SEARCH, answer) == []
             assert len(answer["products"]) == size
             assert answer["pagination"]["total_count"] == 7
@@ -216,7 +216,7 @@ class TestPages:
 
     def test_new_offer_does_not_move_products_to_another_page(self, api):
         first, second = OfferFactory(), OfferFactory()
-        answer = ask(api, "search", {"pagination": {"limit": 1}})
+        answer = call_catalog(api, "search", {"pagination": {"limit": 1}})
         OfferFactory()
         assert answer["products"][0]["id"] == str(second.pk)
         assert search(api, pagination={"limit": 1, "cursor": answer["pagination"]["cursor"]}) == [first.pk]
@@ -228,7 +228,7 @@ class TestPages:
         assert len(search(api, pagination={"limit": 2**53})) == 50
 
     def test_search_without_offers_finds_no_product(self, api):
-        answer = ask(api, "search", {})
+        answer = call_catalog(api, "search", {})
         assert (answer["products"], answer["pagination"]) == ([], {"has_next_page": False, "total_count": 0})
 
     @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from tests.api import client_of
 from tests.credit.eu.offers import EU_TERMS, TEXTS, eu_offer
 from tests.credit.eu.test_contract_withdrawal import OTHER, PERSON
 from tests.credit.notices.test_pages import read
-from tests.credit.terms.lending import applied, approve, lender_of, take_up
+from tests.credit.terms.lending import accept_terms, applied, approve, lender_of
 
 pytestmark = pytest.mark.django_db
 LOAN = {"amount_cents": 1_000_000, "rate_percent": 14.2, "term_months": 24, "fee_cents": 30_000}
@@ -29,7 +29,7 @@ def accepted(person=PERSON, **terms):
     offer = eu_offer(**{"apr_max_percent": 40, **terms})
     application = applied(offer, applicants=Applicants.of([person]))
     assert approve(lender_of(offer), application, LOAN).status_code == 200
-    return application, take_up(client_of(application.consumer), application)
+    return application, accept_terms(client_of(application.consumer), application)
 
 
 def agreed(**about):
@@ -102,7 +102,7 @@ def test_us_agreement_has_no_items_of_article_21():
     offer = eu_offer(**dict.fromkeys(EU_TERMS), apr_max_percent=40)
     application = applied(offer)
     approve(lender_of(offer), application, LOAN)
-    take_up(client_of(application.consumer), application)
+    accept_terms(client_of(application.consumer), application)
     shown = client_of(application.consumer).read(f"/applications/{application.pk}/agreement").json()
     assert "members" not in shown
 
@@ -113,7 +113,7 @@ def test_agreement_of_an_overdraft_has_the_apr_of_its_form():
     approve(lender_of(offer), application, {"rate_percent": 14.2, "fee_cents": 10_000})
     client = client_of(application.consumer)
     rows = client.read(f"/applications/{application.pk}/precontract").json()["rows"]
-    assert take_up(client, application).status_code == 200
+    assert accept_terms(client, application).status_code == 200
     members = client.read(f"/applications/{application.pk}/agreement").json()["members"]
     (agreed_rate,) = [member["text"] for member in members if member["name"] == "apr"]
     (form_rate,) = [row["value"] for row in rows if row["title"].startswith("Annual percentage rate")]
@@ -125,7 +125,7 @@ def test_line_of_credit_has_the_apr_of_the_assumptions():
     offer = eu_offer(term_options_months=None, texts={**TEXTS, "termination": "A month's notice."})
     application = applied(offer, applicants=Applicants.of([PERSON]), data={"amount_cents": 3_000_000})
     assert approve(lender_of(offer), application, {"rate_percent": 6.9, "fee_cents": 60_000}).status_code == 200
-    assert take_up(client_of(application.consumer), application).status_code == 200
+    assert accept_terms(client_of(application.consumer), application).status_code == 200
     shown = client_of(application.consumer).read(f"/applications/{application.pk}/agreement").json()
     members = {member["name"]: member["text"] for member in shown["members"]}
     assert "The credit runs for a year, and is repaid in twelve equal monthly parts" in members["apr"]
@@ -137,7 +137,7 @@ def test_another_borrower_gets_a_link_to_the_agreement_and_reads_it_without_an_a
     offer = eu_offer()
     application = applied(offer, applicants=Applicants.of([PERSON, OTHER]))
     assert approve(lender_of(offer), application, LOAN).status_code == 200
-    assert take_up(client_of(application.consumer), application).status_code == 200
+    assert accept_terms(client_of(application.consumer), application).status_code == 200
     mail = OutgoingMail.objects.get(template="agreement")
     assert (mail.recipient, mail.language) == ("ben@example.test", "es")
     message = message_of(
@@ -161,5 +161,5 @@ def test_borrower_in_the_united_states_gets_no_link_to_an_agreement():
     application = applied(eu_offer(**dict.fromkeys(EU_TERMS)), applicants=Applicants.of([PERSON, OTHER]))
     client = client_of(application.consumer)
     assert approve(client, application, {**LOAN, "fee_cents": 0}).status_code == 200
-    assert take_up(client, application).status_code == 200
+    assert accept_terms(client, application).status_code == 200
     assert not OutgoingMail.objects.filter(template="agreement").exists()

@@ -13,7 +13,7 @@ from credit.core.quotes import WARNING, cost_of
 from credit.models import LoanTerms
 from credit.scoring.matching import _WORDS as WHY_NOT
 from tests.api import assert_error, client_of
-from tests.credit.commerce.support import ask
+from tests.credit.commerce.support import call_catalog
 from tests.credit.eu.offers import EXAMPLE, eu_offer
 from tests.credit.terms.lending import LINE, acceptance_of, applied, approve, listed
 from tests.factories import UserFactory
@@ -167,7 +167,7 @@ def test_dollar_offer_is_listed_for_an_amount_without_a_currency():
 
 def test_product_has_the_warning_and_the_example_and_its_apr_is_no_note_rate(api):
     offer = eu_offer(currency="SEK", blockscore_model_id=7)
-    product = ask(api, "product", {"id": str(offer.pk)})["product"]
+    product = call_catalog(api, "product", {"id": str(offer.pk)})["product"]
     text = product["description"]["plain"]
     assert f"{WARNING}." in text
     assert "The borrowing rate is from 6.9 % up to 17.5 %." in text
@@ -180,9 +180,9 @@ def test_product_has_the_warning_and_the_example_and_its_apr_is_no_note_rate(api
 
 def test_price_filter_in_dollars_finds_no_offer_in_euros(api):
     offer = eu_offer()
-    products = ask(api, "search", {"filters": {"price": {"min": 1}}})["products"]
+    products = call_catalog(api, "search", {"filters": {"price": {"min": 1}}})["products"]
     assert products == []
-    assert [product["id"] for product in ask(api, "search", {})["products"]] == [str(offer.pk)]
+    assert [product["id"] for product in call_catalog(api, "search", {})["products"]] == [str(offer.pk)]
 
 
 def test_pages_of_an_eu_loan_have_no_dollar_sign(client):

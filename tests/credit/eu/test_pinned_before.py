@@ -6,7 +6,7 @@ from django.utils import timezone
 from credit.models import Application, Notice
 from credit.notices.services import issue_due
 from tests.api import assert_error, client_of
-from tests.credit.terms.lending import applied, approve, listed, take_up
+from tests.credit.terms.lending import accept_terms, applied, approve, listed
 
 pytestmark = pytest.mark.django_db
 BEFORE = ("jurisdiction", "regime", "regime_reason", "currency", "day_count", "fee_financed", "example", "apr_cap",
@@ -31,7 +31,7 @@ def test_application_pinned_without_a_jurisdiction_is_accepted_under_us_law(appl
     assert_error(api.read(f"{path}/precontract"), 404, "E4001")
     client.force_login(application.consumer)
     assert client.get(f"/my/applications/{application.pk}/accept").status_code == 200
-    assert take_up(api, application).status_code == 200
+    assert accept_terms(api, application).status_code == 200
     assert api.read(f"{path}/agreement").status_code == 200
     assert_error(api.read(f"{path}/withdrawal"), 404, "E4001")
     assert client.get(f"/my/applications/{application.pk}").status_code == 200

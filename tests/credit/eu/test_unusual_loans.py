@@ -27,7 +27,7 @@ from tests.credit.eu.offers import EU_TERMS, LENDER, TEXTS, eu_offer
 from tests.credit.eu.test_precontract import values_of
 from tests.credit.notices.test_pages import read
 from tests.credit.notices.world import WHOLE
-from tests.credit.terms.lending import applied, approve, take_up
+from tests.credit.terms.lending import accept_terms, applied, approve
 
 BERLIN = "Europe/Berlin"
 
@@ -88,7 +88,7 @@ def test_agreement_of_a_line_of_credit_has_an_amount_and_no_schedule():
     application = applied(offer, data={"amount_cents": 1_000_000})
     client = client_of(application.consumer)
     assert approve(client, application, {"rate_percent": 14.2}).status_code == 200
-    assert take_up(client, application).status_code == 200
+    assert accept_terms(client, application).status_code == 200
     page = client.read(f"/applications/{application.pk}/agreement", accept="text/html").content.decode()
     text = read(page)[0]
     assert re.search(r"Total amount of credit The sums that are made available to you\. 10,000\.00.EUR", text), text
@@ -114,7 +114,7 @@ def test_pages_of_an_eu_line_of_credit_have_its_rate_and_assumptions(language, r
     for path in (own, f"{own}/accept", f"{own}/agreement"):
         text = read(browser.get(path).content.decode())[0]
         assert all(words.replace("\u00a0", " ") in text for words in (rate, payable, assumption)), (path, text)
-    assert take_up(client, application).status_code == 200
+    assert accept_terms(client, application).status_code == 200
     for path in (own, f"{own}/agreement"):
         assert rate in read(browser.get(path).content.decode())[0]
     issue_due(now=timezone.now())

@@ -81,7 +81,7 @@ def path(world, *parts):
     return "/".join((f"/applications/{world.pk}/notices", *map(str, parts)))
 
 
-def one(world, *parts):
+def notice_path(world, *parts):
     return path(world, world.notice.pk, *parts)
 
 
@@ -99,8 +99,8 @@ class TestReadNotices:
         assert not {"content", "html"} & set(row)
 
     def test_notice_page_equals_the_stored_record_and_its_hash_is_anchored(self, world, consumer):
-        shown = consumer.read(one(world)).json()
-        page = consumer.read(one(world), accept="text/html")
+        shown = consumer.read(notice_path(world)).json()
+        page = consumer.read(notice_path(world), accept="text/html")
         assert (page.status_code, page.headers["Content-Type"]) == (200, "text/html; charset=utf-8")
         assert page.content.decode() == shown["html"]
         assert sha256(page.content).hexdigest() == shown["sha256"]
@@ -111,8 +111,8 @@ class TestReadNotices:
 
     def test_opening_a_notice_with_consent_delivers_it_once(self, world, consumer):
         world.consent(6)
-        consumer.read(one(world), accept="text/html")
-        shown = consumer.read(one(world)).json()
+        consumer.read(notice_path(world), accept="text/html")
+        shown = consumer.read(notice_path(world)).json()
         assert shown["status"] == "delivered"
         assert [delivery["channel"] for delivery in shown["deliveries"]] == ["portal"]
 
@@ -124,41 +124,41 @@ class TestReadNotices:
         if was_withdrawn:
             world.consent(6)
             services.withdraw_consent(actor=world.consumer, now=world.at(7))
-        assert consumer.read(one(world), accept="text/html").status_code == 200
-        shown = consumer.read(one(world)).json()
+        assert consumer.read(notice_path(world), accept="text/html").status_code == 200
+        shown = consumer.read(notice_path(world)).json()
         assert (shown["status"], shown["deliveries"]) == ("ready", [])
         assert Clock.running(world.pk).count() == 1
 
     def test_reading_of_a_notice_by_a_reviewer_is_logged_and_does_not_deliver_it(self, world, lender):
-        assert lender.read(one(world), accept="text/html").status_code == 200
+        assert lender.read(notice_path(world), accept="text/html").status_code == 200
         assert world.notice.status == "ready"
         assert DataAccess.objects.filter(viewer=world.lender.user, record_id=str(world.pk)).exists()
 
     def test_key_needs_the_scope_to_read_a_notice_and_does_not_deliver_it(self, world):
-        assert_error(key_of(world.consumer.user, "offers:read").read(one(world)), 403, "E2005")
-        assert key_of(world.consumer.user, "applications:read").read(one(world)).status_code == 200
+        assert_error(key_of(world.consumer.user, "offers:read").read(notice_path(world)), 403, "E2005")
+        assert key_of(world.consumer.user, "applications:read").read(notice_path(world)).status_code == 200
         assert world.notice.status == "ready"
 
     def test_key_without_score_read_cannot_read_a_notice_with_a_bureau_score(self):
         world = _recent()
         world.reject(5, consumer_report=REPORT | SCORE)
         world.issue(6)
-        assert_error(key_of(world.consumer.user, "applications:read").read(one(world)), 403, "E2005")
-        assert client_of(world.consumer.user).read(one(world)).status_code == 200
+        assert_error(key_of(world.consumer.user, "applications:read").read(notice_path(world)), 403, "E2005")
+        assert client_of(world.consumer.user).read(notice_path(world)).status_code == 200
 
     def test_due_notice_has_no_page(self, consumer, world):
         world.reopen(7)
         world.reject(8)
         assert world.notice.status == "due"
-        assert_error(consumer.read(one(world), accept="text/html"), 404, "E4001")
-        assert consumer.read(one(world)).json()["content"] is None
+        assert_error(consumer.read(notice_path(world), accept="text/html"), 404, "E4001")
+        assert consumer.read(notice_path(world)).json()["content"] is None
 
     def test_pdf_without_weasyprint_or_its_libraries_is_406(self, world, consumer, monkeypatch, tmp_path):
         for broken in ("raise ImportError", "raise OSError('cannot load library')"):
             (tmp_path / "weasyprint.py").write_text(broken)
             monkeypatch.syspath_prepend(tmp_path)
             monkeypatch.delitem(sys.modules, "weasyprint", raising=False)
-            assert_error(consumer.read(one(world), accept="application/pdf"), 406, "E1014")
+            assert_error(consumer.read(notice_path(world), accept="application/pdf"), 406, "E1014")
         assert world.notice.status == "ready"
 
     def test_pdf_fetches_no_file_and_no_address(self, monkeypatch, tmp_path):
@@ -181,8 +181,8 @@ class TestReadNotices:
     def test_pdf_uses_the_heavy_slot_of_its_account(self, world, consumer, impatient):
         person = SimpleNamespace(user_id=world.consumer.user.pk, label="")
         with heavy.slot(SimpleNamespace(auth=person)):
-            assert_error(consumer.read(one(world), accept="application/pdf"), 429, "E6001")
-            assert consumer.read(one(world), accept="text/html").status_code == 200
+            assert_error(consumer.read(notice_path(world), accept="application/pdf"), 429, "E6001")
+            assert consumer.read(notice_path(world), accept="text/html").status_code == 200
 
     def test_list_executes_a_fixed_number_of_statements(self, world, consumer, django_assert_max_num_queries):
         consumer.read(path(world))
@@ -195,12 +195,12 @@ class TestReadNotices:
             assert consumer.read(path(world)).json()["total"] == 2
 
     def test_anchored_notice_executes_no_additional_statements(self, world, consumer, django_assert_max_num_queries):
-        consumer.read(one(world))
+        consumer.read(notice_path(world))
         with django_assert_max_num_queries(20) as first:
-            assert consumer.read(one(world)).json()["proof"]["opening"] is None
+            assert consumer.read(notice_path(world)).json()["proof"]["opening"] is None
         DecisionAnchor.objects.update(nonce="0" * 32, proof={"timestamp": "2026-01-31T12:00:00.000000Z"})
         with django_assert_max_num_queries(len(first)):
-            shown = consumer.read(one(world)).json()
+            shown = consumer.read(notice_path(world)).json()
         assert shown["proof"]["opening"]["user_id"] == str(world.consumer.user.pk)
 
 
@@ -218,7 +218,7 @@ class TestNoticesOfAProvider:
 
 class TestDeliveredNotices:
     def test_lender_records_a_delivery_with_a_reference(self, world, lender):
-        answer = lender.send(one(world, "deliveries"), handed_over(world), key=True)
+        answer = lender.send(notice_path(world, "deliveries"), handed_over(world), key=True)
         assert answer.status_code == 201, answer.content
         assert answer.json()["evidence"] == {"reference": "RR 1"}
         notice = world.notice
@@ -230,29 +230,31 @@ class TestDeliveredNotices:
         [{"channel": "portal"}, {"at": "today"}, {"at": "2020-01-01T00:00:00Z"}, {"at": "2999-01-01T00:00:00Z"}],
     )
     def test_delivery_with_an_invalid_channel_or_time_is_rejected(self, world, lender, wrong):
-        assert_error(lender.send(one(world, "deliveries"), handed_over(world, **wrong)), 400, "E1001")
+        assert_error(lender.send(notice_path(world, "deliveries"), handed_over(world, **wrong)), 400, "E1001")
         assert world.notice.status == "ready"
 
     def test_consumer_cannot_record_a_delivery(self, world, consumer):
-        assert_error(consumer.send(one(world, "deliveries"), handed_over(world)), 403, "E2010")
+        assert_error(consumer.send(notice_path(world, "deliveries"), handed_over(world)), 403, "E2010")
 
     def test_delivery_of_a_due_notice_is_rejected(self, world, lender):
         world.reopen(7)
         world.reject(8)
         body = handed_over(world, at=world.at(9).isoformat().replace("+00:00", "Z"))
-        assert_error(lender.send(one(world, "deliveries"), body), 400, "E3004")
+        assert_error(lender.send(notice_path(world, "deliveries"), body), 400, "E3004")
 
     @pytest.mark.parametrize(("channel", "on"), [("post", "portal"), ("post", "provider"), ("provider", "post")])
     def test_delivery_by_a_disabled_channel_is_rejected(self, world, lender, settings, channel, on):
         settings.NOTICE_CHANNELS = ["portal", on]
-        body = assert_error(lender.send(one(world, "deliveries"), handed_over(world, channel=channel)), 400, "E1001")
+        body = assert_error(
+            lender.send(notice_path(world, "deliveries"), handed_over(world, channel=channel)), 400, "E1001"
+        )
         assert body["details"][0]["field"] == "channel"
         assert world.notice.status == "ready"
 
     @pytest.mark.parametrize("channel", ["portal", "email"])
     def test_delivery_by_a_channel_that_the_platform_observes_is_rejected(self, world, lender, settings, channel):
         settings.NOTICE_CHANNELS = ["portal", "email", "post", "provider"]
-        assert_error(lender.send(one(world, "deliveries"), handed_over(world, channel=channel)), 400, "E1001")
+        assert_error(lender.send(notice_path(world, "deliveries"), handed_over(world, channel=channel)), 400, "E1001")
         assert not Delivery.objects.exists()
 
 

@@ -244,7 +244,7 @@ def test_name_in_any_direction_is_isolated_in_a_notice(name):
     assert f"<bdi>{name}</bdi>" in world.notice.html
 
 
-def said_in_templates():
+def template_texts():
     """Yield every text that is passed to gettext, every reason, and the titles of an applicant's members."""
     for file in TRANSLATED:
         source = file.read_text()
@@ -276,7 +276,7 @@ def test_catalogue_is_complete_and_compiled(language):
     with (folder / "django.mo").open("rb") as file:
         compiled = gettext.GNUTranslations(file)
     source = (folder / "django.po").read_text()
-    for text in said_in_templates():
+    for text in template_texts():
         assert compiled.gettext(text) not in {"", text} or text in {"No", "webhooks"}, text
     for theirs, ours in re.findall(r'^msgid "(.+)"\nmsgstr "(.*)"$', source, re.MULTILINE):
         plain, shown = (item.replace('\\"', '"').replace("\\\\", "\\") for item in (theirs, ours))

@@ -42,7 +42,7 @@ def file_application(api, offer_id, consumer_id):
     assert response.status_code == 201, response.content
     here = f"/applications/{response.json()['id']}"
     for document in api.read(f"{here}/requirements").json()["documents"]:
-        hand_in(api, f"{here}/documents/{document['document_id']}/files")
+        send_file(api, f"{here}/documents/{document['document_id']}/files")
     assert api.read(f"{here}/requirements").json()["currently_due"] == []
     return api.replace(f"{here}/status", {"status": "submitted", "updated_by": "a program"})
 
@@ -57,7 +57,7 @@ def catalogue(api):
         offset += len(page["items"])
 
 
-def hand_in(api, address):
+def send_file(api, address):
     boundary = "form-boundary"
     head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="a.pdf"\r\n\r\n'
     content = head.encode() + PDF + f"\r\n--{boundary}--\r\n".encode()

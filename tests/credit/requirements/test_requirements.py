@@ -16,7 +16,7 @@ from credit.models import Application, Offer, RequestedDocument
 from tests.api import assert_error, client_of
 from tests.credit.applicants import BAD as BAD_PERSONS
 from tests.credit.applicants import GOOD, LEAST, PERSON, changed
-from tests.credit.requirements.filer import file_application, hand_in
+from tests.credit.requirements.filer import file_application, send_file
 from tests.credit.requirements.schemas import BAD, TERMS, WHOLE, random_schema, with_member
 from tests.factories import OfferFactory, ProviderFactory, UserFactory
 from tests.properties import examples
@@ -157,7 +157,7 @@ class TestRequirementsAtSubmission:
         api.replace(f"{PATH}/{created['id']}", changes)
         for document in due["documents"]:
             assert document["status"] == "requested"
-            hand_in(api, f"{PATH}/{created['id']}/documents/{document['document_id']}/files")
+            send_file(api, f"{PATH}/{created['id']}/documents/{document['document_id']}/files")
         assert pointers(assert_error(submit(api, created), 400, "E1020")) == ["/applicants/1/email"]
         api.replace(f"{PATH}/{created['id']}", {**changes, "applicants": [PERSON]})
         assert requirements(api, created)["currently_due"] == []

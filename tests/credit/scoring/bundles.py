@@ -113,7 +113,7 @@ def members_of(given):
     return {name: value for name, value in document.items() if name != "hashes"}
 
 
-def told_by(anchor):
+def fields_of_anchor(anchor):
     """Return the fields of a stored record, including those that it has only as hashes."""
     return members_of({"record": anchor.record, "openings": anchor.openings})
 

@@ -14,7 +14,7 @@ from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, text_of
 from tests.backoffice.test_applications import move_of
 from tests.credit.erasing import erase_facts
-from tests.credit.scoring.bundles import told_by
+from tests.credit.scoring.bundles import fields_of_anchor
 from tests.credit.scoring.cards import definition
 from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, draft_for, scored_offer, submit, verify
 from tests.credit.support import make_reviewer
@@ -141,7 +141,7 @@ class TestRecord:
     def record(self, api, application, to, **members):
         """Decide; return the fields of the decision record."""
         assert decide(api, application, to, **members).status_code == 200
-        return told_by(DecisionAnchor.objects.get(application=application))
+        return fields_of_anchor(DecisionAnchor.objects.get(application=application))
 
     def test_decision_record_contains_the_score(self, api, user, offer):
         record = self.record(api, in_review(api, user, offer, SAYS_POOR), "rejected", metadata=BECAUSE)

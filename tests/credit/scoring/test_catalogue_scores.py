@@ -31,7 +31,7 @@ def score(version, user, facts=POOR):
     remember([last_score(version.model_id, version.card, evaluation, user_id=user.pk, now=timezone.now())])
 
 
-def shown(api, query=""):
+def list_offers(api, query=""):
     return [item["offer_id"] for item in api.read(f"{PATH}?{query}").json()["items"]]
 
 
@@ -41,16 +41,16 @@ def hidden(api, query=""):
 
 
 def test_offer_is_hidden_from_a_declined_person(api, user, version, offer):
-    assert shown(api) == [offer.pk]
+    assert list_offers(api) == [offer.pk]
     score(version, user)
-    assert shown(api) == []
+    assert list_offers(api) == []
     assert hidden(api) == {offer.pk: "score"}
 
 
 def test_later_approval_shows_the_offer_again(api, user, version, offer):
     score(version, user)
     score(version, user, GOOD)
-    assert shown(api) == [offer.pk]
+    assert list_offers(api) == [offer.pk]
 
 
 def test_score_by_an_earlier_version_of_the_model_hides_the_offer(api, user, version, offer):
@@ -70,39 +70,39 @@ def test_declined_application_hides_the_offer(api, user, version, offer):
 def test_referral_does_not_hide_an_offer(api, user, version, offer):
     score(version, user, {**GOOD, "identity.verified": False})
     assert LastScore.objects.get().outcome == "refer"
-    assert shown(api) == [offer.pk]
+    assert list_offers(api) == [offer.pk]
 
 
 def test_another_persons_score_does_not_hide_an_offer(api, stranger, version, offer):
     score(version, stranger)
-    assert shown(api) == [offer.pk]
+    assert list_offers(api) == [offer.pk]
 
 
 def test_model_without_a_published_version_does_not_hide_an_offer(api, user, version, offer):
     score(version, user)
     ModelVersion.objects.filter(pk=version.pk).update(status="retired", role="")
-    assert shown(api) == [offer.pk]
+    assert list_offers(api) == [offer.pk]
 
 
 def test_model_of_another_provider_does_not_hide_an_offer(api, user, version):
     foreign = OfferFactory(blockscore_model_id=version.model_id)
     score(version, user)
-    assert shown(api) == [foreign.pk]
+    assert list_offers(api) == [foreign.pk]
 
 
 def test_unknown_model_does_not_hide_an_offer(api, user, version):
     unknown = OfferFactory(provider=version.model.provider, blockscore_model_id=2**62)
     score(version, user)
-    assert shown(api) == [unknown.pk]
+    assert list_offers(api) == [unknown.pk]
 
 
 def test_segment_of_the_score_overrides_the_callers_segment(api, user, version, offer):
     prime = OfferFactory(provider=offer.provider, blockscore_model_id=version.model_id, customer_segment="prime")
     other = OfferFactory(provider=offer.provider, blockscore_model_id=version.model_id, customer_segment="near prime")
-    assert shown(api, "segment=near+prime") == [other.pk, offer.pk]
+    assert list_offers(api, "segment=near+prime") == [other.pk, offer.pk]
     score(version, user, GOOD)
-    assert shown(api) == [prime.pk, offer.pk]
-    assert shown(api, "segment=near+prime") == [prime.pk, offer.pk]
+    assert list_offers(api) == [prime.pk, offer.pk]
+    assert list_offers(api, "segment=near+prime") == [prime.pk, offer.pk]
     assert hidden(api) == {other.pk: "segment"}
 
 
@@ -111,7 +111,7 @@ def test_person_outside_all_segments_cannot_choose_a_segment(api, user, version,
     score(version, user, {**GOOD, "application_data.housing": "hotel", "application_data.monthly_debt_cents": 170_000})
     assert (LastScore.objects.get().outcome, LastScore.objects.get().segment) == ("approve", "")
     for query in ("", "segment=prime", "segment=other"):
-        assert shown(api, query) == [offer.pk]
+        assert list_offers(api, query) == [offer.pk]
         assert hidden(api, query) == {prime.pk: "segment"}
 
 
@@ -122,7 +122,7 @@ def test_score_without_segments_lets_the_caller_choose_the_segment(api, user, st
     )
     score(version, user, GOOD)
     assert LastScore.objects.get().segment is None
-    assert shown(api) == shown(api, "segment=prime") == [prime.pk]
+    assert list_offers(api) == list_offers(api, "segment=prime") == [prime.pk]
     assert hidden(api, "segment=other") == {prime.pk: "segment"}
 
 
@@ -132,7 +132,7 @@ def test_catalog_page_executes_two_statements_for_any_number_of_offers_and_score
     OfferFactory()
     api.read(PATH)
     with django_assert_num_queries(2):
-        assert len(shown(api)) == 1
+        assert len(list_offers(api)) == 1
     for _ in range(3):
         OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
     score(version, user, GOOD)
@@ -141,6 +141,6 @@ def test_catalog_page_executes_two_statements_for_any_number_of_offers_and_score
     score(other, user)
     api.read(PATH)
     with django_assert_num_queries(2):
-        assert len(shown(api)) == 4
+        assert len(list_offers(api)) == 4
     with django_assert_num_queries(3):
         assert len(hidden(api)) == 1

@@ -7,7 +7,7 @@ import pytest
 from credit.models import LastScore
 from credit.scoring.scores import last_score, remember
 from tests.api import ApiClient, assert_error
-from tests.credit.commerce.support import ask
+from tests.credit.commerce.support import call_catalog
 from tests.credit.scoring.making import make_model, make_version
 from tests.credit.scoring.submitting import SAYS_POOR, bank_account, draft_for, scored_offer, submit, verify
 from tests.credit.support import app_of, key_of
@@ -111,10 +111,13 @@ class TestScopesOfScores:
     def test_ucp_search_and_lookup_hide_offers_by_score_only_with_the_scope_score_read(
         self, api, user, declined, limited
     ):
-        assert ask(api, "search", {})["products"] == []
-        assert len(ask(limited(user, "offers:read"), "search", {})["products"]) == 1
-        assert ask(limited(user, "offers:read", "score:read"), "search", {})["products"] == []
-        assert ask(limited(user, "offers:read", "score:read"), "lookup", {"ids": [str(declined.pk)]})["products"] == []
+        assert call_catalog(api, "search", {})["products"] == []
+        assert len(call_catalog(limited(user, "offers:read"), "search", {})["products"]) == 1
+        assert call_catalog(limited(user, "offers:read", "score:read"), "search", {})["products"] == []
+        assert (
+            call_catalog(limited(user, "offers:read", "score:read"), "lookup", {"ids": [str(declined.pk)]})["products"]
+            == []
+        )
 
     def test_segment_of_a_score_needs_the_scope_score_read(self, api, user, declined, limited):
         for_others = OfferFactory(

@@ -22,7 +22,7 @@ from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, text_of
 from tests.backoffice.test_applications import page_of
 from tests.backoffice.test_teamwork import end_of
-from tests.credit.scoring.bundles import told_by
+from tests.credit.scoring.bundles import fields_of_anchor
 from tests.credit.scoring.cards import definition
 from tests.credit.scoring.submitting import SAYS_GOOD, SAYS_POOR, SAYS_SO_SO, draft_for, scored_offer, submit, verify
 from tests.credit.support import make_reviewer as reviewer
@@ -107,7 +107,7 @@ class TestDecided:
     def test_record_of_an_automatic_decision_states_that_no_person_took_part(self, offer):
         scored(offer, SAYS_POOR)
         decide()
-        record = told_by(DecisionAnchor.objects.get())
+        record = fields_of_anchor(DecisionAnchor.objects.get())
         assert (record["automated"], record["decision"], record["outcome"]) == (True, "rejected", "decline")
         assert record["reasons"] == record["score_reasons"] != []
 
@@ -240,7 +240,7 @@ class TestTwoReviewers:
         assert row.principal is not None
         assert row.metadata["reasons"] == Score.objects.get().reasons
         assert row.metadata["four_eyes"]["proposed_by"] == name
-        record = told_by(DecisionAnchor.objects.get())
+        record = fields_of_anchor(DecisionAnchor.objects.get())
         assert (record["automated"], record["reasons"]) == (False, record["score_reasons"])
 
     def test_rejection_is_proposed_once(self, proposed):
@@ -319,7 +319,7 @@ class TestActor:
         application = ApplicationFactory(consumer=user, status="under_review")
         body = {"status": "approved", "updated_by": "model:1@1"}
         assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
-        assert told_by(DecisionAnchor.objects.get())["automated"] is False
+        assert fields_of_anchor(DecisionAnchor.objects.get())["automated"] is False
 
 
 class TestFailingDecision:

@@ -92,7 +92,7 @@ def scored(card, values, monkeypatch):
     return score, [(row.outcome, row.segment, row.reasons) for row in remembered]
 
 
-def shown(score, remembered):
+def readable_values(score, remembered):
     """Return all values of a score that the applicant reads; hashes have their own nonces."""
     hashes, opened = close(result_of(score))
     record = {"hashes": hashes, "facts": facts_in_record(score)}
@@ -118,7 +118,7 @@ def test_no_result_shown_to_the_applicant_depends_on_other_applications(monkeypa
         others = {OPEN: chance.randrange(4), DAYS: chance.choice((None, 0, 1, 400)), ACCOUNTS: chance.randrange(1, 4)}
         (alone, before), (same, after) = (scored(card, claims | world, monkeypatch) for world in (NOBODY, others))
         assert alone.is_withheld
-        assert shown(alone, before) == shown(same, after), card
+        assert readable_values(alone, before) == readable_values(same, after), card
         for score in (alone, same):
             assert scores.describe(score)["score"] == score.total
         differing += alone.total != same.total

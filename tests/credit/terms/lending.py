@@ -43,7 +43,7 @@ def acceptance_of(client, application):
     return answer.json()
 
 
-def take_up(client, application, terms_sha256=None):
+def accept_terms(client, application, terms_sha256=None):
     body = {"terms_sha256": terms_sha256 or acceptance_of(client, application)["terms_sha256"]}
     if (application.offer_snapshot or {}).get("jurisdiction") == "eu":
         form = client.read(f"/applications/{application.pk}/precontract")  # the acceptance requires its hash

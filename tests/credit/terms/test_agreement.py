@@ -15,7 +15,7 @@ from credit.models import Provider
 from tests.api import assert_error, client_of
 from tests.credit.scoring.submitting import draft_for, scored_offer, submit, verify
 from tests.credit.support import key_of
-from tests.credit.terms.lending import LINE, applied, approve, lender_of, listed, take_up
+from tests.credit.terms.lending import LINE, accept_terms, applied, approve, lender_of, listed
 from tests.factories import UserFactory
 
 PERSON = {"legal_name": "Ada Example", "email": None}
@@ -30,7 +30,7 @@ def agreed(offer, settings):
     settings.ANCHOR_DECISIONS = True
     application = applied(offer, applicants=Applicants.of([PERSON]))
     assert approve(lender_of(offer), application, GIVEN).status_code == 200
-    assert take_up(client_of(application.consumer), application).status_code == 200
+    assert accept_terms(client_of(application.consumer), application).status_code == 200
     application.refresh_from_db()
     return application
 
@@ -112,7 +112,7 @@ def test_agreement_of_a_scored_application_needs_the_scope_of_scores(settings):
             .status_code
             == 200
         )
-    assert take_up(client, application).status_code == 200
+    assert accept_terms(client, application).status_code == 200
     assert read(client, application).status_code == 200
     assert_error(read(key_of(consumer, "applications:read"), application), 403, "E2005")
     assert read(key_of(consumer, "applications:read", "score:read"), application).status_code == 200
@@ -128,7 +128,7 @@ def test_no_agreement_exists_before_the_acceptance(offer):
 
 def test_accepted_approval_without_a_loan_has_no_agreement(offer):
     application = applied(offer, status="approved")
-    assert take_up(client_of(application.consumer), application).status_code == 200
+    assert accept_terms(client_of(application.consumer), application).status_code == 200
     assert_error(read(client_of(application.consumer), application), 404, "E4001")
 
 
@@ -143,7 +143,7 @@ def test_agreement_of_a_line_of_credit_has_no_payments():
     application = applied(offer)
     approve(lender_of(offer), application, {})
     consumer = client_of(application.consumer)
-    take_up(consumer, application)
+    accept_terms(consumer, application)
     shown = read(consumer, application).json()
     assert (shown["schedule"], shown["disclosure"]["apr_percent"]) == (None, None)
     assert "Credit limit" in read(consumer, application, accept="text/html").content.decode()

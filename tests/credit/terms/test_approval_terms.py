@@ -20,7 +20,7 @@ from credit.terms.loans import Loan, compute, schedule_of, serialize_schedule
 from tests.api import assert_error, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.credit.support import make_reviewer as reviewer
-from tests.credit.terms.lending import LINE, acceptance_of, applied, approve, lender_of, listed, take_up
+from tests.credit.terms.lending import LINE, accept_terms, acceptance_of, applied, approve, lender_of, listed
 
 pytestmark = pytest.mark.django_db
 
@@ -202,7 +202,7 @@ class TestLineOfCredit:
         nothing = ("term_months", "first_payment_on", "payment_cents", "apr_percent", "method", "amount_financed_cents")
         assert [shown["terms"][name] for name in nothing] == [None] * 6
         assert shown["schedule"] is None
-        assert take_up(client_of(application.consumer), application).status_code == 200
+        assert accept_terms(client_of(application.consumer), application).status_code == 200
 
     @pytest.mark.parametrize(("terms", "code"), [
         ({"term_months": 12}, "E1019"), ({"rate_percent": 18}, "E1019"), ({"first_payment_on": "2027-01-01"}, "E1001"),
@@ -222,7 +222,7 @@ class TestAcceptance:
         assert (
             sum(payment["payment_cents"] for payment in shown["schedule"]) == shown["terms"]["total_of_payments_cents"]
         )
-        taken = take_up(client_of(application.consumer), application).json()
+        taken = accept_terms(client_of(application.consumer), application).json()
         assert (taken["terms"], taken["acceptable"]) == (shown["terms"], False)
         assert Acceptance.objects.get().loan_terms == LoanTerms.objects.get()
 
@@ -230,7 +230,7 @@ class TestAcceptance:
         application = applied(offer)
         approve(lender_of(offer), application, {})
         offers = application.terms_sha256
-        error = assert_error(take_up(client_of(application.consumer), application, offers), 400, "E3012")
+        error = assert_error(accept_terms(client_of(application.consumer), application, offers), 400, "E3012")
         assert error["details"]["terms"]["amount_cents"] == 1_000_000
 
     def test_acceptance_on_a_later_day_changes_only_due_dates(self, offer):

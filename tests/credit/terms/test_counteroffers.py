@@ -10,10 +10,10 @@ from config.webhooks.models import Event
 from credit.models import Application, ApplicationHistory, Counteroffer, DecisionAnchor, LoanTerms, Proposal
 from credit.terms import counteroffers
 from tests.api import assert_error, client_of
-from tests.credit.scoring.bundles import told_by
+from tests.credit.scoring.bundles import fields_of_anchor
 from tests.credit.support import key_of
 from tests.credit.support import make_reviewer as reviewer
-from tests.credit.terms.lending import LINE, acceptance_of, applied, approve, lender_of, listed, take_up
+from tests.credit.terms.lending import LINE, accept_terms, acceptance_of, applied, approve, lender_of, listed
 from tests.factories import OfferFactory, ProviderFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
@@ -125,7 +125,7 @@ class TestNewCounteroffers:
         offer = listed(**LINE)
         application = applied(offer)
         assert counter(lender_of(offer), application, {"amount_cents": 200_000}).json()["terms"]["term_months"] is None
-        assert take_up(client_of(application.consumer), application).status_code == 200
+        assert accept_terms(client_of(application.consumer), application).status_code == 200
 
 
 class TestAcceptance:
@@ -136,7 +136,7 @@ class TestAcceptance:
         assert shown["acceptable"] is True
         assert (shown["terms"], shown["terms_sha256"]) == (made["terms"], made["terms_sha256"])
         assert shown["expires_at"] == made["expires_at"]
-        answer = take_up(consumer, application)
+        answer = accept_terms(consumer, application)
         assert answer.status_code == 200, answer.content
         application.refresh_from_db()
         assert (application.status, application.reviewed_by) == ("approved", made["offered_by"])
@@ -144,21 +144,21 @@ class TestAcceptance:
         row = ApplicationHistory.objects.get()
         assert row.principal == application.consumer
         assert row.metadata["counteroffer"]["offered_by"] == made["offered_by"]
-        decision, acceptance = map(told_by, DecisionAnchor.objects.order_by("id"))
+        decision, acceptance = map(fields_of_anchor, DecisionAnchor.objects.order_by("id"))
         assert decision["terms"] == acceptance["terms"] == made["terms"]
         assert (decision["counteroffer"]["id"], decision["automated"]) == (made["id"], False)
         assert lender.read(path(application)).json()[0]["status"] == "accepted"
-        assert take_up(consumer, application, made["terms_sha256"]).json() == answer.json()
+        assert accept_terms(consumer, application, made["terms_sha256"]).json() == answer.json()
 
     def test_acceptance_with_the_hash_of_other_terms_is_rejected(self, application, lender, consumer):
         counter(lender, application)
-        assert_error(take_up(consumer, application, application.terms_sha256), 400, "E3012")
+        assert_error(accept_terms(consumer, application, application.terms_sha256), 400, "E3012")
         application.refresh_from_db()
         assert application.status == "under_review"
 
     def test_only_the_consumer_can_accept(self, application, lender):
         sha = counter(lender, application).json()["terms_sha256"]
-        assert_error(take_up(lender, application, sha), 404, "E4002")
+        assert_error(accept_terms(lender, application, sha), 404, "E4002")
 
     def test_expired_counteroffer_cannot_be_accepted_before_the_worker_runs(self, application, lender):
         counter(lender, application, days=3)
@@ -173,7 +173,7 @@ class TestAcceptance:
         change = {"updated_by": "me", "application_data": {"amount_cents": 1}}
         assert consumer.replace(f"/applications/{application.pk}", change).status_code == 200
         assert acceptance_of(consumer, application)["acceptable"] is False
-        assert_error(take_up(consumer, application, sha), 400, "E3011")
+        assert_error(accept_terms(consumer, application, sha), 400, "E3011")
 
     def test_changed_application_data_supersedes_the_counteroffer(self, application, lender, consumer):
         made = counter(lender, application, days=3).json()
@@ -216,7 +216,7 @@ class TestEndedCounteroffers:
         assert_error(consumer.remove(path(application, made["id"])), 403, "E2010")
         assert lender.remove(path(application, made["id"])).status_code in {200, 204}
         assert_error(lender.remove(path(application, made["id"])), 400, "E3004")
-        assert_error(take_up(consumer, application, made["terms_sha256"]), 400, "E3011")
+        assert_error(accept_terms(consumer, application, made["terms_sha256"]), 400, "E3011")
 
     def test_scoped_key_cannot_withdraw_a_counteroffer(self, application, offer, lender):
         made = counter(lender, application).json()
@@ -228,7 +228,7 @@ class TestEndedCounteroffers:
         made = counter(lender, application).json()
         Application.objects.filter(pk=application.pk).update(application_data={"amount_cents": 1})
         assert acceptance_of(consumer, application)["acceptable"] is False
-        assert_error(take_up(consumer, application, made["terms_sha256"]), 400, "E3011")
+        assert_error(accept_terms(consumer, application, made["terms_sha256"]), 400, "E3011")
 
     @pytest.mark.parametrize("wrong", ["x", "00000000-0000-0000-0000-000000000000"])
     def test_unknown_counteroffer_is_404(self, application, lender, consumer, wrong):
@@ -256,7 +256,7 @@ class TestEndedCounteroffers:
         body = {"status": to, "updated_by": "x", "metadata": {"reasons": BECAUSE}}
         assert actor.replace(f"/applications/{application.pk}/status", body).status_code == 200
         assert Counteroffer.objects.get().outcome == "superseded"
-        assert take_up(consumer, application, sha).status_code == 400
+        assert accept_terms(consumer, application, sha).status_code == 400
         assert expire() == 0
 
     def test_transition_of_a_stale_application_fails_after_a_counteroffer(self, application, lender):
@@ -286,4 +286,4 @@ class TestTwoReviewers:
         assert counter(second, application, expires_at=until).json()["status"] == "open"
         assert Proposal.objects.get().outcome == "confirmed"
         assert Counteroffer.objects.get().four_eyes["confirmed_by"]
-        assert take_up(consumer, application).status_code == 200
+        assert accept_terms(consumer, application).status_code == 200

@@ -13,7 +13,7 @@ from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm, seen_in, text_of
 from tests.backoffice.test_applications import move_of, page_of
 from tests.credit.eu.offers import TEXTS, eu_offer
-from tests.credit.terms.lending import acceptance_of, applied, listed, take_up
+from tests.credit.terms.lending import accept_terms, acceptance_of, applied, listed
 from tests.credit.terms.test_counteroffers import expire
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
@@ -178,7 +178,7 @@ def test_counteroffer_needs_terms_reasons_and_an_end(console, application):
 def test_accepted_loan_has_no_clock(console, application):
     confirm(console, move_of(application, "approved"))
     assert "0 min of 30 days" in text_of(console.get(page_of(application)))
-    take_up(client_of(application.consumer), application)
+    accept_terms(client_of(application.consumer), application)
     assert "0 min of 30 days" not in text_of(console.get(page_of(application)))
 
 
@@ -192,7 +192,7 @@ def test_second_reviewer_confirms_a_proposed_counteroffer(application, settings)
     assert "$6,000.00 at 8 % for 12 months" in text_of(second.get(address))
     confirm(second, address)
     assert Counteroffer.objects.get().four_eyes["proposed_by"] == "one"
-    assert take_up(client_of(application.consumer), application).status_code == 200
+    assert accept_terms(client_of(application.consumer), application).status_code == 200
 
 
 def test_staff_without_access_to_amounts_see_no_amount(console, application):

@@ -33,7 +33,7 @@ def without_a_standby(server):
         say("")
 
 
-def ask(port, key, method, path, body=None, head=()):
+def send_request(port, key, method, path, body=None, head=()):
     """Send a request; return its status, its body, and whether it has `Retry-After`."""
     raw = json.dumps(body).encode() if body is not None else b""
     headers = [f"X-API-Key: {key}"] if key else []
@@ -55,8 +55,8 @@ def test_without_a_standby_writers_get_503_and_readers_do_not_wait(inhabited, tm
         ):
             with without_a_standby(server):
                 writes = {
-                    "application": lambda: ask(port, key, "POST", "/v1/applications", wanted, [once]),
-                    "anchor": lambda: ask(ledger, "", "POST", "/anchor", report),
+                    "application": lambda: send_request(port, key, "POST", "/v1/applications", wanted, [once]),
+                    "anchor": lambda: send_request(ledger, "", "POST", "/anchor", report),
                 }
                 threads = [
                     threading.Thread(target=lambda name=name, write=write: sent.update({name: write()}))
@@ -65,16 +65,16 @@ def test_without_a_standby_writers_get_503_and_readers_do_not_wait(inhabited, tm
                 for thread in threads:
                     thread.start()
                 _wait_for_commits(server, len(writes))
-                second = ask(port, key, "POST", "/v1/applications", wanted, [once])
+                second = send_request(port, key, "POST", "/v1/applications", wanted, [once])
                 # Reads by the same account: each call is counted, and marks the key as used.
-                read = [ask(port, key, "GET", "/v1/applications") for _ in range(3)]
-                read += [ask(ledger, "", "GET", "/blocks") for _ in range(3)]
+                read = [send_request(port, key, "GET", "/v1/applications") for _ in range(3)]
+                read += [send_request(ledger, "", "GET", "/blocks") for _ in range(3)]
                 for thread in threads:
                     thread.join()
             # Until its session ends, a write that got 503 still holds the idempotency key.
             _wait_for_commits(server, 0)
-            again = [ask(port, key, "POST", "/v1/applications", wanted, [once]) for _ in range(2)]
-            anchored = [ask(ledger, "", "POST", "/anchor", report) for _ in range(2)]
+            again = [send_request(port, key, "POST", "/v1/applications", wanted, [once]) for _ in range(2)]
+            anchored = [send_request(ledger, "", "POST", "/anchor", report) for _ in range(2)]
         with server.connect() as session:
             kept = session.execute("SELECT count(*) FROM credit_application").fetchone()[0]
             hashes = session.execute("SELECT encode(hash, 'hex') FROM ledger_entry").fetchall()

@@ -18,7 +18,7 @@ from identity.access import keys
 from tests.api import client_of
 from tests.backoffice.conftest import staff_of
 from tests.backoffice.test_applications import make
-from tests.credit.document_support import PDF, PNG, hand_in
+from tests.credit.document_support import PDF, PNG, send_file
 from tests.credit.scoring.past import model_of, version_of
 from tests.factories import PASSWORD, OfferFactory, UserFactory
 from tests.ledger.conftest import SIGNING_KEY
@@ -106,8 +106,8 @@ def papers(morning):
     request_documents(application, ["Passport", "Payslip"], by=application.consumer, now=timezone.now())
     passport, payslip = application.requested_documents.all()
     api = client_of(application.consumer)
-    assert hand_in(api, application, PNG, "passport.png", document=passport).status_code == 201
-    assert hand_in(api, application, PDF, "payslip.pdf", document=payslip).status_code == 201
+    assert send_file(api, application, PNG, "passport.png", document=passport).status_code == 201
+    assert send_file(api, application, PDF, "payslip.pdf", document=payslip).status_code == 201
 
 
 def test_a_reviewer_decides_waiting_applications(morning, chromium, live_server):

@@ -11,7 +11,7 @@ import sys
 import pytest
 from cryptography.fernet import Fernet
 
-from tests.databases import call_it
+from tests.databases import store_environment
 from tests.processes import ROOT, manage, wait_until
 from tests.system.server import body_of, exchange, gunicorn, request, status_of
 
@@ -24,7 +24,7 @@ def environment(migrated, tmp_path_factory):
     folder = tmp_path_factory.mktemp("sandbox")
     shutil.copyfile(migrated, folder / "own.sqlite3")
     address = f"sqlite:///{folder}/own.sqlite3"
-    call_it(address, "sandbox")
+    store_environment(address, "sandbox")
     return {
         "PATH": os.environ["PATH"], "VAR_DIR": str(folder), "DATABASE_URL": address, "ENVIRONMENT": "sandbox",
         "SECRET_KEY": secrets.token_urlsafe(64), "FIELD_ENCRYPTION_KEYS": Fernet.generate_key().decode(),

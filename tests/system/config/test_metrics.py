@@ -29,7 +29,7 @@ def counted(values, route="/v1/openapi.json", status=200, service="platform"):
     return values.get(f"platform_requests_total{{{labels}}}", 0)
 
 
-def ask(port, times, target="/v1/openapi.json"):
+def send_gets(port, times, target="/v1/openapi.json"):
     """Send GETs, each over a new connection; return the set of statuses."""
     return {status_of(exchange(port, request("GET", target))) for _ in range(times)}
 
@@ -38,12 +38,12 @@ class TestCounts:
     def test_counts_are_summed_over_workers_and_survive_them(self, server):
         database, folder = server
         with gunicorn(database, folder, workers=2) as port, metrics_server(database, folder) as watcher:
-            assert ask(port, 30) == {200}
+            assert send_gets(port, 30) == {200}
             number = 30
             while len(list(folder.glob("metrics/*/histogram_*.db"))) < 2:  # the kernel chooses the worker that responds
-                assert ask(port, 30) == {200}
+                assert send_gets(port, 30) == {200}
                 number += 30
-            assert ask(port, 5, "/v1/nowhere/ada") == {404}
+            assert send_gets(port, 5, "/v1/nowhere/ada") == {404}
             values = scrape(watcher)
             assert counted(values) == number
             assert counted(values, "unmatched", 404) == 5
@@ -55,7 +55,7 @@ class TestCounts:
             for worker in killed:
                 os.kill(worker, signal.SIGKILL)
             wait_until(lambda: len(set(workers_of(port)) - set(killed)) == 2)
-            assert ask(port, 20) == {200}
+            assert send_gets(port, 20) == {200}
             values = scrape(watcher)
             assert counted(values) == number + 20
             assert values['platform_requests_in_flight{service="platform"}'] >= 0
@@ -64,8 +64,8 @@ class TestCounts:
         database, folder = server
         with gunicorn(database, folder) as port, metrics_server(database, folder) as watcher:
             with gunicorn(database, folder, module="ledger.wsgi", SERVICE="ledger") as ledger:
-                assert ask(port, 2) == {200}
-                assert ask(ledger, 3, "/stats") == {200}
+                assert send_gets(port, 2) == {200}
+                assert send_gets(ledger, 3, "/stats") == {200}
                 values = scrape(watcher)
                 assert (counted(values), counted(values, "/stats", service="ledger")) == (2, 3)
             values = scrape(watcher)
@@ -79,7 +79,7 @@ class TestCounts:
 
     def test_nothing_is_counted_with_metrics_off(self, new_server):
         with gunicorn(*new_server, METRICS="0") as port:
-            assert ask(port, 1) == {200}
+            assert send_gets(port, 1) == {200}
             assert not (new_server[1] / "metrics").exists()
 
     def test_a_process_without_metrics_does_not_load_prometheus_client(self, server):
@@ -95,7 +95,7 @@ class TestCounts:
     def test_a_missing_metrics_folder_fails_no_request(self, new_server):
         (new_server[1] / "metrics").write_text("in the way")
         with gunicorn(*new_server) as port:
-            assert ask(port, 1) == {200}
+            assert send_gets(port, 1) == {200}
 
     def test_counts_of_a_dead_server_are_removed(self, tmp_path):
         ended = subprocess.Popen([sys.executable, "-c", ""])
@@ -118,8 +118,8 @@ class TestServer:
     def test_metrics_server_accepts_only_its_own_hosts(self, server):
         ours = ("127.0.0.1", "localhost:8002", "[::1]:8002", socket.gethostname(), "scraped.example")
         with metrics_server(*server, ALLOWED_HOSTS="scraped.example") as port:
-            assert ask(port, 1, "/") == ask(port, 1, "/metrics/") == {404}
-            assert ask(port, 1, "/health") == {200}
+            assert send_gets(port, 1, "/") == send_gets(port, 1, "/metrics/") == {404}
+            assert send_gets(port, 1, "/health") == {200}
             assert status_of(exchange(port, request("GET", "/health", version="HTTP/1.0", host=None))) == 200
             assert {status_of(exchange(port, request(method, "/health"))) for method in ("HEAD", "OPTIONS")} == {200}
             assert status_of(exchange(port, request("POST", "/metrics", b"x"))) == 501
@@ -136,7 +136,7 @@ class TestServer:
 
     def test_metrics_server_listens_on_an_ipv6_address(self, server):
         with metrics_server(*server, METRICS_HOST="::") as port:
-            assert ask(port, 1, "/health") == {200}
+            assert send_gets(port, 1, "/health") == {200}
 
     def test_error_for_a_used_metrics_port_is_one_line(self, server):
         with silent_port() as port:

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from tests.databases import call_it
+from tests.databases import store_environment
 from tests.processes import PATIENCE_SECONDS
 from tests.system.server import body_of, exchange, gunicorn, request, status_of
 
@@ -214,7 +214,7 @@ class TestMount:
 
 class TestProduction:
     def test_headers_with_underscores_and_untrusted_peers_do_not_count_as_https(self, new_server):
-        call_it(new_server[0], "production")
+        store_environment(new_server[0], "production")
         stored = json.loads((new_server[1] / "development-secrets.json").read_text())
         production = {
             "ENVIRONMENT": "production", "BASE_URL": "https://api.example/v1", "ALLOWED_HOSTS": "api.example",

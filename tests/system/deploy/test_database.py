@@ -86,7 +86,7 @@ def test_unprivileged_master_user_of_a_hosted_database_applies_the_roles():
             assert session.execute("SHOW statement_timeout").fetchone()[0] == "0"
 
 
-def word_about_roles(address, folder, **more):
+def role_check(address, folder, **more):
     """Return what `doctor` reports about the roles of the databases."""
     checks = json.loads(processes.manage(environment_of(address, folder, **more), "doctor", "--json"))["checks"]
     return next(check["why"] for check in checks if check["name"] == "database_role")
@@ -97,16 +97,16 @@ def test_doctor_warns_about_a_role_that_can_change_records(prepared):
     serving, owner, superuser = (
         server.address("creditplatform", role) for role in ("platform", "platform_owner", "postgres")
     )
-    assert "in the database 'default' is a superuser" in word_about_roles(superuser, folder)
-    assert "in the database 'ledger' owns" in word_about_roles(serving, folder, LEDGER_DATABASE_URL=owner)
+    assert "in the database 'default' is a superuser" in role_check(superuser, folder)
+    assert "in the database 'ledger' owns" in role_check(serving, folder, LEDGER_DATABASE_URL=owner)
     with server.connect("creditplatform") as session:
         session.execute("GRANT platform_owner TO platform")
-        assert "is a member of platform_owner, which owns the tables" in word_about_roles(serving, folder)
+        assert "is a member of platform_owner, which owns the tables" in role_check(serving, folder)
         session.execute("REVOKE platform_owner FROM platform")
         session.execute("GRANT DELETE ON credit_decisionanchor TO platform")
-        assert "can delete records for the ledger: run deploy/roles.sql again" in word_about_roles(serving, folder)
+        assert "can delete records for the ledger: run deploy/roles.sql again" in role_check(serving, folder)
         apply_roles(server)
-        assert word_about_roles(serving, folder) == "owns no table"
+        assert role_check(serving, folder) == "owns no table"
 
 
 @contextlib.contextmanager

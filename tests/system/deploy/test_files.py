@@ -86,7 +86,7 @@ def test_nginx_accepts_its_file_and_forwards_requests(migrated, tmp_path):
                 assert b'"code":' in answer
 
 
-def made_as_it_says(name):
+def run_documented_command(name):
     """Return the words printed by the command above a setting of the example."""
     command = re.search(rf"^# (python3 .+)\n{name}=$", ENV, flags=re.MULTILINE)[1]
     return subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout.split()
@@ -95,8 +95,8 @@ def made_as_it_says(name):
 def filled_in():
     """The example as completed by an operator: secrets created by its commands, names kept, simulated vendors."""
     secrets = ("SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "DECISION_SIGNING_KEY", "LEDGER_SIGNING_KEY")
-    secret_values = {name: made_as_it_says(name)[0] for name in secrets}
-    secret_values["LEDGER_CLIENT_KEY"], secret_values["LEDGER_API_KEYS"] = made_as_it_says("LEDGER_CLIENT_KEY")
+    secret_values = {name: run_documented_command(name)[0] for name in secrets}
+    secret_values["LEDGER_CLIENT_KEY"], secret_values["LEDGER_API_KEYS"] = run_documented_command("LEDGER_CLIENT_KEY")
     assert hashlib.sha256(secret_values["LEDGER_CLIENT_KEY"].encode()).hexdigest() == secret_values["LEDGER_API_KEYS"]
     trial = dict.fromkeys(("OPEN_BANKING", "CARD_PROCESSOR", "CUSTODY"), "sandbox") | {"ALLOW_SANDBOX": "1"}
     return VALUES | secret_values | trial

@@ -35,7 +35,7 @@ from identity.accounts import erasure
 from identity.accounts.models import Erasure
 from identity.bank.models import BankItem
 from identity.providers.models import SandboxItem
-from tests.databases import call_it, own_database_url
+from tests.databases import own_database_url, store_environment
 from tests.factories import ApplicationFactory, UserFactory
 from tests.flows.markers import Planter, places_of
 from tests.flows.test_erasure import declared_with, left_of, planted
@@ -243,7 +243,7 @@ def test_no_marker_is_left_after_an_erasure_or_in_a_restored_backup(place):
 
         restored = restore()
         assert found_in(dump(restored)) == {MINE, KEPT}
-        call_it(restored, "production")
+        store_environment(restored, "production")
         production = {
             **PRODUCTION, "DATABASE_URL": restored, "ALLOW_SANDBOX": "1",
             "DECISION_SIGNING_KEY": b64encode(os.urandom(32)).decode(),

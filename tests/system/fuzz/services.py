@@ -15,7 +15,7 @@ from typing import Any
 import requests
 
 from tests.credit.scoring.cards import DEFINITION, POOR
-from tests.databases import call_it
+from tests.databases import store_environment
 from tests.processes import ROOT, manage
 from tests.system.server import gunicorn
 
@@ -207,7 +207,7 @@ def serve(database_url: str, folder: Path, *, threads: int = 4) -> Iterator[Serv
             ("development", "config.wsgi", values_by_name),
             ("production", "ledger.wsgi", values_by_name | strict),
         ):
-            call_it(database_url, kind)  # both use one database, whose kind each checks at its start
+            store_environment(database_url, kind)  # both use one database, whose kind each checks at its start
             serving = gunicorn(database_url, folder, module=wsgi, stderr=log, threads=threads, **settings)
             ports.append(stack.enter_context(serving))
         yield Services(*(f"http://127.0.0.1:{port}" for port in ports), owner=owner, newcomer=json.loads(output)["key"])

@@ -21,7 +21,7 @@ class Table:
 Snapshot = dict[str, Table]
 
 
-def take(connection: Any, known: Snapshot | None = None) -> Snapshot:
+def take_snapshot(connection: Any, known: Snapshot | None = None) -> Snapshot:
     """Hash every table; in a growing table, only the rows of an earlier snapshot."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
