@@ -16,7 +16,6 @@ UNCONFIRMED_DAYS = 7  # longer than the validity of the confirmation link
 
 
 def _older(model: Any, name: str, moment: str, *, days: int = 0) -> Rule:
-    """Return a rule that deletes rows so many days after the time in a column."""
     return Rule(model, name, lambda now: model.objects.filter(**{f"{moment}__lte": now - timedelta(days=days)}))
 
 

@@ -120,7 +120,6 @@ def find_record(report_hash: bytes, index: int | None = None) -> Record | None:
 
 
 def user_records(user_id: str, *, limit: int, offset: int) -> tuple[list[Record], int]:
-    """Return a page of a user's entries, oldest first, and their total number."""
     entries = Entry.objects.filter(user_id=user_id)
     rows = entries.order_by("index").values_list(*_RECORD_COLUMNS)[offset : offset + limit]
     return [_make_record(row) for row in rows], entries.count()
@@ -217,7 +216,6 @@ def prove_record(record: Record, head: Head) -> Proof:
 
 
 def list_blocks(*, limit: int, offset: int) -> tuple[list[Block], int]:
-    """Return a page of blocks, newest first, and their total number."""
     total = read_head().number
     # Block numbers have no gaps, so the offset becomes a condition and deep pages are fast.
     return list(Block.objects.filter(number__lte=total - offset).order_by("-number")[:limit]), total

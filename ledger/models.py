@@ -158,5 +158,4 @@ class WitnessOutcome(models.Model):
 
 
 def database() -> BaseDatabaseWrapper:
-    """Return this thread's connection to the log's database."""
     return connections[router.db_for_write(Entry)]

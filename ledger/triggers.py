@@ -100,5 +100,4 @@ def create_statements(vendor: str) -> list[str]:
 
 
 def drop_statements(vendor: str) -> list[str]:
-    """Return the statements that drop the triggers, only for reversing the migration."""
     return {"postgresql": _postgresql_drop, "sqlite": _sqlite_drop}[vendor]()

@@ -40,7 +40,6 @@ def _add(operation: dict[str, Any], example: dict[str, Any]) -> None:
 
 
 def _answers(operation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield (media type, content) of an operation's successful responses."""
     for status, answer in operation["responses"].items():
         if status.startswith("2"):
             yield from answer.get("content", {}).items()

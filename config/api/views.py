@@ -74,7 +74,6 @@ class Endpoint:
 
     @cached_property
     def parameters(self) -> type[QuerySerializer] | None:
-        """The parameters of the query string."""
         return self.query or self.page
 
 

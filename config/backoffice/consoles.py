@@ -77,13 +77,11 @@ def needs_second_factor(user: Any) -> bool:
 
 @cache
 def deciding() -> frozenset[str]:
-    """Return the permissions of members who decide for a lender."""
     return frozenset(declared("console_permissions"))
 
 
 @cache
 def rules() -> dict[str, Rule]:
-    """Return the rules by the label of their model."""
     return dict(declared("console_rules"))
 
 

@@ -39,7 +39,6 @@ def _tones() -> dict[str, str]:
 
 
 def chip(status: str) -> SafeString:
-    """Return a status as a colored label with its word."""
     return format_html('<span class="chip chip-{}">{}</span>', _tones().get(status.lower(), "quiet"), words(status))
 
 

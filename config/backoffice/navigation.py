@@ -30,7 +30,6 @@ class Link:
 
 
 def main_links(request: HttpRequest, available_apps: list[dict[str, Any]]) -> list[Link]:
-    """Return the main links to the lists that this viewer can open."""
     addresses = {
         f"{app['app_label']}.{model['object_name'].lower()}": model["admin_url"]
         for app in available_apps

@@ -89,7 +89,6 @@ class BackOfficeSite(AdminSite):
         return [path("records/", self.admin_view(self.all_records), name="all_records"), *pages]
 
     def all_records(self, request: HttpRequest) -> TemplateResponse:
-        """List every model whose records the viewer can open."""
         return TemplateResponse(
             request, "backoffice/all_records.html", {**self.each_context(request), "title": "All records"}
         )

@@ -164,7 +164,6 @@ class AllowErasure(Operation):
         self._guard(schema_editor, f"WHEN ({changes})" if changes else "")
 
     def _guard(self, schema_editor: Any, condition: str) -> None:
-        """Replace the trigger that rejects an UPDATE."""
         table = self.table
         if schema_editor.connection.vendor == "postgresql":
             schema_editor.execute(

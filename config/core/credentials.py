@@ -119,7 +119,6 @@ class Credential:
         return self.scopes is None and not self.delegated
 
     def carries(self, access: str) -> bool:
-        """Return whether the credential satisfies `access`: a scope, or one of the constants above."""
         if access == FIRST_PARTY:
             return self.is_first_party
         if access == LOG_IN:

@@ -124,7 +124,6 @@ def _by_ground(declaration: Table) -> dict[Any, dict[str, Treatment]]:
 
 
 def _split(every: Any, declaration: Table, ends: Ends) -> tuple[Any, Any]:
-    """Return the retained rows and the other rows."""
     if not ends:
         return every.none(), every
     if None in ends:

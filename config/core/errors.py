@@ -169,7 +169,6 @@ class Unavailable(ApiError):
 
 
 def doc_url(code: str) -> str:
-    """Return the URL of the documentation of an error code."""
     return f"{settings.HOST_ROOT}/docs/errors/{code}"
 
 

@@ -19,6 +19,5 @@ _SIGNALS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP}
 
 
 def fault_point(name: str) -> None:
-    """End or stop the process here if `FAULT_POINT` requests it."""
     if _POINTS and name in _POINTS and random.random() < _CHANCE:  # noqa: S311  nothing here is secret
         os.kill(os.getpid(), _SIGNALS[_POINTS[name]])

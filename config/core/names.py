@@ -193,7 +193,6 @@ def _replaced(word: str) -> str:
 
 @cache
 def _prototypes() -> dict[str, str]:
-    """Return the replacement for each confusable character."""
     from confusable_homoglyphs.confusables import confusables_data  # 1 MB, needed only for new names
 
     # The package encloses right-to-left characters in left-to-right marks.

@@ -82,7 +82,6 @@ def _event_tables() -> Iterator[str]:
 
 
 def _scope_table() -> Iterator[str]:
-    """Yield the lines of the table of scopes with their operations."""
     from config.api.docs import document_bytes
 
     operations: dict[str, list[str]] = {}

@@ -100,7 +100,6 @@ def llms(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
 
 @reading
 def picture(request: HttpRequest, name: str) -> HttpResponse:
-    """Return a picture at the path to which the Markdown pages link."""
     file = Path(settings.DOCS_ROOT) / "_images" / name
     return _file(file) if file.is_file() else nothing(request)
 
@@ -146,7 +145,6 @@ def root(request: HttpRequest) -> HttpResponse:
 
 
 def _frame(link: tuple[str, str]) -> dict[str, Any]:
-    """Return the context for a viewer of the OpenAPI document; `link` is the link to the other viewer."""
     home = reverse("docs:front")
     return {
         "name": settings.PROVIDER_NAME,

@@ -39,7 +39,6 @@ class EmailBackend(BaseEmailBackend):
 
 
 def mail_page(request: HttpRequest) -> HttpResponse:
-    """Show the sent mails, the newest first."""
     files = sorted(_folder().glob("*.eml"), reverse=True)
     mails = [message_from_bytes(file.read_bytes(), policy=default) for file in files]
     shown = [

@@ -123,7 +123,6 @@ def check_tables(databases: Sequence[str]) -> list[checks.CheckMessage]:
 
 
 def check_spelling(**_options: Any) -> list[checks.CheckMessage]:
-    """Check for environment variables with misspelled names of settings."""
     return [checks.Warning(text) for text in misspelt()] or [checks.Info("no name is misspelled")]
 
 

@@ -31,7 +31,6 @@ def days(text: str) -> int:
 
 @contextmanager
 def stopping(stop: Callable[[], Any]) -> Iterator[None]:
-    """Call `stop` at SIGTERM and SIGINT while the block runs."""
     before = {number: signal.signal(number, lambda *_caught: stop()) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield

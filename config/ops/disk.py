@@ -16,7 +16,6 @@ FREE_BYTES_LOW = 1024 * MIB  # below it, `doctor` warns
 
 
 def folders() -> Iterator[tuple[str, Path]]:
-    """Yield the name and the folder of each setting for files on this machine's disks."""
     yield "VAR_DIR", settings.VAR_DIR
     if settings.SERVICE == "platform":
         documents = storages["documents"]
@@ -25,12 +24,10 @@ def folders() -> Iterator[tuple[str, Path]]:
 
 
 def disk_faults() -> list[str]:
-    """Return a message for each folder that is not writable or has too little free space."""
     return [fault for name, folder in folders() if (fault := _fault_of(name, _existing(folder)))]
 
 
 def _existing(folder: Path) -> Path:
-    """Return the folder, or the nearest existing parent."""
     while not folder.exists():
         folder = folder.parent
     return folder
@@ -48,7 +45,6 @@ def _fault_of(name: str, folder: Path) -> str:
 
 
 def check_disk_space(**_options: Any) -> list[checks.CheckMessage]:
-    """Check that files can be written and that there is free space."""
     if faults := disk_faults():
         return [checks.Error(fault) for fault in faults]
     free = {name: shutil.disk_usage(_existing(folder)).free for name, folder in folders()}

@@ -221,7 +221,6 @@ def dead_letters() -> "QuerySet[FailedItem]":
 
 
 def check_dead_letters(**_options: Any) -> list[checks.CheckMessage]:
-    """Count the dead letters of each kind."""
     kinds = Counter(dead_letters().values_list("kind", flat=True)[: COUNT_MAX + 1])
     if not kinds:
         return [checks.Info("none")]

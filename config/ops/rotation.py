@@ -85,7 +85,6 @@ def columns() -> list[Column]:
 
 
 def count_unbound() -> int:
-    """Return the number of unbound stored values."""
     return sum(column.unbound(column.rows.all()).count() for column in columns())
 
 

@@ -114,7 +114,6 @@ def manage(environment: dict[str, str], *arguments: str) -> str:
 
 
 def _commands(environment: dict[str, str], host: str, ports: dict[str, int]) -> Commands:
-    """Return the commands of both services and the workers."""
     gunicorn = ["-m", "gunicorn", "--config", "config/gunicorn.py", "--bind"]
     platform, ledger = f"{_bracketed(host)}:{ports['PORT']}", f"{_bracketed(host)}:{ports['LEDGER_PORT']}"
     # The workers read about 1,000 proofs of the demo, whose log lines would hide the welcome text.

@@ -57,7 +57,6 @@ class EventFamily:
 
 @cache
 def event_types() -> dict[str, EventType]:
-    """Return every event type by its name, in the order of ranks."""
     families: list[EventFamily] = sorted(declared("event_types"), key=lambda family: family.rank)
     types = [family.type_of(word) for family in families for word in family.meanings]
     return {event_type.name: event_type for event_type in types}
@@ -73,7 +72,6 @@ def one_of(*statuses: str) -> Schema:
 
 
 def said(schema: Schema, description: str) -> Schema:
-    """Return a field's schema with a description."""
     return {**schema, "description": description}
 
 

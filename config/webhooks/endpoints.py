@@ -38,7 +38,6 @@ def find_endpoint(text: str, credential: Any) -> Endpoint:
 
 
 def deliveries_of(credential: Any) -> QuerySet[Delivery]:
-    """Select the deliveries to the endpoints of a credential, including deleted endpoints."""
     own = Delivery.objects.filter(account_id=credential.user_id)
     return own.filter(endpoint__client_id=credential.client_id) if credential.delegated else own
 

@@ -108,7 +108,6 @@ class SigningKey(models.Model):
 
 
 def is_loopback(uri: str) -> bool:
-    """Return True for an http URI on the loopback host."""
     try:
         parts = urlsplit(uri)
         _ = parts.port

@@ -189,7 +189,6 @@ class ConfirmAddressStage(EmailVerificationStage):  # type: ignore[misc]
 
 class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
     def encrypt(self, text: str) -> str:
-        """Encrypt the secret of the authenticator that the user is adding."""
         return codes.seal_secret(text, self.request.user.pk)
 
     def decrypt(self, encrypted_text: str) -> str:

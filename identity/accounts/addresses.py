@@ -32,7 +32,6 @@ def is_named(user: User, email: str) -> bool:
 
 
 def owns(user: User, email: str) -> bool:
-    """Return whether the account has confirmed an address."""
     return bool(EmailAddress.objects.filter(user=user, email__iexact=comparable(email), verified=True).exists())
 
 

@@ -41,7 +41,6 @@ def _storage() -> Storage:
 
 
 def exports_of(actor: Actor, account_id: int) -> QuerySet[Export]:
-    """Select the exports of an account that the actor requested, newest first."""
     return Export.objects.filter(account=account_id, requested_by=actor.user.pk).order_by("-id")
 
 

@@ -58,7 +58,6 @@ def invite(*, actor: Actor, email: str, role: str, provider_id: str = "", group:
 
 
 def invitations_of(inviter: User) -> InvitationQuerySet:
-    """Select an account's own invitations, newest first."""
     return Invitation.objects.filter(invited_by=inviter).order_by("-id")
 
 
@@ -172,7 +171,6 @@ def remember_in_session(request: HttpRequest, token: str, invitation: Invitation
 
 
 def find_or_none(token: str) -> Invitation | None:
-    """Return the valid invitation of a link, or None."""
     try:
         return find(token, now=timezone.now())
     except LinkEnded:
@@ -180,7 +178,6 @@ def find_or_none(token: str) -> Invitation | None:
 
 
 def of_session(request: HttpRequest) -> Invitation | None:
-    """Return the valid invitation of this session, or None."""
     token = request.session.get(_SESSION_KEY)
     return None if token is None else find_or_none(token)
 

@@ -23,7 +23,6 @@ RESERVED = frozenset(
 
 
 def check_chosen(name: str) -> None:
-    """Raise ValidationError if a person can't choose this user name."""
     if not _CHOSEN.fullmatch(name):
         raise ValidationError(gettext("A user name must contain only the letters A to Z, a to z, and digits."))
     _check_shape(name)

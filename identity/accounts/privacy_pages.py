@@ -37,7 +37,6 @@ KINDS = {
 
 
 def displayed_scope(consent: kinds.Consent) -> str:
-    """Return the permissions of a consent, in the language of the page."""
     subject, _separator, permitted = consent.scope.rpartition(": ")
     if consent.kind == kinds.APP:
         return f"{subject}: {'; '.join(gettext(SCOPES[scope]) for scope in permitted.split() if scope in SCOPES)}"

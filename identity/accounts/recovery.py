@@ -26,7 +26,6 @@ def normalise(text: str) -> str:
 
 
 def is_recovery_code(text: str) -> bool:
-    """Return whether a normalized string has the format of a recovery code."""
     return _SHAPE.fullmatch(text) is not None
 
 

@@ -53,7 +53,6 @@ def _check_outsider(inviter: Any, _invitation: Invitation) -> None:
 
 
 def _check_staff(inviter: Any, invitation: Invitation) -> None:
-    """Require the permission to create staff in the back office."""
     require(inviter, MAY_MAKE_STAFF)
     if invitation.group in {"", LENDER, PARTNER} or not Group.objects.filter(name=invitation.group).exists():
         raise ValidationFailed.of_member("group", "Staff group not found.")

@@ -17,8 +17,6 @@ from identity.providers.choice import PROVIDERS
 
 
 def _amount_column(field: str, description: str) -> Any:
-    """Return a column with an amount, two decimals, and its currency. Masked values stay unchanged."""
-
     @admin.display(description=description)
     def amount(_admin: Any, record: Any) -> str:
         cents = getattr(record, field)

@@ -87,7 +87,6 @@ class DeveloperPage(LoginRequiredMixin, _Limited):
     buttons: ClassVar[Sequence[str]] = ()
 
     def facts(self, request: HttpRequest, **parts: str) -> dict[str, Any]:  # noqa: ARG002
-        """Return the template context. `parts` are the arguments of the URL."""
         return {}
 
     def get(self, request: HttpRequest, **parts: str) -> HttpResponse:

@@ -100,7 +100,6 @@ class KycVerification(StatefulModel):
 
     @property
     def is_taken_back(self) -> bool:
-        """Whether the vendor revoked its successful result."""
         return self.status == VERIFIED and (self.last_error or {}).get("code") == REVOKED
 
     @property

@@ -50,7 +50,6 @@ def issuer_at(name: str, *, https_only: bool) -> Issuer | None:
 
 
 def mapped_groups(name: str) -> dict[str, str]:
-    """Return the platform's group by the issuer's group."""
     groups: dict[str, str] = {}
     for member in environment.listing(name):
         theirs, is_pair, ours = (part.strip() for part in member.rpartition("="))

@@ -90,7 +90,6 @@ class Plaid:
     name = "plaid"
 
     def __init__(self) -> None:
-        """Start the deadline for all calls."""
         self._deadline = time.monotonic() + TOTAL_SECONDS
 
     def create_verification(

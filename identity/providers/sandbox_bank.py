@@ -220,7 +220,6 @@ def _transaction(item_id: str, subtype: str, booking: Booking, today: date) -> T
 
 
 def _payday_before(day: date) -> date:
-    """Return the last payday on or before a day."""
     return day - timedelta(days=(day - _A_PAYDAY).days % CYCLE_DAYS)
 
 

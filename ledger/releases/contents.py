@@ -64,7 +64,6 @@ class Names:
 
     @property
     def summed(self) -> tuple[str, ...]:
-        """The files in SHA256SUMS, in order."""
         return self.archive, self.sbom, self.statement, self.proof
 
 
@@ -150,12 +149,10 @@ def sums(names: Names, digests: Mapping[str, str], opening: Mapping[str, str]) -
 
 
 def locked(requirements: str) -> set[tuple[str, str]]:
-    """Return the packages of a lock file, with their versions."""
     return {(name.lower(), version) for name, version in _PINNED.findall(requirements)}
 
 
 def listed(sbom: Mapping[str, Any]) -> set[tuple[str, str]]:
-    """Return the packages of an SBOM, with their versions."""
     return {(component["name"].lower(), component["version"]) for component in sbom["components"]}
 
 

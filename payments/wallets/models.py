@@ -49,7 +49,6 @@ class CustodyAccount(models.Model):
 
 class WalletQuerySet(models.QuerySet["Wallet"]):
     def connected(self) -> "WalletQuerySet":
-        """Select the connected wallets, oldest first."""
         return self.filter(status=CONNECTED).order_by("id")
 
 

@@ -62,7 +62,6 @@ def _keep(path: Path, result: dict[str, Any]) -> None:
 
 
 def _account(username: str, password: str | None, *, staff: bool) -> tuple[User, str]:
-    """Return the account and its password. If the password is unknown, sets a new one."""
     user = User.objects.filter(username=username).first() or User(username=username, is_staff=staff, is_superuser=staff)
     if password is None or not user.check_password(password):
         password = secrets.token_urlsafe(9)

@@ -36,7 +36,6 @@ class Forward:
         self._channel = Channel(url, resolve=self._resolve, allow_private=True)
 
     def send(self, body: bytes, *, event_id: str, now: datetime) -> str:
-        """Send an event once; return the status of the response, or the kind of failure."""
         signed = signature_headers(
             message_id=event_id,
             timestamp=int(now.timestamp()),
