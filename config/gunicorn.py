@@ -2,6 +2,7 @@
 
 import os
 import select
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from gunicorn.workers.gthread import ThreadWorker
 
-from config.ops.request_counts import FOLDER_VARIABLE, close_folder, open_folder
+from config.ops.request_counts import FOLDER_VARIABLE, open_folder
 
 
 class Worker(ThreadWorker):  # type: ignore[misc]
@@ -33,7 +34,7 @@ class Worker(ThreadWorker):  # type: ignore[misc]
 
             def start(*response: Any) -> Any:
                 write = start_response(*response)
-                if _is_unread(body):
+                if getattr(body.reader, "length", 0) or getattr(body.reader, "parser", None):  # a part is unread
                     start_response.__self__.force_close()
                 return write
 
@@ -50,11 +51,6 @@ class Worker(ThreadWorker):  # type: ignore[misc]
             while select.select([listener], [], [], 0)[0]:
                 self.accept(listener)
             listener.close()
-
-
-def _is_unread(body: Any) -> bool:
-    """Return whether a part of the body, with a length or in chunks, is unread."""
-    return bool(getattr(body.reader, "length", 0) or getattr(body.reader, "parser", None))
 
 
 worker_class = Worker
@@ -93,4 +89,5 @@ def child_exit(_server: Any, worker: Any) -> None:
 
 
 def on_exit(_server: Any) -> None:
-    close_folder()
+    if folder := os.environ.get(FOLDER_VARIABLE):
+        shutil.rmtree(folder, ignore_errors=True)

@@ -51,7 +51,10 @@ class TransportMiddleware:
         if isinstance(response, HttpResponse):
             response.headers.setdefault("Content-Length", str(len(response.content)))
         if response.status_code >= 400 and request.META.get("REMOTE_ADDR") in settings.TRUSTED_PROXIES:
-            _drain(request)
+            # Read the rest of a rejected body: if the connection closed earlier, the proxy would return 502.
+            with suppress(OSError):
+                while request.read(_CHUNK_BYTES):
+                    pass
         return response
 
 
@@ -63,16 +66,6 @@ def _write_as_problem(response: HttpResponse) -> None:
             response.content = orjson.dumps(as_problem(response.status_code, body))
             response.headers["Content-Type"] = PROBLEM
             response.headers["Content-Length"] = str(len(response.content))
-
-
-def _drain(request: HttpRequest) -> None:
-    """Read the rest of a rejected body: if the connection closed earlier, the proxy would return 502.
-
-    Our proxy has already buffered the whole request, within its own size limit, so this does not wait for the client.
-    """
-    with suppress(OSError):
-        while request.read(_CHUNK_BYTES):
-            pass
 
 
 def check_transport(request: HttpRequest) -> None:

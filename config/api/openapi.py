@@ -228,14 +228,6 @@ def _tags(urlconf: str) -> list[dict[str, str]]:
     return [{"name": tag, "description": texts[tag]} for tag in in_order]
 
 
-def _say_default(member: dict[str, Any]) -> None:
-    """Move a default into the description, because client generators treat a field with a default as always present."""
-    default = member.pop("default", None)
-    if default is not None:
-        text = f"Default: {json.dumps(default)}."
-        member["description"] = f"{member['description']} {text}" if "description" in member else text
-
-
 def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -> dict[str, Any]:
     """Add the parts that drf-spectacular can't generate: errors, tags, credentials, samples, and the server."""
     urlconf = generator.urlconf or settings.ROOT_URLCONF
@@ -258,7 +250,12 @@ def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -
         describe_members(schema)
         for member in schema.get("properties", {}).values():
             member.pop("x-spec-enum-id", None)  # internal to drf-spectacular
-            _say_default(member)
+            # Move a default into the description, because client generators treat a field with a default as always
+            # present.
+            default = member.pop("default", None)
+            if default is not None:
+                text = f"Default: {json.dumps(default)}."
+                member["description"] = f"{member['description']} {text}" if "description" in member else text
             if {} in member.get("oneOf", ()):
                 del member["oneOf"]  # "anything, or null" equals "anything"; both would match twice
     examples = read_examples(beside)

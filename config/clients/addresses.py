@@ -152,14 +152,10 @@ def _split_authority(authority: str, *, allow_private: bool) -> tuple[str, Addre
     if not _NAME.fullmatch(host) or len(host) > 253:
         raise AddressRefused("invalid_url", "Must have a host.")
     if not allow_private:
-        _check_name(host)
+        labels = host.split(".")
+        if len(labels) == 1 or labels[-1] in _SPECIAL_NAMES or ".".join(labels[-2:]) in _SPECIAL_NAMES:
+            raise AddressRefused("blocked_address", "Must be a public host name.")
     return host, None, port if colon else None
-
-
-def _check_name(host: str) -> None:
-    labels = host.split(".")
-    if len(labels) == 1 or labels[-1] in _SPECIAL_NAMES or ".".join(labels[-2:]) in _SPECIAL_NAMES:
-        raise AddressRefused("blocked_address", "Must be a public host name.")
 
 
 def _read_port(text: str | None, scheme: str, *, allow_private: bool) -> int:

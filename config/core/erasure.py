@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import uuid4
 
-from django.db import connection, models
+from django.db import models
 
 from config.core.json_text import JsonTextField
 from config.core.privacy import DELETE_ROW, NULL, Keep, Table, Treatment, all_rows, tables_of
@@ -91,13 +91,6 @@ def _summarize(parts: Iterable[_Part]) -> list[Kept]:
         Kept(keep.ground, number, _known(max, days[keep.ground]), _known(min, days[keep.ground]), keep.is_permanent)
         for keep, number in sorted(rows.items(), key=lambda counted: counted[0].ground)
     ]
-
-
-def forget_old_pages() -> None:
-    """Truncate SQLite's write-ahead log, which contains the pages before an erasure. Open readers delay it."""
-    if connection.vendor == "sqlite" and not connection.in_atomic_block:
-        with connection.cursor() as cursor:
-            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def unkept_rows(user_id: int, *, now: datetime) -> Iterator[tuple[str, Any]]:

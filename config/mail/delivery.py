@@ -69,7 +69,8 @@ def _send(mails: Sequence[OutgoingMail], items: FailedItems[OutgoingMail], count
         fault: Exception | None = None
         try:
             connection = connection or _opened()
-            template, context = _content_of(mail)
+            maker = dict(declared("mail_makers")).get(mail.template)
+            template, context = maker(mail.recipient) if maker else (mail.template, json.loads(mail.context))
             message = message_of(
                 to=mail.recipient, template=template, context=context, language=mail.language, connection=connection
             )
@@ -82,11 +83,6 @@ def _send(mails: Sequence[OutgoingMail], items: FailedItems[OutgoingMail], count
         with items.attempt(mail.pk, now=timezone.now()):
             counts[_store(mail, fault)] += 1
     _close(connection)
-
-
-def _content_of(mail: OutgoingMail) -> tuple[str, dict[str, Any]]:
-    maker = dict(declared("mail_makers")).get(mail.template)
-    return maker(mail.recipient) if maker else (mail.template, json.loads(mail.context))
 
 
 def message_of(

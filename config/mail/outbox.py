@@ -38,7 +38,10 @@ def queue_mail(
     if named_by is not None:
         consume_singly("mail_account", str(named_by))
     try:
-        consume_singly("mail_recipient", _name_of(to))
+        # The counter's name must not reveal the address.
+        consume_singly(
+            "mail_recipient", salted_hmac("config.mail.recipient", comparable(to), algorithm="sha256").hexdigest()
+        )
     except RateLimited:
         return None
     return OutgoingMail.objects.create(
@@ -55,8 +58,3 @@ def queue_mail(
 def index_of(recipient: str) -> list[str]:
     """Return the blind index of an address for each key: the first is stored, all are searched."""
     return blind_digests(f"mail:{comparable(recipient)}")
-
-
-def _name_of(recipient: str) -> str:
-    """Return a counter's name that does not reveal the address."""
-    return salted_hmac("config.mail.recipient", comparable(recipient), algorithm="sha256").hexdigest()

@@ -99,16 +99,13 @@ class WorkerCommand(JsonCommand):
         """Process the items that are due at `now`; return counts by name, which are all 0 if nothing was due."""
         raise NotImplementedError
 
-    def work_once(self) -> dict[str, int]:
-        totals = Counter(self.work(now=timezone.now()))
-        while self.takes_a_part and any((done := self.work(now=timezone.now())).values()):
-            totals.update(done)
-        return dict(totals)
-
     def run(self, **options: Any) -> dict[str, Any]:
         checks.require_at_start()
         if options["once"]:
-            return self.work_once()
+            totals = Counter(self.work(now=timezone.now()))
+            while self.takes_a_part and any((done := self.work(now=timezone.now())).values()):
+                totals.update(done)
+            return dict(totals)
         stopped = threading.Event()
         with stopping(stopped.set):
             return self._work_until(stopped)

@@ -111,11 +111,6 @@ def open_folder() -> None:
     os.environ[FOLDER_VARIABLE] = str(folder)
 
 
-def close_folder() -> None:
-    if folder := os.environ.get(FOLDER_VARIABLE):
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def live_files(parent: Path) -> list[str]:
     return [str(file) for folder in _live_folders(parent) for file in folder.glob("*.db")]
 

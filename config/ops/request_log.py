@@ -80,7 +80,11 @@ class RequestLog:
         if len(waiting) == BATCH:
             self._full.set()
         if self._writer is None and FLUSH_SECONDS:
-            self._start()
+            with self._starting:
+                if self._writer is None:
+                    self._writer = threading.Thread(target=self._run, name="request-log", daemon=True)
+                    self._writer.start()
+                    atexit.register(self.flush)
 
     def flush(self) -> None:
         """Write the queued lines. If the database is unavailable, they stay queued, up to the limit of the queue."""
@@ -108,13 +112,6 @@ class RequestLog:
     def _drop(self, number: int) -> None:
         with self._starting:
             self._dropped += number
-
-    def _start(self) -> None:
-        with self._starting:
-            if self._writer is None:
-                self._writer = threading.Thread(target=self._run, name="request-log", daemon=True)
-                self._writer.start()
-                atexit.register(self.flush)
 
     def _run(self) -> None:
         while True:

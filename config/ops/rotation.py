@@ -72,7 +72,14 @@ def rotate() -> Rotated:
     rotated = Rotated()
     for column in columns():
         _rotate_column(column, rotated)
-    _rotate_sessions()
+    # Encrypt all sessions again, because an unbound session would log its owner out.
+    store = SessionStore()
+    for key in Session.objects.values_list("pk", flat=True).iterator(chunk_size=BATCH_ROWS):
+        with transaction.atomic():
+            session = Session.objects.select_for_update().filter(pk=key).first()
+            if session is not None and (content := store.decode(session.session_data)):
+                session.session_data = store.encode(content)
+                session.save(update_fields=["session_data"])
     for compute_again in declared("blind_indexes"):
         compute_again()
     if mode.read() != BOUND:
@@ -147,17 +154,6 @@ def _rotate_value(column: Column, row: Any, rotated: Rotated) -> None:
         return
     rotated.rows += 1
     rotated.written += fresh is not None
-
-
-def _rotate_sessions() -> None:
-    """Encrypt all sessions again, because an unbound session would log its owner out."""
-    store = SessionStore()
-    for key in Session.objects.values_list("pk", flat=True).iterator(chunk_size=BATCH_ROWS):
-        with transaction.atomic():
-            session = Session.objects.select_for_update().filter(pk=key).first()
-            if session is not None and (content := store.decode(session.session_data)):
-                session.session_data = store.encode(content)
-                session.save(update_fields=["session_data"])
 
 
 def _set_mode(word: str) -> None:

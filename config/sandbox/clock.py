@@ -68,7 +68,10 @@ def advance(account_id: int, *, seconds: int) -> Counter[str]:
     Return the workers' counts by name. Raises ValidationFailed if the account's creation would be before BEGINNING.
     """
     left = timedelta(seconds=seconds)
-    _check_room(account_id, left)
+    joined = get_user_model().objects.values_list("date_joined", flat=True).get(pk=account_id)
+    if joined - left < BEGINNING:
+        message = f"The account can't be older than {BEGINNING:%Y}. Use a new account."
+        raise ValidationFailed.of_member("advance_seconds", message)
     # A key that expires within the first step must be announced, too.
     done = run_workers(now=timezone.now(), deletes=False)
     while left:
@@ -77,14 +80,6 @@ def advance(account_id: int, *, seconds: int) -> Counter[str]:
         left -= step
         done.update(run_workers(now=timezone.now(), deletes=not left))
     return done
-
-
-def _check_room(account_id: int, by: timedelta) -> None:
-    """Raise ValidationFailed if the account's creation would move before BEGINNING."""
-    joined = get_user_model().objects.values_list("date_joined", flat=True).get(pk=account_id)
-    if joined - by < BEGINNING:
-        message = f"The account can't be older than {BEGINNING:%Y}. Use a new account."
-        raise ValidationFailed.of_member("advance_seconds", message)
 
 
 @transaction.atomic

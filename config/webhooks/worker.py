@@ -117,7 +117,12 @@ class Worker:
             return True
 
     def _turn(self, lanes: ThreadPoolExecutor) -> bool:
-        self._review()
+        if time.monotonic() >= self._review_at:  # more often than the time between a mark's end and its lease's end
+            self._failed_events.review(now=timezone.now())
+            self._failed.review(now=timezone.now())
+            self._review_at = time.monotonic() + self._lease.total_seconds() / 16
+            for mark in [mark for mark in self._marks if mark.ends_at <= timezone.now()]:
+                del self._marks[mark]  # the database was unavailable when its deliveries were to be requeued
         # Only a pass over all accounts without a result proves that all events are published.
         was_walking = self._walked_to > 0
         walk = publish_some(self._failed_events, after_account=self._walked_to, now=timezone.now())
@@ -131,15 +136,6 @@ class Worker:
                 taken += tasks
         gathered = self._gather()
         return bool(published or taken or gathered or was_walking or self._walked_to)
-
-    def _review(self) -> None:
-        """Review failed items, more often than the time between the end of a mark and the end of its lease."""
-        if time.monotonic() >= self._review_at:
-            self._failed_events.review(now=timezone.now())
-            self._failed.review(now=timezone.now())
-            self._review_at = time.monotonic() + self._lease.total_seconds() / 16
-            for mark in [mark for mark in self._marks if mark.ends_at <= timezone.now()]:
-                del self._marks[mark]  # the database was unavailable when its deliveries were to be requeued
 
     def _take_batch(self) -> list[Task]:
         now = timezone.now()
@@ -191,7 +187,9 @@ class Worker:
             allowed = LANES_PER_ACCOUNT if pace < HANGING_SECONDS else 1
             in_use = sum(share[0].endpoint.account_id == account_id for share in self._lanes.values())
             room = max(0, allowed - in_use)
-            shares = _shares(tasks, pace)
+            # A lane can send a share in LANE_SECONDS.
+            size = len(tasks) if pace * len(tasks) <= LANE_SECONDS else max(1, int(LANE_SECONDS / pace))
+            shares = [tasks[at : at + size] for at in range(0, len(tasks), size)]
             for share in shares[:room]:
                 self._lanes[lanes.submit(self._work, share, started_at)] = share
             aside = [task for share in shares[room:] for task in share]
@@ -278,9 +276,3 @@ class Worker:
                 self._unsaved.pop(0)
         self._unsaved = []
         self._finish(tasks)
-
-
-def _shares(tasks: Sequence[Task], seconds_each: float) -> list[Sequence[Task]]:
-    """Split an endpoint's tasks into shares that a lane can send in LANE_SECONDS."""
-    size = len(tasks) if seconds_each * len(tasks) <= LANE_SECONDS else max(1, int(LANE_SECONDS / seconds_each))
-    return [tasks[at : at + size] for at in range(0, len(tasks), size)]

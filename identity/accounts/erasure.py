@@ -8,14 +8,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
 
 from config.core import audit
 from config.core.encryption import blind_digests
-from config.core.erasure import Kept, erase_rows, forget_old_pages, kept_rows
+from config.core.erasure import Kept, erase_rows, kept_rows
 from config.core.ids import parse_positive_int64
 from config.core.json_text import rfc3339
 from config.core.lifecycle import Actor, RecordNotEditable
@@ -183,7 +183,10 @@ def erase(erasure: Erasure, *, now: datetime) -> None:
     for step in (*declared("vendor_tokens"), *declared("erasure_steps")):
         step(user_id, now=now)
     _close(erasure, erase_rows(user_id, now=now), now=now)
-    forget_old_pages()
+    if connection.vendor == "sqlite" and not connection.in_atomic_block:
+        # The write-ahead log contains the pages before the erasure. Open readers delay its truncation.
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def _close(erasure: Erasure, kept: list[Kept], *, now: datetime) -> None:
