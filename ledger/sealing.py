@@ -176,7 +176,11 @@ def _append(
     frontier = log.frontier_of(head)
     grown = tiles.grow(frontier, (new.leaf_hash for _, new in fresh))
     new_head = signing.sign_block(head, frontier, timestamp)
-    statements: list[Statement] = [_block_statement(head, new_head)]
+    # The statement inserts the block only on top of the head from which it was computed.
+    values = [new_head.number, new_head.tree_size, new_head.root, head.block_hash]
+    values += [new_head.timestamp, new_head.block_hash, new_head.frontier, new_head.checkpoint]
+    expected = [head.number, head.number, head.number, head.tree_size, head.root]
+    statements: list[Statement] = [(_INSERT_BLOCK, [*values, *expected])]
     for (level, index), added in grown.items():
         width = tiles.width_of(level, index, head.tree_size)
         if width:
@@ -232,11 +236,3 @@ def _run(cursor: CursorWrapper, vendor: str, statements: Sequence[Statement]) ->
             cursor.nextset()
         results.append(cursor.fetchall() if sql.lstrip().startswith("SELECT") else cursor.rowcount)
     return results
-
-
-def _block_statement(head: log.Head, new: log.Head) -> Statement:
-    """Return the statement that inserts the block only on top of the head from which it was computed."""
-    values = [new.number, new.tree_size, new.root, head.block_hash]
-    values += [new.timestamp, new.block_hash, new.frontier, new.checkpoint]
-    expected = [head.number, head.number, head.number, head.tree_size, head.root]
-    return _INSERT_BLOCK, [*values, *expected]

@@ -30,16 +30,11 @@ class OwnNameValidator:
 
     def validate(self, password: str, user: Any = None) -> None:  # noqa: ARG002  Django's signature
         left = password.lower()
-        for word in _words():
+        names = f"{settings.PROVIDER_NAME} {settings.PROVIDER_ID.replace('-', ' ')}".lower()
+        for word in sorted({word for word in names.split() if len(word) > 2}, key=len, reverse=True):
             left = left.replace(word, "")
         if left != password.lower() and len(left) < self.OTHERS_MIN:
             raise ValidationError(self.get_help_text(), code="password_own_name")
 
     def get_help_text(self) -> str:
         return gettext("Your password must not be similar to our name.")
-
-
-def _words() -> list[str]:
-    """Return the words of the names of this installation, longest first."""
-    names = f"{settings.PROVIDER_NAME} {settings.PROVIDER_ID.replace('-', ' ')}".lower()
-    return sorted({word for word in names.split() if len(word) > 2}, key=len, reverse=True)

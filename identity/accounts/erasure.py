@@ -67,16 +67,12 @@ def request_erasure(actor: Actor, account_id: int, *, now: datetime) -> Erasure:
         user = User.objects.select_for_update().get(pk=account_id)
         if erasure := Erasure.objects.filter(account=user).first():
             return erasure
-        _refuse_obstacles(user)
+        if found := obstacles(user):
+            raise ErasureNotPossible(" ".join(each["reason"] for each in found), details={"obstacles": found})
         AccountHistory.note("account.deletion_requested", actor, account_id=user.pk, now=now)
         if account_id == actor.user.pk:
             mail_about_privacy(user, "erasure_requested", now=now)
         return _record(user.pk, requested_at=now)
-
-
-def _refuse_obstacles(user: User) -> None:
-    if problems := obstacles(user):
-        raise ErasureNotPossible(" ".join(each["reason"] for each in problems), details={"obstacles": problems})
 
 
 def _record(user_id: int, *, requested_at: datetime, begins_at: datetime | None = None) -> Erasure:

@@ -34,16 +34,12 @@ class TypedText:
             return page
         response = self.get_response(request)
         if request.method == "POST":
-            if _leads_to_log_in(request, response):
+            query = parse_qs(urlsplit(response.headers.get("Location", "")).query)
+            if response.status_code == 302 and query.get("next") in ([request.path], [request.get_full_path()]):
                 _keep(request)
             elif response.status_code < HTTPStatus.BAD_REQUEST and _is_kept_for(request):
                 del request.session[_KEPT]
         return response
-
-
-def _leads_to_log_in(request: HttpRequest, response: HttpResponseBase) -> bool:
-    query = parse_qs(urlsplit(response.headers.get("Location", "")).query)
-    return response.status_code == 302 and query.get("next") in ([request.path], [request.get_full_path()])
 
 
 def _is_kept_for(request: HttpRequest) -> bool:

@@ -64,7 +64,8 @@ def log_in_person(claims: dict[str, Any], *, now: datetime) -> tuple[User, Issue
     Groups are removed even if the log-in is refused. A disabled account, or one that is no longer staff, gets no
     groups.
     """
-    subject, wanted = subject_of(claims), _mapped_groups(claims)
+    names: dict[str, str] = settings.STAFF_OIDC_GROUPS
+    subject, wanted = subject_of(claims), {names[theirs] for theirs in groups_of(claims) if theirs in names}
     with transaction.atomic():
         identities = StaffIdentity.objects.select_related("user").filter(issuer=configured().url)
         identity = identities.filter(subject=subject).first()
@@ -80,11 +81,6 @@ def log_in_person(claims: dict[str, Any], *, now: datetime) -> tuple[User, Issue
         raise LogInRefused("inactive", "Your account here is closed or is no longer staff.")
     sid = str(claims.get("sid") or "")[:255]
     return user, IssuerSession.objects.create(identity=identity, sid=sid, began_at=now)
-
-
-def _mapped_groups(claims: dict[str, Any]) -> set[str]:
-    names: dict[str, str] = settings.STAFF_OIDC_GROUPS
-    return {names[theirs] for theirs in groups_of(claims) if theirs in names}
 
 
 def _set_groups(user: User, wanted: set[str]) -> None:
@@ -185,7 +181,7 @@ def log_out_person(claims: dict[str, Any], *, now: datetime) -> int:
     A token with a subject also ends the person's password sessions. A repeated token doesn't end later sessions.
     Returns the number of ended issuer sessions.
     """
-    until = _issued_at(claims) + _LOGOUT_SLACK
+    until = datetime.fromtimestamp(claims["iat"], tz=timezone.get_current_timezone()) + _LOGOUT_SLACK
     named = Q(identity__issuer=configured().url, began_at__lte=until)
     if subject := claims.get("sub"):
         named &= Q(identity__subject=subject)
@@ -197,7 +193,12 @@ def log_out_person(claims: dict[str, Any], *, now: datetime) -> int:
         identity = StaffIdentity.objects.filter(issuer=configured().url, subject=subject).first() if subject else None
         if identity is not None:
             users.add(identity.user_id)
-            _end_password_sessions(identity.user_id, until=until)
+            # Password sessions that began by then end, too.
+            keys = UserSession.objects.filter(user=identity.user_id).values("session_key")
+            for session in Session.objects.filter(session_key__in=keys):
+                held = session.get_decoded()
+                if ISSUER_SESSION not in held and held.get("began", 0) <= until.timestamp():
+                    session.delete()
         number = sessions.update(ended_at=now)
         for user_id in users:
             log_ins = TokenFamily.objects.filter(user=user_id, client__isnull=True, actor__isnull=True)
@@ -209,15 +210,6 @@ def log_out_person(claims: dict[str, Any], *, now: datetime) -> int:
     return number
 
 
-def _end_password_sessions(user_id: int, *, until: datetime) -> None:
-    """End an account's password sessions that began by then."""
-    keys = UserSession.objects.filter(user=user_id).values("session_key")
-    for session in Session.objects.filter(session_key__in=keys):
-        held = session.get_decoded()
-        if ISSUER_SESSION not in held and held.get("began", 0) <= until.timestamp():
-            session.delete()
-
-
 def unlink(user: User, *, by: Actor, now: datetime) -> None:
     """Remove an account's link to the issuer, and end its sessions. The next log-in there requires an invitation."""
     with transaction.atomic():
@@ -226,7 +218,3 @@ def unlink(user: User, *, by: Actor, now: datetime) -> None:
         IssuerSession.objects.filter(identity__in=identities).delete()
         identities.delete()
         AccountHistory.note("account.unlinked", by, account_id=user.pk, now=now)
-
-
-def _issued_at(claims: dict[str, Any]) -> datetime:
-    return datetime.fromtimestamp(claims["iat"], tz=timezone.get_current_timezone())

@@ -83,7 +83,9 @@ def persona_of(item_id: str) -> Persona:
 
 def accounts_of(item_id: str, today: date) -> list[Account]:
     """Return the three accounts. Today's bookings are pending, and affect only the available balance."""
-    checking, pending = _balance_of(item_id, today)
+    cycle = _cycle(item_id, _payday_before(today))
+    balance = _rest_of(item_id) - sum(booking.cents for booking in cycle if booking.day < today)
+    checking, pending = balance, sum(booking.cents for booking in cycle if booking.day == today and booking.cents > 0)
     savings = _between(item_id, "savings", persona_of(item_id).savings_cents)
     bought = [booking for booking in _purchases(item_id, today.replace(day=1)) if booking.day <= today]
     owed = sum(booking.cents for booking in bought if booking.day < today)
@@ -132,13 +134,6 @@ def _current_account(item_id: str, first: date, last: date) -> Iterator[Booking]
     while payday <= last:
         yield from _cycle(item_id, payday)
         payday += timedelta(days=CYCLE_DAYS)
-
-
-def _balance_of(item_id: str, today: date) -> tuple[int, int]:
-    """Return the balance of the checking account without today's bookings, and today's outgoing cents."""
-    cycle = _cycle(item_id, _payday_before(today))
-    balance = _rest_of(item_id) - sum(booking.cents for booking in cycle if booking.day < today)
-    return balance, sum(booking.cents for booking in cycle if booking.day == today and booking.cents > 0)
 
 
 def _cycle(item_id: str, payday: date) -> list[Booking]:

@@ -90,7 +90,10 @@ def _read(raw: bytes, members: list[Any], kind: int) -> SignedTransaction:
     *signed, v, r, s = members
     is_legacy = kind == 0
     nonce, *fees, to, value, data = signed if is_legacy else signed[1:-1]  # skips the chain id and the access list
-    _check_integers([nonce, *fees, value, v, r, s] if is_legacy else [signed[0], nonce, *fees, value, v, r, s])
+    # Canonical integers have at most 32 bytes, without leading zeros.
+    for member in [nonce, *fees, value, v, r, s] if is_legacy else [signed[0], nonce, *fees, value, v, r, s]:
+        if not isinstance(member, bytes) or len(member) > _UINT256_BYTES or member[:1] == b"\0":
+            raise UnreadableTransaction("A number in it has an invalid encoding (RLP).")
     if is_legacy:
         chain_id, parity = divmod(_integer(v) - 35, 2)
         if chain_id < 1:
@@ -108,7 +111,9 @@ def _read(raw: bytes, members: list[Any], kind: int) -> SignedTransaction:
         raise UnreadableTransaction("Its nonce is out of range (EIP-2681).")
     _check_fees(*map(_integer, fees), value=_integer(value))
     if not is_legacy:
-        _check_access_list(signed[-1])
+        entries = signed[-1]
+        if not isinstance(entries, list) or not all(map(_is_entry, entries)):
+            raise UnreadableTransaction("Its access list has an invalid form (EIP-2930).")
     return SignedTransaction(
         tx_hash=f"0x{keccak(raw).hex()}",
         chain_id=chain_id,
@@ -159,13 +164,6 @@ def _decode_list(encoded: bytes) -> list[Any]:
     return members
 
 
-def _check_integers(members: list[Any]) -> None:
-    """Reject members that are not canonical integers: at most 32 bytes, without leading zeros."""
-    for member in members:
-        if not isinstance(member, bytes) or len(member) > _UINT256_BYTES or member[:1] == b"\0":
-            raise UnreadableTransaction("A number in it has an invalid encoding (RLP).")
-
-
 def _check_fees(*prices_and_gas: int, value: int) -> None:
     """Reject fees that no block accepts: (tip, maximum per gas, gas) of EIP-1559, (price, gas) of the others."""
     *prices, gas = prices_and_gas
@@ -175,12 +173,6 @@ def _check_fees(*prices_and_gas: int, value: int) -> None:
         raise UnreadableTransaction("Its gas limit times its fee is out of range.")
     if prices[0] > prices[-1]:
         raise UnreadableTransaction("Its priority fee is above its maximum fee (EIP-1559).")
-
-
-def _check_access_list(entries: Any) -> None:
-    """Reject anything but a list of (address, list of storage keys)."""
-    if not isinstance(entries, list) or not all(map(_is_entry, entries)):
-        raise UnreadableTransaction("Its access list has an invalid form (EIP-2930).")
 
 
 def _is_entry(entry: Any) -> bool:
