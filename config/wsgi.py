@@ -9,7 +9,7 @@ os.environ.setdefault("STATEMENT_TIMEOUT_SECONDS", "25")
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
-from config.api.chunked import ChunkedBodies
+from config.api.middleware import ChunkedBodies
 from config.core import audit
 from credit.api.documents.parsers import FORM_MAX_BYTES
 

@@ -21,9 +21,9 @@ from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm, show_
 from config.backoffice.consoles import may
 from config.backoffice.html import NOTHING, chip, code, column, document
 from config.backoffice.lists import ConditionFilter
-from config.backoffice.navigation import ConsolePage
 from config.backoffice.queues import Queue
 from config.backoffice.records import NamedRecords
+from config.backoffice.site import ConsolePage
 from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
 from config.core.names import clean_words

@@ -23,11 +23,11 @@ class IdentityConfig(Declarations, AppConfig):
     )  # fmt: skip
     vendor_tokens = ("bank.services.remove_items",)
     erasure_steps = (
-        "accounts.erasure_steps.end_sessions", "accounts.erasure_steps.end_partner_access",
+        "accounts.erasure.end_sessions", "accounts.erasure.end_partner_access",
         "accounts.exports.delete_exports",
     )  # fmt: skip
-    erasure_grounds = "accounts.erasure_steps.GROUNDS"
-    mail_addresses = ("accounts.erasure_steps.addresses_of",)
+    erasure_grounds = "accounts.erasure.GROUNDS"
+    mail_addresses = ("accounts.erasure.addresses_of",)
     backup_parts = "accounts.erasure_log.BACKUP_PARTS" if settings.SERVICE == "platform" else ()
     consent_names = "bank.consents.NAMES"
     consent_endings = ("accounts.consents.ENDING", "bank.services.CONSENT_ENDING")

@@ -16,9 +16,8 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 from standardwebhooks import Webhook
 
-from config.api.descriptions import MEMBERS, PARAMETERS
 from config.api.docs import document_bytes
-from config.api.openapi import declared_errors
+from config.api.openapi import MEMBERS, PARAMETERS, declared_errors
 from config.api.views import ApiViewSet
 from config.core.errors import ApiError
 from config.webhooks.catalogue import event_types

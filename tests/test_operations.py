@@ -21,8 +21,8 @@ from django.urls import resolve
 from jsonschema import Draft202012Validator
 
 import config.urls
-from config.api.examples import add_examples, read_examples
 from config.api.models import IdempotencyRecord
+from config.api.openapi import add_examples
 from config.core.errors import ApiError
 from config.core.lifecycle import SecondFactorRequired
 from config.ops import demo_ids
@@ -36,7 +36,7 @@ from tests.test_examples import EXCEPTIONS, body_of, lasting_demo
 from tests.test_openapi import COMMITTED
 
 DOCUMENT = json.loads(COMMITTED.read_text())
-add_examples(DOCUMENT, read_examples(Path(config.urls.__file__)))
+add_examples(DOCUMENT, json.loads(Path(config.urls.__file__).with_name("examples.json").read_text()))
 OPERATIONS = {
     item["operationId"]: (method.upper(), path, item)
     for path, methods in DOCUMENT["paths"].items()

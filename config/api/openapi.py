@@ -8,6 +8,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
@@ -19,8 +20,6 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 
 from config.api import idempotency, rate_limits
-from config.api.descriptions import PARTS, describe_members, describe_parameters
-from config.api.examples import add_examples, read_examples
 from config.api.samples import add_samples
 from config.api.serializers import OneOfField, PageField
 from config.api.views import Endpoint
@@ -36,6 +35,82 @@ from config.core.credentials import (
 )
 from config.core.errors import PROBLEM
 from config.core.idempotency_keys import InvalidIdempotencyKey, RequestInProgress
+
+_READ_AS_OBJECTS = ("application/json", "application/x-www-form-urlencoded")
+
+
+def add_examples(result: dict[str, Any], examples: dict[str, Any]) -> None:
+    for operations in result["paths"].values():
+        for operation in operations.values():
+            _add(operation, examples.get(operation["operationId"], {}))
+    result["components"]["schemas"]["Error"]["examples"] = [examples["Error"]["response"]]
+    _share(result)
+
+
+def _add(operation: dict[str, Any], example: dict[str, Any]) -> None:
+    for parameter in operation.get("parameters", ()):
+        if parameter.get("required") and parameter["name"] in example.get("parameters", {}):
+            parameter["example"] = example["parameters"][parameter["name"]]
+    if "request" in example:
+        for media_type, content in operation.get("requestBody", {}).get("content", {}).items():
+            if media_type in _READ_AS_OBJECTS:
+                content["example"] = example["request"]
+    if "response" in example:
+        kind = "text/" if isinstance(example["response"], str) else "application/json"
+        for media_type, content in _answers(operation):
+            if media_type.startswith(kind):
+                content["example"] = example["response"]
+
+
+def _answers(operation: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for status, answer in operation["responses"].items():
+        if status.startswith("2"):
+            yield from answer.get("content", {}).items()
+
+
+def _share(result: dict[str, Any]) -> None:
+    """Copy the example of another operation with the same schema to each response without a recorded example."""
+    operations = [item for path in result["paths"].values() for item in path.values()]
+    answers = [content for operation in operations for _, content in _answers(operation)]
+    known = {
+        content["schema"]["$ref"]: content["example"]
+        for content in answers
+        if "example" in content and "$ref" in content["schema"]
+    }
+    for content in answers:
+        schema = content.get("schema", {}).get("$ref")
+        if schema in known:
+            content.setdefault("example", known[schema])
+
+
+# Default descriptions of fields and parameters by name, for those without a `help_text`. If a parameter's name alone is
+# ambiguous, its key begins with the preceding part of the path.
+_OURS = json.loads(Path(__file__).with_name("openapi.json").read_text())
+MEMBERS: dict[str, str] = _OURS["members"]
+PARAMETERS: dict[str, str] = _OURS["parameters"]
+
+
+def describe_members(schema: dict[str, Any]) -> None:
+    for name, member in schema.get("properties", {}).items():
+        text = MEMBERS.get(name)
+        if text is None or "description" in member:
+            continue
+        if "$ref" in member:  # as drf-spectacular writes a reference with a description
+            member["allOf"] = [{"$ref": member.pop("$ref")}]
+        member["description"] = text
+
+
+def describe_parameters(path: str, operation: dict[str, Any]) -> None:
+    pieces = path.split("/")
+    before = dict(zip(pieces[1:], pieces, strict=False))
+    for parameter in operation.get("parameters", ()):
+        name = parameter["name"]
+        for key in (f"{before.get(f'{{{name}}}')}/{{{name}}}", name):
+            text = PARAMETERS.get(key) or MEMBERS.get(key)
+            if text is not None:
+                parameter.setdefault("description", text)
+                break
+
 
 _WORD_ENDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _UNCOUNTED = frozenset({
@@ -233,9 +308,8 @@ def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -
     urlconf = generator.urlconf or settings.ROOT_URLCONF
     components = result["components"]
     schemas = components["schemas"]
-    ours = json.loads(PARTS.read_text())
-    schemas |= ours["schemas"] | {"ErrorCode": _error_codes(urlconf)}
-    components["securitySchemes"] = ours["securitySchemes"]
+    schemas |= deepcopy(_OURS["schemas"]) | {"ErrorCode": _error_codes(urlconf)}
+    components["securitySchemes"] = _OURS["securitySchemes"]
     result["tags"] = _tags(urlconf)
     # `description.md` and `examples.json` are in the folder of the service's URLconf.
     beside = Path(str(import_module(urlconf).__file__))
@@ -258,7 +332,7 @@ def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -
                 member["description"] = f"{member['description']} {text}" if "description" in member else text
             if {} in member.get("oneOf", ()):
                 del member["oneOf"]  # "anything, or null" equals "anything"; both would match twice
-    examples = read_examples(beside)
+    examples: dict[str, Any] = json.loads(beside.with_name("examples.json").read_text())
     add_examples(result, examples)
     address = settings.CHAIN_URL if settings.SERVICE == "ledger" else settings.HOST_ROOT
     result["servers"] = [{"url": address}]

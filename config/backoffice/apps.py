@@ -13,7 +13,7 @@ class BackOfficeConfig(Declarations, AppConfig):
     export_parts = ("notes_about.notes_about",)
     erasure_steps = ("notes_about.erase_texts",)
     tones = "html.TONES"
-    console_pages = "navigation.PAGES"
+    console_pages = "site.PAGES"
     queues = "admin.QUEUES"
     console_rules = "consoles.RULES"
     console_permissions = "consoles.PERMISSIONS"

@@ -19,7 +19,7 @@ from rest_framework.response import Response
 from config.api.serializers import ResponseSerializer, TextField
 from config.api.views import ApiRequest, ApiViewSet, also_answers, endpoint
 from config.core.credentials import PUBLIC
-from config.ops.disk import disk_faults
+from config.ops.checks import disk_faults
 
 logger = logging.getLogger("platform.health")
 

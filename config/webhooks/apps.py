@@ -12,7 +12,7 @@ class WebhooksConfig(Declarations, AppConfig):
     event_types = "catalogue.FAMILIES"
     capabilities = {"webhooks": ""}
     demo = ("demo.seed",)
-    erasure_steps = ("erasure.end_endpoints",)
+    erasure_steps = ("endpoints.end_endpoints",)
     prune_rules = "queue.PRUNE_RULES"
     readings = ("metrics.READING",)
     sandbox = ("sandbox_records.RECORDS",)

@@ -204,3 +204,7 @@ def _lock_enabled(endpoint_id: UUID) -> Endpoint:
             details=[{"field": "status", "message": "The endpoint is disabled."}],
         )
     return endpoint
+
+
+def end_endpoints(user_id: int, *, now: datetime) -> None:
+    Endpoint.objects.filter(account=user_id, deleted_at__isnull=True).update(deleted_at=now)

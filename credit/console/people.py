@@ -14,8 +14,8 @@ from django.utils.safestring import SafeString
 from config.backoffice.bases import ReadOnlyAdmin
 from config.backoffice.consoles import VIEW, Console, Rule, may, narrowed
 from config.backoffice.html import NOTHING, chip, column, grid, link, moment, record_link, words
-from config.backoffice.navigation import ConsolePage
 from config.backoffice.people import by_status, lines_about
+from config.backoffice.site import ConsolePage
 from credit.console.names import legal_names, person_cell
 from credit.core.applicant_search import applicant_filter
 from credit.core.figures import money, reference_of

@@ -4,9 +4,14 @@ An erasure commits its record, then ends the account's access, then its tokens a
 (`config.core.erasure`). Each step can run twice, so an interrupted erasure starts again from its first step.
 """
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
+from allauth.account.models import EmailAddress
+from allauth.usersessions.models import UserSession
+from django.contrib.sessions.models import Session
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.db.models import QuerySet
@@ -15,9 +20,10 @@ from django.utils.translation import gettext
 
 from config.core import audit
 from config.core.encryption import blind_digests
-from config.core.erasure import Kept, erase_rows, kept_rows
+from config.core.erasure import Ends, Kept, erase_rows, kept_rows
 from config.core.ids import parse_positive_int64
 from config.core.json_text import rfc3339
+from config.core.leases import contain
 from config.core.lifecycle import Actor, RecordNotEditable
 from config.core.registration import declared
 from config.ops.failed_items import FailedItems
@@ -25,8 +31,8 @@ from identity.access.authentication import forget_credentials
 from identity.access.models import AccountHistory, TokenFamily, User
 from identity.access.second_factor import require_second_factor
 from identity.accounts import erasure_log
-from identity.accounts.addresses import mail_about_privacy
-from identity.accounts.models import DeletionRequest, Erasure
+from identity.accounts.addresses import is_set_by_operator, mail_about_privacy
+from identity.accounts.models import DeletionRequest, Erasure, ManagedAccount
 from identity.errors import ErasureNotPossible
 
 _LEASE = timedelta(minutes=10)
@@ -215,3 +221,88 @@ def erase_subject(user_id: str, *, now: datetime) -> dict[str, Any]:
         erasure = Erasure.objects.filter(account=user).first() or _record(user.pk, requested_at=now)
     erase(erasure, now=now)
     return {"status": erasure.status, "kept": erasure.kept}
+
+
+AUDIT_LOG_LASTS = timedelta(days=5 * 365 + 2)  # 5 years, with the leap days
+
+
+def kept_audit_log(user_id: int, *, now: datetime) -> Ends:
+    """Return when the audit log of accesses to an erased account's data is erased."""
+    erased_at = User.objects.values_list("erased_at", flat=True).get(pk=user_id) or now
+    return {None: erased_at + AUDIT_LOG_LASTS} if erased_at + AUDIT_LOG_LASTS > now else {}
+
+
+def end_sessions(user_id: int, *, now: datetime) -> None:  # noqa: ARG001  the signature of erasure steps
+    Session.objects.filter(session_key__in=UserSession.objects.filter(user=user_id).values("session_key")).delete()
+
+
+def end_partner_access(user_id: int, *, now: datetime) -> None:
+    ManagedAccount.objects.filter(user=user_id, ended_at__isnull=True).update(ended_at=now)
+
+
+def addresses_of(user_id: int) -> Iterator[str]:
+    """Yield the account's confirmed and operator-set addresses. Others may belong to a different person."""
+    yield from EmailAddress.objects.filter(user=user_id, verified=True).values_list("email", flat=True)
+    for user in User.objects.filter(pk=user_id):
+        if is_set_by_operator(user, user.email):
+            yield user.email
+
+
+GROUNDS = {"audit_log": kept_audit_log}
+
+
+def apply_erasures(file: Path, *, now: datetime, is_dry: bool = False) -> dict[str, Any]:
+    """Repeat the erasures of a file. Return counts, and the ids of the accounts that were erased.
+
+    For a completed erasure, its steps run again, to delete restored files. An account that the backup lacks gets a
+    record with status `done`. With `is_dry`, it only counts the erasures. Unreadable lines
+    are counted. Raises OSError and ValueError
+    for an unreadable file.
+    """
+    requested, unreadable = erasure_log.read(file)
+    erased: list[str] = []
+    failed, successes = 0, set()
+    for user_id, key in _accounts_of(requested):
+        successes.add(key)
+        is_done = Erasure.objects.filter(subject_key=key, status=Erasure.DONE).exists()
+        if not is_done:
+            erased.append(str(user_id))
+        try:
+            if not is_dry:
+                _erase_again(user_id, key, requested[key], is_done=is_done, now=now)
+        except Exception as error:  # noqa: BLE001  one account must not stop the others
+            contain(error, "erasure", key)
+            failed += 1
+    missing = requested.keys() - successes
+    if not is_dry:
+        for key in missing - set(Erasure.objects.filter(subject_key__in=missing).values_list("subject_key", flat=True)):
+            _record_again(key, requested[key], status=Erasure.DONE, completed_at=now, look_at=now)
+    counts = {"erasures": len(requested), "erased": len(erased) - failed, "unreadable": unreadable, "failed": failed}
+    return {**counts, "user_ids": erased}
+
+
+def _accounts_of(requested: dict[str, datetime]) -> Iterator[tuple[int, str]]:
+    """Yield the accounts with these subject keys. The keys are hashes, so each account is compared."""
+    for user_id in User.objects.order_by("pk").values_list("pk", flat=True).iterator():
+        for key in subject_keys(user_id):
+            if key in requested:
+                yield user_id, key
+                break
+
+
+def _erase_again(user_id: int, key: str, requested_at: datetime, *, is_done: bool, now: datetime) -> None:
+    if is_done:
+        for step in declared("erasure_steps"):
+            step(user_id, now=now)
+        return
+    with transaction.atomic():
+        User.objects.select_for_update().only("pk").get(pk=user_id)
+        erasure = Erasure.objects.filter(account=user_id).first()
+        erasure = erasure or _record_again(key, requested_at, account_id=user_id, look_at=now)
+    erase(erasure, now=now)
+
+
+def _record_again(key: str, requested_at: datetime, **columns: Any) -> Erasure:
+    return Erasure.objects.create(
+        subject_key=key, requested_at=requested_at, due_at=requested_at + Erasure.DUE, **columns
+    )

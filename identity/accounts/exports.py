@@ -11,6 +11,7 @@ from secrets import token_hex
 from tempfile import TemporaryFile
 from typing import Any
 
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from django.core.files import File
 from django.core.files.storage import Storage, storages
 from django.db import transaction
@@ -23,7 +24,6 @@ from config.core.errors import NotFound, Unavailable
 from config.core.export import write_export
 from config.core.ids import get_by_uuid
 from config.core.lifecycle import Actor, audit_actor
-from config.core.sealed_files import SealedWriter, new_key, opened_chunks
 from config.ops.failed_items import FailedItems, dead_letters
 from identity.access.models import AccountHistory, User
 from identity.accounts.addresses import mail_about_privacy
@@ -166,3 +166,52 @@ def delete_exports(user_id: int, *, now: datetime) -> None:  # noqa: ARG001  the
     """Delete the files of an account's exports. The register deletes the rows."""
     for export in Export.objects.filter(account=user_id).exclude(status=Export.EXPIRED):
         _delete_file(export, Export.EXPIRED)
+
+
+CHUNK_BYTES = 256 * 1024
+_TAG_BYTES = 16
+
+
+def new_key() -> bytes:
+    return AESGCM.generate_key(bit_length=256)
+
+
+def _nonce(number: int, *, is_last: bool) -> bytes:
+    return number.to_bytes(11, "big") + bytes([is_last])
+
+
+class SealedWriter:
+    """Encrypts its input and writes it to a file. `close` writes the last chunk."""
+
+    def __init__(self, file: Any, key: bytes) -> None:
+        self._file, self._cipher, self._buffer, self._number = file, AESGCM(key), bytearray(), 0
+
+    def write(self, content: Any) -> int:
+        self._buffer += content
+        while len(self._buffer) > CHUNK_BYTES:
+            self._seal(is_last=False)
+        return len(content)
+
+    def flush(self) -> None:
+        """Do nothing: only full chunks are written."""
+
+    def close(self) -> None:
+        self._seal(is_last=True)
+
+    def _seal(self, *, is_last: bool) -> None:
+        chunk = bytes(self._buffer[:CHUNK_BYTES])
+        self._file.write(self._cipher.encrypt(_nonce(self._number, is_last=is_last), chunk, None))
+        del self._buffer[:CHUNK_BYTES]
+        self._number += 1
+
+
+def opened_chunks(file: Any, key: bytes) -> Iterator[bytes]:
+    """Yield the content of an encrypted file; raises InvalidTag if it was changed or truncated."""
+    cipher, number, size = AESGCM(key), 0, CHUNK_BYTES + _TAG_BYTES
+    chunk = file.read(size)
+    while True:
+        following = file.read(size)
+        yield cipher.decrypt(_nonce(number, is_last=not following), chunk, None)
+        if not following:
+            return
+        chunk, number = following, number + 1

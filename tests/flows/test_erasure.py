@@ -28,7 +28,7 @@ from config.ops import pruning
 from config.ops.models import FailedItem
 from credit.documents import storage
 from credit.models import Application, DocumentFile, RequestedDocument
-from identity.accounts import erasure, erasure_steps
+from identity.accounts import erasure
 from identity.accounts.models import DeletionRequest, Erasure
 from identity.bank import services as bank
 from identity.bank.models import BankItem
@@ -112,7 +112,7 @@ def test_erasure_without_a_ground_leaves_only_decision_records_and_the_audit_log
 def test_texts_of_the_audit_log_are_erased_after_5_years(person):
     planted(person, MINE)
     record = erased(person)
-    last_day = (timezone.now() + erasure_steps.AUDIT_LOG_LASTS + timedelta(days=14)).date()
+    last_day = (timezone.now() + erasure.AUDIT_LOG_LASTS + timedelta(days=14)).date()
     assert record.kept[0]["until"] == last_day.isoformat()
     pruning.prune(now=record.look_at - timedelta(minutes=1))
     assert "backoffice.DataAccess.reason" in places_of(MINE)

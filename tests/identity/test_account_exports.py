@@ -16,7 +16,6 @@ from django.test import Client
 from django.utils import timezone
 from django.utils.translation import override
 
-from config.core import sealed_files
 from config.core.export import write_export
 from config.core.lifecycle import Actor
 from config.mail.models import OutgoingMail
@@ -303,24 +302,24 @@ def test_partner_erases_a_customer(partner, customer):
     assert_error(partner.send(path), 403, "E2013")
 
 
-@pytest.mark.parametrize("size", [0, 1, sealed_files.CHUNK_BYTES, sealed_files.CHUNK_BYTES + 1, 700_000])
+@pytest.mark.parametrize("size", [0, 1, exports.CHUNK_BYTES, exports.CHUNK_BYTES + 1, 700_000])
 def test_encrypted_file_is_decrypted_in_bounded_chunks(size):
-    file, key, content = BytesIO(), sealed_files.new_key(), bytes(size)
-    writer = sealed_files.SealedWriter(file, key)
+    file, key, content = BytesIO(), exports.new_key(), bytes(size)
+    writer = exports.SealedWriter(file, key)
     for start in range(0, size, 100_000):
         writer.write(content[start : start + 100_000])
     writer.close()
     file.seek(0)
-    chunks = list(sealed_files.opened_chunks(file, key))
+    chunks = list(exports.opened_chunks(file, key))
     assert b"".join(chunks) == content
-    assert max(map(len, chunks)) <= sealed_files.CHUNK_BYTES
+    assert max(map(len, chunks)) <= exports.CHUNK_BYTES
 
 
 def test_truncated_encrypted_file_is_rejected():
-    file, key = BytesIO(), sealed_files.new_key()
-    writer = sealed_files.SealedWriter(file, key)
+    file, key = BytesIO(), exports.new_key()
+    writer = exports.SealedWriter(file, key)
     writer.write(bytes(600_000))
     writer.close()
-    shortened = BytesIO(file.getvalue()[: sealed_files.CHUNK_BYTES + 16])
+    shortened = BytesIO(file.getvalue()[: exports.CHUNK_BYTES + 16])
     with pytest.raises(InvalidTag):
-        list(sealed_files.opened_chunks(shortened, key))
+        list(exports.opened_chunks(shortened, key))

@@ -6,7 +6,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from config.ops.commands import JsonCommand
-from identity.accounts.restored import apply_erasures
+from identity.accounts.erasure import apply_erasures
 
 
 class Command(JsonCommand):
