@@ -57,7 +57,9 @@ def operation(when: Callable[[Any], bool] = lambda _request: True) -> Callable[[
 @contextmanager
 def slot(request: Any) -> Iterator[None]:
     """Hold a slot while the block runs; raises RateLimited or Unavailable if none is free within WAIT_SECONDS."""
-    whom = _account_of(request)
+    # The account with all its credentials, a key of the ledger, or an IP address.
+    key = request.auth
+    whom = network_of(client_address(request)) if key is None else str(key.user_id or key.label)
     with _slot_of_account(whom):
         if not _wait_for(lambda: _slots.acquire(blocking=False), whom):
             raise Unavailable("The server is processing other large requests. Retry later.")
@@ -120,13 +122,6 @@ def _give_back(bucket: str, window: int) -> None:
             connection.close()
             with suppress(DatabaseError):
                 take(bucket, window, -1)
-
-
-def _account_of(request: Any) -> str:
-    """Return the owner of the slot: the account with all its credentials, a key of the ledger, or an IP address."""
-    if request.auth is None:
-        return network_of(client_address(request))
-    return str(request.auth.user_id or request.auth.label)
 
 
 def has_large_body(request: Any) -> bool:

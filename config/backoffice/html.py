@@ -111,7 +111,7 @@ def grid(rows: Iterable[Iterable[Any]], head: Iterable[str] = ()) -> SafeString 
     return format_html('<table class="terms">{}{}</table>', heading, format_html_join("", "<tr>{}</tr>", lines))
 
 
-def code(text: str | None) -> SafeString | str:
+def code(text: Any) -> SafeString | str:
     """Return an identifier or a digest in a monospaced font."""
     return format_html("<code>{}</code>", text) if text else NOTHING
 

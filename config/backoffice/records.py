@@ -335,9 +335,7 @@ class OwnedRecords(ReadOnlyAdmin):
 
     status_chip = column(chip, "status", "status", ordering="status")
 
-    @admin.display(description="id")
-    def identifier(self, record: Any) -> SafeString | str:
-        return code(str(record.pk))
+    identifier = column(code, "pk", "id")
 
     @admin.display(description="id", ordering="id")
     def short_id(self, record: Any) -> SafeString | str:

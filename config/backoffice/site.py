@@ -129,14 +129,7 @@ class ConsolePage:
     for_lenders: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
-    title: str
-    address: str
-    is_current: bool
-
-
-def main_links(request: HttpRequest, available_apps: list[dict[str, Any]]) -> list[Link]:
+def main_links(request: HttpRequest, available_apps: list[dict[str, Any]]) -> list[dict[str, Any]]:
     addresses = {
         f"{app['app_label']}.{model['object_name'].lower()}": model["admin_url"]
         for app in available_apps
@@ -145,7 +138,11 @@ def main_links(request: HttpRequest, available_apps: list[dict[str, Any]]) -> li
     is_lender = console_of(request.user) is not None
     pages: list[ConsolePage] = sorted(declared("console_pages"), key=lambda page: page.rank)
     titled = [(page.for_lenders if is_lender else page.title, addresses.get(page.model)) for page in pages]
-    return [Link(title, to, request.path.startswith(to)) for title, to in titled if title and to]
+    return [
+        {"title": title, "address": to, "is_current": request.path.startswith(to)}
+        for title, to in titled
+        if title and to
+    ]
 
 
 PAGES = (ConsolePage("backoffice.dataaccess", "Audit", 60, for_lenders="Audit"),)

@@ -38,7 +38,7 @@ def write_export(user_id: int, file: Any, *, now: datetime, is_for_partner: bool
             if not names or label in left_out:
                 continue
             copied = rows.filter(declaration.exported).order_by("pk")
-            rule = partial(rules.get(label, _as_stored), is_for_partner=is_for_partner)
+            rule = partial(rules[label], is_for_partner=is_for_partner) if label in rules else None
             number = _write_rows(archive, name, _values(copied, names, rule))
             if number:
                 contents.append({"file": name, "rows": number, **_described(declaration)})
@@ -75,13 +75,9 @@ def _write_rows(archive: ZipFile, name: str, rows: Iterator[dict[str, Any]]) -> 
     return number
 
 
-def _as_stored(_row: models.Model, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  as every rule
-    return {}
-
-
-def _values(rows: Any, names: list[str], rule: Callable[..., dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _values(rows: Any, names: list[str], rule: Callable[..., dict[str, Any]] | None) -> Iterator[dict[str, Any]]:
     for row in rows.iterator(chunk_size=CHUNK_ROWS):
-        changed = rule(row)
+        changed = rule(row) if rule else {}
         yield {name: changed[name] if name in changed else _value(row, name) for name in names}
 
 

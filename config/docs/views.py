@@ -18,7 +18,7 @@ from django.utils.decorators import decorator_from_middleware
 from django.utils.translation import get_language_from_request, override
 from django.views.decorators.gzip import gzip_page
 
-from config.api.docs import reading, reference_page, viewer_page
+from config.api.docs import POLICY_WITH_STYLES, reading, reference_page, viewer_page
 from config.core.credentials import SAFE_METHODS
 from config.core.errors import NotFound
 from config.core.media_types import prefers
@@ -180,8 +180,7 @@ def _file(file: Path) -> HttpResponse:
     if kind == "text/html":
         digests = [b64encode(sha256(script).digest()).decode() for script in _INLINE_SCRIPT.findall(content)]
         scripts = " ".join(["script-src 'self'", *(f"'sha256-{digest}'" for digest in digests)])
-        policy = settings.CONTENT_SECURITY_POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'")
-        response.headers["Content-Security-Policy"] = policy.replace("script-src 'self'", scripts)
+        response.headers["Content-Security-Policy"] = POLICY_WITH_STYLES.replace("script-src 'self'", scripts)
     return response
 
 

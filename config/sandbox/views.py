@@ -1,5 +1,5 @@
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.conf import settings
 
@@ -17,11 +17,6 @@ class ClockRequestSerializer(serializers.RequestSerializer):
         max_value=int(clock.ADVANCE_MAX.total_seconds()),
         help_text=f"The seconds to advance the clock, at most {clock.ADVANCE_MAX.days} days.",
     )
-
-
-def is_shared(_request: Any) -> bool:
-    """Return whether other people use this server; a development server has only one user."""
-    return bool(settings.SANDBOX)
 
 
 def _count(what: str) -> Any:
@@ -67,21 +62,14 @@ class SandboxViewSet(ApiViewSet):
     tag = "sandbox"
 
 
-class Advance(NamedTuple):
-    """The number of seconds that the clock advanced, and the workers' counts by name."""
-
-    advanced_seconds: int
-    done: Counter[str]
-
-
 class SandboxAccountViewSet(SandboxViewSet):
-    @heavy.operation(when=is_shared)
+    @heavy.operation(when=lambda _request: bool(settings.SANDBOX))  # a development server has only one user
     @endpoint(access=FIRST_PARTY, body=ClockRequestSerializer, answer=ClockSerializer, idempotent=True, leased=True)
-    def advance(self, request: ApiRequest, body: dict[str, Any]) -> Advance:
+    def advance(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Advance the clock of your account.
 
         The API moves the deadlines of your account closer, in steps of at most 7 days. After each step, the workers
         process what is due. Access tokens still expire in real time.
         """
         seconds = body["advance_seconds"]
-        return Advance(seconds, clock.advance(request.user.pk, seconds=seconds))
+        return {"advanced_seconds": seconds, "done": clock.advance(request.user.pk, seconds=seconds)}

@@ -242,13 +242,11 @@ class DeliveryAdmin(AccountRecords):
     made = column(moment, "created_at", "made", ordering="id")
     event_link = column(partial(record_link, "webhooks_event"), "event_id", "event")
 
-    @admin.display(description="attempts")
-    def tries(self, record: Any) -> SafeString | str:
-        return str(len(record.attempts))
+    content = column(document, "event.object", "object")
 
-    @admin.display(description="object")
-    def content(self, record: Any) -> SafeString | str:
-        return document(record.event.object)
+    @admin.display(description="attempts")
+    def tries(self, record: Delivery) -> int:
+        return len(record.attempts)
 
     @admin.display(description="endpoint")
     def receiver(self, record: Any) -> SafeString | str:

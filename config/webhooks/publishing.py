@@ -16,7 +16,7 @@ events only.
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.db import models, transaction
@@ -61,20 +61,15 @@ def publish_in_transaction(account_id: int, *, now: datetime) -> None:
         pass
 
 
-class FeedPage(NamedTuple):
-    events: list[dict[str, Any]]
-    has_more: bool
-
-
-def feed_page(*, account_id: int, after: int, limit: int, now: datetime) -> FeedPage:
+def feed_page(*, account_id: int, after: int, limit: int, now: datetime) -> tuple[list[dict[str, Any]], bool]:
     """Return up to `limit` events after the sequence `after`, in order, and whether there are more.
 
     It publishes committed events first, so that the page includes them.
     """
     publish_account(account_id, now=now, at_least_to=after + limit + 1)
     numbered = Event.objects.filter(account_id=account_id, sequence__gt=after)
-    orders = list(numbered.order_by("sequence")[: limit + 1])
-    return FeedPage([event_document(event) for event in orders[:limit]], len(orders) > limit)
+    events = list(numbered.order_by("sequence")[: limit + 1])
+    return [event_document(event) for event in events[:limit]], len(events) > limit
 
 
 def failed_events() -> FailedItems[Event]:

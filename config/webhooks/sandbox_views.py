@@ -1,5 +1,5 @@
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
@@ -33,12 +33,6 @@ class EventAgainSerializer(serializers.ResponseSerializer):
     event_id = serializers.UUIDField(help_text="The id of the new event.")
 
 
-class EventAgain(NamedTuple):
-    """An event that was sent again, under the id of the new event."""
-
-    event_id: UUID
-
-
 class SandboxEventViewSet(SandboxViewSet):
     """Operations for tests by one developer: repeated events, outcomes of verifications, bank log-ins, and the clock.
     Production does not have them.
@@ -52,12 +46,12 @@ class SandboxEventViewSet(SandboxViewSet):
         idempotent=True,
         errors=(NotFound,),
     )
-    def send(self, request: ApiRequest, body: dict[str, Any]) -> EventAgain:
+    def send(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, UUID]:
         """Send an event of your account again.
 
         The API creates a new event in the feed and for your own webhook endpoints.
         """
-        return EventAgain(send_again(account_id=request.user.pk, now=timezone.now(), **body))
+        return {"event_id": send_again(account_id=request.user.pk, now=timezone.now(), **body)}
 
 
 def send_again(*, account_id: int, type: str, object_id: str, now: datetime) -> UUID:  # noqa: A002  the body's member

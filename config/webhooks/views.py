@@ -1,5 +1,5 @@
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -9,9 +9,9 @@ from config.api.views import ApiRequest, ApiViewSet, endpoint
 from config.core.errors import NotFound, ValidationFailed
 from config.core.ids import get_by_uuid
 from config.webhooks import endpoints, serializers
-from config.webhooks.catalogue import EventType, event_types
+from config.webhooks.catalogue import event_types
 from config.webhooks.models import Delivery, Endpoint
-from config.webhooks.publishing import FeedPage, feed_page
+from config.webhooks.publishing import feed_page
 
 SCOPE = "webhooks"
 _NOT_FOUND = (endpoints.WebhookEndpointNotFound,)
@@ -140,17 +140,11 @@ class WebhookDeliveryViewSet(ApiViewSet):
         return endpoints.redeliver(delivery, now=timezone.now())
 
 
-class EventTypes(NamedTuple):
-    """Every type of event, in the order of ranks."""
-
-    event_types: list[EventType]
-
-
 class WebhookEventViewSet(ApiViewSet):
     tag = "webhooks"
 
     @endpoint(access=SCOPE, query=serializers.FeedQuery, answer=serializers.FeedSerializer)
-    def list(self, request: ApiRequest, query: dict[str, Any]) -> FeedPage:
+    def list(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List the events of the account.
 
         The events are in order, without a gap.
@@ -158,12 +152,13 @@ class WebhookEventViewSet(ApiViewSet):
         An event appears together with the change that it is about. To continue, set `after` to the
         last `sequence` that you received.
         """
-        return feed_page(account_id=request.user.pk, now=timezone.now(), **query)
+        events, has_more = feed_page(account_id=request.user.pk, now=timezone.now(), **query)
+        return {"events": events, "has_more": has_more}
 
     @endpoint(access=SCOPE, answer=serializers.EventTypesPageSerializer)
-    def types(self, request: ApiRequest) -> EventTypes:  # noqa: ARG002
+    def types(self, request: ApiRequest) -> dict[str, Any]:  # noqa: ARG002
         """List event types.
 
         Each type has the JSON Schema of its object.
         """
-        return EventTypes(list(event_types().values()))
+        return {"event_types": list(event_types().values())}

@@ -6,7 +6,6 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 from django.utils import timezone
-from django.utils.safestring import SafeString
 
 from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm
 from config.backoffice.html import chip, column, document
@@ -97,9 +96,7 @@ class InvitationAdmin(ReadOnlyAdmin):
     def subject_of(self, record: Invitation) -> int | None:
         return record.accepted_by_id
 
-    @admin.display(description="state")
-    def state_chip(self, record: Invitation) -> SafeString:
-        return chip(record.state)
+    state_chip = column(chip, "state", "state")
 
 
 @admin.register(ManagedAccount)
