@@ -10,8 +10,6 @@ from claims.models import Claim
 from config.api import serializers
 
 PUBLICATION_MAX_LENGTH = 512
-EVIDENCE_MAX = 50
-EVIDENCE_MAX_LENGTH = 2_048
 
 # Browsers ignore control characters before an address, and tabs and line ends within it: `java\tscript:` is a scheme.
 _IGNORED_BY_BROWSERS = re.compile(r"^[\x00-\x20]+|[\t\n\r]")
@@ -50,8 +48,8 @@ class EvidenceField(serializers.TextField):
 
 
 def _evidence(**options: Any) -> Any:
-    child = EvidenceField(min_length=1, max_length=EVIDENCE_MAX_LENGTH)
-    return serializers.ListField(child=child, max_length=EVIDENCE_MAX, allow_null=True, required=False, **options)
+    child = EvidenceField(min_length=1, max_length=2_048)
+    return serializers.ListField(child=child, max_length=50, allow_null=True, required=False, **options)
 
 
 class PublicationField(serializers.TextField):

@@ -40,13 +40,12 @@ _VERIFIED_DAYS_AGO = 40
 # The demo's open items stay open for more than a day.
 _OPEN_DAYS = 365
 _COLLECT_GRACE_DAYS = 7
-_EXPIRES_IN_DAYS = 5
 
 
 def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     _make_partner(consumer, now=now)
     if not ApiKey.objects.filter(pk=demo_ids.EXPIRING_KEY).exists():
-        expires_at = now + timedelta(days=_EXPIRES_IN_DAYS)
+        expires_at = now + timedelta(days=5)
         created_at = expires_at - timedelta(days=DEFAULT_DAYS)
         _keep_key(demo_ids.EXPIRING_KEY, staff, name="Nightly report", now=created_at, expires_at=expires_at)
     if Sandbox.name == settings.OPEN_BANKING and not KycVerification.objects.filter(pk=demo_ids.VERIFIED).exists():

@@ -20,13 +20,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from ledger.merkle import HASH_BYTES
 
-ED25519_TYPE = b"\x01"
 KEY_ID_BYTES = 4
 # signed-note requires verifiers to accept at least 16 signatures. 64 permits many witnesses and still limits the work
 # for a malicious file.
 MAX_SIGNATURES = 64
 MAX_NOTE_BYTES = 64 * 1024
-COSIGNATURE_TYPE = b"\x04"
 _TIMESTAMP_BYTES = 8
 _YEAR_10000 = 253_402_300_800  # in seconds since 1970; later times are valid, but Python can't represent them
 ED25519_BYTES = 64
@@ -83,7 +81,7 @@ class Verifier:
 
     name: str
     public_key: bytes
-    signature_type: ClassVar[bytes] = ED25519_TYPE
+    signature_type: ClassVar[bytes] = b"\x01"
 
     @property
     def key_id(self) -> bytes:
@@ -247,7 +245,7 @@ def utc_text(seconds: int) -> str:
 class WitnessVerifier(Verifier):
     """A name and an Ed25519 public key, trusted to cosign checkpoints."""
 
-    signature_type: ClassVar[bytes] = COSIGNATURE_TYPE
+    signature_type: ClassVar[bytes] = b"\x04"
 
     def accepts(self, text: str, signature: bytes) -> bool:
         """Return whether these 72 bytes, a time and a signature, are this witness's cosignature of the text."""

@@ -24,8 +24,6 @@ from ledger.proofs import ProofFile
 
 logger = logging.getLogger("platform.ledger")
 
-NO_BLOCK = bytes(merkle.HASH_BYTES)
-
 
 @dataclass(frozen=True)
 class Head:
@@ -34,7 +32,7 @@ class Head:
     number: int = 0
     tree_size: int = 0
     root: bytes = merkle.EMPTY_ROOT
-    block_hash: bytes = NO_BLOCK
+    block_hash: bytes = bytes(merkle.HASH_BYTES)
     timestamp: str = ""
     frontier: bytes = b""
     checkpoint: str = ""

@@ -18,7 +18,6 @@ from ledger.merkle import HASH_BYTES
 TIMESTAMP_LENGTH = 27
 # A verifier key: name, id of 8 digits, and 33 bytes in base64.
 VKEY_MAX = 320
-OUTCOME_MAX = 32
 
 
 def _is_long(column: str, length: int, name: str) -> models.CheckConstraint:
@@ -150,7 +149,7 @@ class WitnessOutcome(models.Model):
     """The last outcome of requests to a witness, for metrics. One row per witness, written when it changes."""
 
     witness = models.CharField(max_length=VKEY_MAX, primary_key=True)
-    outcome = models.CharField(max_length=OUTCOME_MAX)
+    outcome = models.CharField(max_length=32)
     since = models.DateTimeField()
 
     def __str__(self) -> str:

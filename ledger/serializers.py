@@ -9,13 +9,11 @@ from config.api import serializers
 from config.core.errors import PayloadTooLarge
 from ledger.entries import REPORT_DATA_MAX_BYTES, REPORT_TYPE_MAX, USER_ID_MAX, has_dot_segment
 
-BATCH_MAX_ITEMS = 1_000
 # Six times a report of 10 MiB, for a report in which every character is escaped.
 BODY_MAX_BYTES = 64 * 1024 * 1024
 # Anyone can request a check, and parsing a body takes several times its size. Three times a report is sufficient. A
 # larger body, due to escapes, can be avoided by sending the report's hash.
 VERIFY_BODY_MAX_BYTES = 32 * 1024 * 1024
-PROOF_FILE_MAX_CHARACTERS = 65_536
 _SMALLER_SIZE = "The smaller size of the tree, in entries."
 
 
@@ -67,7 +65,7 @@ class BatchRequestSerializer(serializers.RequestSerializer):
     items = serializers.ListField(
         child=AnchorItem(),
         min_length=1,
-        max_length=BATCH_MAX_ITEMS,
+        max_length=1_000,
         help_text="The reports, which all enter one block.",
     )
 
@@ -76,7 +74,7 @@ class VerifyRequestSerializer(serializers.RequestSerializer):
     """A proof file, and the report or its hash."""
 
     proof = serializers.TextField(
-        min_length=1, max_length=PROOF_FILE_MAX_CHARACTERS, help_text="A proof file (C2SP tlog-proof), as a string."
+        min_length=1, max_length=65_536, help_text="A proof file (C2SP tlog-proof), as a string."
     )
     report_data = ReportDataField(required=False, help_text="The report. Send the report or `hash`, but not both.")
     hash = serializers.TextField(

@@ -18,7 +18,6 @@ from payments.wallets.models import CONNECTED, WALLETCONNECT, Wallet
 
 _PHONE = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 _OLD_PHONE = "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb"
-_LANDLORD = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
 # The demo payments stay open for longer than SIGNING_MINUTES.
 _SIGNING_DAYS = 365
 _CARDS = [
@@ -95,7 +94,7 @@ def _initiate(identifier: UUID, wallet: Wallet, description: str, now: datetime)
         simulated=True,
         network=wallet.network,
         from_address=wallet.address,
-        to_address=_LANDLORD,
+        to_address="0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
         amount_usdc=25_000_000,
         description=description,
         status=AWAITING_SIGNATURE,

@@ -20,7 +20,6 @@ from config.core.media_types import prefers
 from config.core.registration import declared
 
 GetResponse = Callable[[HttpRequest], HttpResponseBase]
-_CHUNK_BYTES = 65_536
 _LENGTH = re.compile(r"[0-9]{1,18}", re.ASCII)
 _HEALTH_PATHS = {"/health", "/v1/health"}
 
@@ -54,7 +53,7 @@ class TransportMiddleware:
         if response.status_code >= 400 and request.META.get("REMOTE_ADDR") in settings.TRUSTED_PROXIES:
             # Read the rest of a rejected body: if the connection closed earlier, the proxy would return 502.
             with suppress(OSError):
-                while request.read(_CHUNK_BYTES):
+                while request.read(65_536):
                     pass
         return response
 

@@ -20,7 +20,6 @@ from config.api.serializers import PageSerializer, ResponseSerializer
 from config.core.json_text import render_json
 from config.core.sizes import ROWS_MAX_BYTES, number_that_fits, weight_of
 
-TRUNCATED = "X-Truncated"
 _CHUNK_ROWS = 10  # rows in memory at a time: parsed documents need 10 times their size
 
 
@@ -45,7 +44,7 @@ def fitting(answers: Iterable[dict[str, Any]]) -> Shown:
 
 
 def truncated_header(*, is_cut: bool) -> dict[str, str]:
-    return {TRUNCATED: "true"} if is_cut else {}
+    return {"X-Truncated": "true"} if is_cut else {}
 
 
 class FittingPagination(BasePagination):

@@ -48,10 +48,8 @@ __all__ = [
 ]  # fmt: skip
 
 ROWS_MAX = 500  # maximum number of rows in a bulk transition
-NOTES_MAX = 200
 NOTE_MAX_LENGTH = 4_000
 VIEWS_MAX, VIEW_NAME_MAX_LENGTH, QUERY_MAX_LENGTH = 20, 40, 1_000
-_COLLEAGUES_MAX = 200
 
 
 class HistoryAdmin(ReadOnlyAdmin):
@@ -109,7 +107,7 @@ class ReviewAdmin(Transitions):
             "assignment": work.select_related("assignee", "assigned_by").first(),
             "assign_address": within_list(self.address_of("assign", record.pk), request),
             "notes": list(
-                narrowed(Note.objects.filter(**name), request.user).select_related("author", "mentioned")[:NOTES_MAX]
+                narrowed(Note.objects.filter(**name), request.user).select_related("author", "mentioned")[:200]
             ),
             "note_address": within_list(self.address_of("note", record.pk), request),
             "beside": present_beside(request.user, now=timezone.now(), **name),
@@ -129,7 +127,7 @@ class ReviewAdmin(Transitions):
         else:
             people = get_user_model()._default_manager.with_perm(self.review_permission).filter(is_staff=True)
         others = people.exclude(pk=cast("Any", request.user).pk).order_by("username")
-        return list(others.only("pk", "username")[:_COLLEAGUES_MAX])
+        return list(others.only("pk", "username")[:200])
 
     def note_view(self, request: HttpRequest, record: Any) -> HttpResponse:
         """Store a note for colleagues (POST: `text`); a mentioned colleague (`@name`) is notified."""

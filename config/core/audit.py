@@ -25,7 +25,6 @@ AUDIT_LOGGER = "platform.audit"
 START = b'{"logger":"platform.audit",'  # how each line begins
 NO_LINE = "0" * 64  # `prev` of a process's first line
 _TIME_END = 253_402_300_800_000  # ms since 1970 at the end of the year 9999
-OCSF_VERSION = "1.5.0"
 AUTHENTICATION, ENTITY, GROUP, LIFECYCLE = 3002, 3004, 3006, 6002  # classes of OCSF
 # Activities of the class Entity Management.
 CREATE, READ, UPDATE, DELETE, ENABLE, DISABLE, SUSPEND = 1, 2, 3, 4, 8, 9, 12
@@ -134,7 +133,7 @@ def _event(kind: str, members: dict[str, Any]) -> dict[str, Any]:
         "type_uid": class_uid * 100 + activity_id,
         "severity_id": _LOW if failed else _INFORMATIONAL,
         "status_id": _FAILURE if failed else _SUCCESS,
-        "metadata": {"version": OCSF_VERSION, "product": _product(), "event_code": kind, **correlation},
+        "metadata": {"version": "1.5.0", "product": _product(), "event_code": kind, **correlation},
         **{name: value for name, value in members.items() if value},
     }
     if class_uid == AUTHENTICATION:

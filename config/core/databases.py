@@ -26,7 +26,6 @@ _logged_away_at: dict[str, float] = {}  # by reason
 IDLE_TRANSACTION_SECONDS = 90
 _LOOK_SECONDS = 0.25
 _READ_ONLY_SQLSTATE = "25006"
-TRANSACTION_TRIES = 3
 _RETRIABLE_SQLSTATES = {"40001", "40P01"}  # serialization failure, deadlock
 # PostgreSQL: a transaction that evaluates it commits without waiting, and is lost if the server crashes immediately.
 UNAWAITED = "set_config('synchronous_commit', 'off', true)"
@@ -220,7 +219,7 @@ def alone(alias: str, *, purpose: str) -> Iterator[None]:
         yield
 
 
-def retry_deadlocks(work: Callable[[], Result], *, tries: int = TRANSACTION_TRIES) -> Result:
+def retry_deadlocks(work: Callable[[], Result], *, tries: int = 3) -> Result:
     """Call `work`, which manages its own transactions; call it again if the database aborted it in a deadlock.
 
     It is called at most `tries` times.

@@ -57,7 +57,6 @@ _MOMENT = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt]([0-9]{2}:[0-9]{2}):([0-9]{2})(\.[0-9]+)?([Zz]|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])",
     re.ASCII,
 )
-_LEAP_SECOND = "60"
 
 
 def parse_rfc3339(text: str) -> datetime | None:
@@ -69,7 +68,7 @@ def parse_rfc3339(text: str) -> datetime | None:
     if match is None:
         return None
     day, time, second, fraction, offset = match.groups(default="")
-    is_leap = second == _LEAP_SECOND
+    is_leap = second == "60"
     text = f"{day}T{time}:{'59' if is_leap else second}{fraction[:7]}{offset.upper()}"
     try:
         moment = datetime.fromisoformat(text).astimezone(UTC)

@@ -24,10 +24,8 @@ CONSENT = "consent: Article 6(1)(a)"
 LEGAL_OBLIGATION = "legal obligation: Article 6(1)(c)"
 LEGITIMATE_INTEREST = "legitimate interest: Article 6(1)(f)"
 
-UNTIL_ERASURE = "until the account is erased"
 # Default source and recipients of data.
 THE_PERSON = "the person, and their use of the account"
-NO_ONE = "none outside of the operator"
 EVERY_ROW = Q()
 
 
@@ -110,11 +108,11 @@ def table(
     subject: str = "",
     purpose: str = "",
     ground: str = CONTRACT,
-    retention: str = UNTIL_ERASURE,
+    retention: str = "until the account is erased",
     kept_by: str = "",
     by_value: bool = False,
     source: str = THE_PERSON,
-    recipients: str = NO_ONE,
+    recipients: str = "none outside of the operator",
     exported: Q = EVERY_ROW,
     only_subject: bool = False,
 ) -> Table:

@@ -33,7 +33,6 @@ MOVED = {
     "errors": "reference/errors",
     "guides/errors-and-retries": "reference/errors",
 }
-DEMO_FILE = "demo.json"  # in VAR_DIR
 _THIS_MACHINE = frozenset({"127.0.0.1", "::1", "localhost"})
 _FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n\s*", re.DOTALL)
 _INLINE_SCRIPT = re.compile(rb"<script>(.*?)</script>", re.DOTALL)
@@ -164,7 +163,7 @@ def _demo(request: HttpRequest) -> dict[str, Any]:
     if settings.PRODUCTION or not names <= _THIS_MACHINE:
         return {}
     try:
-        kept: dict[str, Any] = json.loads((Path(settings.VAR_DIR) / DEMO_FILE).read_text())
+        kept: dict[str, Any] = json.loads((Path(settings.VAR_DIR) / "demo.json").read_text())
     except OSError:
         return {}
     return kept

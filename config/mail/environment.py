@@ -10,7 +10,6 @@ from config.env import text
 
 SECONDS = 15  # for each response of the mail server
 _SMTP = "django.core.mail.backends.smtp.EmailBackend"
-_DEVELOPMENT = "config.mail.development.EmailBackend"
 _LOCAL = {"localhost", "127.0.0.1", "::1"}
 
 
@@ -29,7 +28,7 @@ def email_backend(name: str, *, default: str) -> tuple[str, dict[str, Any]]:
     if not value:
         return "", {}
     if value == "console:":
-        return _DEVELOPMENT, {}
+        return "config.mail.development.EmailBackend", {}
     if parts.scheme == "backend":
         try:
             import_string(parts.path)

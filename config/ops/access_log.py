@@ -31,7 +31,6 @@ UNMATCHED = "unmatched"
 # All other methods are counted as one, because a caller can send any word.
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"})
 OTHER_METHOD = "OTHER"
-_INTERFACE = "/v1/"
 
 _ARGUMENT = re.compile(r"<(?:\w+:)?(\w+)>")
 _NAMED_GROUP = re.compile(r"\(\?P<(\w+)>(?:[^()]|\([^()]*\))*\)")
@@ -76,7 +75,7 @@ class RequestIdMiddleware:
         if self._counts:
             self._counts.count(method, route, status, seconds)
         credential = getattr(request, "auth", None)
-        if credential is not None and route.startswith(_INTERFACE):
+        if credential is not None and route.startswith("/v1/"):
             LOG.add(
                 credential,
                 method=method,

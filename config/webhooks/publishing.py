@@ -32,7 +32,6 @@ from config.webhooks.models import Delivery, Endpoint, Event, EventFeed
 KIND = "event"  # the kind of failed items
 BATCH_EVENTS = 500
 FAILURES_MAX = 10  # attempts for an event that could not be published
-PUBLISHING_LEASE = timedelta(minutes=1)
 
 
 def lock_feed(account_id: int) -> EventFeed:
@@ -73,7 +72,7 @@ def feed_page(*, account_id: int, after: int, limit: int, now: datetime) -> tupl
 
 
 def failed_events() -> FailedItems[Event]:
-    return FailedItems(KIND, _unpublished(), lease=PUBLISHING_LEASE, failures_max=FAILURES_MAX)
+    return FailedItems(KIND, _unpublished(), lease=timedelta(minutes=1), failures_max=FAILURES_MAX)
 
 
 def publish_some(items: FailedItems[Event], *, after_account: int, now: datetime) -> tuple[int, int]:

@@ -8,7 +8,6 @@ from config.webhooks.endpoints import DEFAULT_GRACE_SECONDS, GRACE_MAX_SECONDS
 from config.webhooks.models import DELIVERED, DISABLED, ENABLED, FAILED, PENDING, Delivery, Endpoint
 
 DESCRIPTION_MAX_LENGTH = 1_000
-ENDPOINT_STATUSES = (ENABLED, DISABLED)
 
 
 def _event_types(**options: Any) -> Any:
@@ -41,7 +40,7 @@ class EndpointChangeRequestSerializer(serializers.RequestSerializer):
     description = serializers.TextField(
         max_length=DESCRIPTION_MAX_LENGTH, required=False, help_text="Your description of the purpose."
     )
-    status = serializers.StatusField(ENDPOINT_STATUSES, required=False, help_text="`enabled` or `disabled`.")
+    status = serializers.StatusField((ENABLED, DISABLED), required=False, help_text="`enabled` or `disabled`.")
 
 
 class RotationRequestSerializer(serializers.RequestSerializer):

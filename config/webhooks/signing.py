@@ -11,11 +11,10 @@ import secrets as random_source
 from collections.abc import Sequence
 
 SECRET_PREFIX = "whsec_"  # noqa: S105  a prefix, not a secret
-SECRET_BYTES = 32
 
 
 def new_secret() -> str:
-    return SECRET_PREFIX + base64.b64encode(random_source.token_bytes(SECRET_BYTES)).decode()
+    return SECRET_PREFIX + base64.b64encode(random_source.token_bytes(32)).decode()
 
 
 def service_signature(secret: str, body: bytes) -> str:

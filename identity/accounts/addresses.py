@@ -16,7 +16,6 @@ from identity.accounts.links import LinkEnded, end_links, make_link, use_link
 
 ADDRESS_MAX = 254  # RFC 5321 allows 256 characters with angle brackets
 CHANGE = "address"
-CHANGE_VALID_FOR = timedelta(days=3)
 
 
 def check_address(email: str) -> str:
@@ -65,7 +64,7 @@ def ask_to_change(user: User, email: str, *, now: datetime) -> None:
     Raises RateLimited.
     """
     end_links(CHANGE, subject=str(user.pk), now=now)
-    token = make_link(CHANGE, email=email, subject=str(user.pk), lasts=CHANGE_VALID_FOR, now=now)
+    token = make_link(CHANGE, email=email, subject=str(user.pk), lasts=timedelta(days=3), now=now)
     link = f"{settings.APP_URL}{reverse('account_confirm_address', args=[token])}"
     queue_mail(email, "confirm_address", {"link": link}, named_by=user.pk, now=now)
 

@@ -32,7 +32,6 @@ from identity.accounts.models import Export
 logger = logging.getLogger("platform.privacy")
 
 _LEASE = timedelta(minutes=10)
-_FAILURES_MAX = 5
 _NOT_FOUND = "Export not found."
 
 
@@ -96,7 +95,7 @@ def process_exports(*, now: datetime) -> dict[str, int]:
     due = Export.objects.filter(status=Export.READY, expires_at__lte=now).order_by("id")
     failed = FailedItems("expired_export", due, lease=_LEASE).process(expire, now=now)
     waiting = Export.objects.filter(status=Export.PREPARING).order_by("id")
-    failed += FailedItems("export", waiting, lease=_LEASE, failures_max=_FAILURES_MAX).process(make, now=now)
+    failed += FailedItems("export", waiting, lease=_LEASE, failures_max=5).process(make, now=now)
     dead = list(dead_letters().filter(kind="export").values_list("key", flat=True))
     for export in waiting.filter(pk__in=dead):
         _delete_file(export, Export.FAILED)

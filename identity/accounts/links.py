@@ -12,8 +12,6 @@ from config.core.encryption import UnreadableSecret
 from config.mail.addresses import comparable
 from identity.accounts.models import OneTimeLink
 
-TOKEN_BYTES = 32
-
 
 class LinkEnded(Exception):
     """The link can't be used: unknown, used, expired, of another purpose or address, or its action is impossible.
@@ -27,7 +25,7 @@ def make_link(purpose: str, *, email: str, subject: str = "", lasts: timedelta, 
 
     The token is not stored. Put it into a mail in the same transaction.
     """
-    token = secrets.token_urlsafe(TOKEN_BYTES)
+    token = secrets.token_urlsafe(32)
     OneTimeLink.objects.create(
         digest=digest_of(token), purpose=purpose, email=email, subject=subject, created_at=now, expires_at=now + lasts
     )

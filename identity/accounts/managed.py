@@ -32,7 +32,6 @@ from identity.errors import AccessEnded, AccountNotFound
 
 PARTNER_PERMISSION = "identity.add_managedaccount"
 CLAIM_PURPOSE = "claim"
-CLAIM_VALID_FOR = timedelta(days=7)
 
 
 def make_account(
@@ -213,7 +212,7 @@ def _send_claim_link(account: ManagedAccount, *, email: str, now: datetime) -> N
             return
         _end_claim_links(account, now=now)
         ManagedAccount.objects.filter(pk=account.pk).update(**sealed_values(account, email=email))
-        token = make_link(CLAIM_PURPOSE, email=email, subject=str(account.pk), lasts=CLAIM_VALID_FOR, now=now)
+        token = make_link(CLAIM_PURPOSE, email=email, subject=str(account.pk), lasts=timedelta(days=7), now=now)
         address = f"{settings.APP_URL}{reverse('account_claim', args=[token])}"
         queue_mail(email, "claim", {"link": address}, named_by=account.partner_id, now=now)
 

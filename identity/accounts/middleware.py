@@ -26,7 +26,6 @@ from identity.accounts.links import LinkEnded
 logger = logging.getLogger("platform.accounts")
 
 PREFIX = "/account/"
-_GRANTS = "/oauth/grants"
 NO_PASSKEY = "The passkey's data are invalid."
 # Additional limits of a form.
 _COUNTED = {
@@ -53,7 +52,7 @@ class AccountPages:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not request.path_info.startswith((PREFIX, _GRANTS)):
+        if not request.path_info.startswith((PREFIX, "/oauth/grants")):
             return self.get_response(request)
         with override(get_language_from_request(request)):
             response = self.get_response(request)

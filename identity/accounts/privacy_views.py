@@ -25,7 +25,6 @@ from identity.accounts.models import Erasure, Export
 from identity.accounts.serializers import AccountConsentsPageSerializer, ErasureSerializer, ExportSerializer
 from identity.errors import AccessEnded, AccountNotFound, ErasureNotPossible, LogInTooOld
 
-PARTNER_SCOPE = "accounts:write"
 ZIP = "application/zip"
 _OF_CUSTOMER = (InsufficientScope, AccountNotFound, AccessEnded, RecordNotEditable)
 
@@ -60,7 +59,7 @@ def _for_customers(method: Any, text: str, *errors: type[ApiError]) -> Any:
         return method(view, request, **arguments)
 
     of_customer = (*_OF_CUSTOMER, *errors)
-    handle.endpoint = replace(method.endpoint, access=PARTNER_SCOPE, errors=of_customer)  # type: ignore[attr-defined]
+    handle.endpoint = replace(method.endpoint, access="accounts:write", errors=of_customer)  # type: ignore[attr-defined]
     handle.__doc__ = text
     return handle
 

@@ -20,7 +20,6 @@ from identity.accounts.models import Invitation
 
 STAFF = "staff"
 MAY_INVITE = "identity.add_invitation"
-MAY_MAKE_STAFF = "identity.change_user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,7 @@ def _check_outsider(inviter: Any, _invitation: Invitation) -> None:
 
 
 def _check_staff(inviter: Any, invitation: Invitation) -> None:
-    require(inviter, MAY_MAKE_STAFF)
+    require(inviter, "identity.change_user")
     if invitation.group in {"", LENDER, PARTNER} or not Group.objects.filter(name=invitation.group).exists():
         raise ValidationFailed.of_member("group", "Staff group not found.")
 

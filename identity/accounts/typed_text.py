@@ -18,7 +18,6 @@ from identity.accounts.adapter import known_person
 LETTERS_MAX = 100_000
 _KEPT = "typed_text"
 _DISCARD = "discard"
-_PAGES = ("/admin/", "/my", "/account/", "/developers")
 _BUTTON = "do"
 _NEVER_KEPT = frozenset({"csrfmiddlewaretoken", "code", "credential"})
 
@@ -28,7 +27,7 @@ class TypedText:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
-        if not request.path_info.startswith(_PAGES):
+        if not request.path_info.startswith(("/admin/", "/my", "/account/", "/developers")):
             return self.get_response(request)
         if request.method == "GET" and (page := _offer(request)):
             return page

@@ -29,9 +29,6 @@ from identity.oauth import clients
 from identity.oauth.clients import clients_of
 from identity.oauth.serializers import OAuthClientChangeRequestSerializer, OAuthClientRequestSerializer
 
-_GROUPS_SHOWN = 50
-_LINES_SHOWN = 50
-
 
 class Overview(DeveloperPage):
     template_name = "developers/overview.html"
@@ -67,13 +64,13 @@ class RequestsPage(DeveloperPage):
         person: Any = request.user
         now = timezone.now()
         own = RequestFilter(wanted, lines_of(person.pk, now=now)).qs
-        lines, older = page_of(own, offset, _LINES_SHOWN)
+        lines, older = page_of(own, offset, 50)
         groups = groups_of(person.pk, now=now)
         used = {line.credential.removeprefix("api_key:") for line in lines}
         names = dict(keys.keys_of(person).filter(pk__in=used).values_list("pk", "name"))
         return {
             "lines": [(line, names.get(line.credential.removeprefix("api_key:"), "")) for line in lines],
-            "groups": groups[:_GROUPS_SHOWN],
+            "groups": groups[:50],
             "grouped": sum(group["number"] for group in groups),
             "grouped_max": GROUPED_MAX,
             "days": KEPT_DAYS,

@@ -6,7 +6,6 @@ from identity.access.models import OAuthClient
 from identity.access.passwords import PASSWORD_MAX
 from identity.access.scopes import SCOPES
 
-ADDRESSES_MAX = 10
 ADDRESS_MAX_LENGTH = 2_048
 
 
@@ -20,7 +19,7 @@ class OAuthClientRequestSerializer(serializers.RequestSerializer):
     redirect_uris = serializers.ListField(
         child=serializers.TextField(min_length=1, max_length=ADDRESS_MAX_LENGTH),
         min_length=1,
-        max_length=ADDRESSES_MAX,
+        max_length=10,
         help_text="The redirect URIs: https, or http with 127.0.0.1, [::1], or localhost.",
     )
     scopes = serializers.ListField(

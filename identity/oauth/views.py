@@ -29,8 +29,6 @@ from identity.oauth import clients, serializers
 from identity.oauth.serializers import GrantRequestSerializer, RevocationRequestSerializer
 from identity.oauth.validator import PlatformValidator
 
-METADATA_MAX_AGE_SECONDS = 300
-FORM_MAX_MEMBERS = 64
 _logged_in = partial(endpoint, access=LOG_IN)
 _BODY_ERRORS = (MalformedJSON, PayloadTooLarge, UnsupportedMediaType, ValidationFailed)
 
@@ -55,7 +53,7 @@ class StrictFormParser(BaseParser):
     def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:  # noqa: ARG002
         raw = read_body(parser_context["request"])
         try:
-            pairs = parse_qsl(raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=FORM_MAX_MEMBERS)
+            pairs = parse_qsl(raw.decode(), keep_blank_values=True, errors="strict", max_num_fields=64)
         except ValueError as error:
             raise ValidationFailed("The body must be a form in UTF-8.") from error
         members = dict(pairs)
@@ -160,7 +158,7 @@ class MetadataViewSet(ApiViewSet):
         return HttpResponse(
             render_json(content),
             content_type="application/json",
-            headers={"Cache-Control": f"public, max-age={METADATA_MAX_AGE_SECONDS}"},
+            headers={"Cache-Control": "public, max-age=300"},
         )
 
 

@@ -30,7 +30,6 @@ TOTAL_SECONDS = 25.0
 TRANSACTIONS_PER_PAGE = 250
 TRANSACTION_PAGES_MAX = 40
 SYNC_TRIES = 3
-CLIENT_NAME_MAX_LENGTH = 30
 RETRY_SECONDS = 60  # if Plaid's rate limit has no Retry-After
 
 _LOGIN_CODES = frozenset(
@@ -125,7 +124,7 @@ class Plaid:
 
     def create_link_token(self, *, user_id: str, access_token: str | None = None) -> LinkToken:
         body: dict[str, Any] = {
-            "client_name": settings.PROVIDER_NAME[:CLIENT_NAME_MAX_LENGTH],
+            "client_name": settings.PROVIDER_NAME[:30],
             "language": "en",
             "country_codes": settings.PLAID_COUNTRY_CODES,
             "user": {"client_user_id": user_id},

@@ -22,9 +22,7 @@ from identity.providers import base, sandbox_bank
 from identity.providers.base import Account, LinkedItem, LinkToken, NameMatch, Progress, Transaction, VerificationState
 from identity.providers.models import SandboxItem, SandboxVerification
 
-LINK_TOKEN_HOURS = 4
 DEMO_TOKEN = "access-sandbox-demo"  # noqa: S105  documented, and valid only for sandbox data
-DEMO_ITEM = "item-sandbox-demo"
 
 _PUBLIC_PREFIX = "public-sandbox-"
 _STEPS = ("accept_tos", "kyc_check", "documentary_verification", "selfie_check")
@@ -65,7 +63,7 @@ class Sandbox:
     def create_link_token(self, *, user_id: str, access_token: str | None = None) -> LinkToken:  # noqa: ARG002
         if access_token is not None:
             SandboxItem.objects.filter(access_digest=digest_of(access_token)).update(login_required=False)
-        return LinkToken(f"link-sandbox-{secrets.token_hex(16)}", timezone.now() + timedelta(hours=LINK_TOKEN_HOURS))
+        return LinkToken(f"link-sandbox-{secrets.token_hex(16)}", timezone.now() + timedelta(hours=4))
 
     def exchange_public_token(self, public_token: str) -> LinkedItem:
         if not public_token.startswith(_PUBLIC_PREFIX) or public_token == _PUBLIC_PREFIX:
@@ -101,7 +99,7 @@ class Sandbox:
 
     def _item_of(self, access_token: str) -> str:
         if access_token == DEMO_TOKEN:
-            return DEMO_ITEM
+            return "item-sandbox-demo"
         item = first_or(
             SandboxItem.objects.filter(access_digest=digest_of(access_token), removed_at__isnull=True),
             base.TokenRefused,

@@ -27,8 +27,6 @@ REPORT_TYPE = "release"
 SUMS = "SHA256SUMS"
 LOCK = "requirements.txt"
 OPENING = "# the ledger's entry: "
-_STATEMENT = "https://in-toto.io/Statement/v1"
-_PREDICATE = "https://in-toto.io/attestation/release/v0.1"
 _PINNED = re.compile(r"^([\w.-]+)(?:\[[^]]*\])?==([^\s;]+)", re.MULTILINE)
 
 
@@ -122,11 +120,11 @@ class Source:
         """Return the in-toto statement that these files are this version, built from this commit."""
         return canonical_json(
             {
-                "_type": _STATEMENT,
+                "_type": "https://in-toto.io/Statement/v1",
                 "subject": [
                     {"name": name, "digest": {"sha256": digests[name]}} for name in (names.archive, names.sbom)
                 ],
-                "predicateType": _PREDICATE,
+                "predicateType": "https://in-toto.io/attestation/release/v0.1",
                 "predicate": {
                     "purl": f"pkg:generic/{NAME}@{names.version}",
                     "version": names.version,

@@ -27,7 +27,6 @@ _FIRST_LEGACY_BYTE = 0xC0  # the first byte of an RLP list; typed transactions h
 _UINT256_BYTES, _UINT256_MAX = 32, 2**256 - 1
 _GAS_MAX = 2**64 - 1
 _ADDRESS_BYTES = 20
-_PLACEHOLDER_GAS = 21_000
 # The order of the curve secp256k1. Only signatures with the lower `s` are valid (EIP-2).
 _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 
@@ -194,7 +193,7 @@ def placeholder_transaction(payment_id: UUID, *, network: str, to_address: str) 
         "value": 0,
         "chain_id": chain_id_of(network),
         "nonce": 0,
-        "gas": _PLACEHOLDER_GAS,
+        "gas": 21_000,
         "max_fee_per_gas": 0,
         "max_priority_fee_per_gas": 0,
     }

@@ -21,7 +21,6 @@ from ledger.releases.contents import CannotRelease, Names, Source
 
 SECONDS = 60.0  # deadline of the ledger; waiting for its witnesses takes 20 of them
 MAX_BYTES = 1024 * 1024
-THROW_AWAY_ORIGIN = "throw-away.invalid"
 START_SECONDS = 120.0  # sufficient on a busy machine
 NO_PROOF = "CHAIN_URL is not set, so the command used a temporary ledger. Its proof has no value for others."
 
@@ -122,7 +121,7 @@ def _ledger() -> Iterator[Ledger]:
         port = bind(LOCAL, 0)
         ledger = Ledger(f"http://{LOCAL}:{port}", secrets.token_urlsafe(32), counts=False)
         environment = {
-            "PATH": os.defpath, "VAR_DIR": folder, "CHAIN_URL": ledger.url, "LEDGER_ORIGIN": THROW_AWAY_ORIGIN,
+            "PATH": os.defpath, "VAR_DIR": folder, "CHAIN_URL": ledger.url, "LEDGER_ORIGIN": "throw-away.invalid",
             "LEDGER_CLIENT_KEY": ledger.client_key,
         }  # fmt: skip
         manage(environment, "migrate", "-v0")

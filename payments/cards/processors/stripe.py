@@ -22,7 +22,6 @@ API_VERSION = "2024-06-20"
 READ_TIMEOUT_SECONDS = 20.0
 SIGNATURE_TOLERANCE_SECONDS = 300
 _PAGE = 100
-_PAGES_MAX = 50
 _CLOCKS_APART = timedelta(minutes=5)
 # How long Stripe may still process the last request.
 _IN_FLIGHT = timedelta(seconds=60)
@@ -89,7 +88,7 @@ class StripeProcessor:
             "created[lte]": str(int((now + _CLOCKS_APART).timestamp())),
             "limit": str(_PAGE),
         }
-        for _ in range(_PAGES_MAX):
+        for _ in range(50):
             answer = self._call("GET", "/v1/payment_intents", params=page)
             if answer.status != HTTPStatus.OK:
                 raise ProviderError(f"status {answer.status}", outcome_unknown=True)

@@ -36,7 +36,6 @@ BLOCKCHAINS = {
     "eip155:43114": "AVAX",
     "eip155:43113": "AVAX-FUJI",
 }
-_SYMBOL = "USDC"
 _USDC_DECIMALS = 6
 _DECIMALS_MAX = 36
 _AMOUNT = re.compile(r"([0-9]{1,60})(?:\.([0-9]{1,60}))?", re.ASCII)
@@ -72,7 +71,7 @@ class CircleCustody:
             raise ProviderError("unreadable", outcome_unknown=False)
         for entry in entries:
             token = entry.get("token", {}) if isinstance(entry, dict) else {}
-            if token.get("symbol") == _SYMBOL:
+            if token.get("symbol") == "USDC":
                 return _balance(entry.get("amount"), token.get("decimals", _USDC_DECIMALS))
         return 0, _USDC_DECIMALS
 

@@ -14,7 +14,6 @@ from config.ops.checks import check_installation
 from config.ops.management.commands.makemigrations import Autodetector
 
 SCHEMA_OPERATIONS = (ModelOperation, FieldOperation, IndexOperation, SeparateDatabaseAndState)
-DEADLOCKS_MAX = 30
 PARTIAL = ("app_label", "fake", "fake_initial", "plan", "check_unapplied", "prune")
 
 
@@ -34,7 +33,7 @@ class Command(Migrate):
                     raise ImproperlyConfigured(str(problem.msg))
             # Migrations and concurrent requests lock several tables, so deadlocks can occur. Applied migrations are not
             # repeated.
-            return retry_deadlocks(partial(super().execute, *arguments, **options), tries=DEADLOCKS_MAX)
+            return retry_deadlocks(partial(super().execute, *arguments, **options), tries=30)
 
     def handle(self, *arguments: Any, **options: Any) -> None:
         connection = connections[options["database"]]

@@ -17,8 +17,6 @@ from config.webhooks.models import EventFeed
 from config.webhooks.publishing import feed_page, publish_account
 from config.webhooks.signing import new_secret, signature_headers
 
-FORWARD_SECONDS = 10.0
-
 
 class Forward:
     """Sends events to one URL, signed like deliveries; raises AddressRefused for a URL that is not allowed.
@@ -45,7 +43,7 @@ class Forward:
         )
         ours = {"Content-Type": "application/json", "User-Agent": f"webhooks/{settings.API_VERSION}"}
         try:
-            return str(self._channel.post(body, ours | signed, seconds=FORWARD_SECONDS).status)
+            return str(self._channel.post(body, ours | signed, seconds=10.0).status)
         except AttemptFailed as failure:
             return failure.word
 
