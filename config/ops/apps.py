@@ -15,4 +15,4 @@ class OpsConfig(Declarations, AppConfig):
     encrypted = ("rotation.ANSWERS",)
 
     def ready(self) -> None:
-        from config.ops import checks, encryption_checks  # noqa: F401  registers them
+        from config.ops import rotation  # noqa: F401  registers its checks
