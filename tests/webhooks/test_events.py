@@ -157,8 +157,8 @@ def test_reading_the_feed_ends_although_events_are_written_as_fast_as_published(
 
     happen(3)
     monkeypatch.setattr(publishing, "_publish", publish_while_an_event_is_written)
-    feed = feed_page(account_id=user.pk, after=0, limit=20, now=timezone.now())
-    assert [event["sequence"] for event in feed.events] == [1, 2, 3]
+    events, _has_more = feed_page(account_id=user.pk, after=0, limit=20, now=timezone.now())
+    assert [event["sequence"] for event in events] == [1, 2, 3]
     assert batches == [3]
 
 
