@@ -42,6 +42,7 @@ DOCUMENTED_METHODS = {
     "lookup_allowed",
     "BasePagination": "get_paginated_response paginate_queryset",
     "BaseParser": "parse",
+    "FileSystemStorage": "get_modified_time",
     "FileUploadHandler": "file_complete new_file receive_data_chunk upload_interrupted",
     "MultiPartParser": "parse",
     "BasePermission": "has_permission",

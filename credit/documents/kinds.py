@@ -122,6 +122,7 @@ _JPEG_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD8)})
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _JPEG_SCAN, _JPEG_END, _JPEG_TEMPORARY = 0xDA, 0xD9, 0x01
 _JPEG_SEGMENTS_MAX = 10_000  # pictures with profiles, previews, and many scans have a few hundred
+_JPEG_FILL = re.compile(rb"\xff+")
 # In coded data, 0xFF precedes a zero, a restart marker, or the next segment (ITU-T T.81, B.1.1.2 and B.1.1.5).
 _JPEG_MARK = re.compile(rb"\xff[^\x00\xff\xd0-\xd7]")
 
@@ -150,8 +151,8 @@ def _size_of_jpeg(content: bytes) -> tuple[int, int]:
             return int.from_bytes(content[at + 7 : at + 9]), int.from_bytes(content[at + 5 : at + 7])
         if marker in {_JPEG_SCAN, _JPEG_END}:
             break
-        if marker == 0xFF:  # a fill byte
-            at += 1
+        if marker == 0xFF:  # any number of fill bytes
+            at = _JPEG_FILL.match(content, at).end() - 1  # type: ignore[union-attr]  # it begins with 0xFF
         elif marker in _JPEG_WITHOUT_LENGTH:
             at += 2
         elif (length := int.from_bytes(content[at + 2 : at + 4])) < 2:  # decoders disagree on what follows
