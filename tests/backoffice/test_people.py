@@ -55,7 +55,7 @@ def test_members_have_a_link_to_the_applicants_of_their_lender(lender, other, ro
     client = console_client(lender.people[role])
     rosa = apply_to(lender, "Rosa Quillfeather")
     apply_to(other, "Jorge Zircon")
-    links = {link.title: link.address for link in client.get("/admin/").context["main_links"]}
+    links = {link["title"]: link["address"] for link in client.get("/admin/").context["main_links"]}
     assert list(links) == ["Applications", "People", "Offers", "Team", "Audit"]
     assert links["People"] == PEOPLE
     assert people_of(client) == [rosa.consumer_id, lender.application.consumer_id]

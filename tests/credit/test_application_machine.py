@@ -65,7 +65,8 @@ class ApplicationMachine(RuleBasedStateMachine):
     def move(self, who, to, reason):
         """Request any transition."""
         expected = self._may_move(who, to)
-        body = {"status": to, "updated_by": who, "reason": reason}
+        metadata = {"reasons": ["income_insufficient"]} if to == "rejected" else None
+        body = {"status": to, "updated_by": who, "reason": reason, "metadata": metadata}
         answer = self.clients[who].replace(f"/applications/{self.id}/status", body)
         assert answer.status_code == expected, (self.policy, self.status, to, who, answer.content)
         if expected == 200:

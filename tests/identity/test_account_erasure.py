@@ -177,7 +177,7 @@ def test_privacy_page_requests_and_cancels_erasure(user):
     browser.post(location, {"password": PASSWORD, "next": page})
     browser.post(page, {"do": "erase"})
     assert Erasure.objects.get().account == user
-    assert "before it starts" in browser.get(page).content.decode()
+    assert "You requested the deletion." in browser.get(page).content.decode()
     browser.post(page, {"do": "keep"})
     assert not Erasure.objects.exists()
 
