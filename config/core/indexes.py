@@ -1,14 +1,14 @@
-"""Migration operations that add indexes and checks while PostgreSQL accepts writes.
+"""Migration operations that add indexes, checks, and columns while PostgreSQL accepts writes.
 
-Such a migration can be interrupted and rerun.
-
-The migration needs `atomic = False`. SQLite has only one writer, so it needs no such operation.
+The migration of an index or a check needs `atomic = False`, and can be interrupted and rerun. SQLite has only one
+writer, so it needs no such operation.
 """
 
 from typing import Any
 
 from django.contrib.postgres.operations import AddConstraintNotValid, AddIndexConcurrently, ValidateConstraint
 from django.db import migrations
+from django.db.migrations.operations.base import Operation
 
 
 class AddIndexWithoutLock(AddIndexConcurrently):
@@ -38,6 +38,38 @@ class AddCheckWithoutLock(AddConstraintNotValid):
         super().database_forwards(app_label, schema_editor, from_state, to_state)
         validate = ValidateConstraint(self.model_name, self.constraint.name)
         validate.database_forwards(app_label, schema_editor, from_state, to_state)
+
+
+class AddFields(Operation):
+    """Add nullable fields without defaults, as `{model: {name: field}}`, in one short transaction.
+
+    `AddField` computes the models again for each field, while the table is locked by the field before.
+    """
+
+    def __init__(self, fields: dict[str, dict[str, Any]]) -> None:
+        self.fields = fields
+
+    def state_forwards(self, app_label: str, state: Any) -> None:
+        for model, fields in self.fields.items():
+            for name, field in fields.items():
+                state.add_field(app_label, model, name, field, preserve_default=True)
+
+    def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:
+        for model, fields in self.fields.items():
+            before, after = (state.apps.get_model(app_label, model) for state in (from_state, to_state))
+            if self.allow_migrate_model(schema_editor.connection.alias, after):
+                for name in fields:
+                    schema_editor.add_field(before, after._meta.get_field(name))
+
+    def database_backwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:  # noqa: ARG002
+        for model, fields in self.fields.items():
+            before = from_state.apps.get_model(app_label, model)
+            if self.allow_migrate_model(schema_editor.connection.alias, before):
+                for name in fields:
+                    schema_editor.remove_field(before, before._meta.get_field(name))
+
+    def describe(self) -> str:
+        return f"Add fields to {', '.join(self.fields)}"
 
 
 def drop(schema_editor: Any, name: str) -> None:

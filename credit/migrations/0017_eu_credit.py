@@ -2,7 +2,8 @@
 
 from django.db import migrations, models
 
-import config.core.json_text
+from config.core.indexes import AddFields
+from config.core.json_text import JsonTextField
 
 
 class Migration(migrations.Migration):
@@ -11,86 +12,26 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddField(
-            model_name="offer",
-            name="apr_cap",
-            field=models.FloatField(null=True),
-        ),
-        migrations.AddField(
-            model_name="offer",
-            name="currency",
-            field=models.CharField(max_length=3, null=True),
-        ),
-        migrations.AddField(
-            model_name="offer",
-            name="day_count",
-            field=models.CharField(choices=[("act_365", "act_365"), ("30_360", "30_360")], max_length=8, null=True),
-        ),
-        migrations.AddField(
-            model_name="offer",
-            name="example",
-            field=config.core.json_text.JsonTextField(null=True),
-        ),
-        migrations.AddField(
-            model_name="offer",
-            name="fee_financed",
-            field=models.BooleanField(null=True),
-        ),
-        migrations.AddField(
-            model_name="offer",
-            name="jurisdiction",
-            field=models.CharField(choices=[("us", "us"), ("eu", "eu")], max_length=2, null=True),
-        ),
-        migrations.AddField(
-            model_name="offer",
-            name="regime",
-            field=models.CharField(
-                choices=[("ccd2", "ccd2"), ("ccd2_small", "ccd2_small"), ("none", "none")], max_length=16, null=True
-            ),
-        ),
-        migrations.AddField(
-            model_name="offer",
-            name="regime_reason",
-            field=models.CharField(max_length=500, null=True),
-        ),
-        migrations.AddField(
-            model_name="offer",
-            name="terms_text",
-            field=models.TextField(null=True),
-        ),
-        migrations.AddField(
-            model_name="offer",
-            name="texts",
-            field=config.core.json_text.JsonTextField(null=True),
-        ),
-        migrations.AddField(
-            model_name="provider",
-            name="debt_advice",
-            field=models.CharField(max_length=1000, null=True),
-        ),
-        migrations.AddField(
-            model_name="provider",
-            name="email",
-            field=models.CharField(max_length=254, null=True),
-        ),
-        migrations.AddField(
-            model_name="provider",
-            name="phone",
-            field=models.CharField(max_length=64, null=True),
-        ),
-        migrations.AddField(
-            model_name="provider",
-            name="redress",
-            field=config.core.json_text.JsonTextField(null=True),
-        ),
-        migrations.AddField(
-            model_name="provider",
-            name="register_number",
-            field=models.CharField(max_length=255, null=True),
-        ),
-        migrations.AddField(
-            model_name="provider",
-            name="supervisor",
-            field=config.core.json_text.JsonTextField(null=True),
-        ),
+        AddFields(
+            {
+                "offer": {
+                    "apr_cap": models.FloatField(null=True),
+                    "currency": models.CharField(max_length=3, null=True),
+                    "day_count": models.CharField(
+                        choices=[("act_365", "act_365"), ("30_360", "30_360")], max_length=8, null=True
+                    ),
+                    "example": JsonTextField(null=True),
+                    "fee_financed": models.BooleanField(null=True),
+                    "jurisdiction": models.CharField(choices=[("us", "us"), ("eu", "eu")], max_length=2, null=True),
+                    "regime": models.CharField(
+                        choices=[("ccd2", "ccd2"), ("ccd2_small", "ccd2_small"), ("none", "none")],
+                        max_length=16,
+                        null=True,
+                    ),
+                    "regime_reason": models.CharField(max_length=500, null=True),
+                    "terms_text": models.TextField(null=True),
+                    "texts": JsonTextField(null=True),
+                },
+            }
+        )
     ]

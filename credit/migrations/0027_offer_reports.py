@@ -1,11 +1,10 @@
-"""The reports that an offer requests at the submission, and which of them a score waits for."""
+"""Whether a score waits for a report, and reports without an account that requested them."""
 
 import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
 from config.core.append_only import KeepTriggers, NeverChanges
-from config.core.json_text import JsonTextField
 
 _RULE = NeverChanges(
     "credit_report", ["id", "application_id", "applicant", "kind", "vendor", "purpose", "requested_by_id"]
@@ -20,7 +19,6 @@ class Migration(migrations.Migration):
 
     operations = [
         KeepTriggers(_RULE),
-        migrations.AddField("offer", "reports", JsonTextField(null=True)),
         migrations.AddField("report", "score_waits", models.BooleanField(default=False, db_default=False)),
         migrations.AlterField(
             "report",

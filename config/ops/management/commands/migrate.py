@@ -10,10 +10,11 @@ from django.db.migrations.operations.fields import FieldOperation
 from django.db.migrations.operations.models import IndexOperation, ModelOperation
 
 from config.core.databases import alone, retry_deadlocks
+from config.core.indexes import AddFields
 from config.ops.checks import check_installation
 from config.ops.management.commands.makemigrations import Autodetector
 
-SCHEMA_OPERATIONS = (ModelOperation, FieldOperation, IndexOperation, SeparateDatabaseAndState)
+SCHEMA_OPERATIONS = (ModelOperation, FieldOperation, IndexOperation, SeparateDatabaseAndState, AddFields)
 PARTIAL = ("app_label", "fake", "fake_initial", "plan", "check_unapplied", "prune")
 
 
