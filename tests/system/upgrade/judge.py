@@ -26,7 +26,7 @@ def main() -> None:
     from django.db import connections
     from django.db.migrations.executor import MigrationExecutor
 
-    from tests.system.upgrade.snapshots import compare, take
+    from tests.system.upgrade.snapshots import compare, take_snapshot
 
     fields: dict[str, Any] = {"migrations": [], "linter": lint(), "changes": [], "verified": []}
     for alias in connections:
@@ -34,10 +34,12 @@ def main() -> None:
         executor = MigrationExecutor(connection)
         plan = [item for item, _backwards in executor.migration_plan(executor.loader.graph.leaf_nodes())]
         named = {name for migration in plan for name in names(migration, executor.loader)}
-        before = take(connection)
+        before = take_snapshot(connection)
         call_command("migrate", database=alias, verbosity=0)
         fields["migrations"] += [f"{item.app_label}.{item.name}" for item in plan]
-        fields["changes"] += compare(before, take(connection, before), named, serves_before=arguments.serves_before)
+        fields["changes"] += compare(
+            before, take_snapshot(connection, before), named, serves_before=arguments.serves_before
+        )
     if arguments.evidence:
         fields["verified"] = verify(arguments.evidence)
     print(json.dumps(fields))
