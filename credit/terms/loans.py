@@ -182,7 +182,7 @@ def _read(terms: Any, where: str) -> dict[str, Any]:
     if not isinstance(terms, dict):
         raise ValidationFailed.of_member(where, "Must be a JSON object.")
     if unknown := sorted(set(terms) - set(MEMBERS)):
-        message = f"Has no member {unknown[0][:60]!r}; known are {', '.join(MEMBERS)}."
+        message = f"Unknown field {unknown[0][:60]!r}. Known fields: {', '.join(MEMBERS)}."
         raise ValidationFailed.of_member(where, message)
     read = {name: terms.get(name) for name in MEMBERS}
     limits = {"amount_cents": (1, AMOUNT_MAX_CENTS), "term_months": (1, apr.TERM_MAX_MONTHS), "fee_cents": (0, None)}

@@ -78,8 +78,7 @@ def check_profile(text: str) -> None:
         if text.startswith(prefix):
             kinds = " or ".join(kind for kind, theirs in settings.API_KEY_PREFIXES.items() if theirs == prefix)
             raise InvalidToken(
-                f"This is a key for {kinds} ({prefix}…). Here it opens nothing: send one that begins with "
-                f"{settings.API_KEY_PREFIX}."
+                f"This is a key for {kinds} ({prefix}…). Send a key that begins with {settings.API_KEY_PREFIX}."
             )
 
 

@@ -141,7 +141,7 @@ def test_error_for_a_key_of_another_environment_contains_its_environment(here, s
     kinds = "development or sandbox" if theirs == "ck_test_" else "production"
     with pytest.raises(InvalidToken) as refused:
         keys.check_profile(f"{theirs}x")
-    assert str(refused.value).startswith(f"This is a key for {kinds} ({theirs}…). Here it opens nothing")
+    assert str(refused.value).startswith(f"This is a key for {kinds} ({theirs}…). Send a key")
     keys.check_profile(f"{settings.API_KEY_PREFIX}x")
 
 

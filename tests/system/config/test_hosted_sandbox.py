@@ -64,4 +64,4 @@ def test_hosted_sandbox_serves_over_https_and_advances_the_clock(environment, ke
         assert ask("POST", outcome, {"outcome": "verified"}, HTTPS, mine)[0] == 200
         status, refused = ask("GET", "/auth/me", None, HTTPS, f"X-API-Key: {key.replace('ck_test_', 'ck_live_')}")
         assert (status, refused["code"]) == (401, "E2002")
-        assert refused["message"].startswith("This is a key for production (ck_live_…). Here it opens nothing")
+        assert refused["message"].startswith("This is a key for production (ck_live_…). Send a key")
