@@ -131,7 +131,7 @@ class ClaimAdmin(ReviewAdmin):
         return named
 
     def seen_state(self, record: Claim) -> str:
-        """Include the claim's last update, so that a decision requires the displayed content."""
+        """Include the last update, so that a decision is rejected if the claim changed after the page was displayed."""
         return f"{super().seen_state(record)}:{record.updated_at.isoformat()}"
 
     def notices_of(self, record: Claim) -> list[str]:

@@ -10,7 +10,7 @@ Events: `application.created`, `application.updated`, `application.accepted`, an
 `offer.updated`, `offer.deactivated`. The consumer gets the events of an application; from the submission on, the
 lender's owner gets them, too.
 
-Offers and the catalog require the scopes `offers:read` and `offers:write`, applications `applications:read` and
-`applications:write`. A scoped credential accesses its account's own applications, and reads those sent to lenders that
-the account acts for. It can't decide.
+Offers and the catalog require the scopes `offers:read` and `offers:write`. Applications require `applications:read` and
+`applications:write`. A scoped credential can access its account's own applications. It can also read the applications
+to lenders of which the account is a member. It can't decide.
 """

@@ -11,8 +11,8 @@ from ledger.entries import REPORT_DATA_MAX_BYTES, REPORT_TYPE_MAX, USER_ID_MAX, 
 
 # Six times a report of 10 MiB, for a report in which every character is escaped.
 BODY_MAX_BYTES = 64 * 1024 * 1024
-# Anyone can request a check, and parsing a body takes several times its size. Three times a report is sufficient. A
-# larger body, due to escapes, can be avoided by sending the report's hash.
+# Callers without a credential can verify, and parsing needs several times the body's size in memory. The limit is three
+# times that of a report. If escapes make the body larger, the caller can send the report's hash instead.
 VERIFY_BODY_MAX_BYTES = 32 * 1024 * 1024
 _SMALLER_SIZE = "The smaller size of the tree, in entries."
 

@@ -86,7 +86,7 @@ class NodeViewSet(LedgerViewSet):
         """Check the health of the node.
 
         `degraded` means that the node can read and not sign. The causes are a database that is read-only or behind its
-        signature, a guard file that is lost or not writable, and a changed key. If the node can't read either, it
+        signature, a guard file that is lost or not writable, and a changed key. If the node also can't read, it
         returns 503 with the same fields.
         """
         status = status_in_time()

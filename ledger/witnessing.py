@@ -38,7 +38,7 @@ from ledger.policy import NONE, Policy, PolicyError, PolicyLog, Witness
 
 logger = logging.getLogger("platform.ledger")
 
-WAIT_SECONDS = 20.0  # within the 30 s of a request
+WAIT_SECONDS = 20.0  # shorter than the timeout of a request, 30 s
 _LOOK_SECONDS = 0.5
 # A waiting request occupies a thread, which anchoring needs. At most 8 of the 32 threads may wait.
 WAITING_MAX = 8

@@ -29,7 +29,7 @@ _DOUBLED = bytes.maketrans(b"0123456789", b"0246813579")
 _GAP, _MAYBE, _OTHER = " ", "_", "x"
 _GAP_CATEGORIES = frozenset({"Zs", "Zl", "Zp", "Cc", "Cf", "Pd"})  # spaces, line ends, controls, dashes
 _DOTS_AND_SIGNS = frozenset(".\u00b7\u2022\u2027\u2219\u22c5\u3002\u30fb\u2212")  # the last is the minus sign
-# Gaps between the groups of a card number. Between other numbers, they belong to dates, times, and amounts.
+# These characters can separate the groups of a card number. Other numbers have them in dates, times, and amounts.
 _PUNCTUATION = frozenset("_/,+:;*#=~'`|\\\"()[]{}<>\u00b4\u2018\u2019\u2032\u02bc")
 _MARK_CATEGORIES = frozenset({"Mn", "Mc", "Me"})  # combining marks: accents, variation selectors, keycaps
 # A character reference has at most 7 decimal or 6 hexadecimal digits. Further digits are ordinary text.

@@ -41,7 +41,7 @@ def pytest_configure(config):
     """Use fast password hashes: their strength is not under test."""
     from django.conf import settings
 
-    gc.disable()  # until the tests run, because objects of the collection stay alive until the end
+    gc.disable()  # until the tests start: what pytest creates while it collects tests stays alive until the end
     register_profiles()
     # A server or browser ended by a test may still be connected when the database is dropped.
     DatabaseCreation._destroy_test_db = _drop_with_force

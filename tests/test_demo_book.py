@@ -39,7 +39,7 @@ from tests.api import ApiClient
 from tests.test_demo import count_all
 from tests.test_examples import lasting_demo
 
-# The time between the last step and today, so that all due work is done: a notice is opened within two days.
+# The time between the last step of the demo and today. Applicants open notices within two days, so no work is left.
 ROOM = timedelta(days=6)
 
 
@@ -183,7 +183,7 @@ def test_rejected_applications_of_the_demo_have_reasons():
         assert application.status_reason, application.pk
 
 
-def test_a_second_seed_demo_adds_no_business(made):
+def test_second_seed_demo_creates_no_rows(made):
     before = count_all()
     call_command("seed_demo", stdout=StringIO())
     assert count_all() == before

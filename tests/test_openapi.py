@@ -112,7 +112,7 @@ def test_every_operation_has_exactly_its_declared_statuses_and_errors(document):
             assert response["description"].split(" · ") == expected[status], (path, method)
             schemas = {media_type: content["schema"] for media_type, content in response["content"].items()}
             assert schemas.pop("application/problem+json") == {"$ref": "#/components/schemas/Problem"}
-            # Agents also read the catalog's rejections in the form of their protocol.
+            # Errors of the catalog have a second schema: the error format of UCP.
             assert {"$ref": "#/components/schemas/Error"} in schemas["application/json"].get("anyOf", schemas.values())
         assert all(response["description"] for response in responses.values()), (path, method)
 

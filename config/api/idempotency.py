@@ -45,7 +45,7 @@ LEASE = timedelta(seconds=90)  # longer than any request may take
 
 Seal = Callable[[bytes, str], bytes]
 
-NOBODY = 0  # the owner of a key of a request without an account
+NOBODY = 0  # the account id of keys that were sent without a credential
 RESERVED = 0  # the status of a key whose request has no response yet
 
 

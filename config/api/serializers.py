@@ -360,7 +360,7 @@ class ResponseSerializer(serializers.Serializer[Any]):
     getter and the necessary conversions. An optional field is omitted if its attribute is missing or None.
     """
 
-    # This many rows are loaded without a check of their sizes: the user's part of a row has at most about 100 KiB.
+    # Pages of up to this many rows skip the check of sizes: a caller's data in a row has at most about 100 KiB.
     unweighed: ClassVar[int] = 20
 
     def get_fields(self) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def _check_extent(body: bytes, members_max: int) -> None:
     `config.core.json_text`.
     """
     marks = marks_of(body)
-    # A member has at most two strings, its name and its value. A document can be one string without a member.
+    # A field has at most two strings, its name and its value. The document itself can be a single string.
     if marks.count(b'"') > 2 * (2 * members_max + 1):
         raise _too_many(members_max)
     marks = without_texts(marks)

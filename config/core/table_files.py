@@ -23,8 +23,8 @@ from config.core.json_text import rfc3339
 ROWS_MAX = 100_000
 CHUNK_ROWS = 2_000
 _MEMORY_BYTES = 8 * 1024 * 1024
-# A spreadsheet treats a cell that begins with one of these as a formula, also after characters that it trims, and in
-# full-width and small forms.
+# A cell that begins with one of these is a formula in a spreadsheet. The spreadsheet trims some characters before it.
+# Full-width and small forms count, too.
 _SIGNS = "[=+\\-@\uff1d\uff0b\uff0d\uff20\ufe66\ufe62\ufe63\ufe6b]"
 _TRIMMED = "(?:[\"'\u200b\ufeff]|[^\\S\t\r\n])*"
 _FORMULA = re.compile(f"[\t\r\n]|{_TRIMMED}{_SIGNS}")

@@ -34,7 +34,7 @@ BATCH = 20
 # Long enough for EMAIL_TIMEOUT on each response of a slow server. After half of it, unsent mails return to the queue.
 LEASE = timedelta(minutes=4)
 FAILURES_MAX = 10  # attempts for a mail that is unreadable, or whose outcome could not be stored
-KEEP = timedelta(days=30)  # support can check for this time whether a mail was sent
+KEEP = timedelta(days=30)  # retention: support can check for 30 days whether a mail was sent
 
 logger = logging.getLogger("platform.mail")
 

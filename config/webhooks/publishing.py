@@ -29,7 +29,7 @@ from config.webhooks.catalogue import TEST
 from config.webhooks.events import event_document
 from config.webhooks.models import Delivery, Endpoint, Event, EventFeed
 
-KIND = "event"  # the kind of failed items
+KIND = "event"  # the `kind` of dead letters about events
 BATCH_EVENTS = 500
 FAILURES_MAX = 10  # attempts for an event that could not be published
 

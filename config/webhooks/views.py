@@ -149,7 +149,7 @@ class WebhookEventViewSet(ApiViewSet):
 
         The events are in order, without a gap.
 
-        An event appears together with the change that it is about. To continue, set `after` to the
+        The API stores an event in the same transaction as the change. To continue, set `after` to the
         last `sequence` that you received.
         """
         events, has_more = feed_page(account_id=request.user.pk, now=timezone.now(), **query)

@@ -178,7 +178,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
 
     @admin.display(description="age", ordering="submitted_at")
     def age(self, record: Application) -> SafeString | str:
-        """Return the age against the running deadline: of the decision, since submission, or of the expiry."""
+        """Return the application's age next to its deadline: of the decision from the submission, or of the expiry."""
         now = timezone.now()
         if record.status in UNDECIDED:
             return clock(now - (record.submitted_at or record.created_at), days=REVIEW_DAYS)

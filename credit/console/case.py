@@ -180,7 +180,7 @@ def _bank_of(application: Any) -> Iterator[tuple[str, str]]:
 
 
 def _in_and_out(application: Any) -> str:
-    """Return the monthly money in and out of the owned accounts, with the computation of scorecards' facts."""
+    """Return the monthly money in and out of the applicant's own accounts, computed like the scorecard facts."""
     figures = bank_figures(application.consumer_id, application.updated_at, application.currency)
     if not figures.months:
         return f"{_UNKNOWN}: {figures.gap or 'the banks reported less than one complete month'}"

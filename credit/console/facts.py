@@ -169,7 +169,7 @@ def facts_shown(application: Any) -> list[dict[str, Any]]:
 
 
 def _figure(member: str, known: Known | None, currency: str | None) -> str:
-    """Return a value, with its day if it has a source other than the applicant."""
+    """Format a value. If its source is not the applicant, append its date."""
     if known is None or known.value is None:
         return NOTHING
     value = known.value

@@ -149,7 +149,7 @@ class OfferAdmin(NamedRecords):
 def may_change_members(request: HttpRequest, provider: Provider | None) -> bool:
     """Return whether the user manages a lender's members, as one of its owners or as a superuser.
 
-    Members review applications, so staff must not add themselves by the permission to manage lenders.
+    Members can review applications. The permission to manage lenders is not enough for staff to add themselves.
     """
     console = console_of(request.user)
     if console is not None:

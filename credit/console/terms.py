@@ -143,7 +143,10 @@ def _figures(record: Application, terms: LoanTerms) -> list[tuple[str, str]]:
 
 
 def _form_rows(record: Application, terms: LoanTerms) -> list[tuple[str, str]]:
-    """Return when the applicant first received the form of these terms; empty unless the directive applies."""
+    """Return the row with the time when the applicant first got the form of these terms.
+
+    The list is empty if the directive doesn't apply.
+    """
     if not follows_directive(record.offer_snapshot):
         return []
     forms = record.precontracts.filter(terms_sha256=terms.terms_sha256, provided_at__isnull=False)

@@ -14,7 +14,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 APR_MAX_PERCENT = 1_000_000
-RATE_MAX_PERCENT, TERM_MAX_MONTHS = 1000, 600  # per year, for a note rate and for a loan
+RATE_MAX_PERCENT, TERM_MAX_MONTHS = 1000, 600  # the highest note rate a year, and the longest loan
 PLACES = 4  # decimals of a disclosed rate
 STEP = Decimal(1).scaleb(-PLACES)
 EXACT = Context(prec=34)

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from credit.core.quotes import Instalment, half_up
 
-_LATE, _EARLY = Decimal("0.005"), Decimal("0.01")  # up to a year before the end, and earlier
+_LATE, _EARLY = Decimal("0.005"), Decimal("0.01")  # the compensation in the last year of the term, and before it
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,7 +125,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     fact = "application_data.monthly_income_cents"
     models.Correction.objects.create(id=demo_ids.CORRECTION, application=lent, fact=fact, due_at=due_at, **claim)
     accept(str(lent.pk), terms_sha256=terms.terms_sha256, actor=actor, now=lent.updated_at)
-    publish_account(consumer.pk, now=now)  # numbering this long feed would delay a request
+    publish_account(consumer.pk, now=now)  # the feed is long: numbered later, it would delay a request
 
 
 def _apply(identifier: UUID, consumer: Any, offer: models.Offer, data: Any, moment: datetime) -> models.Application:

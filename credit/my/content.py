@@ -43,7 +43,7 @@ _REPORT_STATUSES = {
     REQUESTED: _("Requested"),
     RECEIVED: _("Received"),
     NO_FILE: _("No file was found"),
-    FROZEN: _("The file is frozen"),
+    FROZEN: _("Your credit file is frozen"),
     FAILED: _("No report arrived"),
 }
 _REPORT_TITLES = {

@@ -34,7 +34,7 @@ _NUMBER = {"invalid": _("Enter a number.")}
 _WRONG = {
     "date_of_birth": _("Enter a date in the past."),
     "email": _("Enter an e-mail address such as name@example.com."),
-    "phone": _("Enter the number with its country, such as +1 503 555 0199."),
+    "phone": _("Enter the phone number with its country code, such as +1 503 555 0199."),
 }
 _PHONE_LENGTH = 40  # as typed; the schema has the length in E.164
 _AUTOCOMPLETE = {

@@ -61,7 +61,7 @@ class Held(NamedTuple):
 
 
 def _starts() -> dict[str, Any]:
-    """Return expressions over applications: the start of each kind of period, at its newest event."""
+    """Return an ORM expression per kind of period: the time of the newest event that starts it."""
     notices = Notice.objects.filter(application=OuterRef("pk"), made_at__isnull=False).order_by("-made_at")
     scores = Score.objects.filter(application=OuterRef("pk")).order_by("-created_at")
     return {

@@ -64,7 +64,7 @@ class CatalogueFilter:
 
     @cached_property
     def rules(self) -> dict[str, Q]:
-        """Conditions of a shown offer, by the names in `explain`, which reports the first unmet condition."""
+        """The conditions by their names. The catalog lists offers that meet all; `explain` returns the first unmet."""
         # Amounts in different currencies can't be compared.
         currency = self.currency or (DEFAULT_CURRENCY[US] if self.amount_cents is not None else None)
         rules: dict[str, Any] = {

@@ -323,7 +323,7 @@ def note_inbox(viewer: Any, query: dict[str, str], *, rows: int) -> None:
 
 
 def number_of(provider_id: str) -> int | None:
-    """Return the lender's id as the integer in applications; None for an id that is not an integer."""
+    """Convert a lender's id to the integer that applications store; None for any other id."""
     if not provider_id.removeprefix("-").isdecimal() or len(provider_id) > len(str(INT64_MIN)):
         return None
     number = int(provider_id)

@@ -63,7 +63,7 @@ def ended_reports(application: Application) -> QuerySet[Report]:
 
 
 def read_by_score(application: Application) -> list[str]:
-    """Return the ids of the reports that the deciding score read, the credit report first."""
+    """Return the ids of the reports that the decision score used, with the credit report first."""
     score = application.decision_score
     if score is None or not any(source["source"] == REPORT for source in score.sources or ()):
         return []

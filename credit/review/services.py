@@ -157,7 +157,8 @@ def propose(
 ) -> Proposal:
     """Store a decision for confirmation by another reviewer; it replaces a void proposal.
 
-    The caller must check that no decision waits. Raises AlreadyProposed, and the errors of `decide`.
+    The caller must check that the application has no pending proposal. Raises AlreadyProposed, and the errors of
+    `decide`.
     """
     _check_proposer(application, to, actor)
     application.require_reasons(to, reason=reason, metadata=metadata)

@@ -260,7 +260,7 @@ def facts_for(
 def with_corrections(known: Mapping[str, Known], corrected: Mapping[str, Known]) -> dict[str, Known]:
     """Return facts with corrected values, except where the fact's value is newer than its correction.
 
-    Corrections of claims, and of facts without their own day, always apply.
+    A correction of a claim, or of a fact that has no date, always applies.
     """
     return {
         name: fact if name not in corrected or _is_newer(name, fact, corrected[name]) else corrected[name]

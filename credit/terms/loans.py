@@ -39,8 +39,8 @@ class Loan:
 def loan_of(application: Any, terms: Any, *, where: str = "metadata.terms") -> Loan | None:
     """Return the loan of an approval; missing values come from the application and the offer.
 
-    Returns None without terms if terms are optional: under `open`, and for an unlisted offer. Raises TermsRequired,
-    ValidationFailed, or TermsOutsideOffer. `compute` checks the cost of the loan against the offer.
+    Returns None if `terms` is None and optional: under REVIEW_POLICY=open, and for an unlisted offer. Raises
+    TermsRequired, ValidationFailed, or TermsOutsideOffer. `compute` checks the cost of the loan against the offer.
     """
     offer: Mapping[str, Any] | None = application.offer_snapshot
     if terms is None and (offer is None or settings.REVIEW_POLICY == "open"):

@@ -152,7 +152,7 @@ def _receipts(application: Application) -> Iterator[tuple[int, str, str]]:
 
 
 def state_fact(application_id: Any, fact: str, *, at: datetime | None, actor: Actor, now: datetime) -> Application:
-    """Set or clear a time that determines the period (`FACTS`), for the console, which logs the reason.
+    """Set or clear one of the times in `FACTS`, which determine the period. The console logs the reason.
 
     Raises ReviewerRequired, also for the actor's own agreement, SecondFactorRequired, NotFound (as `describe`), and
     ValidationFailed after a withdrawal, or for a time outside of the agreement.

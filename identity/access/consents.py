@@ -56,7 +56,7 @@ class Consent(models.Model):
     ends_at = models.DateTimeField(null=True, help_text="When the consent ends by itself (UTC); null if never.")
     ended_at = models.DateTimeField(null=True, help_text="When the consent ended (UTC); null while it is in effect.")
 
-    party: str | None  # of a `named` queryset
+    party: str | None  # set only on rows of `ConsentQuerySet.named()`
 
     objects = ConsentQuerySet.as_manager()
 

@@ -113,7 +113,7 @@ def issue_refresh_token(*, family: TokenFamily, now: datetime) -> str:
 def start_family(*, user: User, now: datetime, **columns: Any) -> TokenPair:
     """Create the family of a log-in or a consent (`columns`). Raises IntegrityError if the code already created one."""
     with transaction.atomic():
-        # If the clock was set back, the family must not be older than the password: it would end immediately.
+        # A family that is older than the last change of the password is invalid. The clock can have been set back.
         made_at = max(now, user.credentials_changed_at)
         family = TokenFamily.objects.create(user=user, created_at=made_at, **columns)
         if family.client is not None:

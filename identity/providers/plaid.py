@@ -273,7 +273,7 @@ def _moment(document: dict[str, Any], name: str) -> datetime:
 
 
 def _cents(document: dict[str, Any], name: str, currency: str | None) -> int | None:
-    """Return an amount in the currency's minor unit. Smaller fractions, as investments have, are rounded half up."""
+    """Return an amount in the currency's minor unit. Fractions of it (common for investments) are rounded half up."""
     value = document.get(name)
     if value is None:
         return None

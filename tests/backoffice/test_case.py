@@ -318,7 +318,7 @@ class TestNextCase:
         assert owner.post(OLDEST).url.startswith(page_of(case))
         assert Assignment.objects.get(**work).assignee == people["owner"]
 
-    def test_take_the_oldest_without_a_waiting_case_shows_a_message(self, reviewers_client):
+    def test_take_oldest_button_shows_a_message_if_no_case_waits(self, reviewers_client):
         assert "No unassigned case is waiting" in text_of(reviewers_client.post(OLDEST, follow=True))
 
     def test_take_the_oldest_is_limited_to_reviewers_and_post(self, reviewers_client, supports_client):

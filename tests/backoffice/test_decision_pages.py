@@ -124,7 +124,7 @@ class TestNextCase:
         assert Proposal.objects.get().application == proposed
         assert shown.redirect_chain[-1][0].partition("?")[0] == page_of(other)
 
-    def test_confirmed_proposal_can_lead_to_the_next_case(self, reviewers_client, settings):
+    def test_confirm_button_can_open_the_next_case(self, reviewers_client, settings):
         settings.REVIEW_POLICY = "four_eyes"
         proposed, other = (make(submitted_at=timezone.now() - timedelta(days=days)) for days in (9, 3))
         confirm(reviewers_client, move_of(proposed, "rejected"), code_1="bankruptcy")

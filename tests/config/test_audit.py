@@ -93,7 +93,7 @@ def test_start_line_has_the_settings_and_no_secret(lines, settings):
     assert settings.SECRET_KEY not in lines.texts[0]
 
 
-def test_failed_log_in_and_log_out_write_audit_lines(db, lines, committing):
+def test_log_out_and_failed_log_in_write_audit_lines(db, lines, committing):
     user = UserFactory(username="jane")
     user.set_password("a right password")
     user.save()

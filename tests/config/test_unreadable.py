@@ -187,7 +187,7 @@ def test_rotation_finishes_and_reports_unreadable_values(user, stranger, setting
     assert ApiKey.objects.get(pk=lost.record.pk).secret == "lost"
 
 
-def test_the_back_office_shows_an_unreadable_secret(make_endpoint):  # noqa: F811
+def test_back_office_page_reports_that_a_secret_cannot_be_decrypted(make_endpoint):  # noqa: F811
     endpoint = make_endpoint()
     lose_the_key(endpoint)
     backoffice = backoffice_client(staff_of("Operations"))

@@ -155,7 +155,7 @@ class TestOffers:
         assert api.send(PATH, refused).status_code == 201
 
     @pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
-    def test_provider_must_own_the_listed_offer_if_providers_review(self, api, body, settings, policy):
+    def test_offer_of_another_lender_is_rejected_under_the_lender_review_policy(self, api, body, settings, policy):
         settings.REVIEW_POLICY = policy
         offer = OfferFactory()
         assert_error(api.send(PATH, {**body, "offer_id": offer.pk, "provider_id": 1}), 400, "E1011")

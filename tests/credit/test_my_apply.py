@@ -72,7 +72,7 @@ WRONG = [
     {"data-amount_cents": ("NaN", "Enter a number.")},
     {"data-amount_cents": ("1000.001", "2 decimal places")},
     {
-        "first-phone": ("12", "Enter the number with its country"),
+        "first-phone": ("12", "Enter the phone number with its country code"),
         "first-email": ("ada@", "Enter an e-mail address such as name@example.com."),
         "first-date_of_birth": ("2190-01-01", "Enter a date in the past."),
         "first-address.postal_code": ("", "This field is required."),

@@ -200,7 +200,7 @@ class TestRightsOfMembers:
     @pytest.mark.parametrize("why", ["the setting", "an authenticator"])
     @pytest.mark.parametrize("credential", ["token", "key", "app"])
     @pytest.mark.parametrize(("method", "path", "body"), DOORS)
-    def test_member_uses_rights_with_a_second_factor_only(
+    def test_member_without_a_second_factor_cannot_use_lender_rights(
         self, user, provider, settings, why, credential, method, path, body
     ):
         if why == "the setting":

@@ -55,7 +55,7 @@ def test_names_of_lenders_and_offers_must_be_visible(api, user, name):
 
 
 @pytest.mark.django_db
-def test_address_of_a_lender_consists_of_visible_lines(api, user):
+def test_lender_address_with_invisible_characters_is_rejected(api, user):
     make_lender(user)
     for address in ("1 Bank Street\u202e\nAmes", "1 Bank Street\n\u200b", "1 Bank\x07Street"):
         answer = assert_error(api.send(PATH, {"name": "Bank", "address": address}), 400, "E1001")

@@ -44,7 +44,7 @@ def test_install_and_upgrade_pages_have_the_version_of_the_changelog():
 
 
 @pytest.mark.parametrize("name", ["operate/install.md", "operate/upgrading.md"])
-def test_pages_collect_static_files_of_both_services_before_doctor(name):
+def test_guides_run_collectstatic_for_both_services_before_doctor(name):
     for block in re.findall(r"^```sh$(.*?)^```$", page(name), flags=re.MULTILINE | re.DOTALL):
         lines = block.splitlines()
         if "manage doctor" in lines:

@@ -44,7 +44,7 @@ def test_address_in_the_browser_plus_md_is_the_page_as_markdown(built, client):
 
 def test_links_to_other_files_become_text(built, client):
     text = read(client, "/docs/operate/deploying.md")
-    assert "The head of each file of `deploy/`" in text
+    assert "The comment at the top of each file of `deploy/`" in text
     assert "](monitoring.md#health)" in text
 
 

@@ -1,4 +1,4 @@
-"""Rows of a person in every table with personal data, and a marker in each of their personal text fields.
+"""Rows for one person in every table with personal data. Each personal text field contains a marker.
 
 The privacy register lists the tables and fields, so that new ones are covered without a change here.
 """

@@ -152,7 +152,7 @@ def test_a_notice_that_kills_three_processes_is_a_dead_letter(settings, monkeypa
     assert (row.key, row.kills, row.dead_at is not None) == (str(poisoned.notice.pk), 3, True)
 
 
-def test_a_poisoned_notice_mail_leaves_the_others_delivered(settings, poison):
+def test_failing_notice_mail_does_not_block_other_notices(settings, poison):
     poisoned, good = two_rejected(settings)
     notices.issue_due(now=timezone.now())
     mail = notices.queue_mail("a@b.example", "notice", {"link": "x"}, language="en", now=timezone.now())
@@ -450,7 +450,7 @@ class TestRecords:
 
 
 @pytest.mark.parametrize(("sqlstate", "is_own"), [("55P03", True), ("57014", True), ("57P01", False), ("40P01", False)])
-def test_a_lock_or_statement_timeout_is_a_fault_of_the_item(sqlstate, is_own):
+def test_lock_and_statement_timeouts_count_as_item_failures(sqlstate, is_own):
     error = OperationalError("x")
     error.__cause__ = type("DriverError", (Exception,), {"sqlstate": sqlstate})()
     if is_own:

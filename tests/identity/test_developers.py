@@ -103,7 +103,7 @@ class TestKeys:
         ] * 3
         assert "Show the next secret" in pages[0]
 
-    def test_a_key_form_that_the_api_rejects_is_rejected(self, browser):
+    def test_api_key_page_rejects_the_same_values_as_the_api(self, browser):
         for fields in ({"name": ""}, {"scopes": []}, {"scopes": ["x"]}, {"expires_days": "soon"}):
             assert "E1001" in press(browser, "/keys", "make", 400, **{**KEY, **fields})
         assert not ApiKey.objects.exists()

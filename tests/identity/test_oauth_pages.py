@@ -259,7 +259,7 @@ def test_a_user_sees_and_revokes_grants(user, browser, registered):
     page = browser.get("/oauth/grants")
     assert b"Budget app" in page.content
     assert end(browser, page, registered[0]).status_code == 302
-    assert b"No app can act on your behalf" in browser.get("/oauth/grants").content
+    assert b"You have not authorized any apps" in browser.get("/oauth/grants").content
     forget_credentials()
     assert ApiClient(bearer=body["access_token"]).read("/auth/me").status_code == 401
 

@@ -126,7 +126,7 @@ def test_errors_of_plaid_raise_our_errors(plaid, code, kind, raised):
 
 
 @pytest.mark.parametrize("given", [None, "7", "soon"])
-def test_a_rate_limit_of_plaid_has_retry_after(plaid, given):
+def test_plaid_rate_limit_error_includes_retry_after(plaid, given):
     status, document = plaid_error("ACCOUNTS_LIMIT", "RATE_LIMIT_EXCEEDED", 429)
     headers = {} if given is None else {"Retry-After": given}
     plaid.fail("/link/token/create", Fault(status, json.dumps(document).encode(), headers))

@@ -63,7 +63,7 @@ def test_within_a_tier_a_larger_amount_never_has_a_lower_fee(amount):
 
 @given(st.lists(st.integers(1, 999_999), min_size=1, max_size=30))
 @examples(100)
-def test_fees_of_parts_differ_from_the_exact_sum_by_at_most_half_a_cent_each(parts):
+def test_rounding_changes_each_fee_by_at_most_half_a_cent(parts):
     exact = sum(Fraction(part * 150, 10_000) for part in parts)
     assert abs(sum(map(fee_cents, parts)) - exact) <= Fraction(len(parts), 2)
 

@@ -299,7 +299,7 @@ class QuoteSerializer(serializers.ResponseSerializer):
     )
 
 
-_CURRENCY = "The ISO 4217 code of the offers' currency. Default: USD with `amount_cents`, otherwise any."
+_CURRENCY = "The ISO 4217 code of the offers' currency. Default: USD if you send `amount_cents`, otherwise all."
 
 
 class CatalogueQuery(serializers.PageQuery):

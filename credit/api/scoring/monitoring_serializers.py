@@ -70,7 +70,9 @@ class WindowSerializer(serializers.ResponseSerializer):
 
     from_ = serializers.DateTimeField(help_text="The beginning of the window, inclusive (UTC).")
     to = serializers.DateTimeField(help_text="The end of the window, exclusive (UTC).")
-    scores = serializers.Int64Field(help_text="The number of counted scores, which are the newest ones.")
+    scores = serializers.Int64Field(
+        help_text="The number of counted scores. If the window has more, the newest ones count."
+    )
     of = serializers.Int64Field(help_text="The number of scores in the window.")
     too_few = serializers.FlagField(
         help_text=f"Whether fewer than {SCORES_MIN} scores were counted. Such a window has no stability index."
@@ -144,8 +146,8 @@ class MonitoringSerializer(serializers.ResponseSerializer):
 class OutcomePairSerializer(serializers.ResponseSerializer):
     """The number of scores with a pair of outcomes."""
 
-    outcome = serializers.TextField(help_text="The result of this version.")
-    with_outcome = serializers.TextField(help_text="The result of the compared version.")
+    outcome = serializers.TextField(help_text="The outcome from this version.")
+    with_outcome = serializers.TextField(help_text="The outcome from the compared version.")
     count = serializers.Int64Field(help_text="The number of scores with both outcomes.")
 
 
@@ -153,10 +155,10 @@ class FlipSerializer(serializers.ResponseSerializer):
     """An application for which the other version has another outcome."""
 
     application_id = serializers.TextField()
-    total = serializers.Int64Field(help_text="The result of this version.")
-    outcome = serializers.TextField(help_text="The result of this version.")
-    with_total = serializers.Int64Field(help_text="The result of the compared version.")
-    with_outcome = serializers.TextField(help_text="The result of the compared version.")
+    total = serializers.Int64Field(help_text="The outcome from this version.")
+    outcome = serializers.TextField(help_text="The outcome from this version.")
+    with_total = serializers.Int64Field(help_text="The outcome from the compared version.")
+    with_outcome = serializers.TextField(help_text="The outcome from the compared version.")
 
 
 class ComparisonSerializer(serializers.ResponseSerializer):

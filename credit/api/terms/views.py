@@ -93,7 +93,7 @@ class CounterofferViewSet(ApiViewSet):
         Requires a reviewer who can decide the application. The application must be `under_review`, and stays in that
         status.
 
-        The applicant gets the counteroffer at `acceptance`. Accepting it also approves the application. If the
+        `GET …/acceptance` returns the counteroffer to the applicant. Accepting it also approves the application. If the
         applicant does not accept it by the deadline, the application is rejected with these reasons. Under four-eyes
         approval the first request is a proposal, and the same request by a second reviewer creates the counteroffer.
         """

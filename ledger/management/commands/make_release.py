@@ -19,7 +19,7 @@ from config.ops.supervisor import BASE_DIR, LOCAL, CannotStart, Processes, bind,
 from ledger.releases import contents
 from ledger.releases.contents import CannotRelease, Names, Source
 
-SECONDS = 60.0  # deadline of the ledger; waiting for its witnesses takes 20 of them
+SECONDS = 60.0  # timeout for the ledger's response, which includes up to 20 s for its witnesses
 MAX_BYTES = 1024 * 1024
 START_SECONDS = 120.0  # sufficient on a busy machine
 NO_PROOF = "CHAIN_URL is not set, so the command used a temporary ledger. Its proof has no value for others."

@@ -19,7 +19,7 @@ def lookup(api, *ids, **body):
 
 
 def missing(answer):
-    """Return the places in the request of the ids that were not found."""
+    """Return the request paths of the ids that were not found."""
     return [message["path"] for message in answer.get("messages", []) if message["code"] == "not_found"]
 
 

@@ -69,7 +69,7 @@ def test_principal_reasons_count_as_a_reason_against_the_proposal(api, user, off
     assert (shown["status"], shown["status_reason"]) == ("rejected", "No credit file.")
 
 
-def test_referred_application_is_decided_without_a_reason(api, user):
+def test_decision_after_a_referral_requires_no_reason(api, user):
     card = definition(outcomes=[{"outcome": "approve", "from": 10_000}, {"outcome": "refer"}])
     for to in ("approved", "rejected"):
         application = in_review(api, user, scored_offer(definition=card)[0], SAYS_GOOD)

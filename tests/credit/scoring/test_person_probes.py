@@ -93,7 +93,7 @@ def scored(card, values, monkeypatch):
 
 
 def readable_values(score, remembered):
-    """Return all values of a score that the applicant reads; hashes have their own nonces."""
+    """Return every value of a score that the applicant can read. Each hash has a nonce, so equal values differ."""
     hashes, opened = close(result_of(score))
     record = {"hashes": hashes, "facts": facts_in_record(score)}
     copied = {name: getattr(score, name) for name in (*Score.RESULT, "sources", "number")}

@@ -68,7 +68,7 @@ def test_birth_date_is_recognized_by_its_name_and_reveals_age(path):
     "path",
     ["account_age", "age_of_account", "age_of_oldest_line", "vehicle.age_days", "average", "page", "mileage", "wage"],
 )
-def test_age_of_a_thing_is_allowed(path):
+def test_age_of_an_object_is_not_a_prohibited_fact(path):
     assert not names_age(f"application_data.{path}")
 
 

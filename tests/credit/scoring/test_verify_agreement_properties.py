@@ -21,7 +21,7 @@ from tests.properties import examples
 
 
 def both(card, facts):
-    """Return the results of the evaluator and of the verifier for the hashed texts."""
+    """Return the evaluator's result, and the verifier's for the same card and facts as canonical JSON."""
     evaluation = evaluator.evaluate(Card.of(card), facts)
     again = verify_decision.score(parse(canonical_json(card).decode()), parse(canonical_json(facts).decode()))
     rests_on_missing = evaluation.missing != () and not evaluation.is_knocked_out

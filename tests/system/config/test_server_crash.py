@@ -28,7 +28,7 @@ def keys(settings):
 
 
 def locks(which):
-    """Return the number of locks of a kind in the test's own database; others share the server."""
+    """Return the number of locks of a kind in the test's own database; other databases share the server."""
     with connection.cursor() as cursor:
         mine = "database = (SELECT oid FROM pg_database WHERE datname = current_database())"
         cursor.execute(f"SELECT count(*) FROM pg_locks WHERE {mine} AND {which}")

@@ -87,7 +87,7 @@ def test_nginx_accepts_its_file_and_forwards_requests(migrated, tmp_path):
 
 
 def run_documented_command(name):
-    """Return the words printed by the command above a setting of the example."""
+    """Run the command in the comment above a setting of the example file; return the printed words."""
     command = re.search(rf"^# (python3 .+)\n{name}=$", ENV, flags=re.MULTILINE)[1]
     return subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout.split()
 

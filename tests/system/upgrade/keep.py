@@ -1,7 +1,7 @@
 """Declare a version and store its data: `python -m tests.system.upgrade.keep 1.0.0`, from a commit.
 
 Both services run on PostgreSQL and then on SQLite, with the demo and the end-to-end test. The resulting database and
-its secrets are written to `tests/system/upgrade/1.0.0/`. The change log gets the date.
+its secrets are written to `tests/system/upgrade/1.0.0/`. The script writes the date into the changelog.
 """
 
 import contextlib

@@ -22,7 +22,7 @@ from tests.system.upgrade import kept, traffic
 ROWS = int(os.environ.get("UPGRADE_ROWS", "2000"))
 MANY, PATIENCE_SECONDS = 1_000_000, 1.0
 WRONG = {
-    # The finding of the linter, and that of the judge.
+    # The messages of the migration linter, and of the comparison in `judge`.
     "dropped_column": ("DROPPING columns", "claims_claim.notes is gone, and the version before reads it"),
     "renamed_column": ("RENAMING columns", "claims_claim.notes is gone, and the version before reads it"),
     "lost_default": ("NOT NULL constraint", "claims_claim.language has no default, and the version before does not"),
