@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from config.core.ids import INT64_MAX, parse_positive_int64
 from config.ops.failed_items import FailedItems
-from payments.cards import charges
+from payments.cards import refunds_and_disputes
 from payments.cards import services as card
 from payments.cards.models import OPEN, Payment, ProcessorEvent, lease_ends, without_valid_lease
 from payments.cards.processors import base as cards
@@ -82,7 +82,7 @@ def _facts_of(thing: dict[str, Any], kind: str, created: int | None) -> dict[str
         "payment_id": str(metadata.get("payment_id", ""))[:20],
         "payment_key": str(metadata.get("payment_key", ""))[:80],
     }
-    if not kind.startswith(charges.ABOUT_CHARGES):
+    if not kind.startswith(refunds_and_disputes.ABOUT_CHARGES):
         return facts
     intent = thing.get("payment_intent")  # its id, or the whole object
     return {
@@ -102,8 +102,8 @@ def apply(event: ProcessorEvent, *, now: datetime) -> None:
     A success is proof and always counts. A failure counts only for a payment with an unknown outcome that no process is
     resolving: it never reverts a success.
     """
-    if event.type.startswith(charges.ABOUT_CHARGES):
-        charges.apply(event, now=now)
+    if event.type.startswith(refunds_and_disputes.ABOUT_CHARGES):
+        refunds_and_disputes.apply(event, now=now)
         return
     number = parse_positive_int64(event.detail.get("payment_id", ""))
     payment = Payment.objects.filter(pk=number).first() if number else None
@@ -154,7 +154,7 @@ def _with_payments(parked: "QuerySet[ProcessorEvent]") -> list[str]:
     ]
     numbers, intents = {}, {}
     for event, kind, detail in events:
-        if kind.startswith(charges.ABOUT_CHARGES):
+        if kind.startswith(refunds_and_disputes.ABOUT_CHARGES):
             intents[event] = str(detail.get("intent"))
         else:
             numbers[event] = parse_positive_int64(str(detail.get("payment_id", "")))
