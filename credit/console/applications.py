@@ -22,7 +22,7 @@ from config.core.ids import parse_positive_int64
 from config.core.lifecycle import Actor, Role
 from credit.applications.services import IDLE_DAYS
 from credit.console import queues
-from credit.console.case import applicants_shown, data_shown, numbers_of, person_of, summary_of, with_case
+from credit.console.case_summary import applicants_shown, data_shown, numbers_of, person_of, summary_of, with_case
 from credit.console.documents import Checklist, file_entries
 from credit.console.exports import ApplicationExport, assignees_of
 from credit.console.facts import FactsConsole
