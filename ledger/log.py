@@ -14,13 +14,13 @@ from typing import Any
 from django.db import connections, router
 
 from config.core.json_text import canonical_json
-from ledger import merkle, proofs, tiles
+from ledger import merkle, proof_file, tiles
 from ledger.checkpoint import MAX_SIGNATURES, Checkpoint, NoteError, WitnessVerifier, open_checkpoint, open_note
 from ledger.entries import ERASED
 from ledger.errors import LogDamagedError
 from ledger.keys import signer
 from ledger.models import Block, Cosignature, Entry, Tile
-from ledger.proofs import ProofFile
+from ledger.proof_file import ProofFile
 
 logger = logging.getLogger("platform.ledger")
 
@@ -219,26 +219,26 @@ def list_blocks(*, limit: int, offset: int) -> tuple[list[Block], int]:
     return list(Block.objects.filter(number__lte=total - offset).order_by("-number")[:limit]), total
 
 
-def verify_proof(text: str, report_hash: bytes) -> list[proofs.Step]:
+def verify_proof(text: str, report_hash: bytes) -> list[proof_file.Step]:
     """Verify a proof file: the offline steps, and the consistency with this log.
 
     Stops at the first step that fails. The report is proven if the last step is ok.
     """
     verifier = signer().verifier
-    steps = proofs.check_proof(text, report_hash, verifier)
+    steps = proof_file.check_proof(text, report_hash, verifier)
     if steps[-1].ok:
         steps.append(_consistency_step(open_checkpoint(ProofFile.from_text(text).checkpoint_note, verifier)))
     return steps
 
 
-def _consistency_step(checkpoint: Checkpoint) -> proofs.Step:
+def _consistency_step(checkpoint: Checkpoint) -> proof_file.Step:
     """Return whether the log still contains the tree of the checkpoint."""
     head = read_head()
     if checkpoint.size > head.tree_size:
         detail = f"This log has only {head.tree_size} entries: it forgot some, or its database is old."
-        return proofs.Step("consistency", ok=False, detail=detail)
+        return proof_file.Step("consistency", ok=False, detail=detail)
     if root_at(checkpoint.size, head) != checkpoint.root:
         detail = "This log's tree had another root at that size: the log has two histories."
-        return proofs.Step("consistency", ok=False, detail=detail)
+        return proof_file.Step("consistency", ok=False, detail=detail)
     detail = f"The log of today, {head.tree_size} entries, still begins with that tree."
-    return proofs.Step("consistency", ok=True, detail=detail)
+    return proof_file.Step("consistency", ok=True, detail=detail)

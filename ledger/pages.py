@@ -16,7 +16,7 @@ from ledger import log, merkle, witnessing
 from ledger.access import LedgerViewSet
 from ledger.keys import signer
 from ledger.models import Block, Cosignature, Entry
-from ledger.proofs import parse_report_hash
+from ledger.proof_file import parse_report_hash
 from ledger.status import node_status
 
 RECENT_BLOCKS = 8

@@ -29,7 +29,7 @@ from ledger.errors import InvalidHashError, LogUnavailableError, NotWitnessedYet
 from ledger.group_commit import group_commit
 from ledger.keys import signer
 from ledger.models import Block
-from ledger.proofs import parse_report_hash, report_digest
+from ledger.proof_file import parse_report_hash, report_digest
 from ledger.status import NodeStatus, node_status, status_in_time, unreachable
 
 TEXT = "text/plain; charset=utf-8"

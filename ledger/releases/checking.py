@@ -18,7 +18,7 @@ from typing import Any
 from ledger.checkpoint import Verifier
 from ledger.entries import commitment_of
 from ledger.policy import Policy
-from ledger.proofs import ProofFile, Step, check_with_any
+from ledger.proof_file import ProofFile, Step, check_with_any
 from ledger.releases import contents
 
 SUFFIX = ".tar.gz"

@@ -22,7 +22,7 @@ from credit.scoring import optbinning
 from identity.accounts.adapter import AccountAdapter
 from identity.oauth import clients
 from identity.providers import plaid_events
-from ledger import checkpoint, policy, proofs, tiles
+from ledger import checkpoint, policy, proof_file, tiles
 from payments.cards.processors import stripe
 from payments.chain import rpc, transactions
 
@@ -133,8 +133,8 @@ PARSERS = {
     "verifier key": (checkpoint.Verifier.from_vkey, checkpoint.NoteError),
     "signed note": (checkpoint.parse_note, checkpoint.NoteError),
     "checkpoint": (checkpoint.Checkpoint.from_text, checkpoint.NoteError),
-    "proof file": (proofs.ProofFile.from_text, checkpoint.NoteError),
-    "report hash": (proofs.parse_report_hash, ()),
+    "proof file": (proof_file.ProofFile.from_text, checkpoint.NoteError),
+    "report hash": (proof_file.parse_report_hash, ()),
     "witness policy": (lambda text: policy.Policy.from_bytes(_encoded(text) + b"\n"), policy.PolicyError),
     "tile path": (tiles.parse_tile_path, ValueError),
 }  # fmt: skip

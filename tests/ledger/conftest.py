@@ -9,7 +9,7 @@ from django.test import Client
 from ledger import triggers
 from ledger.entries import Submission
 from ledger.models import database
-from ledger.proofs import report_digest
+from ledger.proof_file import report_digest
 from ledger.sealing import seal
 
 SIGNING_KEY = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="

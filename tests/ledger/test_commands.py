@@ -10,7 +10,7 @@ from config.core import audit
 from ledger.checkpoint import Signer
 from ledger.keys import signer
 from ledger.models import Entry
-from ledger.proofs import report_digest
+from ledger.proof_file import report_digest
 from tests.ledger.conftest import OTHER_SIGNING_KEY, seal_reports
 from tests.ledger.witnesses import LOG, cosigner, policy_of
 from tests.payments.http_double import HANG_UP, HttpDouble, Reply

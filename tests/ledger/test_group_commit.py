@@ -16,7 +16,7 @@ from ledger.errors import LogUnavailableError
 from ledger.group_commit import GroupCommit
 from ledger.keys import signer
 from ledger.models import Block, Entry
-from ledger.proofs import report_digest
+from ledger.proof_file import report_digest
 from tests.ledger import foreign
 
 pytestmark = pytest.mark.django_db(databases="__all__")

@@ -14,7 +14,7 @@ from ledger import guard, log
 from ledger.errors import ForeignHeadError, GuardDamagedError, GuardMissingError, LogBehindError, LogUnavailableError
 from ledger.metrics import measure
 from ledger.models import Block, Entry, database
-from ledger.proofs import report_digest
+from ledger.proof_file import report_digest
 from ledger.status import node_status
 from tests.ledger.conftest import OTHER_SIGNING_KEY, assert_error, open_log, seal_reports
 

@@ -6,7 +6,7 @@ import pytest
 
 from ledger import log
 from ledger.models import Entry
-from ledger.proofs import report_digest
+from ledger.proof_file import report_digest
 from tests.ledger import foreign
 from tests.ledger.conftest import assert_error, seal_reports
 

@@ -3,7 +3,7 @@
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from ledger import merkle, proofs
+from ledger import merkle, proof_file
 from ledger.checkpoint import Checkpoint, NoteError, Signer
 from tests.ledger import foreign
 from tests.ledger.trees import tree_root
@@ -11,24 +11,24 @@ from tests.ledger.trees import tree_root
 SIGNER = Signer("ledger.example/log", Ed25519PrivateKey.from_private_bytes(bytes(range(32))))
 REPORTS = [f"report {number}" for number in range(5)]
 COMMITMENT = b"\x22" * 32
-LEAVES = [merkle.leaf_hash(proofs.report_digest(report) + COMMITMENT) for report in REPORTS]
+LEAVES = [merkle.leaf_hash(proof_file.report_digest(report) + COMMITMENT) for report in REPORTS]
 NOTE = SIGNER.sign(Checkpoint(SIGNER.name, 5, tree_root(LEAVES)).text())
 
 
-def proof_of(index: int) -> proofs.ProofFile:
+def proof_of(index: int) -> proof_file.ProofFile:
     path = tuple(tree_root(LEAVES[start:end]) for start, end in merkle.inclusion_ranges(index, 5))
-    return proofs.ProofFile(index, path, NOTE, COMMITMENT)
+    return proof_file.ProofFile(index, path, NOTE, COMMITMENT)
 
 
 def names_and_verdicts(text: str, report: str) -> list[tuple[str, bool]]:
-    steps = proofs.check_proof(text, proofs.report_digest(report), SIGNER.verifier)
+    steps = proof_file.check_proof(text, proof_file.report_digest(report), SIGNER.verifier)
     return [(step.name, step.ok) for step in steps]
 
 
 @pytest.mark.parametrize("index", range(5))
 def test_proof_file_is_parsed_unchanged_and_accepted_by_our_and_third_party_code(index):
     text = proof_of(index).text()
-    assert proofs.ProofFile.from_text(text) == proof_of(index)
+    assert proof_file.ProofFile.from_text(text) == proof_of(index)
     assert names_and_verdicts(text, REPORTS[index]) == [
         ("file", True), ("checkpoint", True), ("leaf", True), ("inclusion", True)
     ]  # fmt: skip
@@ -40,20 +40,20 @@ def test_proof_with_another_report_fails_at_inclusion():
 
 
 def test_proof_with_another_commitment_fails_at_inclusion():
-    bent = proofs.ProofFile(2, proof_of(2).path, NOTE, b"\x23" * 32).text()
+    bent = proof_file.ProofFile(2, proof_of(2).path, NOTE, b"\x23" * 32).text()
     assert names_and_verdicts(bent, REPORTS[2])[-1] == ("inclusion", False)
 
 
 def test_proof_with_a_checkpoint_of_another_key_fails_at_the_checkpoint():
     stranger = Signer(SIGNER.name, Ed25519PrivateKey.from_private_bytes(bytes(32)))
     note = stranger.sign(Checkpoint(SIGNER.name, 5, tree_root(LEAVES)).text())
-    bent = proofs.ProofFile(2, proof_of(2).path, note, COMMITMENT).text()
+    bent = proof_file.ProofFile(2, proof_of(2).path, note, COMMITMENT).text()
     assert names_and_verdicts(bent, REPORTS[2])[-1] == ("checkpoint", False)
 
 
 def test_proof_file_without_the_commitment_fails():
-    bare = proofs.ProofFile(2, proof_of(2).path, NOTE).text()
-    assert proofs.ProofFile.from_text(bare).extra is None
+    bare = proof_file.ProofFile(2, proof_of(2).path, NOTE).text()
+    assert proof_file.ProofFile.from_text(bare).extra is None
     assert names_and_verdicts(bare, REPORTS[2]) == [("file", False)]
 
 
@@ -70,7 +70,7 @@ TEXT = proof_of(2).text()
 )  # fmt: skip
 def test_malformed_proof_file_is_rejected(text):
     with pytest.raises(NoteError):
-        proofs.ProofFile.from_text(text)
+        proof_file.ProofFile.from_text(text)
     assert names_and_verdicts(text, REPORTS[2]) == [("file", False)]
 
 

@@ -14,7 +14,7 @@ from ledger import merkle
 from ledger.checkpoint import Checkpoint, Signer, WitnessVerifier
 from ledger.entries import commitment_of
 from ledger.management.commands.verify import Command
-from ledger.proofs import ProofFile
+from ledger.proof_file import ProofFile
 from ledger.releases import contents
 from ledger.releases.checking import LOCK_MAX_BYTES
 from ledger.releases.contents import Names, Source

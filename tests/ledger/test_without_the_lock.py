@@ -15,7 +15,7 @@ from ledger.errors import LogMovedError, LogUnavailableError
 from ledger.group_commit import GroupCommit
 from ledger.keys import signer
 from ledger.models import Block, database
-from ledger.proofs import report_digest
+from ledger.proof_file import report_digest
 from tests.ledger.conftest import open_log, seal_reports
 from tests.ledger.test_group_commit import in_threads, submission
 from tests.ledger.test_guard import forget_the_last_block

@@ -21,7 +21,7 @@ from ledger.keys import signer
 from ledger.merkle import inclusion_ranges, leaf_hash
 from ledger.models import Cosignature, WitnessOutcome
 from ledger.policy import Policy
-from ledger.proofs import ProofFile, check_proof, report_digest
+from ledger.proof_file import ProofFile, check_proof, report_digest
 from tests.ledger import foreign
 from tests.ledger.conftest import assert_error, open_log, seal_reports
 from tests.ledger.trees import tree_root

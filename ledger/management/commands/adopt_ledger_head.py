@@ -8,7 +8,7 @@ from config.ops.commands import JsonCommand
 from ledger import guard, log, signing
 from ledger.errors import GuardDamagedError, GuardMissingError, LogUnavailableError
 from ledger.models import database
-from ledger.proofs import parse_report_hash
+from ledger.proof_file import parse_report_hash
 from ledger.sealing import lock_and_read_heads
 
 

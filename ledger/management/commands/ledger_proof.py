@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from ledger import log
 from ledger.errors import LogUnavailableError
-from ledger.proofs import parse_report_hash
+from ledger.proof_file import parse_report_hash
 
 
 class Command(BaseCommand):

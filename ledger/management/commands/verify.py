@@ -16,7 +16,7 @@ from config.core.outgoing import NoAnswer, exchange
 from config.ops.commands import JsonCommand
 from credit.anchoring import verify_decision
 from credit.anchoring.verify_decision import FAIL, FILE_MAX_BYTES, OK, SKIPPED, STATUS, UNKNOWN, VERIFIED
-from ledger import keys, log, proofs
+from ledger import keys, log, proof_file
 from ledger.checkpoint import MAX_NOTE_BYTES, NoteError, Verifier
 from ledger.policy import Policy, PolicyError
 from ledger.releases.checking import Release
@@ -131,7 +131,7 @@ def _verify(*, file: Path, **options: Any) -> _Verification:
     with options["report"].open("rb") as opened:
         report_hash = file_digest(opened, "sha256").digest()
     text = content[: MAX_NOTE_BYTES + 1].decode()
-    steps, verifier = proofs.check_with_any(text, report_hash, verifiers or _configured(), policy)
+    steps, verifier = proof_file.check_with_any(text, report_hash, verifiers or _configured(), policy)
     return _of_ledger(PROOF, steps, verifier)
 
 
@@ -145,7 +145,7 @@ def _refuse_others(file: Path, kind: str, options: dict[str, Any]) -> None:
 def _kind(content: bytes) -> str | None:
     if content.startswith(_GZIP):
         return RELEASE
-    if content.startswith(proofs.HEADER.encode()):
+    if content.startswith(proof_file.HEADER.encode()):
         return PROOF
     if audit.START in content:
         return AUDIT
@@ -186,7 +186,7 @@ def _verify_decision(content: bytes, options: dict[str, Any]) -> _Verification:
     return _Verification(DECISION, rows, options["ledger_key"], verify_decision.outcome_of(steps), sentence)
 
 
-def _of_ledger(kind: str, steps: Iterable[proofs.Step], verifier: Verifier | None) -> _Verification:
+def _of_ledger(kind: str, steps: Iterable[proof_file.Step], verifier: Verifier | None) -> _Verification:
     rows = [(OK if step.ok else FAIL, step.name, _printable(step.detail)) for step in steps]
     state, name, detail = rows[-1]
     key = verifier.vkey if verifier else None

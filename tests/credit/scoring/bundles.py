@@ -14,7 +14,7 @@ from credit.scoring.evaluator import evaluate
 from ledger import merkle
 from ledger.checkpoint import Checkpoint, Signer
 from ledger.entries import commitment_of
-from ledger.proofs import ProofFile
+from ledger.proof_file import ProofFile
 from tests.credit.scoring.cards import POOR, definition
 
 SIGNER = Signer("ledger.example/log", Ed25519PrivateKey.from_private_bytes(bytes(range(32))))

@@ -7,7 +7,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from ledger import witnessing
-from ledger.proofs import report_digest
+from ledger.proof_file import report_digest
 from tests.ledger.conftest import seal_reports
 from tests.ledger.witnesses import Witness, policy_of, serving
 from tests.processes import PATIENCE_SECONDS

@@ -11,7 +11,7 @@ from django.core.management import call_command
 
 from ledger.checkpoint import encode_base64
 from ledger.keys import signer
-from ledger.proofs import ProofFile, report_digest
+from ledger.proof_file import ProofFile, report_digest
 from tests.ledger.conftest import seal_reports
 from tests.ledger.witnesses import Witness, cosigner, policy_of, serving
 
