@@ -69,7 +69,7 @@ def test_link_without_a_log_in_shows_the_offer_without_the_answers(offer):
     page = response.content.decode()
     assert response.status_code == 200
     assert offer.name in page
-    assert "Ada" not in page
+    assert not any(value in page for value in ("Ada &lt;", "ada@example.test", "54000.00"))
     assert f"/account/login?next={path.replace('=', '%3D').replace(':', '%3A')}" in page.replace("/login/?", "/login?")
 
 
@@ -82,7 +82,7 @@ def test_opening_a_link_stores_nothing_and_can_be_repeated(offer, user):
 
 
 def test_url_of_a_link_does_not_contain_the_answers(offer):
-    assert "Ada" not in link_to(offer)
+    assert "Portland" not in link_to(offer)
     assert "QWRh" not in link_to(offer)  # Base64 of "Ada"
 
 

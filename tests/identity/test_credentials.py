@@ -87,13 +87,13 @@ class TestKeysOfAnotherEnvironment:
     def test_a_key_of_the_other_profile_is_rejected_without_repeating_it(self, issued, prefixes):
         there, here = prefixes
         message = assert_error(with_key(issued.key), 401, "E2002")["message"]
-        assert message.endswith(f"send one that begins with {here}.")
+        assert message.endswith(f"Send a key that begins with {here}.")
         assert f"({there}…)" in message
         assert issued.record.pk not in message
 
     def test_a_signed_request_with_a_key_of_the_other_profile_is_rejected(self, issued, prefixes):
         message = assert_error(signed_call(issued, "GET", "/v1/auth/me"), 401, "E2002")["message"]
-        assert message.endswith(f"send one that begins with {prefixes[1]}.")
+        assert message.endswith(f"Send a key that begins with {prefixes[1]}.")
 
     def test_a_key_of_the_other_profile_needs_no_statement(self, prefixes, no_rate_limits, django_assert_num_queries):
         with django_assert_num_queries(0):
