@@ -32,6 +32,11 @@ def document():
     return json.loads(document_bytes(PLATFORM))
 
 
+def test_ledger_document_has_no_oauth_scheme_after_the_platforms_document(document):
+    assert "oauth2" in document["components"]["securitySchemes"]
+    assert "oauth2" not in json.loads(document_bytes(LEDGER))["components"]["securitySchemes"]
+
+
 def api_operations(urlconf):
     """Yield (path template, method, view method) for every operation of the API in a URLconf."""
 

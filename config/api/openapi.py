@@ -309,7 +309,7 @@ def complete_document(result: dict[str, Any], generator: Any, **_options: Any) -
     components = result["components"]
     schemas = components["schemas"]
     schemas |= deepcopy(_OURS["schemas"]) | {"ErrorCode": _error_codes(urlconf)}
-    components["securitySchemes"] = _OURS["securitySchemes"]
+    components["securitySchemes"] = deepcopy(_OURS["securitySchemes"])
     result["tags"] = _tags(urlconf)
     # `description.md` and `examples.json` are in the folder of the service's URLconf.
     beside = Path(str(import_module(urlconf).__file__))

@@ -142,6 +142,7 @@ def check_decision(person):
         if key == "Enter":
             assert Application.objects.get().accepted_at is None
             assert Application.objects.get().status == "approved"
+    person.page.wait_for_url("**/my")
     person.page.goto(address)
 
 
