@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from credit.core.errors import ApiError
-from credit.documents.kinds import opens_without_password, recognize
+from credit.documents.kinds import recognize
+from credit.documents.protection import opens_without_password
 from tests.credit.document_support import PDF
 
 FILES = {
