@@ -1,1 +1,1 @@
-"""Terms and computations of credit, without tables and requests. Every other package of credit may import it."""
+"""Credit terms and computations that need no database and no request. All packages of `credit` may import them."""

@@ -2,7 +2,7 @@
 
 from django.conf import settings
 
-# Code, kinds of creditors, and the agency's name and address in notices.
+# Each entry has a code, the kinds of creditors, and the agency's name and address in notices.
 _LIST = (
     (
         "cfpb",
@@ -76,5 +76,5 @@ CHOICES = [(code, f"{code.upper()}: {creditors}") for code, creditors, _ in _LIS
 
 
 def agency_text(code: str | None) -> str:
-    """Return the name and address of an agency; for None, the default of NOTICE_AGENCY (a code or a text)."""
+    """Return an agency's name and address. None means the setting NOTICE_AGENCY, which is a code or a full address."""
     return AGENCIES.get(code or settings.NOTICE_AGENCY, settings.NOTICE_AGENCY)

@@ -1,7 +1,7 @@
-"""The rows of the Standard European Consumer Credit Information (Directive (EU) 2023/2225, Annex I), as data.
+"""Rows of the Standard European Consumer Credit Information form (Directive (EU) 2023/2225, Annex I).
 
-Each row has its number in the form, its part, its title, and the source of its text. A source is either a text of the
-offer, or a value that `credit.terms.precontract` computes under the same name.
+Each row has a number, a part, a title, and a source. The source is either the key of an offer's text or the name of a
+value that `credit.terms.precontract` computes.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from django.utils.translation import gettext_noop as _
 
 
 class Row(NamedTuple):
-    """A row. `name` is the key of an offer's text (`credit.core.eu_credit.TEXTS`) or of a computed value."""
+    """A row of the form. `name` is the key of an offer's text (`credit.core.eu_credit.TEXTS`) or a computed value."""
 
     part: str
     title: str

@@ -1,4 +1,4 @@
-"""The applicants as JSON Schema 2020-12, for forms."""
+"""A JSON Schema (2020-12) of an application's applicants, from which clients build forms."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,23 +11,22 @@ LINE_MAX_LENGTH = 200
 POSTAL_CODE_MAX_LENGTH = 20
 EMAIL_MAX_LENGTH = 254
 PHONE = r"^\+[1-9][0-9]{6,14}$"  # E.164
-# A well-formed language tag (RFC 5646, 2.1). Irregular tags from before that syntax are excluded.
+# This matches well-formed language tags (RFC 5646, 2.1), but not the older irregular tags.
 LANGUAGE = (
     r"^([A-Za-z]{2,3}(-[A-Za-z]{3}){0,3}|[A-Za-z]{4,8})(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?"
     r"(-([0-9A-Za-z]{5,8}|[0-9][0-9A-Za-z]{3}))*(-[0-9A-WY-Za-wy-z](-[0-9A-Za-z]{2,8})+)*(-x(-[0-9A-Za-z]{1,8})+)?$"
 )
 LANGUAGE_MAX_LENGTH = 35
 
-# ALWAYS: fields that the schema requires of every person. DUE: fields that an applicant must have. REQUIRABLE: fields
-# that an offer may require in addition. The schema requires a city in every country, because some clients ignore
-# conditions.
+# The schema requires the fields ALWAYS for every applicant. A submission requires the fields DUE, and an offer can also
+# require the fields REQUIRABLE. The schema requires a city in every country, because some clients ignore conditions.
 ALWAYS = ("legal_name", "address.line1", "address.city", "address.country")
 DUE = ("legal_name", "address.line1", "address.city", "address.postal_code", "address.country")
 REQUIRABLE = ("legal_name", "email", "phone", "date_of_birth", "address", "address.region", "language")
-# In other countries, addresses may lack these fields.
+# Each of these fields is required only in the listed countries.
 _ONLY_IN = {"address.city": WITH_CITY, "address.postal_code": WITH_POSTAL_CODE, "address.region": WITH_REGION}
 
-# Every field of a person, in the order of a form.
+# These are all fields of an applicant, in the order of a form.
 PATHS = (
     "legal_name", "date_of_birth", "email", "phone", "language", "address.line1", "address.line2", "address.city",
     "address.region", "address.postal_code", "address.country",
@@ -78,7 +77,7 @@ def schema_of(requires: Sequence[str]) -> Mapping[str, Any]:
 
 
 def is_required(person: Mapping[str, Any], path: str) -> bool:
-    """Return whether this field is required in the person's country; without a country, every field is."""
+    """Return whether the person's country requires this field. If the country is missing, every field is required."""
     countries, country = _ONLY_IN.get(path), person["address"].get("country")
     return countries is None or country is None or country in countries
 

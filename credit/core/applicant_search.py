@@ -1,8 +1,8 @@
 """Search for applicants, who are stored encrypted, by name, e-mail address, or phone number.
 
-Each application has a blind index: keyed digests of the words of the names, of the e-mail addresses, and of the phone
-numbers with and without their country code. Without the key, a digest does not reveal its text. Equal names have equal
-digests, so a stolen dump shows which applications share one.
+Each application has a blind index of keyed digests. The index covers the words of each name, each e-mail address, and
+each phone number with and without its country code. Without the key, a digest does not reveal its text. Equal names
+have equal digests, so a stolen dump shows which applications share a name.
 """
 
 import re
@@ -21,16 +21,16 @@ from config.mail.addresses import comparable
 from credit.core.applicants import Person
 
 _BATCH_ROWS = 500
-_WORDS_MAX = 10  # words of a typed name; each is a condition of the query
-_PARTS_MAX = 40  # of all words together; each is a condition, too
+_WORDS_MAX = 10  # in a typed name, because each word adds a condition to the query
+_PARTS_MAX = 40  # in all words of a typed name, because each part adds a condition, too
 _COUNTRY_CODE_DIGITS_MAX = 3
 _PHONE_DIGITS_MIN = 6
 _PHONE = re.compile(r"\+?[0-9\s().\-/\u2010-\u2015]+")
-_DIALED_FIRST = re.compile(r"011|00|0")  # before a country code, or before a national number
+_DIALED_FIRST = re.compile(r"011|00|0")  # the prefix of a country code or of a national number
 
 
 def index_of(persons: Iterable[Person] | None, sha256: str | None) -> str | None:
-    """Return the blind index of applicants in its column's format; None without applicants.
+    """Return the blind index of applicants in the format of its column; None without applicants.
 
     The index ends with the applicants' hash, which `out_of_date` compares.
     """
@@ -41,15 +41,15 @@ def index_of(persons: Iterable[Person] | None, sha256: str | None) -> str | None
 
 
 def out_of_date(rows: QuerySet[Any]) -> QuerySet[Any]:
-    """Return the applications whose applicants changed without an index update, as by a server of version 1.0."""
+    """Return the applications with an outdated blind index, such as after a change by a server of version 1.0."""
     return rows.filter(applicants__isnull=False).exclude(applicant_index__contains=F("applicants_sha256"))
 
 
 def applicant_filter(typed: str) -> Q | None:
-    """Return the condition that an application has a typed name, e-mail address, or phone number.
+    """Return a filter for applications with the typed name, e-mail address, or phone number.
 
-    Each typed word must be a whole word of a legal name, in any order. Case, accents, and hyphens are ignored.
-    `Müller` and `Mueller` find each other. Returns None if the text contains none of the three.
+    Each typed word must equal a word of a legal name, in any order. The search ignores case, accents, and hyphens.
+    `Müller` also finds `Mueller`, and the other way round. Returns None if the text is none of the three.
     """
     plain = _without_copied_signs(typed)
     if "@" in plain:
@@ -65,15 +65,15 @@ def applicant_filter(typed: str) -> Q | None:
 
 
 def _without_copied_signs(typed: str) -> str:
-    """Return a text in NFKC, with ASCII digits, and without the invisible characters that address books copy."""
+    """Normalize a text to NFKC and ASCII digits, and remove the invisible characters that address books copy."""
     seen = (sign for sign in normalize("NFKC", typed) if category(sign) != "Cf")
     return "".join(str(decimal(sign, sign)) for sign in seen).strip()
 
 
 def index_rows(rows: QuerySet[Any], follow: Callable[[Any], None]) -> int:
-    """Compute the blind index of these applications with the first key; return how many changed.
+    """Compute the blind index of these applications with the first key. Return the number of changed indexes.
 
-    `follow` is called in the transaction for each application, while its row is locked.
+    For each application, `follow` is called in the same transaction, while the application's row is locked.
     """
     changed = 0
     rows = rows.filter(applicants__isnull=False).only(
@@ -91,7 +91,7 @@ def _index_row(application: Any, follow: Callable[[Any], None]) -> int:
         index = index_of(application.applicants, application.applicants_sha256)
     except UnreadableSecret:
         return 0
-    # If a request has changed the applicants meanwhile, their hash differs, and the index is already new.
+    # If a request changed the applicants in the meantime, their hash differs, and the index is already up to date.
     same = type(application)._default_manager.filter(pk=application.pk, applicants__isnull=False)
     same = same.filter(applicants_sha256=application.applicants_sha256)
     with transaction.atomic():
@@ -133,7 +133,7 @@ def _has(term: str) -> Q:
 
 
 class _HasDigest(Func):
-    """Whether a blind index has a digest. PostgreSQL uses the index `credit_app_applicants` of migration 0016."""
+    """The condition that a blind index contains a digest. PostgreSQL uses the index `credit_app_applicants` for it."""
 
     function, template = "INSTR", "%(function)s(%(expressions)s) > 0"
     output_field = BooleanField()

@@ -1,7 +1,7 @@
-"""Applicants: one or two persons, stored as one encrypted value together with the nonce of their hash.
+"""The one or two applicants of an application, stored as one encrypted value together with the nonce of their hash.
 
-Erasing the value erases the nonce, too. The hash stays, with the application and in anchored records, and its input
-can no longer be guessed.
+Erasing the value also erases the nonce. The hash remains in the application and in anchored records, but its input can
+no longer be guessed.
 """
 
 import re
@@ -18,15 +18,15 @@ from config.core.encryption import EncryptedTextField
 from config.core.json_text import canonical_json
 
 APPLICANTS_MAX = 2
-FIRST = 1  # the account belongs to this applicant
-LANGUAGES = tuple(tag for tag, _ in settings.LANGUAGES)  # languages of the platform's mails and notices
+FIRST = 1  # the number of the applicant to whom the account belongs
+LANGUAGES = tuple(tag for tag, _ in settings.LANGUAGES)  # of the platform's mails and notices
 _NONCE_BYTES = 32
 
 Person = dict[str, Any]
 
 
 class Applicants:
-    """The persons, each with every field of `ApplicantSerializer`. The string form excludes their data."""
+    """The applicants of an application, each with every field of `ApplicantSerializer`. `str` and `repr` hide them."""
 
     __slots__ = ("nonce", "persons")
 
@@ -35,7 +35,7 @@ class Applicants:
 
     @classmethod
     def of(cls, persons: Sequence[Person], *, before: "Applicants | None" = None) -> Self:
-        """Return the value to store. If the applicants equal `before`, their hash stays the same."""
+        """Return the value to store. If `persons` equals the persons of `before`, the hash remains the same."""
         is_same = before is not None and before.persons == persons
         return cls(persons, before.nonce if before is not None and is_same else secrets.token_bytes(_NONCE_BYTES))
 
@@ -44,7 +44,7 @@ class Applicants:
 
     @property
     def sha256(self) -> str:
-        """The SHA-256, in hex, of the nonce's bytes followed by the persons' canonical JSON."""
+        """The hexadecimal SHA-256 of the nonce's bytes followed by the canonical JSON of the persons."""
         return sha256(self.nonce + canonical_json(self.persons)).hexdigest()
 
     def to_text(self) -> str:
@@ -65,7 +65,7 @@ class ApplicantsField(EncryptedTextField):
 
 
 def language_of(applicants: Any, otherwise: str = LANGUAGES[0], *, number: int = FIRST) -> str:
-    """Return an applicant's language if it is one of LANGUAGES, otherwise `otherwise`; unreadable values too."""
+    """Return an applicant's language, or `otherwise` if it is not in LANGUAGES or the applicants are unreadable."""
     persons = applicants.persons[number - 1 :] if isinstance(applicants, Applicants) else []
     person: Person = persons[0] if persons else {}
     main = re.split("[-_]", person.get("language") or "")[0].lower()

@@ -1,7 +1,7 @@
-"""The annual percentage rate of a loan that is paid out once, under US and EU law.
+"""The annual percentage rate of a loan with a single payout, under US and EU law.
 
-Both laws define the rate at which the payments, discounted to the first day, equal the amount financed. They differ in
-counting time and in discounting a part of a period. Amounts are integer cents, rates are decimals.
+Under both laws, the payments, discounted to the first day at this rate, equal the amount financed. The laws differ in
+how to count time, and in how to discount a part of a period. Amounts are integer cents, and rates are decimals.
 """
 
 from calendar import monthrange
@@ -14,11 +14,12 @@ from fractions import Fraction
 from itertools import pairwise
 
 APR_MAX_PERCENT = 1_000_000
-RATE_MAX_PERCENT, TERM_MAX_MONTHS = 1000, 600  # the highest note rate a year, and the longest loan
+RATE_MAX_PERCENT, TERM_MAX_MONTHS = 1000, 600  # the highest note rate per year, and the longest loan
 PLACES = 4  # decimals of a disclosed rate
 STEP = Decimal(1).scaleb(-PLACES)
 EXACT = Context(prec=34)
-# The precision of a rate per period. Newton's method takes about 12 steps, and about 50 for the highest rates.
+# The tolerance is the precision of a rate per period. Newton's method takes about 12 steps, and about 50 for the
+# highest rates.
 _TOLERANCE = Decimal("1e-16")
 _STEPS_MAX = 200
 
@@ -35,16 +36,16 @@ def month_of(day: date) -> int:
 
 
 def in_month(month: int, day: int) -> date:
-    """Return this day of a numbered month, or the month's last day if it is shorter."""
+    """Return this day of a numbered month, or the last day of the month if the month is shorter."""
     year, index = divmod(month, 12)
     return date(year, index + 1, min(day, monthrange(year, index + 1)[1]))
 
 
 def due_day(start: date, dates: Sequence[date]) -> int | None:
-    """Return the day of the month on which a series falls due; None without such a day.
+    """Return the day of the month on which all payments of a series fall due; None if the days differ.
 
-    In a short month, the due day is its last day. If possible, `start` is a date of the series: January 31 to
-    February 28 is a month.
+    In a short month, payments fall due on the last day. If possible, `start` counts as a date of the series: from
+    January 31 to February 28 is a month.
     """
     for day in (max(start.day, *(due_on.day for due_on in dates)), max(due_on.day for due_on in dates)):
         if all(due_on == in_month(month_of(due_on), day) for due_on in dates):
@@ -53,7 +54,7 @@ def due_day(start: date, dates: Sequence[date]) -> int | None:
 
 
 def count_back(start: date, end: date, day: int) -> tuple[int, int]:
-    """Return (whole months back from `end`, days left from `start`); `day` is the series' due day in `end`'s month."""
+    """Count whole months back from `end`, then the remaining days to `start`. `day` is the due day of the series."""
     month, last = month_of(start), month_of(end)
     if in_month(month, day) < start:
         month += 1
@@ -62,14 +63,14 @@ def count_back(start: date, end: date, day: int) -> tuple[int, int]:
 
 @dataclass(frozen=True, order=True, slots=True)
 class UnitPeriod:
-    """A unit-period of Appendix J. Months have 30 days each; weeks and days follow the calendar."""
+    """A unit-period of Appendix J. Months have 30 days each, but weeks and days follow the calendar."""
 
     days: int
     per_year: Fraction
     of_months: bool = True
 
     def count(self, start: date, end: date, day: int) -> tuple[int, Decimal]:
-        """Return (whole unit-periods, fraction of a unit-period): (b)(5)."""
+        """Return the number of whole unit-periods, and the remaining fraction of a unit-period: (b)(5)."""
         elapsed = (end - start).days
         if self.of_months:
             months, odd_days = count_back(start, end, day)
@@ -85,7 +86,7 @@ _STANDARD = (_SEMIMONTH, *_MONTHS.values(), *_WEEKS.values())
 
 
 def _standard_length(earlier: date, later: date, day: int) -> UnitPeriod | None:
-    """Return the standard interval that equals a period, or None; February is a month, not four weeks."""
+    """Return the standard interval that equals a period, or None. February counts as a month, not as four weeks."""
     months, odd_days = count_back(earlier, later, day)
     if months and not odd_days:
         return _MONTHS.get(months)
@@ -98,8 +99,8 @@ def _standard_length(earlier: date, later: date, day: int) -> UnitPeriod | None:
 def unit_period(start: date, dates: Sequence[date], day: int | None) -> UnitPeriod:
     """Return the unit-period of a transaction: (b)(4).
 
-    This is the most frequent period that occurs more than once; on a tie, the shorter one. If no period repeats, it is
-    the standard interval nearest to the average period. For a single payment it is the whole term.
+    The unit-period is the most frequent period that occurs more than once, on a tie the shorter period. If no period
+    repeats, it is the standard interval nearest to the average period. For a single payment, it is the whole term.
     """
     if len(dates) == 1:
         months, odd_days = count_back(start, dates[0], day or dates[0].day)
@@ -125,9 +126,9 @@ def _solve(
 ) -> Decimal:
     """Return the rate per period at which the present value of `flows` equals the amount.
 
-    `flows` are (cents, whole periods, fraction of a period), in order of time. `partial(part, rate)` returns the
-    discount factor of a fraction, and the negative derivative of its logarithm. The present value is a convex, falling
-    function of the rate, so Newton's method from zero converges without overshooting. Raises RateOutOfRange.
+    `flows` are tuples of (cents, whole periods, fraction of a period), in order of time. `partial(part, rate)` returns
+    the discount factor of a fraction, and the negative derivative of its logarithm. The present value is a convex,
+    falling function of the rate, so Newton's method from zero converges without overshooting. Raises RateOutOfRange.
     """
     if sum(cents for cents, _, _ in flows) < amount_cents:
         raise RateOutOfRange
@@ -157,8 +158,8 @@ def _solve(
 def us_appendix_j(amount_financed_cents: int, payments: Sequence[Payment], *, start: date) -> Decimal:
     """Return the annual percentage rate by 12 CFR part 1026, Appendix J.
 
-    This is the rate per unit-period times the number of unit-periods in a year. `payments` are in order of their dates,
-    after `start`, and less than a year apart. Raises RateOutOfRange.
+    This is the rate per unit-period times the number of unit-periods in a year. `payments` are sorted by date, later
+    than `start`, and less than a year apart. Raises RateOutOfRange.
     """
     dates = [day for day, _ in payments]
     day = due_day(start, dates)
@@ -178,8 +179,8 @@ def eu_annex_iii(amount_financed_cents: int, payments: Sequence[Payment], *, sta
     """Return the effective annual percentage rate by Directive (EU) 2023/2225, Annex III.
 
     The method is also that of 2008/48/EC, Annex I. Intervals are whole months (twelfths of a year) counted back from
-    each payment. The remaining days are divided by the 365 or 366 days of the year that ends with them. Arguments and
-    errors as in `us_appendix_j`.
+    each payment. The remaining days are divided by the 365 or 366 days of the year that ends with them. The arguments
+    and errors are those of `us_appendix_j`.
     """
     day = due_day(start, [due_on for due_on, _ in payments])
 

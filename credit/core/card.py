@@ -1,7 +1,7 @@
-"""A scorecard that is parsed from its definition: inputs, bins, bounds.
+"""Parse a scorecard's definition into inputs, bins, and bounds, and apply them to facts.
 
-Numbers are integers and decimals, never floats. Strings compare in Unicode NFC. `definition.check` must have accepted
-the definition.
+Numbers are integers and decimals, never floats. Strings are compared in Unicode NFC. The definition must have passed
+`definition.check`.
 """
 
 import re
@@ -15,25 +15,25 @@ from unicodedata import normalize
 
 from config.core.json_text import day_of
 
-# The fact with the day on which the score is computed, such as `2026-01-31`. `months_since` counts up to this day.
+# This fact is the day on which the score is computed, such as `2026-01-31`. `months_since` counts up to this day.
 SCORED_ON = "scored_on"
 APPROVE, REFER, DECLINE = "approve", "refer", "decline"
 _CLAIMED = re.compile(r"application_data[.#]")
-# Ratios are rounded half to even to this precision, which is far finer than any threshold.
+# Ratios are rounded half to even to this precision. It is far finer than any threshold.
 _EXACT = Context(prec=50)
 
 Facts = Mapping[str, Any]
 
 
 def number_of(value: Any) -> Decimal | None:
-    """Return a JSON number as an exact decimal; None for anything else, including infinity."""
+    """Convert a JSON number to an exact decimal. Return None for infinity and for other types."""
     if type(value) is int:
         return Decimal(value)
     return Decimal(repr(value)) if type(value) is float and isfinite(value) else None
 
 
 def text_of(value: Any) -> str | None:
-    """Return a string in NFC, because keyboards encode the same word differently; None for anything else."""
+    """Normalize a string to NFC, because keyboards encode the same word differently; None for other types."""
     return normalize("NFC", value) if isinstance(value, str) else None
 
 
@@ -50,10 +50,10 @@ def is_claimed(fact: str) -> bool:
 
 
 class Input(NamedTuple):
-    """An input of a card: `read` returns its value from facts, None if it is missing. `read_fact` reads one fact.
+    """An input of a card. `read` returns the input's value from facts, or None if it is missing.
 
-    `facts` are the input's facts, without claims on a verified card. With `is_first`, `read` returns the first readable
-    one.
+    `read_fact` converts the value of a single fact, or returns None. `facts` are the names of the input's facts, on a
+    verified card without claims. With `is_first`, `read` returns the first readable fact.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Input(NamedTuple):
     is_mutable: bool
     is_first: bool
     claim: str | None  # the claim in `first_of`, if any
-    is_amount: bool  # in the minor unit of the offer's currency
+    is_amount: bool  # True for amounts in the minor unit of the offer's currency
 
     def used(self, facts: Facts) -> list[str]:
         """Return the names of the facts that the value depends on."""
@@ -87,7 +87,7 @@ class Input(NamedTuple):
 
 
 def input_of(declared: Mapping[str, Any], *, is_verified: bool = False) -> Input:
-    """Parse an input; on a verified card, its claims count as missing."""
+    """Parse an input's declaration. On a verified card, claims count as missing."""
     named = names_of(declared)
     names = tuple(name for name in named if not (is_verified and is_claimed(name)))
     read_fact: Callable[[Any], Any]
@@ -123,7 +123,7 @@ def names_of(declared: Mapping[str, Any]) -> Sequence[str]:
 
 
 def _first(read_fact: Callable[[Any], Any], names: Iterable[str], facts: Facts) -> Any:
-    """Return the first readable value of these facts; None if none is readable."""
+    """Return the first readable value among these facts, or None."""
     return next((value for name in names if (value := read_fact(facts.get(name))) is not None), None)
 
 
@@ -142,7 +142,7 @@ def _sum(numbers: Sequence[Decimal | None]) -> Decimal | None:
 
 
 def _months(since: date | None, until: date | None) -> Decimal | None:
-    """Return the whole months between two days; None if the first is unknown or in the future."""
+    """Return the whole months between two days; None if a day is unknown or the first day is later."""
     if since is None or until is None or since > until:
         return None
     months = 12 * (until.year - since.year) + until.month - since.month
@@ -150,7 +150,7 @@ def _months(since: date | None, until: date | None) -> Decimal | None:
 
 
 class Bin(NamedTuple):
-    """A bin: `below` for numbers, `values` for strings and booleans, neither for the open bin."""
+    """A bin. Bins of numbers have `below`, bins of strings and booleans have `values`, the open bin has neither."""
 
     points: int
     is_missing: bool
@@ -187,7 +187,7 @@ class Knockout(NamedTuple):
 
 
 class Price(NamedTuple):
-    """The price for totals of at least `from_total`: the note rate, and the maximum amount."""
+    """The note rate and the maximum amount for totals of at least `from_total`."""
 
     from_total: int
     rate_percent: Decimal
@@ -196,14 +196,14 @@ class Price(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A parsed definition. `facts` are the names of all facts that it reads; a verified card reads no claims."""
+    """A parsed definition. `facts` are the names of all facts that the card reads. A verified card reads no claims."""
 
     inputs: tuple[Input, ...]
     knockouts: tuple[Knockout, ...]
     base_points: int
     characteristics: tuple[Characteristic, ...]
     outcomes: tuple[tuple[str, int | None], ...]
-    prices: tuple[Price, ...]  # for approvals, the highest total first
+    prices: tuple[Price, ...]  # of approvals, by descending total
     segments: tuple[tuple[str, int], ...]
     range: tuple[int, int] | None
     facts: frozenset[str]
@@ -253,11 +253,11 @@ class Card:
         return self.range or self.attainable
 
     def price_of(self, total: int) -> Price | None:
-        """Return the price of the highest bound that a total reaches; None if it reaches no bound."""
+        """Return the price with the highest bound that the total reaches, or None."""
         return next((price for price in self.prices if total >= price.from_total), None)
 
     def outcome_of(self, total: int) -> str:
-        """Return the outcome of a clipped total, without knockouts."""
+        """Return the outcome of a clipped total. Knockouts are not considered."""
         return next(outcome for outcome, bound in self.outcomes if bound is None or total >= bound)
 
 

@@ -1,6 +1,7 @@
-"""`metadata.consumer_report` of a decision: the consumer reports that the decision was based on.
+"""Validation of `metadata.consumer_report`: the consumer reports on which a decision was based.
 
-The notice of an adverse action contains for each report what 15 USC 1681m(a) (FCRA, section 615(a)) requires.
+For each report, the adverse action notice contains the information that 15 USC 1681m(a) (FCRA, section 615(a))
+requires.
 """
 
 from typing import Any
@@ -12,7 +13,8 @@ from credit.core.applicants import APPLICANTS_MAX, FIRST
 from credit.core.machine import COUNTEROFFER
 
 TEXT_MAX = 255
-# 15 USC 1681g(f)(1)(C) and (9): four key factors, and a fifth if one is the number of inquiries.
+# 15 USC 1681g(f)(1)(C) and (9) require up to four key factors. If none of the four is the number of inquiries, that can
+# be a fifth factor.
 FACTORS_MAX = 4
 REPORTS_MAX = 5
 _REQUIRED = ("agency", "address", "phone")
@@ -25,20 +27,20 @@ _MEMBER = "consumer_report"
 
 
 def where_of(member: str, to: str) -> str:
-    """Return the place of a field in the request: the body of a counteroffer, or the `metadata` of a decision."""
+    """Return a field's path in the request body: below `metadata` for a decision, at the top for a counteroffer."""
     return member if to == COUNTEROFFER else f"metadata.{member}"
 
 
 def reports_of(metadata: Any, *, applicants: int = APPLICANTS_MAX, to: str = "") -> list[dict[str, Any]]:
-    """Return the consumer reports in a decision's metadata, each with every field; empty without reports.
+    """Return the consumer reports of a decision's metadata, each with all fields. Without reports, the list is empty.
 
-    `consumer_report` is one report, or a list of up to REPORTS_MAX per applicant: `{agency, address, phone, score?,
-    range?, date?, factors?, ranks_above_percent?, applicant?, result?, categories?, supplier?}`. `score` and the two
-    values of `range` are integers, `date` is a date, and `factors` and `categories` are lists of strings.
+    `consumer_report` is a report, or a list of up to REPORTS_MAX reports per applicant: `{agency, address, phone,
+    score?, range?, date?, factors?, ranks_above_percent?, applicant?, result?, categories?, supplier?}`. `score` and
+    the two values of `range` are integers, `date` is a date, and `factors` and `categories` are lists of strings.
     `ranks_above_percent` is the percentage of consumers with a lower score. `applicant` is the number of the report's
-    applicant, from 1 (the default) to `applicants`. `categories` are the categories of the report's data.
-    `supplier` is the company that supplied the report. `score` requires `range`, `date`, and `factors`. Raises
-    ValidationFailed for any other shape, and for a repeated agency of an applicant.
+    applicant, from 1 (the default) to `applicants`. `categories` are the categories of the report's data. `supplier` is
+    the company that supplied the report. `score` requires `range`, `date`, and `factors`. Raises ValidationFailed for
+    any other shape, and if an applicant's reports repeat an agency.
     """
     named, where = metadata.get(_MEMBER) if isinstance(metadata, dict) else None, where_of(_MEMBER, to)
     if named is None:
@@ -131,7 +133,7 @@ def _categories(report: dict[str, Any], where: str) -> list[str]:
 
 
 def require_result(reports: list[dict[str, Any]], to: str) -> None:
-    """Raise ValidationFailed unless each report has its result and the categories of its data (Art. 19(6))."""
+    """Require `result` and `categories` in each report (Art. 19(6)). Otherwise raise ValidationFailed."""
     for position, report in enumerate(reports):
         for name in (RESULT, CATEGORIES):
             if report[name] is None:

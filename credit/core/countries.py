@@ -11,22 +11,22 @@ UZ VA VC VE VG VI VN VU WF WS XK YE YT ZA ZM ZW
 """
 COUNTRIES = tuple(_CODES.split())
 
-# Countries whose posts deliver only with a postal code (UPU addressing sheets). About sixty countries have no postal
-# codes, and in others people do not know theirs.
+# The postal services of these countries require a postal code (UPU addressing sheets). About sixty countries have no
+# postal codes, and in others many residents do not know their postal code.
 _POSTAL_CODES = """
 AT AU BE BR CA CH CN CZ DE DK EE ES FI FR GB GR HU IN IT JP KR LT LU LV MX NL NO NZ PL PR PT RU SE SG SI SK TR TW UA US
 ZA
 """
 WITH_POSTAL_CODE = frozenset(_POSTAL_CODES.split())
-# Addresses without a city field: the country is a city, or the line above contains the city. Source: CLDR's companion
-# libaddressinput, countries whose required fields lack C.
+# Addresses in these countries have no city field, because the country is a city, or because another line contains the
+# city. The list comes from libaddressinput, a companion of CLDR: its required fields lack C.
 WITHOUT_CITY = frozenset(["AE", "GI", "HK", "JP", "KY", "MO", "NR", "SG"])
 WITH_CITY = frozenset(COUNTRIES) - WITHOUT_CITY
-# Countries whose addresses have a state, province, or prefecture. Elsewhere, `address.region` is never required.
+# Addresses in these countries have a state, province, or prefecture. Other countries never require `address.region`.
 _REGIONS = "AU BR CA CN ES IN IT JP KR MX MY RU TW US"
 WITH_REGION = frozenset(_REGIONS.split())
 
-# Codes of the states, the District of Columbia, and the territories.
+# These are the codes of the states, the District of Columbia, and the territories.
 _STATES = (
     "AL AK AZ AR CA CO CT DE FL GA HI ID IL IN IA KS KY LA ME MD MA MI MN MS MO MT NE NV NH NJ NM NY NC ND OH OK OR PA "
     "RI SC SD TN TX UT VT VA WA WV WI WY DC AS GU MP PR VI"

@@ -1,4 +1,4 @@
-"""Deadlines for people: a date and time in the time zone of their state or country, with the zone's name.
+"""Display deadlines as a date and time in the time zone of the applicant's state or country.
 
 A date alone is misleading: February 20 at 00:30 UTC is February 19 in America.
 """
@@ -18,7 +18,7 @@ from holidays import country_holidays
 from credit.core.applicants import Applicants
 from credit.core.figures import date_in_words
 
-# The zone of most residents of a state, province, or territory, by country; for the United States, see 49 CFR 71.
+# For each country, this maps a time zone to the regions where most residents use it. The US zones follow 49 CFR 71.
 _ZONES = {
     "US": {
         "America/New_York": "CT DC DE FL GA IN KY MA MD ME MI NC NH NJ NY OH PA RI SC VA VT WV",
@@ -57,7 +57,7 @@ _ZONES = {
         "America/Whitehorse": "YT",
     },
 }
-# The zone of most residents, for countries with several zones.
+# These countries have several zones. The value is the zone of most residents.
 _MAIN = {
     "CL": "America/Santiago", "CN": "Asia/Shanghai", "EC": "America/Guayaquil", "ES": "Europe/Madrid",
     "FM": "Pacific/Pohnpei", "GL": "America/Nuuk", "KI": "Pacific/Tarawa", "MN": "Asia/Ulaanbaatar",
@@ -71,17 +71,17 @@ _ZONE_OF_STATE = {
 
 
 def zone_of(applicants: Any) -> str:
-    """Return the IANA name of the time zone of the first applicant's state or country; UTC if unknown."""
+    """Return the IANA time zone of the first applicant's state or country; UTC if unknown."""
     return _zone_of(applicants.persons[0] if isinstance(applicants, Applicants) and applicants.persons else {})
 
 
 def tzinfo_of(applicants: Any) -> tzinfo:
-    """Return the time zone of `zone_of`; UTC on a machine without the time zone database."""
+    """Return the time zone of `zone_of`, or UTC on a machine without the time zone database."""
     return _zone(zone_of(applicants))
 
 
 def today_of(person: Mapping[str, Any]) -> date:
-    """Return today's date in the time zone of a person's address; in UTC if unknown."""
+    """Return today's date in the time zone of a person's address, or in UTC if the zone is unknown."""
     return timezone.localdate(timezone=_zone(_zone_of(person)))
 
 
@@ -100,14 +100,14 @@ def _states_by_name(country: str) -> dict[str, str]:
 
 
 def _plain(region: str) -> str:
-    """Return a region in upper case, without accents, points, and outer blanks."""
+    """Convert a region to upper case, without accents, periods, and surrounding spaces."""
     letters = normalize("NFKD", region).replace(".", "")
     return "".join(letter for letter in letters if not combining(letter)).strip().upper()
 
 
 @lru_cache(maxsize=300)
 def zones_of(country: str) -> list[ZoneInfo]:
-    """Return the time zones of a country by its ISO 3166-1 code; UTC for one without a known zone."""
+    """Return the time zones of a country (ISO 3166-1 code); UTC if no zone is known."""
     known = available_timezones()
     names = [name for name, code in get_global("zone_territories").items() if code == country and name in known]
     return [ZoneInfo(name) for name in names or ["UTC"]]
@@ -125,7 +125,7 @@ def _only_zone_of(country: str) -> str:
 
 
 def in_words(moment: datetime, zone: str) -> str:
-    """Return an aware moment as `February 19, 2028, 7:30 p.m. EST` in the active language."""
+    """Format an aware datetime in the active language, such as `February 19, 2028, 7:30 p.m. EST`."""
     local = moment.astimezone(_zone(zone))
     # Translators: a time of day as Django's `date` filter writes it.
     time = formats.date_format(local, gettext("g:i a"))
@@ -133,18 +133,18 @@ def in_words(moment: datetime, zone: str) -> str:
 
 
 def day_in_words(moment: datetime, zone: str) -> str:
-    """Return the day of an aware moment in a zone, in the active language."""
+    """Format the day of an aware datetime in a time zone, in the active language."""
     return date_in_words(moment.astimezone(_zone(zone)))
 
 
 def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
-    except ZoneInfoNotFoundError:  # a machine without the time zone database
+    except ZoneInfoNotFoundError:  # if the machine has no time zone database
         return UTC
 
 
 def _label(local: datetime) -> str:
-    """Return the zone's abbreviation; without one, its UTC offset, such as `UTC-05:00`."""
+    """Return the abbreviation of the time zone, or its UTC offset, such as `UTC-05:00`, if it has none."""
     name = local.tzname() or ""
     return name if name.isalpha() else f"UTC{local:%z}"[:6] + ":" + f"{local:%z}"[3:5]

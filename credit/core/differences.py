@@ -1,4 +1,4 @@
-"""A readable list of the differences between two JSON documents."""
+"""Compute a readable list of the differences between two JSON documents."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,10 +8,10 @@ TEXT_MAX = 200
 
 
 def differences(before: Any, after: Any) -> Any:
-    """Return `{path: {"before": …, "after": …}}` for every changed value, at most CHANGES_MAX.
+    """Return `{path: {"before": …, "after": …}}` for up to CHANGES_MAX changed values.
 
-    An added value lacks `before`, a removed value lacks `after`. Strings are cut to TEXT_MAX characters. Nested
-    documents are compared recursively, so that each entry is one value.
+    An added value has no `before`, and a removed value has no `after`. Strings are cut to TEXT_MAX characters. Nested
+    documents are compared recursively, so each entry is a single value.
     """
     changes: dict[str, Any] = {}
     for path, change in _walk("", before, after):

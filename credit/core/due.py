@@ -1,4 +1,4 @@
-"""An offer's requirements compared with the data of an application."""
+"""Compare an application with the requirements of its offer, and list the missing and invalid items."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from credit.core.figures import Figures, outside
 
 REQUIRED = "Is required."
 _FIGURES = {"amount_cents": "Amount", "term_months": "Term"}
-MIN_AGE_YEARS = 18  # applies if the offer has no minimum age and the date of birth is known
+MIN_AGE_YEARS = 18  # if the offer has no minimum age and the date of birth is known
 
 
 class Coming(NamedTuple):
-    """The minimum age of an applicant who is too young, and the day on which they reach it."""
+    """The minimum age that an applicant has not reached yet, and the day on which they reach it."""
 
     years: int
     day: date
@@ -27,13 +27,13 @@ class Coming(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A missing or invalid item. `type` is a JSON type, or `document`."""
+    """A missing or invalid item of an application. `type` is a JSON type or `document`."""
 
     pointer: str
     title: str
     type: str
     why: str
-    coming: Coming | None = None  # set for an applicant who is too young
+    coming: Coming | None = None  # set if the applicant is too young
 
 
 OFFER_ENDED = Due("/offer_id", "Offer", "integer", "The offer has ended. Apply to another offer.")
@@ -41,7 +41,7 @@ OFFER_ENDED = Due("/offer_id", "Offer", "integer", "The offer has ended. Apply t
 
 @dataclass(frozen=True, slots=True)
 class RequiredDocument:
-    """A document that an offer requires, and its entry on the application's checklist, if any."""
+    """A document that an offer requires, and the document's entry on the application's checklist, if any."""
 
     name: str
     document_id: str | None = None
@@ -55,13 +55,13 @@ class OfferRequirements:
     applicant: Sequence[str] = ()
     min_age: int = MIN_AGE_YEARS
     has_ended: bool = False
-    limits: Mapping[str, Any] | None = None  # the terms that limit amount and term, if offers are binding
+    limits: Mapping[str, Any] | None = None  # the offer's terms, if they limit the amount and the term
 
     @classmethod
     def by(cls, terms: Mapping[str, Any] | None, *, has_ended: bool = False) -> "OfferRequirements":
         """Return the requirements of an offer's terms.
 
-        Terms that were pinned before requirements existed lack these keys and require nothing.
+        Terms that were pinned before offers had requirements lack these keys, and require nothing.
         """
         offered = terms or {}
         min_age = offered.get("min_age")
@@ -80,7 +80,7 @@ class OfferRequirements:
         return {} if self.schema is None else self.schema["properties"]
 
     def due(self, *, data: Any, persons: Iterable[Mapping[str, Any]] | None, handed_in: Iterable[str]) -> list[Due]:
-        """Return the missing or invalid items of data, applicants, and documents, each in the offer's order."""
+        """Return the missing or invalid data, then applicant fields, then documents, each in the order of the offer."""
         there = set(handed_in)
         missing = [name for name in self.documents if name not in there]
         documents = [Due(f"/documents/{escaped(name)}", name, "document", "Upload a file.") for name in missing]
@@ -88,7 +88,7 @@ class OfferRequirements:
         return [*ended, *self._figures(data), *self._data(data), *self._applicants(persons), *documents]
 
     def _figures(self, data: Any) -> Iterator[Due]:
-        """Yield the amount and the term if they are outside the offer's limits. Its schema can have further limits."""
+        """Yield the amount and the term if they are outside the offer's limits. The offer's schema can be stricter."""
         if self.limits is None:
             return
         figures, values = Figures(data), data if isinstance(data, dict) else {}
@@ -130,7 +130,7 @@ class OfferRequirements:
             return None
         try:
             day = born.replace(year=born.year + self.min_age)
-        except ValueError:  # born on February 29
+        except ValueError:  # for birthdays on February 29
             day = date(born.year + self.min_age, 3, 1)
         return Coming(self.min_age, day) if day > today_of(person) else None
 

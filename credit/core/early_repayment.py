@@ -7,15 +7,17 @@ from decimal import Decimal
 
 from credit.core.quotes import Instalment, half_up
 
-_LATE, _EARLY = Decimal("0.005"), Decimal("0.01")  # the compensation in the last year of the term, and before it
+# The compensation is lower in the last year of the term.
+_LATE, _EARLY = Decimal("0.005"), Decimal("0.01")
 
 
 @dataclass(frozen=True, slots=True)
 class EarlyRepayment:
-    """The figures of an early repayment on the date `on`, in minor units.
+    """The amounts of an early repayment on the date `on`, in minor units.
 
     `fee_reduction` is the share of the creditor's up-front costs for the remaining days (C-383/18). `compensation_max`
-    is the creditor's maximum compensation. `total` is the maximum payment on that day, after the installment due on it.
+    is the creditor's maximum compensation. `total` is the maximum payment on that day, in addition to the installment
+    due on that day.
     """
 
     on: date
@@ -31,9 +33,10 @@ class EarlyRepayment:
 
 
 def compensation_max(capital: int, interest_left: int, *, on: date, ends_on: date) -> int:
-    """Return a creditor's maximum compensation for the early repayment of `capital`, rounded down (Art. 29(3), (5)).
+    """Return the creditor's maximum compensation for the early repayment of `capital`, rounded down (Art. 29(3), (5)).
 
-    This is 1 % of `capital` if more than a year remains, otherwise 0.5 %, and at most the remaining interest.
+    The maximum is 1 % of `capital` if more than a year remains, otherwise 0.5 %, but never more than the remaining
+    interest.
     """
     share = _EARLY if ends_on > _year_after(on) else _LATE
     return min(int(capital * share), interest_left)
@@ -42,7 +45,7 @@ def compensation_max(capital: int, interest_left: int, *, on: date, ends_on: dat
 def early_repayment(
     schedule: Sequence[Instalment], *, start: date, fee: int, after_payments: int | None = None
 ) -> EarlyRepayment | None:
-    """Return the figures of an early repayment on a payment's due day, by default in the middle of the schedule.
+    """Return the amounts of an early repayment on a payment's due day, by default in the middle of the schedule.
 
     `fee` is the creditor's up-front costs. Returns None for a loan with a single payment, and for a line of credit.
     """

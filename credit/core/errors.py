@@ -1,4 +1,4 @@
-"""The errors of credit, in the order of the packages that raise them."""
+"""Error responses of the credit packages."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Self
@@ -23,7 +23,7 @@ class OfferUnavailable(ApiError):
 
 
 class ProviderNotFound(ApiError):
-    """The lender doesn't exist, or the caller doesn't act for it."""
+    """The lender doesn't exist, or the caller can't act on its behalf."""
 
     status, error, code, message, stored = 404, "provider_not_found", "E4012", "Lender not found.", True
 
@@ -40,7 +40,7 @@ class ApplicationNotFound(ApiError):
     message = "Application not found."
 
 
-# Errors of reading an application, for its applicant and for other callers.
+# Operations that read an application can return these errors.
 READ_ERRORS: tuple[type[ApiError], ...] = (ApplicationNotFound, SecondFactorRequired)
 
 
@@ -61,7 +61,7 @@ class PricingNoticeDue(NothingToAccept):
 
 
 class WithdrawalOver(ApiError):
-    """The withdrawal period has ended; `details` have its last day and its end."""
+    """The withdrawal period has ended. `details` has its last day and its end."""
 
     error, code, stored = "withdrawal_over", "E3019", True
     message = "The period for withdrawing from the agreement is over."
@@ -91,13 +91,13 @@ class InvalidApplicationTransition(InvalidTransition):
 
 
 def refusal_of(faults: Sequence[tuple[str, str]]) -> ValidationFailed:
-    """Return one error with all faults (JSON pointer and description). Its message is the first fault."""
+    """Return an error with all faults (JSON pointer and description) as details, and the first fault as message."""
     details = [{"field": pointer, "message": message} for pointer, message in faults]
     return ValidationFailed(": ".join(faults[0]), details=details)
 
 
 class RequirementsDue(ApiError):
-    """The application does not meet the offer's requirements yet; `details` lists each missing item by JSON pointer."""
+    """The application does not meet the offer's requirements yet. `details` has a JSON pointer to each missing item."""
 
     error, code, stored = "requirements_due", "E1020", True
     message = "The application lacks requirements of its offer. `details` lists each one."
@@ -108,14 +108,14 @@ class RequirementsDue(ApiError):
 
 
 class DocumentClosed(ApiError):
-    """The document was accepted, or has the maximum number of files."""
+    """The document is already accepted, or already has the maximum number of files."""
 
     error, code, stored = "document_closed", "E3015", True
     message = "The document accepts no more files."
 
 
 class StorageQuotaExceeded(ApiError):
-    """The files of the account or of its drafts would exceed the limit in bytes."""
+    """With this file, the account's files or its drafts' files would exceed the limit in bytes."""
 
     error, code, stored = "storage_quota_exceeded", "E3016", True
     message = "Your files exceed the storage limit. Submit or withdraw a draft, or send a smaller file."
@@ -139,7 +139,7 @@ class PhonePicture(UnsupportedMediaType):
 
 
 class ReasonsRequired(ApiError):
-    """A rejection lacks its principal reasons, or a decision lacks the `reason` that it requires."""
+    """A rejection has no principal reasons, or a decision lacks its required `reason`."""
 
     error, code = "reasons_required", "E1017"
     message = "The decision lacks its principal reasons in `metadata.reasons`, or its `reason`."
@@ -150,7 +150,7 @@ def no_deciding_scope() -> InsufficientScope:
 
 
 def require_specific(reasons: Sequence[Reason], *, has_report: bool, member: str = "metadata.reasons") -> None:
-    """Raise ReasonsRequired unless there are reasons, and each refers to a specific factor (12 CFR 1002.9(b)(2))."""
+    """Raise ReasonsRequired if reasons are missing, or if a reason has no specific factor (12 CFR 1002.9(b)(2))."""
     details = {"codes": [*REASONS, OTHER]}
     if not reasons:
         raise ReasonsRequired(
@@ -164,28 +164,28 @@ def require_specific(reasons: Sequence[Reason], *, has_report: bool, member: str
 
 
 class PurposeMissing(ApiError):
-    """A report was requested without its permissible purpose."""
+    """A report request has no permissible purpose."""
 
     error, code = "purpose_missing", "E1022"
     message = "`purpose` is required: `credit_transaction` or `written_instructions`."
 
 
 class ReportNotPossible(ApiError):
-    """No vendor is configured, or the applicant has no name, no birth date, or no valid consent to the report."""
+    """No vendor is configured, or the applicant lacks a name, a birth date, or a valid consent to the report."""
 
     error, code = "report_not_possible", "E3023"
     message = "No report can be requested about this applicant."
 
 
 class ReportPending(ApiError):
-    """A report is already requested, or the score waits for one."""
+    """A report is already requested, or a score is waiting for a report."""
 
     status, error, code = 409, "report_pending", "E3022"
     message = "A report of this kind about this applicant is already requested. Wait for its result."
 
 
 class ReportVendorError(ApiError):
-    """The vendor did not receive the request; a new request may succeed."""
+    """The vendor did not receive the request. A new request can succeed."""
 
     status, error, code = 502, "report_vendor_error", "E5005"
     message = "The vendor of reports is not available. Request the report again later."
@@ -203,7 +203,7 @@ class AlreadyProposed(ApiError):
 
 
 class TermsRequired(ApiError):
-    """An approval lacks the loan's terms, which reviewers must send for a listed offer."""
+    """An approval lacks the loan's terms, which are required for a listed offer."""
 
     error, code = "terms_required", "E1018"
     message = (
@@ -218,7 +218,7 @@ class TermsOutsideOffer(ApiError):
 
 
 class AprAboveCap(ApiError):
-    """The annual percentage rate of an offer's example, or of a loan, is above the offer's cap."""
+    """The annual percentage rate of a loan or of an offer's example is above the offer's cap."""
 
     error, code = "apr_above_cap", "E1023"
     message = "The annual percentage rate must not be above the offer's `apr_cap`."
@@ -245,7 +245,7 @@ class NotCorrectable(ApiError):
 
 
 class ScoringModelNotFound(ApiError):
-    """The model or version doesn't exist, or the caller doesn't act for its lender."""
+    """The model or version doesn't exist, or the caller can't act on behalf of the model's lender."""
 
     status, error, code, stored = 404, "scoring_model_not_found", "E4011", True
     message = "Scoring model not found."
@@ -257,7 +257,7 @@ class ScoreNotFound(ApiError):
 
 
 class InvalidVersionTransition(InvalidTransition):
-    """The scoring model's version is retired, or was never published."""
+    """The version of the scoring model is retired, or was never published."""
 
     error, code, stored = "invalid_version_transition", "E3014", True
     message = "The version's status does not allow this change. `details.allowed` lists the possible ones."

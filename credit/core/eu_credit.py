@@ -1,6 +1,6 @@
-"""Requirements of Directive (EU) 2023/2225 for an offer and its lender.
+"""Validate an offer and its lender against the requirements of Directive (EU) 2023/2225.
 
-The texts are the lender's wording for the rows of Annex I and the contents of Article 21 that are not figures.
+An offer's texts contain the lender's wording for the contents of Annex I and Article 21 that are not figures.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ AMOUNT_MAX_EUR = 100_000
 TEXT_MAX_LENGTH = 2_000
 
 REQUIRED_TEXTS = ("drawdown", "late_payment", "default", "sureties", "ancillary", "early_repayment", "ombudsman")
-TEXTS_OF_LINE = ("termination",)  # required of open-end credit, in addition: Art. 21(1)
+TEXTS_OF_LINE = ("termination",)  # also required for open-end credit (Art. 21(1))
 OPTIONAL_TEXTS = (
     "credit_type", "insurance", "intermediary", "goods", "cash_price", "allocation", "interest_and_charges",
     "drawdown_mechanisms", "amortisation", "rate_index", "rate_periods", "rate_changes", "unknown_costs", "accounts",
@@ -27,7 +27,7 @@ OPTIONAL_TEXTS = (
 )  # fmt: skip
 TEXTS = (*REQUIRED_TEXTS, *TEXTS_OF_LINE, *OPTIONAL_TEXTS)
 
-# The lender's fields that an EU offer requires in addition to those for notices.
+# An EU offer requires these fields of the lender in addition to the fields for notices.
 LENDER_FIELDS = {
     "phone": "telephone number",
     "email": "e-mail address",
@@ -39,7 +39,7 @@ LENDER_FIELDS = {
 TITLES = {"name": "name", "address": "postal address", **LENDER_FIELDS}
 _INFORMATION = ("example", "terms_text")
 _EU_TERMS = ("regime", "regime_reason", "day_count", "fee_financed", "example", "terms_text", "texts")
-# Units of a currency per euro on October 18, 2023, the date of the directive, rounded.
+# These are rounded exchange rates to the euro on October 18, 2023, the date of the directive.
 _PER_EURO = {
     "EUR": 1, "CHF": 0.95, "CZK": 24.7, "DKK": 7.46, "GBP": 0.87, "HUF": 385, "ISK": 147, "NOK": 11.6, "PLN": 4.45,
     "RON": 4.97, "SEK": 11.6, "USD": 1.06,
@@ -50,7 +50,7 @@ Fault = tuple[str, str]  # the field, and its error
 
 
 def follows_directive(terms: Mapping[str, Any] | None) -> bool:
-    """Return whether these terms require the form of Article 10 before acceptance."""
+    """Return whether the European information form (Article 10) is required before an acceptance of these terms."""
     offered = terms or {}
     return offered.get("jurisdiction") == EU and offered.get("regime") != NO_REGIME
 
@@ -60,7 +60,7 @@ def applies(text: str | None) -> bool:
 
 
 def faults_of(terms: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield the missing or invalid fields of an offer's terms under its jurisdiction; `currency` must be set."""
+    """Yield the missing or invalid fields of an offer's terms. The terms must have `jurisdiction` and `currency`."""
     yield from (_eu_faults if terms["jurisdiction"] == EU else _us_faults)(terms)
 
 
@@ -92,13 +92,13 @@ def _eu_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def minor_units_of_euros(euros: int, currency: str) -> int | None:
-    """Convert euros at the fixed rate; None for a currency without a rate."""
+    """Convert euros to a currency at the fixed rate. Return None if the currency has no rate."""
     rate = _PER_EURO.get(currency)
     return None if rate is None else int(euros * Decimal(str(rate)) * 10 ** exponent_of(currency))
 
 
 def _ceiling_faults(terms: Mapping[str, Any]) -> Iterator[Fault]:
-    """Article 2: the directive covers up to EUR 100,000, and above that only unsecured credit for home renovation."""
+    """Yield the faults of an amount above EUR 100,000, where only unsecured renovation credit is covered (Art. 2)."""
     is_unsecured = not applies((terms["texts"] or {}).get("sureties", "?"))
     if terms["regime_reason"] == RENOVATION and is_unsecured:
         return

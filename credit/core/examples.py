@@ -1,4 +1,4 @@
-"""The representative example of an EU offer (Directive (EU) 2023/2225, Art. 8): its loan, figures, and sentence."""
+"""The representative example of an EU offer (Directive (EU) 2023/2225, Art. 8): its credit, figures, and sentence."""
 
 from collections.abc import Mapping
 from datetime import date
@@ -19,9 +19,10 @@ from credit.core.quotes import TENTH, cost_of, eu_totals, shown_apr
 
 
 def example_cost(terms: Mapping[str, Any], *, today: date) -> dict[str, Any]:
-    """Return the figures of the representative example of an offer's terms, for a credit that starts today.
+    """Return the figures of an offer's representative example, for a credit that starts today.
 
-    Those of a line of credit follow from the assumptions of Annex III, with the exact rate. Raises ValidationFailed.
+    For a line of credit, the figures follow from the assumptions of Annex III. The rate is not rounded. Raises
+    ValidationFailed.
     """
     example = terms["example"]
     amount, rate, fee = example["amount_cents"], Decimal(str(example["rate_percent"])), example["fee_cents"]
@@ -34,7 +35,7 @@ def _is_line(terms: Mapping[str, Any]) -> bool:
     return not terms.get("term_options_months")
 
 
-@lru_cache(maxsize=1024)  # lists repeat the same examples, and a rate takes milliseconds
+@lru_cache(maxsize=1024)  # because lists repeat the same examples, and each rate takes milliseconds to compute
 def _example_cost(
     amount_cents: int, rate: Decimal, months: int, fee_cents: int, method: str, today: date
 ) -> dict[str, Any]:
@@ -56,7 +57,7 @@ def _cost_of_line(amount_cents: int, rate: Decimal, fee_cents: int, overdraft: b
 
 
 def representative_example(terms: Mapping[str, Any], *, today: date) -> dict[str, Any]:
-    """Return the example's credit and figures, and a sentence with both in the active language."""
+    """Return the example's credit, its figures, and a sentence with them in the active language."""
     conventions, example = Conventions.of(terms), terms["example"]
     costs, is_line = example_cost(terms, today=today), _is_line(terms)
     amount, fee = example["amount_cents"], example["fee_cents"]

@@ -1,11 +1,11 @@
-"""The catalog of facts: values about a person that a scorecard can read, each declared by the app that stores it.
+"""The catalog of facts: values about an applicant that a scorecard can read. Each app declares the facts it stores.
 
-Computing a score reads facts from the platform's own tables, without calls to third parties. Values of an application
-are not declared. They are read by path, `application_data.monthly_income_cents`, or by JSON pointer (RFC 6901),
-`application_data#/monthly income`. Each fact has a source, and the day of its value.
+To compute a score, the platform reads facts from its own tables, without calls to third parties. Values of
+`application_data` need no declaration. Their names are paths, such as `application_data.monthly_income_cents`, or JSON
+pointers (RFC 6901), such as `application_data#/monthly income`. Each value has a source and a date.
 
 A score can reveal its input: with narrow bins, a lender's card can determine a balance to the cent. So each fact
-declares its scope. Callers of `read_facts` pass a predicate of readable facts; the others are missing.
+declares a scope. Callers of `read_facts` pass a predicate of readable facts, and all other facts are missing.
 """
 
 import re
@@ -33,10 +33,10 @@ _POINTED = re.compile(r"(?:/(?:[^/~]|~[01]){0,60}){1,8}")
 _SPACES_AND_JOINERS = str.maketrans("", "", "\u00a0\u200c\u200d")
 _INDEX = re.compile(r"0|[1-9][0-9]{0,4}", re.ASCII)
 
-# An applicant shares facts with a lender by area. An area is the first part of a fact's name; each has a scope.
+# An applicant shares facts with a lender by area, which is the first part of a fact's name. Each area has a scope.
 SHAREABLE = {"bank": "bankdata:read", "identity": "identity:read"}
 
-# The sources of facts: who supplied the value.
+# The source of a fact is the party that supplied the value.
 BANK, REPORT, CONFIRMED, CORRECTED = "bank", "report", "confirmed", "corrected"
 PLATFORM, APPLICANT = "platform", "applicant"
 SOURCES = {
@@ -48,7 +48,7 @@ SOURCES = {
     APPLICANT: gettext_noop("The applicant claims it."),
 }
 
-# The categories of facts: the first part of a fact's name.
+# The category of a fact is the first part of its name.
 CATEGORIES = {
     "account": gettext_noop("Your account on this platform"),
     "application_data": gettext_noop("What you state in the application"),
@@ -65,15 +65,15 @@ Read = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A declared fact: `read` returns its value for an account at a moment, None if unknown.
+    """A declared fact. `read` returns the fact's value for an account at a given time, or None if it is unknown.
 
-    A value is an integer, a float, a string, or a boolean; `type` is `number`, `text`, or `boolean`. `scope` is the
-    required scope, or `FIRST_PARTY` for facts without one.
+    A value is an integer, a float, a string, or a boolean. `type` is `number`, `text`, or `boolean`. `scope` is the
+    required scope, or `FIRST_PARTY` if the fact requires none.
 
-    Facts that are computed together share one `read`, which returns an object. `part` is the attribute with the fact's
-    value. `dated` is the attribute with the day of the value; without it, the day is that of the score. With
-    `in_currency`, `read` also receives a currency, and the fact is missing in other currencies. With `of_application`,
-    `read` receives the application instead of the account.
+    Facts that are computed together share a `read` function, which returns an object. `part` is the attribute with the
+    fact's value. `dated` is the attribute with the date of the value. Without `dated`, that date is the day of the
+    score. With `in_currency`, `read` also receives a currency, and values in other currencies are missing. With
+    `of_application`, `read` receives the application instead of the account.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Fact:
 
 
 class Known(NamedTuple):
-    """The value of a fact (None if missing), its source, and the day of the value (None if unknown)."""
+    """The value of a fact (None if missing), the source, and the date of the value (None if unknown)."""
 
     value: Any
     source: str
@@ -101,7 +101,7 @@ class Known(NamedTuple):
         return None if self.as_of is None else self.as_of.isoformat()
 
 
-# Facts that are not declared by name: paths below an application's data.
+# These facts are paths below an application's data, so they are not declared by name.
 PATHS = (
     Fact(
         f"{_CONFIRMED}*", "any", lambda _user_id, _now: None, "applications:read", CONFIRMED,
@@ -113,22 +113,22 @@ PATHS = (
     ),
 )  # fmt: skip
 MayRead = Callable[[Fact], bool]
-# Prefix of facts about the person's other applications with the lender, which only the lender may read.
+# This prefix marks facts about the applicant's other applications with the same lender. Only the lender can read them.
 PERSON = "person."
 
 
 def has_person(names: Iterable[str]) -> bool:
-    """Return whether these names include facts about the person's other applications (`PERSON`)."""
+    """Return whether these names include facts about the applicant's other applications (`PERSON`)."""
     return any(name.startswith(PERSON) for name in names)
 
 
 def covered_by(credential: Credential) -> MayRead:
-    """Return a predicate of readable facts: those whose scope the credential has."""
+    """Return a predicate that is true for facts whose scope the credential has."""
     return lambda fact: credential.carries(fact.scope)
 
 
 def shared(share: Collection[str]) -> MayRead:
-    """Return a predicate of the facts that a score may read: areas of SHAREABLE must be in `share`."""
+    """Return a predicate that excludes the facts of areas in SHAREABLE that the applicant does not share."""
     return lambda fact: (area := fact.name.partition(".")[0]) not in SHAREABLE or area in share
 
 
@@ -149,14 +149,14 @@ def source_of(name: str) -> str:
 
 
 def type_of(name: str) -> str | None:
-    """Return the type of a declared fact, `any` for a path of the application's data, None for an unknown name."""
+    """Return a declared fact's type, `any` for a path of the application's data, or None for an unknown name."""
     if (fact := catalogue().get(name)) is not None:
         return fact.type
     return "any" if path_of(name) else None
 
 
 def path_of(name: str) -> Sequence[str]:
-    """Return the path below `application_data` in a name of a claimed or confirmed value; empty for other names.
+    """Parse the name of a claimed or confirmed value into its path below `application_data`; empty for other names.
 
     A pointer must not contain control characters or characters that change the direction of text.
     """
@@ -167,7 +167,7 @@ def path_of(name: str) -> Sequence[str]:
 
 
 def path_of_pointer(pointer: str) -> Sequence[str]:
-    """Return the path in a JSON pointer; empty for an invalid pointer, or one that no fact's name may contain."""
+    """Parse a JSON pointer into a path. The path is empty if the pointer is invalid or not allowed in a fact's name."""
     if not _POINTED.fullmatch(pointer) or not pointer.translate(_SPACES_AND_JOINERS).isprintable():
         return ()
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
@@ -179,19 +179,19 @@ def pointer_of(path: Sequence[str]) -> str:
 
 
 def confirmed_name(pointer: str) -> str:
-    """Return the fact's name of the confirmed value at a pointer."""
+    """Return the name of the fact for the confirmed value at a JSON pointer."""
     path = path_of_pointer(pointer)
     name = f"{_CONFIRMED}{'.'.join(path)}"
     return name if list(path_of(name)) == list(path) else f"confirmed#{pointer}"
 
 
 def claim_of(name: str) -> str:
-    """Return the name of the claim at a confirmed fact's path."""
+    """Return the name of the claim that a confirmed fact confirms."""
     return name.replace("confirmed", "application_data", 1)
 
 
 def name_of(member: str) -> str:
-    """Return the fact's name of a field of `application_data`."""
+    """Return the name of the fact for a field of `application_data`."""
     name = f"{APPLICATION_DATA}{member}"
     return name if _PATH.fullmatch(name) else f"{_POINTER}/{escaped(member)}"
 
@@ -207,10 +207,11 @@ def read_facts(
     application: Any = None,
     currency: str = DEFAULT_CURRENCY[US],
 ) -> dict[str, Known]:
-    """Return the named facts about a person; `confirmed` has the application's confirmed values, by JSON pointer.
+    """Return the named facts about an applicant. `confirmed` maps JSON pointers to the application's confirmed values.
 
-    Amounts are in minor units of `currency`, the offer's currency. Amounts in other currencies are missing. A fact that
-    is unknown, or that `may_read` excludes, has the value None. Facts with the same `read` are read once.
+    Amounts are in minor units of `currency`, the offer's currency. Amounts in other currencies are missing. A fact has
+    the value None if it is unknown or if `may_read` excludes it. A `read` function that several facts share is called
+    once.
     """
     together: dict[Read, Any] = {}
     known: dict[str, Known] = {}
@@ -235,13 +236,13 @@ def read_facts(
 
 
 def part_of(fact: Fact, whole: Any, *, now: datetime) -> Known:
-    """Return one fact of those computed together; `whole` is the object that their `read` returned."""
+    """Extract a fact from `whole`, the object that the shared `read` function of several facts returned."""
     as_of = now.date() if fact.dated is None else getattr(whole, fact.dated)
     return Known(getattr(whole, str(fact.part)), fact.source, as_of)
 
 
 def gather(names: Iterable[str], *, now: datetime, **about: Any) -> dict[str, Any]:
-    """Return the values of `read_facts` and SCORED_ON, as a scorecard requires them."""
+    """Return the input of a scorecard: the values of `read_facts`, and SCORED_ON."""
     return values_of(read_facts(names, now=now, **about), now=now)
 
 
@@ -250,10 +251,10 @@ def values_of(known: Mapping[str, Known], *, now: datetime) -> dict[str, Any]:
 
 
 def _at(data: Any, path: Sequence[str]) -> Any:
-    """Return the number, string, or boolean at a path below `application_data`; None without a value.
+    """Return the number, string, or boolean at a path below `application_data`, or None if the value is missing.
 
-    A number in the path is an index of a list, from 0. A list or an object at the end of the path is returned empty,
-    because no input can read it but it is not missing.
+    A number in the path is a zero-based list index. For a list or an object at the path, the function returns an empty
+    list or object: the value is not missing, but no input can read it.
     """
     for part in path:
         if isinstance(data, Mapping):

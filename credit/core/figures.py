@@ -1,4 +1,4 @@
-"""The figures of an application, read from fields of `application_data` that only this module names."""
+"""The figures of an application. Only this module contains the names of their fields in `application_data`."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from config.core.currencies import amount_in_words, exponent_of
 from config.core.ids import INT64_MAX
 from credit.core.jurisdictions import DEFAULT_CURRENCY, US, Conventions
 
-Bound = tuple[str, Any, str]  # the field, the limit, the message
+Bound = tuple[str, Any, str]  # (field, limit, message)
 _REFERENCE = re.compile(r"a-([0-9a-f]{8})", re.ASCII | re.IGNORECASE)
 _AMOUNT = re.compile(
     r"(?=.*[$,.A-Z])(?:\$|([A-Z]{3}))?\s*([0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{1,13})(?:\.([0-9]{1,4}))?\s*([A-Z]{3})?",
@@ -23,20 +23,20 @@ _AMOUNT = re.compile(
 
 
 def reference_of(application_id: UUID) -> str:
-    """Return the reference of an application: `A-` and the end of its id, which differs even for similar ids."""
+    """Return an application's reference: `A-` and the end of the ID, because IDs can share their beginning."""
     return f"A-{application_id.hex[-8:].upper()}"
 
 
 def end_of_id(reference: str) -> str | None:
-    """Return the id's last 8 digits from a reference; None for any other text."""
+    """Return the last 8 digits of an application's ID from its reference; None if the text is not a reference."""
     spelled = _REFERENCE.fullmatch(reference)
     return spelled[1].lower() if spelled else None
 
 
 def amount_in(typed: str) -> tuple[int, str] | None:
-    """Return the minor units and the currency of an amount such as $20,000 or 20,000 EUR; None for any other text.
+    """Parse an amount, such as $20,000 or 20,000 EUR, into minor units and a currency; None if it is not an amount.
 
-    An amount without a currency needs a `$`, a comma, or two decimals, and is in dollars.
+    An amount without a currency code is in dollars, and requires a `$`, a comma, or two decimals.
     """
     spelled = _AMOUNT.fullmatch(typed)
     if spelled is None or (spelled[1] and spelled[4]):
@@ -50,7 +50,7 @@ def amount_in(typed: str) -> tuple[int, str] | None:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of `application_data` in cents and months. Values other than whole numbers from 0 on are None."""
+    """The figures of `application_data` in cents and months. Negative, fractional, and invalid values are None."""
 
     data: Any
 
@@ -64,7 +64,7 @@ class Figures:
 
     @property
     def monthly_income_cents(self) -> int | None:
-        """The monthly income; without one, a twelfth of the yearly `income_cents`."""
+        """The monthly income, or a twelfth of the yearly `income_cents` if no monthly income is given."""
         a_year, a_month = self._number("income_cents"), self._number("monthly_income_cents")
         return a_year // 12 if a_month is None and a_year is not None else a_month
 
@@ -84,7 +84,7 @@ class Figures:
 
 
 def outside(terms: Mapping[str, Any], amount_cents: int | None, term_months: int | None) -> Iterator[Bound]:
-    """Yield the limits of an offer's terms that an amount or a term exceeds."""
+    """Yield the limits of an offer's terms that the amount or the term violates."""
     least, most = terms.get("loan_amount_min_cents"), terms.get("loan_amount_max_cents")
     currency = Conventions.of(terms).shown_currency
     if amount_cents is not None and least is not None and amount_cents < least:
@@ -107,10 +107,10 @@ def either(words: Sequence[str]) -> str:
 
 
 def money(cents: int | None, currency: str | None = None) -> str:
-    """Return an amount in minor units for display: 250000 is "$2,500.00", None is "".
+    """Format an amount in minor units for display: 250000 becomes "$2,500.00", None becomes "".
 
-    `currency` is `Conventions.shown_currency`. If set, the amount has the currency's code, and follows the active
-    language.
+    `currency` is `Conventions.shown_currency`. If it is set, the amount has the currency's code and the format of the
+    active language.
     """
     if cents is None:
         return ""

@@ -1,7 +1,7 @@
-"""The law that an offer follows, and its conventions: currency, APR method, day count, and fee.
+"""The conventions of an offer's jurisdiction: currency, APR method, day count, and treatment of the fee.
 
-An offer declares them, and the application pins them with the offer's terms. Without them, US law applies: to
-applications without a pinned offer, and to those from before offers had a jurisdiction.
+An offer declares its conventions, and the application pins them with the offer's terms. US law applies to applications
+without a pinned offer, and to applications from before offers had a jurisdiction.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ DEFAULT_CURRENCY = {US: "USD", EU: "EUR"}
 
 @dataclass(frozen=True, slots=True)
 class Conventions:
-    """`currency` is an ISO 4217 code. With `is_fee_kept_back`, the lender pays out the amount minus the fee."""
+    """The conventions of an offer. With `is_fee_kept_back`, the lender pays out the amount minus the fee."""
 
     jurisdiction: str = US
     currency: str = DEFAULT_CURRENCY[US]

@@ -1,4 +1,4 @@
-"""The assumed payments of a line of credit, from which its annual percentage rate is computed.
+"""Compute the annual percentage rate of a line of credit from assumed payments.
 
 Drawdowns and repayments are unknown in advance. Directive (EU) 2023/2225, Annex III, part II defines the assumptions.
 """
@@ -13,7 +13,7 @@ from django.utils.translation import gettext_noop
 from credit.core.apr import EXACT, Payment, eu_annex_iii, in_month, month_of
 from credit.core.quotes import half_up
 
-# The assumptions of part II, as text for documents.
+# These texts describe the assumptions of part II in documents.
 ASSUMPTIONS = {
     "a": gettext_noop("The credit is drawn down at once and in full."),
     "d": gettext_noop("An overdraft without a term runs for three months."),
@@ -38,7 +38,7 @@ def payments_of_line(
 
     Monthly interest is a twelfth of the yearly rate on the balance. Assumption (d): an overdraft is repaid in full
     after `months`, by default three. Assumption (e): other lines of credit are repaid within a year in equal parts of
-    the capital. Assumption (h): without a ceiling, it is CEILING_ASSUMED.
+    the capital. Assumption (h): the default ceiling is CEILING_ASSUMED.
     """
     amount = CEILING_ASSUMED if ceiling is None else ceiling
     count = (months or OVERDRAFT_MONTHS) if is_overdraft else OPEN_END_MONTHS
@@ -56,7 +56,7 @@ def payments_of_line(
 
 
 def is_overdraft(offer: Mapping[str, Any]) -> bool:
-    """Return whether assumption (d) applies to the line of credit in an offer's terms, by `product_type`."""
+    """Return whether an offer's line of credit is an overdraft (assumption (d)), according to `product_type`."""
     return "overdraft" in str(offer.get("product_type", "")).casefold()
 
 
@@ -70,9 +70,10 @@ def cost_of_line(
 
 
 def costs_of_line(terms: Mapping[str, Any], offer: Mapping[str, Any] | None, *, start: date | str) -> dict[str, Any]:
-    """Return the assumed costs of an EU line of credit, by the names of `LoanTerms.to_dict`; raises RateOutOfRange.
+    """Return the assumed costs of an EU line of credit, with the keys of `LoanTerms.to_dict`. Raises RateOutOfRange.
 
-    `terms` are those of `LoanTerms.to_dict`. Without a ceiling, it is the total amount of credit and a deducted fee.
+    `terms` is a result of `LoanTerms.to_dict`. If it has no ceiling, the ceiling is the total amount of credit plus a
+    deducted fee.
     """
     credit, fee = terms["total_credit_cents"], terms["fee_cents"]
     amount = terms["amount_cents"] or credit + (fee if terms["fee_financed"] else 0)

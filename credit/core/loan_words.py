@@ -1,4 +1,4 @@
-"""Loans for display, in the active language."""
+"""Format the terms, costs, and payments of a loan for display, in the active language."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -25,7 +25,7 @@ _TITLES = {
     "payment_cents": gettext_noop("Monthly payment"),
     "final_payment_cents": gettext_noop("Final payment"),
 }
-# The figures of Directive (EU) 2023/2225, Art. 3, which replace those of 12 CFR 1026.18.
+# Under EU law, the figures of Directive (EU) 2023/2225, Art. 3 replace the figures of 12 CFR 1026.18.
 _EU_NAMES = {
     "finance_charge_cents": "total_cost_cents",
     "amount_financed_cents": "total_credit_cents",
@@ -44,7 +44,7 @@ LOAN, COST = FIGURES[:4], FIGURES[4:]
 
 
 def in_words(terms: Mapping[str, Any]) -> str:
-    """Return a loan's terms in one line of text."""
+    """Format the terms of a loan as a single line of text."""
     currency, months = terms.get("currency"), terms.get("term_months")
     figures = {
         "amount": money(terms["amount_cents"], currency),
@@ -64,7 +64,7 @@ def in_words(terms: Mapping[str, Any]) -> str:
 def with_costs_of_line(
     terms: Mapping[str, Any], offer: Mapping[str, Any] | None, *, start: date | str
 ) -> dict[str, Any]:
-    """Return terms with the assumed costs of an EU line of credit for display; other terms are unchanged."""
+    """Add the assumed costs to the terms of an EU line of credit, for display. Other terms are returned unchanged."""
     if terms["term_months"] is not None or not terms.get("currency"):
         return dict(terms)
     try:
@@ -81,9 +81,9 @@ def assumptions_in_words(terms: Mapping[str, Any], offer: Mapping[str, Any] | No
 def rows_of(
     terms: Mapping[str, Any], names: Sequence[str] = COST, *, start: date | str | None
 ) -> list[tuple[str, str]]:
-    """Return (title, value) pairs of a loan that starts on `start`.
+    """Return (title, value) pairs for display of a loan that starts on `start`.
 
-    A line of credit has no computed figures, except for those of `with_costs_of_line`.
+    The only computed figures of a line of credit are the figures of `with_costs_of_line`.
     """
     is_line, currency = terms["term_months"] is None, terms.get("currency")
     titles = {**(_EU_TITLES if currency else _TITLES)}
@@ -97,7 +97,7 @@ def rows_of(
 
 
 def display(name: str, value: Any, currency: str | None = None) -> str:
-    """Return a figure for display; terms under EU law pass their `currency`."""
+    """Format a figure for display. Pass `currency` only for terms under EU law."""
     if name.endswith("_cents"):
         return money(value, currency)
     if name == "apr_percent":
@@ -112,10 +112,10 @@ def months_in_words(months: int) -> str:
 
 
 def duration_in_words(months: int | None, schedule: Sequence[Instalment], *, start: date) -> str:
-    """Return the duration of a loan that starts on `start`; `months` is None for a line of credit.
+    """Format the duration of a loan that starts on `start`. `months` is None for a line of credit.
 
-    The duration is `months` only if the loan ends with them. A first payment on another day, and a small loan, change
-    the end.
+    The text has the number of months only if the loan ends exactly then. A first payment on another day moves the end,
+    and small loans can end earlier.
     """
     if months is None:
         return gettext("Open-end")
@@ -128,7 +128,7 @@ def duration_in_words(months: int | None, schedule: Sequence[Instalment], *, sta
 
 
 def payments_in_words(schedule: Sequence[Instalment], currency: str) -> str:
-    """Return the amount, the number, and the first day of the payments of a loan."""
+    """Format the number and amount of a loan's payments, and the first due day."""
     first, last = schedule[0], schedule[-1]
     words = (
         gettext("One payment of %(level)s, due on %(first_day)s.")

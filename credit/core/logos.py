@@ -1,7 +1,7 @@
-"""Logos of lenders: PNG files, and SVG files without scripts, styles that load, or references to other files.
+"""Validation of lenders' logos: PNG files, and SVG files without scripts and without references to other files.
 
 Pages show a logo only in `<img>`, with a policy that forbids scripts and requests. These checks make the file harmless
-if a user opens it in another way.
+even if a user opens it directly.
 """
 
 import base64
@@ -16,16 +16,16 @@ from xml.parsers import expat
 
 MAX_BYTES = 65_536
 BASE64_MAX_LENGTH = -(-MAX_BYTES // 3) * 4
-PNG_SIDE_MAX = 1_024  # pixels
+PNG_SIDE_MAX = 1_024  # in pixels
 TOO_LARGE = f"Must have at most {MAX_BYTES:,} bytes. Save the logo with fewer pixels, or with a simpler drawing."
 PNG, SVG = "image/png", "image/svg+xml"
 
-_ELEMENTS_MAX, _DEPTH_MAX = 10_000, 50  # of an SVG, after each reference is replaced with its target
+_ELEMENTS_MAX, _DEPTH_MAX = 10_000, 50  # for an SVG whose references are replaced with their targets
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
-# PNG chunks that change how the pixels look. All other chunks, such as texts and times, are removed.
+# These PNG chunks affect how the pixels look. All other chunks, such as texts and times, are removed.
 _KEPT = {b"IHDR", b"PLTE", b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"sBIT", b"bKGD", b"pHYs", b"IDAT", b"IEND"}
 _ANIMATED = {b"acTL", b"fcTL", b"fdAT"}
-_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # by the color type
+_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # by PNG color type
 _DEPTHS = {0: {1, 2, 4, 8, 16}, 2: {8, 16}, 3: {1, 2, 4, 8}, 4: {8, 16}, 6: {8, 16}}
 
 _SVG_SPACE, _SEPARATOR = "http://www.w3.org/2000/svg", " "
@@ -33,13 +33,13 @@ _ELEMENTS = frozenset({
     "circle", "clipPath", "defs", "desc", "ellipse", "g", "line", "linearGradient", "mask", "path", "pattern",
     "polygon", "polyline", "radialGradient", "rect", "stop", "style", "svg", "symbol", "text", "title", "tspan", "use",
 })  # fmt: skip
-_INERT = re.compile(r"(?:aria|data)-|class$")  # attributes that neither draw nor load
+_INERT = re.compile(r"(?:aria|data)-|class$")  # matches attributes that neither draw nor load anything
 _LOCAL_URL = re.compile(r"""url\(\s*(["']?)#([^"'()\s]+)\1\s*\)""", re.IGNORECASE)
 _LOADS = re.compile(r"[\\@]|(?:url|src|image|image-set|cross-fade|element|expression)\s*\(|script:", re.IGNORECASE)
 
 
 class NotALogo(ValueError):
-    """The file is rejected; the message is for its sender."""
+    """The file is not an acceptable logo. The message is for the user who sent the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Logo:
 
 
 def read_base64(text: str) -> Logo:
-    """Return the logo in a Base64 string; raises NotALogo."""
+    """Decode and check a logo in Base64. Raises NotALogo."""
     try:
         content = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
@@ -58,7 +58,7 @@ def read_base64(text: str) -> Logo:
 
 
 def read_logo(content: bytes) -> Logo:
-    """Return the logo in a file, in the form that is stored; raises NotALogo."""
+    """Check the content of a logo file, and return the logo in the form that is stored. Raises NotALogo."""
     if len(content) > MAX_BYTES:
         raise NotALogo(TOO_LARGE)
     if content.startswith(_SIGNATURE):
@@ -85,7 +85,7 @@ def _chunks_of(content: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _checked_png(content: bytes) -> bytes:
-    """Return the PNG without the chunks that do not change how it looks."""
+    """Check a PNG, and remove the chunks that do not affect how it looks."""
     chunks = list(_chunks_of(content))
     kinds = [kind for kind, _ in chunks]
     if _ANIMATED & set(kinds):
@@ -109,7 +109,7 @@ def _checked_png(content: bytes) -> bytes:
 
 
 def _bytes_of_pixels(header: bytes) -> int:
-    """Return the length of the unpacked pixels in bytes, including the filter byte of each row."""
+    """Return the length of the decompressed pixels in bytes, including the filter byte of each row."""
     if len(header) != 13:
         raise NotALogo("The PNG is damaged: its header is not valid.")
     width, height, depth, color, packing, filtering, interlace = struct.unpack(">IIBBBBB", header)
@@ -213,7 +213,7 @@ def _check_svg(content: bytes) -> None:
     reader.read(content)
     if reader.root is None:
         raise NotALogo("The SVG must have the element `svg` outermost.")
-    # A style rule applies to any number of elements, so the drawn elements can't be counted.
+    # A style rule can apply to any number of elements, so the number of drawn elements would be unknown.
     if any(element.refers_to for element in _all_of(reader.root) if element.name == "style"):
         raise NotALogo(
             "The SVG's `style` element must not refer to elements. Use attributes, such as `fill`, for that."

@@ -1,4 +1,4 @@
-"""The statuses of an application and the allowed transitions by role (specification section 3.1, completed)."""
+"""The statuses of an application, and the transitions that each role is allowed (specification section 3.1)."""
 
 from config.core.lifecycle import Machine, Role
 
@@ -19,13 +19,13 @@ MACHINE = Machine(
         EXPIRED: {},
     }
 )
-# Actions of a reviewer that leave the status unchanged.
+# This action of a reviewer leaves the status unchanged.
 COUNTEROFFER = "counteroffer"
 IN_REVIEW = (SUBMITTED, UNDER_REVIEW)
 DECIDED = frozenset({APPROVED, REJECTED})
-# Actions that require two reviewers under four-eyes approval.
+# Under four-eyes approval, these actions require two reviewers.
 JUDGEMENTS = DECIDED | {COUNTEROFFER}
-# `application_data` is frozen in these statuses: a decision is based on it, or the application has ended.
+# In these statuses, `application_data` is frozen, because a decision is based on it or the application has ended.
 FROZEN = frozenset({APPROVED, REJECTED, WITHDRAWN, EXPIRED})
-# The allowed statuses of a new application if reviewers decide.
+# If reviewers decide, a new application must have one of these statuses.
 INITIAL_STATUSES = frozenset({DRAFT, SUBMITTED})

@@ -1,7 +1,7 @@
-"""The closed profile of JSON Schema 2020-12 for the data of an offer's applications.
+"""The restricted profile of JSON Schema 2020-12 for the data of an offer's applications.
 
-It allows an object of strings, integers, numbers, and booleans, without nesting. So a program can show it as a form,
-and validation takes linear time. Patterns, references, and conditions are excluded.
+A schema describes a flat object of strings, integers, numbers, and booleans, without patterns, references, or
+conditions. So a client can show it as a form, and validation takes linear time.
 """
 
 import math
@@ -19,7 +19,7 @@ from credit.core.facts import PERSON, path_of, type_of
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 MEMBERS_MAX = 60
-BYTES_MAX = 16_384  # bytes of canonical JSON
+BYTES_MAX = 16_384  # as canonical JSON
 TITLE_MAX_LENGTH = 200
 DESCRIPTION_MAX_LENGTH = 1_000
 ENUM_MAX = 100
@@ -27,9 +27,9 @@ TEXT_MAX_LENGTH = 10_000
 _REFUSALS_MAX = 20
 _NAME_SHOWN = 60
 
-# The syntax of names in facts of scorecards.
+# Field names must also be valid in the names of scorecard facts.
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,60}", re.ASCII)
-X_FACT = "x-fact"  # the fact to compare the claim with
+X_FACT = "x-fact"  # the fact with which a reviewer compares the claim
 _ABOUT = ("type", "title", "description", X_FACT)
 KEYWORDS: dict[str, tuple[str, ...]] = {
     "string": (*_ABOUT, "enum", "minLength", "maxLength", "format"),
@@ -44,7 +44,7 @@ Refusal = tuple[str, str]
 
 
 def check(schema: Any) -> None:
-    """Raise ValidationFailed unless a schema follows the profile. Each detail has a JSON pointer (`field`)."""
+    """Raise ValidationFailed if a schema violates the profile. Each detail has a JSON pointer in `field`."""
     refusals = list(islice(_refusals(schema), _REFUSALS_MAX))
     if not refusals and len(canonical_json(schema)) > BYTES_MAX:
         refusals = [("", f"Must have at most {BYTES_MAX} bytes.")]
@@ -90,7 +90,7 @@ def _texts(schema: Mapping[str, Any], here: str) -> Iterator[Refusal]:
 
 
 def _unreadable(text: str) -> str | None:
-    """Return the error of a text that contains bidirectional, control, or other invisible characters, or None."""
+    """Return the error message for a text with bidirectional, control, or other invisible characters, or None."""
     try:
         for line in text.splitlines():
             if line.strip():
@@ -123,7 +123,7 @@ def _member(member: Any, here: str) -> Iterator[Refusal]:
         yield f"{here}/type", f"Must be one of {', '.join(KEYWORDS)}."
         return
     unknown = list(_unknown(member, KEYWORDS[kind], here))
-    if unknown:  # the keywords below require a known type
+    if unknown:  # because the checks below require a known type
         yield from unknown
         return
     yield from _texts(member, here)
@@ -162,7 +162,7 @@ def _enum(member: Mapping[str, Any], kind: str, here: str) -> Iterator[Refusal]:
     rest = {name: value for name, value in member.items() if name != "enum"}
     bounds = [name for both in _BOUNDS for name in both if name in member]
     if not all(_is_bound(name, member[name], kind) for name in bounds):
-        return  # already reported
+        return  # because the error is already reported
     seen: set[Any] = set()
     for number, value in enumerate(values):
         if (why := fault(rest, value)) is not None:
@@ -178,12 +178,12 @@ def _in_nfc(value: Any) -> Any:
 
 
 def is_same(value: Any, other: Any) -> bool:
-    """Return whether JSON Schema counts two values as equal; strings compare in NFC."""
+    """Return whether two values are equal by JSON Schema. Strings are compared in NFC."""
     return isinstance(value, bool) == isinstance(other, bool) and bool(_in_nfc(value) == _in_nfc(other))
 
 
 def _is_integer(value: Any) -> bool:
-    """Return whether JSON Schema counts a value as an integer; it includes 1.0."""
+    """Return whether a value is an integer by JSON Schema, which includes 1.0."""
     return type(value) is int or (type(value) is float and value.is_integer())
 
 
@@ -201,7 +201,7 @@ _A = {"string": "a text", "integer": "an integer", "number": "a number", "boolea
 
 
 def fault(member: Mapping[str, Any], value: Any) -> str | None:
-    """Return the error of a value by its field's schema, or None. The error never contains the value."""
+    """Return the error message of a value that violates the schema of its field, or None. It never has the value."""
     return next(_faults(member, value), None)
 
 

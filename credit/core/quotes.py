@@ -1,4 +1,4 @@
-"""The cost of an offer's loan: level monthly payments, their schedule, and the annual percentage rate."""
+"""Compute the cost of a loan: level monthly payments, the schedule, and the annual percentage rate."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from credit.models.offers import Offer
 
 METHODS = {"us_appendix_j": apr.us_appendix_j, "eu_annex_iii": apr.eu_annex_iii}
-# With it, the sum of payments at the highest rate and the longest term is below 2^53, so every JSON parser represents
-# it exactly.
+# At this amount, the highest rate, and the longest term, the sum of payments is below 2^53. So every JSON parser
+# represents it exactly.
 AMOUNT_MAX_CENTS = 10**12
 FIRST_PAYMENT_MAX_MONTHS = 12
 _NEARLY = Decimal("1e-12")
 HUNDREDTH, TENTH = Decimal("0.01"), Decimal("0.1")
-# Directive (EU) 2023/2225, Art. 8(1), word for word.
-PERSONALIZED = gettext_noop("This offer is personalized by automated processing of personal data.")  # Art. 13
+# Directive (EU) 2023/2225, Article 13, requires PERSONALIZED. Article 8(1) prescribes the exact wording of WARNING.
+PERSONALIZED = gettext_noop("This offer is personalized by automated processing of personal data.")
 WARNING = gettext_noop("Caution! Borrowing money costs money")
 NO_QUOTE = (
     "The offer is a line of credit, without `term_options_months`: it has no term and no monthly payments. Its "
@@ -34,17 +34,17 @@ NO_QUOTE = (
 
 
 def half_up(cents: Decimal) -> int:
-    """Round half up to whole cents. A fraction within 1e-12 of a half counts as a half."""
+    """Round half up to whole cents. A fraction that is at most 1e-12 away from a half counts as a half."""
     return int(cents.quantize(_NEARLY).quantize(Decimal(1), ROUND_HALF_UP))
 
 
 def monthly_payment_cents(
     amount_cents: int, apr_percent: Decimal | float, months: int, *, first_period: Decimal = Decimal(1)
 ) -> int:
-    """Return the level payment that repays an amount in `months` payments, rounded half up, at least one cent.
+    """Return the level payment that repays an amount in `months` payments, rounded half up. It is at least one cent.
 
-    `apr_percent` is the note rate per year. `first_period` is the number of months before the first payment; interest
-    for that period is simple.
+    `apr_percent` is the note rate per year. `first_period` is the number of months before the first payment. Interest
+    for that period is simple interest.
     """
     with localcontext(apr.EXACT):
         rate = Decimal(str(apr_percent)) / 1200
@@ -57,7 +57,7 @@ def monthly_payment_cents(
 
 @dataclass(frozen=True, slots=True)
 class Instalment:
-    """One payment. The first principal is negative if the interest of a long first period exceeds the payment."""
+    """A payment. The first principal is negative if the interest for a long first period exceeds the payment."""
 
     number: int
     due_on: date
@@ -70,12 +70,12 @@ class Instalment:
 def amortise(
     amount_cents: int, apr_percent: Decimal, months: int, *, start: date, first_payment_on: date | None = None
 ) -> list[Instalment]:
-    """Return the schedule of monthly payments. The last payment covers the rest.
+    """Return the schedule of monthly payments. The last payment repays the remaining balance.
 
     The first payment is by default one month after `start`. Payments fall due on the same day of each month, or on the
-    last day of a shorter month. Interest is a twelfth of the yearly rate on the balance, rounded half up. A first
-    period other than a month is counted as in Appendix J, with 30 days per month. Payments of whole cents may repay a
-    small loan early, so the schedule may be shorter. Every payment after the first covers at least the interest of its
+    last day of a shorter month. Interest is a twelfth of the yearly rate on the balance, rounded half up. If the first
+    period is not one month, it is counted as in Appendix J, with 30 days per month. Payments in whole cents can repay a
+    small loan early, so the schedule can be shorter. Every payment after the first covers at least the interest of its
     month.
     """
     first, day = apr.month_of(start) + 1, start.day
@@ -115,10 +115,10 @@ def make_quote(
     method: str | None,
     today: date,
 ) -> dict[str, Any]:
-    """Return the quote for a loan that is paid out today minus the prepaid fee, by default with the offer's method.
+    """Return the quote for a loan that is paid out today minus the prepaid fee. The default method is the offer's.
 
-    Raises OfferUnavailable for a closed offer, MissingParameter without a rate in the query and in the offer, and
-    ValidationFailed for a line of credit under EU law, and for an amount, a term, or a rate outside the offer's limits.
+    Raises OfferUnavailable for a closed offer, and MissingParameter if neither the query nor the offer has a rate.
+    Raises ValidationFailed for an EU line of credit, and for an amount, a term, or a rate outside the offer's limits.
     """
     if not offer.is_active:
         raise OfferUnavailable
@@ -158,10 +158,10 @@ def cost_of(
     where: str = "",
     rate_member: str = "apr_percent",
 ) -> tuple[dict[str, Any], list[Instalment]]:
-    """Return the figures of a loan that starts today, by name, and its schedule.
+    """Return a dictionary of the figures of a loan that starts today, and the loan's schedule.
 
-    Raises ValidationFailed for a first payment that is not within the coming year, or a rate out of range. `where` is
-    the prefix of field names in errors.
+    Raises ValidationFailed if the first payment is not within the coming year, or if the rate is out of range. `where`
+    is the prefix of field names in errors.
     """
     latest = apr.in_month(apr.month_of(today) + FIRST_PAYMENT_MAX_MONTHS, today.day)
     if first_payment_on is not None and not today < first_payment_on <= latest:
@@ -187,13 +187,13 @@ def cost_of(
 
 
 def shown_apr(terms: Mapping[str, Any], *, start: date | str) -> Decimal:
-    """Return the annual percentage rate of a loan for display, half up: two decimals, under EU law one decimal.
+    """Round a loan's annual percentage rate for display, half up to two decimals, or to one decimal under EU law.
 
-    `terms` are those of `LoanTerms.to_dict`, for a loan that starts on `start`.
+    `terms` is a result of `LoanTerms.to_dict` for a loan that starts on `start`.
     """
     rate, step = Decimal(str(terms["apr_percent"])), TENTH if terms.get("currency") else HUNDREDTH
     if rate % step == step / 2:
-        # The stored rate is already rounded, so exact halves need the exact rate.
+        # The stored rate is already rounded. At an exact half, only the exact rate shows the direction of rounding.
         day, first = date.fromisoformat(str(start)), terms.get("first_payment_on")
         first = None if first is None else date.fromisoformat(str(first))
         note_rate = Decimal(str(terms["rate_percent"]))
@@ -205,7 +205,7 @@ def shown_apr(terms: Mapping[str, Any], *, start: date | str) -> Decimal:
 
 
 def eu_totals(conventions: Conventions, amount_cents: int, fee_cents: int, cost_cents: int | None) -> dict[str, Any]:
-    """Return the currency and the figures of Directive (EU) 2023/2225, Art. 3. Without a cost, two figures are null."""
+    """Return the currency and the figures of Directive (EU) 2023/2225, Art. 3. Without a cost, two figures are None."""
     credit = amount_cents - (fee_cents if conventions.is_fee_kept_back else 0)
     return {
         "currency": conventions.currency,
@@ -217,12 +217,12 @@ def eu_totals(conventions: Conventions, amount_cents: int, fee_cents: int, cost_
 
 
 def serialize_schedule(schedule: list[Instalment]) -> list[dict[str, Any]]:
-    """Return the schedule in the form that is hashed and displayed."""
+    """Convert the schedule to the JSON form that is hashed and displayed."""
     return [{**asdict(row), "due_on": row.due_on.isoformat()} for row in schedule]
 
 
 def _note_rate(offer: "Offer", requested: Decimal | None) -> Decimal:
-    """Return the requested rate, or the offer's lowest; raises ValidationFailed, MissingParameter."""
+    """Return the requested rate, or the offer's lowest rate. Raises ValidationFailed or MissingParameter."""
     bounds = (offer.apr_min_percent, offer.apr_max_percent)
     low, high = (None if percent is None else Decimal(str(percent)) for percent in bounds)
     rate = next((percent for percent in (requested, low, high) if percent is not None), None)

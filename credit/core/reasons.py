@@ -1,8 +1,9 @@
-"""Reasons for refusing credit: the principal reasons of Regulation B's sample notification.
+"""The principal reasons for a rejection, from Regulation B's sample notification.
 
-The list is form C-1 in appendix C to 12 CFR 1002, and two more: an unverified identity, and inquiries that the
-applicant stated and no report shows. A rejected consumer must receive the principal reasons, most important first. More
-than four are not likely to help (comment 9(b)(2)-1). Codes never change, because the history contains them.
+The list has the reasons of form C-1 in appendix C to 12 CFR 1002, and two more: an unverified identity, and inquiries
+that the applicant stated but no report shows. A rejected applicant must receive the principal reasons, most important
+first. More than four reasons are not likely to help (comment 9(b)(2)-1). Codes never change, because the audit log
+contains them.
 """
 
 import re
@@ -45,20 +46,20 @@ REASONS = {
     "collateral_insufficient": "Value or type of collateral not sufficient",
 }
 OTHER = "other"
-# The reason code of a withdrawal that declines the approved terms.
+# A withdrawal has this reason code if the applicant declined the approved terms.
 DECLINED_BY_APPLICANT = "declined_by_applicant"
 DECLINED_TEXT = gettext_noop("The applicant declined the approved terms.")
-# 12 CFR 1002.9(b)(2): a score below a threshold, or internal standards, is not a specific reason.
+# By 12 CFR 1002.9(b)(2), neither a score below a threshold nor an internal standard is a specific reason.
 _SAYS_NOTHING = re.compile(
     r"internal\s+(standard|polic|guideline|criteri)|(fail|insufficient|too\s+low|low|qualifying).{0,30}\bscor(e|ing)\b"
     r"|\bscor(e|ing)\b.{0,30}(too\s+low|insufficient|below|not\s+(high|met|reached|enough))",
     re.IGNORECASE,
 )
 OTHER_TEXT_MAX = 120
-# These reasons refer to a consumer report, so the decision must have used a report.
+# These reasons refer to a consumer report, so they require a decision that used a report.
 _OF_A_REPORT = frozenset({"inquiries_recent"})
-# Reasons that consist only of these English and Spanish words are not specific. "Insufficient points" and "Does not
-# meet credit policy" contain no other words; "Insufficient income" does.
+# A reason is not specific if it consists only of these English and Spanish words, such as "Insufficient points" or
+# "Does not meet credit policy". "Insufficient income" is specific.
 _ENGLISH = """
 a acceptable acceptance accepted ai algorithm algorithmic an analysis and any applicant applicants application approval
 approve approved are as assessment at automated automatic bank based be because been below beneath business by
@@ -93,9 +94,9 @@ Reason = str | dict[str, str]
 def reasons_of(metadata: Any) -> list[Reason]:
     """Return the principal reasons in `metadata.reasons`, most important first.
 
-    Each is a code of REASONS or `{"code": "other", "text": …}`. The text has at most OTHER_TEXT_MAX characters and must
-    not refer only to a score or a standard. The result is empty unless there are 1 to PRINCIPAL_MAX valid, different
-    reasons.
+    Each reason is a code of REASONS or `{"code": "other", "text": …}`. The text has at most OTHER_TEXT_MAX characters
+    and must not refer only to a score or a standard. If a reason is invalid or repeated, or if there are more than
+    PRINCIPAL_MAX reasons, the result is empty.
     """
     reasons = metadata.get("reasons") if isinstance(metadata, dict) else None
     if not isinstance(reasons, list) or not 1 <= len(reasons) <= PRINCIPAL_MAX or not all(map(_is_reason, reasons)):
@@ -113,7 +114,7 @@ def _is_reason(reason: Any) -> bool:
 
 
 def faults_of(reasons: Sequence[Reason], *, has_report: bool) -> list[str]:
-    """Return a sentence for each invalid reason, in order: the error, and what to send instead.
+    """Return a message for each invalid reason, with the error and a valid alternative.
 
     A text must refer to a specific factor (12 CFR 1002.9(b)(2)). Codes that refer to a consumer report require a
     report.
@@ -134,24 +135,24 @@ def faults_of(reasons: Sequence[Reason], *, has_report: bool) -> list[str]:
 
 
 def names_no_factor(text: str) -> bool:
-    """Return whether a text consists only of words about scores, standards, and decisions, or of no words."""
+    """Return whether a text is empty, or consists only of words about scores, standards, and decisions."""
     plain = "".join(sign for sign in unicodedata.normalize("NFKD", text.casefold()) if not unicodedata.combining(sign))
     words = re.findall(r"[^\W\d_]+", plain)
     return all((len(word) == 1 and word.isascii()) or word in _EMPTY_WORDS for word in words)
 
 
 def key_of(reason: Reason) -> str:
-    """Return the key that identifies a reason: its code, or the text of `other`. No text equals a code."""
+    """Return the key that identifies a reason: the code, or the text of `other`. A text never equals a code."""
     return reason if isinstance(reason, str) else reason["text"]
 
 
 def text_of(reason: Reason) -> str:
-    """Return a reason's text; a stored code that is not in REASONS is returned unchanged."""
+    """Return a reason's text, or the stored code if REASONS does not contain it."""
     return reason["text"] if isinstance(reason, dict) else REASONS.get(reason, reason)
 
 
 def warning_of(left_out: Sequence[Reason]) -> str:
-    """Return the warning of a rejection that has no reason of the referring score; empty if it has one."""
+    """Return a warning about the score's reasons that a rejection has left out; an empty string without any."""
     if not left_out:
         return ""
     return (

@@ -1,4 +1,4 @@
-"""The summary of a report: the closed schema that every vendor's adapter returns."""
+"""The schema of a report's summary, which the adapter of every vendor returns."""
 
 import re
 from datetime import timedelta
@@ -14,22 +14,22 @@ FIGURES = (
 _SCORE = {"value", "min", "max", "factors", "supplier", RANK}
 _AGENCY = {"name", "address", "phone", "website"}
 _MEMBERS = {"score", "agency", "categories", "result", "currency", *FIGURES}
-CURRENCY = "USD"  # of a summary without a currency
+CURRENCY = "USD"  # the default currency of a summary
 _CODE = re.compile(r"[A-Z]{3}", re.ASCII)
 _FIGURE_MAX = 10**12
 CATEGORIES_MAX = 20
-# The place in a summary of a member of `consumer_report_of`.
+# Error messages refer to these paths of a summary for the fields of `consumer_report_of`.
 _PLACES = {
     "agency": "agency.name", "address": "agency.address", "phone": "agency.phone", "score": "score.value",
     "range": "score.min and score.max", "factors": "score.factors", RANK: f"score.{RANK}", "supplier": "score.supplier",
 }  # fmt: skip
 RAW_MAX_BYTES = 1_048_576
-# The longest wait of a score, and of the platform, for a report.
+# A score, and the platform itself, wait at most this long for a report.
 LATEST = timedelta(hours=24)
 
 
 def checked_summary(summary: Any) -> dict[str, Any]:
-    """Return a summary with every field; values that a vendor lacks are None."""
+    """Validate a summary, and return it with all fields. Missing values become None."""
     _only(summary, _MEMBERS, "summary")
     _only(summary.get("agency"), _AGENCY, "agency")
     score = summary.get("score")
@@ -65,14 +65,14 @@ def checked_summary(summary: Any) -> dict[str, Any]:
 
 
 def checked_raw(raw: Any) -> str | None:
-    """Return a vendor's response as text. Raises ValueError if it isn't a string of at most RAW_MAX_BYTES."""
+    """Return a vendor's raw response. Raises ValueError if it is neither None nor a string of at most RAW_MAX_BYTES."""
     if raw is not None and not (isinstance(raw, str) and len(raw.encode()) <= RAW_MAX_BYTES):
         raise ValueError(f"raw must be a string of at most {RAW_MAX_BYTES} bytes")
     return raw
 
 
 def consumer_report_of(summary: dict[str, Any], *, applicant: int, day: str) -> dict[str, Any]:
-    """Return a summary as `metadata.consumer_report`, from which a notice is created."""
+    """Convert a summary to the format of `metadata.consumer_report`, from which notices are created."""
     agency, score = summary["agency"], summary.get("score") or {}
     members = {
         "agency": agency.get("name"),

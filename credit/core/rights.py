@@ -1,8 +1,8 @@
-"""The rights of an applicant at a decision that uses a score, as data: texts that counsel can replace.
+"""The rights of an applicant after a decision with a score, as texts that legal counsel can replace.
 
-For each jurisdiction, way of deciding, and outcome there is a `Duty`. `us` applies Colorado's SB 26-189 to applicants
-of all states; an ECOA notice (12 CFR 1002.9) may replace its statement. `eu` is Directive (EU) 2023/2225 (CCD2), the
-GDPR, and Regulation (EU) 2024/1689 (AI Act).
+For each jurisdiction, way of deciding, and outcome, there is a `Duty`. `us` applies Colorado's SB 26-189 to applicants
+of all states. An ECOA notice (12 CFR 1002.9) can replace the statement that SB 26-189 requires. `eu` is Directive (EU)
+2023/2225 (CCD2), the GDPR, and Regulation (EU) 2024/1689 (AI Act).
 """
 
 from collections.abc import Iterator
@@ -13,10 +13,10 @@ from django.utils.translation import gettext_noop
 from credit.core.jurisdictions import EU, US
 from credit.core.machine import APPROVED, REJECTED
 
-# The ways of deciding: no score was computed; a person decided with a score; a score decided alone.
+# NONE: no score was computed. ASSISTED: a person decided with a score. ALONE: a model decided without a person.
 NONE, ASSISTED, ALONE = "none", "assisted", "alone"
 WAYS = (NONE, ASSISTED, ALONE)
-# The outcomes; WORSE is an approval or a counteroffer on terms that are materially worse than those requested.
+# WORSE is an approval or a counteroffer on materially worse terms than the applicant requested.
 REJECTION, WORSE, APPROVAL = "rejection", "worse", "approval"
 OUTCOMES = (REJECTION, WORSE, APPROVAL)
 
@@ -29,9 +29,9 @@ class Right(NamedTuple):
 
 
 class Duty(NamedTuple):
-    """The lender's duties: the notice `before` the decision, and the rights `after` it.
+    """The lender's duties: the notice before a decision (`before`), and the applicant's rights after it (`after`).
 
-    The notice about a decision is due within `days`; None if no law sets a deadline. Records are retained for
+    The notice about a decision is due within `days`. None means that no law sets a deadline. Records are retained for
     `keep_months`.
     """
 
@@ -76,9 +76,9 @@ _TOLD = Right(gettext_noop("The lender informs you of the rejection without dela
 _ADVICE = Right(gettext_noop("The lender refers you to debt advice if that helps you."), "CCD2 18(9)")
 
 _US_MONTHS, _US_SCORED_MONTHS = 25, 36  # 12 CFR 1002.12(b)(1); Colorado SB 26-189
-_EU_MONTHS, _EU_SCORED_MONTHS = 36, 36  # ours; AI Act 26(6) requires logs of at least 6 months
+_EU_MONTHS, _EU_SCORED_MONTHS = 36, 36  # the platform's choice, because AI Act 26(6) only requires 6 months of logs
 _US_DAYS = 30  # 12 CFR 1002.9(a)(1); SB 26-189
-_EU_DAYS = 3  # the platform's value: the law says "without delay"
+_EU_DAYS = 3  # the platform's choice, because the law only requires "without delay"
 _US_SCORED, _EU_SCORED = (_ROLE, _CORRECT, _PERSON), (_HUMAN, _EXPLAIN, _VIEW, _REVIEW, _RECTIFY, _COMPLAIN)
 _EU_REJECTED = (_TOLD, _ADVICE)
 
@@ -106,7 +106,7 @@ DUTIES: dict[tuple[str, str, str], Duty] = dict(_duties())
 
 
 def way_of(move: Any, score: Any) -> str:
-    """Return how a decision was made: NONE without a score, ALONE by a model, ASSISTED by a person with a score."""
+    """Return the way of a decision: NONE without a score, ALONE for a model, ASSISTED for a person with a score."""
     if score is None:
         return NONE
     is_alone = move is not None and move.principal_id is None and move.credential.startswith("model:")
@@ -114,7 +114,7 @@ def way_of(move: Any, score: Any) -> str:
 
 
 def outcome_of(status: str, *, is_worse: bool) -> str:
-    """Return the outcome of a decision by its new status; a counteroffer is WORSE."""
+    """Return the outcome of a decision from the new status. A counteroffer is WORSE."""
     if status == REJECTED:
         return REJECTION
     return APPROVAL if status == APPROVED and not is_worse else WORSE

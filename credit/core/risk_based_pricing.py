@@ -1,7 +1,7 @@
-"""Risk-based pricing: how an offer's prices depend on consumer reports, and the required notices (12 CFR 1022.70-75).
+"""The notices that an offer requires if its prices depend on consumer reports (12 CFR 1022.70-75).
 
-A *risk-based pricing notice* is for an applicant whose terms are worse than the offer's best because of their report
-(1022.72). Instead, an offer may disclose the score to every applicant (1022.74(e), and (f) without a score).
+An applicant receives a *risk-based pricing notice* if, because of a report, their terms are worse than the offer's best
+terms (1022.72). Instead, an offer can disclose the score to every applicant (1022.74(e), or (f) without a score).
 """
 
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 NOTICE, SCORE_DISCLOSURE, NOT_APPLICABLE = METHODS = ("notice", "score_disclosure", "not_applicable")
-# Why an offer requires neither notices nor score disclosures.
+# An offer with one of these reasons requires neither pricing notices nor score disclosures.
 REASONS = {
     "business_credit": "The credit is primarily for business purposes (12 CFR 1022.70(a)).",
     "same_terms": "Every applicant gets the same terms (12 CFR 1022.72(a)).",
@@ -22,7 +22,7 @@ _STEP = Decimal("0.0001")  # the precision of a loan's rate
 
 
 def is_best_rate(offer: Mapping[str, Any], rate_percent: Decimal | None) -> bool:
-    """Return True if the rate is the offer's lowest (1022.72(b)(2)); False if either is unknown."""
+    """Return whether the rate is the offer's lowest rate (1022.72(b)(2)). If either rate is unknown, return False."""
     lowest = offer.get("apr_min_percent")
     return lowest is not None and rate_percent is not None and rate_percent - Decimal(str(lowest)) < _STEP
 
@@ -30,10 +30,10 @@ def is_best_rate(offer: Mapping[str, Any], rate_percent: Decimal | None) -> bool
 def applicants_owed(
     offer: Mapping[str, Any] | None, reports: list[dict[str, Any]], rate_percent: Decimal | None
 ) -> list[int]:
-    """Return the applicants who must get a pricing notice after an approval or a counteroffer at this rate.
+    """Return the numbers of the applicants who must receive a pricing notice for an approval or counteroffer.
 
-    `offer` is the pinned offer. Each applicant with a report gets their own notice (1022.75(c)). Without a method, the
-    offer uses risk-based pricing notices.
+    `offer` is the pinned offer. Each applicant with a report receives a separate notice (1022.75(c)). An offer without
+    a method uses risk-based pricing notices.
     """
     offer = offer or {}
     method = offer.get("risk_based_pricing") or NOTICE
@@ -43,7 +43,7 @@ def applicants_owed(
 
 
 def blocks_for(offer: Mapping[str, Any] | None, reports: list[dict[str, Any]]) -> list[str]:
-    """Return the blocks of a pricing notice, in order, for an applicant with these reports."""
+    """Return the names of the template blocks of an applicant's pricing notice, in order."""
     scored = [report["score"] is not None for report in reports]
     if (offer or {}).get("risk_based_pricing") != SCORE_DISCLOSURE:
         return ["pricing", *(["pricing_score"] if any(scored) else []), "creditor"]

@@ -1,7 +1,7 @@
-"""The right of withdrawal (Directive (EU) 2023/2225, Art. 26): its period, and the repayment after a withdrawal.
+"""Dates and interest of the right of withdrawal (Directive (EU) 2023/2225, Art. 26).
 
-Days are those of the borrowers' countries. In a country with several time zones, the period starts on the day of the
-easternmost zone and ends in the westernmost zone. Both favor the borrower.
+Days are calendar days in the borrowers' countries. In a country with several time zones, the period starts on the date
+in the easternmost zone and ends in the westernmost zone. Both rules favor the borrower.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,11 +28,11 @@ def period_end(
     complete_since: datetime | None,
     told_of_right_at: datetime | None,
 ) -> datetime | None:
-    """Return the moment (UTC) at which the period ends; withdrawals before it are in time. None without an end.
+    """Return the end of the withdrawal period in UTC, or None if it has no end. Withdrawals before the end are in time.
 
     The period is 14 calendar days from the conclusion, or from the complete information if that came later. If the
-    information is still missing, it ends 12 months and 14 days after the conclusion. It has no end for borrowers who
-    were never informed of the right. For borrowers in several countries, the latest end applies.
+    information is still incomplete, the period ends 12 months and 14 days after the conclusion. If the borrower was
+    never informed of the right, the period has no end. For borrowers in several countries, the latest end applies.
     """
     last_days = (
         (zones, country, _last_day(zones, concluded_at, complete_since, told_of_right_at))
@@ -56,17 +56,18 @@ def _last_day(
     if complete_since is None:
         return ceiling
     last = max(last_day, _day_in(zones, complete_since) + period)
-    is_late = concluded >= APPLIES_FROM and last - period > ceiling  # ended before the information was complete
+    # The period ended before the information was complete.
+    is_late = concluded >= APPLIES_FROM and last - period > ceiling
     return ceiling if is_late else last
 
 
 def _day_in(zones: list[ZoneInfo], moment: datetime) -> date:
-    """Return the date of a moment in the easternmost zone."""
+    """Return the date of a point in time in the easternmost zone."""
     return max(moment.astimezone(zone).date() for zone in zones)
 
 
 def _end_of(last: date, zones: list[ZoneInfo], country: str) -> datetime:
-    """Return the end of the last day, or of the next working day, in the westernmost zone.
+    """Return the end of the last day in the westernmost zone. If it is not a working day, use the next working day.
 
     The rule is Regulation (EEC) 1182/71, Art. 3(4).
     """
@@ -77,7 +78,7 @@ def _end_of(last: date, zones: list[ZoneInfo], country: str) -> datetime:
 
 
 def public_holidays(country: str, year: int) -> set[date]:
-    """Return the nationwide public holidays of a country; empty for a country without a known list."""
+    """Return the nationwide public holidays of a country, or an empty set if they are unknown."""
     try:
         return set(country_holidays(country, years=year))
     except NotImplementedError:
@@ -85,7 +86,7 @@ def public_holidays(country: str, year: int) -> set[date]:
 
 
 def last_day_of(end: datetime, countries: Iterable[str]) -> date:
-    """Return the last day of a period that ends at `end`, in the westernmost zone of the countries."""
+    """Return the date, in the westernmost zone of the countries, of the last day of a period that ends at `end`."""
     zones: Iterator[ZoneInfo] = (zone for country in {*countries} or {""} for zone in zones_of(country))
     return min((end - timedelta(microseconds=1)).astimezone(zone).date() for zone in zones)
 
@@ -97,5 +98,5 @@ def repay_by(declared_at: datetime, countries: Iterable[str]) -> date:
 
 
 def interest(amount: int, rate_percent: Decimal, *, day_count: str, days: int = 1) -> int:
-    """Return the interest on an amount for some days, half up, in minor units. A year has 365 or 360 days."""
+    """Return the interest on an amount in minor units, rounded half up. A year has 365 or 360 days."""
     return half_up(Decimal(amount) * rate_percent * days / (100 * _DAYS_A_YEAR[day_count]))

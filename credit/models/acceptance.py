@@ -1,4 +1,4 @@
-"""Records of an application in addition to its statuses: revisions, acceptances, withdrawals. Append-only."""
+"""Append-only records of an application: revisions of its data, acceptances, and withdrawals from agreements."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ class _SignedRecord(models.Model):
 
 
 class ApplicationRevision(_SignedRecord):
-    """A change of `application_data` or of the applicants: who, when, and the hashes after the change.
+    """A change of `application_data` or of the applicants, with its author, its time, and the hashes after it.
 
     For `application_data`, `changes` has the old and new values. For applicants, which can be erased, `changes` has
     only the names of the changed fields.
@@ -31,7 +31,7 @@ class ApplicationRevision(_SignedRecord):
     application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="revisions")
     status = models.CharField(max_length=32, help_text="The status of the application when its data changed.")
     sha256 = models.CharField(max_length=64)
-    applicants_sha256 = models.CharField(max_length=64, null=True)  # noqa: DJ001  null where there are none
+    applicants_sha256 = models.CharField(max_length=64, null=True)  # noqa: DJ001  null without applicants
     changes = JsonTextField(null=True, help_text="The changed fields, with the old and the new value.")
     updated_by = models.CharField(max_length=255)
     changed_at = models.DateTimeField()
@@ -41,7 +41,7 @@ class ApplicationRevision(_SignedRecord):
 
 
 class Acceptance(_SignedRecord):
-    """The consumer's acceptance of an approval, and the accepted terms. A reopened application can have several."""
+    """The applicant's acceptance of an approval, with the accepted terms. A reopened application can have several."""
 
     application = models.ForeignKey(Application, on_delete=models.PROTECT, related_name="acceptances")
     terms_sha256 = models.CharField(max_length=64)
@@ -58,14 +58,14 @@ class Acceptance(_SignedRecord):
 
     @property
     def proof(self) -> Any:
-        """Return the acceptance's ledger record; None without a record."""
+        """Return the ledger record of the acceptance, or None."""
         return getattr(self, "anchor", None)
 
 
 class ContractWithdrawal(_SignedRecord):
     """A borrower's withdrawal from an accepted agreement. It ends the agreement for all borrowers.
 
-    The period and the figures are those of the day on which the withdrawal was recorded.
+    The period and the figures are computed for the day on which the withdrawal was recorded.
     """
 
     PORTAL, API, EMAIL, POST, IN_PERSON = CHANNELS = ("portal", "api", "email", "post", "in_person")
@@ -85,5 +85,5 @@ class ContractWithdrawal(_SignedRecord):
 
     @property
     def proof(self) -> Any:
-        """Return the withdrawal's ledger record; None without a record."""
+        """Return the ledger record of the withdrawal, or None."""
         return self.application.anchors.filter(withdrawal=self).first()

@@ -1,4 +1,4 @@
-"""Records for the ledger, the keys that sign them, and the proofs that the ledger returned."""
+"""Models of the ledger records, of the keys that sign the records, and of the proofs that the ledger returns."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 
-# The foreign keys to a record's subject, each with its report type in the ledger.
+# This maps each foreign key to a record's subject to the report type in the ledger.
 REPORT_TYPES = {
     "history": "application_decision",
     "acceptance": "acceptance",
@@ -28,7 +28,7 @@ def _only(about: str) -> Q:
 
 
 class RecordKey(models.Model):
-    """An Ed25519 key that signs records from `valid_from` until the next key's `valid_from`. Never deleted."""
+    """An Ed25519 key that signs records from `valid_from` until the next key's `valid_from`. It is never deleted."""
 
     number = models.PositiveIntegerField(primary_key=True, help_text="1, 2, …: the next is signed by the one before.")
     key_id = models.CharField(
@@ -46,15 +46,14 @@ class RecordKey(models.Model):
 
 
 class DecisionAnchor(models.Model):
-    """A record for the ledger, with its signature and its proof.
+    """A record for the ledger, with a signature and a proof.
 
-    Its subject is a decision, an acceptance, a withdrawal from a contract, a notice, a published scoring model, or a
-    record key.
+    The subject of a record is a decision, an acceptance, a withdrawal from a contract, a notice, a published scoring
+    model, or a record key. The row is created in the transaction that creates the subject. The proof is added later,
+    when the ledger anchors the record.
 
-    The row is created in the transaction of its subject. Anchoring adds the proof later.
-
-    `record` is the anchored text, byte for byte. `proof` is the ledger's response. `proof_file` (C2SP tlog-proof)
-    proves the record offline. `nonce` opens the commitment of the record's leaf. Records from before record keys
+    `record` is the exact anchored text. `proof` is the ledger's response. `proof_file` (C2SP tlog-proof) is for offline
+    verification. `nonce` opens the commitment of the record's leaf in the ledger. Records from before record keys
     existed have no `signature`.
     """
 
@@ -67,7 +66,7 @@ class DecisionAnchor(models.Model):
         "credit.ModelVersionHistory", null=True, on_delete=models.PROTECT, related_name="anchor"
     )
     notice = models.OneToOneField("credit.Notice", null=True, on_delete=models.PROTECT, related_name="anchor")
-    # No index: an application has at most one withdrawal, and `application` is indexed.
+    # This column needs no index, because an application has at most one withdrawal, and `application` is indexed.
     withdrawal = models.ForeignKey(
         "credit.ContractWithdrawal", null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )
@@ -119,7 +118,7 @@ class DecisionAnchor(models.Model):
 
     @property
     def subject_id(self) -> Any:
-        """Return the record's `user_id`: the consumer, a version's publisher, or the platform for a record key."""
+        """Return the record's `user_id`: the applicant, the publisher of a model version, or for a key the platform."""
         if self.publication is not None:
             return self.publication.principal_id
         return settings.PROVIDER_ID if self.application is None else str(self.application.consumer_id)
@@ -134,7 +133,7 @@ class DecisionAnchor(models.Model):
 
     @property
     def opening(self) -> dict[str, str] | None:
-        """Return the opening of the leaf's commitment, without the record's hash; None before anchoring."""
+        """Return the opening of the leaf's commitment without the record's hash. Return None before anchoring."""
         if not self.nonce:
             return None
         committed = {

@@ -1,4 +1,4 @@
-"""Applications and their histories."""
+"""Models of credit applications and of their status histories."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -27,11 +27,11 @@ from credit.models.decision_rules import DecisionRules
 from credit.models.offers import Offer, Provider, ProviderMember
 
 REVIEW_PERMISSION = "credit.review_application"
-# Annotations for lists, which save the query of `draft_currency` for each row.
+# Lists use this annotation, so that `draft_currency` costs no query per application.
 WITH_CURRENCY: dict[str, Any] = {
     "draft_currency": Subquery(Offer.objects.filter(pk=OuterRef("offer_id"), jurisdiction=EU).values("currency"))
 }
-# The lender's name. A lender that came later than the application is not its lender.
+# A lender that was created later than the application is not the application's lender.
 LENDER_NAME = Subquery(
     Provider.objects.filter(pk=Cast(OuterRef("provider_id"), CharField()), created_at__lte=OuterRef("created_at"))
     .exclude(name="")
@@ -48,7 +48,7 @@ class Application(DecisionRules):
         db_index=False,
         help_text="The account that applies.",
     )
-    # Integers instead of foreign keys: applications may name an offer of another marketplace.
+    # These are not foreign keys, because an application can refer to an offer of another marketplace.
     offer_id = models.BigIntegerField(help_text="The id of the application's offer.")
     provider_id = models.BigIntegerField(
         help_text="The lender of the application, as an integer. Offers and lenders have it as a string."
@@ -70,7 +70,7 @@ class Application(DecisionRules):
     applicants_sha256 = models.CharField(  # noqa: DJ001
         max_length=64, null=True, help_text="Hash of the applicants, with a nonce. It stays when they are erased."
     )
-    applicant_index = models.TextField(null=True, editable=False)  # noqa: DJ001  null: without applicants
+    applicant_index = models.TextField(null=True, editable=False)  # noqa: DJ001  null without applicants
     notes = models.TextField(null=True, help_text="Notes for people to read; null if there are none.")  # noqa: DJ001
     share: Any = JsonTextField(
         default=list, help_text="The data that the applicant shares with the lender: `bank`, `identity`."
@@ -89,7 +89,7 @@ class Application(DecisionRules):
     accepted_at = models.DateTimeField(
         null=True, help_text="When the applicant accepted the approval (UTC); null before then."
     )
-    # For accepted agreements under Directive (EU) 2023/2225. Reopening clears these columns.
+    # These columns are for accepted agreements under Directive (EU) 2023/2225. Reopening an application clears them.
     told_of_right_at = models.DateTimeField(
         null=True, help_text="When the borrowers were informed of their right of withdrawal (UTC); null before then."
     )
@@ -121,18 +121,18 @@ class Application(DecisionRules):
             models.Index(fields=["consumer", "-id"], name="credit_app_consumer"),
             models.Index(fields=["consumer", "status", "-id"], name="credit_app_consumer_status"),
             models.Index(fields=["status", "updated_at"], name="credit_app_status_age"),
-            # The reviewers' queue, oldest first. Partial, so that it contains only waiting applications.
+            # This index is for the reviewers' queue, oldest first. It contains only applications that wait for review.
             models.Index(
                 fields=["submitted_at", "id"], condition=Q(status__in=IN_REVIEW), name="credit_app_review_queue"
             ),
-            # A lender's inbox, oldest first.
+            # This index is for a lender's inbox, oldest first.
             models.Index(
                 fields=["provider_id", "submitted_at", "id"],
                 condition=Q(submitted_at__isnull=False),
                 name="credit_app_inbox",
             ),
             models.Index(fields=["amount_cents", "-id"], name="credit_app_amount"),
-            # Search by the end of the id, which people quote as a reference.
+            # This index is for searches by reference, which is the end of the ID.
             models.Index(Right(Cast("id", models.CharField()), 8), name="credit_app_reference"),
         ]
         constraints = [models.CheckConstraint(condition=Q(status__in=MACHINE.statuses), name="credit_app_status_known")]
@@ -143,7 +143,7 @@ class Application(DecisionRules):
 
     @property
     def shown_currency(self) -> str | None:
-        """`Conventions.shown_currency` of the pinned offer; a draft uses the current offer."""
+        """`Conventions.shown_currency` of the pinned offer, or of the current offer for a draft."""
         return self.draft_currency if self.offer_snapshot is None else self.conventions.shown_currency
 
     @property
@@ -152,18 +152,18 @@ class Application(DecisionRules):
 
     @cached_property
     def draft_currency(self) -> str | None:
-        """The currency of the application's EU offer; None for other offers. Lists annotate it: `WITH_CURRENCY`."""
+        """The currency of the application's EU offer, or None for other offers. Lists annotate it: `WITH_CURRENCY`."""
         offers = Offer.objects.filter(pk=self.offer_id, jurisdiction=EU)
         return offers.values_list("currency", flat=True).first()
 
     @property
     def readable_applicants(self) -> Applicants | None:
-        """The applicants; None without applicants, or if no key decrypts them, which is logged."""
+        """The applicants, or None. If no key decrypts them, the value is None, and an error is logged."""
         persons: Applicants | None = readable(lambda: self.applicants)
         return persons
 
     def is_reviewed_by(self, user: Any) -> bool:
-        """Return whether `user` may decide about this application: by permission, or as a member of the lender."""
+        """Return whether `user` can decide this application, by permission or as a member of the lender."""
         return bool(user.is_active) and (
             user.has_perm(REVIEW_PERMISSION)
             or self.members_it_is_sent_to(user).filter(role__in=ProviderMember.DECIDING).exists()
@@ -184,15 +184,16 @@ class Application(DecisionRules):
 
     @classmethod
     def has_reference(cls, end: str) -> Q:
-        """Return the condition that the id ends with these 8 digits, as `reference_of` formats them."""
+        """Return the condition that the application's ID ends with these 8 digits, as in `reference_of`."""
         return Q(Exact(Right(Cast("id", models.CharField()), 8), end))
 
     @classmethod
     def visible_to(cls, user_id: Any) -> Q:
-        """Select the applications that an account may read.
+        """Return the condition for the applications that an account can read.
 
-        These are its own applications, and the ones after draft that it reviews or that were sent to its lender. Other
-        people's applications are excluded once their account is erased: retention law is the only reason to store them.
+        An account can read its own applications. It can also read submitted applications that it reviews, or that were
+        sent to its lender. Applications of erased accounts are excluded for everyone else, because only retention law
+        requires their storage.
         """
         members = ProviderMember.objects.filter(
             user_id=user_id,
@@ -206,7 +207,7 @@ class Application(DecisionRules):
         )
 
     def requestable(self) -> list[str]:
-        """Return the transitions that can be requested; an accepted application can't be withdrawn."""
+        """Return the transitions that a request can make. An accepted application can't be withdrawn."""
         return [to for to in super().requestable() if to != WITHDRAWN or self.accepted_at is None]
 
     def derived_columns(self, transition: lifecycle.Transition) -> dict[str, Any]:
@@ -223,11 +224,11 @@ class Application(DecisionRules):
 
     def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
         if self.status == APPROVED:
-            as_read = {**as_read, "updated_at": self.updated_at}  # the applicant may have accepted it concurrently
+            as_read = {**as_read, "updated_at": self.updated_at}  # because the applicant can accept concurrently
         if self.status == UNDER_REVIEW:
             as_read = {**as_read, "counteroffer_moves": self.counteroffer_moves}
         if self.status == DRAFT:
-            # Scoring uses the data that the applicant shares at the submission, so `share` must not have changed.
+            # Scoring uses the data that the applicant shares at the submission, so `share` must be unchanged.
             field: Any = self._meta.get_field("share")
             as_read = {**as_read, "share": field.get_prep_value(self.share)}
         return super().write_transition(as_read, columns)
@@ -239,14 +240,14 @@ class Application(DecisionRules):
 
     @property
     def data_sha256(self) -> str:
-        """Return the SHA-256 of the data's canonical JSON, in hex. Decisions are bound to it."""
+        """Return the hexadecimal SHA-256 of the data's canonical JSON. Decisions are bound to this hash."""
         return sha256(canonical_json(self.application_data)).hexdigest()
 
     @property
     def reviewed_state(self) -> str:
-        """Return the state that a proposed decision is bound to.
+        """Return the state to which a proposed decision is bound.
 
-        A change of status, data, or applicants voids the proposal; so does a new score.
+        A change of status, data, or applicants voids the proposal. A new score also voids it.
         """
         state = f"{self.status}:{self.moves}:{self.data_sha256}"
         if self.applicants_sha256 is not None:
@@ -258,20 +259,17 @@ class Application(DecisionRules):
 
     @property
     def terms_sha256(self) -> str:
-        """Return the SHA-256 of the pinned terms' canonical JSON, in hex.
-
-        Without pinned terms, it is the hash of `null`.
-        """
+        """Return the hexadecimal SHA-256 of the pinned terms' canonical JSON. Without pinned terms, hash `null`."""
         return sha256(canonical_json(self.offer_snapshot)).hexdigest()
 
     @cached_property
     def provider_owner_id(self) -> int | None:
-        """Return the account that owns the lender and receives its events; None if the lender is unknown."""
+        """Return the ID of the account that owns the lender and receives the lender's events, or None."""
         return self.provider_owner(str(self.provider_id), self.created_at).values_list("owner_id", flat=True).first()
 
     @staticmethod
     def provider_owner(provider_id: Any, created_at: Any) -> models.QuerySet[Provider]:
-        """Select the lender of an application; accounts that registered its id later have no access."""
+        """Select the lender of an application. If the lender's ID was registered later, select nothing."""
         return Provider.objects.filter(pk=provider_id, created_at__lte=created_at)
 
 
@@ -296,9 +294,9 @@ class ApplicationHistory(lifecycle.StatusHistory):
 
 
 def record_application_event(verb: str, application: Application, now: datetime, **members: Any) -> None:
-    """Send an event to the consumer and, once submitted, to the lender's owner; `members` are extra fields.
+    """Send an event to the applicant and, after the submission, to the lender's owner. `members` are extra fields.
 
-    If an application is created as submitted or later, that status names the owner's first event.
+    If an application is created in a later status than `draft`, the owner's first event has the name of that status.
     """
     about = {
         "application_id": str(application.id),

@@ -7,7 +7,7 @@ from django.db.models import Q
 
 
 class ClosableModel(models.Model):
-    """A record of an `application`, open until it gets an `outcome`. An application has at most one open record."""
+    """A record of an `application` that is open until it has an `outcome`. Only one record can be open at a time."""
 
     outcome = models.CharField(max_length=16, blank=True, help_text="How it ended; empty while it is open.")
     closed_at = models.DateTimeField(null=True, help_text="When it was closed (UTC); null while it is open.")
@@ -28,6 +28,6 @@ class ClosableModel(models.Model):
         ]
 
     def close(self, outcome: str, *, by: Any, now: datetime, **conditions: Any) -> bool:
-        """Close the record if its stored row is open and meets the conditions; return whether it was closed."""
+        """Close the record if the stored row is open and meets the conditions. Return whether this call closed it."""
         stored = type(self)._default_manager.filter(pk=self.pk, closed_at__isnull=True, **conditions)
         return bool(stored.update(outcome=outcome, closed_at=now, closed_by=by))

@@ -1,4 +1,4 @@
-"""Values of an application that the applicant reports as wrong."""
+"""Models of the values that reviewers confirm, and of the values that applicants report as wrong."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ from credit.models.closable import ClosableModel
 
 
 class Confirmation(models.Model):
-    """A reviewer's confirmation that a file shows a value of `application_data`. The newest per pointer applies.
+    """A reviewer's confirmation that a file shows a value of `application_data`.
 
-    Append-only. `value` is JSON; null once erased.
+    For each pointer, the newest confirmation applies. Append-only. `value` is JSON, or null after its erasure.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The confirmation's id.")
@@ -46,19 +46,19 @@ class Confirmation(models.Model):
 
     @property
     def parsed_value(self) -> Any:
-        """The confirmed value; None once it is erased."""
+        """The confirmed value, or None after its erasure."""
         return None if self.value is None else orjson.loads(self.value)
 
     @property
     def readable_value(self) -> Any:
-        """The confirmed value; None if it is erased or can't be read."""
+        """The confirmed value, or None if it is erased or can't be decrypted."""
         return readable(lambda: self.parsed_value)
 
     @classmethod
     def known_of(cls, application_id: Any) -> dict[str, Known]:
-        """Return the confirmed values of an application, by JSON pointer; costs one query.
+        """Return the confirmed values of an application by JSON pointer, with a single query.
 
-        An erased or unreadable value is None.
+        An erased or undecryptable value is None.
         """
         newest = {row.pointer: row for row in cls.objects.filter(application=application_id).order_by("id")}
         return {
@@ -70,10 +70,11 @@ FACT_MAX_LENGTH = 200
 
 
 class Correction(ClosableModel):
-    """An applicant's report that a fact is wrong, with the claimed value. A fact has at most one open report.
+    """An applicant's report that a fact is wrong, with the value that the applicant claims.
 
-    A reviewer corrects the fact, which starts a new assessment with the claimed value, or refuses with a reason.
-    `claimed` is JSON. `claimed`, `statement`, and `reason` are null once erased.
+    A fact has at most one open report. A reviewer either corrects the fact, which starts a new assessment with the
+    claimed value, or refuses with a reason. `claimed` is JSON. After an erasure, `claimed`, `statement`, and `reason`
+    are null.
     """
 
     OPEN, CORRECTED, REFUSED = "open", "corrected", "refused"
@@ -126,12 +127,12 @@ class Correction(ClosableModel):
 
     @property
     def parsed_claim(self) -> Any:
-        """The claimed value; None if it is erased or can't be read."""
+        """The claimed value, or None if it is erased or can't be decrypted."""
         return readable(lambda: None if self.claimed is None else orjson.loads(self.claimed))
 
     @classmethod
     def known_of(cls, application_id: Any) -> dict[str, Known]:
-        """Return the corrected facts of an application, by name, each with its newest value. Costs one query."""
+        """Return the newest corrected value of each fact of an application by name, with a single query."""
         rows = cls.objects.filter(application=application_id, outcome=cls.CORRECTED).order_by("closed_at", "id")
         corrected = {row.fact: (row.parsed_claim, row.closed_at) for row in rows}
         return {

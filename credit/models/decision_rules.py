@@ -1,4 +1,4 @@
-"""The rules of decisions: who may decide about an application, what a decision requires, and what blocks it."""
+"""The rules for decisions: permissions of reviewers, required content, and conditions that block a decision."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -34,7 +34,7 @@ from credit.models.documents import RequestedDocument
 from credit.models.notices import ReviewRequest
 from credit.models.scoring import Score
 
-# The transitions that a score may make without a reviewer.
+# A score can make these transitions without a reviewer.
 AUTOMATIC = frozenset(
     {
         (states.SUBMITTED, states.UNDER_REVIEW),
@@ -42,16 +42,16 @@ AUTOMATIC = frozenset(
         (states.UNDER_REVIEW, states.REJECTED),
     }
 )
-# The transitions that require a notice to the applicant.
+# These transitions require a notice to the applicant.
 _NOTIFIED = frozenset({states.APPROVED, states.REJECTED, states.COUNTEROFFER, states.PENDING_DOCUMENTS})
-# The transition that a score's outcome proposes; `refer` proposes nothing.
+# This maps the outcome of a score to the status that it proposes. The outcome `refer` proposes nothing.
 PROPOSALS = {APPROVE: states.APPROVED, DECLINE: states.REJECTED}
 
 
 class DecisionRules(StatefulModel):
-    """The rules of `Application` that its transitions, proposals, and pages share."""
+    """The rules that transitions, proposals, and pages of an `Application` share."""
 
-    # Columns and methods of `Application` that the rules read.
+    # The rules use these columns and methods of `Application`.
     consumer_id: int
     provider_id: int
     created_at: datetime
@@ -80,11 +80,11 @@ class DecisionRules(StatefulModel):
     def check_transition(self, to: str, actor: Actor) -> ApiError | None:
         """Return the error that blocks this transition for `actor` under `REVIEW_POLICY`; None if it is allowed.
 
-        `open` follows the specification literally: every account that may read an application may make transitions,
-        except the lender's readers. `reviewed` reserves decisions for reviewers. `four_eyes` adds two rules. A reviewer
-        can't be the consumer. The last account that changed the data can't approve, reject, or make a counteroffer.
-        `credit.review` enforces the second reviewer. Under every policy, a scoped credential can make only the
-        consumer's transitions. `COUNTEROFFER` is checked like a transition.
+        `open` follows the specification literally: every account that can read an application can make transitions,
+        except for the lender's readers. `reviewed` reserves decisions for reviewers. `four_eyes` adds two rules. A
+        reviewer can't be the applicant. The last account that changed the data can't approve, reject, or make a
+        counteroffer. `credit.review` enforces the second reviewer. Under every policy, a scoped credential can make
+        only the applicant's transitions. `COUNTEROFFER` is checked like a transition.
         """
         offers = (self.status, to) == (states.UNDER_REVIEW, states.COUNTEROFFER)
         role = Role.REVIEWER if offers else states.MACHINE.moves_from(self.status).get(to)
@@ -115,7 +115,7 @@ class DecisionRules(StatefulModel):
         return refusal or self.check_score(to) or self.check_creditor(to)
 
     def check_score(self, to: str) -> ApiError | None:
-        """Return the error of a decision while its score waits for reports, which takes at most LATEST."""
+        """Return an error while the score waits for reports, which takes at most LATEST. Otherwise return None."""
         if (
             self.status != states.UNDER_REVIEW
             or to not in states.JUDGEMENTS
@@ -131,10 +131,10 @@ class DecisionRules(StatefulModel):
         )
 
     def check_automatic(self, to: str) -> ApiError | None:
-        """Return why the score can't make this transition without a reviewer; None if it can.
+        """Return the error that prevents the score from making this transition without a reviewer, or None.
 
-        After a reviewer's decision, only reviewers decide. Under `four_eyes` a reviewer confirms each automatic
-        rejection.
+        After a reviewer's decision, only reviewers can decide. Under `four_eyes`, a reviewer must confirm each
+        automatic rejection.
         """
         if settings.DECISIONING != "automatic" or (self.status, to) not in AUTOMATIC or self.reviewed_at is not None:
             return ReviewerRequired()
@@ -145,7 +145,7 @@ class DecisionRules(StatefulModel):
         return self.check_creditor(to)
 
     def check_creditor(self, to: str) -> ApiError | None:
-        """Return the error of a decision if the lender can't send its notice, because a name or address is missing."""
+        """Return an error if the decision's notice can't be sent, because the lender's name or address is missing."""
         if settings.REVIEW_POLICY == "open" or to not in _NOTIFIED or not self.creditor_lacks:
             return None
         titles = [TITLES[name] for name in self.creditor_lacks]
@@ -160,7 +160,7 @@ class DecisionRules(StatefulModel):
 
     @cached_property
     def creditor_lacks(self) -> list[str]:
-        """Return the lender's missing fields that a notice or the documents of EU credit must contain."""
+        """Return the missing fields of the lender that are required in a notice or in documents of EU credit."""
         provider = self.provider_owner(str(self.provider_id), self.created_at).first()
         if provider is None:
             return []
@@ -174,7 +174,7 @@ class DecisionRules(StatefulModel):
         return Conventions.of(self.offer_snapshot)
 
     def check_reviewer(self, actor: Actor) -> ApiError | None:
-        """Return why `actor` may not review this application with the current log-in; None if they may."""
+        """Return the error that prevents `actor` from reviewing this application with the current log-in, or None."""
         if not self.is_reviewed_by(actor.user):
             return ReviewerRequired()
         if actor.lacks_second_factor:
@@ -185,7 +185,7 @@ class DecisionRules(StatefulModel):
 
     @property
     def approves_worse(self) -> bool:
-        """Whether the amount or term is below the request, or a score raised the rate above the offer's lowest."""
+        """Whether the amount or the term is below the request, or a score set a rate above the offer's lowest rate."""
         terms, requested = self.loan_terms, Figures(self.application_data)
         if terms is None:
             return False
@@ -203,9 +203,8 @@ class DecisionRules(StatefulModel):
     def is_reconsiderable(self) -> bool:
         """Whether the applicant can request reconsideration of the decision.
 
-        The applicant can after a rejection, for an open counteroffer, and for an approval on worse terms before
-        accepting it. In the European Union every approval with a score qualifies (Directive (EU) 2023/2225, Art.
-        18(8)(c)).
+        A rejection, an open counteroffer, and a not yet accepted approval on worse terms allow the request. In the
+        European Union, every approval with a score also allows it (Directive (EU) 2023/2225, Art. 18(8)(c)).
         """
         if self.status == states.UNDER_REVIEW and self.counteroffer_moves:
             return bool(self.counteroffers.filter(closed_at__isnull=True).exists())
@@ -218,14 +217,14 @@ class DecisionRules(StatefulModel):
 
     @property
     def open_review_request(self) -> ReviewRequest | None:
-        """The open request for reconsideration. Costs no query without a decision and without a counteroffer."""
+        """The open request for reconsideration, or None. Costs no query without a decision and a counteroffer."""
         if self.reviewed_at is None and self.initial_status != states.REJECTED and not self.counteroffer_moves:
             return None
         request: ReviewRequest | None = self.review_requests.filter(answered_at__isnull=True).first()
         return request
 
     def check_documents(self, to: str) -> ApiError | None:
-        """Return why the consumer can't return the application yet: requested documents have no file."""
+        """Return an error if the applicant can't return the application to review, because a document has no file."""
         if (self.status, to) != (states.PENDING_DOCUMENTS, states.UNDER_REVIEW):
             return None
         missing = self.requested_documents.filter(status=RequestedDocument.REQUESTED)
@@ -238,10 +237,10 @@ class DecisionRules(StatefulModel):
         )
 
     def require_reasons(self, to: str, *, reason: str | None, metadata: Any) -> None:
-        """Raise ReasonsRequired unless this transition has the reasons that it requires.
+        """Raise ReasonsRequired if this transition lacks a required reason.
 
-        Where reviewers decide, a rejection requires its principal reasons. `application_incomplete` is a valid reason
-        only while something is missing. Two transitions require a `reason` text: reopening an accepted application, and
+        If reviewers decide, a rejection requires its principal reasons. `application_incomplete` is a valid reason only
+        while a requirement is missing. Two transitions require a `reason` text: reopening an accepted application, and
         deciding against the score's proposal. Raises ValidationFailed for an invalid `consumer_report`.
         """
         if to not in states.DECIDED and not self.accepted_at:
@@ -261,13 +260,14 @@ class DecisionRules(StatefulModel):
             )
 
     def reports_in(self, metadata: Any, to: str) -> list[dict[str, Any]]:
-        """Return the consumer reports in a decision's metadata; raises ValidationFailed.
+        """Parse the consumer reports of a decision's metadata. Raises ValidationFailed.
 
         If the offer discloses scores, each score of an approval or a counteroffer requires `ranks_above_percent`.
         """
         reports = reports_of(metadata, applicants=len(list(self.applicants or ())) or FIRST, to=to)
         if to in {states.REJECTED, states.COUNTEROFFER} and Conventions.of(self.offer_snapshot).is_eu:
-            require_result(reports, to)  # when a counteroffer expires, the rejection uses the same reports
+            # The rejection after a counteroffer's expiry uses the reports of the counteroffer.
+            require_result(reports, to)
         if to != states.REJECTED and (self.offer_snapshot or {}).get("risk_based_pricing") == SCORE_DISCLOSURE:
             for position, report in enumerate(reports):
                 if report["score"] is not None and report[RANK] is None:
@@ -276,7 +276,7 @@ class DecisionRules(StatefulModel):
         return reports
 
     def check_incomplete(self, reasons: Sequence[Any]) -> None:
-        """Raise ReasonsRequired if a reason is `application_incomplete` and nothing is missing."""
+        """Raise ReasonsRequired if `application_incomplete` is a reason of a complete application."""
         if INCOMPLETE in reasons and not self.missing_titles():
             raise ReasonsRequired(
                 f"`{INCOMPLETE}` must not be a reason: the application has everything that the offer and the "
@@ -286,14 +286,14 @@ class DecisionRules(StatefulModel):
 
     @cached_property
     def decision_score(self) -> Score | None:
-        """The score that decides or proposes; None without a query if the pinned offer has no scoring model."""
+        """The score that decides or proposes, or None. Costs no query if the pinned offer has no scoring model."""
         if not self.names_scoring_model:
             return None
         return Score.deciding(self.pk).select_related("kept_facts").defer("version__definition").first()
 
     @property
     def score_waits_until(self) -> datetime | None:
-        """The latest end of the score's wait for reports; None if it doesn't wait.
+        """The time until which the score waits for reports at the latest, or None if it doesn't wait.
 
         Costs no query if the pinned offer requests no reports.
         """
@@ -308,7 +308,7 @@ class DecisionRules(StatefulModel):
         return self.score_waits_until is not None
 
     def score_reasons_left_out(self, reasons: Sequence[Any]) -> list[Any]:
-        """Return the reasons of the score that referred the application, if a rejection includes none of them."""
+        """Return the reasons of a referring score if `reasons`, those of a rejection, include none of them."""
         score = self.decision_score
         if score is None or score.outcome != REFER:
             return []
@@ -321,20 +321,20 @@ class DecisionRules(StatefulModel):
 
     @property
     def proposed_decision(self) -> str | None:
-        """The status that the score proposes; None without a score, or if the score proposes nothing (`refer`)."""
+        """The status that the score proposes, or None if there is no score or its outcome is `refer`."""
         return None if self.decision_score is None else PROPOSALS.get(self.decision_score.outcome)
 
     def goes_against_score(self, to: str) -> bool:
         return settings.DECISIONING != "off" and to in states.DECIDED and self.proposed_decision not in {None, to}
 
     def missing_titles(self) -> list[str]:
-        """Return the titles of missing items: requested documents, and other requirements of the pinned offer."""
+        """Return the titles of the missing documents and of the other unmet requirements of the pinned offer."""
         requested = self.requested_documents.filter(status=RequestedDocument.REQUESTED).values_list("name", flat=True)
         due = self.due(OfferRequirements.by(self.offer_snapshot))
         return list(dict.fromkeys([*requested, *(item.title for item in due)]))
 
     def due(self, requirements: OfferRequirements) -> list[Due]:
-        """Return the offer's requirements that the application doesn't meet. Costs a query if documents are due."""
+        """Return the offer's requirements that the application doesn't meet. A required document costs a query."""
         documents = self.requested_documents.exclude(status=RequestedDocument.REQUESTED)
         return requirements.due(
             data=self.application_data,

@@ -1,4 +1,4 @@
-"""Requested documents, their uploaded files, and the encryption keys of the files."""
+"""Models of requested documents, of uploaded files, and of the files' encryption keys."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -18,7 +18,7 @@ CONTENT_TYPES = {"application/pdf": ".pdf", "image/jpeg": ".jpg", "image/png": "
 
 
 class RequestedDocument(models.Model):
-    """A document that a reviewer requested, from the request to its acceptance."""
+    """A document that a reviewer or an offer requests from an applicant."""
 
     REQUESTED, RECEIVED, ACCEPTED = "requested", "received", "accepted"
     STATUSES = (REQUESTED, RECEIVED, ACCEPTED)
@@ -55,7 +55,7 @@ class RequestedDocument(models.Model):
 
     @staticmethod
     def put_on_checklist(application: Any, names: Iterable[str], *, now: datetime) -> None:
-        """Add documents to an application's checklist; existing entries don't change."""
+        """Add documents to an application's checklist. Existing entries don't change."""
         columns = {"application": application, "requested_at": now, "changed_by_id": application.consumer_id}
         RequestedDocument.objects.bulk_create(
             [RequestedDocument(name=name, **columns) for name in names], ignore_conflicts=True
@@ -67,10 +67,11 @@ class RequestedDocument(models.Model):
 
 
 class StoredFile(models.Model):
-    """A file in the document storage, and its encryption key.
+    """A file in the document storage, with its encryption key.
 
-    The row is committed before the file is written. The upload sets `is_kept` in the transaction that creates the
-    file's record, so rows without it are unfinished uploads. Deleting the row makes every copy of the file unreadable.
+    The row is committed before the file is written. The transaction that creates the file's `DocumentFile` sets
+    `is_kept`, so rows without `is_kept` are unfinished uploads. Deleting the row makes every copy of the file
+    unreadable.
     """
 
     id = models.UUIDField(
@@ -89,7 +90,7 @@ class StoredFile(models.Model):
 
     @property
     def name(self) -> str:
-        """Return the file's path in the storage, below one of 256 folders."""
+        """Return the file's path in the storage. It begins with one of 256 folders."""
         return f"{self.id.hex[:2]}/{self.id}"
 
 

@@ -1,4 +1,4 @@
-"""Notices to applicants: deadlines, texts, deliveries, consents. Django finds these models in `credit.models`."""
+"""Models of the notices to applicants, and of their deadlines, deliveries, and consents."""
 
 import json
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ from credit.core.machine import DECIDED, JUDGEMENTS
 ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE = "adverse_action", "approval", "counteroffer", "incomplete"
 PRICING, WITHDRAWAL_REMINDER = "pricing", "withdrawal_reminder"
 KINDS = (ADVERSE_ACTION, APPROVAL, COUNTEROFFER, INCOMPLETE, PRICING, WITHDRAWAL_REMINDER)
-# These kinds have their own deadlines, so the clocks of a decision ignore them.
+# Notices of these kinds have their own deadlines, so the clocks of a decision ignore them.
 WITHOUT_CLOCK = (PRICING, WITHDRAWAL_REMINDER)
 DUE, READY, DELIVERED, FAILED, CANCELLED = "due", "ready", "delivered", "failed", "cancelled"
 PORTAL, EMAIL, POST, PROVIDER = CHANNELS = ("portal", "email", "post", "provider")
@@ -40,10 +40,10 @@ MACHINE = lifecycle.Machine(
 
 
 class Clock(models.Model):
-    """A period within which an applicant must be notified. It never pauses; `why` is the reason why it stopped."""
+    """A period within which an applicant must be notified. It never pauses. `why` is the reason for its end."""
 
-    # 12 CFR 1002.9(a)(1): (i) from a complete application, (ii) from an action if no other clock runs, (iv) from the
-    # notice of a counteroffer. REVIEW is the platform's own: from the request for reconsideration.
+    # By 12 CFR 1002.9(a)(1), clocks start at (i) a complete application, (ii) an action if no other clock runs, and
+    # (iv) the notice of a counteroffer. REVIEW is the platform's own clock. It starts at a request for reconsideration.
     APPLICATION, ACTION, COUNTEROFFER, REVIEW = KINDS = ("application", "action", "counteroffer", "review")
     DAYS = {APPLICATION: 30, ACTION: 30, COUNTEROFFER: 90, REVIEW: 30}
     TO_NOTIFY = (APPLICATION, ACTION, COUNTEROFFER)
@@ -96,18 +96,19 @@ class Clock(models.Model):
 
 
 class NoticeSettled(lifecycle.RecordNotEditable, lifecycle.InvalidTransition):
-    """The notice is already delivered, cancelled, or not created yet."""
+    """The notice is delivered or cancelled already, or it is not created yet."""
 
 
 class Notice(lifecycle.StatefulModel):
-    """A notice about a decision, a request for documents (`move`), or a counteroffer.
+    """A notice about a decision or a request for documents (both in `move`), or about a counteroffer.
 
-    From `ready` on, `html` is the notice, word for word, `sha256` the hash of its UTF-8 bytes, and `content` the data
-    that it was created from. Retention erases `html` and `content`; the hash remains.
+    After the notice is created, `html` is its exact text, `sha256` is the hash of the text's UTF-8 bytes, and `content`
+    is the data from which it was created. At the end of the retention period, `html` and `content` are erased, but the
+    hash remains.
     """
 
     ADDRESS, CREDITOR, REASONS, MISSING, MAIL, FAULT = "address", "creditor", "reasons", "missing", "mail", "fault"
-    # Reasons why a due notice waits, as the console shows them.
+    # The console shows these reasons for the delay of a due notice.
     WAITS_FOR = {
         ADDRESS: "neither the application nor its account has an address",
         CREDITOR: "the lender has no name or no address: PUT /v1/providers/{id}",
@@ -128,7 +129,7 @@ class Notice(lifecycle.StatefulModel):
     counteroffer = models.ForeignKey(
         "credit.Counteroffer", null=True, on_delete=models.PROTECT, related_name="notices", db_index=False
     )
-    FOR_ACCOUNT = ~Q(applicant__gt=FIRST)  # excludes notices for the second applicant, who has no account
+    FOR_ACCOUNT = ~Q(applicant__gt=FIRST)  # because the second applicant has no account
 
     applicant = models.PositiveSmallIntegerField(
         null=True,
@@ -196,7 +197,7 @@ class Notice(lifecycle.StatefulModel):
 
     @property
     def made_from(self) -> dict[str, Any] | None:
-        """Return the data of the notice; None before the notice is created, and after its retention period."""
+        """Return the data of the notice. Return None before the notice is created and after its retention period."""
         return json.loads(self.content) if self.content else None
 
     @property
@@ -213,7 +214,7 @@ class Notice(lifecycle.StatefulModel):
 
     @property
     def is_about_price(self) -> bool:
-        """Whether this is a created risk-based pricing notice, not a disclosure of a score."""
+        """Whether this notice is a created risk-based pricing notice, as opposed to a score disclosure."""
         return "pricing" in (self.made_from or {}).get("blocks", ())
 
     @property
@@ -229,7 +230,7 @@ class Notice(lifecycle.StatefulModel):
         return {"waits_for": "", **({"made_at": transition.now} if transition.to == READY else {})}
 
     def record_transition(self, row: Any) -> None:
-        """Record the event. Once every notice of the decision is delivered, stop the clocks.
+        """Record the event of a transition. After the last notice of a decision is delivered, stop the clocks.
 
         The clocks ignore notices with their own deadlines (`WITHOUT_CLOCK`). A counteroffer without a denial starts its
         own clock.
@@ -249,9 +250,9 @@ class Notice(lifecycle.StatefulModel):
 
     @classmethod
     def readable_by(cls, user: Any, application: Any) -> "models.QuerySet[Notice]":
-        """Select an application's notices for a `user` who may read the application.
+        """Select the notices of an application that `user` can read. `user` must be able to read the application.
 
-        The consumer's account belongs to the first applicant, who can't read notices for the second applicant.
+        The application's account belongs to the first applicant, who can't read notices for the second applicant.
         """
         rows = cls.objects.filter(application=application)
         return rows.filter(cls.FOR_ACCOUNT) if application.consumer_id == user.pk else rows
@@ -285,7 +286,7 @@ class Notice(lifecycle.StatefulModel):
             running.update(stopped_at=now, why=Clock.ENDED)
 
     def emit(self, word: str, *, now: datetime) -> None:
-        """Record an event for the lender's owner and, if the notice is for them, for the consumer."""
+        """Record an event for the lender's owner and, if the notice is for the first applicant, for the consumer."""
         about = {"notice_id": str(self.pk), "application_id": str(self.application_id), "kind": self.kind}
         owner_id = self.application.provider_owner_id
         consumer_id = self.application.consumer_id if self.is_for_account else None
@@ -295,7 +296,7 @@ class Notice(lifecycle.StatefulModel):
 
 
 class NoticeHistory(lifecycle.StatusHistory):
-    """A transition of a notice. Append-only, which the database enforces."""
+    """A transition of a notice. The database enforces that this table is append-only."""
 
     notice = models.ForeignKey(Notice, on_delete=models.PROTECT, related_name="history", db_index=False)
 
@@ -305,7 +306,7 @@ class NoticeHistory(lifecycle.StatusHistory):
 
 
 class Delivery(models.Model):
-    """How and when a notice reached the applicant, and the evidence. Append-only."""
+    """The delivery of a notice to an applicant, with its channel, time, and evidence. Append-only."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The delivery's id.")
     notice = models.ForeignKey(
@@ -335,9 +336,9 @@ class Delivery(models.Model):
 
 
 class Consent(models.Model):
-    """A consent to electronic records, or its revocation (15 USC 7001(c)). The newest row applies. Append-only.
+    """A consent to electronic records, or the revocation of a consent (15 USC 7001(c)). Append-only.
 
-    `text` is the accepted text, word for word, and `text_sha256` the hash of its UTF-8 bytes.
+    The newest row applies. `text` is the exact accepted text, and `text_sha256` is the hash of its UTF-8 bytes.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -369,7 +370,7 @@ class Consent(models.Model):
 
 
 class RetentionHold(models.Model):
-    """A litigation hold on an application's records, started or ended. The newest row applies. Append-only."""
+    """The start or the end of a litigation hold on an application's records. The newest row applies. Append-only."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     application = models.ForeignKey(
@@ -390,7 +391,7 @@ class RetentionHold(models.Model):
 
     @classmethod
     def held_of(cls, user_id: int) -> "models.QuerySet[Any, Any]":
-        """Select the ids of an account's applications with an active hold."""
+        """Select the IDs of an account's applications that have an active hold."""
         newest = cls.objects.filter(application=models.OuterRef("application")).order_by("-id").values("pk")[:1]
         rows = cls.objects.filter(application__consumer=user_id, is_on=True, pk=models.Subquery(newest))
         return rows.values_list("application_id", flat=True)
@@ -401,7 +402,7 @@ class RetentionHold(models.Model):
 
 
 class ReviewRequest(models.Model):
-    """A consumer's request for reconsideration of a decision. The next decision answers it.
+    """An applicant's request for reconsideration of a decision. The next decision closes the request.
 
     Accounts that took part in an earlier decision can't make the new one (`refusal_for`).
     """
@@ -448,7 +449,7 @@ class ReviewRequest(models.Model):
         return "open" if self.answered_at is None else "answered"
 
     def refusal_for(self, actor: lifecycle.Actor) -> ApiError | None:
-        """Return why `actor` may not decide: they took part in an earlier decision, or the request is their own."""
+        """Return an error if `actor` can't decide, as the applicant or as a participant in an earlier decision."""
         if actor.user is None:
             return lifecycle.ReviewerRequired("The applicant has requested reconsideration by a person.")
         if actor.user.pk == self.application.consumer_id or actor.user.pk in self._had_a_part():
@@ -458,7 +459,7 @@ class ReviewRequest(models.Model):
         return None
 
     def _had_a_part(self) -> set[Any]:
-        """Return the accounts that decided, made a confirmed proposal, or made a counteroffer before the request."""
+        """Return the IDs of accounts with a decision, confirmed proposal, or counteroffer before the request."""
         application, until = self.application, self.requested_at
         decided = application.history.filter(status__in=DECIDED, changed_at__lte=until)
         proposed = application.proposals.filter(outcome="confirmed", to__in=JUDGEMENTS, proposed_at__lte=until)

@@ -1,4 +1,4 @@
-"""Lenders, their members, and their offers. Django finds these models through `credit.models`."""
+"""Models of lenders, of their members and invitations, and of their offers."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -23,10 +23,10 @@ from credit.core.logos import Logo
 
 
 class Provider(models.Model):
-    """A lender's id and the account that it belongs to, which is also a member.
+    """A lender. The account that owns it is also a member.
 
-    Members review the applications with this id. Applications from before the id's first use were meant for a lender of
-    another marketplace, so members can't read them.
+    Members review the applications with this lender's ID. Applications that are older than the lender were meant for a
+    lender of another marketplace, so members can't read them.
     """
 
     id = models.CharField(
@@ -38,7 +38,7 @@ class Provider(models.Model):
         default="",
         help_text="The lender's name; empty if the id was assigned by its first use.",
     )
-    name_key = models.CharField(  # noqa: DJ001  null is a lender without a name, or the later of two that look alike
+    name_key = models.CharField(  # noqa: DJ001  null without a name, or if an older lender's name looks the same
         max_length=64, null=True, unique=True, editable=False
     )
     address = models.CharField(
@@ -47,7 +47,7 @@ class Provider(models.Model):
         default="",
         help_text="The lender's postal address, which notices contain; empty when it was not sent.",
     )
-    agency = models.CharField(  # noqa: DJ001  null, not empty, is what the API returns
+    agency = models.CharField(  # noqa: DJ001  because the API returns null, not ""
         max_length=8,
         null=True,
         choices=agencies.CHOICES,
@@ -63,7 +63,7 @@ class Provider(models.Model):
     debt_advice = models.CharField(  # noqa: DJ001
         max_length=1000, null=True, help_text="Where borrowers get debt advice; null if none."
     )
-    logo_sha256 = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001  null: without a logo
+    logo_sha256 = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001  null without a logo
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.PROTECT,
@@ -80,7 +80,7 @@ class Provider(models.Model):
 
     @property
     def logo_path(self) -> str:
-        """Return the path of the logo on this host, "" without a logo."""
+        """Return the path of the logo on this host, or "" without a logo."""
         return reverse("logo", args=[self.logo_sha256]) if self.logo_sha256 else ""
 
     @property
@@ -93,12 +93,12 @@ class Provider(models.Model):
 
     @property
     def lacks_for_eu_credit(self) -> list[str]:
-        """The fields that an offer under Directive (EU) 2023/2225 requires and this lender lacks."""
+        """The missing fields of this lender that offers under Directive (EU) 2023/2225 require."""
         return [*self.lacks_for_notices, *(name for name in eu_credit.LENDER_FIELDS if not getattr(self, name))]
 
 
 class ProviderMember(models.Model):
-    """An account that acts for a lender within its role. Each role includes the rights of the ones after it."""
+    """An account that acts on behalf of a lender within its role. Each role includes the rights of all later roles."""
 
     OWNER, REVIEWER, READER = "owner", "reviewer", "reader"
     ROLES = (OWNER, REVIEWER, READER)
@@ -137,10 +137,10 @@ class ProviderMember(models.Model):
 
 
 class ProviderInvitation(models.Model):
-    """An invitation of a user name by a lender's owner. Accepting it makes the account a member.
+    """A lender's invitation of a user name. An account that accepts becomes a member of the lender.
 
-    Invitations of unknown user names are stored, too, which prevents account enumeration. `user` is the account that
-    had the name when it was invited.
+    Invitations of unknown user names are also stored, to prevent account enumeration. `user` is the account that had
+    the user name at the time of the invitation.
     """
 
     VALID_FOR = timedelta(days=7)
@@ -177,7 +177,7 @@ class Offer(models.Model):
     )
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="offers")
     name = models.CharField(max_length=255, help_text="The name of the offer.")
-    name_key = models.CharField(  # noqa: DJ001  null is an inactive offer, or the later of two that look alike
+    name_key = models.CharField(  # noqa: DJ001  null if inactive, or if an older offer has a name that looks the same
         max_length=64, null=True, unique=True, editable=False
     )
     description = models.TextField(blank=True, default="", help_text="The description of the offer.")
@@ -207,7 +207,7 @@ class Offer(models.Model):
     excluded_states = JsonTextField(
         null=True, help_text="The US states in which the offer is not available, as two-letter codes; null if none."
     )
-    customer_segment = models.CharField(  # noqa: DJ001  null is an answer of the interface
+    customer_segment = models.CharField(  # noqa: DJ001  because the API returns null
         max_length=255,
         null=True,
         help_text="The segment of the scoring model that the offer is for; null for all of them.",
@@ -221,13 +221,13 @@ class Offer(models.Model):
     ab_test_allocation = models.IntegerField(
         null=True, help_text="The share of customers that see a tested offer, in percent; null for all of them."
     )
-    # Requirements of the offer's applications (`credit.requirements`).
+    # Applications to the offer must meet these requirements (`credit.requirements`).
     application_schema = JsonTextField(null=True, help_text="JSON Schema of `application_data`; null for any data.")
     required_documents = JsonTextField(null=True, help_text="The documents that an application requires; null if none.")
     applicant_requires = JsonTextField(
         null=True, help_text="The fields that each of `applicants` requires; null if none."
     )
-    risk_based_pricing = models.CharField(  # noqa: DJ001  null is what the API returns
+    risk_based_pricing = models.CharField(  # noqa: DJ001  because the API returns null
         max_length=16,
         null=True,
         choices=[(method, method) for method in pricing_rules.METHODS],
@@ -248,7 +248,7 @@ class Offer(models.Model):
         help_text="The minimum age of each applicant in years. If set, `date_of_birth` is required. If null, the "
         "minimum of 18 applies only to applicants with a date of birth.",
     )
-    # The law that the offer follows (`credit.core.jurisdictions`), and the fields that Directive (EU) 2023/2225
+    # These fields are the offer's law (`credit.core.jurisdictions`), and the data that Directive (EU) 2023/2225
     # requires.
     jurisdiction = models.CharField(  # noqa: DJ001  null for offers that are older than this field
         max_length=2,
@@ -256,7 +256,7 @@ class Offer(models.Model):
         choices=[(name, name) for name in jurisdictions.JURISDICTIONS],
         help_text="The law that the offer follows: `us` or `eu`.",
     )
-    regime = models.CharField(  # noqa: DJ001  null is what the API returns
+    regime = models.CharField(  # noqa: DJ001  because the API returns null
         max_length=16,
         null=True,
         choices=[(name, name) for name in eu_credit.REGIMES],
@@ -305,7 +305,7 @@ class Offer(models.Model):
     created_at = models.DateTimeField(help_text="When the offer was created (UTC).")
     updated_at = models.DateTimeField(help_text="When the offer was last changed (UTC).")
 
-    # Fields that a request body may contain and that a new version replaces.
+    # A request body can contain these fields, and a new version replaces them.
     TERMS = (
         "name", "description", "product_type", "apr_min_percent", "apr_max_percent", "loan_amount_min_cents",
         "loan_amount_max_cents", "term_options_months", "nationwide", "included_states", "excluded_states",
@@ -344,13 +344,13 @@ class Offer(models.Model):
 
     @property
     def personalized(self) -> str | None:
-        """The statement of Art. 13 about an EU offer that a scoring model filters or prices; None without a model."""
+        """The statement of Art. 13 for an EU offer with a scoring model; None for other offers."""
         is_scored = self.conventions.is_eu and self.blockscore_model_id is not None
         return gettext(quotes.PERSONALIZED) if is_scored else None
 
     @property
     def representative_example(self) -> dict[str, Any] | None:
-        """The example as of today; None under US law, or if its annual percentage rate is out of range."""
+        """The representative example as of today. None under US law, or if the APR is out of range."""
         if not self.example or not self.conventions.is_eu:
             return None
         try:
@@ -363,7 +363,7 @@ class Offer(models.Model):
 
 
 class ProviderLogo(models.Model):
-    """The logo of a lender, as its URL serves it."""
+    """The logo of a lender, exactly as its URL returns it."""
 
     provider = models.OneToOneField(Provider, on_delete=models.CASCADE, primary_key=True, related_name="+")
     media_type = models.CharField(max_length=32)
@@ -375,7 +375,7 @@ class ProviderLogo(models.Model):
 
     @classmethod
     def set(cls, provider: Provider, logo: Logo | None) -> None:
-        """Replace or remove a lender's logo, and set `logo_sha256` of the instance. Requires a transaction."""
+        """Replace or remove a lender's logo, and set `provider.logo_sha256`. Requires a transaction."""
         cls.objects.filter(provider=provider).delete()
         provider.logo_sha256 = None
         if logo is not None:

@@ -1,4 +1,4 @@
-"""Applicants, and keyed hashes that find a lender's other applications of the same person."""
+"""Keyed hashes that find other applications of the same applicant to the same lender."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -18,7 +18,7 @@ from identity.models import User
 
 
 class Applicant(User):
-    """An account with applications. The permission to view it does not include the account's own page."""
+    """An account with applications. The permission to view applicants does not include the page of the account."""
 
     class Meta:
         proxy = True
@@ -28,7 +28,7 @@ class Applicant(User):
 class PersonKey(models.Model):
     """A keyed hash of an applicant's name and birth date, e-mail address, or phone number.
 
-    The input includes the lender, so the hashes of a person differ between lenders.
+    The hash's input includes the lender, so hashes of the same applicant differ between lenders.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
@@ -57,14 +57,14 @@ class PersonKey(models.Model):
 
 
 def _digests_of(application: Application) -> set[str]:
-    """Return the keys of all applicants; one empty key if they have no data, so that `prune` finds a row."""
+    """Return the keys of all applicants. Applicants without data have an empty key, so that `prune` finds a row."""
     persons: list[Person] = list(application.applicants or ())
     terms = {term for person in persons for term in _terms(str(application.provider_id), person)}
     return {blind_digests(term)[0] for term in terms} or ({""} if persons else set())
 
 
 def identity_of(application: Application, applicant: int) -> str | None:
-    """Return the term of an applicant's name and birth date at the lender; None if either is unknown."""
+    """Return the hash input for an applicant's name and birth date, or None if either is unknown."""
     persons: list[Person] = list(application.applicants or ())
     whole = persons[applicant - 1 : applicant]
     return next((_identity(str(application.provider_id), person) for person in whole), None)
@@ -85,7 +85,7 @@ def _terms(provider_id: str, person: Person) -> Iterator[str]:
 
 
 class PersonFigures(NamedTuple):
-    """Figures from a lender's other applications of the first applicant.
+    """Figures from the first applicant's other applications to the same lender.
 
     `accounts` includes the account of this application.
     """
@@ -96,7 +96,7 @@ class PersonFigures(NamedTuple):
 
 
 def person_figures(application: Application, now: datetime) -> PersonFigures:
-    """Count the lender's other submitted applications of the same account, or of the first applicant's keys.
+    """Count the lender's other submitted applications with the same account or with a key of the first applicant.
 
     Costs one query. Applications of erased accounts are excluded.
     """

@@ -1,4 +1,4 @@
-"""Reports of bureaus and income vendors about applicants."""
+"""The model of reports from credit bureaus and income vendors about applicants."""
 
 from datetime import date, datetime
 from typing import Any, NamedTuple
@@ -16,14 +16,14 @@ from credit.core.report_summary import CURRENCY, FIGURES
 from credit.models.person_keys import identity_of
 
 KINDS = CREDIT, INCOME = ("credit", "income")
-# 15 USC 1681b(a)(3)(A), and (a)(2).
+# These are the purposes of 15 USC 1681b(a)(3)(A) and of 15 USC 1681b(a)(2).
 PURPOSES = CREDIT_TRANSACTION, WRITTEN_INSTRUCTIONS = ("credit_transaction", "written_instructions")
 REQUESTED, RECEIVED, NO_FILE, FROZEN, FAILED = "requested", "received", "no_file", "frozen", "failed"
 STATUSES = (REQUESTED, RECEIVED, NO_FILE, FROZEN, FAILED)
 
 
 class ReportFigures(NamedTuple):
-    """The newest unexpired values about an applicant; None if missing."""
+    """The newest unexpired values of the reports about an applicant. Missing values are None."""
 
     status: str | None
     score: int | None
@@ -38,7 +38,7 @@ class ReportFigures(NamedTuple):
 
 
 class Report(models.Model):
-    """A report that was requested from a vendor. Its status changes once, when the vendor responds."""
+    """A report that was requested from a vendor. Its status changes once: when the vendor responds or fails."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The report's id.")
     application = models.ForeignKey(
@@ -60,7 +60,7 @@ class Report(models.Model):
         max_length=16, choices=[(status, status) for status in STATUSES], default=REQUESTED,
         help_text="`requested`, `received`, `no_file`, `frozen`, or `failed`.",
     )  # fmt: skip
-    person = models.CharField(max_length=64)  # keyed hash of the applicant's name, birth date, and address
+    person = models.CharField(max_length=64)  # a keyed hash of the applicant's name, birth date, and address
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False,
         help_text="The reviewer who requested the report; null if the offer requests it at the submission.",
@@ -81,8 +81,8 @@ class Report(models.Model):
     raw = EncryptedTextField(null=True)
     raw_sha256 = models.CharField(max_length=64, null=True)  # noqa: DJ001
 
-    shown_raw: str | None = None  # `raw`, in a response to a reviewer
-    is_reused = False  # true in the response to a request that returned an earlier report
+    shown_raw: str | None = None  # the value of `raw` in responses to reviewers
+    is_reused = False  # True if a request returned this earlier report
 
     class Meta:
         ordering = ["id"]
@@ -106,15 +106,15 @@ class Report(models.Model):
 
     @property
     def parsed_summary(self) -> dict[str, Any] | None:
-        """The summary; None without a summary, or if it can't be read."""
+        """The parsed summary, or None if there is no summary or it can't be decrypted."""
         summary = readable(lambda: self.summary)
         return None if summary is None else {"currency": CURRENCY, **orjson.loads(summary)}
 
     @staticmethod
     def persons_of(application: Any, applicant: int) -> list[str]:
-        """Return the hashes of an applicant's name, birth date, and address at the lender, the stored one first.
+        """Return the keyed hashes of an applicant's name, birth date, and address, beginning with the hash to store.
 
-        Returns no hash if the name or the birth date is unknown.
+        The list is empty if the name or the birth date is unknown.
         """
         identity = identity_of(application, applicant)
         if identity is None:
@@ -123,7 +123,7 @@ class Report(models.Model):
         return blind_digests(f"{identity}:{canonical_json(address).decode()}")
 
     def is_about(self, application: Any) -> bool:
-        """Return whether the applicant is still the person whom the report was requested about."""
+        """Return whether the applicant's name, birth date, and address are unchanged since the report was requested."""
         return self.person in readable(lambda: self.persons_of(application, self.applicant), ())
 
     def is_current(self, now: datetime) -> bool:
@@ -131,9 +131,9 @@ class Report(models.Model):
 
     @classmethod
     def figures_of(cls, application: Any, now: datetime, applicant: int = FIRST) -> ReportFigures:
-        """Return the figures from the reports about an applicant; costs one query.
+        """Return the figures from the reports about an applicant, with a single query.
 
-        Amounts in another currency than the application's are None.
+        Amounts in a currency that differs from the application's currency are None.
         """
         reports = cls.objects.filter(application=application.pk, applicant=applicant)
         newest = {report.kind: report for report in reports if report.is_about(application)}

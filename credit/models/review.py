@@ -18,9 +18,9 @@ def as_members(metadata: Any) -> dict[str, Any]:
 
 
 class Proposal(ClosableModel):
-    """A decision that a reviewer or a scoring model proposes, and that another reviewer confirms.
+    """A decision that a reviewer or a scoring model proposes, and that another reviewer must confirm.
 
-    It is void once the application differs from the state in `seen`, or its proposer may no longer review the
+    A proposal is void if the application's state no longer equals `seen`, or if the proposer can no longer review the
     application.
     """
 
@@ -31,7 +31,7 @@ class Proposal(ClosableModel):
         "credit.Application", on_delete=models.PROTECT, related_name="proposals", db_index=False
     )
     to = models.CharField(max_length=32)
-    reason = models.TextField(null=True)  # noqa: DJ001  as the history keeps it
+    reason = models.TextField(null=True)  # noqa: DJ001  null, as in the status history
     metadata = JsonTextField(null=True)
     seen = models.CharField(max_length=255)
     proposed_by = models.ForeignKey(
@@ -68,17 +68,17 @@ class Proposal(ClosableModel):
 
     @property
     def proposer_id(self) -> Any:
-        """The proposer's user_id, or the scoring model as `model:<id>@<version>`."""
+        """The user ID of the proposer, or `model:<id>@<version>` for a scoring model."""
         return self.proposed_as or self.proposed_by_id
 
     @property
     def terms(self) -> Any:
-        """The loan terms that the proposal is bound to; None without a loan."""
+        """The loan terms to which the proposal is bound, or None without a loan."""
         names_loan = self.to in {APPROVED, COUNTEROFFER} and isinstance(self.metadata, dict)
         return self.metadata.get("terms") if names_loan else None
 
     def counts_for(self, application: Any) -> bool:
-        """Return whether the application is unchanged and the proposer may still review it."""
+        """Return whether the application is unchanged, and the proposer can still review the application."""
         if self.seen != application.reviewed_state:
             return False
         return self.proposed_by is None or application.is_reviewed_by(self.proposed_by)
@@ -89,10 +89,9 @@ class Proposal(ClosableModel):
         return bool(self.proposed_by_id == actor.user.pk)
 
     def confirmed_metadata(self, *, by: Any, metadata: Any = None) -> dict[str, Any]:
-        """Return the metadata of a confirmed decision: the two reviewers, and the metadata of both.
+        """Merge the metadata of a confirmed decision from the proposal, the confirmation, and the two reviewers.
 
-        If both name the same member, the confirming reviewer's value is used. Loan terms are always those of the
-        proposal.
+        If both have the same key, the confirming reviewer's value is used. Loan terms always come from the proposal.
         """
         beside = {**as_members(self.metadata), **as_members(metadata)}
         four_eyes = {
@@ -106,7 +105,7 @@ class Proposal(ClosableModel):
 
     @classmethod
     def close_lapsed(cls, proposer_id: Any, *, now: datetime) -> None:
-        """Void the open proposals of an account that may no longer review the applications."""
+        """Void the open proposals of an account whose applications it can no longer review."""
         proposals = cls.objects.filter(proposed_by=proposer_id, closed_at__isnull=True)
         for proposal in proposals.select_related("application", "proposed_by"):
             if not proposal.application.is_reviewed_by(proposal.proposed_by):

@@ -23,7 +23,7 @@ DRAFT, PUBLISHED, RETIRED = "draft", "published", "retired"
 CHAMPION, CHALLENGER = "champion", "challenger"
 PUBLISH = "credit.publish_modelversion"
 
-# Publishing a published version again changes its role.
+# A published version can be published again, which changes its role.
 MACHINE = Machine(
     {
         DRAFT: {PUBLISHED: Role.OWNER, RETIRED: Role.OWNER},
@@ -34,7 +34,7 @@ MACHINE = Machine(
 
 
 class ScoringModel(models.Model):
-    """A lender's scoring model; offers refer to its id as `blockscore_model_id`."""
+    """A lender's scoring model. Offers refer to the model's ID as `blockscore_model_id`."""
 
     provider = models.ForeignKey(
         "credit.Provider",
@@ -52,7 +52,7 @@ class ScoringModel(models.Model):
 
 
 class ModelVersion(lifecycle.StatefulModel):
-    """A numbered version of a model. The database rejects changes of its definition; a change needs a new version."""
+    """A version of a scoring model. The database rejects changes of the definition, so a change needs a new version."""
 
     model = models.ForeignKey(
         ScoringModel,
@@ -105,7 +105,7 @@ class ModelVersion(lifecycle.StatefulModel):
 
     machine = MACHINE
     invalid_transition = InvalidVersionTransition
-    warnings: tuple[str, ...] = ()  # passed to the publication, not stored
+    warnings: tuple[str, ...] = ()  # for the response to the publication, and not stored
 
     class Meta:
         ordering = ["number"]
@@ -139,9 +139,9 @@ class ModelVersion(lifecycle.StatefulModel):
         return None if text is None else digest_of(text)
 
     def check_transition(self, to: str, actor: lifecycle.Actor) -> ApiError | None:
-        """Return the error of this transition, or None; under `four_eyes` the author can't publish.
+        """Return the error that blocks this transition, or None. Under `four_eyes`, the author can't publish.
 
-        Publishing a champion again can only remove that role, so it needs no second person.
+        Publishing a champion again can only remove that role, so it requires no second person.
         """
         if to not in MACHINE.moves_from(self.status):
             return InvalidVersionTransition.between(self, to)
@@ -188,7 +188,7 @@ class ModelVersion(lifecycle.StatefulModel):
 
 
 class ModelVersionHistory(lifecycle.StatusHistory):
-    """A publication or a retirement; `metadata.role` is the granted role. Append-only."""
+    """A publication or a retirement of a version. `metadata.role` is the granted role. Append-only."""
 
     version = models.ForeignKey(ModelVersion, on_delete=models.PROTECT, related_name="history", db_index=False)
 
@@ -198,10 +198,10 @@ class ModelVersionHistory(lifecycle.StatusHistory):
 
 
 class Score(models.Model):
-    """A version's result for an applicant's facts. Append-only; the facts, which can be erased, are stored apart.
+    """The result of a version for an applicant's facts. Append-only. The facts can be erased, so `ScoreFacts` has them.
 
-    Each of `points` is `[characteristic, bin, points, baseline]`; `missing` has names of inputs. `facts_sha256` is the
-    SHA-256 of the nonce's bytes, followed by the facts' canonical JSON.
+    Each item of `points` is `[characteristic, bin, points, baseline]`. `missing` has the names of missing inputs.
+    `facts_sha256` is the SHA-256 of the nonce's bytes followed by the canonical JSON of the facts.
     """
 
     DECISION, SHADOW = "decision", "shadow"
@@ -244,25 +244,25 @@ class Score(models.Model):
 
     @property
     def facts_if_kept(self) -> "ScoreFacts | None":
-        """The facts that the score was computed from; None once they are erased."""
+        """The facts from which the score was computed, or None after their erasure."""
         return getattr(self, "kept_facts", None)
 
     RESULT = ("points", "total", "outcome", "segment", "reasons", "missing")
 
     @property
     def is_withheld(self) -> bool:
-        """Whether only the lender may read the result: it can reveal facts about the person's other applications."""
+        """Whether only the lender can read the result, because it can reveal the applicant's other applications."""
         return has_person(source["name"] for source in self.sources or ())
 
     @property
     def sources_for_applicant(self) -> list[dict[str, Any]] | None:
-        """Return the sources without the facts that only the lender may read."""
+        """Return the sources of the score without the facts that only the lender can read."""
         sources: Any = self.sources
         return sources and [source for source in sources if not source["name"].startswith(PERSON)]
 
     @classmethod
     def deciding(cls, application_id: Any) -> models.QuerySet["Score"]:
-        """Select the scores that decide or propose about an application, newest first, with their versions."""
+        """Select the scores that decide an application or propose a decision, newest first, with their versions."""
         scores = cls.objects.filter(application=application_id, purpose=cls.DECISION)
         return scores.order_by("-number").select_related("version")
 
@@ -274,16 +274,16 @@ class Score(models.Model):
 
 
 class LastScore(models.Model):
-    """A model's newest result for an applicant or an account that requested matches. The catalog reads it.
+    """The newest result of a model for an account that applied or requested matches. The catalog reads it.
 
-    Each account and model has one row, which the next result replaces. The row contains no facts. Results of
-    challengers are only for comparison and are not stored here.
+    Each pair of account and model has a single row, which the next result replaces. The row contains no facts. Results
+    of challengers are only for comparison, so they are not stored here.
     """
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
     model = models.ForeignKey(ScoringModel, on_delete=models.PROTECT, related_name="+")
     outcome = models.CharField(max_length=16)
-    segment = models.CharField(  # noqa: DJ001  null and "" are different answers
+    segment = models.CharField(  # noqa: DJ001  because null and "" have different meanings
         max_length=100,
         null=True,
         help_text="The segment of the score; empty for a person in none, null if the card declares none.",
@@ -303,7 +303,7 @@ class LastScore(models.Model):
 
 
 class ScoreFacts(models.Model):
-    """The input of a score, until it is erased: the canonical JSON of the facts, and a nonce in base64."""
+    """The input of a score until its erasure: the canonical JSON of the facts, and a nonce in base64."""
 
     score = models.OneToOneField(Score, primary_key=True, on_delete=models.PROTECT, related_name="kept_facts")
     facts = EncryptedTextField()

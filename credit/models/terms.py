@@ -1,4 +1,4 @@
-"""Terms of loans, and counteroffers. Django finds these models in `credit.models`."""
+"""Models of loan terms, counteroffers, and European information forms."""
 
 import json
 from datetime import datetime
@@ -18,14 +18,14 @@ from credit.models.closable import ClosableModel
 
 
 def number(value: Decimal | None) -> float | int | None:
-    """Return a decimal as the JSON number of RFC 8785: 7, not 7.0."""
+    """Convert a decimal to a number that RFC 8785 serializes without a redundant fraction: 7, not 7.0."""
     if value is None:
         return None
     return int(value) if value == value.to_integral_value() else float(value)
 
 
 def loan_to_dict(loan: Any) -> dict[str, Any]:
-    """Return the terms that a lender sets for a loan, as the JSON of a decision."""
+    """Return the terms that a lender sets for a loan, in the JSON format of a decision."""
     first = loan.first_payment_on
     return {
         "amount_cents": loan.amount_cents,
@@ -37,10 +37,10 @@ def loan_to_dict(loan: Any) -> dict[str, Any]:
 
 
 class LoanTerms(models.Model):
-    """A loan that starts on `as_of`, and its cost. Append-only.
+    """The terms and the cost of a loan that starts on `as_of`. Append-only.
 
-    A line of credit has a limit (`amount_cents`) and no computed figures. `schedule_sha256` is the hash of the
-    canonical JSON of the payments.
+    A line of credit has a limit (`amount_cents`) but no computed figures. `schedule_sha256` is the hash of the
+    payments' canonical JSON.
     """
 
     APPROVAL, COUNTEROFFER = "approval", "counteroffer"
@@ -77,7 +77,7 @@ class LoanTerms(models.Model):
         return number(self.apr_percent)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the input of `terms_sha256`: all terms except the day and the schedule, which depend on the date."""
+        """Return the input of `terms_sha256`: all terms except for the day and the schedule, which change daily."""
         return {
             "application_id": str(self.application_id),
             "kind": self.kind,
@@ -93,12 +93,12 @@ class LoanTerms(models.Model):
         }
 
     def _of_directive(self) -> dict[str, Any]:
-        """Return the currency, and the figures of Directive (EU) 2023/2225, Art. 3; null for a line of credit."""
+        """Return the currency and the figures of Directive (EU) 2023/2225, Art. 3; None for a line of credit."""
         conventions = self.application.conventions
         return eu_totals(conventions, self.amount_cents, self.fee_cents, self.finance_charge_cents)
 
     def to_record(self) -> dict[str, Any]:
-        """Return the terms as a ledger record contains them."""
+        """Return the terms in the format of ledger records."""
         return {
             "terms": self.to_dict(),
             "terms_sha256": self.terms_sha256,
@@ -167,37 +167,37 @@ class Counteroffer(ClosableModel):
 
     @classmethod
     def supersede_open(cls, application: Any, *, by: Any, now: datetime) -> bool:
-        """Close the open counteroffer, if any, as superseded; return whether one was closed."""
+        """Close the open counteroffer, if any, as superseded. Return whether a counteroffer was closed."""
         if not application.counteroffer_moves:
             return False
         offered = cls.objects.filter(application=application, closed_at__isnull=True).first()
         return offered is not None and offered.close(cls.SUPERSEDED, by=by, now=now)
 
     def to_record(self) -> dict[str, Any]:
-        """Return the counteroffer as the history and the records of the later decision contain it."""
+        """Return the counteroffer in the format of the later decision's history and ledger record."""
         two = {} if self.four_eyes is None else {"four_eyes": self.four_eyes}
         offered = {"id": str(self.pk), "offered_by": self.offered_by, "offered_at": rfc3339(self.offered_at)}
         return {**offered, "reasons": self.reasons, **two}
 
     @property
     def rejection_metadata(self) -> dict[str, Any]:
-        """Return the metadata of the rejection that follows if the applicant doesn't respond."""
+        """Return the metadata of the rejection that follows if the applicant doesn't accept."""
         report = {} if self.consumer_report is None else {"consumer_report": self.consumer_report}
         return {"reasons": self.reasons, **report}
 
     def close(self, outcome: str, *, by: Any, now: datetime, **conditions: Any) -> bool:
-        """Close the counteroffer like every `ClosableModel`; an expired counteroffer can't be accepted."""
+        """Close the counteroffer, and return whether this call closed it. An expired counteroffer can't be accepted."""
         if outcome == self.ACCEPTED:
             conditions["expires_at__gt"] = now
         return super().close(outcome, by=by, now=now, **conditions)
 
 
 class Precontract(models.Model):
-    """The form of Directive (EU) 2023/2225, Art. 10, for the terms of a loan, in one language. It never changes.
+    """The European information form (Directive (EU) 2023/2225, Art. 10) for a loan, in one language. It never changes.
 
-    `html` is the form, word for word, `sha256` the hash of its UTF-8 bytes, and `content` the JSON of its rows and
-    payments. `provided_at` is when the applicant first received the form. `opened_at` is when they first opened it as a
-    page or a PDF.
+    `html` is the exact form, `sha256` is the hash of its UTF-8 bytes, and `content` is the JSON of its rows and
+    payments. `provided_at` is the time when the applicant first received the form. `opened_at` is the time when the
+    applicant first opened the form as a page or a PDF.
     """
 
     API, PORTAL = MEDIA = ("api", "portal")
@@ -206,10 +206,10 @@ class Precontract(models.Model):
     application = models.ForeignKey("credit.Application", on_delete=models.PROTECT, related_name="precontracts")
     terms_sha256 = models.CharField(max_length=64, help_text="The SHA-256 of the terms of the form.")
     language = models.CharField(max_length=8, help_text="The language of the form.")
-    content = EncryptedTextField(null=True)  # null once erased
+    content = EncryptedTextField(null=True)  # null after the erasure
     html = EncryptedTextField(null=True)
     sha256 = models.CharField(max_length=64, help_text="The SHA-256 of the form's HTML, in hex.")
-    medium = models.CharField(  # noqa: DJ001  null until it was provided
+    medium = models.CharField(  # noqa: DJ001  null until the form is provided
         max_length=8,
         null=True,
         choices=[(medium, medium) for medium in MEDIA],
@@ -245,7 +245,7 @@ class Precontract(models.Model):
         return schedule
 
     def note_provision(self, medium: str, *, is_opened: bool, now: datetime) -> None:
-        """Store that the applicant received the form and, with `is_opened`, opened it. Later times are ignored."""
+        """Store the first time that the applicant received the form and, with `is_opened`, opened the form."""
         changed: dict[str, Any] = {}
         if self.provided_at is None:
             changed |= {"provided_at": now, "medium": medium}
