@@ -18,7 +18,7 @@ PROFILE = "https://agent.example/.well-known/ucp"
 @pytest.mark.django_db
 @pytest.mark.parametrize(("operation", "body"), OPERATIONS)
 class TestOperations:
-    def test_agent_is_served_without_fetching_its_profile(self, api, operation, body, monkeypatch):
+    def test_ucp_request_does_not_fetch_the_agent_profile(self, api, operation, body, monkeypatch):
         def refuse(*_args, **_options):
             raise AssertionError("a stranger made us go out")
 
@@ -31,7 +31,7 @@ class TestOperations:
             assert api.send(f"/ucp/catalog/{operation}", body, UCP_Agent=header).status_code == 200
 
     @pytest.mark.parametrize("version", ["2026-01-11", "2027-01-01", "latest", "", "2026-08-25 ", "\u0662"])
-    def test_unsupported_version_is_rejected_in_the_protocols_form(self, api, operation, body, version):
+    def test_unsupported_ucp_version_returns_422_version_unsupported(self, api, operation, body, version):
         response = api.send(f"/ucp/catalog/{operation}?version={version}", body)
         result = response.json()
         assert (response.status_code, result["code"]) == (422, "version_unsupported")
@@ -44,12 +44,12 @@ class TestOperations:
         assert result["request_id"] == response.headers["X-Request-Id"]
         assert result["doc_url"].endswith("/docs/guides/commerce#errors"), "no page of its own"
 
-    def test_problem_about_an_unsupported_version_links_to_its_page(self, api, operation, body):
+    def test_unsupported_ucp_version_problem_links_to_the_error_page(self, api, operation, body):
         problem = "application/json, application/problem+json"
         response = api.send(f"/ucp/catalog/{operation}?version=2026-01-11", body, Accept=problem)
         assert response.json()["type"].endswith("/docs/guides/commerce#errors")
 
-    def test_supported_version_can_be_requested(self, api, operation, body):
+    def test_supported_ucp_version_is_accepted(self, api, operation, body):
         path = f"/ucp/catalog/{operation}?version={VERSION}"
         assert api.send(path, body, UCP_Agent=f'{AGENT};version="{VERSION}"').status_code == 200
 
@@ -57,16 +57,16 @@ class TestOperations:
         ("version", "message"),
         [("2025-01-01", "Protocol version 2025-01-01"), ("ucp/1.0", "The requested protocol version")],
     )
-    def test_error_for_an_unsupported_version_has_the_supported_version(self, api, operation, body, version, message):
+    def test_unsupported_ucp_version_error_states_the_supported_version(self, api, operation, body, version, message):
         response = api.send(f"/ucp/catalog/{operation}?version={version}", body)
         assert response.json()["message"] == f"{message} is not supported. Send {VERSION}."
 
-    def test_version_is_checked_before_the_body(self, api, operation, body):
+    def test_ucp_version_is_checked_before_the_request_body(self, api, operation, body):
         assert api.send(f"/ucp/catalog/{operation}?version=2025-01-01", {"query": 5, **body}).status_code == 422
         response = api.send(f"/ucp/catalog/{operation}", raw=b"{", UCP_Agent=f'{AGENT}, version="2025-01-01"')
         assert response.status_code == 422
 
-    def test_anonymous_caller_gets_401_for_an_unsupported_version(self, anonymous, operation, body):
+    def test_anonymous_request_with_an_unsupported_ucp_version_returns_401(self, anonymous, operation, body):
         assert_refused(anonymous.send(f"/ucp/catalog/{operation}?version=2025-01-01", body), 401, "E2001")
 
     def test_unsupported_method_is_rejected_with_any_version_and_header(self, api, operation, body):
@@ -74,15 +74,15 @@ class TestOperations:
         assert_refused(api.replace(path, body), 405, "E4050")
         assert_agent_refused(api.replace(path, body, UCP_Agent="me"), 405, "method_not_allowed")
 
-    def test_repeated_version_is_rejected(self, api, operation, body):
+    def test_repeated_ucp_version_parameter_returns_400(self, api, operation, body):
         path = f"/ucp/catalog/{operation}?version={VERSION}&version={VERSION}"
         assert_refused(api.send(path, body), 400, "E1001")
 
-    def test_header_without_a_profile_is_rejected(self, api, operation, body):
+    def test_agent_header_without_a_profile_returns_400(self, api, operation, body):
         response = api.send(f"/ucp/catalog/{operation}", body, UCP_Agent="me")
         assert_agent_refused(response, 400, "invalid_profile_url")
 
-    def test_agent_gets_errors_in_the_protocols_own_body(self, api, anonymous, user, operation, body):
+    def test_errors_for_requests_with_an_agent_header_use_the_ucp_body(self, api, anonymous, user, operation, body):
         path, fields = f"/ucp/catalog/{operation}", {"UCP_Agent": AGENT}
         assert_agent_refused(anonymous.send(path, body, **fields), 401, "authentication_required")
         assert_agent_refused(ApiClient(bearer="x").send(path, body, **fields), 401, "invalid_token")
@@ -96,7 +96,7 @@ class TestOperations:
         assert_agent_refused(anonymous.send(path, body, Accept=problem, **fields), 401, "authentication_required")
         assert_agent_refused(anonymous.send(path, body, Host="elsewhere.example", **fields), 400, "invalid_host")
 
-    def test_agent_gets_the_protocols_body_for_an_unsupported_version(self, api, operation, body):
+    def test_unsupported_version_from_an_agent_returns_the_ucp_error_body(self, api, operation, body):
         response = api.send(f"/ucp/catalog/{operation}?version=2026-01-11", body, UCP_Agent=AGENT)
         result = response.json()
         assert (response.status_code, set(result)) == (422, {"code", "content", "ucp", "messages"})
@@ -105,7 +105,7 @@ class TestOperations:
 
 
 @pytest.mark.django_db
-def test_agent_gets_the_protocols_errors_on_every_path_of_the_catalogue(api, anonymous):
+def test_every_catalog_path_returns_ucp_errors_to_agents(api, anonymous):
     assert_agent_refused(anonymous.read("/ucp/catalog/items", UCP_Agent=AGENT), 401, "authentication_required")
     assert_agent_refused(api.read("/ucp/catalog/items?limit=0", UCP_Agent=AGENT), 400, "invalid_pagination")
     assert_agent_refused(api.read("/ucp/catalog/nothing", UCP_Agent=AGENT), 404, "not_found")
@@ -118,7 +118,7 @@ def test_agent_gets_the_protocols_errors_on_every_path_of_the_catalogue(api, ano
     'profile="http://localhost:8080"', f"profile={PROFILE}", f'profile="{PROFILE}", t=*tok/en',
     r'a="\"\\", profile="https://a.b/\\"',
 ])  # fmt: skip
-def test_profile_is_read_from_a_structured_header(header):
+def test_agent_profile_is_parsed_from_a_structured_header(header):
     check_agent(header, [])
 
 
@@ -129,7 +129,7 @@ def test_profile_is_read_from_a_structured_header(header):
     'profile="https://a.example/' + "x" * 2_048 + '"', 'profile="\u00fc"', f'profile="{PROFILE}"\n, a',
     'profile="javascript:alert(1)"',
 ])  # fmt: skip
-def test_invalid_profile_is_rejected(header):
+def test_agent_header_with_an_invalid_profile_raises_invalid_profile_url(header):
     with pytest.raises(InvalidProfileUrl):
         check_agent(header, [])
 
@@ -138,7 +138,7 @@ def test_invalid_profile_is_rejected(header):
     f'{AGENT};version="2026-01-11"', f'{AGENT}, version="2026-01-11"', f'version="2026-01-11", {AGENT}',
     f"{AGENT};version", f'{AGENT};version="{VERSION}", version="2026-01-11"',
 ])  # fmt: skip
-def test_version_is_read_from_the_header(header):
+def test_ucp_version_is_parsed_from_the_agent_header(header):
     with pytest.raises(VersionUnsupported):
         check_agent(header, [VERSION])
 
@@ -146,12 +146,12 @@ def test_version_is_read_from_the_header(header):
 @pytest.mark.parametrize(
     "header", ["a=" * 500_000, 'a="' + "\\" * 1_000_000, "a=(" + '"' * 1_000_000, "a;" * 500_000, "a," * 500_000 + "="]
 )
-def test_long_header_is_read_in_linear_time(header):
+def test_long_agent_header_is_parsed_in_linear_time(header):
     # In quadratic time, these headers would exceed the time limit of a test.
     with pytest.raises(InvalidProfileUrl):
         check_agent(header, [])
 
 
-def test_unknown_version_with_markup_is_not_repeated():
+def test_error_does_not_repeat_an_unknown_ucp_version_with_markup():
     assert "<script>" not in str(VersionUnsupported("<script>"))
     assert "2026-01-11" in str(VersionUnsupported("2026-01-11"))

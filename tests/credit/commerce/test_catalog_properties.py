@@ -53,7 +53,7 @@ SEARCHES = st.fixed_dictionaries(
 
 @given(terms=st.lists(OFFERS, max_size=5), asked=SEARCHES)
 @examples(32, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_every_response_is_valid_in_the_protocol(everybody, terms, asked):
+def test_every_catalog_search_response_is_valid_ucp(everybody, terms, asked):
     api, provider = everybody
     provider.offers.all().delete()
     offers = [OfferFactory(provider=provider, **term) for term in terms]

@@ -40,13 +40,13 @@ def test_lookup_of_a_product_returns_its_first_term(api, offer):
     assert answer["ucp"]["capabilities"] == {"dev.ucp.shopping.catalog.lookup": [{"version": "2026-08-25"}]}
 
 
-def test_lookup_finds_a_variant_by_its_id(api, offer):
+def test_catalog_lookup_by_variant_id_returns_the_variant(api, offer):
     (product,) = lookup(api, f"{offer.pk}-12")["products"]
     (variant,) = product["variants"]
     assert variant["inputs"] == [{"id": f"{offer.pk}-12", "match": "exact"}]
 
 
-def test_ids_of_one_product_return_one_product_with_the_inputs_of_each_variant(api, offer):
+def test_lookup_of_several_variant_ids_returns_one_product_with_matched_inputs(api, offer):
     ids = [f"{offer.pk}-12", str(offer.pk), f"{offer.pk}-36", str(offer.pk)]
     (product,) = lookup(api, *ids)["products"]
     assert {variant["id"]: variant["inputs"] for variant in product["variants"]} == {
@@ -55,7 +55,7 @@ def test_ids_of_one_product_return_one_product_with_the_inputs_of_each_variant(a
     }
 
 
-def test_offer_without_terms_has_one_variant(api):
+def test_lookup_of_an_offer_without_terms_returns_one_variant(api):
     pk = OfferFactory().pk
     (product,) = lookup(api, f"{pk}-any")["products"]
     assert product["variants"][0]["metadata"]["term_months"] is None
@@ -74,7 +74,7 @@ def test_every_id_of_a_search_can_be_looked_up(api, offer):
     "text", ["", "0", "-1", "01", "x", "9223372036854775808", "{pk}-", "{pk}-24", "{pk}-012", "{pk}-any", "{pk}-12-1",
              " {pk}", "{pk}\n", "{pk}-12\0x".replace("\0", "\u2603"), "prod_1", "\u0661"],
 )  # fmt: skip
-def test_unknown_id_has_a_message_and_other_ids_are_found(api, offer, text):
+def test_lookup_reports_unknown_ids_and_returns_known_products(api, offer, text):
     answer = lookup(api, text.format(pk=offer.pk), f"{offer.pk}-12")
     assert len(answer["products"]) == 1
     assert missing(answer) == ["$.ids[0]"]
@@ -82,7 +82,7 @@ def test_unknown_id_has_a_message_and_other_ids_are_found(api, offer, text):
     assert answer["messages"][0]["type"] == "info"
 
 
-def test_closed_filtered_out_and_hidden_offers_are_not_found(api, offer):
+def test_lookup_does_not_find_closed_filtered_out_or_hidden_offers(api, offer):
     closed = OfferFactory(is_active=False)
     hidden = OfferFactory(ab_test_variant="b", ab_test_allocation=0)
     far = OfferFactory(included_states=["IA"])
@@ -95,7 +95,7 @@ def test_closed_filtered_out_and_hidden_offers_are_not_found(api, offer):
     assert missing(lookup(api, str(offer.pk), filters={"categories": ["personal_loan"]})) == []
 
 
-def test_lookup_of_unknown_ids_alone_finds_no_product(api):
+def test_lookup_of_only_unknown_ids_returns_no_product(api):
     answer = lookup(api, "1", "2")
     assert (answer["products"], missing(answer)) == ([], ["$.ids[0]", "$.ids[1]"])
     assert answer["ucp"]["status"] == "success"
@@ -114,13 +114,13 @@ def test_lookup_accepts_at_most_100_ids(api):
     assert_refused(response, 400, "E1001", word="request_too_large")
 
 
-def test_invalid_request_has_an_error_and_messages(api):
+def test_invalid_catalog_lookup_returns_400_with_the_path_of_the_field(api):
     for body, path in (({}, "$.ids"), ({"ids": [1]}, "$.ids[0]"), ({"ids": ["1", "x" * 256]}, "$.ids[1]")):
         (message,) = assert_refused(api.send(PATH, body), 400, "E1001")
         assert message["path"] == path
 
 
-def test_callers_find_only_the_offers_that_the_catalogue_shows_them():
+def test_lookup_finds_an_offer_only_if_the_catalog_lists_it():
     offer = OfferFactory(ab_test_variant="b", ab_test_allocation=50)
     for _ in range(6):
         api = client_of(UserFactory())

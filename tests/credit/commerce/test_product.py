@@ -28,7 +28,7 @@ def variants(shown):
     return [variant["metadata"]["term_months"] for variant in shown["variants"]]
 
 
-def test_product_is_shown_with_its_first_term(api, offer):
+def test_product_response_selects_the_first_term(api, offer):
     shown = product(api, str(offer.pk))
     assert variants(shown) == [36]
     assert shown["selected"] == [{"name": "Term", "id": "36", "label": "36 months"}]
@@ -41,29 +41,29 @@ def test_product_is_shown_with_its_first_term(api, offer):
 @pytest.mark.parametrize(
     "chosen", [{"name": "Term", "label": "12 months"}, YEAR, {"name": "Term", "id": "12", "label": "A year"}]
 )
-def test_selected_term_is_shown(api, offer, chosen):
+def test_product_response_contains_the_requested_term(api, offer, chosen):
     shown = product(api, str(offer.pk), selected=[chosen], preferences=["Term"])
     assert (variants(shown), shown["selected"]) == ([12], [YEAR])
 
 
 @pytest.mark.parametrize("chosen", [{"name": "Term", "label": "99 months"}, {"name": "Colour", "label": "Blue"}])
-def test_selection_without_a_matching_term_is_ignored(api, offer, chosen):
+def test_product_request_ignores_a_selection_without_a_matching_term(api, offer, chosen):
     shown = product(api, str(offer.pk), selected=[chosen])
     assert (variants(shown), shown["selected"]) == ([36, 24, 12], [])
 
 
-def test_variant_id_overrides_the_selection(api, offer):
+def test_variant_id_overrides_the_selected_term_of_a_product_request(api, offer):
     shown = product(api, f"{offer.pk}-12", selected=[{"name": "Term", "label": "24 months"}])
     assert (variants(shown), shown["selected"]) == ([12], [YEAR])
 
 
-def test_offer_without_terms_has_no_selection(api):
+def test_product_of_an_offer_without_terms_has_no_selected_term(api):
     shown = product(api, str(OfferFactory().pk))
     assert (variants(shown), shown["selected"]) == ([None], [])
 
 
 @pytest.mark.parametrize("text", ["0", "x", "{pk}-99", "", "{pk}-"])
-def test_unknown_id_returns_a_not_found_message(api, offer, text):
+def test_unknown_product_id_returns_a_not_found_message(api, offer, text):
     answer = call_catalog(api, "product", {"id": text.format(pk=offer.pk)})
     assert judge.of_failure(answer) == []
     assert answer["ucp"]["status"] == "error"
@@ -72,7 +72,7 @@ def test_unknown_id_returns_a_not_found_message(api, offer, text):
     assert "product" not in answer
 
 
-def test_closed_and_filtered_out_offers_are_not_found(api, offer):
+def test_product_request_does_not_find_closed_or_filtered_out_offers(api, offer):
     assert "product" not in call_catalog(api, "product", {"id": str(OfferFactory(is_active=False).pk)})
     assert "product" not in call_catalog(
         api, "product", {"id": str(offer.pk), "filters": {"categories": ["credit_card"]}}
@@ -84,6 +84,6 @@ def test_closed_and_filtered_out_offers_are_not_found(api, offer):
     ({"id": "1", "selected": [YEAR, YEAR]}, "$.selected"),
     ({"id": "1", "selected": [{**YEAR, "name": str(number)} for number in range(51)]}, "$.selected"),
 ])  # fmt: skip
-def test_invalid_request_has_an_error_and_messages(api, body, path):
+def test_invalid_product_request_returns_400_with_the_path_of_the_field(api, body, path):
     messages = assert_refused(api.send(PATH, body), 400, "E1001")
     assert messages[0]["path"] == path

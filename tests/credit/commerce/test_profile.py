@@ -23,17 +23,17 @@ def document(anonymous):
     return anonymous.read(PATH).json()
 
 
-def test_document_is_a_valid_business_profile(document):
+def test_published_ucp_profile_is_a_valid_business_profile(document):
     assert judge.complaints(judge.PROFILE, document) == []
 
 
-def test_json_schemas_reject_an_empty_profile():
+def test_ucp_json_schemas_reject_an_empty_profile():
     if not judge.has_schemas():
         pytest.skip(judge.ABSENT)
     assert judge.by_schema(judge.PROFILE[0], {}) != []
 
 
-def test_profile_lists_endpoint_and_capabilities(document, settings):
+def test_ucp_profile_lists_the_endpoint_and_the_capabilities(document, settings):
     profile = document["ucp"]
     assert profile["version"] == VERSION
     (service,) = profile["services"]["dev.ucp.shopping"]
@@ -43,7 +43,7 @@ def test_profile_lists_endpoint_and_capabilities(document, settings):
     assert profile["payment_handlers"] == {}
 
 
-def test_every_operation_of_the_profile_is_served(document, api, settings):
+def test_api_serves_every_operation_of_the_ucp_profile(document, api, settings):
     endpoint = document["ucp"]["services"]["dev.ucp.shopping"][0]["endpoint"].removeprefix(settings.HOST_ROOT)
     for operation, body in (("search", {}), ("lookup", {"ids": ["1"]}), ("product", {"id": "1"})):
         assert api.send(f"{endpoint}/catalog/{operation}", body).status_code == 200
@@ -53,37 +53,37 @@ class TestMutants:
     """The validators find an error in each changed profile."""
 
     @pytest.mark.parametrize("version", ["ucp/1.0", "2026-8-25", "", "latest", None])
-    def test_validator_detects_an_invalid_version(self, document, version):
+    def test_profile_validator_detects_an_invalid_version(self, document, version):
         document["ucp"]["version"] = version
         assert judge.complaints(judge.PROFILE, document)
         assert judge.by_models(judge.PROFILE[1], document)
 
     @pytest.mark.parametrize("member", ["d", "p", "q", "k"])
-    def test_validator_detects_a_private_field_of_a_key(self, document, member):
+    def test_profile_validator_detects_a_private_field_of_a_key(self, document, member):
         if not judge.has_schemas():
             pytest.skip(judge.ABSENT)
         document["keys"][0][member] = "c2VjcmV0"
         assert judge.by_schema(judge.PROFILE[0], document)
 
-    def test_validator_detects_a_key_without_a_coordinate(self, document):
+    def test_profile_validator_detects_a_key_without_a_coordinate(self, document):
         if not judge.has_schemas():
             pytest.skip(judge.ABSENT)
         del document["keys"][0]["y"]
         assert judge.by_schema(judge.PROFILE[0], document)
 
     @pytest.mark.parametrize("member", ["services", "payment_handlers"])
-    def test_validator_detects_a_missing_field(self, document, member):
+    def test_profile_validator_detects_a_missing_field(self, document, member):
         del document["ucp"][member]
         assert judge.by_models(judge.PROFILE[1], document)
 
 
 class TestKeys:
-    def test_keys_are_the_public_keys_of_tokens(self, document, anonymous):
+    def test_ucp_profile_keys_equal_the_published_token_keys(self, document, anonymous):
         assert document["keys"] == anonymous.read("/.well-known/jwks.json").json()["keys"]
         (key,) = document["keys"]
         assert set(key) == {"kty", "crv", "x", "y", "kid", "use", "alg"}
 
-    def test_private_fields_of_a_key_are_not_published(self, anonymous):
+    def test_ucp_profile_does_not_publish_private_fields_of_a_key(self, anonymous):
         signing_keys.key_ring.signing()
         key = SigningKey.objects.get()
         SigningKey.objects.update(public_jwk={**key.public_jwk, "k": "c2VjcmV0", "key_ops": ["sign"]})
@@ -93,12 +93,12 @@ class TestKeys:
 
 
 class TestCapabilities:
-    def test_enabled_capabilities_are_listed_in_alphabetical_order(self, document, settings):
+    def test_ucp_profile_lists_enabled_capabilities_in_alphabetical_order(self, document, settings):
         wanted = ALWAYS | ({"decision_proofs"} if settings.ANCHOR_DECISIONS else set())
         assert document["capabilities"] == sorted(wanted)
 
     @pytest.mark.parametrize("anchors", [True, False])
-    def test_decision_proofs_are_listed_while_decisions_are_anchored(self, anonymous, settings, anchors):
+    def test_ucp_profile_lists_decision_proofs_if_anchoring_is_enabled(self, anonymous, settings, anchors):
         settings.ANCHOR_DECISIONS = anchors
         assert ("decision_proofs" in anonymous.read(PATH).json()["capabilities"]) == anchors
 

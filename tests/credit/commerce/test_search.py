@@ -41,7 +41,7 @@ def search(api, **body):
 
 
 class TestProducts:
-    def test_offer_is_a_product_and_its_terms_are_variants(self, api):
+    def test_catalog_search_returns_an_offer_as_product_with_term_variants(self, api):
         offer = OfferFactory(**LOAN)
         answer = call_catalog(api, "search", {})
         (product,) = answer["products"]
@@ -55,7 +55,7 @@ class TestProducts:
         assert product["variants"][0]["options"] == [{"name": "Term", "id": "12", "label": "12 months"}]
         assert product["variants"][1]["metadata"]["term_months"] == 24
 
-    def test_price_is_described_as_the_amount_financed(self, api):
+    def test_product_description_defines_the_price_as_the_amount_financed(self, api):
         OfferFactory(**LOAN)
         (product,) = call_catalog(api, "search", {})["products"]
         assert product["price_range"]["min"] == {"amount": 100_000, "currency": "USD"}
@@ -71,7 +71,7 @@ class TestProducts:
         assert product["description"]["plain"].endswith("For any purpose.")
         assert product["metadata"]["term_options_months"] == [12, 24, 36]
 
-    def test_offer_without_amounts_has_one_variant_and_no_price_of_zero(self, api):
+    def test_product_of_an_offer_without_amounts_has_no_zero_price(self, api):
         offer = OfferFactory()
         answer = call_catalog(api, "search", {})
         (product,) = answer["products"]
@@ -83,14 +83,14 @@ class TestProducts:
         assert "No annual percentage rate" in product["description"]["plain"]
         assert "to $" not in product["description"]["plain"]
 
-    def test_repeated_term_is_one_variant(self, api):
+    def test_repeated_term_of_an_offer_creates_one_variant(self, api):
         OfferFactory(term_options_months=[12, 12, 1])
         (product,) = call_catalog(api, "search", {})["products"]
         assert [variant["title"] for variant in product["variants"]] == [
             "Everyday loan, 12 months", "Everyday loan, 1 month",
         ]  # fmt: skip
 
-    def test_amounts_above_the_exact_integers_of_json_are_capped(self, api):
+    def test_product_amounts_above_the_exact_json_integers_are_capped(self, api):
         OfferFactory(loan_amount_min_cents=2**62, loan_amount_max_cents=2**63 - 1)
         answer = call_catalog(api, "search", {})
         assert answer["products"][0]["price_range"]["max"]["amount"] == 2**53 - 1
@@ -98,12 +98,12 @@ class TestProducts:
 
 
 class TestFilters:
-    def test_active_offers_are_found_newest_first(self, api):
+    def test_catalog_search_returns_active_offers_newest_first(self, api):
         offers = [OfferFactory() for _ in range(3)]
         OfferFactory(is_active=False)
         assert search(api) == [offer.pk for offer in reversed(offers)]
 
-    def test_offer_in_one_of_the_categories_matches(self, api):
+    def test_category_filter_finds_offers_of_any_listed_category(self, api):
         card, loan = OfferFactory(product_type="credit_card"), OfferFactory(product_type="personal_loan")
         OfferFactory(product_type="mortgage")
         assert search(api, filters={"categories": ["credit_card", "personal_loan"]}) == [loan.pk, card.pk]
@@ -114,11 +114,11 @@ class TestFilters:
         ({"min": 4_000_001}, False), ({"min": 4_000_000}, True), ({"max": 99_999}, False), ({"max": 100_000}, True),
         ({"min": 200_000, "max": 300_000}, True), ({"min": 0, "max": 5_000_000}, True), ({}, True),
     ])  # fmt: skip
-    def test_price_matches_if_the_offer_lends_that_amount(self, api, price, fits):
+    def test_price_filter_finds_offers_that_lend_the_amount(self, api, price, fits):
         offer, unlimited = OfferFactory(**LOAN), OfferFactory()
         assert search(api, filters={"price": price}) == [unlimited.pk, *([offer.pk] if fits else [])]
 
-    def test_price_in_another_currency_is_ignored_with_a_message(self, api):
+    def test_search_ignores_a_price_in_another_currency_with_a_message(self, api):
         offer = OfferFactory(**LOAN)
         body = {"filters": {"price": {"max": 1}}, "context": {"currency": "EUR"}}
         answer = call_catalog(api, "search", body)
@@ -127,7 +127,7 @@ class TestFilters:
         assert judge.complaints(judge.SEARCH, answer) == []
         assert search(api, **{**body, "context": {"currency": "usd"}}) == []
 
-    def test_offers_with_most_words_of_the_query_come_first(self, api):
+    def test_search_ranks_offers_by_the_number_of_matching_words(self, api):
         gold = OfferFactory(name="Gold card", product_type="credit_card", description="No fee for a year.")
         loan = OfferFactory(name="Bridge loan", description="Between two homes.")
         both = OfferFactory(name="Gold loan", product_type="home_improvement")
@@ -139,7 +139,7 @@ class TestFilters:
         assert len(search(api, query="  ")) == 3
 
     @pytest.mark.parametrize(("name", "query"), SEARCHED)
-    def test_offer_is_found_by_other_spellings_of_its_name(self, api, name, query):
+    def test_search_finds_an_offer_by_other_spellings_of_the_name(self, api, name, query):
         OfferFactory(name="Ferry pass", product_type="other")
         offer = OfferFactory(name=name, product_type="other")
         assert search(api, query=query) == [offer.pk]
@@ -153,11 +153,11 @@ class TestFilters:
         )
         assert search(api, query="renovation") == [offer.pk]
 
-    def test_whole_word_is_ranked_before_a_part_of_a_word(self, api):
+    def test_search_ranks_a_complete_word_before_a_partial_word(self, api):
         whole, part = OfferFactory(name="Kredit"), OfferFactory(name="Autokredit")
         assert search(api, query="kredit") == [whole.pk, part.pk]
 
-    def test_product_must_match_all_filters(self, api):
+    def test_search_returns_only_products_that_match_all_filters(self, api):
         offer = OfferFactory(**LOAN)
         OfferFactory(**LOAN, product_type="credit_card")
         OfferFactory(name="Boat")
@@ -170,12 +170,12 @@ class TestFilters:
         ({"address_region": "CA", "address_country": ""}, 1), ({"address_region": "CA", "address_country": "DE"}, 2),
         ({"eligibility": ["com.example.gold"]}, 2),
     ])  # fmt: skip
-    def test_offer_that_does_not_lend_in_the_state_is_excluded(self, api, context, found):
+    def test_search_excludes_offers_that_do_not_lend_in_the_state(self, api, context, found):
         OfferFactory(included_states=["IA"]), OfferFactory(nationwide=True)
         assert len(search(api, context=context)) == found
 
     @pytest.mark.parametrize("operation", ["search", "lookup", "product"])
-    def test_state_must_be_two_capital_letters(self, api, operation):
+    def test_catalog_request_with_an_invalid_state_returns_400(self, api, operation):
         countries = [{}, {"address_country": "US"}, {"address_country": "USA"}]
         for region, country in itertools.product(["ca", "us-ca", "Iowa", "ZZ", "US-ZZ", " CA", "CA-US"], countries):
             context = {"address_region": region, **country}
@@ -183,14 +183,14 @@ class TestFilters:
             (message,) = assert_refused(response, 400, "E1001")
             assert message["path"] == "$.context.address_region"
 
-    def test_offers_under_test_are_the_same_in_both_catalogues(self):
+    def test_search_and_catalog_return_the_same_ab_test_offers(self):
         for share in range(0, 100, 7):
             OfferFactory(ab_test_variant="b", ab_test_allocation=share)
         for api in (client_of(UserFactory()), client_of(UserFactory())):
             shown = api.read("/ucp/catalog/items?limit=100").json()["items"]
             assert search(api, pagination={"limit": 50}) == [item["offer_id"] for item in shown]
 
-    def test_ignorable_fields_are_ignored(self, api):
+    def test_search_ignores_unknown_fields_signals_and_attribution(self, api):
         offer = OfferFactory()
         assert search(
             api, signals={"dev.ucp.buyer_ip": "203.0.113.7"}, attribution={"utm_source": "x"}, unheard_of=[1],
@@ -200,7 +200,7 @@ class TestFilters:
 
 class TestPages:
     @pytest.mark.parametrize("query", ["", "gold"])
-    def test_each_product_is_on_one_page(self, api, query):
+    def test_search_pages_contain_each_product_once(self, api, query):
         for number in range(7):
             OfferFactory(name="Gold loan" if number % 2 else "Gold card", description="gold" if number % 3 else "")
         seen, body = [], {"pagination": {"limit": 3}, "query": query}
@@ -214,20 +214,20 @@ class TestPages:
         assert answer["pagination"] == {"has_next_page": False, "total_count": 7}
         assert len(set(seen)) == 7
 
-    def test_new_offer_does_not_move_products_to_another_page(self, api):
+    def test_new_offer_does_not_move_search_results_to_another_page(self, api):
         first, second = OfferFactory(), OfferFactory()
         answer = call_catalog(api, "search", {"pagination": {"limit": 1}})
         OfferFactory()
         assert answer["products"][0]["id"] == str(second.pk)
         assert search(api, pagination={"limit": 1, "cursor": answer["pagination"]["cursor"]}) == [first.pk]
 
-    def test_page_has_ten_products_and_at_most_fifty(self, api):
+    def test_search_page_has_10_products_by_default_and_at_most_50(self, api):
         for _ in range(52):
             OfferFactory()
         assert len(search(api)) == 10
         assert len(search(api, pagination={"limit": 2**53})) == 50
 
-    def test_search_without_offers_finds_no_product(self, api):
+    def test_search_without_offers_returns_no_product(self, api):
         answer = call_catalog(api, "search", {})
         assert (answer["products"], answer["pagination"]) == ([], {"has_next_page": False, "total_count": 0})
 
@@ -235,7 +235,7 @@ class TestPages:
         "cursor",
         ["", "x", "ü", "AAAA", "====", urlsafe_b64encode(b"0.0").decode(), urlsafe_b64encode(b"-1.5").decode()],
     )
-    def test_invalid_cursor_is_rejected(self, api, cursor):
+    def test_search_with_an_invalid_cursor_is_rejected(self, api, cursor):
         response = api.send(PATH, {"pagination": {"cursor": cursor}})
         (message,) = assert_refused(response, 400, "E1001")
         assert message["path"] == "$.pagination.cursor"
@@ -251,7 +251,7 @@ def test_search_executes_two_statements(api, number, no_rate_limits, django_asse
 
 
 class TestRefusals:
-    def test_anonymous_search_is_401(self, anonymous):
+    def test_anonymous_catalog_search_returns_401(self, anonymous):
         response = anonymous.send(PATH, {}, UCP_Agent=AGENT)
         assert_agent_refused(response, 401, "authentication_required")
         assert response.headers["WWW-Authenticate"]
@@ -273,12 +273,12 @@ class TestRefusals:
         ({"context": {"address_region": 5}}, "$.context.address_region"),
         ({"attribution": {"a": 1}}, "$.attribution.a"), ({"attribution": {"a b": 1}}, None),
     ])  # fmt: skip
-    def test_error_for_an_invalid_field_contains_its_path(self, api, body, path):
+    def test_search_error_contains_the_path_of_the_invalid_field(self, api, body, path):
         response = api.send(PATH, body)
         (message,) = assert_refused(response, 400, "E1001")
         assert message.get("path") == path
 
-    def test_invalid_requests_violate_the_protocols_schema(self, api):
+    def test_search_rejects_requests_that_violate_the_ucp_schema(self, api):
         if not judge.has_schemas():
             pytest.skip(judge.ABSENT)
         for body in (
@@ -289,13 +289,13 @@ class TestRefusals:
             assert judge.by_schema(judge.REQUESTS["search"], body), body
             assert_refused(api.send(PATH, body), 400, "E1001")
 
-    def test_long_texts_are_searched_in_linear_time(self, api):
+    def test_search_of_long_texts_takes_linear_time(self, api):
         OfferFactory(description="a " * 5_000)
         assert search(api, query="a" * 1_000) == []
         assert api.send(PATH, raw=json.dumps({"query": "\u0130" * 900}).encode()).status_code == 200
 
 
-def test_searches_count_as_reads(api, settings):
+def test_catalog_searches_use_the_read_rate_limit(api, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": 2}
     assert [api.send(PATH, {}).status_code for _ in range(3)] == [200, 200, 429]
     response = api.send(PATH, {})

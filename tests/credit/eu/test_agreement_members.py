@@ -42,7 +42,7 @@ def agreed(**about):
     return application, {member["name"]: member["text"] for member in shown["members"]}, page
 
 
-def test_agreement_has_24_items_of_article_21_each_with_a_text():
+def test_agreement_has_a_text_for_all_24_items_of_article_21():
     application, members, page = agreed()
     assert list(members) == list(TITLES)
     assert len(members) == 24
@@ -58,7 +58,7 @@ def test_agreement_has_24_items_of_article_21_each_with_a_text():
     assert members["parties"].startswith("Harbor Crédit\n1 Quai du Port")
 
 
-def test_agreement_with_missing_fields_is_shown_as_incomplete():
+def test_agreement_with_missing_article_21_fields_is_marked_incomplete():
     texts = {name: text for name, text in TEXTS.items() if name not in {"late_payment", "ombudsman"}}
     application, members, page = agreed(texts=texts)
     assert members["late_payment"] is members["redress"] is None
@@ -67,7 +67,7 @@ def test_agreement_with_missing_fields_is_shown_as_incomplete():
     assert (application.complete_since, application.told_of_right_at) == (None, application.accepted_at)
 
 
-def test_items_of_article_21_are_stored_as_accepted():
+def test_article_21_items_do_not_change_after_the_acceptance():
     application, members, _page = agreed()
     Provider.objects.update(phone="+33 1 00 00 00 00")
     kept = Acceptance.objects.get(application=application).members
@@ -75,13 +75,13 @@ def test_items_of_article_21_are_stored_as_accepted():
     assert is_complete(kept)
 
 
-def test_items_of_article_21_are_in_the_language_of_the_borrower():
+def test_article_21_items_are_in_the_language_of_the_borrower():
     _application, members, _page = agreed(person={**PERSON, "language": "es"})
     assert members["goods"] == "No se aplica."
     assert members["total_credit"] == "9.700,00\u00a0EUR"
 
 
-def test_page_and_items_of_an_agreement_have_the_same_language():
+def test_agreement_page_and_article_21_items_have_the_same_language():
     """The request, for example the lender's, has no language."""
     _application, _members, page = agreed(person={**PERSON, "language": "de"})
     text, language = read(page)
@@ -121,7 +121,7 @@ def test_agreement_of_an_overdraft_has_the_apr_of_its_form():
     assert "three months" in agreed_rate
 
 
-def test_line_of_credit_has_the_apr_of_the_assumptions():
+def test_agreement_of_a_line_of_credit_has_the_assumed_apr():
     offer = eu_offer(term_options_months=None, texts={**TEXTS, "termination": "A month's notice."})
     application = applied(offer, applicants=Applicants.of([PERSON]), data={"amount_cents": 3_000_000})
     assert approve(lender_of(offer), application, {"rate_percent": 6.9, "fee_cents": 60_000}).status_code == 200
@@ -133,7 +133,7 @@ def test_line_of_credit_has_the_apr_of_the_assumptions():
     assert (members["duration"], members["termination"]) == ("Open-end", "A month's notice.")
 
 
-def test_another_borrower_gets_a_link_to_the_agreement_and_reads_it_without_an_account(client, monkeypatch):
+def test_second_borrower_reads_the_agreement_by_mailed_link_without_an_account(client, monkeypatch):
     offer = eu_offer()
     application = applied(offer, applicants=Applicants.of([PERSON, OTHER]))
     assert approve(lender_of(offer), application, LOAN).status_code == 200

@@ -40,7 +40,7 @@ def yen():
     return eu_offer(**YEN, application_schema=SCHEMA)
 
 
-def test_form_of_a_yen_offer_shows_limits_and_choices_in_yen(yen):
+def test_application_form_of_a_yen_offer_shows_amounts_in_yen(yen):
     form = DataForm(yen, None, stored={"income_cents": 10_000})
     assert form.fields["amount_cents"].help_text == "From 10,000\u00a0JPY to 1,000,000\u00a0JPY"
     assert form.fields["income_cents"].help_text == "At most 1,000,000\u00a0JPY"
@@ -49,7 +49,7 @@ def test_form_of_a_yen_offer_shows_limits_and_choices_in_yen(yen):
 
 
 @pytest.mark.parametrize("typed", ["10000", "10,000", "JPY 10,000", "10,000 JPY"])
-def test_form_of_a_yen_offer_stores_yen(yen, typed):
+def test_application_form_of_a_yen_offer_stores_amounts_in_yen(yen, typed):
     form = DataForm(yen, {"data-amount_cents": typed}, stored=None)
     assert form.is_valid(), form.errors
     assert form.to_data() == {"amount_cents": 10_000}
@@ -59,12 +59,12 @@ def test_form_of_a_yen_offer_stores_yen(yen, typed):
     ("9,999", "Enter at least 10,000\u00a0JPY."), ("1,000,001", "Enter at most 1,000,000\u00a0JPY."),
     ("10000.5", "decimal"), ("$10,000", "Enter a number"),
 ])  # fmt: skip
-def test_form_of_a_yen_offer_rejects_amounts_with_messages_in_yen(yen, typed, words):
+def test_application_form_rejects_yen_amounts_with_limits_in_yen(yen, typed, words):
     form = DataForm(yen, {"data-amount_cents": typed}, stored=None)
     assert words in str(form.errors)
 
 
-def test_form_of_a_dinar_offer_has_three_decimal_places():
+def test_application_form_of_a_dinar_offer_accepts_three_decimal_places():
     offer = eu_offer(currency="KWD")
     form = DataForm(offer, {"data-amount_cents": "1,000.125"}, stored={"amount_cents": 2_000_500})
     assert form.initial["amount_cents"] == "2000.500"
@@ -72,7 +72,7 @@ def test_form_of_a_dinar_offer_has_three_decimal_places():
     assert form.to_data() == {"amount_cents": 1_000_125}
 
 
-def test_back_office_changes_a_yen_offer_in_yen(yen):
+def test_back_office_form_updates_the_amounts_of_a_yen_offer_in_yen(yen):
     initial = {**initial_of(yen), "seen": "1"}
     assert (str(initial["amount_min"]), str(initial["amount_max"])) == ("10000", "1000000")
     form = OfferForm({**initial, "amount_max": "JPY 2,000,000"}, initial=initial)
@@ -86,7 +86,7 @@ DATA = {"amount_cents": 500_000, "term_months": 24, "income_cents": 400_000}
 DRAFT = {"status": "draft", "submitted_at": None, "offer_snapshot": None, "offer_version": None}
 
 
-def test_pages_of_a_draft_have_the_currency_of_the_offer(yen):
+def test_draft_pages_show_amounts_in_the_currency_of_the_offer(yen):
     draft = applied(yen, data=DATA, **DRAFT)
     page = browser_of(draft.consumer).get("/my").content.decode()
     assert "500,000\u00a0JPY" in page
@@ -95,13 +95,13 @@ def test_pages_of_a_draft_have_the_currency_of_the_offer(yen):
     assert "$" not in shown.partition("<main")[2]
 
 
-def test_submitted_application_has_the_pinned_currency(yen):
+def test_submitted_application_shows_amounts_in_the_pinned_currency(yen):
     application = applied(yen, data=DATA)
     type(yen).objects.filter(pk=yen.pk).update(jurisdiction="us", currency="USD")
     assert "500,000\u00a0JPY" in browser_of(application.consumer).get("/my").content.decode()
 
 
-def test_list_of_applications_executes_the_same_statements_for_more_applications(yen):
+def test_application_list_statement_count_does_not_depend_on_the_list_length(yen):
     user, counts = UserFactory(), []
     for number in (1, 5):
         for index in range(number):
@@ -133,7 +133,7 @@ def test_back_office_shows_amounts_in_the_currency_of_the_offer(yen, reviewer):
     assert text_of(reviewer.get("/admin/credit/application/")).count("500,000 JPY") == 2
 
 
-def test_back_office_list_executes_the_same_statements_for_more_rows(yen, reviewer):
+def test_back_office_list_statement_count_does_not_depend_on_the_list_length(yen, reviewer):
     counts = []
     for number in (1, 5):
         for index in range(number):
@@ -144,7 +144,7 @@ def test_back_office_list_executes_the_same_statements_for_more_rows(yen, review
     assert counts[0] == counts[1]
 
 
-def test_reviewer_confirms_a_figure_in_yen(yen, reviewer):
+def test_figure_confirmed_in_yen_is_stored_without_decimal_places(yen, reviewer):
     application = applied(yen, data=DATA)
     fields = {"figure": "/income_cents", "file_id": str(file_of(application).pk)}
     assert "JPY has no decimal places." in text_of(do(reviewer, application, "confirm-figure", value="5.5", **fields))
@@ -173,7 +173,9 @@ def offer_in(currency, most):
 
 
 @OF_AMOUNTS
-def test_back_office_approves_the_typed_amount(settings, reviewer, currency, most, typed, shown, minor, german):
+def test_back_office_approves_the_amount_entered_in_the_offers_currency(
+    settings, reviewer, currency, most, typed, shown, minor, german
+):
     settings.REVIEW_POLICY = "reviewed"
     application = applied(offer_in(currency, most), data={"amount_cents": minor, "term_months": 24})
     address = f"/admin/credit/application/{application.pk}/move/approved/"
@@ -190,7 +192,7 @@ def test_back_office_approves_the_typed_amount(settings, reviewer, currency, mos
 
 
 @OF_AMOUNTS
-def test_german_page_reads_the_separators_that_it_shows(currency, most, typed, shown, minor, german):
+def test_german_application_form_accepts_the_separators_that_it_shows(currency, most, typed, shown, minor, german):
     offer = offer_in(currency, most)
     with translation.override("de"):
         form = DataForm(offer, {"data-amount_cents": german}, stored={"amount_cents": minor})
@@ -205,7 +207,7 @@ def test_german_page_reads_the_separators_that_it_shows(currency, most, typed, s
     ("de", "10.000", 10_000_000), ("de", "10,000", 10_000), ("en", "10,000", 10_000_000), ("en", "10.000", 10_000),
     ("de", "10.00", None), ("de", "1,000,000", None), ("en", "10,00", None), ("es", "10.000,5", 10_000_500),
 ])  # fmt: skip
-def test_dinars_are_read_in_the_language_of_the_page(language, typed, minor):
+def test_dinar_amounts_are_parsed_with_the_separators_of_the_language(language, typed, minor):
     field = AmountField("TND")
     with translation.override(language):
         if minor is None:
@@ -233,7 +235,7 @@ def test_back_office_filter_and_search_compare_units_of_the_currency(reviewer):
 
 
 @OF_AMOUNTS
-def test_applicant_corrects_an_amount_in_units(currency, most, typed, shown, minor, german):
+def test_correction_amount_is_entered_in_units_of_the_currency(currency, most, typed, shown, minor, german):
     application = applied(offer_in(currency, most), data={"income_cents": 1, "term_months": 24})
     browser, place = browser_of(application.consumer), f"/my/applications/{application.pk}/explanation"
     report = {"fact": "application_data.income_cents", "statement": "It is wrong."}

@@ -64,7 +64,7 @@ def recent():
     return concluded(at=timezone.now() - timedelta(days=2))
 
 
-def test_right_of_withdrawal_has_its_period_and_figures():
+def test_withdrawal_right_response_contains_the_period_and_the_amounts():
     application = concluded()
     body = read(client_of(application.consumer), application).json()
     assert body == {
@@ -74,7 +74,7 @@ def test_right_of_withdrawal_has_its_period_and_figures():
     }  # fmt: skip
 
 
-def test_interest_follows_the_day_count_of_the_offer():
+def test_withdrawal_interest_follows_the_day_count_of_the_offer():
     application = concluded(terms={"day_count": "30_360"})
     assert read(client_of(application.consumer), application).json()["interest_a_day_cents"] == 394
 
@@ -86,7 +86,7 @@ def test_withdrawal_period_of_an_uninformed_borrower_has_no_end():
     assert declare(client, application).status_code == 200
 
 
-def test_withdrawal_ends_the_agreement_for_all_borrowers(recent):
+def test_withdrawal_by_a_borrower_ends_the_agreement_for_all_borrowers(recent):
     application = recent
     application.applicants = Applicants.of([PERSON, OTHER])
     application.save()
@@ -107,7 +107,7 @@ def test_withdrawal_ends_the_agreement_for_all_borrowers(recent):
     assert {event.account_id for event in events} == {application.consumer_id, lender_of_row(application).pk}
 
 
-def test_late_withdrawal_is_rejected_with_the_last_day():
+def test_withdrawal_after_the_period_is_rejected_with_the_last_day():
     application = concluded(at=timezone.now() - timedelta(days=40))
     answer = declare(client_of(application.consumer), application)
     assert_error(answer, 400, "E3019")
@@ -116,7 +116,7 @@ def test_late_withdrawal_is_rejected_with_the_last_day():
     assert not ContractWithdrawal.objects.exists()
 
 
-def test_lender_records_a_declaration_that_was_sent_in_time():
+def test_lender_can_record_a_withdrawal_declaration_sent_in_time():
     application = concluded(at=timezone.now() - timedelta(days=40))
     lender = client_of(application.provider_owner(str(application.provider_id), application.created_at).get().owner)
     sent_at = (timezone.now() - timedelta(days=35)).replace(microsecond=0)
@@ -137,14 +137,14 @@ def lender_of_row(application):
     ({"declared_at": "yesterday", "channel": "post"}, "declared_at"), ({"channel": "pigeon"}, "channel"),
     ({"unknown": 1}, "unknown"),
 ])  # fmt: skip
-def test_invalid_record_of_a_lender_is_rejected(recent, body, field):
+def test_invalid_withdrawal_record_of_a_lender_returns_400(recent, body, field):
     answer = declare(client_of(lender_of_row(recent)), recent, **body)
     assert_error(answer, 400, "E1001")
     assert field in answer.content.decode()
     assert not ContractWithdrawal.objects.exists()
 
 
-def test_borrower_cannot_backdate_the_declaration(recent):
+def test_borrower_cannot_backdate_a_withdrawal_declaration(recent):
     body = {"declared_at": "2026-12-02T10:00:00Z", "channel": "post"}
     assert_error(declare(client_of(recent.consumer), recent, **body), 400, "E1001")
 
@@ -172,7 +172,7 @@ def test_application_with_a_withdrawn_agreement_cannot_be_reopened(recent):
     assert_error(answer, 400, "E3001")
 
 
-def test_page_declares_the_withdrawal_and_shows_the_amounts_due(recent, client):
+def test_withdrawal_page_declares_the_withdrawal_and_shows_the_amounts_due(recent, client):
     client.force_login(recent.consumer)
     address = f"/my/applications/{recent.pk}/withdrawal"
     page = client.get(address).content.decode()
@@ -222,7 +222,7 @@ def test_each_borrower_gets_a_receipt_with_the_declaration_and_amounts_due(recen
     ("post", "that a borrower withdrew by letter on"), ("email", "that a borrower withdrew by e-mail on"),
     ("in_person", "that a borrower withdrew in person on"),
 ])  # fmt: skip
-def test_page_shows_a_declaration_that_the_lender_recorded(recent, client, channel, words):
+def test_withdrawal_page_shows_a_declaration_that_the_lender_recorded(recent, client, channel, words):
     body = {"declared_at": (timezone.now() - timedelta(days=1)).isoformat(), "channel": channel}
     declare(client_of(lender_of_row(recent)), recent, **body)
     client.force_login(recent.consumer)
@@ -234,7 +234,7 @@ def test_page_shows_a_declaration_that_the_lender_recorded(recent, client, chann
 
 
 @pytest.mark.parametrize("is_kept_back", [True, False])
-def test_page_shows_the_amount_that_was_paid_out(client, is_kept_back):
+def test_withdrawal_page_shows_the_paid_out_amount(client, is_kept_back):
     application = concluded(at=timezone.now() - timedelta(days=2), terms={"fee_financed": is_kept_back})
     client.force_login(application.consumer)
     page = client.get(f"/my/applications/{application.pk}/withdrawal").content.decode()
@@ -255,7 +255,7 @@ def act(client, page, name, **fields):
     return client.post(f"{page}do/{name}/", {"seen": form.initial["seen"], **fields})
 
 
-def test_reviewer_clears_and_sets_the_time_of_complete_information(console, recent):
+def test_reviewer_can_clear_and_set_the_time_of_complete_information(console, recent):
     client, page = console
     assert "by the end of" in client.get(f"{page}change/").content.decode()
     act(client, page, "information-missing", fact="complete_since", reason="A page was missing.")
@@ -269,7 +269,7 @@ def test_reviewer_clears_and_sets_the_time_of_complete_information(console, rece
 
 
 @pytest.mark.parametrize("policy", ["open", "four_eyes"])
-def test_reviewer_cannot_reopen_the_period_of_their_own_agreement(console, recent, settings, policy):
+def test_reviewer_cannot_reopen_the_withdrawal_period_of_their_own_agreement(console, recent, settings, policy):
     settings.REVIEW_POLICY = policy
     staff = staff_of("Reviewer")
     Application.objects.filter(pk=recent.pk).update(consumer=staff)
@@ -286,7 +286,7 @@ def test_reviewer_cannot_reopen_the_period_of_their_own_agreement(console, recen
     assert recent.told_of_right_at is not None
 
 
-def test_reviewer_records_a_letter_and_sees_the_amounts_due(console, recent):
+def test_back_office_records_a_withdrawal_by_letter_and_shows_the_amounts(console, recent):
     client, page = console
     sent = timezone.now() - timedelta(days=1)
     act(client, page, "contract-withdrawal", channel="post", declared_at=f"{sent:%Y-%m-%d %H:%M:%S}")

@@ -37,7 +37,7 @@ def index_of(user):
     return json.loads(ZipFile(file).read("index.json"))
 
 
-def test_explanation_of_an_automatic_decision_has_procedure_data_and_changes(settings):
+def test_explanation_of_a_scored_decision_contains_procedure_data_and_changes(settings):
     """GDPR Art. 15(1)(h); C-203/22 (EU-34)."""
     world = scored(settings, SAYS_POOR)
     world.move(0, "under_review")
@@ -90,7 +90,7 @@ def test_data_copy_lists_the_rights_to_complain_and_to_go_to_court():
     assert "go to court" in rights
 
 
-def test_only_files_with_data_from_the_person_are_portable(settings):
+def test_data_copy_marks_only_data_from_the_applicant_as_portable(settings):
     """GDPR Art. 20 (EU-36)."""
     world = scored(settings, SAYS_POOR)
     index = index_of(world.consumer.user)

@@ -119,7 +119,7 @@ def test_counteroffer_on_a_database_requires_its_result():
 
 
 @pytest.mark.parametrize("end", ["decline", "take_back"])
-def test_counteroffer_that_ended_before_its_notice_requires_none(end):
+def test_counteroffer_that_ended_before_its_notice_requires_no_notice(end):
     """Art. 18(9): until the next decision, there is nothing to notify of; the next notice has 3 days of its own."""
     world = World(offer_of("eu"))
     world.submit(0)
@@ -130,7 +130,7 @@ def test_counteroffer_that_ended_before_its_notice_requires_none(end):
     assert world.notice.due_at == world.at(9)
 
 
-def test_counteroffer_leaves_the_clock_of_an_earlier_rejection():
+def test_counteroffer_does_not_stop_the_clock_of_an_earlier_rejection():
     world = World(offer_of("eu"))
     world.submit(0)
     world.reject(1)
@@ -144,7 +144,7 @@ def test_counteroffer_leaves_the_clock_of_an_earlier_rejection():
     {"result": ""}, {"result": 7}, {"categories": []}, {"categories": "debts"}, {"categories": ["x"] * 21},
     {"categories": [7]}, {"supplier": ""}, {"result": "\u202e"},
 ])  # fmt: skip
-def test_report_with_invalid_facts_is_rejected(wrong):
+def test_eu_rejection_with_an_invalid_consumer_report_returns_400(wrong):
     world = World(offer_of("eu"))
     world.submit(0)
     report = REPORT | FOUND | wrong
@@ -152,7 +152,7 @@ def test_report_with_invalid_facts_is_rejected(wrong):
     assert_error(client_of(world.lender.user).replace(f"/applications/{world.pk}/status", body), 400, "E1001")
 
 
-def test_approval_with_a_score_states_the_rights(settings):
+def test_notice_of_a_scored_approval_states_the_applicants_rights(settings):
     """Art. 18(8), second sub-paragraph."""
     world = scored(settings, SAYS_GOOD)
     world.move(0, "under_review")
@@ -166,7 +166,7 @@ def test_approval_with_a_score_states_the_rights(settings):
     assert BY_A_PERSON not in form
 
 
-def test_review_of_an_approval_by_a_score_is_accepted_and_answered(settings):
+def test_review_of_an_automatic_approval_can_be_requested_and_answered(settings):
     """Art. 18(8)(c): the letter that offers the review, the request and its answer."""
     world = scored(settings, SAYS_GOOD, decisioning="automatic", start=timezone.now() - timedelta(days=3))
     decide_scored(now=world.at(0.5))
@@ -214,7 +214,7 @@ def moment(text):
     return datetime.fromisoformat(text)
 
 
-def test_declaration_a_second_after_the_period_is_rejected():
+def test_withdrawal_a_second_after_the_period_is_rejected():
     """Art. 26(1): the agreement is concluded on 1 December, the declaration made on 16 December at 00:00:01."""
     at = moment("2026-12-01T10:00:00+01:00")
     end = period_end(["DE"], concluded_at=at, complete_since=at, told_of_right_at=at)
@@ -223,14 +223,14 @@ def test_declaration_a_second_after_the_period_is_rejected():
     assert_error(declare(client_of(application.consumer), application), 400, "E3019")
 
 
-def test_period_starts_when_the_information_is_complete():
+def test_withdrawal_period_starts_when_the_information_is_complete():
     """Art. 26(1)(b)."""
     at, complete = moment("2026-12-01T10:00:00+01:00"), moment("2026-12-04T10:00:00+01:00")
     end = period_end(["DE"], concluded_at=at, complete_since=complete, told_of_right_at=at)
     assert last_day_of(end, ["DE"]) == date(2026, 12, 18)
 
 
-def test_period_has_no_end_for_a_borrower_without_the_information():
+def test_withdrawal_period_without_information_about_the_right_never_ends():
     """Art. 26(2), last sentence."""
     application = concluded(told_of_right_at=None)
     assert read_withdrawal(client_of(application.consumer), application).json()["period_ends_at"] is None
@@ -251,13 +251,13 @@ def test_statement_of_amounts_due_has_the_interest_and_the_fee(client):
     assert "compensation" not in text
 
 
-def test_line_without_a_ceiling_is_computed_with_1500_euros():
+def test_line_of_credit_without_a_ceiling_is_computed_with_1500_euros():
     """Annex III, part II (h)."""
     assert CEILING_ASSUMED == 150_000
     assert sum(cents for _day, cents in payments_of_line(None, 0, start=date(2026, 12, 1))) == 150_000
 
 
-def test_agreement_before_the_directive_follows_the_previous_directive():
+def test_agreement_from_before_the_directive_follows_the_previous_directive():
     """Art. 47: 14 days as in Directive 2008/48/EC, and no end without the information."""
     at = moment("2026-11-10T10:00:00+01:00")
     end = period_end(["DE"], concluded_at=at, complete_since=at, told_of_right_at=at)

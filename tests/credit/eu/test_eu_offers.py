@@ -93,7 +93,7 @@ def test_eu_offer_with_an_invalid_field_is_400_with_the_field(field, terms):
     assert not Offer.objects.exists()
 
 
-def test_eu_offer_without_texts_is_400_with_every_missing_row():
+def test_eu_offer_without_texts_returns_400_with_every_missing_text():
     assert fields_of(send(eu_lender(), texts=None)) == {f"texts.{name}" for name in REQUIRED_TEXTS}
 
 
@@ -102,35 +102,35 @@ def test_us_offer_with_eu_fields_is_400_with_each_field():
     assert fields_of(response) == (set(EU_TERMS) - {"jurisdiction"}) | {"regime_reason"}
 
 
-def test_unsecured_credit_for_renovation_may_exceed_the_ceiling():
+def test_eu_offer_for_unsecured_renovation_credit_may_exceed_the_ceiling():
     terms = {**LARGE, "regime_reason": "renovation", "texts": {**TEXTS, "sureties": "Does not apply."}}
     assert send(eu_lender(), **terms).status_code == 201
 
 
-def test_credit_for_renovation_requires_no_ceiling():
+def test_eu_offer_for_renovation_credit_requires_no_ceiling():
     terms = {"regime_reason": "renovation", "currency": "JPY", "loan_amount_max_cents": None}
     assert send(eu_lender(), **terms).status_code == 201
 
 
-def test_ceiling_is_converted_at_the_fixed_rate():
+def test_eu_offer_ceiling_is_converted_at_the_fixed_exchange_rate():
     lender, crowns = eu_lender(), {"currency": "SEK", "loan_amount_max_cents": 116_000_000}
     assert send(lender, **crowns).status_code == 201
     response = send(lender, **{**crowns, "loan_amount_max_cents": 116_000_001})
     assert fields_of(response) == {"loan_amount_max_cents"}
 
 
-def test_credit_outside_the_directive_requires_no_information():
+def test_eu_offer_outside_the_directive_requires_no_precontract_texts():
     terms = {"regime": "none", "regime_reason": "Secured by a home.", "example": None, "texts": None, **LARGE}
     assert send(eu_lender(**dict.fromkeys(CONTACT)), **terms, terms_text=None).status_code == 201
 
 
 @pytest.mark.parametrize("field", ["name", "address", *LENDER_FIELDS])
-def test_eu_offer_requires_each_field_of_its_lender(field):
+def test_eu_offer_of_a_lender_with_a_missing_field_is_rejected(field):
     lender = eu_lender(**{field: "" if field in {"name", "address"} else None})
     assert fields_of(send(lender)) == {f"provider.{field}"}
 
 
-def test_approval_requires_the_fields_of_the_lender(settings):
+def test_approval_of_an_eu_application_requires_the_lenders_fields(settings):
     settings.REVIEW_POLICY = "reviewed"
     application = applied(eu_offer())
     type(application).provider_owner("700", application.created_at).update(redress=None, phone=None)
@@ -141,7 +141,7 @@ def test_approval_requires_the_fields_of_the_lender(settings):
 
 
 @pytest.mark.parametrize(("terms", "words"), [({"apr_max_percent": 19}, "apr_max_percent"), ({}, "example")])
-def test_offer_above_its_cap_is_400(terms, words):
+def test_eu_offer_above_its_apr_cap_returns_400(terms, words):
     assert words in assert_error(send(eu_lender(), apr_cap=18.7, **terms), 400, "E1023")["message"]
 
 
@@ -162,11 +162,11 @@ def test_cap_limits_the_example_of_a_line_by_the_assumptions():
     assert send(lender, **line, apr_cap=23).status_code == 201
 
 
-def test_offer_at_its_cap_is_accepted():
+def test_eu_offer_at_its_apr_cap_is_accepted():
     assert send(eu_lender(), apr_cap=18.9).status_code == 201
 
 
-def test_lender_stores_the_fields_of_the_request():
+def test_lender_update_stores_the_eu_fields():
     lender = eu_lender(**dict.fromkeys(CONTACT))
     read = client_of(lender.owner).replace("/providers/700", LENDER).json()
     assert {name: read[name] for name in LENDER} == LENDER
@@ -181,7 +181,7 @@ def test_lender_stores_the_fields_of_the_request():
         ("redress.tel", {"name": "Ombudsman", "url": "https://a.example", "tel": "1"}), ("debt_advice", ""),
     ],
 )  # fmt: skip
-def test_lender_with_an_invalid_field_is_400(field, value):
+def test_lender_update_with_an_invalid_eu_field_returns_400(field, value):
     lender = eu_lender()
     body = {**LENDER, field.partition(".")[0]: value}
     assert field in fields_of(client_of(lender.owner).replace("/providers/700", body))

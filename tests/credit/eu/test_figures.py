@@ -37,7 +37,7 @@ def totals_of(figures):
 
 
 @pytest.mark.parametrize(("is_kept_back", "totals"), [(True, KEPT_BACK), (False, APART)])
-def test_terms_have_the_totals_for_a_deducted_or_separately_paid_fee(is_kept_back, totals):
+def test_acceptance_terms_contain_totals_for_deducted_and_separate_fees(is_kept_back, totals):
     application, response = approved(fee_financed=is_kept_back)
     assert response.status_code == 200, response.content
     terms = acceptance_of(client_of(application.consumer), application)["terms"]
@@ -47,7 +47,7 @@ def test_terms_have_the_totals_for_a_deducted_or_separately_paid_fee(is_kept_bac
 
 
 @pytest.mark.parametrize(("is_kept_back", "totals"), [(True, KEPT_BACK), (False, APART)])
-def test_quote_has_the_totals_the_warning_and_the_example(api, is_kept_back, totals):
+def test_eu_quote_contains_totals_warning_and_representative_example(api, is_kept_back, totals):
     offer = eu_offer(fee_financed=is_kept_back)
     query = {"amount_cents": 1_000_000, "term_months": 24, "apr_percent": "14.2", "fee_cents": 30_000}
     quote = api.get(f"/v1/provider-offers/{offer.pk}/quote", query, headers=api.credentials).json()
@@ -72,7 +72,7 @@ def test_loans_are_shown_in_their_currency_and_the_readers_language():
 
 
 @pytest.mark.parametrize(("currency", "shown"), [("EUR", "11.4"), (None, "11.45")])
-def test_shown_rate_is_rounded_only_once(currency, shown):
+def test_displayed_apr_is_rounded_only_once(currency, shown):
     figures, _ = cost_of(191_516, Decimal("9.9"), 12, 1_000, None, method="eu_annex_iii", today=TODAY)
     assert figures["apr_percent"] == Decimal("11.4500")  # 11.449966 %
     loan = {"amount_cents": 191_516, "rate_percent": 9.9, "term_months": 12, "fee_cents": 1_000}
@@ -84,14 +84,14 @@ def test_shown_rate_is_rounded_only_once(currency, shown):
         assert "APR 11.4 %" in representative_example(offer, today=TODAY)["text"]
 
 
-def test_approval_above_the_cap_is_400():
+def test_approval_above_the_apr_cap_returns_400():
     _, response = approved(apr_cap=18.7)
     assert "18.7611" in assert_error(response, 400, "E1023")["message"]
     assert not LoanTerms.objects.exists()
 
 
 @pytest.mark.parametrize(("rate_percent", "status"), [(17.5, 200), (17.6, 400)])
-def test_highest_rate_of_an_eu_offer_limits_the_borrowing_rate(rate_percent, status):
+def test_approval_above_the_highest_rate_of_an_eu_offer_returns_400(rate_percent, status):
     _, response = approved({**LOAN, "rate_percent": rate_percent})
     assert response.status_code == status
 
@@ -105,7 +105,7 @@ def test_terms_of_an_eu_line_of_credit_have_a_limit_and_a_currency():
                      "Total amount of credit": "10,000.00\u00a0EUR"}  # fmt: skip
 
 
-def test_line_of_credit_whose_fee_leaves_no_rate_in_range_is_400():
+def test_line_of_credit_with_a_fee_above_the_apr_range_returns_400():
     terms = {"amount_cents": 1_000_000, "rate_percent": 14.2, "fee_cents": 999_999}
     _, response = approved(terms, **{**LINE, "example": None})
     (detail,) = assert_error(response, 400, "E1001")["details"]
@@ -165,7 +165,7 @@ def test_dollar_offer_is_listed_for_an_amount_without_a_currency():
     assert client_of(UserFactory()).read("/ucp/catalog/items?amount_cents=1000000&state=CA").json()["total"] == 1
 
 
-def test_product_has_the_warning_and_the_example_and_its_apr_is_no_note_rate(api):
+def test_ucp_product_of_an_eu_offer_contains_warning_and_example(api):
     offer = eu_offer(currency="SEK", blockscore_model_id=7)
     product = call_catalog(api, "product", {"id": str(offer.pk)})["product"]
     text = product["description"]["plain"]

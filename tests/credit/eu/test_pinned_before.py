@@ -37,7 +37,7 @@ def test_application_pinned_without_a_jurisdiction_is_accepted_under_us_law(appl
     assert client.get(f"/my/applications/{application.pk}").status_code == 200
 
 
-def test_application_pinned_without_a_jurisdiction_gets_its_notice(application):
+def test_rejected_application_without_a_pinned_jurisdiction_gets_an_adverse_action_notice(application):
     rejection = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": ["income_insufficient"]}}
     api = client_of(application.consumer)
     assert api.replace(f"/applications/{application.pk}/status", rejection).status_code == 200

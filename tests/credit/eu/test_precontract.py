@@ -42,7 +42,7 @@ def values_of(form):
     return {ROWS[row["number"] - 1].name: row["value"] for row in form["rows"]}
 
 
-def test_form_of_an_application_has_sixty_rows_and_the_figures():
+def test_precontract_form_has_60_rows_with_the_figures_of_the_application():
     application, _ = approved()
     form = client_of(application.consumer).read(path_of(application)).json()
     assert [row["number"] for row in form["rows"]] == list(range(1, 61))
@@ -62,7 +62,7 @@ def test_form_of_an_application_has_sixty_rows_and_the_figures():
 
 
 @pytest.mark.parametrize(("language", "credit"), [("es", "9.700,00\u00a0EUR"), ("de", "9.700,00\u00a0EUR")])
-def test_form_in_another_language_has_translated_rows(language, credit):
+def test_precontract_form_in_another_language_has_translated_rows(language, credit):
     application, _ = approved()
     english, other = (
         client_of(application.consumer).read(f"{path_of(application)}?language={tag}").json()
@@ -73,7 +73,7 @@ def test_form_in_another_language_has_translated_rows(language, credit):
     assert [row["title"] for row, translated in titles if row["title"] == translated["title"]] == []
 
 
-def test_acceptance_requires_the_hash_of_a_provided_form():
+def test_acceptance_requires_the_hash_of_a_provided_precontract_form():
     application, _ = approved()
     client = client_of(application.consumer)
     for members in ({}, {"precontract_sha256": None}, {"precontract_sha256": "0" * 64}):
@@ -84,7 +84,7 @@ def test_acceptance_requires_the_hash_of_a_provided_form():
     assert client.read(path_of(application)).json()["sha256"] == form["sha256"]
 
 
-def test_changed_terms_require_a_new_form():
+def test_changed_terms_require_a_new_precontract_form():
     application, _ = approved()
     client = client_of(application.consumer)
     form = client.read(path_of(application)).json()
@@ -95,7 +95,7 @@ def test_changed_terms_require_a_new_form():
 
 
 @pytest.mark.parametrize(("hours", "reminders"), [(1, 1), (25, 0)])
-def test_form_provided_less_than_a_day_before_acceptance_requires_a_reminder(hours, reminders):
+def test_acceptance_within_a_day_of_the_precontract_form_creates_a_reminder(hours, reminders):
     application, _ = approved()
     client = client_of(application.consumer)
     form = client.read(path_of(application)).json()
@@ -104,7 +104,7 @@ def test_form_provided_less_than_a_day_before_acceptance_requires_a_reminder(hou
     assert Notice.objects.filter(kind="withdrawal_reminder").count() == reminders
 
 
-def test_form_read_by_the_lender_is_not_provided():
+def test_precontract_form_opened_by_the_lender_is_not_provided():
     offer = eu_offer()
     application, _ = approved(offer=offer)
     form = client_of(offer.owner).read(path_of(application)).json()
@@ -112,17 +112,17 @@ def test_form_read_by_the_lender_is_not_provided():
     assert_error(accept(client_of(application.consumer), application, precontract_sha256=form["sha256"]), 400, "E3018")
 
 
-def test_another_consumer_cannot_read_the_form():
+def test_another_consumer_cannot_read_the_precontract_form():
     application, _ = approved()
     assert_error(client_of(UserFactory()).read(path_of(application)), 404, "E4002")
 
 
-def test_application_without_approved_terms_has_no_form():
+def test_application_without_approved_terms_has_no_precontract_form():
     application, _ = approved({**LOAN, "rate_percent": 100})
     assert_error(client_of(application.consumer).read(path_of(application)), 404, "E4001")
 
 
-def test_form_of_an_offer_describes_its_example_or_another_loan():
+def test_precontract_form_of_an_offer_describes_the_example_or_requested_loan():
     offer, client = eu_offer(), client_of(UserFactory())
     values = values_of(client.read(f"/provider-offers/{offer.pk}/precontract").json())
     assert values["apr"].startswith("18.8 %")
@@ -133,7 +133,7 @@ def test_form_of_an_offer_describes_its_example_or_another_loan():
     assert_error(client.read(f"/provider-offers/{OfferFactory().pk}/precontract"), 404, "E4001")
 
 
-def test_form_of_a_line_of_credit_has_the_apr_of_the_assumptions():
+def test_precontract_form_of_a_line_of_credit_has_the_assumed_apr():
     application, _ = approved({"amount_cents": 1_000_000, "rate_percent": 14.2}, **{**LINE, "example": None})
     values = values_of(client_of(application.consumer).read(path_of(application)).json())
     assert values["duration"] == "Open-end"
@@ -141,7 +141,7 @@ def test_form_of_a_line_of_credit_has_the_apr_of_the_assumptions():
     assert "repaid in twelve equal monthly parts" in values["example"]
 
 
-def test_acceptance_page_links_and_provides_the_form(client):
+def test_acceptance_page_links_to_and_provides_the_precontract_form(client):
     application, _ = approved()
     client.force_login(application.consumer)
     page = client.get(f"/my/applications/{application.pk}/accept").content.decode()
@@ -159,7 +159,7 @@ def test_acceptance_page_links_and_provides_the_form(client):
     assert application.accepted_at is not None
 
 
-def test_database_rejects_changes_and_deletions_of_a_form():
+def test_database_rejects_changes_and_deletions_of_a_precontract_form():
     application, _ = approved()
     client_of(application.consumer).read(path_of(application))
     for change in ({"sha256": "0" * 64}, {"terms_sha256": "0" * 64}, {"language": "de"}):
@@ -169,7 +169,7 @@ def test_database_rejects_changes_and_deletions_of_a_form():
         cursor.execute("DELETE FROM credit_precontract")
 
 
-def test_back_office_page_shows_whether_the_form_was_provided():
+def test_back_office_page_shows_whether_the_precontract_form_was_provided():
     application, _ = approved()
     reviewer, page = backoffice_client(staff_of("Reviewer")), f"/admin/credit/application/{application.pk}/change/"
     assert "Not yet provided" in reviewer.get(page).content.decode()
@@ -177,7 +177,7 @@ def test_back_office_page_shows_whether_the_form_was_provided():
     assert "Provided at" in reviewer.get(page).content.decode()
 
 
-def test_list_of_the_console_has_the_approvals_whose_form_was_not_provided():
+def test_console_lists_approvals_without_a_provided_precontract_form():
     offer = eu_offer()
     waiting, read_already = (approved(offer=offer)[0] for _ in range(2))
     outside, answer = approved(offer=OfferFactory(provider=offer.provider, term_options_months=[24]))
@@ -188,7 +188,7 @@ def test_list_of_the_console_has_the_approvals_whose_form_was_not_provided():
     assert shown == [waiting]
 
 
-def test_second_borrower_gets_one_link_to_read_the_form_without_an_account(client, monkeypatch):
+def test_second_borrower_reads_the_precontract_form_by_link_without_an_account(client, monkeypatch):
     application, _ = approved()
     persons = [{"email": "ada@example.test"}, {"email": "ben@example.test", "language": "de"}]
     application.refresh_from_db()
@@ -210,7 +210,7 @@ def test_second_borrower_gets_one_link_to_read_the_form_without_an_account(clien
         form_of_link(path.rpartition("/")[2])
 
 
-def test_form_in_another_language_after_the_acceptance_has_the_days_of_the_agreement():
+def test_translated_precontract_form_after_acceptance_has_the_schedule_of_the_agreement():
     application, _ = approved()
     client = client_of(application.consumer)
     form = client.read(f"{path_of(application)}?language=en").json()

@@ -46,14 +46,14 @@ def values_of_loan(*, months=1, amount=50_000, rate=Decimal(12), language="en", 
     ("es", "1 mes", "Un pago de 505,00\u00a0EUR, que vence el 29 de diciembre de 2026."),
     ("de", "1 Monat", "Eine Zahlung von 505,00\u00a0EUR, fällig am 29. Dezember 2026."),
 ])  # fmt: skip
-def test_form_of_a_loan_of_one_payment_is_in_the_singular(language, month, payment):
+def test_precontract_form_of_a_loan_of_one_payment_uses_the_singular(language, month, payment):
     values = values_of_loan(language=language)
     assert (values["duration"], values["instalments"]) == (month, payment)
     with translation.override(language):
         assert month in in_words({"amount_cents": 50_000, "rate_percent": 12, "term_months": 1, "currency": "EUR"})
 
 
-def test_form_of_a_loan_of_a_week_states_its_days():
+def test_precontract_form_of_a_loan_of_a_week_states_the_days():
     values = values_of_loan(first=TODAY + timedelta(days=7))
     assert values["duration"] == "7 days, until December 6, 2026"
     assert values["schedule"] == "The payments are listed at the end of this form."
@@ -65,20 +65,20 @@ def test_form_of_a_loan_of_a_week_states_its_days():
     (60, 3, None, "91 days, until February 28, 2027"),  # three payments of a cent
     (1, 1_000, date(2026, 11, 30), "1 day, until November 30, 2026"),
 ])  # fmt: skip
-def test_duration_ends_with_the_last_payment(months, amount, first, words):
+def test_stated_loan_duration_ends_with_the_last_payment(months, amount, first, words):
     schedule = amortise(amount, Decimal(0), months, start=TODAY, first_payment_on=first)
     assert duration_in_words(months, schedule, start=TODAY) == words
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_validity_of_a_form_ends_at_a_moment_with_its_zone(language):
+def test_precontract_form_states_the_end_of_validity_with_a_time_zone(language):
     """The offer ends at 00:30 in Berlin, on a day whose rest is too late."""
     end = datetime(2026, 12, 28, 23, 30, tzinfo=UTC)
     validity = values_of_loan(language=language, valid_until=end, zone=BERLIN)["validity"]
     assert re.search(r"29.*(0:30 CET|00:30 CET|12:30 a\.m\. CET)", validity), validity
 
 
-def test_form_states_that_a_later_start_moves_the_days_of_the_payments():
+def test_precontract_form_states_that_a_later_start_moves_the_payment_days():
     assert "a loan that starts on November 29, 2026. A later start moves them." in values_of_loan()["schedule"]
 
 
@@ -127,7 +127,7 @@ def example_of(language="en", **terms):
         return representative_example({**EU_TERMS, **terms}, today=TODAY)
 
 
-def test_example_of_a_line_of_credit_has_the_rate_of_its_form():
+def test_example_of_a_line_of_credit_has_the_rate_of_the_form():
     example = example_of(term_options_months=None)
     rate, payable = cost_of_line(1_000_000, Decimal("14.2"), start=TODAY, fee=30_000)
     assert example["apr_percent"] == float(round(rate, 4))
@@ -144,7 +144,7 @@ def test_example_of_a_line_of_credit_has_the_rate_of_its_form():
     ("en", "one payment of 505.00\u00a0EUR after 1 month"), ("es", "un pago de 505,00\u00a0EUR al cabo de 1 mes"),
     ("de", "eine Zahlung von 505,00\u00a0EUR nach 1 Monat"),
 ])  # fmt: skip
-def test_example_of_one_payment_is_in_the_singular(language, words):
+def test_representative_example_of_one_payment_uses_the_singular(language, words):
     example = {"amount_cents": 50_000, "months": 1, "rate_percent": 12, "fee_cents": 0}
     assert words in example_of(language, example=example, term_options_months=[1])["text"]
 
@@ -160,7 +160,7 @@ def test_rates_of_an_eu_offer_have_the_separator_of_the_language(language, rates
     ([1], "The offer's term is 1 month."), ([24], "The offer's term is 24 months."),
     ([24, 12], "The offer's terms are 12, 24 months."),
 ])  # fmt: skip
-def test_other_term_is_rejected_with_the_terms_of_the_offer(terms, words):
+def test_term_outside_the_offer_is_rejected_with_the_offers_terms(terms, words):
     assert [outside_limits for _field, _limit, outside_limits in outside({"term_options_months": terms}, None, 7)] == [
         words
     ]

@@ -26,7 +26,7 @@ def anchors():
     return DecisionAnchor.objects.filter(withdrawal__isnull=False)
 
 
-def test_withdrawal_has_one_record_with_its_times_and_no_personal_text(recent):
+def test_withdrawal_creates_one_anchored_record_without_personal_text(recent):
     client = client_of(recent.consumer)
     assert read(client, recent).json()["proof"] is None
     proof = declare(client, recent).json()["proof"]
@@ -47,7 +47,7 @@ def test_withdrawal_has_one_record_with_its_times_and_no_personal_text(recent):
     assert "Beispiel" not in anchor.record
 
 
-def test_record_of_a_declaration_by_letter_has_both_times(recent):
+def test_anchored_record_of_a_withdrawal_by_letter_has_both_times(recent):
     sent_at = (timezone.now() - timedelta(days=1)).replace(microsecond=0)
     declare(client_of(lender_of_row(recent)), recent, declared_at=sent_at.isoformat(), channel="post")
     record = json.loads(anchors().get().record)
@@ -68,7 +68,7 @@ def test_receipt_page_and_timeline_have_the_hash_of_the_record(recent, client):
     assert "Withdrawal anchored in the ledger" in staff.get(page).content.decode()
 
 
-def test_withdrawal_without_anchoring_has_no_record(recent, settings, client):
+def test_withdrawal_without_anchoring_creates_no_anchored_record(recent, settings, client):
     settings.ANCHOR_DECISIONS = False
     assert declare(client_of(recent.consumer), recent).json()["proof"] is None
     assert not DecisionAnchor.objects.exists()
@@ -77,7 +77,7 @@ def test_withdrawal_without_anchoring_has_no_record(recent, settings, client):
     assert "SHA-256" not in text_of_mails()[0].body
 
 
-def test_record_has_exactly_one_subject(recent):
+def test_database_rejects_an_anchored_withdrawal_record_without_exactly_one_subject(recent):
     declare(client_of(recent.consumer), recent)
     for changes in ({"withdrawal": None}, {"acceptance": recent.acceptances.get()}):
         with pytest.raises(IntegrityError), transaction.atomic():

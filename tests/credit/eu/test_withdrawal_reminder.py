@@ -38,7 +38,7 @@ def reminders_of(world):
     return list(Notice.objects.filter(application=world.pk, kind=WITHDRAWAL_REMINDER).order_by("id"))
 
 
-def test_reminder_is_created_after_one_day_and_due_after_seven():
+def test_withdrawal_reminder_is_created_after_1_day_and_due_after_7():
     world = accepted()
     (reminder,) = reminders_of(world)
     assert (world.day_of(reminder.look_at), world.day_of(reminder.due_at)) == (1.5, 7.5)
@@ -52,7 +52,7 @@ def test_reminder_is_created_after_one_day_and_due_after_seven():
         assert words in text
 
 
-def test_reminder_states_that_the_period_has_no_end_without_the_information():
+def test_withdrawal_reminder_without_the_information_states_that_the_period_has_no_end():
     world = accepted()
     Application.objects.filter(pk=world.pk).update(told_of_right_at=None)
     world.issue(1.6)
@@ -61,12 +61,12 @@ def test_reminder_states_that_the_period_has_no_end_without_the_information():
     assert "until the end of" not in text
 
 
-def test_each_borrower_gets_a_reminder():
+def test_each_borrower_gets_a_withdrawal_reminder():
     world = accepted(PERSON, OTHER)
     assert [reminder.applicant for reminder in reminders_of(world)] == [None, 2]
 
 
-def test_delivered_reminder_stops_no_clock():
+def test_delivered_withdrawal_reminder_does_not_stop_the_notice_clock():
     world = accepted()
     assert Clock.running(world.pk).exists()  # the approval was not delivered
     world.consent(1)
@@ -77,13 +77,13 @@ def test_delivered_reminder_stops_no_clock():
     assert Clock.running(world.pk).exists()
 
 
-def test_withdrawal_and_reopening_cancel_the_reminder():
+def test_withdrawal_of_the_agreement_cancels_the_withdrawal_reminder():
     world = accepted(start=timezone.now() - timedelta(days=1))
     declare(str(world.pk), actor=world.consumer, now=timezone.now())
     assert [reminder.status for reminder in reminders_of(world)] == ["cancelled"]
 
 
-def test_reminder_has_the_day_of_the_conclusion_where_the_borrower_lives():
+def test_withdrawal_reminder_has_the_local_conclusion_day_of_the_borrower():
     """The period of 14 days starts on 2 December: it is 23:30 UTC on 1 December, so 2 December in Berlin."""
     world = accepted(PERSON, start=datetime(2026, 12, 1, 11, 30, tzinfo=UTC))
     world.issue(1.6)
@@ -93,7 +93,7 @@ def test_reminder_has_the_day_of_the_conclusion_where_the_borrower_lives():
     assert "submitted on December 1, 2026" in text
 
 
-def test_notice_has_the_day_of_the_decision_where_the_applicant_lives():
+def test_notice_has_the_local_decision_day_of_the_applicant():
     """At 03:00 UTC it is still the day before in Oregon."""
     world = World(start=datetime(2028, 1, 31, 20, tzinfo=UTC))
     world.submit(0)

@@ -20,7 +20,7 @@ AGREEMENTS = int(os.environ.get("AGREEMENTS", "60"))
 
 
 @pytest.mark.timeout(120 + AGREEMENTS)
-def test_declaration_is_accepted_in_the_last_second_and_not_in_the_next(no_rate_limits):
+def test_withdrawal_declaration_is_accepted_until_the_last_second_of_the_period(no_rate_limits):
     application, chance, seen = concluded(), Random(10_000), Counter()
     for number in range(AGREEMENTS):
         country, moments = COUNTRIES[number % 3], moments_of(chance)

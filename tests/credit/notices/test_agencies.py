@@ -52,7 +52,7 @@ def test_default_agency_has_its_current_address_in_appendix_a(settings):
     assert AGENCIES[settings.NOTICE_AGENCY] == FTC
 
 
-def test_provider_update_without_an_agency_restores_the_default(world):
+def test_lender_update_without_an_agency_restores_the_default_agency(world):
     lender = lender_of(world)
     path = f"/providers/{world.offer.provider_id}"
     named = {"name": "Cedar Bank", "address": "1 Bank Street"}
@@ -61,7 +61,7 @@ def test_provider_update_without_an_agency_restores_the_default(world):
 
 
 @pytest.mark.parametrize("agency", ["FTC", "irs", 7, "", " "])
-def test_provider_with_an_agency_outside_appendix_a_is_rejected(world, agency):
+def test_lender_with_an_agency_outside_appendix_a_is_rejected(world, agency):
     lender = lender_of(world)
     body = {"name": "Cedar Bank", "address": "1 Bank Street", "agency": agency}
     error = assert_error(lender.replace(f"/providers/{world.offer.provider_id}", body), 400, "E1001")
@@ -73,7 +73,7 @@ SCORE = {"score": 590, "range": [300, 850], "date": "2028-01-30", "factors": ["L
 OTHER = {"agency": "Second Bureau", "address": "2 File Street, Atlanta, GA 30374", "phone": "800-555-0101"}
 
 
-def test_notice_lists_each_agency_and_score_that_was_used(world):
+def test_notice_lists_the_agency_and_score_of_each_report(world):
     """15 USC 1681m(a)(2) and (3)."""
     world.reject(5, consumer_report=[{**REPORT, **SCORE}, {**OTHER, **SCORE, "score": 612}])
     world.issue(6)
@@ -101,7 +101,7 @@ def test_counteroffer_accepts_several_reports(world):
         ([REPORT, [OTHER]], "metadata.consumer_report[1]"), ("Example Bureau", "metadata.consumer_report"),
     ],
 )  # fmt: skip
-def test_error_for_an_invalid_list_of_reports_contains_the_index(world, reports, where):
+def test_error_for_an_invalid_consumer_report_contains_its_index(world, reports, where):
     body = {
         "status": "rejected",
         "updated_by": "x",
@@ -122,7 +122,7 @@ def test_spaces_in_agency_names_are_normalized(world):
 
 
 @pytest.mark.parametrize(("share", "is_there"), [(["bank"], True), (["identity"], False), ([], False)])
-def test_denial_with_shared_bank_data_states_the_right_to_its_nature(world, share, is_there):
+def test_denial_with_shared_bank_data_states_the_right_to_disclosure(world, share, is_there):
     """15 USC 1681m(b)(1)."""
     Application.objects.filter(pk=world.pk).update(share=share)
     world.reject(5)

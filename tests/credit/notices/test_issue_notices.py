@@ -30,7 +30,7 @@ def test_issue_notices_is_idempotent(world):
     assert (world.notice.sha256, DecisionAnchor.objects.filter(notice=first).count()) == (first.sha256, 1)
 
 
-def test_command_prints_its_counts_as_json(world):
+def test_issue_notices_with_json_prints_its_counts(world):
     world.reject(5)
     Notice.objects.update(look_at=world.start)
     out = StringIO()
@@ -40,7 +40,7 @@ def test_command_prints_its_counts_as_json(world):
     assert json.loads(out.getvalue().splitlines()[-1])["ready"] == 1
 
 
-def test_notice_without_an_address_waits_with_a_reason(db):
+def test_notice_without_an_address_stays_due_until_an_address_exists(db):
     world = World(person=None)
     world.submit(0)
     world.reject(5)
@@ -52,7 +52,7 @@ def test_notice_without_an_address_waits_with_a_reason(db):
     assert (world.notice.status, world.notice.waits_for) == ("ready", "")
 
 
-def test_notice_without_the_creditors_address_waits_with_a_reason(world):
+def test_notice_without_the_creditors_address_stays_due_with_a_reason(world):
     world.reject(5)
     world.offer.provider.address = ""
     world.offer.provider.save()
@@ -60,7 +60,7 @@ def test_notice_without_the_creditors_address_waits_with_a_reason(world):
     assert "PUT /v1/providers" in world.notice.waiting_reason
 
 
-def test_later_owner_of_the_provider_id_is_not_the_creditor(world):
+def test_lender_created_after_the_submission_is_not_the_creditor(world):
     world.offer.provider.created_at = world.at(1)
     world.offer.provider.save()
     world.move(5, "rejected", metadata={"reasons": ["no_credit_file"]}, by=world.other)
@@ -90,7 +90,7 @@ def test_decision_after_a_reopening_replaces_the_undelivered_notice(world):
     assert [row.status for row in moves] == ["ready", "cancelled"]
 
 
-def test_lender_gets_one_event_for_each_overdue_clock(world):
+def test_lender_gets_one_event_for_each_overdue_notice_clock(world):
     world.reject(29)
     for day in (30.5, 31, 40):
         services.issue_due(now=world.at(day))
@@ -99,7 +99,7 @@ def test_lender_gets_one_event_for_each_overdue_clock(world):
     assert event.object["notice_id"] == str(world.notice.pk)
 
 
-def test_clock_without_a_decision_is_reported_as_overdue(world):
+def test_expired_notice_clock_without_a_decision_is_reported_as_overdue(world):
     services.issue_due(now=world.at(31))
     [event] = Event.objects.filter(type="notice.overdue")
     assert (event.object["status"], "notice_id" in event.object) == ("none", False)
@@ -113,7 +113,7 @@ def test_metrics_include_the_age_of_the_oldest_due_notice(world):
     assert (values_by_name["platform_notices_due"], values_by_name["platform_clocks_overdue"]) == (1, 0)
 
 
-def test_text_of_a_notice_is_erased_after_25_months_and_its_hash_stays(world):
+def test_prune_erases_notice_text_after_25_months_and_retains_the_hash(world):
     world.reject(5)
     world.open_notice(6)
     assert prune(now=world.at(6 + 760))["notices"] == 0
@@ -121,7 +121,7 @@ def test_text_of_a_notice_is_erased_after_25_months_and_its_hash_stays(world):
     assert (world.notice.html, world.notice.content, bool(world.notice.sha256)) == (None, None, True)
 
 
-def test_notice_table_has_no_personal_data_in_plain_text(world):
+def test_notice_table_contains_no_plaintext_personal_data(world):
     world.reject(5)
     world.issue(6)
     with connection.cursor() as cursor:
@@ -155,7 +155,7 @@ class TestMailsAboutADecision:
         world.consent(1)
         return world
 
-    def test_mail_about_a_notice_replaces_the_mail_about_the_decision(self, agreed):
+    def test_notice_mail_replaces_the_decision_mail(self, agreed):
         agreed.reject(5)
         assert self.mailed() == []
         agreed.issue(6)

@@ -60,7 +60,7 @@ def test_each_applicant_reads_only_their_own_report_and_score(world):
         assert other["factors"][0] not in notice.html + notice.content
 
 
-def test_second_applicants_notice_is_in_their_language_and_has_no_reasons(world):
+def test_second_applicants_notice_uses_their_language_and_omits_the_reasons(world):
     first, second = deny(world)
     assert [person["name"] for person in first.made_from["persons"]] == ["Rosa Quillfeather"]
     assert [person["name"] for person in second.made_from["persons"]] == ["Ivo Marchetti"]
@@ -72,7 +72,7 @@ def test_second_applicants_notice_is_in_their_language_and_has_no_reasons(world)
 
 
 @pytest.mark.parametrize("reports", [None, [FIRST_REPORT], FIRST_REPORT, {**FIRST_REPORT, "applicant": 1}])
-def test_applicant_whose_report_was_not_used_gets_no_separate_notice(world, reports):
+def test_second_applicant_without_a_used_report_gets_no_separate_notice(world, reports):
     world.reject(5, consumer_report=reports)
     world.issue(6)
     assert [notice.applicant for notice in Notice.objects.all()] == [None]
@@ -80,7 +80,7 @@ def test_applicant_whose_report_was_not_used_gets_no_separate_notice(world, repo
     assert addressed == ["Rosa Quillfeather", *(() if reports else ["Ivo Marchetti"])]
 
 
-def test_first_applicant_gets_no_score_if_only_the_second_ones_report_was_used(world):
+def test_first_applicants_notice_omits_the_score_from_the_second_applicants_report(world):
     world.reject(5, consumer_report=SECOND_REPORT)
     world.issue(6)
     first, second = notices_of(world)
@@ -107,7 +107,7 @@ class TestReading:
         second.refresh_from_db()
         assert second.status == "ready"
 
-    def test_lender_reads_both_notices(self, world):
+    def test_lender_can_read_the_notices_of_both_applicants(self, world):
         first, second = deny(world)
         lender, path = client_of(world.lender.user), f"/applications/{world.pk}/notices"
         rows = lender.read(path).json()["notices"]
@@ -122,14 +122,14 @@ class TestReading:
         consumer, lender = world.consumer.user.pk, world.lender.user.pk
         assert notices_sent == {(str(first.pk), consumer), (str(first.pk), lender), (str(second.pk), lender)}
 
-    def test_no_mail_is_sent_about_the_second_applicants_notice(self, world):
+    def test_second_applicants_notice_sends_no_mail(self, world):
         world.consent(0)
         first, second = deny(world)
         assert first.mail_id is not None
         assert second.mail_id is None
 
 
-def test_clock_runs_until_every_notice_of_the_decision_is_delivered(world):
+def test_notice_clock_runs_until_every_notice_of_the_decision_is_delivered(world):
     _, second = deny(world)
     world.consent(6)
     first = notices_of(world)[0]
@@ -175,7 +175,7 @@ def test_error_for_a_report_with_an_invalid_applicant_contains_its_index(world, 
     assert refused_field(world, reports) == "metadata.consumer_report[1].applicant"
 
 
-def test_report_about_a_missing_second_applicant_is_rejected():
+def test_consumer_report_about_a_missing_second_applicant_is_rejected():
     world = World()
     world.submit(0)
     assert refused_field(world, SECOND_REPORT) == "metadata.consumer_report.applicant"
@@ -191,7 +191,7 @@ def refused_field(world, reports):
     return assert_error(answer, 400, "E1001")["details"][0]["field"]
 
 
-def test_reports_of_one_agency_on_both_applicants_are_accepted(world):
+def test_consumer_reports_of_one_agency_about_both_applicants_are_accepted(world):
     world.reject(5, consumer_report=[REPORT, {**REPORT, "applicant": 2}])
     world.issue(6)
     assert all(notice.html.count("Example Bureau") == 1 for notice in notices_of(world))

@@ -109,7 +109,7 @@ class TestReadNotices:
         anchor = DecisionAnchor.objects.get(notice=shown["id"])
         assert (anchor.report_type, bool(anchor.signature), anchor.opening) == ("notice", True, None)
 
-    def test_opening_a_notice_with_consent_delivers_it_once(self, world, consumer):
+    def test_opening_a_notice_with_consent_delivers_the_notice_once(self, world, consumer):
         world.consent(6)
         consumer.read(notice_path(world), accept="text/html")
         shown = consumer.read(notice_path(world)).json()
@@ -117,9 +117,7 @@ class TestReadNotices:
         assert [delivery["channel"] for delivery in shown["deliveries"]] == ["portal"]
 
     @pytest.mark.parametrize("was_withdrawn", [False, True])
-    def test_opening_a_notice_without_consent_neither_delivers_it_nor_stops_a_clock(
-        self, world, consumer, was_withdrawn
-    ):
+    def test_opening_a_notice_without_consent_does_not_deliver_the_notice(self, world, consumer, was_withdrawn):
         """12 CFR 1002.4(d)(2), 15 USC 7001(c)."""
         if was_withdrawn:
             world.consent(6)
@@ -129,12 +127,12 @@ class TestReadNotices:
         assert (shown["status"], shown["deliveries"]) == ("ready", [])
         assert Clock.running(world.pk).count() == 1
 
-    def test_reading_of_a_notice_by_a_reviewer_is_logged_and_does_not_deliver_it(self, world, lender):
+    def test_notice_read_by_a_reviewer_is_logged_without_delivery(self, world, lender):
         assert lender.read(notice_path(world), accept="text/html").status_code == 200
         assert world.notice.status == "ready"
         assert DataAccess.objects.filter(viewer=world.lender.user, record_id=str(world.pk)).exists()
 
-    def test_key_needs_the_scope_to_read_a_notice_and_does_not_deliver_it(self, world):
+    def test_notice_read_requires_the_key_scope_and_does_not_deliver_the_notice(self, world):
         assert_error(key_of(world.consumer.user, "offers:read").read(notice_path(world)), 403, "E2005")
         assert key_of(world.consumer.user, "applications:read").read(notice_path(world)).status_code == 200
         assert world.notice.status == "ready"
@@ -146,14 +144,14 @@ class TestReadNotices:
         assert_error(key_of(world.consumer.user, "applications:read").read(notice_path(world)), 403, "E2005")
         assert client_of(world.consumer.user).read(notice_path(world)).status_code == 200
 
-    def test_due_notice_has_no_page(self, consumer, world):
+    def test_due_notice_has_no_content_and_returns_404_as_html(self, consumer, world):
         world.reopen(7)
         world.reject(8)
         assert world.notice.status == "due"
         assert_error(consumer.read(notice_path(world), accept="text/html"), 404, "E4001")
         assert consumer.read(notice_path(world)).json()["content"] is None
 
-    def test_pdf_without_weasyprint_or_its_libraries_is_406(self, world, consumer, monkeypatch, tmp_path):
+    def test_notice_pdf_without_weasyprint_or_its_libraries_returns_406(self, world, consumer, monkeypatch, tmp_path):
         for broken in ("raise ImportError", "raise OSError('cannot load library')"):
             (tmp_path / "weasyprint.py").write_text(broken)
             monkeypatch.syspath_prepend(tmp_path)
@@ -161,7 +159,7 @@ class TestReadNotices:
             assert_error(consumer.read(notice_path(world), accept="application/pdf"), 406, "E1014")
         assert world.notice.status == "ready"
 
-    def test_pdf_fetches_no_file_and_no_address(self, monkeypatch, tmp_path):
+    def test_notice_pdf_rendering_fetches_no_file_and_no_url(self, monkeypatch, tmp_path):
         """Uses a substitute for weasyprint that fetches every `src`; tests/system uses the real package."""
         package = tmp_path / "weasyprint"
         package.mkdir()
@@ -178,13 +176,13 @@ class TestReadNotices:
             for module in ("weasyprint", "weasyprint.urls"):
                 monkeypatch.delitem(sys.modules, module, raising=False)
 
-    def test_pdf_uses_the_heavy_slot_of_its_account(self, world, consumer, impatient):
+    def test_notice_pdf_uses_the_heavy_request_slot_of_the_account(self, world, consumer, impatient):
         person = SimpleNamespace(user_id=world.consumer.user.pk, label="")
         with heavy.slot(SimpleNamespace(auth=person)):
             assert_error(consumer.read(notice_path(world), accept="application/pdf"), 429, "E6001")
             assert consumer.read(notice_path(world), accept="text/html").status_code == 200
 
-    def test_list_executes_a_fixed_number_of_statements(self, world, consumer, django_assert_max_num_queries):
+    def test_notice_list_executes_a_fixed_number_of_statements(self, world, consumer, django_assert_max_num_queries):
         consumer.read(path(world))
         with django_assert_max_num_queries(3) as first:
             consumer.read(path(world))
@@ -205,7 +203,7 @@ class TestReadNotices:
 
 
 class TestNoticesOfAProvider:
-    def test_provider_lists_its_notices_by_status_and_due_date(self, world, lender):
+    def test_lender_can_filter_its_notices_by_status_and_due_date(self, world, lender):
         address = f"/providers/{world.offer.provider_id}/notices"
         (row,) = lender.read(address).json()["notices"]
         assert row["id"] == str(world.notice.pk)
@@ -217,7 +215,7 @@ class TestNoticesOfAProvider:
 
 
 class TestDeliveredNotices:
-    def test_lender_records_a_delivery_with_a_reference(self, world, lender):
+    def test_lender_can_record_a_notice_delivery_with_a_reference(self, world, lender):
         answer = lender.send(notice_path(world, "deliveries"), handed_over(world), key=True)
         assert answer.status_code == 201, answer.content
         assert answer.json()["evidence"] == {"reference": "RR 1"}
@@ -229,11 +227,11 @@ class TestDeliveredNotices:
         "wrong",
         [{"channel": "portal"}, {"at": "today"}, {"at": "2020-01-01T00:00:00Z"}, {"at": "2999-01-01T00:00:00Z"}],
     )
-    def test_delivery_with_an_invalid_channel_or_time_is_rejected(self, world, lender, wrong):
+    def test_notice_delivery_with_an_invalid_channel_or_time_is_rejected(self, world, lender, wrong):
         assert_error(lender.send(notice_path(world, "deliveries"), handed_over(world, **wrong)), 400, "E1001")
         assert world.notice.status == "ready"
 
-    def test_consumer_cannot_record_a_delivery(self, world, consumer):
+    def test_consumer_cannot_record_a_notice_delivery(self, world, consumer):
         assert_error(consumer.send(notice_path(world, "deliveries"), handed_over(world)), 403, "E2010")
 
     def test_delivery_of_a_due_notice_is_rejected(self, world, lender):
@@ -243,7 +241,7 @@ class TestDeliveredNotices:
         assert_error(lender.send(notice_path(world, "deliveries"), body), 400, "E3004")
 
     @pytest.mark.parametrize(("channel", "on"), [("post", "portal"), ("post", "provider"), ("provider", "post")])
-    def test_delivery_by_a_disabled_channel_is_rejected(self, world, lender, settings, channel, on):
+    def test_notice_delivery_by_a_disabled_channel_is_rejected(self, world, lender, settings, channel, on):
         settings.NOTICE_CHANNELS = ["portal", on]
         body = assert_error(
             lender.send(notice_path(world, "deliveries"), handed_over(world, channel=channel)), 400, "E1001"
@@ -252,14 +250,14 @@ class TestDeliveredNotices:
         assert world.notice.status == "ready"
 
     @pytest.mark.parametrize("channel", ["portal", "email"])
-    def test_delivery_by_a_channel_that_the_platform_observes_is_rejected(self, world, lender, settings, channel):
+    def test_notice_delivery_by_a_platform_observed_channel_is_rejected(self, world, lender, settings, channel):
         settings.NOTICE_CHANNELS = ["portal", "email", "post", "provider"]
         assert_error(lender.send(notice_path(world, "deliveries"), handed_over(world, channel=channel)), 400, "E1001")
         assert not Delivery.objects.exists()
 
 
 class TestConsent:
-    def test_consent_is_stored_with_the_hash_of_its_text(self, world, consumer):
+    def test_notice_consent_is_stored_with_the_hash_of_its_text(self, world, consumer):
         before = consumer.read("/notice-consent?language=es").json()
         assert (before["is_given"], before["at"]) == (False, None)
         body = {"text_sha256": before["text_sha256"], "language": "es"}
@@ -269,10 +267,10 @@ class TestConsent:
         assert consumer.remove("/notice-consent").status_code == 200
         assert not Consent.is_given_by(world.consumer.user.pk)
 
-    def test_consent_to_another_text_is_rejected(self, world, consumer):
+    def test_notice_consent_to_another_text_is_rejected(self, world, consumer):
         assert_error(consumer.replace("/notice-consent", {"text_sha256": "0" * 64}), 400, "E1001")
 
-    def test_mail_has_a_link_and_no_reason(self, settings):
+    def test_notice_mail_contains_a_link_without_the_reasons(self, settings):
         world = _recent()
         world.consent(1)
         world.reject(5)
@@ -299,11 +297,11 @@ class TestConsent:
         assert world.notice.status == "delivered"
 
 
-def test_no_mail_is_sent_without_consent(world):
+def test_notice_without_consent_sends_no_mail(world):
     assert world.notice.mail is None
 
 
-def test_events_have_ids_without_the_text_of_the_notice(world):
+def test_notice_events_contain_ids_without_the_notice_text(world):
     world.open_notice(7)
     events = Event.objects.filter(type__startswith="notice.").order_by("pk")
     assert {(event.type, event.account_id) for event in events} == {

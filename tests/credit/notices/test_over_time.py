@@ -19,7 +19,7 @@ def _many(no_rate_limits):
 
 @pytest.mark.timeout(0 if "NOTICES" in os.environ else 600)
 @pytest.mark.parametrize(("jurisdiction", "seed"), [("us", 30), ("eu", 31)])
-def test_notices_are_on_time_although_the_worker_pauses_for_days(jurisdiction, seed):
+def test_simulated_notices_are_on_time_despite_worker_pauses(jurisdiction, seed):
     simulation = Simulation(offer_of(jurisdiction), seed=seed, start=START)
     wanted = int(os.environ.get("NOTICES", "0"))
     simulation.live(wanted=wanted or 360, days=400 if wanted else 125)
@@ -35,7 +35,7 @@ def test_notices_are_on_time_although_the_worker_pauses_for_days(jurisdiction, s
     assert {name: summary[name] for name in counted} == dict.fromkeys(counted, 0)
 
 
-def test_each_clock_that_expired_while_the_worker_was_down_is_reported():
+def test_worker_reports_each_clock_that_expired_during_its_downtime():
     offer = provider_offer()
     worlds = [World(offer) for _ in range(20)]
     for number, world in enumerate(worlds):

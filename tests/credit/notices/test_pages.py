@@ -129,7 +129,7 @@ def page_of(profile, language, steps):
 
 
 @pytest.mark.parametrize(("profile", "language", "steps", "sentences"), REQUIRED)
-def test_page_has_every_required_sentence(profile, language, steps, sentences):
+def test_notice_page_contains_every_required_sentence(profile, language, steps, sentences):
     text, spoken = page_of(profile, language, steps)
     assert spoken == language
     for sentence in sentences:
@@ -137,7 +137,7 @@ def test_page_has_every_required_sentence(profile, language, steps, sentences):
 
 
 @pytest.mark.parametrize(("language", "country"), [("en", "Germany"), ("es", "Alemania"), ("de", "Deutschland")])
-def test_address_ends_with_the_country_in_the_language_of_the_notice(language, country):
+def test_notice_address_ends_with_the_country_in_the_notice_language(language, country):
     where = {"line1": "Lindenweg 1", "line2": None, "city": "Bonn", "region": None, "postal_code": "53111"}
     person = {**WHOLE, "language": language, "address": {**where, "country": "DE"}}
     world = World(offer_of("eu"), person=person)
@@ -147,7 +147,7 @@ def test_address_ends_with_the_country_in_the_language_of_the_notice(language, c
     assert f"Lindenweg 1 Bonn 53111 {country} " in read(world.notice.html)[0]
 
 
-def test_text_entered_by_a_person_is_escaped():
+def test_notice_page_escapes_user_input():
     other = {"code": "other", "text": "<script>alert(1)</script>"}
     world = World(person={**WHOLE, "legal_name": "<b>Rosa</b>"})
     world.submit(0)
@@ -163,7 +163,7 @@ def test_report_without_a_score_does_not_mention_a_score():
     assert "score" not in text
 
 
-def test_template_folder_replaces_a_block(settings, tmp_path):
+def test_template_folder_overrides_a_block_of_a_notice(settings, tmp_path):
     (tmp_path / "notices").mkdir()
     (tmp_path / "notices" / "creditor.html").write_text("Counsel's words for {{ creditor.name }}.")
     settings.TEMPLATES = [{**settings.TEMPLATES[0], "DIRS": [tmp_path]}]
@@ -223,7 +223,7 @@ PAGES = sorted(
 
 
 @pytest.mark.parametrize("file", PAGES, ids=lambda file: f"{file.parent.name}/{file.name}")
-def test_text_entered_by_people_has_isolated_direction(file):
+def test_templates_isolate_the_direction_of_user_input(file):
     # Titles and attributes are texts without elements.
     body = re.sub(r'\{% block (?:head_)?title %\}.*|[\w-]+="[^"<>]*"', "", file.read_text())
     bare = re.findall(r"\{\{ ([^}]+) \}\}", ISOLATED.sub("", body))
@@ -262,7 +262,7 @@ def template_texts():
 
 
 @pytest.mark.parametrize("file", TRANSLATED, ids=lambda file: file.name)
-def test_every_text_of_a_template_is_translated(file):
+def test_every_text_of_a_notice_template_is_translated(file):
     bare = re.sub(BLOCK, "", file.read_text(), flags=re.DOTALL)
     bare = re.sub(r"<a [^>]*lang=.*?</a>", "", bare)  # the link to the page in another language, in that language
     bare = re.sub(r"{% block main %}.*?{% endblock %}", "", bare)  # an attribute
@@ -271,7 +271,7 @@ def test_every_text_of_a_template_is_translated(file):
 
 
 @pytest.mark.parametrize("language", ["es", "de"])
-def test_catalogue_is_complete_and_compiled(language):
+def test_locale_catalog_is_complete_and_compiled(language):
     folder = ROOT / "locale" / language / "LC_MESSAGES"
     with (folder / "django.mo").open("rb") as file:
         compiled = gettext.GNUTranslations(file)
@@ -283,7 +283,7 @@ def test_catalogue_is_complete_and_compiled(language):
         assert compiled.gettext(plain) == shown, "run msgfmt"
 
 
-def test_consent_text_mentions_paper_and_withdrawal():
+def test_consent_text_mentions_paper_copies_and_withdrawal_of_consent():
     assert "on paper" in consent_text("en")
     assert "withdraw this consent at any time" in consent_text("en")
     with translation.override("en"):

@@ -61,7 +61,7 @@ STATEMENTS = {
 }
 
 
-def test_worse_price_from_a_report_requires_a_risk_based_pricing_notice():
+def test_approval_above_the_lowest_rate_requires_a_risk_based_pricing_notice():
     notice = approve(lent())[1]
     text, language = read(notice.html)
     assert (notice.made_from["blocks"], language) == (NOTICE, "en")
@@ -83,7 +83,7 @@ def test_pricing_notice_for_a_report_without_a_score_has_no_score():
         ({"risk_based_pricing": "not_applicable", "risk_based_pricing_reason": "prescreened"}, REPORTED, WORSE),
     ],
 )
-def test_pricing_notice_is_not_required_outside_the_rule(offer, report, terms):
+def test_approval_outside_the_risk_based_pricing_rule_requires_no_notice(offer, report, terms):
     world = lent(**offer)
     assert approve(world, report, terms) == {}
     assert [row.kind for row in Notice.objects.all()] == ["approval"]
@@ -93,7 +93,7 @@ def test_pricing_notice_is_not_required_outside_the_rule(offer, report, terms):
     ("lowest", "rate", "is_best"),
     [(6.9, "6.9", True), (6.9, "6.9001", False), (6.90005, "6.9001", True), (0, "0", True), (None, "6.9", False)],
 )
-def test_best_rate_is_the_lowest_of_the_offer_to_four_decimal_places(lowest, rate, is_best):
+def test_best_rate_equals_the_lowest_offer_rate_to_four_decimal_places(lowest, rate, is_best):
     assert is_best_rate({"apr_min_percent": lowest}, Decimal(rate)) is is_best
 
 
@@ -116,7 +116,7 @@ class TestScoreDisclosure:
     """12 CFR 1022.74(e) and, without a score, (f)."""
 
     @pytest.mark.parametrize("terms", [BEST, WORSE])
-    def test_every_applicant_with_a_score_gets_the_disclosure_at_any_rate(self, terms):
+    def test_applicant_with_a_score_gets_the_score_disclosure_at_any_rate(self, terms):
         notice = approve(lent(risk_based_pricing="score_disclosure"), RANKED, terms)[1]
         text, _ = read(notice.html)
         assert notice.made_from["blocks"] == ["score_disclosure", "free_reports", "creditor"]
@@ -137,7 +137,7 @@ class TestScoreDisclosure:
         assert "<bdi>Example Bureau</bdi>, which is a consumer reporting agency" in notice.html
         assert "Not having a credit score can affect whether you can get a loan" in text
 
-    def test_error_of_an_approval_without_a_score_rank_has_its_field(self):
+    def test_approval_without_a_required_score_rank_returns_400(self):
         world = lent(risk_based_pricing="score_disclosure")
         metadata = {"terms": WORSE, "consumer_report": REPORTED}
         body = {"status": "approved", "updated_by": "x", "metadata": metadata}
@@ -145,13 +145,13 @@ class TestScoreDisclosure:
         error = assert_error(answer, 400, "E1001")
         assert error["details"][0]["field"] == "metadata.consumer_report[0].ranks_above_percent"
 
-    def test_rejection_requires_no_rank(self):
+    def test_rejection_does_not_require_a_score_rank(self):
         world = lent(risk_based_pricing="score_disclosure")
         world.reject(5, consumer_report=REPORTED)
         assert world.notice.kind == "adverse_action"
 
     @pytest.mark.parametrize(("method", "status"), [("score_disclosure", "ready"), ("notice", "delivered")])
-    def test_opening_a_page_delivers_only_notices_without_written_form(self, method, status):
+    def test_opening_a_notice_page_delivers_only_notices_without_written_form(self, method, status):
         """Without consent, a disclosure must be in writing; a notice may be electronic (1022.73(b)(1))."""
         world = lent(risk_based_pricing=method)
         notice = approve(world, RANKED)[1]
@@ -206,7 +206,7 @@ class TestAcceptance:
         world.take_up(7)
 
 
-def test_pricing_notices_stop_no_clock_and_end_with_the_approval():
+def test_pricing_notice_does_not_stop_the_clock_and_ends_with_the_approval():
     world = lent()
     notice = approve(world)[1]
     deliver(world, notice, 7)

@@ -42,7 +42,7 @@ def score_reasons(world, outcome="refer"):
     return [key_of(reason) for reason in score.reasons]
 
 
-def test_rejection_of_a_referral_without_a_reason_of_the_score_has_a_warning(settings):
+def test_rejection_after_a_referral_without_a_score_reason_returns_a_warning(settings):
     world = scored(settings, SAYS_SO_SO)
     other = next(code for code in REASONS if code not in {*score_reasons(world), "application_incomplete"})
     (warning,) = reject(world, [other])["warnings"]
@@ -50,24 +50,24 @@ def test_rejection_of_a_referral_without_a_reason_of_the_score_has_a_warning(set
     assert all(REASONS[code] in warning for code in score_reasons(world))
 
 
-def test_rejection_with_a_reason_of_the_score_has_no_warning(settings):
+def test_rejection_after_a_referral_with_a_score_reason_returns_no_warning(settings):
     world = scored(settings, SAYS_SO_SO)
     assert "warnings" not in reject(world, ["residence_temporary", score_reasons(world)[-1]])
 
 
-def test_rejection_after_a_decline_has_no_warning(settings):
+def test_rejection_after_a_declining_score_returns_no_warning(settings):
     world = scored(settings, SAYS_POOR)
     assert "residence_temporary" not in score_reasons(world, "decline")
     assert "warnings" not in reject(world, ["residence_temporary"], reason="Agreed.")
 
 
-def test_applicant_who_reads_the_application_sees_no_warning(settings):
+def test_applicant_response_omits_the_referral_warning(settings):
     world = scored(settings, SAYS_SO_SO)
     reject(world, ["residence_temporary"])
     assert "warnings" not in client_of(world.consumer.user).read(f"/applications/{world.pk}").json()
 
 
-def test_proposal_and_its_confirmation_both_have_the_warning(settings):
+def test_rejection_proposal_and_confirmation_both_return_the_referral_warning(settings):
     settings.REVIEW_POLICY = "four_eyes"
     world = scored(settings, SAYS_SO_SO)
     first, second = client_of(make_reviewer()), client_of(make_reviewer())
@@ -78,7 +78,7 @@ def test_proposal_and_its_confirmation_both_have_the_warning(settings):
     assert proposed["warnings"] == confirmed["warnings"] != []
 
 
-def test_back_office_shows_the_warning_after_the_rejection(settings):
+def test_back_office_shows_the_referral_warning_after_the_rejection(settings):
     world = scored(settings, SAYS_SO_SO)
     browser, page = backoffice_client(staff_of("Reviewer")), f"/admin/credit/application/{world.pk}/change/"
     warning = "the rejection has none of the score&#x27;s reasons"

@@ -96,20 +96,20 @@ def test_litigation_hold_retains_notices_until_it_ends(world, operator):
     assert erased(world, 4_000) == 1
 
 
-def test_statement_of_an_answered_request_is_retained_for_25_months(world):
+def test_statement_of_an_answered_review_request_is_retained_for_25_months(world):
     end = request_of(world, requested_at=world.at(10), answered_at=world.at(20), outcome="rejected")
     assert [erased_statements(world, end + REGULATION_B + days) for days in (-1, 1)] == [0, 1]
     assert ReviewRequest.objects.get().statement is None
 
 
-def test_statement_of_an_unanswered_request_is_retained_for_25_months_from_its_deadline(world):
+def test_statement_of_an_unanswered_review_request_is_retained_25_months_after_its_deadline(world):
     end = request_of(world, requested_at=world.at(10))
     assert [erased_statements(world, end + REGULATION_B + days) for days in (-1, 1)] == [0, 1]
     request = ReviewRequest.objects.get()
     assert (request.statement, request.status) == (None, "open")
 
 
-def test_litigation_hold_retains_the_statement_of_an_unanswered_request(world):
+def test_litigation_hold_retains_the_statement_of_an_unanswered_review_request(world):
     end = request_of(world, requested_at=world.at(10))
     hold = {"application": world.application, "reason": "x", "principal": world.other.user}
     RetentionHold.objects.create(is_on=True, at=world.at(11), **hold)
@@ -118,7 +118,7 @@ def test_litigation_hold_retains_the_statement_of_an_unanswered_request(world):
     assert erased_statements(world, end + 4_000) == 1
 
 
-def test_grounds_are_listed_with_the_end_of_each_period(world, operator):
+def test_retention_grounds_contain_the_end_of_each_period(world, operator):
     world.reject(5)
     world.issue(6)
     score(world, 5)
@@ -132,7 +132,7 @@ def test_grounds_are_listed_with_the_end_of_each_period(world, operator):
 
 
 @pytest.mark.parametrize("who", ["consumer", "lender", "other"])
-def test_only_operations_can_read_and_set_a_hold(world, who):
+def test_applicant_lender_and_reviewer_cannot_read_or_set_a_hold(world, who):
     """The applicant, the lender and a reviewer get 403."""
     client, path = client_of(getattr(world, who).user), f"/applications/{world.pk}/hold"
     assert_error(client.read(path), 403, "E2005")
@@ -140,7 +140,7 @@ def test_only_operations_can_read_and_set_a_hold(world, who):
     assert not RetentionHold.objects.exists()
 
 
-def test_hold_of_an_unknown_application_is_404(operator):
+def test_litigation_hold_of_an_unknown_application_returns_404(operator):
     assert_error(operator.read("/applications/01a20000-0000-7000-8000-000000000000/hold"), 404, "E4002")
 
 
@@ -159,7 +159,7 @@ def test_erasure_retains_an_application_during_a_litigation_hold(world, operator
     assert kept_applications(user_id, now=later) == {}
 
 
-def test_page_of_the_application_shows_the_hold(world, operator):
+def test_back_office_application_page_shows_the_litigation_hold(world, operator):
     operator.replace(f"/applications/{world.pk}/hold", {"on": True, "reason": "Case 28-cv-1"})
     page = backoffice_client(staff_of("Reviewer")).get(f"/admin/credit/application/{world.pk}/change/")
     assert "Litigation hold since" in page.content.decode()

@@ -84,17 +84,17 @@ class TestRequestedReconsideration:
         assert {event.account_id for event in events} == {world.consumer.user.pk, world.lender.user.pk}
         assert SAID["statement"] not in str([event.object for event in events])
 
-    def test_list_of_review_requests_contains_the_request(self, world):
+    def test_created_review_request_is_in_the_list_of_review_requests(self, world):
         request_review(world)
         for who in (world.consumer.user, world.lender.user):
             page = client_of(who).read(path(world)).json()
             assert [row["status"] for row in page["review_requests"]] == ["open"]
 
-    def test_second_request_is_rejected_while_the_first_is_open(self, world):
+    def test_second_review_request_is_rejected_while_the_first_is_open(self, world):
         request_review(world)
         assert_error(request_review(world), 400, "E3004")
 
-    def test_request_about_an_application_created_as_rejected_ends_with_it(self, user, settings):
+    def test_withdrawal_closes_the_review_request_of_an_application_created_as_rejected(self, user, settings):
         settings.REVIEW_POLICY = "open"
         began, me = ApplicationFactory(consumer=user, status="rejected", initial_status="rejected"), client_of(user)
         assert me.send(f"/applications/{began.pk}/review-requests", SAID).status_code == 201
@@ -149,7 +149,7 @@ class TestReconsiderationOfCounteroffers:
         world.decline(2.5)
         assert_error(request_review(world), 400, "E3004")
 
-    def test_new_counteroffer_answers_the_request(self):
+    def test_new_counteroffer_answers_the_review_request(self):
         world = recent()
         world.counter(2)
         request_review(world)
@@ -158,14 +158,14 @@ class TestReconsiderationOfCounteroffers:
         assert ReviewRequest.objects.get().outcome == "counteroffer"
         assert not Clock.running(world.pk, (Clock.REVIEW,)).exists()
 
-    def test_accepted_counteroffer_answers_the_request(self):
+    def test_accepted_counteroffer_answers_the_review_request(self):
         world = recent()
         world.counter(2)
         request_review(world)
         world.take_up(2.5)
         assert ReviewRequest.objects.get().outcome == "approved"
 
-    def test_approval_for_less_can_be_reconsidered_until_its_acceptance(self):
+    def test_approval_for_less_can_be_reconsidered_before_its_acceptance(self):
         world = recent()
         world.approve(2)
         assert offers_reconsideration(world)
@@ -185,7 +185,7 @@ class TestReconsiderationOfCounteroffers:
 
 
 class TestAnsweredReconsideration:
-    def test_next_decision_of_another_reviewer_answers_the_request(self, world):
+    def test_decision_by_another_reviewer_answers_the_review_request(self, world):
         request_review(world)
         decide(world, "under_review", world.lender)
         decide(world, "approved", world.other)
@@ -195,7 +195,7 @@ class TestAnsweredReconsideration:
         assert Event.objects.filter(type="application.review_answered").count() == 2
 
     @pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
-    def test_first_reviewer_and_consumer_cannot_answer_the_request(self, world, settings, policy):
+    def test_first_reviewer_and_consumer_cannot_decide_a_reconsideration(self, world, settings, policy):
         request_review(world)
         decide(world, "under_review", world.lender)
         settings.REVIEW_POLICY = policy
@@ -206,7 +206,7 @@ class TestAnsweredReconsideration:
                 assert refused.value.code == "E2010"
 
     @pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
-    def test_author_of_the_expired_counteroffer_cannot_answer_the_request(self, settings, policy):
+    def test_author_of_the_expired_counteroffer_cannot_decide_the_reconsideration(self, settings, policy):
         offer = provider_offer()
         world = World(offer, start=timezone.now() - timedelta(days=30))
         offer.provider.created_at = world.start - timedelta(days=1)
@@ -222,18 +222,18 @@ class TestAnsweredReconsideration:
         assert refused.value.code == "E2010"
         decide(world, "rejected", world.other)
 
-    def test_transitions_show_the_first_reviewer_that_another_must_decide(self, world):
+    def test_transitions_block_decisions_on_a_reconsideration_for_the_first_reviewer(self, world):
         request_review(world)
         decide(world, "under_review", world.lender)
         moves = client_of(world.lender.user).read(f"/applications/{world.pk}/transitions").json()["transitions"]
         assert {move["to"] for move in moves if move["code"] == "E2010"} >= {"approved", "rejected"}
 
-    def test_same_reviewer_can_decide_again_without_a_request(self, world):
+    def test_first_reviewer_can_decide_again_without_a_review_request(self, world):
         decide(world, "under_review", world.lender)
         decide(world, "approved", world.lender)
         assert world.application.status == "approved"
 
-    def test_review_request_ends_with_the_application(self, world):
+    def test_withdrawal_of_the_application_closes_the_review_request(self, world):
         request_review(world)
         decide(world, "under_review", world.lender)
         decide(world, "withdrawn", world.consumer)
@@ -241,7 +241,9 @@ class TestAnsweredReconsideration:
 
 
 @pytest.mark.parametrize("tries", [int(os.environ.get("REVIEW_RACES", "10"))])
-def test_concurrent_reconsiderations_are_decided_by_another_reviewer(committed, needs_postgresql, tries):
+def test_concurrent_decisions_on_a_reconsideration_succeed_once_for_another_reviewer(
+    committed, needs_postgresql, tries
+):
     offer = provider_offer()
     for _ in range(tries):
         race(offer)

@@ -33,7 +33,7 @@ def application(user):
     return under_review(user, "Thickfile", "Thinfile", created_at=now)
 
 
-def test_notice_contains_agency_score_and_factors_of_the_report(ritas, application):  # noqa: F811
+def test_notice_contains_the_agency_score_and_factors_of_the_stored_report(ritas, application):  # noqa: F811
     report = ask(ritas, application).json()
     response = reject(ritas, application, report_ids=[report["id"]])
     assert response.status_code == 200, response.content
@@ -45,7 +45,7 @@ def test_notice_contains_agency_score_and_factors_of_the_report(ritas, applicati
     assert sent["date"] == report["as_of"]
 
 
-def test_each_applicant_receives_their_own_report(ritas, application):  # noqa: F811
+def test_each_applicants_notice_contains_their_own_report(ritas, application):  # noqa: F811
     ids = [ask(ritas, application, applicant=number).json()["id"] for number in (1, 2)]
     assert reject(ritas, application, report_ids=ids).status_code == 200
     scores = {notice.applicant: gather(notice)["reports"][0]["score"] for notice in Notice.objects.all()}
@@ -53,18 +53,18 @@ def test_each_applicant_receives_their_own_report(ritas, application):  # noqa: 
 
 
 @pytest.mark.parametrize("ids", [[], "x", [1], ["x"], ["01900000-0000-7000-8000-000000000999"]])
-def test_invalid_report_ids_are_rejected(ritas, application, ids):  # noqa: F811
+def test_rejection_with_invalid_report_ids_is_rejected(ritas, application, ids):  # noqa: F811
     error = assert_error(reject(ritas, application, report_ids=ids), 400, "E1001")
     assert "report_ids" in error["message"]
 
 
-def test_report_of_another_application_is_rejected(ritas, application):  # noqa: F811
+def test_rejection_with_a_report_of_another_application_is_rejected(ritas, application):  # noqa: F811
     report = ask(ritas, under_review(UserFactory(), "Frozen")).json()
     assert_error(reject(ritas, application, report_ids=[report["id"]]), 400, "E1001")
     assert Application.objects.get(pk=application.pk).status == "under_review"
 
 
-def test_typed_report_is_rejected_if_the_application_has_a_stored_report(ritas, application, settings):  # noqa: F811
+def test_report_details_are_rejected_if_the_application_has_a_stored_report(ritas, application, settings):  # noqa: F811
     typed = {"agency": "Acme", "address": "1 St", "phone": "1"}
     ask(ritas, application)
     error = assert_error(reject(ritas, application, consumer_report=typed), 400, "E1001")
@@ -77,7 +77,7 @@ def test_typed_report_is_rejected_if_the_application_has_a_stored_report(ritas, 
     ("open", "sandbox", 200), ("open", "package.module:Class", 200), ("reviewed", "off", 200),
     ("reviewed", "sandbox", 400), ("reviewed", "package.module:Class", 400), ("four_eyes", "sandbox", 400),
 ])  # fmt: skip
-def test_typed_report_is_rejected_where_a_vendor_has_reports(ritas, user, settings, policy, vendor, status):  # noqa: F811
+def test_report_details_are_rejected_if_a_reviewer_uses_a_report_vendor(ritas, user, settings, policy, vendor, status):  # noqa: F811
     application = under_review(user, "Nofile")
     settings.REVIEW_POLICY, settings.REPORTS, settings.BACKOFFICE_SECOND_FACTOR = policy, vendor, False
     response = reject(ritas, application, consumer_report={"agency": "Acme", "address": "1 St", "phone": "1"})
@@ -86,7 +86,7 @@ def test_typed_report_is_rejected_where_a_vendor_has_reports(ritas, user, settin
         assert assert_error(response, 400, "E1001")["details"][0]["field"] == "metadata.consumer_report"
 
 
-def test_report_that_the_score_used_is_in_the_notice_without_its_id(api, ritas, user):  # noqa: F811
+def test_notice_contains_the_scored_report_without_a_report_id(api, ritas, user):  # noqa: F811
     offer, _ = scored_offer(definition=CARD)
     application = draft_for(offer, user, {"amount_cents": 500_000, "term_months": 12})
     persons = [{**PERSON, "legal_name": "Rosa Thinfile"}]
@@ -105,13 +105,13 @@ def test_report_that_the_score_used_is_in_the_notice_without_its_id(api, ritas, 
     ({"consumer_report": {"agency": "Acme", "address": "1 St", "phone": "1"}}, "consumer_report"),
     ({"report_ids": ["01900000-0000-7000-8000-000000000999"]}, "report_ids[0]"),
 ])  # fmt: skip
-def test_error_of_a_counteroffer_contains_the_field_of_its_body(ritas, application, members, field):  # noqa: F811
+def test_error_for_an_invalid_counteroffer_report_contains_the_field(ritas, application, members, field):  # noqa: F811
     error = assert_error(counter(ritas, application, **members), 400, "E1001")
     assert error["details"][0]["field"] == field
 
 
 @pytest.mark.parametrize(("report", "field"), [({}, "consumer_report.agency"), ([{}], "consumer_report[0].agency")])
-def test_error_of_a_counteroffers_typed_report_contains_its_field(ritas, application, settings, report, field):  # noqa: F811
+def test_error_for_counteroffer_report_details_contains_the_field(ritas, application, settings, report, field):  # noqa: F811
     settings.REPORTS = "off"
     error = assert_error(counter(ritas, application, consumer_report=report), 400, "E1001")
     assert error["details"][0]["field"] == field

@@ -111,14 +111,14 @@ TABLE = [
 ]  # fmt: skip
 
 
-def test_table_of_notices_has_forty_cases():
+def test_notice_case_table_has_40_cases():
     assert len(TABLE) == 40
 
 
 @pytest.mark.parametrize(
     ("profile", "steps", "owed"), [row[2:] for row in TABLE], ids=[f"{row[2]}: {row[0]} ({row[1]})" for row in TABLE]
 )
-def test_each_case_of_the_table_has_its_required_notice_and_deadline(profile, steps, owed):
+def test_each_case_of_the_table_creates_the_required_notice_and_deadline(profile, steps, owed):
     world = World(offer_of(profile))
     world.submit(0)
     for day, name, *with_what in steps:
@@ -162,7 +162,7 @@ class TestScored:
         world.move(0, "submitted", by=world.consumer)
         return world
 
-    def test_decline_has_the_reasons_of_the_score(self, settings):
+    def test_notice_of_an_automatic_rejection_has_the_score_reasons(self, settings):
         world = self.world(settings, SAYS_POOR)
         decide_scored(now=world.at(1))
         content = gather(world.notice)
@@ -185,7 +185,7 @@ class TestScored:
         assert (content["automated"], content["reasons"]) == (False, ["Temporary residence"])
 
 
-def test_clock_is_neither_paused_nor_restarted():
+def test_notice_clock_is_neither_paused_nor_restarted():
     world = World()
     world.submit(0)
     world.request_documents(2)
@@ -201,7 +201,7 @@ def test_clock_is_neither_paused_nor_restarted():
     ([(5, "request_documents"), (6, "open_notice")], "told_what_is_missing"),
     ([(5, "approve"), (6, "take_up")], "taken_up"), ([(6, "withdraw")], "withdrawn"),
 ])  # fmt: skip
-def test_delivered_notices_acceptance_and_withdrawal_stop_a_clock(steps, why):
+def test_delivered_notice_acceptance_or_withdrawal_stops_the_notice_clock(steps, why):
     world = World()
     world.submit(0)
     for day, name in steps:
@@ -210,7 +210,7 @@ def test_delivered_notices_acceptance_and_withdrawal_stop_a_clock(steps, why):
     assert (world.day_of(clock.stopped_at), clock.why) == (pytest.approx(6), why)
 
 
-def test_notice_lists_only_the_missing_documents():
+def test_incompleteness_notice_lists_only_the_missing_documents():
     world = World()
     world.submit(0)
     world.request_documents(1, "Payslip", "Lease")
@@ -218,7 +218,7 @@ def test_notice_lists_only_the_missing_documents():
     assert gather(world.notice)["missing"] == ["Payslip"]
 
 
-def test_expiry_lists_documents_that_were_requested_after_the_notice():
+def test_expiry_notice_lists_documents_requested_after_the_incompleteness_notice():
     """12 CFR 1002.9(c)(2): a delivered notice fulfills the requirement only for the documents that it lists."""
     world = World()
     world.submit(0)

@@ -61,7 +61,7 @@ def denial_of(world, *, agency="ftc", day=5, on="February 5, 2028"):
     return text
 
 
-def test_decline_by_score_states_at_most_four_scored_factors(settings):
+def test_denial_by_score_states_at_most_four_scored_factors(settings):
     """12 CFR 1002.9(b)(2), comments 2 and 4."""
     world = scored(settings, SAYS_POOR, is_reviewed=False)
     settings.DECISIONING = "automatic"
@@ -74,7 +74,7 @@ def test_decline_by_score_states_at_most_four_scored_factors(settings):
         assert words not in text.lower()
 
 
-def test_score_may_have_a_fifth_key_factor_about_inquiries():
+def test_notice_may_state_a_fifth_score_factor_about_inquiries():
     """15 USC 1681g(f)(9)."""
     world = submitted()
     report = {**REPORT, **SCORE, "factors": [*FACTORS, "Number of inquiries"]}
@@ -146,7 +146,7 @@ def test_counteroffer_with_denial_is_one_notice_that_offers_reconsideration():
     assert set(documents_of(world)) == {("counteroffer", None)}
 
 
-def test_approval_discloses_the_score_if_the_lender_chose_the_exception():
+def test_approval_under_the_score_disclosure_exception_discloses_the_score():
     """12 CFR 1022.74(e)."""
     world = lent(risk_based_pricing="score_disclosure")
     world.move(5, "approved", metadata={"terms": BEST, "consumer_report": RANKED})
@@ -213,7 +213,7 @@ def test_notice_contains_the_agency_of_its_creditor(agency, address):
         "Score too low", "Did not meet internal standards",
     ],
 )  # fmt: skip
-def test_reason_without_a_specific_factor_is_rejected_without_a_notice(text):
+def test_rejection_with_an_unspecific_reason_returns_400_and_creates_no_notice(text):
     """12 CFR 1002.9(b)(2)."""
     world = submitted()
     metadata = {"reasons": [{"code": "other", "text": text}]}
@@ -243,7 +243,7 @@ def priced_world(settings, rate):
     return world
 
 
-def test_automatic_approval_at_a_price_of_the_score_states_the_rights(settings):
+def test_automatic_approval_with_a_scored_price_states_the_applicants_rights(settings):
     """Colorado SB 26-189 (US-37): description, correction and review, within 30 days; kept for 3 years."""
     world = priced_world(settings, 12)
     assert world.application.loan_terms.rate_percent == 12

@@ -54,7 +54,7 @@ class TestOffer:
 
 class TestApplying:
     @pytest.mark.parametrize(("min_age", "years"), [(None, 9), (None, 17), (18, 17), (21, 20), (65, 64), (120, 40)])
-    def test_applicant_below_the_age_is_rejected_with_the_day_of_sufficient_age(self, api, user, min_age, years):
+    def test_applicant_below_the_minimum_age_is_rejected_with_the_eligibility_day(self, api, user, min_age, years):
         born, needed = born_before(years), min_age or 18
         refused = assert_error(api.send("/applications", applying(user, offer_for(min_age), born)), 400, "E1020")
         day = born.replace(year=born.year + needed)
@@ -66,7 +66,7 @@ class TestApplying:
     def test_applicant_of_sufficient_age_can_submit(self, api, user, min_age, years):
         assert api.send("/applications", applying(user, offer_for(min_age), born_before(years))).status_code == 201
 
-    def test_each_applicant_must_have_the_age(self, api, user):
+    def test_application_with_an_applicant_below_18_is_rejected(self, api, user):
         body = applying(user, offer_for(None), born_before(40), born_before(17))
         refused = assert_error(api.send("/applications", body), 400, "E1020")
         assert [detail["field"] for detail in refused["details"]] == ["/applicants/1/date_of_birth"]
@@ -83,7 +83,7 @@ class TestApplying:
         assert refused["details"] == [{"field": "/applicants/0/date_of_birth", "message": "Is required."}]
         assert_error(api.send("/applications", applying(user, offer)), 400, "E1020")
 
-    def test_draft_below_the_age_is_stored_and_shows_its_requirement(self, api, user):
+    def test_draft_below_the_minimum_age_is_stored_with_its_requirement(self, api, user):
         born = born_before(17)
         application = api.send("/applications", applying(user, offer_for(None), born, status="draft")).json()
         (due,) = api.read(f"/applications/{application['id']}/requirements").json()["currently_due"]
@@ -106,7 +106,7 @@ class TestApplying:
     ("en", "Each applicant must be at least 18 years old. You can apply from"),
     ("es", "Cada solicitante debe tener al menos 18 años. Puede presentar la solicitud a partir del"),
 ])  # fmt: skip
-def test_page_of_the_draft_shows_the_required_age(api, client, user, language, wanted):
+def test_draft_page_shows_the_required_age(api, client, user, language, wanted):
     application = api.send("/applications", applying(user, offer_for(None), born_before(17), status="draft")).json()
     client.force_login(user)
     page = client.get(f"/my/applications/{application['id']}", headers={"accept-language": language}).content.decode()
@@ -124,7 +124,9 @@ def test_page_of_the_draft_shows_the_required_age(api, client, user, language, w
     ("2026-12-31T23:59", "GB", None, "2009-01-01", False), ("2027-01-01T00:00", "GB", None, "2009-01-01", True),
     ("2026-03-01T23:59", "AQ", None, "2008-03-02", False), ("2026-03-02T00:00", "AQ", None, "2008-03-02", True),
 ])  # fmt: skip
-def test_age_is_computed_on_the_local_day_of_the_residence(monkeypatch, moment, country, region, born, is_adult):
+def test_applicant_age_is_computed_on_the_local_day_of_the_residence(
+    monkeypatch, moment, country, region, born, is_adult
+):
     monkeypatch.setattr(timezone, "now", lambda: datetime.fromisoformat(moment).replace(tzinfo=UTC))
     person = {**LEAST, "date_of_birth": born, "address": {**LEAST["address"], "country": country, "region": region}}
     assert (OfferRequirements().due(data=None, persons=[person], handed_in=()) == []) is is_adult

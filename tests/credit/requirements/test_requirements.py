@@ -70,7 +70,7 @@ class TestDeclaring:
         assert api.read(f"/provider-offers/{created['id']}").json() == again
 
     @pytest.mark.parametrize(("pointer", "schema"), BAD)
-    def test_schema_outside_the_profile_is_rejected_with_a_pointer(self, api, pointer, schema):
+    def test_application_schema_outside_the_profile_is_rejected_with_a_pointer(self, api, pointer, schema):
         answer = assert_error(api.send("/provider-offers", {**OFFER, "application_schema": schema}), 400, "E1001")
         assert f"/application_schema{pointer}" in pointers(answer)
         assert Offer.objects.count() == 0
@@ -90,11 +90,11 @@ class TestDeclaring:
         ("applicant_requires/1", {"applicant_requires": ["email", "email"]}),
         ("applicant_requires", {"applicant_requires": {"email": True}}),
     ])  # fmt: skip
-    def test_lists_of_names_are_validated(self, api, field, asks):
+    def test_offer_with_an_invalid_list_of_required_names_is_rejected(self, api, field, asks):
         answer = assert_error(api.send("/provider-offers", {**OFFER, **asks}), 400, "E1001")
         assert answer["details"][0]["field"].removesuffix(".0") == field.removesuffix(".0")
 
-    def test_deep_and_large_schemas_are_checked_in_linear_time(self):
+    def test_deep_and_large_application_schemas_are_checked_in_linear_time(self):
         deep = {"type": "string"}
         for _ in range(150):
             deep = {"type": "object", "properties": {"a": deep}}
@@ -111,7 +111,7 @@ class TestDeclaring:
                     profile.check(schema)
                 assert len(refused.value.details) <= 20
 
-    def test_valid_schemas_are_valid_for_an_external_library(self):
+    def test_accepted_application_schemas_are_valid_for_an_external_library(self):
         for draw in seeds(400):
             schema = random_schema(draw, most=12)
             profile.check(schema)
@@ -121,7 +121,7 @@ class TestDeclaring:
 class TestRequirementsAtSubmission:
     """GET of the requirements, and submission."""
 
-    def test_offer_shows_its_requirements_without_an_application(self, api, offer):
+    def test_offer_requirements_can_be_read_without_an_application(self, api, offer):
         requested = api.read(f"/provider-offers/{offer.pk}/requirements").json()
         assert requested["application_schema"] == TERMS
         assert requested["documents"] == [
@@ -189,7 +189,7 @@ class TestRequirementsAtSubmission:
         assert verdicts["submitted"] == (False, "E1020")
         assert verdicts["withdrawn"] == (True, None)
 
-    def test_draft_uses_current_requirements_and_later_states_use_pinned_ones(self, api, body, offer):
+    def test_draft_uses_current_requirements_and_submitted_application_uses_pinned_requirements(self, api, body, offer):
         Offer.objects.update(required_documents=None, applicant_requires=None)
         created = api.send(PATH, {**body, "application_data": WHOLE}).json()
         Offer.objects.update(required_documents=["Payslip"])
@@ -219,7 +219,7 @@ class TestRequirementsAtSubmission:
         for who in (stranger_api, other):
             assert_error(who.read(here), 404, "E4002")
 
-    def test_reading_by_the_lender_requests_no_documents(self, api, body, offer):
+    def test_reading_requirements_as_the_lender_does_not_request_documents(self, api, body, offer):
         created = api.send(PATH, body).json()
         RequestedDocument.objects.all().delete()
         Application.objects.update(status="under_review", offer_snapshot={**offer.terms()})
@@ -227,7 +227,7 @@ class TestRequirementsAtSubmission:
         assert RequestedDocument.objects.count() == 0
 
 
-def test_validation_of_values_matches_an_external_library():
+def test_schema_validation_of_values_matches_an_external_library():
     values = [
         None, True, False, 0, 1, -1, 1.0, 2.5, 10**19, "", "a", "red", "x" * 45, "2026-01-31", "2026-02-30", "20260131",
         "ü", [], {}, ["a"],
@@ -240,7 +240,7 @@ def test_validation_of_values_matches_an_external_library():
                 assert (profile.fault(member, value) is None) == judge.is_valid(value), (member, value)
 
 
-def test_schema_of_applicants_matches_the_api(api, user, offer):
+def test_applicants_schema_accepts_the_same_values_as_the_api(api, user, offer):
     applicants = api.read(f"/provider-offers/{offer.pk}/requirements").json()["applicants"]
     Draft202012Validator.check_schema(applicants)
     judge = Draft202012Validator(applicants, format_checker=FormatChecker())
@@ -272,7 +272,7 @@ def test_region_and_postal_code_are_required_only_in_countries_with_them(api, us
     assert judge.is_valid([{**person, "address": {**address, "line2": "x", **dict.fromkeys(needs, "X1")}}])
 
 
-def test_program_submits_a_complete_application_in_one_attempt(api, user, settings):
+def test_client_that_follows_the_requirements_submits_in_one_attempt(api, user, settings):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     provider = ProviderFactory(id="8002", owner=UserFactory())
     for draw in seeds(80):
@@ -287,7 +287,7 @@ def test_program_submits_a_complete_application_in_one_attempt(api, user, settin
 
 
 @pytest.mark.parametrize("word", ["Café", "Ångström", "Việt Nam", "Zażółć", "가나다", "Škoda"])
-def test_choice_matches_in_nfc_and_nfd(word):
+def test_choice_of_a_schema_matches_in_nfc_and_nfd(word):
     listed, said = (unicodedata.normalize(form, word) for form in ("NFC", "NFD"))
     for choice, value in ((listed, said), (said, listed)):
         assert profile.fault({"type": "string", "enum": [choice]}, value) is None
