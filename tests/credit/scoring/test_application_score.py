@@ -23,7 +23,7 @@ def declined(api, user):
     return application
 
 
-def test_score_shows_reasons_and_changes(api, declined):
+def test_score_response_contains_outcome_reasons_and_changes(api, declined):
     shown = api.read(f"/applications/{declined.pk}/score")
     assert shown.status_code == 200
     body, score = shown.json(), Score.objects.get()
@@ -45,7 +45,7 @@ def test_score_shows_reasons_and_changes(api, declined):
     }
 
 
-def test_score_without_a_range_shows_the_attainable_totals(api, user):
+def test_score_response_without_a_range_contains_the_attainable_totals(api, user):
     card = definition()
     del card["range"]
     offer, _ = scored_offer(definition=card)
@@ -54,7 +54,7 @@ def test_score_without_a_range_shows_the_attainable_totals(api, user):
     assert api.read(f"/applications/{application.pk}/score").json()["range"] == [500 + 0 + 10 + 10, 500 + 120 + 80 + 40]
 
 
-def test_score_shows_a_reason_in_the_lenders_words(api, user):
+def test_score_response_uses_the_lenders_text_of_a_reason(api, user):
     card = definition()
     card["characteristics"][0]["reason"] = {"code": "other", "text": "Too new a trade"}
     offer, _ = scored_offer(definition=card)
@@ -65,19 +65,19 @@ def test_score_shows_a_reason_in_the_lenders_words(api, user):
     }  # fmt: skip
 
 
-def test_score_shows_no_changes_after_the_facts_are_erased(api, user, declined):
+def test_score_response_omits_changes_after_the_facts_are_erased(api, user, declined):
     before = api.read(f"/applications/{declined.pk}/score").json()
     assert erase_facts(user.pk) == 1
     assert api.read(f"/applications/{declined.pk}/score").json() == {**before, "changes": None}
 
 
-def test_unscored_application_has_no_score(api, user):
+def test_score_of_an_unscored_application_returns_404(api, user):
     offer, _ = scored_offer()
     for application in (draft_for(offer, user), ApplicationFactory(consumer=user, status="submitted")):
         assert_error(api.read(f"/applications/{application.pk}/score"), 404, "E4013")
 
 
-def test_shadow_score_is_not_shown(api, user):
+def test_shadow_score_is_not_returned_as_the_application_score(api, user):
     offer, champion = scored_offer()
     ModelVersionFactory(model=champion.model, number=2, role="challenger", definition=definition(base_points=0))
     application = draft_for(offer, user, SAYS_GOOD)
@@ -96,7 +96,7 @@ class TestReadersOfAScore:
 
 
 @pytest.mark.parametrize("others", [0, 1])
-def test_score_of_person_facts_shows_applicants_no_total_and_members_all(api, user, others):
+def test_score_from_person_facts_hides_the_total_from_applicants_only(api, user, others):
     bins = [{"missing": True, "points": 0}, {"below": 1, "points": 77}, {"points": 31}]
     card = {
         "inputs": [{"name": "open", "from": "person.open_applications", "type": "number"}],

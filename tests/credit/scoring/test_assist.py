@@ -45,7 +45,7 @@ def in_review(api, user, offer, said):
     (SAYS_GOOD, "approved", "rejected"), (SAYS_POOR, "rejected", "approved"),
 ])  # fmt: skip
 class TestOverrides:
-    def test_decision_against_the_proposal_requires_a_reason(self, api, user, offer, said, proposed, other):
+    def test_decision_against_the_score_requires_a_reason(self, api, user, offer, said, proposed, other):
         application = in_review(api, user, offer, said)
         for reason in (None, "", " \n"):
             body = assert_error(decide(api, application, other, reason=reason), 400, "E1017")
@@ -54,16 +54,16 @@ class TestOverrides:
         assert application.status == "under_review"
         assert decide(api, application, other, reason="Known to us").json()["status"] == other
 
-    def test_decision_as_proposed_needs_no_reason(self, api, user, offer, said, proposed, other):
+    def test_decision_that_follows_the_score_requires_no_reason(self, api, user, offer, said, proposed, other):
         assert decide(api, in_review(api, user, offer, said), proposed).json()["status"] == proposed
 
-    def test_decision_needs_no_reason_if_scoring_is_off(self, api, user, offer, said, proposed, other, settings):
+    def test_decision_requires_no_reason_if_scoring_is_off(self, api, user, offer, said, proposed, other, settings):
         application = in_review(api, user, offer, said)
         settings.DECISIONING = "off"
         assert decide(api, application, other).json()["status"] == other
 
 
-def test_principal_reasons_count_as_a_reason_against_the_proposal(api, user, offer):
+def test_principal_reasons_suffice_as_a_reason_against_the_score(api, user, offer):
     application = in_review(api, user, offer, SAYS_GOOD)
     shown = decide(api, application, "rejected", metadata=BECAUSE).json()
     assert (shown["status"], shown["status_reason"]) == ("rejected", "No credit file.")
@@ -76,7 +76,7 @@ def test_decision_after_a_referral_requires_no_reason(api, user):
         assert decide(api, application, to).json()["status"] == to
 
 
-def test_rejection_without_reasons_lists_the_codes_under_every_policy(api, user, offer, settings):
+def test_rejection_without_reasons_returns_the_allowed_codes_under_every_policy(api, user, offer, settings):
     application = in_review(api, user, offer, SAYS_POOR)
     reviewer = make_reviewer()
     answers = []
@@ -117,7 +117,7 @@ class TestTwoReviewers:
 
 
 class TestOverrideCounts:
-    def test_override_is_counted_by_the_last_decision(self, api, user, offer):
+    def test_monitoring_counts_an_override_by_the_last_decision(self, api, user, offer):
         followed, overridden, corrected, _undecided = (in_review(api, user, offer, SAYS_POOR) for _ in range(4))
         decide(api, followed, "rejected")
         decide(api, overridden, "approved", reason="Known")

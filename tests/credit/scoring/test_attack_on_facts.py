@@ -91,7 +91,7 @@ def declines_below(fact, bound):
     return card(fact, [(0, below(bound, 0))], [{"outcome": "approve", "from": 1}, {"outcome": "decline"}])
 
 
-def test_app_with_only_offers_read_cannot_read_a_balance_by_matching(lender, app):
+def test_app_with_only_offers_read_cannot_infer_a_balance_by_matching(lender, app):
     """The attack divides the range into 50 intervals, asks for the right one, and repeats."""
     low, high, model, offer = 0, HIGHEST_CENTS, None, None
     while high - low > 1:
@@ -116,7 +116,7 @@ def test_hidden_offers_reveal_nothing_to_an_app_with_only_offers_read(lender, ap
     assert len(hidden) == sum(bound > BALANCE_CENTS for bound in bounds)
 
 
-def test_app_cannot_hide_offers_from_its_user_or_store_scores(lender, app, own):
+def test_app_matches_neither_hide_offers_nor_store_scores(lender, app, own):
     _model, offer = lend(lender, declines_below(INCOME, 100_000))
     for number in range(10):
         ok(app.send("/offers/match", {"facts": {INCOME: number}}))

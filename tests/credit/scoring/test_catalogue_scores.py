@@ -40,26 +40,26 @@ def hidden(api, query=""):
     return {entry["offer_id"]: entry["rule"] for entry in listed}
 
 
-def test_offer_is_hidden_from_a_declined_person(api, user, version, offer):
+def test_catalog_hides_an_offer_after_a_declining_match(api, user, version, offer):
     assert list_offers(api) == [offer.pk]
     score(version, user)
     assert list_offers(api) == []
     assert hidden(api) == {offer.pk: "score"}
 
 
-def test_later_approval_shows_the_offer_again(api, user, version, offer):
+def test_catalog_shows_a_hidden_offer_after_an_approving_score(api, user, version, offer):
     score(version, user)
     score(version, user, GOOD)
     assert list_offers(api) == [offer.pk]
 
 
-def test_score_by_an_earlier_version_of_the_model_hides_the_offer(api, user, version, offer):
+def test_catalog_hides_an_offer_declined_by_an_earlier_model_version(api, user, version, offer):
     score(version, user)
     make_version(version.model, role="champion")
     assert hidden(api) == {offer.pk: "score"}
 
 
-def test_declined_application_hides_the_offer(api, user, version, offer):
+def test_catalog_hides_an_offer_after_a_declined_application(api, user, version, offer):
     verify(user)
     ModelVersionFactory(model=version.model, number=2, role="challenger", definition=definition(base_points=900))
     assert submit(api, draft_for(offer, user, SAYS_POOR)).status_code == 200
@@ -67,36 +67,36 @@ def test_declined_application_hides_the_offer(api, user, version, offer):
     assert hidden(api) == {offer.pk: "score"}
 
 
-def test_referral_does_not_hide_an_offer(api, user, version, offer):
+def test_catalog_does_not_hide_an_offer_after_a_referral(api, user, version, offer):
     score(version, user, {**GOOD, "identity.verified": False})
     assert LastScore.objects.get().outcome == "refer"
     assert list_offers(api) == [offer.pk]
 
 
-def test_another_persons_score_does_not_hide_an_offer(api, stranger, version, offer):
+def test_catalog_does_not_hide_an_offer_because_of_another_persons_score(api, stranger, version, offer):
     score(version, stranger)
     assert list_offers(api) == [offer.pk]
 
 
-def test_model_without_a_published_version_does_not_hide_an_offer(api, user, version, offer):
+def test_catalog_shows_an_offer_whose_model_has_no_published_version(api, user, version, offer):
     score(version, user)
     ModelVersion.objects.filter(pk=version.pk).update(status="retired", role="")
     assert list_offers(api) == [offer.pk]
 
 
-def test_model_of_another_provider_does_not_hide_an_offer(api, user, version):
+def test_catalog_shows_an_offer_despite_a_model_of_another_lender(api, user, version):
     foreign = OfferFactory(blockscore_model_id=version.model_id)
     score(version, user)
     assert list_offers(api) == [foreign.pk]
 
 
-def test_unknown_model_does_not_hide_an_offer(api, user, version):
+def test_catalog_shows_an_offer_with_an_unknown_model(api, user, version):
     unknown = OfferFactory(provider=version.model.provider, blockscore_model_id=2**62)
     score(version, user)
     assert list_offers(api) == [unknown.pk]
 
 
-def test_segment_of_the_score_overrides_the_callers_segment(api, user, version, offer):
+def test_scored_segment_overrides_the_segment_of_the_catalog_request(api, user, version, offer):
     prime = OfferFactory(provider=offer.provider, blockscore_model_id=version.model_id, customer_segment="prime")
     other = OfferFactory(provider=offer.provider, blockscore_model_id=version.model_id, customer_segment="near prime")
     assert list_offers(api, "segment=near+prime") == [other.pk, offer.pk]
@@ -106,7 +106,7 @@ def test_segment_of_the_score_overrides_the_callers_segment(api, user, version, 
     assert hidden(api) == {other.pk: "segment"}
 
 
-def test_person_outside_all_segments_cannot_choose_a_segment(api, user, version, offer):
+def test_catalog_ignores_the_requested_segment_of_a_person_without_a_segment(api, user, version, offer):
     prime = OfferFactory(provider=offer.provider, blockscore_model_id=version.model_id, customer_segment="prime")
     score(version, user, {**GOOD, "application_data.housing": "hotel", "application_data.monthly_debt_cents": 170_000})
     assert (LastScore.objects.get().outcome, LastScore.objects.get().segment) == ("approve", "")
@@ -115,7 +115,7 @@ def test_person_outside_all_segments_cannot_choose_a_segment(api, user, version,
         assert hidden(api, query) == {prime.pk: "segment"}
 
 
-def test_score_without_segments_lets_the_caller_choose_the_segment(api, user, stranger):
+def test_catalog_uses_the_requested_segment_if_the_score_has_none(api, user, stranger):
     version = make_version(make_model(stranger), role="champion", segments=[])
     prime = OfferFactory(
         provider=version.model.provider, blockscore_model_id=version.model_id, customer_segment="prime"

@@ -65,7 +65,7 @@ def small_card(chance):
             return card
 
 
-def test_certificate_of_a_random_card_equals_an_enumeration_of_its_bins():
+def test_certificate_of_a_random_card_equals_a_complete_enumeration():
     chance = Random(20261129)
     for _ in range(share_of(1_000)):
         card = small_card(chance)
@@ -82,7 +82,7 @@ def key_of_full(reason):
     return reason["text"] if reason["code"] == "other" else reason["code"]
 
 
-def test_counts_of_a_large_card_above_2_to_the_53_are_strings():
+def test_certificate_counts_above_2_to_the_53_are_strings():
     bins = [{"missing": True, "points": 0}, *({"below": n, "points": n} for n in range(1, 9)), {"points": 9}]
     names = [f"f{number}" for number in range(40)]
     card = definition(
@@ -99,7 +99,7 @@ def test_counts_of_a_large_card_above_2_to_the_53_are_strings():
     assert all(ordered["is_monotone"] for ordered in certificate["ordered"])
 
 
-def test_every_fact_has_a_known_category():
+def test_every_certified_fact_has_a_known_category():
     assert {category_of(name) for name in catalogue()} <= CATEGORIES.keys()
 
 
@@ -123,7 +123,7 @@ class TestPublication:
         assert certificate.status_code == 200, certificate.content
         assert certificate.json()["declines_without_reason"] > 0
 
-    def test_published_version_has_its_certificate(self, api, user):
+    def test_published_version_has_a_certificate(self, api, user):
         version = make_version(make_model(user))
         place = f"{VERSIONS.format(version.model_id)}/1"
         before = api.read(f"{place}/certificate").json()
@@ -156,7 +156,7 @@ class TestInstructionsForUse:
         "accuracy": "AUC 0.71",
     }  # fmt: skip
 
-    def test_instructions_return_the_text_of_their_author(self, api, user):
+    def test_version_instructions_return_the_authors_text(self, api, user):
         place = VERSIONS.format(make_model(user).pk)
         body = {"definition": definition(), "about": self.ABOUT}
         assert api.send(place, body).json()["about"] == self.ABOUT
@@ -176,7 +176,7 @@ class TestInstructionsForUse:
         assert error["details"][0]["field"] == "/definition/inputs/0"
 
     @pytest.mark.parametrize("about", [[], {"categories": ["health"]}, {"limits": 1}, {"data": "a" * 4001}])
-    def test_malformed_instructions_are_rejected(self, api, user, about):
+    def test_malformed_version_instructions_are_rejected(self, api, user, about):
         place = VERSIONS.format(make_model(user).pk)
         assert_error(api.send(place, {"definition": definition(), "about": about}), 400, "E1001")
 
@@ -193,18 +193,18 @@ class TestVerify:
         steps = verify(json.dumps(given).encode(), KEY, [RECORD_KEYS])
         return steps[-1].name, steps[-1].state
 
-    def test_bundle_with_its_certificate_is_valid(self):
+    def test_bundle_with_its_certificate_passes_verification(self):
         assert self.steps(self.certified()) == ("signature", "ok")
 
-    def test_altered_or_missing_certificate_fails(self):
+    def test_verification_fails_for_an_altered_or_missing_certificate(self):
         whole = self.certified()
         altered = whole["certificate"].replace('"declines":', '"declines" :')
         for text in (altered, whole["certificate"].replace("64", "65"), None):
             assert self.steps({**whole, "certificate": text}) == ("certificate", "FAIL")
 
-    def test_certificate_of_another_scorecard_fails(self):
+    def test_verification_fails_for_a_certificate_of_another_scorecard(self):
         for changes in ({"total_min": 0}, {"combinations": 63}, {"declines_without_reason": 1}):
             assert self.steps(self.certified(**changes)) == ("certificate", "FAIL")
 
-    def test_certificate_without_a_hash_in_the_record_fails(self):
+    def test_verification_fails_for_a_certificate_without_a_recorded_hash(self):
         assert self.steps({**bundle(), "certificate": "{}"}) == ("certificate", "FAIL")

@@ -21,7 +21,7 @@ class NeedsKey:
         raise KeyError("BUREAU_KEY")
 
 
-def test_sandbox_passes_every_check(capsys):
+def test_sandbox_report_vendor_passes_every_check(capsys):
     call_command("check_vendor", PLACE, as_json=True)
     assert json.loads(capsys.readouterr().out) == {"passed": 47, "failed": 0}
 
@@ -30,7 +30,7 @@ def test_sandbox_passes_every_check(capsys):
     ("nothing", "must be"), ("no.module:Class", "ModuleNotFoundError"), ("credit.reports.sandbox:None_", "ImportError"),
     ("credit.reports.sandbox:CASES", "TypeError"), (f"{__name__}:NeedsKey", "BUREAU_KEY"),
 ])  # fmt: skip
-def test_adapter_that_cannot_be_loaded_is_rejected_with_the_reason(place, message):
+def test_check_vendor_rejects_an_adapter_that_fails_to_load(place, message):
     with pytest.raises(CommandError, match=message):
         call_command("check_vendor", place)
 
@@ -77,7 +77,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_fault_of_an_adapter_fails_the_check_that_covers_it(fault, monkeypatch):
+def test_faulty_vendor_adapter_fails_the_matching_check(fault, monkeypatch):
     method, change, check, message = FAULTS[fault]
     original = getattr(SandboxVendor, method)
     monkeypatch.setattr(SandboxVendor, method, lambda *arguments: change(original(*arguments)))

@@ -82,12 +82,12 @@ def test_applicant_and_reviewer_open_the_texts_shown_in_the_history(api, decided
         assert FAIL not in {step.state for step in verify(response.content)}
 
 
-def test_stranger_reads_no_record(decided):
+def test_stranger_gets_404_for_the_decision_bundle_and_proof(decided):
     for path in ("decision-bundle", "proof"):
         assert client_of(UserFactory()).read(f"/applications/{decided.pk}/{path}").status_code == 404
 
 
-def test_equal_values_have_different_hashes_in_two_records(decided, reviewer):
+def test_equal_values_have_different_hashes_in_two_decision_records(decided, reviewer):
     reopened = move(client_of(reviewer), decided, "under_review", updated_by=reviewer.username, reason=REASON)
     assert reopened.status_code == 200, reopened.content
     first, second = (json.loads(row.record)["hashes"] for row in DecisionAnchor.objects.filter(history__isnull=False))
@@ -111,7 +111,7 @@ def copy_of(user):
         return "".join(copies.read(name).decode() for name in copies.namelist())
 
 
-def test_erasure_leaves_nothing_readable_in_record_bundle_and_export(decided, user, reviewer):
+def test_erasure_removes_readable_text_from_record_bundle_and_export(decided, user, reviewer):
     before = record_of(decided)
     words = readable(user, reviewer)[2:]
     assert REASON in copy_of(user)
@@ -131,7 +131,7 @@ def test_erasure_leaves_nothing_readable_in_record_bundle_and_export(decided, us
     )
 
 
-def test_erased_ids_cannot_be_found_by_trying_every_account(decided, user):
+def test_hashes_of_erased_ids_cannot_be_matched_by_trying_every_account(decided, user):
     hashes = set(json.loads(record_of(decided).record)["hashes"].values())
     nonce = b64decode(json.loads(record_of(decided).openings)["consumer_id"]["nonce"])
     candidates = [str(number) for number in range(user.pk + 1_000)]
@@ -157,7 +157,7 @@ def found_by(candidates, nonces, hashes):
     return [value for value in values for nonce in nonces if sha256(nonce + value).hexdigest() in hashes]
 
 
-def test_record_of_a_version_4_without_hashes_is_served_and_fails_verification(api, decided, user):
+def test_version_4_record_without_hashes_is_returned_and_fails_verification(api, decided, user):
     """Installations that followed the development version have such records."""
     row = record_of(decided)
     members = members_of({"record": row.record, "openings": row.openings})

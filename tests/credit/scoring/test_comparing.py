@@ -37,7 +37,7 @@ def test_identical_versions_have_no_changed_outcomes(version):
     }
 
 
-def test_changed_outcomes_are_listed(version):
+def test_version_comparison_lists_changed_outcomes(version):
     scored(version, GOOD)
     score = scored(version, POOR)
     milder = other(version, base_points=600)
@@ -50,7 +50,7 @@ def test_changed_outcomes_are_listed(version):
     ]  # fmt: skip
 
 
-def test_scores_without_facts_are_skipped_and_counted(version):
+def test_version_comparison_skips_and_counts_scores_without_facts(version):
     erased = scored(version, GOOD)
     erase_facts(erased.user_id)
     scored(version, GOOD)
@@ -65,7 +65,7 @@ def other_again(version):
     return version_of(version.model, number=3, role="challenger")
 
 
-def test_comparison_uses_the_newest_scores_up_to_the_limit(version):
+def test_version_comparison_uses_the_newest_scores_up_to_the_limit(version):
     for days_ago, facts in ((9, GOOD), (2, POOR), (1, POOR)):
         scored(version, facts, days_ago=days_ago)
     comparison = compare(version, other(version), window=WINDOW, limit=2)

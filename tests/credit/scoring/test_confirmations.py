@@ -88,7 +88,7 @@ def again(client, application):
 
 
 class TestConfirm:
-    def test_reviewer_confirms_a_figure(self, reviewers_api, sent):
+    def test_reviewer_can_confirm_a_figure(self, reviewers_api, sent):
         response = confirm(reviewers_api, sent)
         assert response.status_code == 201, response.content
         row = Confirmation.objects.get()
@@ -98,7 +98,7 @@ class TestConfirm:
         }  # fmt: skip
         assert row.confirmed_by.username == "rita"
 
-    def test_newest_confirmation_of_a_pointer_applies(self, reviewers_api, sent):
+    def test_newest_confirmation_of_a_figure_applies(self, reviewers_api, sent):
         for value in (320_000, 310_000):
             confirm(reviewers_api, sent, value=value)
         fact = facts_of(reviewers_api, sent)[CONFIRMED]
@@ -135,7 +135,7 @@ class TestConfirm:
         {"value": {"a": 1}}, {"value": "x" * 1_001}, {"file_id": "x"},
         {"file_id": "01900000-0000-7000-8000-000000000110"},
     ])  # fmt: skip
-    def test_invalid_confirmation_is_rejected(self, reviewers_api, sent, change):
+    def test_invalid_figure_confirmation_is_rejected(self, reviewers_api, sent, change):
         assert_error(confirm(reviewers_api, sent, **change), 400, "E1001")
         assert not Confirmation.objects.exists()
 
@@ -160,7 +160,7 @@ class TestConfirm:
         scoped = key_of(make_reviewer(), "applications:read", "applications:write", "score:read")
         assert_error(confirm(scoped, sent), 403, "E2005")
 
-    def test_lenders_reviewers_confirm_figures_and_readers_cannot(self, sent):
+    def test_lender_reviewers_can_confirm_figures_and_readers_get_403(self, sent):
         assert confirm(lenders_api(sent, ProviderMember.REVIEWER), sent).status_code == 201
         assert_error(confirm(lenders_api(sent, ProviderMember.READER), sent), 403, "E2010")
 
@@ -176,7 +176,7 @@ class TestConfirm:
         assert confirm(owner, sent).status_code == 201
 
     @pytest.mark.parametrize("status", ["approved", "rejected", "withdrawn", "expired"])
-    def test_ended_application_accepts_no_confirmations_and_no_scoring(self, reviewers_api, sent, status):
+    def test_closed_application_rejects_confirmations_and_scoring(self, reviewers_api, sent, status):
         type(sent).objects.filter(pk=sent.pk).update(status=status)
         assert_error(confirm(reviewers_api, sent), 400, "E3004")
         assert_error(again(reviewers_api, sent), 400, "E3004")
@@ -207,7 +207,7 @@ class TestConfirm:
 
 
 class TestFacts:
-    def test_bank_facts_are_compared_with_the_claims_that_they_replace(self, api, user, sent):
+    def test_bank_facts_are_compared_with_the_replaced_claims(self, api, user, sent):
         sourced.bank(user, paid_in=230_000, paid_out=120_000)
         facts = facts_of(api, sent)
         assert facts[sourced.INCOME] == {
@@ -219,9 +219,7 @@ class TestFacts:
     @pytest.mark.parametrize(("value", "differs"), [
         (200_000, False), (220_000, False), (220_001, True), (180_000, False), (179_999, True), ("200000", True),
     ])  # fmt: skip
-    def test_confirmed_figure_differs_from_its_claim_if_more_than_10_percent_apart(
-        self, reviewers_api, sent, value, differs
-    ):
+    def test_figure_more_than_10_percent_from_its_claim_is_marked_different(self, reviewers_api, sent, value, differs):
         confirm(reviewers_api, sent, value=value)
         assert facts_of(reviewers_api, sent)[CONFIRMED]["differs_from_claim"] is differs
 
@@ -229,13 +227,13 @@ class TestFacts:
         confirm(reviewers_api, sent, pointer="/savings_cents")
         assert facts_of(reviewers_api, sent)["confirmed.savings_cents"]["differs_from_claim"] is None
 
-    def test_facts_that_are_not_shared_are_not_listed(self, api, user, reviewers_api, sent):
+    def test_fact_list_omits_facts_that_are_not_shared(self, api, user, reviewers_api, sent):
         sourced.bank(user, paid_in=230_000, paid_out=120_000)
         type(sent).objects.filter(pk=sent.pk).update(share=["identity"])
         for client in (api, reviewers_api):
             assert {name.partition(".")[0] for name in facts_of(client, sent)} == {"identity"}
 
-    def test_members_of_the_lender_read_facts_and_strangers_cannot(self, stranger_api, sent):
+    def test_lender_members_can_read_facts_and_strangers_cannot(self, stranger_api, sent):
         path = f"/applications/{sent.pk}/facts"
         for role in (ProviderMember.REVIEWER, ProviderMember.READER):
             assert lenders_api(sent, role).read(path).status_code == 200
@@ -265,7 +263,7 @@ class TestRepeatedScoring:
         assert api.read(f"/applications/{sent.pk}/score").json() == response.json()
         assert sorted(Score.objects.values_list("number", "total")) == [(1, before.total), (2, before.total + 50)]
 
-    def test_decision_contains_the_newest_score_and_verifies(self, reviewers_api, sent, settings):
+    def test_decision_bundle_contains_the_newest_score_and_passes_verification(self, reviewers_api, sent, settings):
         settings.ANCHOR_DECISIONS = True
         confirm(reviewers_api, sent, value=320_000)
         again(reviewers_api, sent)
@@ -320,7 +318,7 @@ class TestRepeatedScoring:
         settings.DECISIONING = "off"
         assert_error(again(reviewers_api, sent), 404, "E4013")
 
-    def test_confirmed_value_of_another_type_is_referred(self, reviewers_api, sent):
+    def test_application_with_a_confirmed_value_of_another_type_is_referred(self, reviewers_api, sent):
         confirm(reviewers_api, sent, value="a lot")
         assert again(reviewers_api, sent).json()["outcome"] == "refer"
 

@@ -61,7 +61,7 @@ def requested(api, path, **changes):
 
 
 class TestRequest:
-    def test_correction_request_is_open_for_30_days(self, api, path):
+    def test_correction_request_is_due_after_30_days(self, api, path):
         body = requested(api, path)
         correction = Correction.objects.get()
         assert (body["status"], body["fact"], body["claimed"]) == ("open", INCOME, 320_000)
@@ -71,7 +71,7 @@ class TestRequest:
         assert event.object["correction_id"] == body["id"]
         assert "320000" not in str(event.object)
 
-    def test_fact_has_one_open_correction_request_at_a_time(self, api, path):
+    def test_second_open_correction_request_for_a_fact_is_rejected(self, api, path):
         requested(api, path)
         assert_error(api.send(path, BODY), 400, "E3004")
         requested(api, path, fact="application_data.housing", claimed="own")
@@ -81,7 +81,7 @@ class TestRequest:
         error = assert_error(api.send(path, {**BODY, "fact": fact}), 400, "E3020")
         assert INCOME in error["details"]["allowed"]
 
-    def test_draft_cannot_be_corrected(self, api, user):
+    def test_facts_of_a_draft_cannot_be_corrected(self, api, user):
         draft = draft_for(scored_offer()[0], user)
         assert_error(api.send(f"/applications/{draft.pk}/corrections", BODY), 400, "E3020")
 
@@ -101,7 +101,7 @@ class TestRequest:
         assert "requires an uploaded file" in str(error)
         requested(api, path, **report, file=uploaded(application))
 
-    def test_only_the_applicant_requests_corrections(self, path, reviewer):
+    def test_only_the_applicant_can_request_a_correction(self, path, reviewer):
         assert_error(client_of(UserFactory()).send(path, BODY), 404, "E4002")
         assert_error(reviewer.send(path, BODY), 404, "E4002")
         assert_error(client_of(UserFactory()).read(path), 404, "E4002")
@@ -141,7 +141,7 @@ class TestAnswersToCorrections:
         assert row["corrected"].startswith("$3,200.00 (")
 
     @pytest.mark.parametrize("status", ["withdrawn", "expired"])
-    def test_ended_application_is_not_corrected(self, api, application, path, reviewer, status):
+    def test_facts_of_a_closed_application_cannot_be_corrected(self, api, application, path, reviewer, status):
         place = f"{path}/{requested(api, path)['id']}"
         type(application).objects.filter(pk=application.pk).update(status=status)
         assert_error(reviewer.replace(place, {"status": "corrected", "reason": "Yes."}), 400, "E3004")
@@ -149,7 +149,7 @@ class TestAnswersToCorrections:
         assert reviewer.replace(place, {"status": "refused", "reason": "It ended."}).status_code == 200
 
     @pytest.mark.parametrize("waiting", ["pending_decision", "open_of"])
-    def test_application_with_a_pending_decision_is_not_corrected(self, api, path, reviewer, monkeypatch, waiting):
+    def test_facts_cannot_be_corrected_while_a_decision_is_pending(self, api, path, reviewer, monkeypatch, waiting):
         place = f"{path}/{requested(api, path)['id']}"
         monkeypatch.setattr(facts_of, waiting, lambda _application: object())
         assert_error(reviewer.replace(place, {"status": "corrected", "reason": "Yes."}), 400, "E3004")
@@ -191,7 +191,7 @@ class TestAnswersToCorrections:
         ("account.age_days", "platform", 1, True),
     ],
 )  # fmt: skip
-def test_later_value_of_a_fact_replaces_its_correction(name, source, days, is_corrected):
+def test_later_value_of_a_fact_replaces_a_correction(name, source, days, is_corrected):
     day = date(2026, 3, 1)
     fact, correction = Known(1, source, day + timedelta(days=days)), Known(2, "corrected", day)
     assert with_corrections({name: fact}, {name: correction}) == {name: correction if is_corrected else fact}

@@ -74,16 +74,16 @@ def why_not(api):
     (["offers:read", "bankdata:read"], {"checked"}), (["offers:read", "identity:read"], {"balance"}),
     (["offers:read", "identity:read", "bankdata:read"], set()),
 ])  # fmt: skip
-def test_match_reads_only_facts_that_the_scopes_cover(known, offer, limited, scopes, missing):
+def test_match_uses_only_facts_covered_by_the_scopes(known, offer, limited, scopes, missing):
     assert why_not(limited(known, *scopes)) == missing
 
 
-def test_match_by_the_account_itself_reads_all_facts(api, known, offer):
+def test_match_with_an_unrestricted_credential_uses_all_facts(api, known, offer):
     assert why_not(api) == set()
     assert why_not(ApiClient(api_key=issue(known).key)) == set()
 
 
-def test_scores_of_matches_by_an_app_are_not_stored(known, offer, limited):
+def test_match_by_an_app_does_not_store_the_score(known, offer, limited):
     for scopes in (["offers:read"], ["offers:read", "bankdata:read", "identity:read", "score:read"]):
         why_not(limited(known, *scopes))
     assert not LastScore.objects.exists()
@@ -119,7 +119,7 @@ class TestScopesOfScores:
             == []
         )
 
-    def test_segment_of_a_score_needs_the_scope_score_read(self, api, user, declined, limited):
+    def test_scored_segment_requires_the_scope_score_read(self, api, user, declined, limited):
         for_others = OfferFactory(
             provider=declined.provider, blockscore_model_id=declined.blockscore_model_id, customer_segment="poor"
         )

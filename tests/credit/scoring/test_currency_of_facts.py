@@ -118,7 +118,7 @@ def test_report_amounts_are_used_only_in_the_currency_of_the_offer(
     assert {"USD": "$450.00", "JPY": "45.000 JPY"}[of_report] in page
 
 
-def test_report_summary_without_a_currency_counts_as_dollars(user, settings):
+def test_report_summary_without_a_currency_is_in_dollars(user, settings):
     offer, _ = scored_offer(definition=sourced.card())
     application = draft_for(offer, user, CLAIMS, applicants=Applicants.of([PERSON]))
     now = timezone.now()

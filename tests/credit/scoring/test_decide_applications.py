@@ -111,7 +111,7 @@ class TestDecided:
         assert (record["automated"], record["decision"], record["outcome"]) == (True, "rejected", "decline")
         assert record["reasons"] == record["score_reasons"] != []
 
-    def test_application_under_review_is_decided(self, offer):
+    def test_application_under_review_with_an_approving_score_is_approved(self, offer):
         application = scored(offer, SAYS_GOOD)
         assert put(client_of(reviewer()), application, "under_review").status_code == 200
         assert decide()["approved"] == 1
@@ -191,7 +191,7 @@ class TestApplicationsForReviewers:
         assert client_of(application.consumer).replace(f"/applications/{application.pk}", body).status_code == 200
         self.left(application)
 
-    def test_application_changed_before_the_score_is_decided(self, offer):
+    def test_application_changed_before_the_score_is_decided_automatically(self, offer):
         consumer = UserFactory()
         verify(consumer)
         application, client = draft_for(offer, consumer, SAYS_POOR), client_of(consumer)
@@ -243,7 +243,7 @@ class TestTwoReviewers:
         record = fields_of_anchor(DecisionAnchor.objects.get())
         assert (record["automated"], record["reasons"]) == (False, record["score_reasons"])
 
-    def test_rejection_is_proposed_once(self, proposed):
+    def test_automatic_rejection_is_proposed_once(self, proposed):
         assert decide() == NOTHING
         answer = client_of(reviewer()).remove(f"/applications/{proposed.pk}/pending-decision")
         assert answer.status_code == 200
@@ -273,7 +273,7 @@ class TestActor:
         return Actor.model(str(Score.objects.get().version))
 
     @pytest.mark.parametrize("to", ["under_review", "approved", "rejected", "pending_documents", "withdrawn"])
-    def test_command_cannot_make_reviewers_transitions(self, offer, to):
+    def test_decide_applications_command_cannot_make_reviewer_transitions(self, offer, to):
         application = scored(offer, SAYS_GOOD, status="under_review" if to != "under_review" else "submitted")
         application.refresh_from_db()
         refusal = application.check_transition(to, Actor.system("decide_applications"))
@@ -285,13 +285,13 @@ class TestActor:
         ("pending_documents", "under_review"), ("pending_documents", "rejected"), ("approved", "under_review"),
         ("approved", "withdrawn"), ("rejected", "under_review"),
     ])  # fmt: skip
-    def test_model_can_only_make_its_own_transitions(self, offer, start, to):
+    def test_model_actor_can_only_make_its_own_transitions(self, offer, start, to):
         application = scored(offer, SAYS_GOOD, status=start)
         application.refresh_from_db()
         assert application.check_transition(to, self.model()) is not None
 
     @pytest.mark.parametrize("decisioning", ["off", "assist"])
-    def test_model_decides_only_if_decisioning_is_automatic(self, offer, settings, decisioning):
+    def test_model_can_decide_only_if_decisioning_is_automatic(self, offer, settings, decisioning):
         application = scored(offer, SAYS_GOOD)
         application.refresh_from_db()
         assert application.check_transition("under_review", self.model()) is None
@@ -305,16 +305,16 @@ class TestActor:
         settings.REVIEW_POLICY = "four_eyes"
         assert isinstance(application.check_transition("rejected", self.model()), ReviewerRequired)
 
-    def test_model_decides_no_previously_decided_application(self, offer):
+    def test_model_cannot_decide_a_previously_decided_application(self, offer):
         application = scored(offer, SAYS_GOOD, status="under_review", reviewed_at=timezone.now())
         application.refresh_from_db()
         assert isinstance(application.check_transition("approved", self.model()), ReviewerRequired)
 
-    def test_model_decides_nothing_without_a_score(self, user):
+    def test_model_cannot_decide_an_application_without_a_score(self, user):
         application = ApplicationFactory(consumer=user, status="under_review")
         assert isinstance(application.check_transition("approved", Actor.model("1@1")), ReviewerRequired)
 
-    def test_person_named_like_a_model_is_not_recorded_as_automated(self, api, user, settings):
+    def test_decision_by_a_person_named_like_a_model_is_not_recorded_as_automated(self, api, user, settings):
         settings.REVIEW_POLICY = "open"
         application = ApplicationFactory(consumer=user, status="under_review")
         body = {"status": "approved", "updated_by": "model:1@1"}
@@ -337,17 +337,17 @@ class TestFailingDecision:
         monkeypatch.setattr(following, "decision_record", fails)
         return applications
 
-    def test_failing_application_does_not_stop_the_others(self, broken):
+    def test_failing_decision_does_not_stop_decisions_on_other_applications(self, broken):
         assert decide() == {**NOTHING, "approved": 2, "failed": 1}
         assert [status_of(item) for item in broken] == ["submitted", "approved", "approved"]
         assert not broken[0].history.filter(status="under_review").exists()
 
-    def test_command_reports_the_number_of_failed_decisions(self, broken):
+    def test_decide_applications_reports_the_number_of_failed_decisions(self, broken):
         with pytest.raises(CommandError, match="1 applications could not be decided"):
             call_command("decide_applications", once=True, stdout=StringIO())
 
 
-def test_command_prints_the_number_of_decisions(offer):
+def test_decide_applications_prints_the_number_of_decisions(offer):
     scored(offer, SAYS_GOOD)
     out = StringIO()
     call_command("decide_applications", once=True, as_json=True, stdout=out)
@@ -363,7 +363,7 @@ class TestRaces:
         assert {item["failed"] for item in counts} == {0}
         assert ApplicationHistory.objects.filter(status__in=("approved", "rejected")).count() == len(applications)
 
-    def test_concurrent_automatic_and_reviewers_decisions_succeed_once(self, offer):
+    def test_concurrent_automatic_and_reviewer_decisions_succeed_once(self, offer):
         applications = [scored(offer, SAYS_GOOD) for _ in range(6)]
         client = client_of(reviewer())
         client.read("/auth/me")
@@ -398,7 +398,7 @@ class TestRaces:
         assert set(statuses) <= {200, 400}
         assert {status_of(item) for item in applications} <= {"approved", "withdrawn"}
 
-    def test_data_changed_concurrently_is_not_decided_automatically(self, offer):
+    def test_application_changed_concurrently_is_not_decided_automatically(self, offer):
         for _ in range(5):
             application = scored(offer, SAYS_GOOD)
             client = client_of(application.consumer)

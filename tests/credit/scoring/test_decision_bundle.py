@@ -43,7 +43,7 @@ def decided(db, api, user, settings):
 
 
 class TestBundle:
-    def test_bundle_contains_the_hashed_texts(self, api, decided):
+    def test_decision_bundle_contains_the_hashed_texts(self, api, decided):
         answer = read(api, decided)
         assert answer.status_code == 200
         assert answer.headers["Content-Disposition"] == f'attachment; filename="decision-{decided.pk}.json"'
@@ -57,7 +57,7 @@ class TestBundle:
         assert sha256(hashed).hexdigest() == document["facts_sha256"] == score.facts_sha256
         assert body["proof_file"] is None is body["opening"]
 
-    def test_bundle_is_signed_by_a_published_key(self, api, anonymous, decided):
+    def test_decision_bundle_is_signed_by_a_published_key(self, api, anonymous, decided):
         body, published = read(api, decided).json(), anonymous.read("/.well-known/record-keys.json").json()["keys"]
         (key,) = [item for item in published if item["id"] == body["signature"]["key"]]
         public = Ed25519PublicKey.from_public_bytes(b64decode(key["public_key"]))
@@ -65,21 +65,21 @@ class TestBundle:
         public.verify(b64decode(body["signature"]["value"]), message.encode())
         assert key["valid_from"] < json.loads(body["record"])["decided_at"]
 
-    def test_verifier_recomputes_the_bundle(self, api, anonymous, decided):
+    def test_verifier_recomputes_the_decision_bundle(self, api, anonymous, decided):
         keys = [anonymous.read("/.well-known/record-keys.json").content.decode()]
         states_by_name = {step.name: step.state for step in verify(read(api, decided).content, platform_keys=keys)}
         not_yet = ["proof", "inclusion", "commitment", "signature"]
         assert [name for name, state in states_by_name.items() if state != OK] == not_yet
         assert FAIL not in states_by_name.values()
 
-    def test_bundle_after_an_erasure_has_hashes_without_facts(self, api, user, decided):
+    def test_decision_bundle_after_an_erasure_has_hashes_without_facts(self, api, user, decided):
         before = read(api, decided).json()
         erase_facts(user.pk)
         assert read(api, decided).json() == {**before, "facts": None, "nonce": None, "facts_opening": None}
         states_by_name = {step.name: step.state for step in verify(read(api, decided).content)}
         assert (states_by_name["definition"], states_by_name["facts"]) == (OK, SKIPPED)
 
-    def test_bundle_of_a_decision_without_a_score_has_only_the_record(self, api, user, db):
+    def test_decision_bundle_without_a_score_contains_only_the_record(self, api, user, db):
         application = ApplicationFactory(consumer=user, status="under_review")
         body = {"status": "approved", "updated_by": "me"}
         assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
@@ -87,7 +87,7 @@ class TestBundle:
         assert {name for name, text in shown.items() if text is not None} == {"record", "signature", "openings"}
         assert FAIL not in {step.state for step in verify(read(api, application).content)}
 
-    def test_bundle_has_the_applicants_until_they_are_erased(self, api, user, db):
+    def test_decision_bundle_contains_applicants_that_are_not_erased(self, api, user, db):
         application = ApplicationFactory(consumer=user, status="submitted")
         place = f"/applications/{application.pk}"
         assert api.replace(place, {"updated_by": "me", "applicants": [PERSON]}).status_code == 200
@@ -103,7 +103,7 @@ class TestBundle:
         (step,) = [item for item in verify(erased.content) if item.name == "applicants"]
         assert (step.state, "erased" in step.detail) == (SKIPPED, True)
 
-    def test_bundle_omits_applicants_other_than_those_of_the_decision(self, api, user, db):
+    def test_decision_bundle_omits_applicants_changed_after_the_decision(self, api, user, db):
         application = ApplicationFactory(consumer=user, status="submitted")
         place = f"/applications/{application.pk}"
         for person, to in ((PERSON, "under_review"), (None, "approved"), (None, "under_review"), (LEAST, None)):
@@ -114,13 +114,13 @@ class TestBundle:
         assert read(api, application).json()["applicants"] is None
         assert FAIL not in {step.state for step in verify(read(api, application).content)}
 
-    def test_undecided_application_has_no_bundle(self, api, user, db):
+    def test_undecided_application_has_no_decision_bundle(self, api, user, db):
         offer, _ = scored_offer()
         application = draft_for(offer, user, SAYS_GOOD)
         submit(api, application)
         assert_error(read(api, application), 404, "E4001")
 
-    def test_bundle_is_of_the_newest_decision(self, api, decided, settings):
+    def test_decision_bundle_describes_the_newest_decision(self, api, decided, settings):
         for to in ("under_review", "approved"):
             body = {"status": to, "updated_by": "Dr. R", "reason": "Known to us"}
             assert api.replace(f"/applications/{decided.pk}/status", body).status_code == 200
@@ -129,7 +129,7 @@ class TestBundle:
 
 
 class TestReadersOfABundle:
-    def test_reviewers_access_to_a_bundle_is_logged(self, decided):
+    def test_reviewers_access_to_a_decision_bundle_is_logged(self, decided):
         reviewer = make_reviewer()
         answer = read(client_of(reviewer), decided)
         assert answer.status_code == 200
@@ -137,12 +137,12 @@ class TestReadersOfABundle:
         assert (noted.subject, noted.record_id) == (decided.consumer, str(decided.pk))
         assert noted.details == {"decision_bundle": sha256(answer.content).hexdigest()}
 
-    def test_applicants_access_to_a_bundle_is_not_logged(self, api, decided):
+    def test_applicants_access_to_a_decision_bundle_is_not_logged(self, api, decided):
         read(api, decided)
         assert not DataAccess.objects.exists()
 
 
-def test_verifier_is_public(db, anonymous):
+def test_verifier_script_can_be_downloaded_anonymously(db, anonymous):
     answer = anonymous.read("/scoring/verifier")
     assert answer.status_code == 200
     assert answer.headers["Content-Type"].startswith("text/x-python")

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("known_facts")
 KNOCKOUT = {"input": "income", "below": 5, "outcome": "refer", "reason": "bankruptcy"}
 
 
-def test_valid_definition_passes_and_the_schema_is_valid():
+def test_valid_scorecard_definition_passes_the_check():
     check(definition())
     Draft202012Validator.check_schema(definitions.SCHEMA)
     assert definitions.SCHEMA["title"] == "Scorecard"
@@ -161,18 +161,18 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_error_of_a_definition_contains_its_path(case):
+def test_error_for_an_invalid_definition_contains_the_json_pointer(case):
     edits, pointer, message = REFUSED[case]
     result = refusals(changed(*edits) if edits else [])
     assert any(at == pointer and message in said for at, said in result), result
 
 
 @pytest.mark.parametrize("bins", [OLD, [*OLD[:2], {"below": 61, "points": 9}, {"below": 62, "points": 8}, OLD[3]]])
-def test_age_input_that_only_helps_the_elderly_is_accepted(bins):
+def test_age_input_that_only_favors_the_elderly_is_accepted(bins):
     check(changed(*AGE, (BINS, bins)))
 
 
-def test_pointer_to_an_error_is_escaped():
+def test_definition_error_escapes_the_pointer_to_the_field():
     with pytest.raises(ValidationFailed) as caught:
         check({**definition(), "a/b~c": 1})
     assert "'a/b~c'" in str(caught.value)

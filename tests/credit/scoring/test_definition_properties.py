@@ -57,7 +57,7 @@ HOSTILE = {
 
 @pytest.mark.timeout(20)
 @pytest.mark.parametrize("case", HOSTILE)
-def test_hostile_definition_is_rejected_with_a_short_message(case):
+def test_hostile_scorecard_definition_is_rejected_with_a_short_message(case):
     assert sum(len(at) + len(said) for at, said in refusals(HOSTILE[case])) < 20_000
 
 
@@ -77,7 +77,7 @@ PLACES = sorted(places(definition()))
 
 
 @pytest.mark.parametrize("odd", range(len(ODD)))
-def test_unusual_value_at_any_place_is_rejected_or_accepted(odd):
+def test_unusual_value_in_a_definition_is_rejected_or_evaluated(odd):
     for place in PLACES if PROFILE != "quick" else PLACES[odd % 3 :: 3]:
         _refused_or_computed(changed((place, ODD[odd])))
 
@@ -99,7 +99,7 @@ def _refused_or_computed(one):
 
 @examples(150)
 @given(st.data())
-def test_random_definitions_are_rejected_or_stored(data):
+def test_random_scorecard_definition_is_rejected_or_stored(data):
     drawn = random.Random(data.draw(st.integers(0, 50)))
     changed_pair = copy.deepcopy(pairs.with_rules(drawn, pairs.card(drawn)[0]))
     values = st.recursive(

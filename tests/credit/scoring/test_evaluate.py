@@ -25,7 +25,7 @@ def path(version):
 
 @pytest.mark.django_db
 class TestEvaluate:
-    def test_evaluation_of_facts_above_the_threshold_approves(self, api, path):
+    def test_evaluation_with_a_total_above_the_threshold_approves(self, api, path):
         response = api.send(path, {"facts": GOOD})
         assert response.status_code == 200, response.content
         assert response.json() == {
@@ -37,7 +37,7 @@ class TestEvaluate:
             ],
         }  # fmt: skip
 
-    def test_evaluation_of_facts_below_the_threshold_declines(self, api, path):
+    def test_evaluation_with_a_total_below_the_threshold_declines(self, api, path):
         body = api.send(path, {"facts": POOR}).json()
         assert (body["total"], body["outcome"], body["segment"]) == (550, "decline", None)
         assert body["reasons"] == [
@@ -53,7 +53,7 @@ class TestEvaluate:
             "outcome": "refer",
         }  # fmt: skip
 
-    def test_evaluation_shows_a_reason_in_the_lenders_words(self, api, user):
+    def test_evaluation_response_uses_the_lenders_text_of_a_reason(self, api, user):
         card = definition()
         card["characteristics"][0]["reason"] = {"code": "other", "text": "Income below our minimum"}
         version = make_version(make_model(user), characteristics=card["characteristics"])
@@ -62,7 +62,7 @@ class TestEvaluate:
         ).json()
         assert body["reasons"][0] == {"code": "other", "text": "Income below our minimum"}
 
-    def test_absent_and_null_facts_are_missing(self, api, path):
+    def test_evaluation_treats_absent_and_null_facts_as_missing(self, api, path):
         nothing = api.send(path, {"facts": {}}).json()
         assert nothing["missing"] == ["income", "debt_to_income", "housing", "identity_verified"]
         assert api.send(path, {"facts": dict.fromkeys(GOOD)}).json() == nothing
@@ -94,32 +94,32 @@ class TestEvaluate:
         {"scored_on": 20250131}, {"scored_on": "2025-02-30"}, {"application_data.housing": "x" * 1_001},
         {f"application_data.f{number}": number for number in range(501)},
     ])  # fmt: skip
-    def test_facts_with_an_invalid_name_or_type_are_rejected(self, api, path, facts):
+    def test_evaluation_rejects_facts_with_an_invalid_name_or_type(self, api, path, facts):
         body = assert_error(api.send(path, {"facts": facts}), 400, "E1001")
         assert body["details"][0]["field"] == "facts"
 
-    def test_fact_with_a_fraction_is_accepted(self, api, path):
+    def test_evaluation_accepts_a_fact_with_a_fraction(self, api, path):
         facts = {**GOOD, "application_data.monthly_income_cents": 149_999.99}
         assert api.send(path, {"facts": facts}).json()["points"][0]["bin"] == 1
 
     @pytest.mark.parametrize("status", ["draft", "published", "retired"])
-    def test_version_in_every_status_is_evaluated_and_nothing_is_stored(self, api, version, path, status):
+    def test_version_in_any_status_can_be_evaluated_without_storing_a_score(self, api, version, path, status):
         ModelVersion.objects.filter(pk=version.pk).update(status=status)
         assert api.send(path, {"facts": POOR}).status_code == 200
         assert not Score.objects.exists()
 
-    def test_member_of_the_lender_evaluates_a_version(self, version, path):
+    def test_member_of_the_lender_can_evaluate_a_version(self, version, path):
         assert client_of(join(version.model.provider)).send(path, {"facts": GOOD}).status_code == 200
 
 
 class TestSchema:
     @pytest.mark.django_db
-    def test_definition_schema_is_public(self, anonymous):
+    def test_scorecard_definition_schema_is_public(self, anonymous):
         response = anonymous.read("/scoring/definition-schema")
         assert response.json() == SCHEMA
         assert response.headers["Cache-Control"] == "public, max-age=300"
 
-    def test_openapi_document_has_the_definition_schema(self):
+    def test_openapi_document_contains_the_scorecard_definition_schema(self):
         document = json.loads(COMMITTED.read_text())
         body = {"$ref": "#/components/schemas/VersionRequest", "components": document["components"]}
         judge = Draft202012Validator(body)
@@ -130,7 +130,7 @@ class TestSchema:
 
 @pytest.mark.django_db
 class TestFacts:
-    def test_facts_are_listed_by_name_and_type(self, api):
+    def test_fact_catalog_endpoint_lists_names_and_types(self, api):
         known = {fact["name"]: fact["type"] for fact in api.read("/scoring/facts").json()["facts"]}
         assert known["identity.verified"] == "boolean"
         assert known["account.age_days"] == "number"

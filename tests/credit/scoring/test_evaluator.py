@@ -33,7 +33,7 @@ def test_approving_facts_have_the_expected_total_outcome_and_segment():
     ]  # fmt: skip
 
 
-def test_reasons_are_ordered_by_lost_points():
+def test_evaluator_orders_reasons_by_lost_points():
     evaluation = of(POOR)
     assert (evaluation.total, evaluation.outcome, evaluation.segment) == (550, "decline", None)
     assert evaluation.reasons == ("income_insufficient", "obligations_excessive", "residence_short")
@@ -43,7 +43,7 @@ def test_reasons_are_ordered_by_lost_points():
     (149_999, 20), (149_999.99, 20), (150_000, 70), (150_000.0, 70), (299_999, 70), (300_000, 120), (10**18, 120),
     (-5, 20), (0, 20), (1e308, 120),
 ])  # fmt: skip
-def test_value_at_a_bound_is_in_the_upper_bin(income, points):
+def test_value_at_a_bin_bound_is_in_the_upper_bin(income, points):
     assert of({**GOOD, INCOME: income}).points[0].points == points
 
 
@@ -63,7 +63,7 @@ ODD_NUMBERS = [
 
 @pytest.mark.parametrize("income", ODD_NUMBERS)
 @pytest.mark.parametrize("base_points", [0, 500, 600])
-def test_number_of_another_type_is_referred_for_any_total(income, base_points):
+def test_application_with_a_mistyped_number_is_referred_for_any_total(income, base_points):
     evaluation = of({**GOOD, INCOME: income}, base_points=base_points)
     assert (evaluation.missing, evaluation.unreadable) == (("income", "debt_to_income"), (INCOME,))
     assert evaluation.outcome == "refer"
@@ -73,7 +73,7 @@ def test_number_of_another_type_is_referred_for_any_total(income, base_points):
 @pytest.mark.parametrize(("name", "fact"), [
     (HOUSING, 7), (HOUSING, True), (HOUSING, []), (HOUSING, 1.5), (VERIFIED, "true"), (VERIFIED, 1), (VERIFIED, {}),
 ])  # fmt: skip
-def test_text_or_boolean_of_another_type_is_referred(name, fact):
+def test_application_with_a_mistyped_text_or_boolean_is_referred(name, fact):
     assert of({**GOOD, name: fact}).unreadable == (name,)
     assert of({**GOOD, name: fact}).outcome == of({**POOR, name: fact}).outcome == "refer"
 
@@ -91,7 +91,7 @@ SPELLED_TWICE = [
 
 @pytest.mark.parametrize("word", SPELLED_TWICE)
 @pytest.mark.parametrize("forms", [("NFC", "NFD"), ("NFD", "NFC")])
-def test_choices_are_compared_in_nfc(word, forms):
+def test_scorecard_choices_are_compared_in_nfc(word, forms):
     listed, said = (normalize(form, word) for form in forms)
     bins = [{"missing": True, "points": 0}, {"in": [listed], "points": 50}, {"points": 0}]
     housing = {**definition()["characteristics"][2], "bins": bins}
@@ -103,7 +103,7 @@ def test_choices_are_compared_in_nfc(word, forms):
     assert (again.total, again.outcome) == (550, "decline")
 
 
-def test_records_before_version_4_are_verified_by_their_own_rules():
+def test_records_before_version_4_are_verified_by_the_rules_of_their_version():
     facts = {**GOOD, INCOME: "320000"}
     assert verify_decision.score(definition(), facts, 3)[:2] == (550, "decline")
     knockouts = [{"input": "housing", "equals": "cafe\u0301", "outcome": "decline", "reason": "residence_temporary"}]
@@ -135,13 +135,13 @@ def test_months_since_counts_complete_months_and_a_future_date_is_missing(then, 
     assert card.inputs[0].read({"application_data.job_began": then, "scored_on": now}) == months
 
 
-def test_knockout_sets_the_outcome_and_its_reason_comes_first():
+def test_knockout_overrides_the_outcome_and_is_the_first_reason():
     evaluation = of({**GOOD, VERIFIED: False})
     assert (evaluation.total, evaluation.outcome, evaluation.is_knocked_out) == (740, "refer", True)
     assert evaluation.reasons == ("identity_unverifiable",)
 
 
-def test_first_matching_knockout_applies_and_a_missing_input_does_not_match():
+def test_first_matching_knockout_applies_and_missing_inputs_do_not_match():
     knockouts = [
         {"input": "income", "below": 100, "outcome": "decline", "reason": "income_insufficient"},
         {"input": "income", "from": "320000.0", "outcome": "refer", "reason": "income_unverifiable"},
@@ -152,7 +152,7 @@ def test_first_matching_knockout_applies_and_a_missing_input_does_not_match():
     assert of({**GOOD, INCOME: 99}, knockouts=knockouts).outcome == "decline"
 
 
-def test_total_is_limited_to_the_range_before_outcome_and_segment():
+def test_total_is_clamped_before_outcome_and_segment_are_computed():
     assert of(GOOD, range=[0, 600]).total == 600
     assert (of(GOOD, range=[0, 600]).outcome, of(GOOD, range=[0, 600]).segment) == ("refer", None)
     assert of(POOR, range=[640, 900]).outcome == "approve"
@@ -190,7 +190,7 @@ MUTANTS = {
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_mutant_of_the_evaluator_disagrees_with_the_verifier(monkeypatch, mutant):
+def test_verifier_disagrees_with_a_mutated_evaluator(monkeypatch, mutant):
     owner, name, said, says = MUTANTS[mutant]
     function = getattr(owner, name)
     source = textwrap.dedent(inspect.getsource(function))
@@ -201,7 +201,7 @@ def test_mutant_of_the_evaluator_disagrees_with_the_verifier(monkeypatch, mutant
     assert first_disagreement() is not None
 
 
-def test_changes_are_the_smallest_sets_with_a_better_outcome():
+def test_suggested_changes_are_the_smallest_sets_with_a_better_outcome():
     chance, number, pairs_found = random.Random(5), 0, 0
     for _ in range(250):
         card_pair, rows = drawn(chance)
@@ -231,7 +231,7 @@ def test_changes_are_the_smallest_sets_with_a_better_outcome():
     assert pairs_found > 30
 
 
-def test_change_of_two_characteristics_is_listed_if_no_single_change_suffices():
+def test_change_of_two_characteristics_is_suggested_if_no_single_change_suffices():
     facts = {**POOR, INCOME: 160_000}
     card = Card.of(definition(base_points=380))
     result = changes(card, evaluate(card, facts))

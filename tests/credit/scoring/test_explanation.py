@@ -79,7 +79,7 @@ class TestExplanation:
         assert body["decided_by"] == "A reviewer of the lender decided."
         assert body["reasons"] == ["No credit file"]
 
-    def test_explanation_of_an_undecided_application_has_no_outcome_and_no_rights(self, api, offer, user):
+    def test_explanation_of_an_undecided_application_has_neither_outcome_nor_rights(self, api, offer, user):
         verify(user)
         application = draft_for(offer, user, SAYS_SO_SO)
         submit(api, application)
@@ -129,13 +129,13 @@ class TestExplanation:
         assert (body["inputs"], body["changes"]) == (None, None)
         assert body["score"]["total"] == Score.objects.get().total
 
-    def test_members_of_the_lender_read_the_explanation_and_strangers_get_404(self, offer, declined):
+    def test_lender_members_can_read_the_explanation_and_strangers_get_404(self, offer, declined):
         path = f"/applications/{declined.pk}/explanation"
         assert_error(client_of(UserFactory()).read(path), 404, "E4002")
         assert_error(client_of(join(scored_offer()[0].provider)).read(path), 404, "E4002")
         assert client_of(join(offer.provider)).read(path).status_code == 200
 
-    def test_page_shows_the_explanation_in_words(self, declined, user):
+    def test_explanation_page_shows_the_explanation_in_words(self, declined, user):
         page = browser_of(user).get(f"/my/applications/{declined.pk}/explanation").content.decode()
         text = unescape(re.sub("<[^>]+>", " ", page))
         assert "What would have changed the result" in text
@@ -154,7 +154,7 @@ def declined_in_euros(declined):
 
 
 class TestExplanationInEuros:
-    def test_changes_have_amounts_in_units_of_the_currency(self, api, declined_in_euros):
+    def test_suggested_changes_show_amounts_in_units_of_the_currency(self, api, declined_in_euros):
         body = read(api, declined_in_euros, "de")
         assert body["inputs"][0]["range"] == "unter 1.500,00\u00a0EUR"
         assert "ab 0,4" in [each["range"] for each in body["inputs"]]
@@ -162,7 +162,7 @@ class TestExplanationInEuros:
         assert "von 1.500,00\u00a0EUR bis unter 3.000,00\u00a0EUR" in changes
         assert "150000" not in changes
 
-    def test_german_page_has_titles_days_and_laws_in_german(self, declined_in_euros, user):
+    def test_german_explanation_page_has_titles_dates_and_laws_in_german(self, declined_in_euros, user):
         page = browser_of(user).get(f"/my/applications/{declined_in_euros.pk}/explanation").content.decode()
         text = unescape(re.sub("<[^>]+>", " ", page))
         for words in ("Einkommen pro Monat", "Identität geprüft", "(DSGVO 16)", "KI-Verordnung 86", "2023/2225 18(9)"):
@@ -171,7 +171,7 @@ class TestExplanationInEuros:
         assert not re.search(r"application_data\.|identity\.verified|GDPR|AI Act|CCD2|\d{4}-\d\d-\d\d", shown)
 
 
-def test_each_declared_fact_that_people_see_has_a_title():
+def test_each_displayed_fact_has_a_title():
     seen = {name for name in catalogue() if not name.startswith(PERSON_FACTS)}
     assert seen == rights_pages._TITLES.keys()
 
@@ -186,7 +186,7 @@ class TestAutomation:
         spanish = anonymous.read(f"/provider-offers/{offer.pk}/automation?language=es").json()
         assert spanish["reviewed_by"] == "Decide una persona. La puntuación es una propuesta para ella."
 
-    def test_automation_of_an_offer_without_a_model_is_none(self, anonymous, offer, settings):
+    def test_automation_of_an_offer_without_a_model_is_reported_as_none(self, anonymous, offer, settings):
         plain = OfferFactory()
         body = anonymous.read(f"/provider-offers/{plain.pk}/automation").json()
         assert (body["automated"], body["model_id"], body["before"]) == ("none", None, [])
@@ -201,19 +201,19 @@ class TestAutomation:
 
 
 @pytest.mark.parametrize(("jurisdiction", "foreign"), [("us", "CCD2|GDPR|AI Act"), ("eu", "SB 26|USC|CFR")])
-def test_rights_cite_no_law_of_the_other_jurisdiction(jurisdiction, foreign):
+def test_rights_cite_only_laws_of_the_jurisdiction(jurisdiction, foreign):
     duties = [duty for (law, _way, _outcome), duty in rights.DUTIES.items() if law == jurisdiction]
     cited = {right.law for duty in duties for right in (*duty.before, *duty.after)}
     assert [law for law in cited if re.search(foreign, law)] == []
 
 
-def test_every_combination_of_jurisdiction_way_and_outcome_has_a_duty():
+def test_every_combination_of_jurisdiction_process_and_outcome_has_a_duty():
     keys = {(j, w, o) for j in JURISDICTIONS for w in rights.WAYS for o in rights.OUTCOMES}
     assert rights.DUTIES.keys() == keys
     assert all(duty.keep_months >= 25 and all(right.law for right in duty.after) for duty in rights.DUTIES.values())
 
 
-def test_documentation_lists_the_registry_of_rights():
+def test_documentation_lists_every_registered_right():
     text = (ROOT.parent / "docs" / "guides" / "automated-decisions.md").read_text()
     for (jurisdiction, way, outcome), duty in rights.DUTIES.items():
         days = "none" if duty.days is None else duty.days

@@ -44,7 +44,7 @@ def parts_of(module):
     return {node.targets[0].id: ast.literal_eval(node.value) for node in assigned}
 
 
-def test_exported_decisions_have_signals_and_no_personal_data(version, user, tmp_path):
+def test_exported_decisions_contain_signals_without_personal_data(version, user, tmp_path):
     folder = tmp_path / "evidence"
     counts = export(version, folder)
     (decision,) = rows(folder / "decisions.jsonl")
@@ -76,12 +76,12 @@ def test_exported_rules_compute_the_total_and_the_first_reason_of_the_score(vers
 
 
 @pytest.mark.parametrize("name", ["1", "x@1", "999@1", "1@0"])
-def test_export_of_an_unknown_version_creates_no_folder(tmp_path, name):
+def test_evidence_export_of_an_unknown_version_creates_no_folder(tmp_path, name):
     with pytest.raises(CommandError, match="not found"):
         call_command("export_evidence", name, "--to", str(tmp_path / "evidence"))
     assert not (tmp_path / "evidence").exists()
 
 
-def test_export_to_an_existing_folder_is_rejected(version, tmp_path):
+def test_evidence_export_to_an_existing_folder_is_rejected(version, tmp_path):
     with pytest.raises(CommandError, match="can't be created"):
         export(version, tmp_path)

@@ -31,7 +31,7 @@ def gathered(*names, data=None, may_read=lambda _fact: True):
     return facts.gather(names, user_id=7, application_data=said, may_read=may_read, now=NOW)
 
 
-def test_fact_is_read_for_the_person_and_time(known):
+def test_fact_function_receives_the_user_and_the_time(known):
     known("account.age_days", "number", lambda user_id, now: [user_id, now], scope="s:read")
     assert gathered("account.age_days") == {"scored_on": "2026-03-28", "account.age_days": [7, NOW]}
 
@@ -49,7 +49,7 @@ def test_fact_catalog_is_sorted_and_has_known_types():
     ("person", {}), ("person.job.months", 7), ("person.months", 8), ("person.job", {}),
     ("income.deeper", None), ("housing.0", None), ("absent", None), ("person.absent.months", None),
 ])  # fmt: skip
-def test_application_data_is_read_by_path(path, value):
+def test_application_data_fact_is_read_by_path(path, value):
     name = f"application_data.{path}"
     assert gathered(name) == {"scored_on": "2026-03-28", name: value}
 
@@ -68,7 +68,7 @@ POINTED = {
     ("/~01", 9), ("/a b/~1€", 10), ("/a b", {}), ("/سن\u200cکد", 11), ("/मासिक आय", 12), ("/月収", 13), ("/Гроші", 14),
     ("/dépenses\u00a0fixes", 15), ("/0", 16), ("/a.b", 17), ("/👩\u200d👧", 18), ("/a b/x", None), ("//", None),
 ])  # fmt: skip
-def test_application_data_is_read_by_pointer(pointer, value):
+def test_application_data_fact_is_read_by_pointer(pointer, value):
     name = f"application_data#{pointer}"
     assert facts.type_of(name) == "any"
     assert gathered(name, data=POINTED) == {"scored_on": "2026-03-28", name: value}
@@ -78,12 +78,12 @@ def test_application_data_is_read_by_pointer(pointer, value):
     "", "a", "/~", "/~2", "/a~", "/a\n", "/a\u202eb", "/\u2066a", "/a\x7f", "/\ufeffa", "/" + "a" * 61, "/a" * 9,
     "/a\u2028", "/\x00",
 ])  # fmt: skip
-def test_invalid_or_deceptive_pointer_is_not_a_fact(pointer):
+def test_application_data_fact_with_an_invalid_pointer_is_unknown(pointer):
     assert facts.type_of(f"application_data#{pointer}") is None
 
 
 @pytest.mark.parametrize("member", [*POINTED, "income"])
-def test_fact_name_of_a_member_resolves_to_its_path(member):
+def test_fact_name_resolves_to_the_path_of_the_field(member):
     # A dotted name is a path.
     path = facts.path_of(facts.name_of(member))
     assert list(path) == (member.split(".") if member == "a.b" else [member])
@@ -97,17 +97,17 @@ def test_empty_application_data_has_no_facts(data):
     }
 
 
-def test_only_named_facts_are_loaded_and_unknown_facts_are_none(known):
+def test_only_requested_facts_are_loaded_and_unknown_facts_are_null(known):
     known("never.asked", "number", lambda _user, _now: pytest.fail("was asked"), scope="s:read")
     assert gathered("no.such") == {"scored_on": "2026-03-28", "no.such": None}
 
 
-def test_forbidden_fact_is_missing_and_not_loaded(known):
+def test_forbidden_fact_is_not_loaded_and_missing(known):
     known("bank.secret", "number", lambda _user, _now: pytest.fail("was read"), scope="bankdata:read")
     assert gathered("bank.secret", may_read=lambda fact: fact.scope != "bankdata:read")["bank.secret"] is None
 
 
-def test_credential_reads_only_facts_that_its_scopes_cover():
+def test_credential_reads_only_facts_covered_by_its_scopes():
     open_to_all, none = Credential("token", "1", 7), Credential("token", "1", 7, scopes=frozenset())
     credential = Credential("token", "1", 7, scopes=frozenset({"bankdata:read", "offers:read"}), client_id="app")
     for scope, may in ((FIRST_PARTY, False), ("bankdata:read", True), ("identity:read", False)):

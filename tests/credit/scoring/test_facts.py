@@ -68,7 +68,7 @@ def test_each_fact_declares_the_scope_that_covers_it():
     }
 
 
-def test_new_account_has_no_known_facts(user):
+def test_facts_of_a_new_account_have_empty_values(user):
     user.date_joined = NOW - timedelta(hours=3)
     user.save(update_fields=["date_joined"])
     assert _read(user) == {
@@ -77,7 +77,7 @@ def test_new_account_has_no_known_facts(user):
     }  # fmt: skip
 
 
-def test_each_fact_executes_one_statement(user, django_assert_num_queries):
+def test_loading_a_fact_executes_one_statement(user, django_assert_num_queries):
     for name in NAMES:
         with django_assert_num_queries(1):
             gather([name], user_id=user.pk, application_data=None, may_read=lambda _fact: True, now=NOW)
@@ -104,7 +104,7 @@ def test_person_whose_last_attempt_failed_is_not_verified(user):
     assert (facts.is_verified(user.pk, NOW), facts.verified_days_ago(user.pk, NOW)) == (False, None)
 
 
-def test_linked_bank_is_a_fact_of_its_account_only(user, stranger):
+def test_linked_bank_is_a_fact_of_only_the_linking_account(user, stranger):
     BankItem.objects.create(
         user=user, provider="sandbox", item_id="1", access_token="secret", token_fingerprint="f", linked_at=NOW,
         updated_at=NOW,
@@ -113,14 +113,14 @@ def test_linked_bank_is_a_fact_of_its_account_only(user, stranger):
     assert not facts.has_linked_bank(stranger.pk, NOW)
 
 
-def test_balances_of_own_accounts_are_added(user, stranger):
+def test_balance_fact_sums_the_users_own_bank_accounts(user, stranger):
     _account(user)
     _account(user, current_cents=-1_200)
     _account(stranger, current_cents=999)
     assert _balance(user) == 3_800
 
 
-def test_debts_and_claimed_balances_are_not_added(user):
+def test_balance_fact_excludes_debts_and_claimed_balances(user):
     _account(user)
     _account(user, type="credit", current_cents=90_000)
     _account(user, type="loan", current_cents=90_000)
@@ -129,19 +129,19 @@ def test_debts_and_claimed_balances_are_not_added(user):
 
 
 @pytest.mark.parametrize("other", [{"currency": "EUR"}, {"currency": None}, {"current_cents": None}])
-def test_sum_of_balances_that_cannot_be_added_is_unknown(user, other):
+def test_balance_fact_is_unknown_if_balances_cannot_be_added(user, other):
     _account(user)
     _account(user, **other)
     assert _balance(user) is None
 
 
-def test_account_age_counts_complete_days(user):
+def test_account_age_fact_counts_complete_days(user):
     user.date_joined = NOW - timedelta(days=30, hours=23)
     user.save(update_fields=["date_joined"])
     assert facts.account_age_days(user.pk, NOW) == 30
 
 
-def test_applications_count_for_90_days_after_their_submission(user, stranger):
+def test_application_count_fact_includes_90_days_after_submission(user, stranger):
     for who, ago in ((user, 1), (user, 90), (user, 91), (stranger, 1)):
         ApplicationFactory(consumer=who, status="submitted", submitted_at=NOW - timedelta(days=ago))
     ApplicationFactory(consumer=user)

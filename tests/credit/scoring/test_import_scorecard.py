@@ -63,7 +63,7 @@ def test_json_definition_is_imported_unchanged_as_the_next_draft(run, model):
     assert (first.made_by.username, first.published_by, second.number) == ("maker", None, 2)
 
 
-def test_import_without_a_user_is_by_the_providers_owner(model, tmp_path):
+def test_scorecard_import_without_a_user_is_attributed_to_the_lenders_owner(model, tmp_path):
     file = tmp_path / "card"
     file.write_text(json.dumps(OWN))
     call_command("import_scorecard", str(file), "--model", str(model.pk), stdout=io.StringIO())
@@ -71,7 +71,7 @@ def test_import_without_a_user_is_by_the_providers_owner(model, tmp_path):
     assert model_version.made_by == model.provider.owner != model.created_by
 
 
-def test_options_set_outcomes_facts_and_reasons_of_a_table(run):
+def test_import_options_set_outcomes_facts_and_reasons_of_a_table(run):
     document = table(*(row.replace("income", "x") for row in NUMBER))
     options = ("--outcome", "refer=20", "--outcome", "approve=50", "--from", "x=application_data.income")
     run(document, *options, "--reason", "x=income_insufficient")
@@ -90,7 +90,7 @@ def test_options_set_outcomes_facts_and_reasons_of_a_table(run):
 
 @pytest.mark.parametrize("style", ["detailed", "summary"])
 @pytest.mark.parametrize("rows", ["rows", "edges"])
-def test_the_german_card_equals_optbinning_for_every_row(run, style, rows):
+def test_imported_german_card_equals_optbinning_for_every_row(run, style, rows):
     """The data's 1,000 rows, and 200 with values at a bound, missing values, and unlisted values."""
     done = run(GERMAN / f"{style}.csv", "--outcome", "approve=520", "--outcome", "refer=480")
     assert (done["characteristics"], done["total_off_by_at_most"]) == (12, "6.0")
@@ -110,7 +110,7 @@ def test_the_german_card_equals_optbinning_for_every_row(run, style, rows):
     assert len(scores) > 80
 
 
-def test_totals_of_rounded_points_are_within_the_stated_error(run):
+def test_imported_rounded_totals_are_within_the_stated_error(run):
     done = run(GERMAN / "detailed.csv", "--outcome", "approve=520", "--round", "floor")
     assert done["total_off_by_at_most"] == "12"
     with (GERMAN / "detailed.csv").open(newline="") as file:
@@ -135,14 +135,14 @@ NUMBER = ('income,"(-inf, 10.00)",1.5', 'income,"[10.00, inf)",2.5', "income,Spe
     ("half-even", [0, 2, 2]), ("half-up", [-1, 2, 3]), ("floor", [-1, 1, 2]), ("ceiling", [0, 2, 3]),
     ("down", [0, 1, 2]),
 ])  # fmt: skip
-def test_points_are_rounded_by_the_option(run, rounding, points):
+def test_import_rounds_points_by_the_round_option(run, rounding, points):
     run(table(*NUMBER), "--outcome", "approve=2", "--round", rounding, "--base-points", "-7")
     kept = ModelVersion.objects.get().definition
     assert [item["points"] for item in kept["characteristics"][0]["bins"]] == points
     assert (kept["base_points"], kept["characteristics"][0]["baseline"]) == (-7, max(points[1:]))
 
 
-def test_category_lists_of_older_tables_are_read(run):
+def test_import_parses_category_lists_of_older_tables(run):
     rows = (
         """housing,"['own' ""it's"" 'a\\\\b' '\\xe9']",1""", 'housing,"[\'rent\',\n \'x\']",2', "housing,Missing,3",
     )  # fmt: skip
@@ -187,7 +187,7 @@ TABLES = {
 
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("case", TABLES)
-def test_table_that_cannot_be_represented_exactly_is_rejected(run, case):
+def test_import_of_a_table_without_an_exact_representation_is_rejected(run, case):
     content, why = TABLES[case]
     with pytest.raises(CommandError) as caught:
         run(content, "--outcome", "approve=2")
@@ -201,18 +201,18 @@ def test_table_that_cannot_be_represented_exactly_is_rejected(run, case):
     ("--reason", "income=income_insuficient"), ("--reason", "income=other:"), ("--round", "up"), ("--note", "\udc80"),
     ("--reason", "income=other:\udc80"), ("--base-points", "1.5"), ("--base-points", "--1"), ("--base-points", "²"),
 ])  # fmt: skip
-def test_invalid_option_is_rejected(run, options):
+def test_scorecard_import_with_an_invalid_option_is_rejected(run, options):
     with pytest.raises((CommandError, SystemExit)):
         run(table(*NUMBER), "--outcome", "approve=2", *options)
     assert not ModelVersion.objects.exists()
 
 
-def test_options_for_an_unknown_variable_are_rejected(run):
+def test_import_options_for_an_unknown_variable_are_rejected(run):
     with pytest.raises(CommandError, match="has no variable 'incom'; it has income"):
         run(table(*NUMBER), "--outcome", "approve=2", "--reason", "incom=income_insufficient")
 
 
-def test_table_without_outcomes_is_rejected(run):
+def test_import_of_a_table_without_outcomes_is_rejected(run):
     with pytest.raises(CommandError, match="has no outcomes"):
         run(table(*NUMBER))
 
@@ -221,7 +221,7 @@ def test_table_without_outcomes_is_rejected(run):
     ("--round", "floor"), ("--base-points", "0"), ("--outcome", "approve=2"), ("--from", "x=application_data.a"),
     ("--reason", "x=income_insufficient"),
 ])  # fmt: skip
-def test_a_definition_allows_only_the_note_option(run, options):
+def test_import_of_a_json_definition_allows_only_the_note_option(run, options):
     with pytest.raises(CommandError, match="allows no other option than --note"):
         run(json.dumps(OWN).encode(), *options)
     assert not ModelVersion.objects.exists()
@@ -232,18 +232,18 @@ def test_a_definition_allows_only_the_note_option(run, options):
     (b'{"a":' * 100 + b"1" + b"}" * 100, "levels of nesting"), (b"{}", "/definition"),
     (b'{"a": [' + b"0," * 60_000 + b"0]}", "fields"), (b"{" + b" " * 5_000_000 + b"}", "larger than"),
 ])  # fmt: skip
-def test_json_that_is_not_a_definition_is_rejected(run, content, why):
+def test_import_of_json_other_than_a_definition_is_rejected(run, content, why):
     with pytest.raises(CommandError, match=why):
         run(content)
     assert not ModelVersion.objects.exists()
 
 
-def test_pmml_is_rejected(run):
+def test_import_of_pmml_is_rejected(run):
     with pytest.raises(CommandError, match="lacks the column Variable"):
         run(pmml.write(OWN, name="x"), "--outcome", "approve=2")
 
 
-def test_missing_file_model_or_account_is_reported_in_one_sentence(run, model, tmp_path):
+def test_import_reports_a_missing_file_model_or_account_in_one_sentence(run, model, tmp_path):
     with pytest.raises(CommandError, match="Cannot read"):
         run(tmp_path / "nowhere")
     with pytest.raises(CommandError, match="Cannot read"):
@@ -255,7 +255,7 @@ def test_missing_file_model_or_account_is_reported_in_one_sentence(run, model, t
         run(b"")
 
 
-def test_all_errors_of_a_definition_are_reported(run):
+def test_import_reports_all_errors_of_a_definition(run):
     with pytest.raises(CommandError) as caught:
         run(
             table(*(row.replace("income", name) for name in ("sex", "race") for row in NUMBER)),

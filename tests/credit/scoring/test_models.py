@@ -18,7 +18,7 @@ def body():
 
 
 class TestCreate:
-    def test_creating_a_model_claims_the_lender_id(self, api, user, body):
+    def test_creating_a_scoring_model_claims_an_unused_lender_id(self, api, user, body):
         response = api.send(PATH, body)
         assert response.status_code == 201, response.content
         scoring_model = ScoringModel.objects.get()
@@ -29,19 +29,19 @@ class TestCreate:
             user,
         )
 
-    def test_provider_id_of_another_owner_is_rejected(self, api, body):
+    def test_scoring_model_with_a_lender_id_of_another_owner_is_rejected(self, api, body):
         ProviderFactory(id="901")
         assert_error(api.send(PATH, body), 403, "E2011")
         assert not ScoringModel.objects.exists()
 
     @pytest.mark.parametrize("provider_id", ["a\nb", "a\u2028b", "a\u200bb"])
-    def test_provider_id_must_be_printable(self, api, body, provider_id):
+    def test_scoring_model_with_an_unprintable_lender_id_is_rejected(self, api, body, provider_id):
         error = assert_error(api.send(PATH, {**body, "provider_id": provider_id}), 400, "E1001")
         assert error["details"][0]["field"] == "provider_id"
 
 
 class TestList:
-    def test_members_see_the_models_of_their_providers_newest_first(self, api, user):
+    def test_model_list_shows_models_of_the_members_lenders_newest_first(self, api, user):
         provider = ProviderFactory(owner=user)
         models = [make_model(provider=provider) for _ in range(3)]
         make_model()
@@ -52,7 +52,7 @@ class TestList:
 
 
 class TestRetrieve:
-    def test_member_of_the_lender_reads_a_model(self, api, user):
+    def test_member_of_the_lender_can_read_a_scoring_model(self, api, user):
         model = make_model(user)
         body = api.read(f"{PATH}/{model.pk}").json()
         assert (body["id"], body["provider_id"], body["name"]) == (model.pk, model.provider_id, "Everyday")

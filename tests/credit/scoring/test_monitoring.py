@@ -49,7 +49,7 @@ class TestIndex:
         by_hand = (0.5 - 0.25) * math.log(0.5 / 0.25) + (0.5 - 0.75) * math.log(0.5 / 0.75)
         assert psi([1, 3], [2, 2]) == pytest.approx(by_hand, abs=1e-15)
 
-    def test_empty_bin_counts_as_a_share_of_one_ten_thousandth(self):
+    def test_stability_index_uses_one_ten_thousandth_for_an_empty_bin(self):
         by_hand = (EMPTY_SHARE - 0.5) * math.log(EMPTY_SHARE / 0.5) + (1 - 0.5) * math.log(1 / 0.5)
         assert psi([5, 5], [0, 7]) == pytest.approx(by_hand, abs=1e-15)
 
@@ -69,21 +69,21 @@ class TestIndex:
 class TestBinsOfTotals:
     """Bins of equal frequency."""
 
-    def test_hundred_different_totals_fall_into_ten_bins_of_ten(self):
+    def test_equal_frequency_bins_of_100_totals_contain_10_each(self):
         totals = random.Random(7).sample(range(1_000), 100)
         assert _counts(totals, equal_frequency_edges(totals)) == [10] * 10
 
-    def test_identical_totals_have_a_bin_below_and_a_bin_above_them(self):
+    def test_identical_totals_create_empty_bins_below_and_above(self):
         edges = equal_frequency_edges([500] * 40)
         assert _counts([500] * 40, edges) == [0, 40, 0]
         assert psi(_counts([500] * 40, edges), _counts([600] * 40, edges)) > 0.25
 
-    def test_equal_totals_share_a_bin(self):
+    def test_equal_frequency_bins_do_not_split_equal_totals(self):
         edges = equal_frequency_edges([500] * 95 + [600] * 5)
         assert _counts([500] * 95 + [600] * 5, edges) == [100]
 
     @given(st.lists(st.integers(0, 50), min_size=1, max_size=200))
-    def test_bins_contain_every_total_and_none_is_empty(self, totals):
+    def test_equal_frequency_bins_contain_every_total_and_are_not_empty(self, totals):
         counts = _counts(totals, equal_frequency_edges(totals))
         assert sum(counts) == len(totals)
         assert all(counts) or len(set(totals)) == 1
@@ -93,7 +93,7 @@ class TestMonitoring:
     """Scores of a window, compared with another window."""
 
     @pytest.mark.parametrize(("facts", "expected"), [(GOOD, (0.0, 0.0)), (POOR, (0.25, 100))])
-    def test_psi_of_two_windows_with_enough_scores_depends_on_their_applicants(self, version, facts, expected):
+    def test_stability_index_is_high_only_for_windows_with_different_facts(self, version, facts, expected):
         for _ in range(SCORES_MIN):
             scored(version, GOOD, days_ago=35)
             scored(version, facts, days_ago=5)
@@ -104,7 +104,7 @@ class TestMonitoring:
         ]  # fmt: skip
 
     @pytest.mark.parametrize("short", ["window", "against"])
-    def test_a_window_with_too_few_scores_has_no_psi(self, version, short):
+    def test_window_with_too_few_scores_has_no_stability_index(self, version, short):
         counts = {"window": SCORES_MIN, "against": SCORES_MIN, short: SCORES_MIN - 1}
         for side, days_ago in (("window", 5), ("against", 35)):
             for _ in range(counts[side]):
@@ -114,7 +114,7 @@ class TestMonitoring:
         assert {side: figures[side]["too_few"] for side in counts} == {side: side == short for side in counts}
         assert figures["bins"], "the numbers stay"
 
-    def test_monitoring_has_rates_of_missing_facts_and_of_outcomes(self, version):
+    def test_monitoring_contains_rates_of_missing_facts_and_outcomes(self, version):
         scored(version, GOOD)
         scored(version, GOOD)
         scored(version, {**GOOD, "application_data.housing": None})
@@ -140,7 +140,7 @@ class TestMonitoring:
         assert shown["window"]["of"] == 1
         assert shown["outcomes"] == {"approve": 1.0, "refer": 0.0, "decline": 0.0}
 
-    def test_override_is_counted_for_a_reviewers_last_decision_against_the_proposal(self, version):
+    def test_monitoring_counts_the_last_decision_against_the_score_as_override(self, version):
         person = UserFactory()
         agreed, overruled, machine, undecided = (scored(version, GOOD) for _ in range(4))
         decide(agreed, "approved", by=person)
@@ -159,7 +159,7 @@ class TestMonitoring:
         assert erase_facts(score.user_id) == 1
         assert monitor(version) == before
 
-    def test_window_includes_its_start_and_excludes_its_end(self, version):
+    def test_monitoring_window_includes_its_start_and_excludes_its_end(self, version):
         scored(version, GOOD, days_ago=30)  # at the start of the window
         scored(version, GOOD, days_ago=0)  # at the end of the window
         assert monitor(version)["window"]["of"] == 1
@@ -171,11 +171,11 @@ class TestMonitoring:
             monitor(version)
 
 
-def test_previous_window_has_the_same_length():
+def test_monitoring_compares_with_a_previous_window_of_the_same_length():
     window = Window(NOW - timedelta(days=10), NOW)
     assert window.before() == Window(NOW - timedelta(days=20), NOW - timedelta(days=10))
 
 
 @pytest.mark.parametrize("case", json.loads((Path(__file__).parent / "german" / "psi.json").read_text()))
-def test_stability_index_equals_that_of_optbinning(case):
+def test_stability_index_equals_the_optbinning_result(case):
     assert psi(case["expected"], case["actual"]) == pytest.approx(case["psi"], abs=1e-12)

@@ -50,10 +50,10 @@ class TestMonitoring:
         "from=2001-01-01T00:00:00Z&to=2026-01-01T00:00:00Z", "against_from=9999-12-31T23:59:59Z",
         "against_to=0001-01-01T00:00:00Z", "from=2026-01-01T00:00:00Z&from=2026-01-01T00:00:00Z",
     ])  # fmt: skip
-    def test_invalid_window_is_rejected(self, api, version, query):
+    def test_invalid_monitoring_window_is_rejected(self, api, version, query):
         assert_error(api.read(f"{path_of(version)}/monitoring?{query}"), 400, "E1001")
 
-    def test_monitoring_without_a_champion_is_404(self, api, user):
+    def test_monitoring_without_a_champion_returns_404(self, api, user):
         draft = version_of(model_of(ProviderFactory(owner=user)), role="")
         assert_error(api.read(f"{path_of(draft)}/monitoring"), 404, "E4011")
         assert api.read(f"{path_of(draft)}/monitoring?version=1").json()["psi"] is None
@@ -67,7 +67,7 @@ class TestCompare:
     def compare(self, api, version, **body):
         return api.send(f"{path_of(version)}/versions/{version.number}/compare", {"with": 2, **body})
 
-    def test_comparison_lists_applications_with_another_outcome(self, api, version, other):
+    def test_version_comparison_endpoint_lists_applications_with_changed_outcomes(self, api, version, other):
         assert other.number == 2
         score = scored(version, POOR)
         body = self.compare(api, version).json()
@@ -75,7 +75,7 @@ class TestCompare:
         assert body["table"] == [{"outcome": "decline", "with_outcome": "approve", "count": 1}]
         assert [flip["application_id"] for flip in body["flips"]] == [str(score.application_id)]
 
-    def test_comparison_accepts_a_window_and_a_limit(self, api, version, other):
+    def test_version_comparison_endpoint_accepts_a_window_and_a_limit(self, api, version, other):
         assert other.number == 2
         for days_ago in (50, 2, 1):
             scored(version, POOR, days_ago=days_ago)

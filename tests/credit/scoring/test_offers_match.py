@@ -58,7 +58,7 @@ def test_match_omits_inactive_offers_and_other_variants(api):
     assert match(api) == []
 
 
-def test_match_of_good_facts_stores_the_last_score_without_facts(api, user, version, offer):
+def test_match_stores_the_last_score_without_facts(api, user, version, offer):
     assert match(api, facts=SAID_GOOD) == [(offer.pk, True, [])]
     kept = LastScore.objects.get()
     assert (kept.model, kept.user, kept.segment) == (version.model, user, "prime")
@@ -68,7 +68,7 @@ def test_match_of_good_facts_stores_the_last_score_without_facts(api, user, vers
     assert not ScoreFacts.objects.exists()
 
 
-def test_declined_person_gets_the_reasons_of_the_score(api, stranger):
+def test_declining_match_contains_the_score_reasons(api, stranger):
     version = make_version(make_model(stranger), role="champion", knockouts=[])
     offer = OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
     why_not = [
@@ -82,7 +82,7 @@ def test_declined_person_gets_the_reasons_of_the_score(api, stranger):
     assert api.read("/ucp/catalog/items").json()["total"] == 1
 
 
-def test_decline_without_a_reason_has_a_general_reason(api, stranger):
+def test_declining_match_without_a_score_reason_contains_a_general_reason(api, stranger):
     version = make_version(make_model(stranger), knockouts=[], base_points=0)
     # Published before certificates existed: today, the certificate rejects such a card.
     ModelVersion.objects.filter(pk=version.pk).update(status="published", role="champion")
@@ -95,7 +95,7 @@ def test_offer_for_another_segment_does_not_match(api, version):
     assert match(api, facts=SAID_GOOD)[0][1:] == (False, ["The offer is for other customers."])
 
 
-def test_last_score_replaces_the_previous_one(api, offer):
+def test_new_match_score_replaces_the_previous_last_score(api, offer):
     seen = set()
     for facts, outcome in ((SAID_GOOD, "refer"), (SAID_POOR, "refer"), (SAID_GOOD, "refer")):
         match(api, facts=facts)
@@ -132,20 +132,20 @@ def test_score_by_a_new_version_replaces_the_last_score(api, version, offer):
 
 
 @pytest.mark.parametrize("role", [None, "challenger"])
-def test_only_champions_score_matches(api, stranger, role):
+def test_match_ignores_models_without_a_champion(api, stranger, role):
     version = make_version(make_model(stranger), role=role)
     offer = OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
     assert match(api, facts=SAID_POOR) == [(offer.pk, True, [])]
     assert not LastScore.objects.exists()
 
 
-def test_models_of_other_providers_and_unknown_models_do_not_score(api, version):
+def test_match_ignores_unknown_models_and_models_of_other_lenders(api, version):
     offers = [OfferFactory(blockscore_model_id=version.model_id).pk, OfferFactory(blockscore_model_id=-5).pk]
     assert match(api, facts=SAID_POOR) == [(pk, True, []) for pk in reversed(offers)]
     assert not LastScore.objects.exists()
 
 
-def test_match_is_paged_and_scores_only_the_page(api, version, offer):
+def test_match_scores_only_the_offers_of_the_page(api, version, offer):
     newer = [OfferFactory().pk for _ in range(2)][::-1]
     body = api.send(f"{PATH}?limit=2", {"facts": SAID_GOOD}).json()
     assert ([int(item["id"]) for item in body["offers"]], body["total"], body["has_more"]) == (newer, 3, True)

@@ -48,25 +48,25 @@ def read(application):
     {"legal_name": "Else", "email": "ANA@example.com", "phone": None},
     {"legal_name": "Else", "email": "x@example.com"},
 ])  # fmt: skip
-def test_application_of_the_same_person_under_another_account_counts(same):
+def test_person_facts_count_applications_under_another_account(same):
     apply(None, {**ANA, **same})
     apply(None, {**ANA, **same}, status="rejected", reviewed_at=NOW - timedelta(days=9))
     assert read(apply(None, ANA)) == (1, 9, 3)
 
 
-def test_application_of_the_same_account_counts_without_applicants(user):
+def test_person_facts_count_applications_of_the_account_without_applicants(user):
     apply(user)
     assert read(apply(user)) == (1, None, 1)
 
 
-def test_applications_of_another_person_or_to_another_lender_do_not_count(user):
+def test_person_facts_exclude_other_persons_and_other_lenders(user):
     apply(None, STRANGER)
     apply(user, ANA, provider=701)
     apply(None, {**ANA, "email": None, "phone": None, "date_of_birth": "1991-04-05"})
     assert read(apply(user, ANA)) == (0, None, 1)
 
 
-def test_drafts_and_applications_of_erased_accounts_do_not_count():
+def test_person_facts_exclude_drafts_and_erased_accounts():
     Application.objects.filter(pk=apply(None, ANA).pk).update(submitted_at=None, status="draft")
     erased = UserFactory()
     apply(erased, ANA)
@@ -75,13 +75,13 @@ def test_drafts_and_applications_of_erased_accounts_do_not_count():
     assert read(apply(None, ANA)) == (0, None, 1)
 
 
-def test_two_lenders_have_no_hash_of_a_person_in_common():
+def test_person_hashes_differ_between_lenders():
     ours, theirs = (set(apply(None, ANA, provider=700 + n).person_keys.values_list("digest")) for n in (0, 1))
     assert len(ours) == len(theirs) == 3
     assert not ours & theirs
 
 
-def test_changed_applicants_get_new_hashes(api, user):
+def test_changed_applicants_get_new_person_hashes(api, user):
     application = apply(user, ANA)
     response = api.replace(f"/applications/{application.pk}", {"updated_by": str(user.pk), "applicants": [STRANGER]})
     assert response.status_code == 200, response.content
@@ -111,7 +111,7 @@ def test_prune_writes_missing_person_hashes_once():
     assert read(apply(None, {**ANA, "date_of_birth": None, "email": None, "phone": None})) == (0, None, 1)
 
 
-def test_list_of_facts_omits_person_facts_for_all_readers(user):
+def test_fact_list_omits_person_facts_for_all_readers(user):
     application = apply(user, ANA)
     assert not [fact for fact in facts_of(application, now=NOW) if fact["name"].startswith("person.")]
 

@@ -109,7 +109,7 @@ def readable_values(score, remembered):
     return re.sub(r"[0-9a-f]{64}", "hash", json.dumps(values, default=str))
 
 
-def test_no_result_shown_to_the_applicant_depends_on_other_applications(monkeypatch):
+def test_applicant_visible_results_do_not_depend_on_other_applications(monkeypatch):
     """Each probe scores the same claims twice: without and with other applications of the person."""
     chance, differing = Random(44), 0
     for _ in range(PROBES):
@@ -163,7 +163,7 @@ def apply(offer, user, person):
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("source", CARDS)
-def test_applicants_with_and_without_another_account_read_the_same_texts(source, settings):
+def test_explanation_texts_do_not_depend_on_another_account(source, settings):
     settings.ANCHOR_DECISIONS = True
     offer, _ = scored_offer(definition=card_of(source))
     rita = make_reviewer(username="rita")
@@ -243,6 +243,6 @@ def without_ids(text, user, person):
     return re.sub(rf'("(?:consumer_id|user_id|user|id|subject)\\*": ?\\*"?){user.pk}\b', r"\1·", text)
 
 
-def test_every_random_card_of_probes_is_valid():
+def test_random_probe_cards_are_valid():
     for seed in range(50):
         assert Card.of(probe_card(Random(seed)))

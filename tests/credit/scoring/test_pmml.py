@@ -64,7 +64,7 @@ def every_kind():
     )
 
 
-def test_pmml_of_every_input_kind_equals_the_file_verified_with_jpmml():
+def test_pmml_export_equals_the_file_verified_with_jpmml():
     """Update `every_kind.pmml` only if test_jpmml.py's engine computes the same results from it."""
     assert (
         pmml.write(every_kind(), name="Every <kind>").decode()
@@ -72,7 +72,7 @@ def test_pmml_of_every_input_kind_equals_the_file_verified_with_jpmml():
     )
 
 
-def test_pmml_has_a_separate_field_for_each_reading_of_a_fact():
+def test_pmml_has_a_separate_field_for_each_input_type_of_a_fact():
     fact = "application_data.a"
     bins = [{"missing": True, "points": 0}, {"points": 1}]
     inputs = [

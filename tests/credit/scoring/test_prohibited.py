@@ -59,7 +59,7 @@ def test_age_is_recognized_by_its_name(path):
     "dob", "DOB", "birth_date", "birthDate", "birthdate", "dateOfBirth", "date_of_birth", "birth.year", "person.birth",
     "yearofbirth.birth", "born", "born_on", "birthday", "birth_year",
 ])  # fmt: skip
-def test_birth_date_is_recognized_by_its_name_and_reveals_age(path):
+def test_birth_date_is_recognized_as_a_fact_about_age(path):
     assert names_birth(f"application_data.{path}")
     assert names_age(f"application_data.{path}")
 
@@ -68,17 +68,17 @@ def test_birth_date_is_recognized_by_its_name_and_reveals_age(path):
     "path",
     ["account_age", "age_of_account", "age_of_oldest_line", "vehicle.age_days", "average", "page", "mileage", "wage"],
 )
-def test_age_of_an_object_is_not_a_prohibited_fact(path):
+def test_age_of_an_object_is_not_recognized_as_an_applicants_age(path):
     assert not names_age(f"application_data.{path}")
 
 
-def test_fact_of_the_catalog_is_not_read_as_a_path():
+def test_catalog_fact_is_not_matched_against_prohibited_words():
     assert not is_prohibited("identity.verified")
     assert not names_age("account.age_days")
 
 
 @pytest.mark.timeout(10)
-def test_very_long_name_is_checked_within_seconds():
+def test_very_long_fact_name_is_checked_within_seconds():
     for path in ("a" * 100_000, "aB" * 50_000, "A" * 100_000, "birth_" * 20_000, "_" * 100_000):
         is_prohibited(f"application_data.{path}")
         names_age(f"application_data.{path}")

@@ -121,7 +121,7 @@ def facts(client, application):
 
 
 class TestRequest:
-    def test_reviewer_receives_a_report(self, ritas, rita, application):
+    def test_report_requested_by_a_reviewer_is_received(self, ritas, rita, application):
         response = ask(ritas, application)
         assert response.status_code == 201, response.content
         report = response.json()
@@ -135,7 +135,7 @@ class TestRequest:
         ("Thickfile", 201, "received"), ("Thinfile", 201, "received"), ("Nofile", 201, "no_file"),
         ("Frozen", 201, "frozen"), ("Slow", 202, "requested"), ("Broken", 502, "failed"),
     ])  # fmt: skip
-    def test_family_name_selects_the_result_of_the_sandbox(self, ritas, user, name, http, status):
+    def test_family_name_selects_the_sandbox_report_result(self, ritas, user, name, http, status):
         application = under_review(user, name)
         response = ask(ritas, application)
         assert (response.status_code, Report.objects.get().status) == (http, status), response.content
@@ -160,7 +160,7 @@ class TestRequest:
         report = Report.objects.get()
         assert report.look_at - report.requested_at == timedelta(seconds=10)
 
-    def test_slow_report_is_collected_once(self, ritas, user):
+    def test_slow_report_is_received_after_the_vendor_delay(self, ritas, user):
         application = under_review(user, "Slow")
         report = ask(ritas, application).json()
         assert_error(ask(ritas, application), 409, "E3022")
@@ -185,7 +185,7 @@ class TestRequest:
         assert_error(ask(ritas, application, **changes), 400, code)
         assert not Report.objects.exists()
 
-    def test_report_needs_a_date_of_birth_and_a_vendor(self, ritas, user, application, settings):
+    def test_report_request_requires_a_date_of_birth_and_a_vendor(self, ritas, user, application, settings):
         assert_error(ask(ritas, under_review(user, "Thickfile"), applicant=2), 400, "E3023")
         settings.REPORTS = "off"
         assert_error(ask(ritas, application), 400, "E3023")
@@ -205,7 +205,7 @@ class TestRequest:
         assert ask(ritas, application).status_code == 201
         assert ask(ritas, under_review(UserFactory(), "Thickfile", provider=701)).status_code == 201
 
-    def test_rotated_encryption_key_keeps_reports_in_use_and_requests_open(self, ritas, user, application, settings):
+    def test_key_rotation_preserves_reports_and_open_report_requests(self, ritas, user, application, settings):
         first = ask(ritas, application).json()
         slow = under_review(UserFactory(), "Slow")
         ask(ritas, slow)
@@ -228,7 +228,7 @@ class TestRequest:
         again = ask(ritas, application)
         assert (again.status_code, again.json()["id"] != first["id"]) == (201, True)
 
-    def test_written_instructions_are_a_consent_that_the_applicant_can_withdraw(self, api, ritas, application):
+    def test_applicant_can_withdraw_the_written_instructions_consent(self, api, ritas, application):
         for kind, number in (("credit", 1), ("income", 2), ("credit", 2)):
             assert ask(ritas, application, kind=kind, purpose="written_instructions").status_code in {200, 201}
             assert api.read("/account/consents").json()["total"] == number
@@ -245,7 +245,7 @@ class TestRequest:
         assert follow_sharing(now=timezone.now()) == {"sharing_ended": 1}
         assert Consent.objects.get(pk=income["id"]).ended_at is not None
 
-    def test_report_without_written_instructions_of_the_first_applicant_stores_no_consent(self, ritas, application):
+    def test_report_without_the_first_applicants_instructions_stores_no_consent(self, ritas, application):
         assert ask(ritas, application).status_code == 201
         assert ask(ritas, application, applicant=2, purpose="written_instructions").status_code == 201
         assert not Consent.objects.exists()
@@ -291,7 +291,7 @@ class TestReaders:
             assert ("report.score" in facts(ritas, application)) is is_fact
             assert ("report.status" in facts(ritas, application)) is is_fact
 
-    def test_only_the_lender_reads_facts_about_the_second_applicant(self, api, ritas, application):
+    def test_only_the_lender_can_read_facts_about_the_second_applicant(self, api, ritas, application):
         ask(ritas, application, applicant=2)
         path = f"/applications/{application.pk}/facts?applicant=2"
         reader = UserFactory()
@@ -360,7 +360,7 @@ class TestUnknownOutcomes:
         report.refresh_from_db()
         assert report.look_at - now == timedelta(seconds=pause)
 
-    def test_processes_killed_during_a_request_order_no_report_twice(self, rita, user, vendor, monkeypatch):
+    def test_processes_killed_during_a_request_do_not_order_a_report_twice(self, rita, user, vendor, monkeypatch):
         application, random = under_review(user, "Thickfile"), Random(44)
         actor = Actor(rita, "jwt:x", second_factor=True)
         for number in range(KILLS):
@@ -377,7 +377,7 @@ class TestUnknownOutcomes:
             Report.objects.update(expires_at=now)
         assert Report.objects.filter(status="received").count() == KILLS
 
-    def test_malformed_report_fails_and_leaves_no_trace_of_its_content(
+    def test_malformed_report_fails_and_its_content_is_not_stored(
         self, ritas, vendor, application, monkeypatch, caplog
     ):
         wrong = VendorReport("received", {"agency": {"name": MARK}, "surprise": MARK}, raw=MARK)
@@ -410,7 +410,7 @@ def test_raw_report_is_in_no_log_event_export_or_plain_column(api, ritas, rita, 
     assert report["summary"]["result"] == "A thick file"
 
 
-def test_summary_is_encrypted_under_an_idempotency_key(ritas, application):
+def test_stored_idempotent_report_response_is_encrypted(ritas, application):
     key = str(uuid4())
     first, again = ask(ritas, application, key=key), ask(ritas, application, key=key)
     assert (again.headers["Idempotent-Replayed"], again.json()) == ("true", first.json())
@@ -422,14 +422,14 @@ def test_summary_is_encrypted_under_an_idempotency_key(ritas, application):
             assert "Sandbox Bureau" not in rows, table
 
 
-def test_erasure_empties_the_report(ritas, application):
+def test_erasure_deletes_the_content_of_the_report(ritas, application):
     ask(ritas, application)
     erase_rows(application.consumer_id, now=timezone.now() + timedelta(days=4_000))
     row = Report.objects.get()
     assert (row.summary, row.summary_sha256, row.raw) == (None, None, None)
 
 
-def test_scoring_again_reads_the_report(api, ritas, user):
+def test_second_scoring_uses_the_received_report(api, ritas, user):
     offer, _ = scored_offer(definition=CARD)
     application = draft_for(offer, user, {"amount_cents": 500_000})
     client_of(user).replace(

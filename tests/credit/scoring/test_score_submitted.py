@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize(("said", "outcome"), [(SAYS_GOOD, "approve"), (SAYS_POOR, "decline")])
-def test_submission_is_scored_by_the_champion(api, user, said, outcome):
+def test_submitted_application_is_scored_by_the_champion(api, user, said, outcome):
     verify(user)
     offer, version = scored_offer()
     application = draft_for(offer, user, said)
@@ -48,7 +48,7 @@ def test_application_created_as_submitted_is_scored(api, user):
     assert str(Score.objects.get().application_id) == response.json()["id"]
 
 
-def test_challengers_create_shadow_scores(api, user):
+def test_submission_creates_shadow_scores_of_challengers(api, user):
     offer, champion = scored_offer()
     challenger = ModelVersionFactory(
         model=champion.model, number=2, role="challenger", definition=definition(base_points=0)
@@ -69,13 +69,13 @@ def test_submission_is_not_scored_if_decisioning_is_off(api, user, settings):
 
 
 @pytest.mark.parametrize("options", [{"role": "challenger"}, {"status": "draft"}, {"status": "retired"}])
-def test_model_without_a_champion_does_not_score(api, user, options):
+def test_submission_without_a_champion_is_not_scored(api, user, options):
     offer, _ = scored_offer(**options)
     assert submit(api, draft_for(offer, user)).status_code == 200
     assert not Score.objects.exists()
 
 
-def test_model_of_another_provider_does_not_score(api, user):
+def test_submission_is_not_scored_by_a_model_of_another_lender(api, user):
     _, version = scored_offer()
     offer = OfferFactory(blockscore_model_id=version.model_id)
     assert submit(api, draft_for(offer, user)).status_code == 200
@@ -104,7 +104,7 @@ def test_submission_with_unusual_data_is_scored(api, user, said):
      ["monthly_income_cents", "monthly_debt_cents", "housing"]),
     ({"housing": True}, ["housing"]),
 ])  # fmt: skip
-def test_data_of_a_type_that_the_champion_cannot_read_is_not_submitted(api, user, said, pointers):
+def test_submission_with_data_of_a_wrong_type_for_the_champion_returns_400(api, user, said, pointers):
     offer, _ = scored_offer()
     application = draft_for(offer, user, {**SAYS_GOOD, **said})
     refusal = submit(api, application)
@@ -154,7 +154,7 @@ def test_champion_reads_application_data_by_pointer(api, user, name, said, point
     assert [detail["field"] for detail in refusal.json()["details"]] == [f"/application_data{pointer}"]
 
 
-def test_data_that_only_a_challenger_cannot_read_is_submitted(api, user):
+def test_submission_with_data_unreadable_only_for_a_challenger_is_accepted(api, user):
     offer, champion = scored_offer()
     inputs = [{"name": "amount", "from": "application_data.amount_cents", "type": "text"}, *definition()["inputs"]]
     odd = {**definition()["characteristics"][2], "name": "amount", "input": "amount"}
@@ -182,7 +182,7 @@ def test_application_with_a_failing_fact_is_left_to_reviewers(api, user, caplog,
     assert f"{application.pk} has no score by model {version.model_id}" in caplog.text
 
 
-def test_failing_database_rolls_the_submission_back(api, user, monkeypatch):
+def test_submission_is_rolled_back_if_the_database_fails(api, user, monkeypatch):
     def fails(_user_id, _now):
         raise OperationalError("the database went away")
 
@@ -226,7 +226,7 @@ def test_submission_with_a_model_executes_three_statements_and_two_per_version(a
         assert len(statements_of(api, draft_for(offer, user))) == plain + 3 + 2 * (1 + challengers)
 
 
-def test_stored_facts_are_encrypted(api, user):
+def test_facts_stored_with_a_score_are_encrypted(api, user):
     offer, _ = scored_offer()
     submit(api, draft_for(offer, user))
     with connection.cursor() as cursor:

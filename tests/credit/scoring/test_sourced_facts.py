@@ -35,7 +35,7 @@ def submitted(api, user, data, **options):
 
 
 class TestCatalogue:
-    def test_each_fact_has_type_unit_source_and_meaning(self, api):
+    def test_each_cataloged_fact_has_type_unit_source_and_meaning(self, api):
         facts = {fact["name"]: fact for fact in api.read("/scoring/facts").json()["facts"]}
         assert facts[sourced.INCOME] == {
             "name": sourced.INCOME, "type": "number", "unit": "cents", "source": "bank",
@@ -56,10 +56,10 @@ class TestFirstOf:
         ({sourced.INCOME: 0, sourced.CLAIMED: 400_000}, 20),
         ({}, 0),
     ])  # fmt: skip
-    def test_first_of_uses_the_first_present_fact(self, facts, points):
+    def test_first_of_input_uses_the_first_present_fact(self, facts, points):
         assert evaluate(Card.of(sourced.card()), facts).points[0].points == points
 
-    def test_claim_after_a_present_bank_fact_is_not_read(self):
+    def test_first_of_input_ignores_a_claim_after_a_present_bank_fact(self):
         card = Card.of(sourced.card())
         behind = {sourced.INCOME: 400_000, sourced.CLAIMED: "a lot"}
         assert evaluate(card, behind).unreadable == ()
@@ -111,16 +111,16 @@ class TestReasonAboutAReport:
 
 
 class TestVerifiedFacts:
-    def test_claims_count_as_missing_for_a_verified_card(self, api, user):
+    def test_verified_card_treats_claims_as_missing(self, api, user):
         score = submitted(api, user, CLAIMS, card={"verified": True})
         assert score.missing == ["income", "use of income", "debts"]
         assert set(ScoreFacts.objects.get().values()) == {"scored_on", sourced.INCOME, sourced.SPENDING}
 
-    def test_unreadable_claims_are_submitted_with_a_verified_card(self, api, user):
+    def test_submission_to_a_verified_card_accepts_unreadable_claims(self, api, user):
         odd = {**CLAIMS, "monthly_debt_cents": "none"}
         assert submitted(api, user, odd, card={"verified": True}).outcome == "decline"
 
-    def test_no_claim_changes_the_decision_of_a_verified_card(self, api, user):
+    def test_decision_of_a_verified_card_does_not_depend_on_claims(self, api, user):
         chance, results = Random(20261128), set()
         sourced.bank(user, paid_in=310_000, paid_out=120_000)
         values = (None, True, -1, 0, 10**12, 1.5, "", "many", [], {"deep": 1})
@@ -131,7 +131,7 @@ class TestVerifiedFacts:
         assert len(results) == 1, results
         assert results.pop()[:2] == (700, "refer")
 
-    def test_no_claim_changes_the_total_of_a_verified_card(self):
+    def test_total_of_a_verified_card_does_not_depend_on_claims(self):
         chance, card = Random(5), Card.of(sourced.card(verified=True))
         for _ in range(2_000):
             facts = sourced.facts(chance)
@@ -153,7 +153,7 @@ class TestSources:
         assert api.read(f"/applications/{score.application_id}/score").json()["facts"] == score.sources
         assert date.fromisoformat(score.sources[1]["as_of"]) < score.created_at.date()
 
-    def test_claim_is_used_if_bank_data_is_not_shared(self, api, user):
+    def test_score_uses_the_claim_if_bank_data_is_not_shared(self, api, user):
         sourced.bank(user, paid_in=310_000, paid_out=120_000)
         score = submitted(api, user, CLAIMS, share=[])
         assert [fact["name"] for fact in score.sources] == [
@@ -161,7 +161,7 @@ class TestSources:
         ]  # fmt: skip
         assert score.missing == ["use of income"]
 
-    def test_bank_of_another_person_is_not_used(self, api, user):
+    def test_bank_data_of_another_person_is_not_used_for_a_score(self, api, user):
         sourced.bank(UserFactory(), paid_in=310_000, paid_out=120_000)
         assert submitted(api, user, CLAIMS).missing == ["use of income"]
 
@@ -172,7 +172,7 @@ class TestSources:
         keep(version, facts, evaluate(version.card, facts), **kept)
         assert api.read(f"/applications/{application.pk}/score").json()["facts"] is None
 
-    def test_bank_facts_execute_two_statements_together(self, user, django_assert_num_queries):
+    def test_loading_all_bank_facts_executes_two_statements(self, user, django_assert_num_queries):
         sourced.bank(user, paid_in=310_000, paid_out=120_000)
         names = [sourced.INCOME, sourced.SPENDING, "bank.as_of", "bank.lowest_balance_cents"]
         with django_assert_num_queries(2):

@@ -59,34 +59,34 @@ def named(given, persons=PERSONS, nonce=NONCE, **changes):
 
 
 class TestValidBundles:
-    def test_valid_bundle_passes_every_step(self):
+    def test_valid_decision_bundle_passes_every_verification_step(self):
         assert states(bundle()) == dict.fromkeys(NAMES, OK)
 
     @pytest.mark.parametrize("size", [*range(1, 10), 16, 17, 33])
-    def test_every_entry_of_a_tree_is_proven(self, size):
+    def test_inclusion_proof_verifies_for_every_entry_of_a_tree(self, size):
         valid_bundle = bundle()
         for index in range(size):
             anchored = {**valid_bundle, "proof_file": proof_of(valid_bundle["record"], index=index, size=size)}
             assert states(anchored)["inclusion"] == OK
 
-    def test_ledger_signature_is_skipped_without_the_ledgers_key(self):
+    def test_verifier_skips_the_ledger_signature_without_a_ledger_key(self):
         step = steps_of(bundle(), None)[-1]
         assert (step.name, step.state) == ("signature", SKIPPED)
         assert "without the ledger's key" in step.detail
 
-    def test_unanchored_bundle_fails_with_a_ledger_key(self):
+    def test_verification_with_a_ledger_key_fails_for_an_unanchored_bundle(self):
         waiting = bundle(proven=False)
         result = states(waiting, None)
         assert [name for name in NAMES if result[name] == SKIPPED] == ["proof", "inclusion", "commitment", "signature"]
         assert FAIL not in result.values()
         assert (steps_of(waiting)[-1].name, steps_of(waiting)[-1].state) == ("proof", FAIL)
 
-    def test_platform_signature_is_skipped_without_the_platforms_key(self):
+    def test_verifier_skips_the_platform_signature_without_a_platform_key(self):
         assert [name for name, state in states(bundle(), KEY, ()).items() if state != OK] == ["platform"]
         assert outcome_of(steps_of(bundle(), KEY, ())) == outcome_of(steps_of(bundle(), None)) == "unknown"
         assert outcome_of(steps_of(bundle())) == "verified"
 
-    def test_each_platform_key_is_valid_in_its_period(self):
+    def test_platform_key_verifies_only_records_of_its_period(self):
         later = "2026-06-01T00:00:00.000000Z"
         for key, decided_at in ((FIRST, "2026-05-31T23:59:59.999999Z"), (SECOND, later), (SECOND, f"2027{later[4:]}")):
             changed_bundle = recorded(bundle(), decided_at=decided_at)
@@ -94,23 +94,23 @@ class TestValidBundles:
             assert set(states(changed_bundle).values()) == {OK}
             assert set(states(changed_bundle, platform=(public_of(FIRST), public_of(SECOND))).values()) == {OK}
 
-    def test_bundle_with_erased_facts_skips_the_score(self):
+    def test_verifier_skips_the_score_of_a_bundle_with_erased_facts(self):
         result = states({**bundle(), "facts": None, "nonce": None})
         assert [name for name in NAMES if result[name] == SKIPPED] == ["facts", "total", "outcome", "reasons"]
         assert FAIL not in result.values()
 
-    def test_bundle_with_erased_applicants_skips_the_applicants(self):
+    def test_verifier_skips_erased_applicants(self):
         assert set(states(named(bundle())).values()) == {OK}
         erased = states(named(bundle(), applicants=None, applicants_nonce=None))
         assert [name for name in NAMES if erased[name] != OK] == ["applicants"]
         assert outcome_of(steps_of(named(bundle(), applicants=None, applicants_nonce=None))) == "verified"
 
-    def test_bundle_without_applicant_fields_skips_the_applicants(self):
+    def test_verifier_skips_applicants_of_a_bundle_without_applicant_fields(self):
         named_bundle = named(bundle())
         result = states({name: named_bundle[name] for name in named_bundle if not name.startswith("applicants")})
         assert (result["applicants"], FAIL in result.values()) == (SKIPPED, False)
 
-    def test_record_of_version_4_passes_every_step(self):
+    def test_version_4_record_passes_every_verification_step(self):
         steps = steps_of(bundle(record_version=4))
         assert {step.state for step in steps} == {OK}
         assert steps[NAMES.index("openings")].detail == "decided by 'model:7@2'; closed: nothing"
@@ -121,7 +121,7 @@ class TestValidBundles:
         (["reasons"], ["decision"]),
         (["score"], ["total", "outcome", "reasons", "decision"]),
     ])  # fmt: skip
-    def test_unopened_hash_skips_the_steps_that_need_its_value(self, closed, skipped):
+    def test_verifier_skips_steps_that_require_an_unopened_value(self, closed, skipped):
         valid_bundle = bundle(record_version=4)
         opened = {name: item for name, item in json.loads(valid_bundle["openings"]).items() if name not in closed}
         steps = steps_of({**valid_bundle, "openings": text(opened)})
@@ -129,17 +129,17 @@ class TestValidBundles:
         assert steps[NAMES.index("openings")].detail.endswith(f"closed: {closed[0]}")
         assert outcome_of(steps) == "verified"
 
-    def test_bundle_with_erased_openings_verifies_hashes_and_proof(self):
+    def test_verifier_checks_hashes_and_proof_of_a_bundle_with_erased_openings(self):
         steps = steps_of({**bundle(record_version=4), "openings": None, "facts": None, "nonce": None})
         skipped = [step.name for step in steps if step.state == SKIPPED]
         assert skipped == ["openings", "facts", "total", "outcome", "reasons", "decision", "commitment"]
         assert outcome_of(steps) == "verified"
 
-    def test_reviewers_decision_against_the_score_is_verified(self):
+    def test_reviewers_decision_against_the_score_passes_verification(self):
         changed_bundle = recorded(bundle(), decision="approved", automated=False, reasons=[], changed_by="Dr. R")
         assert set(states(changed_bundle).values()) == {OK}
 
-    def test_decision_without_a_score_is_verified(self):
+    def test_decision_without_a_score_passes_verification(self):
         nothing = dict.fromkeys(SCORED)
         fields = {**recorded(bundle(), automated=False, **nothing), "definition": None, "facts": None, "nonce": None}
         result = states(fields)
@@ -147,7 +147,7 @@ class TestValidBundles:
         assert result["signature"] == OK
 
     @pytest.mark.parametrize(("version", "spelled"), [(2, "9.0"), (3, "9.0"), (4, "9")])
-    def test_record_must_spell_numbers_as_its_version_requires(self, version, spelled):
+    def test_verifier_requires_the_number_format_of_the_record_version(self, version, spelled):
         changed_bundle = recorded(bundle(), record_version=version, zone=9)
         for number in ("9", "9.0"):
             written = changed_bundle["record"].replace('"zone":9', f'"zone":{number}')
@@ -156,7 +156,7 @@ class TestValidBundles:
             assert result["record"] == (OK if version < 4 or number == spelled else FAIL)
 
     @pytest.mark.parametrize(("version", "first"), [(3, "\ufb33"), (4, "😀")])
-    def test_record_must_order_keys_as_its_version_requires(self, version, first):
+    def test_verifier_requires_the_key_order_of_the_record_version(self, version, first):
         changed_bundle = recorded(bundle(), record_version=version)
         record = changed_bundle["record"][:-1]
         for item, other in (("\ufb33", "😀"), ("😀", "\ufb33")):
@@ -172,7 +172,7 @@ class TestValidBundles:
         result = states({**recorded(valid_bundle, record_version=4, facts_sha256=digest), "facts": facts})
         assert (result["facts"], FAIL in result.values()) == (OK, False)
 
-    def test_record_of_version_1_is_verified_byte_for_byte(self):
+    def test_version_1_record_is_verified_byte_for_byte(self):
         # A record anchored before records had versions.
         record = (
             '{"application_data_sha256":"74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b",'
@@ -381,14 +381,14 @@ TAMPERINGS = {
 
 
 @pytest.mark.parametrize(("step", "tamper"), TAMPERINGS.values(), ids=TAMPERINGS.keys())
-def test_tampered_bundle_fails_at_its_step(step, tamper):
+def test_tampered_decision_bundle_fails_at_the_expected_step(step, tamper):
     steps = steps_of(tamper(bundle()))
     assert (steps[-1].name, steps[-1].state) == (step, FAIL), steps[-1]
     assert all(item.state != FAIL for item in steps[:-1])
     assert [item.name for item in steps] == NAMES[: len(steps)]
 
 
-def test_at_least_thirty_tamperings_cover_every_step():
+def test_at_least_30_tamperings_cover_every_verification_step():
     assert len(TAMPERINGS) >= 30
     assert {step for step, _ in TAMPERINGS.values()} == set(NAMES)
 
@@ -398,7 +398,7 @@ class TestKeys:
         "", "x", "a+b", "a+b+c", KEY[:-4], KEY.replace("ledger", "Ledger"), KEY + "=", OTHER.verifier.vkey, "é" + KEY,
         f"{SIGNER.name}+00000000+{KEY.rpartition('+')[2]}",
     ])  # fmt: skip
-    def test_invalid_or_foreign_ledger_key_fails_the_signature(self, key):
+    def test_verification_with_an_invalid_or_foreign_ledger_key_fails(self, key):
         assert (steps_of(bundle(), key)[-1].name, steps_of(bundle(), key)[-1].state) == ("signature", FAIL)
 
 
@@ -413,7 +413,7 @@ GARBAGE = [
 
 
 @pytest.mark.parametrize("content", GARBAGE, ids=range(len(GARBAGE)))
-def test_invalid_content_fails_without_an_exception(content):
+def test_verification_of_invalid_content_fails_without_an_exception(content):
     assert steps_of(content)[-1].state == FAIL
 
 
@@ -424,7 +424,7 @@ _JSON = st.recursive(
 
 
 @given(card=_JSON, facts=_JSON, path=st.lists(st.sampled_from([*definition(), "bins", 0, 1, "input"]), max_size=3))
-def test_invalid_card_or_facts_fail_with_any_hash(card, facts, path):
+def test_verification_of_an_invalid_card_or_facts_fails_with_any_hash(card, facts, path):
     broken = definition()
     place = broken
     for name in path:

@@ -33,7 +33,7 @@ def path(model):
 
 
 class TestCreate:
-    def test_creating_a_version_returns_a_draft(self, api, user, model, path):
+    def test_creating_a_model_version_returns_a_draft(self, api, user, model, path):
         response = api.send(path, {"definition": DEFINITION, "note": "First."})
         assert response.status_code == 201, response.content
         version, body = ModelVersion.objects.get(), response.json()
@@ -58,18 +58,18 @@ class TestCreate:
             written = api.read(f"{path}/1", accept="application/xml").content.decode()
             assert f"application_data{name}" in unescape(written, {"&quot;": '"'})
 
-    def test_version_cannot_be_created_from_xml(self, api, model, path):
+    def test_model_version_cannot_be_created_from_xml(self, api, model, path):
         make_version(model)
         written = api.read(f"{path}/1", accept="application/xml").content
         assert_error(api.send(path, raw=written, content_type="application/xml"), 415, "E1013")
         assert ModelVersion.objects.count() == 1
 
-    def test_invalid_definition_is_rejected_with_json_pointers(self, api, path):
+    def test_invalid_scorecard_definition_is_rejected_with_json_pointers(self, api, path):
         body = assert_error(api.send(path, {"definition": definition(base_points=1.5, extra=1)}), 400, "E1001")
         assert {detail["field"] for detail in body["details"]} == {"/definition", "/definition/base_points"}
         assert not ModelVersion.objects.exists()
 
-    def test_largest_card_of_numbers_is_accepted(self, api, path):
+    def test_largest_allowed_numeric_scorecard_is_accepted(self, api, path):
         card = definition(
             inputs=[
                 {"name": f"input {number}", "from": f"application_data.{'x' * 50}{number}", "type": "number"}
@@ -90,7 +90,7 @@ class TestCreate:
         )  # fmt: skip
         assert api.send(path, {"definition": card}).status_code == 201
 
-    def test_long_lists_of_texts_are_accepted(self, api, path):
+    def test_scorecard_with_long_lists_of_strings_is_accepted(self, api, path):
         card = definition()
         card["characteristics"][2]["bins"] = [
             {"missing": True, "points": 0},
@@ -100,13 +100,13 @@ class TestCreate:
         card["knockouts"] = []
         assert api.send(path, {"definition": card}).status_code == 201
 
-    def test_body_with_more_members_than_a_definition_can_have_is_rejected(self, api, path):
+    def test_version_request_with_too_many_fields_is_rejected(self, api, path):
         assert_error(api.send(path, {"definition": [0] * 50_001}), 400, "E1002")
         assert_error(api.send(path, {"definition": [0] * 49_000}), 400, "E1001")
 
 
 class TestList:
-    def test_versions_are_listed_newest_first_without_definitions(self, api, model, path):
+    def test_model_version_list_is_newest_first_without_definitions(self, api, model, path):
         for role in ("champion", "challenger", None):
             make_version(model, role=role)
         body = api.read(path).json()
@@ -118,7 +118,7 @@ class TestList:
 
 
 class TestRetrieve:
-    def test_version_is_served_as_pmml(self, api, model, path):
+    def test_model_version_is_returned_as_pmml_on_request(self, api, model, path):
         version = make_version(model)
         response = api.read(f"{path}/1", accept="application/xml")
         assert (response.status_code, response.headers["Content-Type"]) == (200, "application/xml")
@@ -128,7 +128,7 @@ class TestRetrieve:
         assert extension(response.content) == version.definition
 
     @pytest.mark.parametrize("accept", ["application/json", "*/*", "application/json, application/xml;q=0.5", None])
-    def test_version_is_json_by_default(self, api, model, path, accept):
+    def test_model_version_is_returned_as_json_by_default(self, api, model, path, accept):
         make_version(model)
         assert api.read(f"{path}/1", accept=accept).json()["definition"] == DEFINITION
 

@@ -62,14 +62,14 @@ class TestPublish:
         error = assert_error(api.send(at(version, "publish"), {"role": "champion"}), 400, "E3014")
         assert error["details"] == {"from": "retired", "to": "published", "allowed": []}
 
-    def test_staff_publish_and_retire_with_a_second_factor_only(self, version, settings):
+    def test_staff_without_a_second_factor_cannot_publish_or_retire_a_version(self, version, settings):
         settings.BACKOFFICE_SECOND_FACTOR = True
         colleague = client_of(join(version.model.provider, is_staff=True))
         assert_error(colleague.send(at(version, "publish"), {"role": "champion"}), 403, "E2012")
         assert_error(colleague.send(at(version, "retire")), 403, "E2012")
         assert state(version) == ("draft", "")
 
-    def test_member_publishes_and_retires_with_a_second_factor_only(self, api, version, settings):
+    def test_member_publishing_or_retiring_a_version_requires_a_second_factor(self, api, version, settings):
         settings.BACKOFFICE_SECOND_FACTOR = True
         assert_error(api.send(at(version, "publish"), {"role": "champion"}), 403, "E2012")
         assert_error(api.send(at(version, "retire")), 403, "E2012")
@@ -115,7 +115,7 @@ class TestRaces:
             assert published.filter(role="champion").count() == 1
             assert published.exclude(role="champion").exclude(role="challenger").count() == 0
 
-    def test_version_published_and_retired_concurrently_ends_in_one_of_both_states(self, client):
+    def test_concurrent_publish_and_retire_leave_a_consistent_version_status(self, client):
         for _ in range(20):
             version = make_version(self.model)
             published, retired = at_once(

@@ -31,12 +31,12 @@ def roles(model):
     return list(ModelVersion.objects.filter(model=model).values_list("status", "role"))
 
 
-def test_versions_are_numbered_from_one_in_each_model(user):
+def test_model_versions_are_numbered_from_1_in_each_model(user):
     model, other = make_model(user), make_model(user)
     assert [make_version(model).number, make_version(model).number, make_version(other).number] == [1, 2, 1]
 
 
-def test_version_stores_its_definition_and_hash(user):
+def test_model_version_stores_its_definition_and_hash(user):
     version = ModelVersion.objects.get(pk=make_version(make_model(user)).pk)
     assert version.definition == DEFINITION
     assert version.definition_sha256 == sha256(canonical_json(DEFINITION)).hexdigest()
@@ -60,7 +60,7 @@ def test_champion_can_become_a_challenger(user):
     assert list(live_versions(model.pk, model.provider_id)) == []
 
 
-def test_publishing_in_the_same_role_again_changes_nothing(user):
+def test_publishing_a_version_again_in_the_same_role_is_idempotent(user):
     version = make_version(make_model(user), role="champion")
     before = (Event.objects.count(), DecisionAnchor.objects.count())
     publish(version, "champion", user)
@@ -68,7 +68,7 @@ def test_publishing_in_the_same_role_again_changes_nothing(user):
     assert (Event.objects.count(), DecisionAnchor.objects.count()) == before
 
 
-def test_rejected_publication_keeps_the_current_champion(user):
+def test_rejected_publication_does_not_replace_the_champion(user):
     model = make_model(user)
     make_version(model, role="champion")
     retired = make_version(model)
@@ -89,7 +89,7 @@ class TestFourEyes:
         with pytest.raises(ReviewerRequired):
             publish(version, role, user)
 
-    def test_author_of_the_champion_can_replace_it_with_a_version_of_another_author(self, user):
+    def test_author_of_the_champion_can_publish_another_authors_version(self, user):
         model = make_model(user)
         colleague = join(model.provider)
         first, second = make_version(model), make_version(model, by=colleague)
@@ -105,7 +105,7 @@ class TestFourEyes:
             publish(version, "champion", user)
 
 
-def test_owner_of_the_provider_gets_events_of_versions(user):
+def test_lenders_owner_gets_events_about_model_versions(user):
     model = make_model(user)
     member = join(model.provider)
     version = make_version(model)
@@ -122,7 +122,7 @@ def test_owner_of_the_provider_gets_events_of_versions(user):
     ]
 
 
-def test_publication_creates_a_record_to_anchor_and_a_draft_does_not(user):
+def test_publishing_a_version_creates_an_anchored_record_and_drafting_does_not(user):
     model = make_model(user)
     version = make_version(model)
     assert not DecisionAnchor.objects.exists()
@@ -136,13 +136,13 @@ def test_publication_creates_a_record_to_anchor_and_a_draft_does_not(user):
     assert (record["role"], record["model_version"], record["published_by"]) == ("champion", 1, str(user.pk))
 
 
-def test_publication_creates_no_record_if_anchoring_is_off(user, settings):
+def test_publishing_a_version_creates_no_record_if_anchoring_is_off(user, settings):
     settings.ANCHOR_DECISIONS = False
     make_version(make_model(user), role="champion")
     assert not DecisionAnchor.objects.exists()
 
 
-def test_publisher_is_the_subject_of_the_anchored_record():
+def test_publisher_of_a_version_is_the_subject_of_the_record():
     model = make_model(UserFactory())
     member = join(model.provider)
     publish(make_version(model), "champion", member)

@@ -52,7 +52,7 @@ def status_of(application):
 
 
 @pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
-def test_decision_while_the_score_waits_returns_409_with_the_end_of_the_wait(waiting, rita, settings, policy):
+def test_decision_before_a_pending_score_returns_409_with_the_deadline(waiting, rita, settings, policy):
     settings.REVIEW_POLICY = policy
     until = Report.objects.get().requested_at + timedelta(hours=24)
     for response in decisions(client_of(rita), waiting):
@@ -62,38 +62,38 @@ def test_decision_while_the_score_waits_returns_409_with_the_end_of_the_wait(wai
     assert not waiting.proposals.exists()
 
 
-def test_transitions_are_blocked_by_a_waiting_score_for_decisions_only(waiting, rita):
+def test_pending_score_blocks_only_decision_transitions(waiting, rita):
     page = client_of(rita).read(f"/applications/{waiting.pk}/transitions").json()["transitions"]
     codes = {each["to"]: each["code"] for each in page if each["by"] == "reviewer"}
     assert codes == {"approved": "E3022", "rejected": "E3022", "pending_documents": None}
 
 
-def test_application_is_decided_once_its_score_is_computed(waiting, rita):
+def test_application_can_be_decided_after_the_score_is_computed(waiting, rita):
     work(hours=25)
     response = move(client_of(rita), waiting, "approved", reason="Known to us.")
     assert (response.status_code, status_of(waiting)) == (200, "approved")
     assert waiting.scores.count() == 1
 
 
-def test_wait_ends_after_24_hours_without_a_worker(waiting, rita):
+def test_decision_is_allowed_after_a_score_is_pending_for_24_hours(waiting, rita):
     Report.objects.update(requested_at=timezone.now() - timedelta(hours=24))
     assert move(client_of(rita), waiting, "approved", reason="Known to us.").status_code == 200
 
 
-def test_applicant_withdraws_while_the_score_waits(api, waiting):
+def test_applicant_can_withdraw_while_the_score_is_pending(api, waiting):
     assert move(api, waiting, "withdrawn").status_code == 200
     work(hours=25)
     assert (status_of(waiting), waiting.scores.exists()) == ("withdrawn", False)
 
 
-def test_application_with_missing_documents_is_rejected_without_its_score(waiting, rita):
+def test_application_with_missing_documents_can_be_rejected_before_scoring(waiting, rita):
     reviewers = client_of(rita)
     assert move(reviewers, waiting, "pending_documents").status_code == 200
     response = move(reviewers, waiting, "rejected", reason="No documents.", metadata=BECAUSE)
     assert (response.status_code, status_of(waiting)) == (200, "rejected")
 
 
-def test_worker_decides_only_after_the_score_is_computed(user, settings):
+def test_automatic_decision_follows_the_computation_of_the_score(user, settings):
     settings.DECISIONING = "automatic"
     verify_identity(user)
     application = submitted(user, offer_with("credit", "income"), "Thinfile")
@@ -103,7 +103,7 @@ def test_worker_decides_only_after_the_score_is_computed(user, settings):
     assert decide_scored(now=timezone.now())["rejected"] == 1
 
 
-def test_console_disables_and_rejects_decisions_while_the_score_waits(waiting, rita):
+def test_console_disables_and_rejects_decisions_while_the_score_is_pending(waiting, rita):
     browser = backoffice_client(rita)
     page = f"/admin/credit/application/{waiting.pk}"
     assert "waits for reports that the offer requests" in text_of(browser.get(f"{page}/change/"))

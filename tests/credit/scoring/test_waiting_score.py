@@ -106,7 +106,7 @@ def work(now=None, **later):
     return score_waiting(now=now)
 
 
-def test_score_waits_for_the_report_and_is_computed_once(api, user, ritas):
+def test_pending_score_is_computed_once_after_the_report(api, user, ritas):
     application = submitted(user, offer_with("credit", "income"), "Thickfile")
     waiting = score_of(api, application)
     assert (waiting["status"], waiting["outcome"], waiting["scored_at"], waiting["facts"]) == (
@@ -127,14 +127,14 @@ def test_score_waits_for_the_report_and_is_computed_once(api, user, ritas):
     assert {report["requested_by"] for report in ritas.read(f"/applications/{application.pk}/reports").json()} == {None}
 
 
-def test_reports_of_a_submission_are_in_the_audit_stream(user, monkeypatch):
+def test_reports_requested_at_submission_are_in_the_audit_log_stream(user, monkeypatch):
     emitted = []
     monkeypatch.setattr(audit, "emit", lambda kind, **members: emitted.append((kind, members.get("actor"))))
     submitted(user, offer_with("credit", "income"), "Thickfile")
     assert emitted.count(("report.requested", {"app_name": "score_submission"})) == 2
 
 
-def test_one_of_two_reports_leaves_the_score_waiting(api, user):
+def test_score_stays_pending_until_both_reports_are_received(api, user):
     application = submitted(user, offer_with("credit", "income"), "Thickfile")
     Report.objects.filter(kind="income").update(look_at=timezone.now() + timedelta(hours=1))
     assert work() == (0, 0)
@@ -143,7 +143,7 @@ def test_one_of_two_reports_leaves_the_score_waiting(api, user):
 
 
 @pytest.mark.parametrize("name", REASONS)
-def test_missing_frozen_and_slow_reports_refer_with_their_reason(api, name):
+def test_missing_frozen_or_slow_report_refers_the_application_with_a_reason(api, name):
     """Uses random claims that a card without the report would approve or decline."""
     offer, random = offer_with("credit"), Random(44)
     for _ in range(CASES):
@@ -161,14 +161,14 @@ def test_missing_frozen_and_slow_reports_refer_with_their_reason(api, name):
         assert score["reasons"][0]["text"] == REASONS[name]
 
 
-def test_rejection_by_the_vendor_ends_the_wait_for_the_score(api, user, settings):
+def test_report_rejected_by_the_vendor_ends_the_pending_score(api, user, settings):
     settings.REPORTS = "sandbox"
     application = submitted(user, offer_with("credit"), "Broken")
     assert work() == (1, 0)
     assert (Report.objects.get().status, score_of(api, application)["outcome"]) == ("failed", "refer")
 
 
-def test_explanation_states_that_the_score_waits(api, user):
+def test_explanation_states_that_the_score_is_pending(api, user):
     application = submitted(user, offer_with("credit"), "Slow")
     page = f"/applications/{application.pk}/explanation"
     assert api.read(f"{page}?language=en").json()["role"] == (
@@ -186,14 +186,14 @@ def test_report_with_an_unknown_outcome_is_scored_after_a_day(api, user):
     assert score_of(api, application)["reasons"][0]["code"] == "references_unverifiable"
 
 
-def test_score_stops_waiting_for_a_pending_report_after_a_day(user):
+def test_score_is_computed_without_a_report_pending_for_a_day(user):
     submitted(user, offer_with("credit"), "Slow")
     assert score_waiting(now=timezone.now() + timedelta(hours=23)) == (0, 0)
     assert score_waiting(now=timezone.now() + timedelta(hours=25)) == (1, 0)
     assert Score.objects.get().outcome == "refer"
 
 
-def test_scoring_again_and_corrections_return_409_while_the_score_waits(api, user, ritas):
+def test_scoring_and_corrections_return_409_while_the_score_is_pending(api, user, ritas):
     application = submitted(user, offer_with("credit"), "Slow")
     place = f"/applications/{application.pk}"
     assert_error(ritas.send(f"{place}/score"), 409, "E3022")
@@ -206,7 +206,7 @@ def test_scoring_again_and_corrections_return_409_while_the_score_waits(api, use
     assert ritas.send(f"{place}/score").status_code == 201
 
 
-def test_current_report_is_reused_at_submission(api, user):
+def test_submission_reuses_a_current_report(api, user):
     offer = offer_with("credit")
     submitted(user, offer, "Thickfile")
     work()
@@ -217,7 +217,7 @@ def test_current_report_is_reused_at_submission(api, user):
 
 
 @pytest.mark.parametrize("case", ["card", "offer", "vendor", "birth date"])
-def test_score_does_not_wait_if_no_report_can_be_requested(api, user, settings, case):
+def test_score_is_computed_immediately_if_no_report_can_be_requested(api, user, settings, case):
     kinds = () if case == "offer" else ("credit",)
     definition = None
     if case == "card":
@@ -231,7 +231,7 @@ def test_score_does_not_wait_if_no_report_can_be_requested(api, user, settings, 
     assert not Report.objects.exists()
 
 
-def test_unreadable_data_is_rejected_before_a_report_is_requested(api, user):
+def test_submission_with_unreadable_data_is_rejected_before_a_report_request(api, user):
     application = draft_for(offer_with("credit"), user, {"monthly_income_cents": "much"})
     body = {"updated_by": str(user.pk), "applicants": [{**PERSON, "legal_name": "Rosa Thickfile"}]}
     api.replace(f"/applications/{application.pk}", body)
@@ -240,7 +240,7 @@ def test_unreadable_data_is_rejected_before_a_report_is_requested(api, user):
 
 
 @pytest.mark.parametrize("status", ["approved", "withdrawn"])
-def test_application_that_ended_while_waiting_gets_no_score(user, status):
+def test_application_closed_while_its_score_is_pending_is_not_scored(user, status):
     application = submitted(user, offer_with("credit"), "Thickfile")
     Application.objects.filter(pk=application.pk).update(status=status)
     assert work() == (0, 0)
@@ -256,7 +256,7 @@ def test_computed_score_voids_an_earlier_proposal(user):
     assert Application.objects.get(pk=application.pk).reviewed_state != before
 
 
-def test_failing_card_leaves_the_application_to_reviewers(user, monkeypatch):
+def test_failing_scorecard_leaves_the_application_to_reviewers(user, monkeypatch):
     submitted(user, offer_with("credit"), "Thickfile")
     monkeypatch.setattr("credit.scoring.scores.evaluate", lambda *_: 1 / 0)
     assert work() == (0, 0)
@@ -270,7 +270,7 @@ def test_offer_stores_the_kinds_of_requested_reports(api, user):
         assert_error(api.send("/provider-offers", {**OFFER, "reports": wrong}), 400, "E1001")
 
 
-def test_reason_about_a_report_declines_with_the_report_in_the_decision(user, settings):
+def test_automatic_rejection_for_a_report_reason_contains_the_report(user, settings):
     settings.DECISIONING, settings.REVIEW_POLICY = "automatic", "reviewed"
     card = deepcopy(CARD)
     card["inputs"][1]["from"] = "report.inquiries_6_months"

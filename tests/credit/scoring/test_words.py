@@ -24,7 +24,7 @@ from tests.credit.scoring.cards import POOR, definition
     ([{"in": [True]}, {"missing": True}, {}], ["yes", "missing", "everything else"]),
     ([{"missing": True}, {}], ["missing", "everything else"]),
 ])  # fmt: skip
-def test_bins_are_described_in_words(bins, named):
+def test_scorecard_bins_are_described_in_words(bins, named):
     assert words.bins_in_words(bins) == named
 
 
@@ -43,7 +43,7 @@ def test_bins_are_described_in_words(bins, named):
         "full months from a.birth_date to the day of the score; reveals a person's age",
     ),
 ])  # fmt: skip
-def test_inputs_are_described_in_words(given, said):
+def test_scorecard_inputs_are_described_in_words(given, said):
     assert words.input_in_words({"name": "x", **given}) == said
 
 
@@ -51,12 +51,12 @@ def test_inputs_are_described_in_words(given, said):
     ({"equals": False}, "is no"), ({"in": ["a", "b"]}, "is a or b"), ({"below": "0.5"}, "is below 0.5"),
     ({"from": 3}, "is 3 or more"),
 ])  # fmt: skip
-def test_knockouts_are_described_in_words(test, said):
+def test_scorecard_knockouts_are_described_in_words(test, said):
     fields = {"input": "it", "outcome": "decline", "reason": {"code": "other", "text": "Our own"}, **test}
     assert words.knockout_in_words(fields) == f"When it {said}: decline, for any total. Our own."
 
 
-def test_outcomes_and_segments_are_described_with_their_totals():
+def test_scorecard_outcomes_and_segments_are_described_with_totals():
     card = Card.of(definition(segments=[{"name": "prime", "from": 700}, {"name": "near", "from": 640}]))
     assert words.bands_in_words(card.outcomes) == [
         ("approve", "from 640"), ("refer", "from 560 to 639"), ("decline", "below 560"),
@@ -65,7 +65,7 @@ def test_outcomes_and_segments_are_described_with_their_totals():
     assert words.bands_in_words([("refer", None)]) == [("refer", "every total")]
 
 
-def test_attainable_totals_stay_within_the_range():
+def test_attainable_scorecard_totals_stay_within_the_range():
     assert Card.of(definition()).attainable == (520, 740)
     assert Card.of(definition(range=[530, 700])).attainable == (530, 700)
     without = definition()
@@ -77,11 +77,11 @@ def test_attainable_totals_stay_within_the_range():
     (True, "yes"), (False, "no"), ("own", "own"), (Decimal("0.25"), "0.25"), (Decimal(320_000), "320000"),
     (Decimal("1E+3"), "1000"), (Decimal(1) / 3, "about 0.333333"), (Decimal("1e40"), "1" + 40 * "0"),
 ])  # fmt: skip
-def test_values_are_described_in_words(value, said):
+def test_fact_values_are_described_in_words(value, said):
     assert words.value_in_words(value) == said
 
 
-def test_changes_are_described_in_sentences():
+def test_suggested_changes_are_described_in_sentences():
     original = definition(base_points=505)
     card = Card.of(original)
     result = changes(card, evaluate(card, POOR))
@@ -97,10 +97,10 @@ class TestDifferences:
     def differences(self, **changed):
         return words.differences(definition(), definition(**changed))
 
-    def test_identical_versions_have_no_differences(self):
+    def test_identical_scorecard_versions_have_no_differences(self):
         assert self.differences() == []
 
-    def test_only_changed_bins_are_marked(self):
+    def test_version_difference_marks_only_changed_bins(self):
         after = definition()
         after["characteristics"][0]["bins"][1]["points"] = 25
         (difference,) = words.differences(definition(), after)
@@ -109,7 +109,7 @@ class TestDifferences:
         assert [line.text for line in difference.after if line.differs] == ["below 150000: 25 points"]
         assert len(difference.before) == len(difference.after) == 7
 
-    def test_added_and_removed_characteristics_have_one_side(self):
+    def test_difference_of_an_added_or_removed_characteristic_has_one_side(self):
         before = definition()
         removed = before["characteristics"].pop()
         (added,) = words.differences(before, definition())
@@ -118,7 +118,7 @@ class TestDifferences:
         assert (gone.kind, gone.after) == (words.REMOVED, ())
         assert removed["name"] == "housing"
 
-    def test_changed_knockouts_outcomes_segments_base_and_range_are_differences(self):
+    def test_version_differences_list_changed_knockouts_outcomes_segments_base_and_range(self):
         differences = self.differences(
             knockouts=[], base_points=1, range=[0, 1], segments=[],
             outcomes=[{"outcome": "approve", "from": 650}, {"outcome": "decline"}],
@@ -129,13 +129,13 @@ class TestDifferences:
         ]  # fmt: skip
         assert [line.text for line in differences[3].after] == ["approve: from 650", "decline: below 650"]
 
-    def test_changed_input_is_a_difference(self):
+    def test_version_differences_list_a_changed_input(self):
         after = definition()
         after["inputs"][2]["mutable"] = True
         (difference,) = words.differences(definition(), after)
         assert difference.member == "Input “housing”"
 
-    def test_order_of_characteristics_is_a_difference_and_that_of_inputs_is_not(self):
+    def test_version_differences_include_characteristic_order_and_ignore_input_order(self):
         after = definition()
         after["inputs"].reverse()
         assert words.differences(definition(), after) == []
@@ -146,7 +146,7 @@ class TestDifferences:
             ("debt to income", True), ("income", True), ("housing", False),
         ]  # fmt: skip
 
-    def test_order_of_knockouts_and_bins_is_a_difference(self):
+    def test_version_differences_include_the_order_of_knockouts_and_bins(self):
         two = [
             {"input": "identity_verified", "equals": False, "outcome": "refer", "reason": "identity_unverifiable"},
             {"input": "income", "below": 5, "outcome": "decline", "reason": "income_insufficient"},

@@ -39,7 +39,7 @@ def read(client, application, **headers):
     return client.read(f"/applications/{application.pk}/agreement", **headers)
 
 
-def test_agreement_contains_every_part_and_its_hash(agreed, offer):
+def test_credit_agreement_contains_every_part_and_its_hash(agreed, offer):
     consumer = client_of(agreed.consumer)
     answer = read(consumer, agreed)
     assert answer.status_code == 200, answer.content
@@ -59,13 +59,13 @@ def test_agreement_contains_every_part_and_its_hash(agreed, offer):
     assert read(lender_of(offer), agreed).json() == {**shown, "agreement_sha256": digest}
 
 
-def test_later_owner_of_the_provider_id_is_not_the_lender(agreed, offer):
+def test_agreement_omits_a_lender_created_after_the_application(agreed, offer):
     offer.provider.name, offer.provider.created_at = "Late Bank", timezone.now()
     offer.provider.save()
     assert read(client_of(agreed.consumer), agreed).json()["lender"] == {"provider_id": offer.provider_id, "name": ""}
 
 
-def test_page_has_the_same_figures_as_the_json(agreed):
+def test_agreement_page_has_the_same_figures_as_the_json(agreed):
     consumer = client_of(agreed.consumer)
     shown = read(consumer, agreed).json()
     page = read(consumer, agreed, accept="text/html")
@@ -87,7 +87,7 @@ def test_page_has_the_same_figures_as_the_json(agreed):
     assert "Lender: <bdi>Harbour</bdi> (provider 700)<br>" in page
 
 
-def test_copy_of_a_persons_data_has_the_agreement_as_a_page(agreed):
+def test_data_copy_of_a_borrower_contains_the_agreement_page(agreed):
     ((name, page, _label),) = rendered_agreements(agreed.consumer_id)
     assert name == f"agreements/{agreed.pk}.html"
     assert PERSON["legal_name"] in page.decode()
@@ -95,7 +95,7 @@ def test_copy_of_a_persons_data_has_the_agreement_as_a_page(agreed):
     assert not [*rendered_agreements(UserFactory().pk)]
 
 
-def test_agreement_of_a_scored_application_needs_the_scope_of_scores(settings):
+def test_agreement_of_a_scored_application_requires_the_scope_score_read(settings):
     settings.ANCHOR_DECISIONS, settings.DECISIONING, settings.REVIEW_POLICY = True, "advise", "open"
     scored, consumer = scored_offer()[0], UserFactory()
     verify(consumer)
@@ -118,7 +118,7 @@ def test_agreement_of_a_scored_application_needs_the_scope_of_scores(settings):
     assert read(key_of(consumer, "applications:read", "score:read"), application).status_code == 200
 
 
-def test_no_agreement_exists_before_the_acceptance(offer):
+def test_application_has_no_agreement_before_the_acceptance(offer):
     application = applied(offer)
     consumer = client_of(application.consumer)
     assert_error(read(consumer, application), 404, "E4001")

@@ -64,7 +64,7 @@ class TestApprovalTerms:
         ({"amount_cents": 500_000, "term_months": None}, (500_000, 6.9, 24, 0)),
     ])  # fmt: skip
     @pytest.mark.parametrize("policy", ["open", "reviewed"])
-    def test_missing_terms_default_to_application_and_offer(self, offer, settings, policy, given, expected):
+    def test_missing_approval_terms_default_to_application_and_offer(self, offer, settings, policy, given, expected):
         settings.REVIEW_POLICY = policy
         assert approve(lender_of(offer), applied(offer), given).status_code == 200
         terms_dict = LoanTerms.objects.get().to_dict()
@@ -73,20 +73,20 @@ class TestApprovalTerms:
         )
 
     @pytest.mark.usefixtures("reviewed")
-    def test_approval_without_terms_derives_them_if_reviewers_decide(self, offer):
+    def test_approval_without_terms_derives_the_terms_under_reviewer_policies(self, offer):
         application = applied(offer)
         assert approve(lender_of(offer), application).status_code == 200
         application.refresh_from_db()
         assert application.loan_terms.amount_cents == 1_000_000
 
-    def test_approval_may_have_no_terms_under_the_open_policy(self, offer, django_assert_max_num_queries):
+    def test_approval_without_terms_is_accepted_under_the_open_policy(self, offer, django_assert_max_num_queries):
         application = applied(offer)
         assert approve(lender_of(offer), application).status_code == 200
         assert not LoanTerms.objects.exists()
         assert acceptance_of(lender_of(offer), application)["terms"] == application.offer_snapshot
 
     @pytest.mark.usefixtures("reviewed")
-    def test_approval_for_an_unlisted_offer_may_have_no_or_any_terms(self, user):
+    def test_approval_for_an_unlisted_offer_accepts_any_or_no_terms(self, user):
         other = {"offer_id": 99, "offer_snapshot": None, "offer_version": None}
         offer, judge = listed(), client_of(reviewer())
         assert approve(judge, applied(offer, **other)).status_code == 200
@@ -99,20 +99,20 @@ class TestApprovalTerms:
         for cents in (12_345, 54_321, 99_999):
             assert approve(lender_of(offer), applied(offer), {"amount_cents": cents}).status_code == 200
 
-    def test_stored_terms_cannot_be_changed_or_deleted(self, offer):
+    def test_stored_loan_terms_cannot_be_changed_or_deleted(self, offer):
         approve(lender_of(offer), applied(offer), {})
         for change in (lambda: LoanTerms.objects.update(amount_cents=1), lambda: LoanTerms.objects.all().delete()):
             with pytest.raises(DatabaseError), transaction.atomic():
                 change()
 
-    def test_failed_approval_stores_no_terms(self, offer):
+    def test_rejected_approval_request_stores_no_terms(self, offer):
         application = applied(offer, status="draft")
         assert_error(approve(lender_of(offer), application, {}), 404, "E4002")
         application = applied(offer, status="submitted")
         assert_error(approve(lender_of(offer), application, {}), 400, "E3001")
         assert not LoanTerms.objects.exists()
 
-    def test_reopening_removes_the_terms_from_the_application(self, offer):
+    def test_reopening_removes_the_loan_terms_from_the_application(self, offer):
         application = applied(offer)
         lender = lender_of(offer)
         approve(lender, application, {})
@@ -132,7 +132,7 @@ class TestRejectedTerms:
         ({"rate_percent": 17.5001}, "rate_percent", 17.5),
         ({"rate_percent": 17, "fee_cents": 90_000}, "fee_cents", 17.5),
     ])  # fmt: skip
-    def test_terms_outside_the_offer_are_rejected_with_the_bound(self, offer, terms, member, bound):
+    def test_approval_terms_outside_the_offer_are_rejected_with_the_bound(self, offer, terms, member, bound):
         error = assert_error(approve(lender_of(offer), applied(offer), terms), 400, "E1019")
         assert [(detail["field"], detail["bound"]) for detail in error["details"]] == [
             (f"metadata.terms.{member}", bound)
@@ -152,7 +152,7 @@ class TestRejectedTerms:
     @pytest.mark.parametrize("amount_cents", [1, 999, 1_000_000])
     @pytest.mark.parametrize("days", [None, 20, 45, 90])
     @pytest.mark.parametrize("months", [12, 600])
-    def test_highest_rate_is_accepted_if_only_rounding_to_cents_exceeds_it(self, amount_cents, days, months):
+    def test_highest_rate_is_accepted_if_only_rounding_exceeds_the_limit(self, amount_cents, days, months):
         now = datetime(2026, 3, 1, 12, tzinfo=UTC)
         application = applied(listed(term_options_months=[months], loan_amount_min_cents=1))
         first = None if days is None else now.date() + timedelta(days)
@@ -161,11 +161,11 @@ class TestRejectedTerms:
 
     @pytest.mark.usefixtures("reviewed")
     @pytest.mark.parametrize("data", [None, {}, {"amount_cents": 500_000}, {"term_months": 12}, {"amount_cents": "a"}])
-    def test_terms_that_cannot_be_derived_are_required(self, offer, data):
+    def test_approval_requires_terms_that_cannot_be_derived(self, offer, data):
         assert_error(approve(lender_of(offer), applied(offer, data=data)), 400, "E1018")
 
     @pytest.mark.usefixtures("reviewed")
-    def test_rate_is_required_if_the_offer_has_no_rate(self):
+    def test_approval_requires_a_rate_if_the_offer_has_none(self):
         offer = listed(apr_min_percent=None, apr_max_percent=None)
         assert_error(approve(lender_of(offer), applied(offer)), 400, "E1018")
         assert approve(lender_of(offer), applied(offer), {"rate_percent": 3}).status_code == 200
@@ -182,11 +182,11 @@ class TestRejectedTerms:
         ({"first_payment_on": "2001-01-01"}, ".first_payment_on"),
         ({"first_payment_on": "2190-01-01"}, ".first_payment_on"),
     ])  # fmt: skip
-    def test_error_for_invalid_terms_contains_their_field(self, offer, terms, member):
+    def test_error_for_invalid_approval_terms_contains_the_field(self, offer, terms, member):
         error = assert_error(approve(lender_of(offer), applied(offer), terms), 400, "E1001")
         assert error["details"][0]["field"] == f"metadata.terms{member}"
 
-    def test_permission_to_decide_is_checked_before_the_terms(self, offer, settings):
+    def test_permission_to_approve_is_checked_before_the_terms(self, offer, settings):
         settings.REVIEW_POLICY = "reviewed"
         application = applied(offer)
         assert_error(approve(client_of(application.consumer), application, {"amount_cents": 1}), 403, "E2010")
@@ -207,13 +207,13 @@ class TestLineOfCredit:
     @pytest.mark.parametrize(("terms", "code"), [
         ({"term_months": 12}, "E1019"), ({"rate_percent": 18}, "E1019"), ({"first_payment_on": "2027-01-01"}, "E1001"),
     ])  # fmt: skip
-    def test_line_of_credit_rejects_terms_of_a_loan(self, terms, code):
+    def test_approval_of_a_line_of_credit_rejects_loan_terms(self, terms, code):
         offer = listed(**LINE)
         assert_error(approve(lender_of(offer), applied(offer), terms), 400, code)
 
 
 class TestAcceptance:
-    def test_acceptance_shows_the_loan_with_its_schedule(self, offer):
+    def test_acceptance_response_contains_the_loan_and_its_schedule(self, offer):
         application = applied(offer)
         approve(lender_of(offer), application, GIVEN)
         shown = acceptance_of(client_of(application.consumer), application)
@@ -226,7 +226,7 @@ class TestAcceptance:
         assert (taken["terms"], taken["acceptable"]) == (shown["terms"], False)
         assert Acceptance.objects.get().loan_terms == LoanTerms.objects.get()
 
-    def test_hash_of_the_offer_does_not_accept_the_loan(self, offer):
+    def test_loan_terms_cannot_be_accepted_with_the_hash_of_the_offer(self, offer):
         application = applied(offer)
         approve(lender_of(offer), application, {})
         offers = application.terms_sha256
@@ -246,7 +246,7 @@ class TestAcceptance:
             assert Acceptance.objects.get().loan_terms.as_of.isoformat() == after.as_of
             assert acceptance_after(application, days=days).as_of == after.as_of
 
-    def test_fixed_first_payment_changes_the_terms_on_a_later_day(self, offer):
+    def test_fixed_first_payment_date_changes_the_terms_on_a_later_day(self, offer):
         application = applied(offer)
         first = (timezone.now() + timedelta(days=60)).date().isoformat()
         approve(lender_of(offer), application, {**GIVEN, "first_payment_on": first})
@@ -280,7 +280,7 @@ class TestTwoReviewers:
     def _policy(self, settings):
         settings.REVIEW_POLICY = "four_eyes"
 
-    def test_proposal_can_be_confirmed_only_with_its_terms(self, offer):
+    def test_approval_proposal_can_be_confirmed_only_with_the_proposed_terms(self, offer):
         application, first, second = applied(offer), client_of(reviewer()), client_of(reviewer())
         answer = approve(first, application, {"rate_percent": 8})
         whole = {
@@ -301,13 +301,13 @@ class TestTwoReviewers:
         assert confirmed.json()["status"] == "approved", confirmed.content
         assert LoanTerms.objects.get().rate_percent == 8
 
-    def test_proposal_outside_the_offer_is_rejected(self, offer):
+    def test_proposal_with_terms_outside_the_offer_is_rejected(self, offer):
         assert_error(approve(client_of(reviewer()), applied(offer), {"rate_percent": 5}), 400, "E1019")
         too_dear = {"rate_percent": 17, "fee_cents": 90_000}
         assert_error(approve(client_of(reviewer()), applied(offer), too_dear), 400, "E1019")
         assert not Proposal.objects.exists()
 
-    def test_proposal_with_other_metadata_creates_no_loan(self, offer):
+    def test_rejection_proposal_with_terms_in_its_metadata_creates_no_loan(self, offer):
         first, second = client_of(reviewer()), client_of(reviewer())
         rejected = applied(offer)
         said = {"terms": 5, "reasons": ["no_credit_file"]}

@@ -61,14 +61,14 @@ class TestNewCounteroffers:
     @pytest.mark.parametrize(
         "terms", [None, {}, [], "", 0, False, [LESS], "8", {"amount_cents": None}, dict.fromkeys(LESS)], ids=str
     )
-    def test_terms_without_a_figure_are_rejected(self, application, lender, terms):
+    def test_counteroffer_with_empty_terms_is_rejected(self, application, lender, terms):
         body = assert_error(counter(lender, application, terms=terms), 400, "E1001")
         assert body["details"][0]["field"] == "terms"
         left_out = {"reasons": BECAUSE, "expires_at": in_days(14)}
         assert_error(lender.send(path(application), left_out), 400, "E1001")
         assert not Counteroffer.objects.exists()
 
-    def test_deadline_after_the_start_of_the_first_payment_day_is_rejected(self, application, lender):
+    def test_counteroffer_deadline_after_the_first_payment_date_starts_is_rejected(self, application, lender):
         """From that day on, nothing can be accepted."""
         terms = {**LESS, "first_payment_on": in_days(10)[:10]}
         body = assert_error(counter(lender, application, terms, days=11), 400, "E1001")
@@ -88,7 +88,7 @@ class TestNewCounteroffers:
         assert lender.read(path(application)).json() == [shown]
         assert notified(application, "counteroffered") == {application.consumer_id, offer.provider.owner_id}
 
-    def test_application_has_at_most_one_open_counteroffer(self, application, lender):
+    def test_second_open_counteroffer_for_an_application_is_rejected(self, application, lender):
         made = counter(lender, application).json()
         assert_error(counter(lender, application), 409, "E3013")
         assert lender.remove(path(application, made["id"])).status_code in {200, 204}
@@ -106,7 +106,7 @@ class TestNewCounteroffers:
         assert not Counteroffer.objects.exists()
         assert not LoanTerms.objects.exists()
 
-    def test_terms_that_cannot_be_derived_are_required(self, offer, lender):
+    def test_counteroffer_requires_terms_that_cannot_be_derived(self, offer, lender):
         assert_error(counter(lender, applied(offer, data=None), {"amount_cents": 500_000}), 400, "E1018")
         assert counter(lender, applied(offer, data=None), {**LESS, "term_months": 12}).status_code == 201
 
@@ -150,13 +150,13 @@ class TestAcceptance:
         assert lender.read(path(application)).json()[0]["status"] == "accepted"
         assert accept_terms(consumer, application, made["terms_sha256"]).json() == answer.json()
 
-    def test_acceptance_with_the_hash_of_other_terms_is_rejected(self, application, lender, consumer):
+    def test_counteroffer_acceptance_with_the_hash_of_other_terms_is_rejected(self, application, lender, consumer):
         counter(lender, application)
         assert_error(accept_terms(consumer, application, application.terms_sha256), 400, "E3012")
         application.refresh_from_db()
         assert application.status == "under_review"
 
-    def test_only_the_consumer_can_accept(self, application, lender):
+    def test_only_the_consumer_can_accept_a_counteroffer(self, application, lender):
         sha = counter(lender, application).json()["terms_sha256"]
         assert_error(accept_terms(lender, application, sha), 404, "E4002")
 
@@ -199,7 +199,7 @@ class TestAcceptance:
 
 
 class TestEndedCounteroffers:
-    def test_consumer_declines_a_counteroffer(self, application, lender, consumer, offer):
+    def test_consumer_can_decline_a_counteroffer(self, application, lender, consumer, offer):
         made = counter(lender, application).json()
         decline = path(application, made["id"], "decline")
         assert_error(lender.send(decline), 404, "E4002")
@@ -211,7 +211,7 @@ class TestEndedCounteroffers:
         assert acceptance_of(consumer, application)["acceptable"] is False
         assert expire() == 0
 
-    def test_only_reviewers_withdraw_a_counteroffer(self, application, lender, consumer):
+    def test_only_reviewers_can_withdraw_a_counteroffer(self, application, lender, consumer):
         made = counter(lender, application).json()
         assert_error(consumer.remove(path(application, made["id"])), 403, "E2010")
         assert lender.remove(path(application, made["id"])).status_code in {200, 204}
@@ -231,11 +231,13 @@ class TestEndedCounteroffers:
         assert_error(accept_terms(consumer, application, made["terms_sha256"]), 400, "E3011")
 
     @pytest.mark.parametrize("wrong", ["x", "00000000-0000-0000-0000-000000000000"])
-    def test_unknown_counteroffer_is_404(self, application, lender, consumer, wrong):
+    def test_unknown_counteroffer_returns_404(self, application, lender, consumer, wrong):
         assert_error(lender.remove(path(application, wrong)), 404, "E4001")
         assert_error(consumer.send(path(application, wrong, "decline")), 404, "E4001")
 
-    def test_expired_counteroffer_rejects_the_application_with_its_reasons(self, application, lender, offer):
+    def test_expired_counteroffer_rejects_the_application_with_the_counteroffers_reasons(
+        self, application, lender, offer
+    ):
         made = counter(lender, application).json()
         assert expire(days=13) == 0
         assert expire() == 1

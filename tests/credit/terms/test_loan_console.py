@@ -35,7 +35,7 @@ def until(days=10):
     return (timezone.now() + timedelta(days=days)).date().isoformat()
 
 
-def test_loan_form_is_filled_in_and_shows_the_cost(console, application):
+def test_approval_form_is_prefilled_with_the_requested_loan_and_its_cost(console, application):
     page = console.get(move_of(application, "approved"))
     fields = page.context["form"].initial
     assert (fields["amount"], fields["rate_percent"], fields["term_months"]) == (10_000, 6.9, 24)
@@ -43,7 +43,7 @@ def test_loan_form_is_filled_in_and_shows_the_cost(console, application):
     assert "$447.27" in text_of(page)
 
 
-def test_eu_line_of_credit_has_its_assumed_cost_in_the_form_and_on_the_case_page(console):
+def test_approval_form_of_an_eu_line_of_credit_shows_the_assumed_cost(console):
     offer = eu_offer(term_options_months=None, texts={**TEXTS, "termination": "A month's notice."})
     application = applied(offer, data={"amount_cents": 1_000_000})
     address = move_of(application, "approved")
@@ -56,7 +56,7 @@ def test_eu_line_of_credit_has_its_assumed_cost_in_the_form_and_on_the_case_page
     assert "10,769.17" in page
 
 
-def test_compute_button_shows_the_cost_without_a_decision(console, application):
+def test_compute_button_of_the_approval_form_shows_the_cost_without_deciding(console, application):
     address = move_of(application, "approved")
     fields = {"seen": seen_in(console.get(address)), "amount": "20000", "rate_percent": "8", "term_months": "36"}
     page = console.post(address, {**fields, "preview": "Compute"})
@@ -69,7 +69,7 @@ def test_compute_button_shows_the_cost_without_a_decision(console, application):
     assert application.status == "under_review"
 
 
-def test_approval_has_the_terms_of_the_form(console, application):
+def test_back_office_approval_stores_the_terms_of_the_form(console, application):
     confirm(
         console, move_of(application, "approved"), amount="12500.50", rate_percent="7.25", term_months="36", fee="10"
     )
@@ -84,7 +84,7 @@ def test_approval_has_the_terms_of_the_form(console, application):
     ("$ 8,000", 800_000), ("\uff18\uff10\uff10\uff10", 800_000), ("800,000.00", 80_000_000),
     ("\u0668\u066c\u0660\u0660\u0660\u066b\u0665\u0660", 800_050), ("\u096e\u0966\u0966\u0966", 800_000),
 ])  # fmt: skip
-def test_amounts_are_read_with_common_separators(typed, cents):
+def test_amount_field_accepts_common_separators(typed, cents):
     assert FigureField(decimal_places=2, sign="$").clean(typed) * 100 == cents
 
 
@@ -93,7 +93,7 @@ def test_amounts_are_read_with_common_separators(typed, cents):
     "8,0000", ",5", "8,000 000", "1,2,3", "8,000,", "8000.-", "8k", "8e3", "8_000", "\u2212800", "(800)", "0x10",
     "1,00,000",
 ])  # fmt: skip
-def test_ambiguous_amounts_are_rejected_with_an_example(console, application, typed):
+def test_amount_field_rejects_ambiguous_amounts_with_an_example(console, application, typed):
     address = move_of(application, "approved")
     page = confirm(console, address, amount=typed, rate_percent="8", term_months="36")
     assert list(page.context["form"].errors) == ["amount"]
@@ -108,7 +108,7 @@ def test_thousands_separators_are_accepted_in_every_field_of_a_loan(console, app
     assert (terms.amount_cents, terms.fee_cents) == (1_250_050, 100_000)
 
 
-def test_empty_terms_are_derived(console, application):
+def test_back_office_approval_with_empty_fields_derives_the_terms(console, application):
     confirm(console, move_of(application, "approved"))
     assert LoanTerms.objects.get().amount_cents == 1_000_000
 
@@ -120,7 +120,7 @@ def test_empty_terms_are_derived(console, application):
     ({"term_months": "24", "fee": "10000"}, "fee", "Must be less than the amount."),
     ({"term_months": "24", "first_payment_on": "2020-01-01"}, "first_payment_on", "Must be after "),
 ])  # fmt: skip
-def test_loan_errors_are_next_to_their_field_and_input_stays(console, fields, field, told):
+def test_approval_form_shows_errors_at_the_field_and_retains_the_input(console, fields, field, told):
     application = applied(listed(), data={"amount_cents": 1_000_000})
     address = move_of(application, "approved")
     page = confirm(console, address, **fields)
@@ -132,7 +132,7 @@ def test_loan_errors_are_next_to_their_field_and_input_stays(console, fields, fi
     assert not LoanTerms.objects.exists()
 
 
-def test_form_lists_missing_terms(console):
+def test_approval_form_lists_missing_terms(console):
     page = console.get(move_of(applied(listed(), data={}), "approved"))
     assert "Term in months Neither the application nor the offer contains it." in text_of(page)
     assert "Amount in dollars Neither the application nor the offer contains it." in text_of(page)
@@ -147,7 +147,7 @@ def test_approval_for_an_unlisted_offer_needs_no_loan(console):
     assert (application.status, LoanTerms.objects.count()) == ("approved", 0)
 
 
-def test_reviewer_makes_reads_and_withdraws_a_counteroffer(console, application):
+def test_reviewer_can_create_view_and_withdraw_a_counteroffer(console, application):
     page = console.get(page_of(application))
     assert "Make a counteroffer" in text_of(page)
     response = confirm(console, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
@@ -167,7 +167,7 @@ def test_reviewer_makes_reads_and_withdraws_a_counteroffer(console, application)
     assert expire() == 0
 
 
-def test_counteroffer_needs_terms_reasons_and_an_end(console, application):
+def test_back_office_counteroffer_requires_terms_reasons_and_a_deadline(console, application):
     for missing in ("amount", "rate_percent", "code_1", "expires_on"):
         fields = {**OFFERED, **BECAUSE, "expires_on": until()}
         del fields[missing]
@@ -175,7 +175,7 @@ def test_counteroffer_needs_terms_reasons_and_an_end(console, application):
     assert not Counteroffer.objects.exists()
 
 
-def test_accepted_loan_has_no_clock(console, application):
+def test_application_page_hides_the_decision_clock_after_the_acceptance(console, application):
     confirm(console, move_of(application, "approved"))
     assert "0 min of 30 days" in text_of(console.get(page_of(application)))
     accept_terms(client_of(application.consumer), application)
@@ -195,7 +195,7 @@ def test_second_reviewer_confirms_a_proposed_counteroffer(application, settings)
     assert accept_terms(client_of(application.consumer), application).status_code == 200
 
 
-def test_staff_without_access_to_amounts_see_no_amount(console, application):
+def test_back_office_hides_loan_amounts_from_staff_without_access(console, application):
     confirm(console, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
     seen = text_of(backoffice_client(staff_of("Support")).get(page_of(application)))
     assert "6,000" not in seen

@@ -37,7 +37,7 @@ def priced(prices):
 
 
 class TestDeclaredPrices:
-    def test_highest_threshold_reached_by_the_total_sets_the_price(self):
+    def test_price_has_the_highest_threshold_that_the_total_reaches(self):
         check(priced(PRICES))
         card = Card.of(priced(PRICES))
         assert [price and str(price.rate_percent) for price in map(card.price_of, (700, 580, 579, 499))] == [
@@ -53,18 +53,18 @@ class TestDeclaredPrices:
         ([{"from_total": 1, "rate_percent": 7, "amount_max_cents": 0}], "/0/amount_max_cents"),
         ([{"from_total": 1, "rate_percent": 7}, {"from_total": 1, "rate_percent": 8}], "/1/from_total"),
     ])  # fmt: skip
-    def test_invalid_prices_are_rejected_with_their_pointer(self, prices, at):
+    def test_invalid_scorecard_prices_are_rejected_with_a_pointer(self, prices, at):
         with pytest.raises(ValidationFailed) as refused:
             check(priced(prices))
         assert refused.value.details[0]["field"] == f"/definition/outcomes/0/prices{at}"
 
-    def test_only_approvals_can_have_prices(self):
+    def test_scorecard_prices_are_allowed_only_for_approvals(self):
         card = definition()
         card["outcomes"][-1]["prices"] = PRICES
         with pytest.raises(ValidationFailed):
             check(card)
 
-    def test_changed_prices_are_a_difference_between_versions(self):
+    def test_version_differences_list_changed_prices(self):
         assert "Prices" in [difference.member for difference in differences(definition(), priced(PRICES))]
 
 
@@ -87,7 +87,7 @@ def scored(prices, data=SAYS_GOOD, **offered):
 
 @pytest.mark.usefixtures("automatic")
 class TestAutomatic:
-    def test_automatic_approval_uses_the_price_and_verifies(self):
+    def test_automatic_approval_uses_the_scored_price_and_passes_verification(self):
         application = scored([{"from_total": 0, "rate_percent": "8.25"}])
         assert decide_scored(now=timezone.now())["approved"] == 1
         assert LoanTerms.objects.get().rate_percent == 8.25 == float(LoanTerms.objects.get().to_dict()["rate_percent"])
@@ -105,12 +105,12 @@ class TestAutomatic:
         assert decide_scored(now=timezone.now())["approved"] == 0
         assert not LoanTerms.objects.exists()
 
-    def test_single_rate_of_the_offer_is_the_price(self):
+    def test_automatic_approval_uses_the_single_rate_of_the_offer(self):
         scored(None, apr_max_percent=5)
         assert decide_scored(now=timezone.now())["approved"] == 1
 
 
-def test_back_office_proposes_the_price_under_assist(settings):
+def test_approval_form_is_prefilled_with_the_scored_price_under_assist(settings):
     settings.DECISIONING = "assist"
     application = scored([{"from_total": 0, "rate_percent": "8.25", "amount_max_cents": 400_000}])
     Application.objects.filter(pk=application.pk).update(status="under_review")

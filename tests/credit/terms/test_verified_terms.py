@@ -163,7 +163,7 @@ TAMPERINGS = [
 ]  # fmt: skip
 
 
-def test_unchanged_bundle_is_valid():
+def test_unchanged_bundle_with_loan_terms_passes_verification():
     assert outcome(forged()) is None
 
 
@@ -172,5 +172,5 @@ def test_verifier_finds_changed_terms_in_a_signed_bundle(number):
     assert outcome(TAMPERINGS[number]) == "terms"
 
 
-def test_at_least_thirty_changed_bundles_are_checked():
+def test_at_least_30_changed_bundles_with_loan_terms_are_checked():
     assert len(TAMPERINGS) >= 30
