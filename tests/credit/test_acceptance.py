@@ -43,7 +43,7 @@ def accept_terms(client, application, terms=None, **options):
     return client.send(path(application), {"terms_sha256": terms or terms_of(client, application)}, **options)
 
 
-def test_acceptance_shows_terms_and_expiry(api, approved, offer):
+def test_acceptance_endpoint_returns_terms_and_expiry(api, approved, offer):
     shown = api.read(path(approved)).json()
     assert shown["acceptable"] is True
     assert shown["accepted_at"] is None
@@ -53,7 +53,7 @@ def test_acceptance_shows_terms_and_expiry(api, approved, offer):
 
 
 @pytest.mark.parametrize("percent", [9, 9.0, 9.25, 0.0001, 0, 100.0, 12.5, 29.99, 1.005, 36.0])
-def test_hash_of_the_terms_follows_rfc_8785(api, user, percent):
+def test_terms_hash_follows_rfc_8785(api, user, percent):
     # RFC 8785 serializes 9.0 as 9; Python would write 9.0.
     offer = OfferFactory(apr_min_percent=percent, apr_max_percent=100.0)
     offer.refresh_from_db()
@@ -63,7 +63,7 @@ def test_hash_of_the_terms_follows_rfc_8785(api, user, percent):
     assert shown["terms_sha256"] == sha256(rfc8785.dumps(shown["terms"])).hexdigest()
 
 
-def test_approval_is_accepted_once(api, approved, user, offer):
+def test_approval_can_be_accepted_once(api, approved, user, offer):
     first = accept_terms(api, approved)
     assert first.status_code == 200, first.content
     shown = first.json()
@@ -101,7 +101,7 @@ def test_null_terms_of_an_unlisted_offer_have_a_hash(api, user):
     assert accept_terms(api, application).status_code == 200
 
 
-def test_only_the_applicant_can_accept(approved, stranger_api, offer):
+def test_only_the_applicant_can_accept_an_approval(approved, stranger_api, offer):
     terms = approved.terms_sha256
     assert_error(accept_terms(stranger_api, approved, terms), 404, "E4002")
     lender = client_of(offer.provider.owner)
@@ -118,7 +118,7 @@ def test_accepted_approval_cannot_expire_or_be_withdrawn(api, approved):
     assert (ways["withdrawn"]["allowed"], ways["withdrawn"]["code"]) == (False, "E3001")
 
 
-def test_accepted_approval_is_reopened_with_a_reason_and_accepted_again(api, approved):
+def test_accepted_approval_can_be_reopened_with_a_reason_and_accepted_again(api, approved):
     accept_terms(api, approved)
     assert_error(move(api, approved, "under_review"), 400, "E1017")
     assert move(api, approved, "under_review", reason="The income was forged.").status_code == 200
@@ -128,11 +128,11 @@ def test_accepted_approval_is_reopened_with_a_reason_and_accepted_again(api, app
     assert Acceptance.objects.count() == 2
 
 
-def test_unaccepted_approval_is_reopened_without_a_reason(api, approved):
+def test_unaccepted_approval_can_be_reopened_without_a_reason(api, approved):
     assert move(api, approved, "under_review").status_code == 200
 
 
-def test_acceptance_creates_a_record_to_anchor(api, approved, settings):
+def test_acceptance_of_an_approval_creates_a_record_to_anchor(api, approved, settings):
     settings.ANCHOR_DECISIONS = True
     accepted = accept_terms(api, approved).json()
     anchor = DecisionAnchor.objects.get()

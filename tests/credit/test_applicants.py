@@ -77,7 +77,7 @@ def test_applicants_are_encrypted_in_every_table_and_absent_from_logs(api, body,
     assert IdempotencyRecord.objects.filter(key=key).exists()
 
 
-def test_applicants_hash_covers_a_nonce_and_the_returned_applicants(made):
+def test_applicants_hash_includes_a_nonce_and_the_returned_applicants(made):
     row = Application.objects.get()
     assert row.applicants_sha256 == row.applicants.sha256
     assert row.applicants_sha256 == sha256(row.applicants.nonce + canonical_json(made["applicants"])).hexdigest()
@@ -135,7 +135,7 @@ ADDRESSES = [
 
 
 @pytest.mark.parametrize(("country", "city"), ADDRESSES)
-def test_address_without_a_postal_code_is_accepted_if_the_country_needs_none(api, body, country, city):
+def test_address_without_a_postal_code_is_accepted_if_the_country_has_none(api, body, country, city):
     address = {"line1": "12 Nathan Road", "city": city, "country": country}
     response = api.send(PATH, {**body, "applicants": [{"legal_name": "Suharto", "address": address}]})
     assert response.status_code == 201, response.content
@@ -195,7 +195,7 @@ def test_invisible_character_of_a_keyboard_is_removed_from_a_name(api, body, sen
 
 
 @pytest.mark.parametrize("country", ["US", "CA", "GB", "DE", "FR", "JP", "AU", "IN", "BR", "MX", "ZA"])
-def test_postal_code_is_required_if_the_country_needs_it_for_mail(api, body, country):
+def test_postal_code_is_required_if_the_country_uses_postal_codes_for_mail(api, body, country):
     address = {"line1": "12 Cedar Street", "city": "Town", "country": country, "postal_code": None}
     answer = assert_error(
         api.send(PATH, {**body, "applicants": [{"legal_name": "U", "address": address}]}), 400, "E1001"
@@ -204,7 +204,7 @@ def test_postal_code_is_required_if_the_country_needs_it_for_mail(api, body, cou
 
 
 @pytest.mark.parametrize("persons", [[], [PERSON] * 3, {}, "Rosa", 1, True, [None], ["Rosa"], [[PERSON]], [1]])
-def test_applicants_must_be_a_list_of_one_or_two_persons(api, body, persons):
+def test_applicants_must_be_a_list_of_one_or_two_people(api, body, persons):
     answer = assert_error(api.send(PATH, {**body, "applicants": persons}), 400, "E1001")
     assert answer["details"][0]["field"] in {"/applicants", "/applicants/0"}
 
@@ -238,7 +238,7 @@ def test_revision_lists_changed_applicant_fields_without_their_values(api, made)
     assert "applicants[0].legal_name" not in revision.changes
 
 
-def test_applicants_hash_stays_only_if_the_same_applicants_are_sent_again(api, made):
+def test_applicants_hash_changes_unless_the_current_applicants_are_resent(api, made):
     before = Application.objects.get().applicants_sha256
     replace(api, made, [PERSON])
     assert Application.objects.get().applicants_sha256 == before
@@ -249,7 +249,7 @@ def test_applicants_hash_stays_only_if_the_same_applicants_are_sent_again(api, m
     assert Application.objects.get().applicants_sha256 is None
 
 
-def test_data_and_applicants_can_be_changed_separately(api, made):
+def test_update_of_data_or_applicants_does_not_change_the_other_field(api, made):
     body = {"updated_by": "me", "application_data": {"amount_cents": 5}}
     assert api.call("PUT", f"{PATH}/{made['id']}", body).json()["applicants"] == [PERSON]
     answer = replace(api, made, [LEAST]).json()
@@ -258,13 +258,13 @@ def test_data_and_applicants_can_be_changed_separately(api, made):
 
 
 @pytest.mark.parametrize("status", ["approved", "rejected", "withdrawn", "expired"])
-def test_applicants_of_a_decided_application_are_frozen(api, made, status):
+def test_applicants_of_a_decided_application_cannot_be_changed(api, made, status):
     Application.objects.update(status=status)
     assert_error(replace(api, made, [LEAST]), 400, "E3004")
     assert Application.objects.get().applicants.persons == [PERSON]
 
 
-def test_change_of_applicants_changes_the_reviewed_state(api, made):
+def test_change_of_applicants_changes_the_reviewed_state_hash(api, made):
     before = Application.objects.get().reviewed_state
     replace(api, made, [changed("address.city", "Salem")])
     assert Application.objects.get().reviewed_state != before
@@ -282,7 +282,7 @@ def test_decision_record_has_only_the_hash_of_the_applicants(api, body, persons)
     assert [secret for secret in SECRETS if secret in anchor.record] == []
 
 
-def test_erasure_of_a_draft_deletes_applicants_and_nonce_and_keeps_the_hash(user, made):
+def test_erasure_of_a_draft_deletes_applicants_and_nonce_but_not_the_hash(user, made):
     row = Application.objects.get()
     call_command("erase_subject", str(user.pk))
     erased = Application.objects.get()
@@ -296,7 +296,7 @@ def test_applicants_are_readable_after_a_key_rotation(made, settings):
     assert Application.objects.get().applicants.persons == [PERSON]
 
 
-def test_unreadable_applicants_are_503_for_reads_and_changes(api, made, settings):
+def test_read_and_update_with_undecryptable_applicants_return_503(api, made, settings):
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     for address in (f"{PATH}/{made['id']}", PATH):
         assert "gAAAA" not in json.dumps(assert_error(api.read(address), 503, "E5030"))

@@ -41,7 +41,7 @@ def link_to(offer, **body):
     return "/my/apply/link/" + response.json()["url"].partition("/my/apply/link/")[2]
 
 
-def test_link_opens_the_form_with_the_partners_answers(offer, user):
+def test_application_link_opens_the_form_with_the_prefilled_answers(offer, user):
     page = browser_of(user).get(link_to(offer)).content.decode()
     for value in ("8000.00", "54000.00", "Ada &lt;Example&gt;", "ada@example.test", "Portland"):
         assert f'value="{value}"' in page, value
@@ -51,7 +51,7 @@ def test_link_opens_the_form_with_the_partners_answers(offer, user):
 
 
 @pytest.mark.parametrize("text", ["x", "ü"])
-def test_prefill_of_1500_bytes_as_json_is_accepted_and_one_more_letter_is_rejected(user, text):
+def test_application_link_accepts_1500_bytes_of_prefill_and_rejects_more(user, text):
     offer = listed(application_schema={"type": "object", "properties": {"story": {"type": "string"}}})
     room = 1_500 - len('{"application_data":{"story":""}}')
     letters = room // len(text.encode())
@@ -63,7 +63,7 @@ def test_prefill_of_1500_bytes_as_json_is_accepted_and_one_more_letter_is_reject
     assert "at most 1,500 bytes" in assert_error(response, 400, "E1001")["message"]
 
 
-def test_link_without_a_log_in_shows_the_offer_without_the_answers(offer):
+def test_application_link_without_a_login_shows_the_offer_without_the_answers(offer):
     path = link_to(offer)
     response = Client().get(path)
     page = response.content.decode()
@@ -73,7 +73,7 @@ def test_link_without_a_log_in_shows_the_offer_without_the_answers(offer):
     assert f"/account/login?next={path.replace('=', '%3D').replace(':', '%3A')}" in page.replace("/login/?", "/login?")
 
 
-def test_opening_a_link_stores_nothing_and_can_be_repeated(offer, user):
+def test_opening_an_application_link_repeatedly_stores_nothing(offer, user):
     path = link_to(offer)
     for browser in (Client(), browser_of(user), Client(), browser_of(UserFactory())):
         assert browser.get(path).status_code == 200
@@ -81,12 +81,12 @@ def test_opening_a_link_stores_nothing_and_can_be_repeated(offer, user):
     assert not Application.objects.exists()
 
 
-def test_url_of_a_link_does_not_contain_the_answers(offer):
+def test_application_link_url_does_not_contain_the_answers(offer):
     assert "Portland" not in link_to(offer)
     assert "QWRh" not in link_to(offer)  # Base64 of "Ada"
 
 
-def test_altered_or_expired_link_shows_a_page_with_the_next_step(offer, user, monkeypatch):
+def test_altered_or_expired_application_link_shows_the_next_step(offer, user, monkeypatch):
     path = link_to(offer, expires_in_hours=1)
     token = path.rpartition("/")[2]
     read_link(token, now=timezone.now() + timedelta(minutes=59))
@@ -104,13 +104,13 @@ def test_altered_or_expired_link_shows_a_page_with_the_next_step(offer, user, mo
             assert "This link has expired" in response.content.decode()
 
 
-def test_link_ends_when_its_offer_is_deactivated(offer, user):
+def test_application_link_is_invalid_after_its_offer_is_deactivated(offer, user):
     path = link_to(offer)
     type(offer).objects.update(is_active=False)
     assert browser_of(user).get(path).status_code == Client().get(path).status_code == 410
 
 
-def test_pages_of_a_link_are_spanish_for_a_spanish_browser(offer, user):
+def test_application_link_pages_are_spanish_in_a_spanish_browser(offer, user):
     path = link_to(offer)
     for browser in (Client(), browser_of(user)):
         for address in (path, path[:-1]):
@@ -132,17 +132,17 @@ def test_pages_of_a_link_are_spanish_for_a_spanish_browser(offer, user):
     ({"expires_in_hours": 721}, 400, "expires_in_hours"), ({"expires_in_hours": 0}, 400, "expires_in_hours"),
     ({"offer_id": 987_654}, 404, "Offer not found"), ({"prefil": {}}, 400, "prefill"),
 ])  # fmt: skip
-def test_invalid_request_for_a_link_is_rejected_with_the_reason(offer, body, status, words):
+def test_invalid_application_link_request_is_rejected_with_the_reason(offer, body, status, words):
     response = create(offer, **body)
     assert response.status_code == status, response.content
     assert words in response.content.decode()
 
 
-def test_only_members_of_the_lender_create_links(offer, user):
+def test_only_members_of_the_lender_can_create_application_links(offer, user):
     assert create(offer, user).json()["code"] == "E4012"
 
 
-def test_reader_of_a_lender_cannot_create_links(offer):
+def test_reader_of_a_lender_cannot_create_application_links(offer):
     reader = join(offer.provider)
     ProviderMember.objects.filter(user=reader).update(role=ProviderMember.READER)
     assert create(offer, reader).json()["code"] == "E2011"
@@ -153,7 +153,7 @@ def test_reader_of_a_lender_cannot_create_links(offer):
     lambda members: members.update(role=ProviderMember.READER),
     lambda members: type(members.get().user).objects.filter(pk=members.get().user_id).update(is_active=False),
 ])  # fmt: skip
-def test_link_ends_if_its_author_loses_the_role(offer, user, change):
+def test_application_link_is_invalid_after_its_author_loses_the_role(offer, user, change):
     member = join(offer.provider)
     response = create(offer, member)
     path = "/my/apply/link/" + response.json()["url"].rpartition("/")[2]
@@ -162,7 +162,7 @@ def test_link_ends_if_its_author_loses_the_role(offer, user, change):
     assert browser_of(user).get(path).status_code == Client().get(path).status_code == 410
 
 
-def test_form_of_a_link_shows_the_notice_of_automated_processing(user):
+def test_application_link_form_shows_the_notice_of_automated_processing(user):
     scored = scored_offer()[0]
     page = browser_of(user).get(link_to(scored, prefill={})).content.decode()
     assert "How the decision is made" in page

@@ -125,7 +125,7 @@ class ApplicationMachine(RuleBasedStateMachine):
 class TestMachine(TestCase):
     """Run the state machine, each sequence in its own transaction."""
 
-    def test_random_transitions_stay_within_the_table(self):
+    def test_random_status_transitions_follow_the_transition_table(self):
         from django.conf import settings as project
 
         limits, policy = project.RATE_LIMITS, project.REVIEW_POLICY
@@ -140,7 +140,7 @@ class TestMachine(TestCase):
 
 
 @pytest.mark.django_db
-def test_status_is_written_only_by_the_state_machine(user):
+def test_application_status_is_written_only_by_the_state_machine(user):
     """Only creation and the state machine write the column; the database allows only the eight statuses."""
     from django.db import IntegrityError
     from django.utils import timezone
@@ -154,7 +154,7 @@ def test_status_is_written_only_by_the_state_machine(user):
 
 
 @pytest.mark.django_db
-def test_transition_requires_a_transaction(committed, user):
+def test_status_transition_requires_a_database_transaction(committed, user):
     from django.db.transaction import TransactionManagementError
     from django.utils import timezone
 

@@ -17,7 +17,7 @@ def read_proof(api, application):
         return api.read(f"/applications/{application.pk}/proof")
 
 
-def test_undecided_application_has_no_proof(db, api, user):
+def test_undecided_application_has_no_inclusion_proof(db, api, user):
     application = ApplicationFactory(consumer=user, status="submitted")
     assert_error(read_proof(api, application), 404, "E4001")
 

@@ -96,7 +96,7 @@ def wait_for_a_blocked_connection():
     pytest.fail("Nobody waits.")
 
 
-def test_fifty_concurrent_identical_transitions_succeed_once():
+def test_repeated_concurrent_transition_succeeds_once():
     user = UserFactory()
     application = ApplicationFactory(consumer=user, status="under_review")
     path = f"/applications/{application.id}/status"
@@ -127,7 +127,7 @@ def test_concurrent_different_transitions_leave_consecutive_history_positions():
     assert Event.objects.count() == done
 
 
-def test_fifty_requests_with_one_idempotency_key_create_one_application():
+def test_concurrent_requests_with_one_idempotency_key_create_one_application():
     user = UserFactory()
     key, body = str(uuid.uuid4()), {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 2}
     crowd = clients(user, 50)
@@ -143,7 +143,7 @@ def test_fifty_requests_with_one_idempotency_key_create_one_application():
     assert Application.objects.count() == Event.objects.count() == 1
 
 
-def test_concurrent_different_requests_with_one_key_execute_one():
+def test_concurrent_different_requests_with_one_idempotency_key_execute_once():
     user = UserFactory()
     pair = clients(user, 2)
     for _ in range(20):
@@ -203,7 +203,7 @@ def test_concurrent_updates_of_an_offer_have_different_versions():
             assert answer.json()["name"] == offer.name
 
 
-def test_provider_id_claimed_concurrently_has_one_owner():
+def test_lender_id_claimed_concurrently_has_one_owner():
     users = [UserFactory() for _ in range(8)]
     body = {"provider_id": "fresh", "name": "A", "product_type": "x"}
     callers = [clients(user, 1)[0] for user in users]

@@ -56,7 +56,7 @@ def test_creating_an_application_emits_one_event_and_no_history(api, user, body)
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_open_policy_allows_every_initial_status(api, body, settings, status):
+def test_application_can_be_created_in_any_status_under_the_open_policy(api, body, settings, status):
     settings.REVIEW_POLICY = "open"
     response = api.send(PATH, {**body, "initial_status": status})
     assert (response.status_code, response.json()["status"]) == (201, status)
@@ -65,7 +65,7 @@ def test_open_policy_allows_every_initial_status(api, body, settings, status):
 
 
 @pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
-def test_reviewed_and_four_eyes_allow_only_draft_and_submitted_as_initial_status(api, body, settings, policy):
+def test_application_can_be_created_only_as_draft_or_submitted_under_review_policies(api, body, settings, policy):
     settings.REVIEW_POLICY = policy
     for status in STATUSES:
         response = api.send(PATH, {**body, "initial_status": status})
@@ -76,7 +76,7 @@ def test_reviewed_and_four_eyes_allow_only_draft_and_submitted_as_initial_status
     assert Application.objects.count() == 2
 
 
-def test_null_initial_status_creates_a_draft(api, body):
+def test_application_with_a_null_initial_status_is_created_as_draft(api, body):
     assert api.send(PATH, {**body, "initial_status": None}).json()["status"] == "draft"
 
 
@@ -94,13 +94,13 @@ def test_integer_beyond_2_to_the_53_in_application_data_is_rejected(api, body, d
 
 
 @pytest.mark.parametrize("data", [2**53 - 1, {"a": [1 - 2**53, 1e300, "9007199254740993", 1e16, True, 0.1]}])
-def test_representable_numbers_in_application_data_are_stored_unchanged(api, body, data):
+def test_exact_numbers_in_application_data_are_stored_unchanged(api, body, data):
     response = api.send(PATH, {**body, "application_data": data})
     assert (response.status_code, response.json()["application_data"]) == (201, data)
 
 
 @pytest.mark.parametrize("number", [7_000, 2**53 - 1, 2**53, 2**63 - 1])
-def test_decision_record_has_exact_ids_in_rfc_8785_form(api, body, number):
+def test_decision_record_is_rfc_8785_json_with_exact_ids(api, body, number):
     body |= {"offer_id": number, "provider_id": number, "initial_status": "under_review"}
     created = api.send(PATH, {**body, "application_data": {"\ufb33": 9.0, "😀": 1e-7}}).json()
     assert api.replace(f"{PATH}/{created['id']}/status", {"status": "approved", "updated_by": "me"}).status_code == 200
@@ -140,7 +140,7 @@ class TestOffers:
             ({"term_months": 13}, "The offer's terms are 12, 24 months."),
         ],
     )
-    def test_application_outside_of_the_offers_limits_is_not_submitted(self, api, body, settings, figure, why):
+    def test_application_outside_of_the_offers_limits_cannot_be_submitted(self, api, body, settings, figure, why):
         settings.REQUIRE_LISTED_OFFERS = True
         limits = {"loan_amount_min_cents": 100_000, "loan_amount_max_cents": 900_000, "term_options_months": [12, 24]}
         offer = OfferFactory(**limits)
@@ -160,7 +160,7 @@ class TestOffers:
         offer = OfferFactory()
         assert_error(api.send(PATH, {**body, "offer_id": offer.pk, "provider_id": 1}), 400, "E1011")
 
-    def test_draft_pins_nothing_and_a_submission_pins_the_terms(self, api, body):
+    def test_draft_pins_no_offer_terms_and_submission_pins_them(self, api, body):
         offer = OfferFactory(apr_min_percent=3.5, version=4, term_options_months=[12, 24])
         body |= {"offer_id": offer.pk, "provider_id": int(offer.provider_id)}
         api.send(PATH, body)

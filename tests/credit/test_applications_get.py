@@ -24,14 +24,14 @@ def application(user):
 
 
 @pytest.mark.parametrize("identifier", ["..%2f", "..%2f..%2fv1%2fhealth", "a/b/c"])
-def test_slash_in_an_application_id_is_404(api, identifier):
+def test_application_id_with_a_slash_returns_404(api, identifier):
     response = api.read(f"{PATH}/{identifier}")
     assert response.status_code == 404
     assert response.json()["code"] in {"E4001", "E4002"}
 
 
 class TestReviewers:
-    def test_reviewer_reads_applications_except_drafts(self, application, user):
+    def test_reviewer_can_read_applications_except_drafts(self, application, user):
         reviewer = make_reviewer()
         api = client_of(reviewer)
         for place in PLACES:
@@ -39,13 +39,13 @@ class TestReviewers:
         draft = ApplicationFactory(consumer=user)
         assert_error(api.read(f"{PATH}/{draft.id}"), 404, "E4002")
 
-    def test_member_of_the_lender_reads_an_application(self, application):
+    def test_member_of_the_lender_can_read_an_application(self, application):
         provider = ProviderFactory(id=str(application.provider_id))
         member = UserFactory()
         ProviderMember.objects.create(provider=provider, user=member)
         assert client_of(member).read(f"{PATH}/{application.id}").status_code == 200
 
-    def test_active_superuser_reads_an_application_and_an_inactive_one_does_not(self, application):
+    def test_only_an_active_superuser_can_read_any_application(self, application):
         superuser = UserFactory(is_superuser=True)
         assert client_of(superuser).read(f"{PATH}/{application.id}").status_code == 200
         former = UserFactory(is_superuser=True, is_active=False)
@@ -69,13 +69,17 @@ class TestQueries:
     def _unlimited(self, settings):
         settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
 
-    def test_repeated_signed_read_executes_one_statement(self, user, application, django_assert_num_queries):
+    def test_repeated_signed_read_of_an_application_executes_one_statement(
+        self, user, application, django_assert_num_queries
+    ):
         issued = issue(user)
         signed_call(issued, "GET", f"/v1{PATH}/{application.id}")
         with django_assert_num_queries(1):
             assert signed_call(issued, "GET", f"/v1{PATH}/{application.id}").status_code == 200
 
-    def test_first_read_with_a_token_executes_two_statements(self, user, application, django_assert_num_queries):
+    def test_first_read_of_an_application_with_a_token_executes_two_statements(
+        self, user, application, django_assert_num_queries
+    ):
         from tests.api import bearer_of
 
         client_of(user).read("/auth/me")

@@ -35,7 +35,7 @@ def moved(api, user):
     return application
 
 
-def test_three_transitions_are_three_history_entries_in_order(api, moved):
+def test_three_transitions_create_three_history_entries_in_order(api, moved):
     shown = api.read(f"/applications/{moved.id}/history").json()
     assert set(shown) == {"application_id", "history"}
     assert shown["application_id"] == str(moved.id)
@@ -50,7 +50,7 @@ def test_three_transitions_are_three_history_entries_in_order(api, moved):
 
 class TestAppendOnly:
     @pytest.mark.parametrize("model", [ApplicationHistory, ApplicationRevision])
-    def test_orm_cannot_change_or_delete_history(self, moved, model):
+    def test_orm_cannot_change_or_delete_application_history(self, moved, model):
         row = model.objects.first()
         for act in (
             row.save, lambda: model.objects.update(credential="somebody else"), row.delete, model.objects.all().delete,
@@ -61,12 +61,12 @@ class TestAppendOnly:
 
     @pytest.mark.parametrize("table", TABLES)
     @pytest.mark.parametrize("statement", ["UPDATE {} SET credential = 'x'", "DELETE FROM {}"])
-    def test_sql_cannot_change_or_delete_history(self, moved, table, statement):
+    def test_sql_cannot_change_or_delete_application_history(self, moved, table, statement):
         with pytest.raises(DatabaseError, match="append-only"):
             execute(statement.format(table))
 
     @pytest.mark.parametrize("table", TABLES)
-    def test_truncate_cannot_delete_history(self, moved, needs_postgresql, table):
+    def test_truncate_cannot_delete_application_history(self, moved, needs_postgresql, table):
         with pytest.raises(DatabaseError, match="append-only"):
             execute("SET CONSTRAINTS ALL IMMEDIATE", f"TRUNCATE {table} CASCADE")
 

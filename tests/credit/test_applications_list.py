@@ -20,7 +20,7 @@ def make(count, **members):
     return [str(ApplicationFactory(**members).id) for _ in range(count)][::-1]
 
 
-def test_list_shows_own_applications_newest_first(api, user, stranger):
+def test_application_list_contains_own_applications_newest_first(api, user, stranger):
     own = make(3, consumer=user)
     make(2, consumer=stranger)
     assert ids(api.read(PATH)) == own
@@ -48,7 +48,7 @@ def test_application_filters_can_be_combined(api, user):
     assert len(ids(api.read(f"{PATH}?consumer_id={user.pk}&limit=2&offset=1"))) == 2
 
 
-def test_every_combination_of_filters_finds_the_application(api, user):
+def test_every_combination_of_matching_filters_finds_the_application(api, user):
     from itertools import combinations
 
     own = make(1, consumer=user, status="draft", offer_id=1, provider_id=2)
@@ -60,11 +60,11 @@ def test_every_combination_of_filters_finds_the_application(api, user):
             assert ids(api.read(f"{PATH}?{query}&offset=1")) == []
 
 
-def test_unknown_query_parameters_are_rejected(api):
+def test_application_list_rejects_unknown_query_parameters(api):
     refusal = assert_error(api.read(f"{PATH}?page=2&consumer=9&limit=1"), 400, "E1001")
     assert [detail["field"] for detail in refusal["details"]] == ["page", "consumer"]
 
 
 @pytest.mark.parametrize("other", ["0", "999999", "abc", "%ff", "0{}", " {}", "{}.0"])
-def test_listing_another_users_applications_is_forbidden(api, user, other):
+def test_listing_another_users_applications_returns_403(api, user, other):
     assert_error(api.read(f"{PATH}?consumer_id={other.format(user.pk)}"), 401, "E2004")

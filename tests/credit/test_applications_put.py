@@ -28,7 +28,7 @@ def path(application):
     return f"/applications/{application.id}"
 
 
-def test_update_replaces_only_the_fields_sent(api, path):
+def test_application_update_replaces_only_the_sent_fields(api, path):
     body = api.replace(path, {"updated_by": "me", "application_data": {"new": 2}}).json()
     assert (body["application_data"], body["notes"]) == ({"new": 2}, "old")
     body = api.replace(path, {"updated_by": "me", "notes": "new"}).json()
@@ -38,7 +38,7 @@ def test_update_replaces_only_the_fields_sent(api, path):
     assert api.read(path).json() == body
 
 
-def test_empty_update_changes_only_updated_at(api, path, application):
+def test_empty_application_update_changes_only_updated_at(api, path, application):
     before = api.read(path).json()
     after = api.replace(path, {"updated_by": "me"}).json()
     assert after["updated_at"] > before["updated_at"]
@@ -46,7 +46,7 @@ def test_empty_update_changes_only_updated_at(api, path, application):
     assert ApplicationHistory.objects.count() == 0
 
 
-def test_only_a_change_of_data_creates_a_revision(api, path, application, user):
+def test_application_update_creates_a_revision_only_if_data_changes(api, path, application, user):
     api.replace(path, {"updated_by": "me", "notes": "n"})
     assert ApplicationRevision.objects.count() == 0
     api.replace(path, {"updated_by": "somebody", "application_data": {"b": 1, "a": [1.5, "é"]}})
@@ -59,13 +59,13 @@ def test_only_a_change_of_data_creates_a_revision(api, path, application, user):
     assert application.data_changed_by == user
 
 
-def test_revision_contains_the_api_key(user, path):
+def test_application_revision_contains_the_api_key_of_the_author(user, path):
     issued = issue(user)
     ApiClient(api_key=issued.key).replace(path, {"updated_by": "x", "application_data": 1})
     assert ApplicationRevision.objects.get().credential == f"api_key:{issued.record.pk}"
 
 
-def test_update_emits_an_event_without_the_data(api, path):
+def test_application_update_emits_an_event_without_the_data(api, path):
     api.replace(path, {"updated_by": "me", "application_data": {"secret": "income"}})
     event = Event.objects.get()
     assert event.type == "application.updated"
@@ -80,7 +80,7 @@ def test_reviewer_cannot_change_an_application(path, application):
 
 
 @pytest.mark.parametrize("status", MACHINE.statuses)
-def test_data_is_frozen_after_the_decision_and_notes_stay_editable(api, path, application, status):
+def test_decided_application_rejects_data_changes_and_accepts_notes(api, path, application, status):
     Application.objects.update(status=status)
     changed = api.replace(path, {"updated_by": "me", "application_data": {"new": 1}, "notes": "both"})
     if status in FROZEN:

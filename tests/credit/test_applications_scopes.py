@@ -32,7 +32,7 @@ def apply_body(user, **changes):
     return {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 7, "application_data": {}, **changes}
 
 
-def test_transitions_of_the_applicant_are_complete():
+def test_applicant_transition_list_contains_all_seven_transitions():
     assert OWN_MOVES == [
         ("approved", "withdrawn"), ("draft", "submitted"), ("draft", "withdrawn"),
         ("pending_documents", "under_review"), ("pending_documents", "withdrawn"),
@@ -40,7 +40,7 @@ def test_transitions_of_the_applicant_are_complete():
     ]  # fmt: skip
 
 
-def test_scoped_credential_creates_and_reads_an_application(user, limited):
+def test_scoped_credential_can_create_and_read_an_application(user, limited):
     app = limited(user, READING, WRITING)
     response = app.send(PATH, apply_body(user))
     assert response.status_code == 201, response.content
@@ -53,14 +53,14 @@ def test_scoped_credential_creates_and_reads_an_application(user, limited):
     assert_error(app.read(f"{text}/proof"), 404, "E4001")
 
 
-def test_scoped_key_makes_every_transition_of_the_applicant(user, any_policy):
+def test_scoped_key_can_make_every_applicant_transition(user, any_policy):
     key = key_of(user, WRITING)
     for start, to in OWN_MOVES:
         application = ApplicationFactory(consumer=user, status=start)
         assert move(key, application, to).status_code == 200, (start, to)
 
 
-def test_scoped_key_makes_no_transition_of_a_reviewer(user, any_policy):
+def test_scoped_key_cannot_make_reviewer_transitions(user, any_policy):
     user.groups.add(Group.objects.get(name="Reviewer"))
     key = key_of(user, WRITING)
     for start, to in REVIEWERS_MOVES:
@@ -70,7 +70,7 @@ def test_scoped_key_makes_no_transition_of_a_reviewer(user, any_policy):
         assert (application.status, application.moves) == (start, 0)
 
 
-def test_app_cannot_decide_under_any_policy(user, any_policy):
+def test_app_cannot_decide_applications_under_any_review_policy(user, any_policy):
     application = ApplicationFactory(consumer=user, status="under_review")
     app = app_of(user, READING, WRITING)
     for to in ("approved", "rejected", "pending_documents"):
@@ -80,7 +80,7 @@ def test_app_cannot_decide_under_any_policy(user, any_policy):
     assert allowed == {"withdrawn"}
 
 
-def test_scoped_credential_creates_no_decided_application(user, limited, settings):
+def test_scoped_credential_cannot_create_a_decided_application(user, limited, settings):
     assert settings.REVIEW_POLICY == "open"
     client = limited(user, WRITING)
     for status in STATUSES:
@@ -92,7 +92,7 @@ def test_scoped_credential_creates_no_decided_application(user, limited, setting
     assert Application.objects.count() == len(INITIAL_STATUSES)
 
 
-def test_reviewers_scoped_credential_reads_only_the_reviewers_own_applications(limited, any_policy):
+def test_reviewers_scoped_credential_reads_only_applications_of_the_reviewer(limited, any_policy):
     reviewer = make_reviewer()
     application = ApplicationFactory(status="under_review")
     text = f"{PATH}/{application.id}"
@@ -106,7 +106,7 @@ def test_reviewers_scoped_credential_reads_only_the_reviewers_own_applications(l
     assert app.read(PATH).json() == []
 
 
-def test_scoped_credential_of_a_lender_reads_its_applications_but_decides_none(limited, any_policy):
+def test_lenders_scoped_credential_can_read_but_not_decide_applications(limited, any_policy):
     offer = OfferFactory()
     owner = offer.provider.owner
     app = limited(owner, READING, WRITING)
@@ -126,7 +126,7 @@ def test_scoped_credential_of_a_lender_reads_its_applications_but_decides_none(l
         assert (application.status, application.moves) == (start, 0)
 
 
-def test_unrestricted_key_of_a_reviewer_changes_statuses(any_policy, settings):
+def test_unrestricted_key_of_a_reviewer_can_make_reviewer_transitions(any_policy, settings):
     reviewer = make_reviewer()
     application = ApplicationFactory(status="submitted")
     assert move(ApiClient(api_key=issue(reviewer).key), application, "under_review").status_code == 200

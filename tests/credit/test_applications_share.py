@@ -42,12 +42,12 @@ def offer(user):
 
 
 class TestShareField:
-    def test_share_is_empty_by_default(self, api, user):
+    def test_application_share_is_empty_by_default(self, api, user):
         response = api.send(PATH, body_for(user))
         assert (response.status_code, response.json()["share"]) == (201, [])
 
     @pytest.mark.parametrize("share", [*SHARES, ["identity", "bank"], ["bank", "bank"]])
-    def test_share_is_shown_in_every_response_of_the_application(self, api, user, share):
+    def test_share_is_in_every_response_about_the_application(self, api, user, share):
         created = api.send(PATH, body_for(user, share=share)).json()
         expected = sorted(set(share))
         assert created["share"] == expected
@@ -55,14 +55,14 @@ class TestShareField:
         assert [row["share"] for row in api.read(PATH).json()] == [expected]
 
     @pytest.mark.parametrize("share", [["Bank"], ["account"], ["bank", 1], ["bank"] * 3])
-    def test_invalid_share_is_rejected(self, api, user, share):
+    def test_invalid_application_share_is_rejected(self, api, user, share):
         assert_error(api.send(PATH, body_for(user, share=share)), 400, "E1001")
         application = ApplicationFactory(consumer=user)
         changed = api.replace(f"{PATH}/{application.pk}", {"updated_by": "me", "share": share})
         assert_error(changed, 400, "E1001")
         assert Application.objects.get().share == []
 
-    def test_share_changes_only_in_a_draft(self, api, user):
+    def test_share_of_an_application_can_change_only_in_a_draft(self, api, user):
         text = f"{PATH}/{api.send(PATH, body_for(user)).json()['id']}"
         assert api.replace(text, {"updated_by": "me", "share": ["bank"]}).json()["share"] == ["bank"]
         assert api.replace(text, {"updated_by": "me", "notes": "x"}).json()["share"] == ["bank"]
@@ -82,7 +82,7 @@ class TestShareField:
 
 class TestApps:
     @pytest.mark.parametrize("limited", [app_of, key_of])
-    def test_scoped_credential_shares_only_data_that_its_scopes_cover(self, user, limited):
+    def test_scoped_credential_can_share_only_data_that_its_scopes_cover(self, user, limited):
         application = ApplicationFactory(consumer=user)
         for share, scope in ((["bank"], "bankdata:read"), (["identity"], "identity:read")):
             without = limited(user, "applications:write", "offers:read")
@@ -96,7 +96,7 @@ class TestApps:
             assert_error(allowed.send(PATH, body_for(user, share=["bank", "identity"])), 403, "E2005")
             assert allowed.replace(f"{PATH}/{application.pk}", body).status_code == 200
 
-    def test_app_can_clear_share(self, user):
+    def test_app_can_clear_the_share_of_an_application(self, user):
         application = ApplicationFactory(consumer=user, share=["bank"])
         app = app_of(user, "applications:write")
         assert app.send(PATH, body_for(user, share=[])).status_code == 201
@@ -114,7 +114,7 @@ class TestApps:
 class TestScores:
     @pytest.mark.parametrize("share", SHARES)
     @pytest.mark.parametrize("at_once", [True, False])
-    def test_score_reads_only_shared_facts(self, api, user, offer, share, at_once):
+    def test_score_uses_only_shared_facts(self, api, user, offer, share, at_once):
         begun = {"initial_status": "submitted"} if at_once else {}
         created = api.send(
             PATH, body_for(user, offer, share=share, application_data=submitting.SAYS_GOOD, **begun)
@@ -128,7 +128,7 @@ class TestScores:
         assert (facts["identity.verified"] is True) is ("identity" in share)
 
     @pytest.mark.parametrize("share", SHARES)
-    def test_lender_reads_only_shared_facts_in_the_bundle(self, api, user, offer, share, settings):
+    def test_decision_bundle_shows_the_lender_only_shared_facts(self, api, user, offer, share, settings):
         settings.REVIEW_POLICY = "reviewed"
         member = UserFactory()
         ProviderMember.objects.create(provider=offer.provider, user=member)
@@ -144,7 +144,7 @@ class TestScores:
         assert (facts["bank.accounts_balance_cents"] == 777) is ("bank" in share)
         assert FAIL not in {step.state for step in verify(shown.content)}
 
-    def test_verifier_rejects_facts_that_were_not_shared(self):
+    def test_decision_verifier_rejects_facts_that_were_not_shared(self):
         valid_bundle = bundle()
         assert "identity.verified" in valid_bundle["facts"]
         for share, fails in (([], True), (["bank"], True), (["identity"], False), (["bank", "identity"], False)):
@@ -156,7 +156,7 @@ class TestScores:
     ("share", "words"),
     [([], "nothing else"), (["bank"], "bank data"), (["bank", "identity"], "bank data, the identity check")],
 )
-def test_console_shows_what_is_shared(share, words):
+def test_console_shows_the_shared_data_of_an_application(share, words):
     reviewer = make_reviewer(is_staff=True)
     application = ApplicationFactory(status="submitted", share=share)
     client = Client()

@@ -17,14 +17,14 @@ from tests.identity.support import issue
 pytestmark = pytest.mark.django_db
 
 
-def test_state_table_in_the_code_equals_the_documented_table():
+def test_transition_table_in_the_code_equals_the_documented_table():
     assert MACHINE.statuses == STATUSES
     declared = {(start, to): role for start in MACHINE.statuses for to, role in MACHINE.moves_from(start).items()}
     assert declared == TABLE
 
 
 class TestOpen:
-    def test_open_policy_allows_exactly_the_transitions_of_the_table(self, user):
+    def test_open_policy_allows_exactly_the_transitions_of_the_status_table(self, user):
         application = ApplicationFactory(consumer=user)
         for start, to in EVERY_MOVE:
             application.status, role = start, TABLE.get((start, to))
@@ -47,7 +47,7 @@ class TestOpen:
             assert (stored.status, stored.moves) == (row.status, row.position) == (to, 1)
             assert (row.previous_status, Event.objects.order_by("-id")[0].type) == (start, f"application.{to}")
 
-    def test_transition_of_an_application_that_left_and_reentered_its_status_after_loading_is_rejected(self, user):
+    def test_transition_is_rejected_if_the_status_changed_and_returned_after_loading(self, user):
         application, actor, now = (
             ApplicationFactory(status="under_review"), Actor(user=user, credential="x"), timezone.now(),
         )  # fmt: skip
@@ -60,7 +60,7 @@ class TestOpen:
         application.refresh_from_db()
         assert (application.status, application.moves, application.history.count()) == ("under_review", 2, 2)
 
-    def test_transition_missing_from_the_table_changes_nothing(self, api, user):
+    def test_transition_missing_from_the_status_table_is_rejected(self, api, user):
         application = ApplicationFactory(consumer=user, status="draft")
         body = assert_error(move(api, application, "approved"), 400, "E3001")
         assert set(body["details"]["allowed"]) == requestable("draft")
@@ -78,7 +78,7 @@ class TestReviewed:
         settings.REVIEW_POLICY = "reviewed"
 
     @pytest.mark.parametrize("who", ["consumer", "reviewer", "member"])
-    def test_applicant_and_reviewers_make_only_their_own_transitions(self, user, reviewer, member, who):
+    def test_applicant_and_reviewers_can_make_only_transitions_of_their_role(self, user, reviewer, member, who):
         application = ApplicationFactory(consumer=user, data_changed_by=user)
         actor = Actor(user={"consumer": user, "reviewer": reviewer, "member": member}[who], credential="jwt:x")
         for (start, to), role in TABLE.items():
@@ -102,7 +102,7 @@ class TestReviewed:
         assert application.status == "under_review"
 
     @pytest.mark.parametrize("who", ["reviewer", "member"])
-    def test_draft_is_404_for_reviewers(self, user, reviewer, member, who):
+    def test_transition_of_a_draft_by_a_reviewer_returns_404(self, user, reviewer, member, who):
         application = ApplicationFactory(consumer=user, status="draft")
         caller = {"reviewer": reviewer, "member": member}[who]
         assert_error(move(client_of(caller), application, "submitted"), 404, "E4002")
@@ -119,7 +119,7 @@ class TestFourEyes:
     def _policy(self, settings):
         settings.REVIEW_POLICY = "four_eyes"
 
-    def test_four_eyes_limits_a_reviewer_to_the_applicants_transitions_on_their_own_application(self, reviewer):
+    def test_four_eyes_allows_a_reviewer_only_applicant_transitions_on_their_own_application(self, reviewer):
         application = ApplicationFactory(consumer=reviewer)
         for (start, to), role in TABLE.items():
             application.status = start
@@ -141,7 +141,7 @@ class TestFourEyes:
 
 
 class TestFieldsOfATransition:
-    def test_submission_pins_the_offer(self, api, user):
+    def test_submission_pins_the_offer_of_the_application(self, api, user):
         offer = OfferFactory(version=3, apr_max_percent=9.5)
         application = ApplicationFactory(consumer=user, offer_id=offer.pk, provider_id=int(offer.provider_id))
         shown = move(api, application, "submitted").json()
@@ -156,26 +156,26 @@ class TestFieldsOfATransition:
         assert application.offer_version == 3
 
     @pytest.mark.parametrize("decision", ["approved", "rejected"])
-    def test_decision_stores_reviewer_reason_and_time(self, api, user, decision):
+    def test_decision_stores_the_reviewer_the_reason_and_the_time(self, api, user, decision):
         application = ApplicationFactory(consumer=user, status="under_review")
         shown = move(api, application, decision, updated_by="Dr. R", reason="because").json()
         assert (shown["reviewed_by"], shown["status_reason"]) == ("Dr. R", "because")
         assert shown["reviewed_at"] == shown["updated_at"]
 
-    def test_reopening_clears_the_reason(self, api, user):
+    def test_reopening_an_application_clears_the_decision_reason(self, api, user):
         application = ApplicationFactory(consumer=user, status="under_review")
         move(api, application, "rejected", reason="because")
         shown = move(api, application, "under_review").json()
         assert shown["status_reason"] is None
         assert shown["reviewed_by"] == "me"
 
-    def test_submitted_at_stays_at_the_first_submission(self, api, user):
+    def test_submitted_at_is_the_time_of_the_first_submission(self, api, user):
         application = ApplicationFactory(consumer=user)
         first = move(api, application, "submitted").json()["submitted_at"]
         for to in ("pending_documents", "under_review", "approved"):
             assert move(api, application, to).json()["submitted_at"] == first
 
-    def test_history_stores_the_claimed_name_and_the_authenticated_account(self, user, stranger):
+    def test_history_entry_contains_updated_by_and_the_authenticated_account(self, user, stranger):
         issued = issue(user)
         application = ApplicationFactory(consumer=user)
         api = ApiClient(api_key=issued.key)
@@ -187,7 +187,7 @@ class TestFieldsOfATransition:
         assert (row.metadata, row.reason, row.position) == ({"k": [1]}, "r", 1)
         assert (row.previous_status, row.status) == ("draft", "submitted")
 
-    def test_transition_emits_an_event_to_the_applicant(self, user, reviewer):
+    def test_status_transition_emits_an_event_to_the_applicant(self, user, reviewer):
         application = ApplicationFactory(consumer=user, status="submitted")
         move(client_of(reviewer), application, "under_review", reason="private words")
         event = Event.objects.get()

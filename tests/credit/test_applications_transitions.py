@@ -19,7 +19,7 @@ def moves(api, application):
 
 @pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
 @pytest.mark.parametrize("status", STATUSES)
-def test_listed_transitions_are_the_allowed_ones(api, user, settings, status, policy):
+def test_transitions_endpoint_lists_the_transitions_of_the_status_table(api, user, settings, status, policy):
     settings.REVIEW_POLICY = policy
     application = ApplicationFactory(consumer=user, status=status)
     shown = moves(api, application)
@@ -35,7 +35,7 @@ def test_listed_transitions_are_the_allowed_ones(api, user, settings, status, po
 
 
 @pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
-def test_listed_transitions_match_the_outcome_of_a_request(api, user, settings, policy):
+def test_transitions_endpoint_predicts_the_outcome_of_a_status_request(api, user, settings, policy):
     settings.REVIEW_POLICY = policy
     for to, entry in moves(api, ApplicationFactory(consumer=user, status="under_review")).items():
         another = ApplicationFactory(consumer=user, status="under_review")

@@ -61,7 +61,7 @@ EXAMPLES = {
 
 
 @pytest.mark.parametrize("where", EXAMPLES)
-def test_examples_of_appendix_j_have_the_printed_rate(where):
+def test_apr_equals_the_printed_rate_of_the_appendix_j_examples(where):
     printed, start, amount, payments = EXAMPLES[where]
     assert str(round(us_appendix_j(amount, payments, start=start), 2)) == printed
 
@@ -70,13 +70,13 @@ def test_examples_of_appendix_j_have_the_printed_rate(where):
     (600_000, 14_931, "9.380593"), (594_000, 14_931, "9.954966"), (600_000, 15_056, "9.856689"),
     (594_000, 15_231, "11.1070115"),
 ])  # fmt: skip
-def test_examples_of_the_commission_have_the_printed_rate(drawdown, payment, printed):
+def test_apr_equals_the_printed_rate_of_the_eu_commission_examples(drawdown, payment, printed):
     # COM(2005) 483 final/2, Annex II, examples 2 to 5: 48 months, printed to a few millionths.
     payments = paying(monthly(date(2026, 2, 15), 48), (48, payment))
     assert abs(eu_annex_iii(drawdown, payments, start=date(2026, 1, 15)) - Decimal(printed)) < Decimal("4e-6")
 
 
-def test_days_in_the_eu_rate_are_parts_of_the_year_that_ends_with_them():
+def test_eu_apr_counts_days_as_fractions_of_the_year_that_they_end():
     # 100 grows to 110 in 14 days and a month. The year before 1 March 2027 has 365 days, before 1 March 2028 366 days.
     for year, days in ((2027, 365), (2028, 366)):
         end, start = date(year, 4, 1), date(year, 3, 1) - timedelta(days=14)
@@ -111,7 +111,7 @@ def test_days_in_the_eu_rate_are_parts_of_the_year_that_ends_with_them():
         (date(2026, 1, 1), [date(2026, 1, 2)], 1, 365),
     ],
 )
-def test_unit_period_of_appendix_j(start, dates, days, per_year):
+def test_unit_period_follows_appendix_j(start, dates, days, per_year):
     unit = unit_period(start, dates, due_day(start, dates))
     assert (unit.days, unit.per_year) == (days, per_year)
 
@@ -123,11 +123,11 @@ def test_unit_period_of_appendix_j(start, dates, days, per_year):
     (date(2024, 2, 28), date(2024, 3, 29), 29, (1, 1)), (date(2025, 12, 31), date(2026, 1, 1), 1, (0, 1)),
     (date(2025, 12, 1), date(2026, 12, 1), 1, (12, 0)), (date(2026, 1, 1), date(2026, 1, 31), 31, (0, 30)),
 ])  # fmt: skip
-def test_time_is_counted_back_in_months_and_remaining_days(start, end, due, expected):
+def test_count_back_returns_complete_months_and_remaining_days(start, end, due, expected):
     assert count_back(start, end, due) == expected
 
 
-def test_due_day_of_month_ends_is_the_latest_day():
+def test_due_day_of_month_end_payments_is_the_latest_day():
     ends = [date(2026, 2, 28), date(2026, 3, 31), date(2026, 4, 30)]
     assert due_day(date(2026, 1, 31), ends) == 31
     assert due_day(date(2026, 1, 10), ends) == 31
@@ -136,7 +136,7 @@ def test_due_day_of_month_ends_is_the_latest_day():
     assert due_day(date(2026, 1, 1), [date(2026, 2, 1), date(2026, 2, 16)]) is None
 
 
-def test_day_31_is_the_last_day_of_every_month():
+def test_due_day_31_is_the_last_day_of_every_month():
     for month in range(month_of(date(1999, 1, 1)), month_of(date(2101, 1, 1))):
         last = in_month(month, 31)
         assert month_of(last) == month
@@ -145,7 +145,7 @@ def test_day_31_is_the_last_day_of_every_month():
 
 
 @pytest.mark.parametrize("method", [us_appendix_j, eu_annex_iii])
-def test_rate_out_of_range_is_rejected(method):
+def test_apr_out_of_range_raises_rate_out_of_range(method):
     tomorrow = [(date(2026, 1, 2), 1_000)]
     assert method(1_000, tomorrow, start=date(2026, 1, 1)) == 0
     for financed in (1_001, 1):

@@ -27,7 +27,7 @@ def test_catalog_shows_active_offers_newest_first(api):
     assert item["provider_id"] == offers[-1].provider_id
 
 
-def test_catalog_is_paged(api):
+def test_catalog_returns_pages_of_offers(api):
     pks = [OfferFactory().pk for _ in range(5)][::-1]
     assert list_offers(api, "limit=2") == pks[:2]
     assert list_offers(api, "limit=2&offset=3") == pks[3:]
@@ -38,7 +38,7 @@ def test_catalog_is_paged(api):
 
 
 class TestFilters:
-    def test_explain_lists_the_rule_of_each_hidden_offer(self, api):
+    def test_catalog_explain_lists_the_rule_that_hides_each_offer(self, api):
         OfferFactory()
         state = OfferFactory(included_states=["CA"]).pk
         amount = OfferFactory(loan_amount_min_cents=10**6).pk
@@ -55,6 +55,6 @@ class TestFilters:
 
 
 class TestVariants:
-    def test_catalog_item_contains_its_variant(self, api):
+    def test_catalog_item_contains_the_ab_test_variant(self, api):
         OfferFactory(ab_test_variant="b", ab_test_allocation=100)
         assert api.read(PATH).json()["items"][0]["variant"] == "b"

@@ -87,7 +87,7 @@ ASKED = [
 ]  # fmt: skip
 
 
-def test_catalog_shows_and_hides_offers_by_the_same_rules_as_python(user, market):
+def test_catalog_database_rules_equal_the_python_rules(user, market):
     user_id, active = str(user.pk), list(Offer.objects.filter(is_active=True))
     for fields_asked, sees_scores in product(ASKED, (True, False)):
         scores, asked_by = market if sees_scores else {}, {**fields_asked, "user_id": user_id}
@@ -100,7 +100,7 @@ def test_catalog_shows_and_hides_offers_by_the_same_rules_as_python(user, market
         assert {item["offer_id"]: item["rule"] for item in page.hidden} == hidden, fields_asked
 
 
-def test_match_pages_over_the_offers_whose_variant_the_person_sees(user, market):
+def test_match_pages_contain_only_offers_of_the_visible_ab_variant(user, market):
     fields = {"credential": Credential("token", "1", user.pk), "facts": {}, "now": timezone.now()}
     visible = [item for item in Offer.objects.filter(is_active=True) if sees_variant(item, str(user.pk))]
     page = match_offers(state="NY", amount_cents=4_000, limit=20, offset=5, **fields)
@@ -116,7 +116,7 @@ def test_match_pages_over_the_offers_whose_variant_the_person_sees(user, market)
         assert ("The offer does not lend this amount." in why_not) is ("amount" in rules)
 
 
-def test_page_of_offers_reads_no_more_rows_than_it_shows(api, no_rate_limits, monkeypatch):
+def test_offer_page_loads_only_the_rows_of_the_page(api, no_rate_limits, monkeypatch):
     """A request reads a page's rows and a count, regardless of the number of offers."""
     provider = ProviderFactory()
     for number in range(60):
@@ -138,7 +138,7 @@ def test_page_of_offers_reads_no_more_rows_than_it_shows(api, no_rate_limits, mo
         assert len(loaded) <= 6, operation  # one additional row determines whether a next page exists
 
 
-def test_search_ranks_and_pages_in_the_database(api, no_rate_limits):
+def test_catalog_search_ranks_and_pages_in_the_database(api, no_rate_limits):
     for number in range(9):
         name, text = "Gold loan" if number % 3 == 0 else "Gold card", "yacht" if number == 4 else ""
         OfferFactory(name=name, description=text, product_type="credit")
@@ -158,21 +158,21 @@ def test_search_ranks_and_pages_in_the_database(api, no_rate_limits):
 
 @pytest.mark.parametrize("query", ["", "loan", "?!"])
 @pytest.mark.parametrize("place", ["999999.9999999999999999999", "0.1", "1.9223372036854775807"])
-def test_every_decodable_cursor_returns_a_page(api, query, place):
+def test_catalog_search_accepts_every_decodable_cursor(api, query, place):
     OfferFactory()
     cursor = urlsafe_b64encode(place.encode()).decode()
     answer = call_catalog(api, "search", {"query": query, "pagination": {"cursor": cursor}})
     assert answer["pagination"]["total_count"] == (0 if query == "?!" else 1)
 
 
-def test_search_uses_only_the_first_twenty_words(api):
+def test_catalog_search_uses_only_the_first_20_words(api):
     offer = OfferFactory(name="Needle")
     words = [f"word{number}" for number in range(19)]
     for query, expected in (([*words, "needle"], [str(offer.pk)]), ([*words, "last", "needle"], [])):
         assert [item["id"] for item in call_catalog(api, "search", {"query": " ".join(query)})["products"]] == expected
 
 
-def test_search_words_of_an_offer_follow_its_terms(api, user):
+def test_search_words_are_updated_with_the_terms_of_an_offer(api, user):
     body = {"provider_id": "77", "name": "Silver_50% \\ loan", "product_type": "home_loan"}
     offer_id = api.send("/provider-offers", body).json()["id"]
 
@@ -213,7 +213,7 @@ def test_largest_catalog_responses_stay_below_eight_mebibytes(api, no_rate_limit
     assert min(sizes.values()) > 100_000, sizes
 
 
-def test_explain_lists_a_bounded_number_of_hidden_offers(api, monkeypatch):
+def test_catalog_explain_lists_a_limited_number_of_hidden_offers(api, monkeypatch):
     monkeypatch.setattr("credit.offers.catalogue.HIDDEN_MAX", 3)
     newest = [OfferFactory(product_type="x").pk for _ in range(5)][:1:-1]
     body = api.read("/ucp/catalog/items?explain=true&product_type=y").json()

@@ -8,7 +8,7 @@ from credit.core.country_names import language_name
 @pytest.mark.parametrize(
     ("tag", "name"), [("en", "English"), ("es", "Español"), ("es-US", "Español (Estados Unidos)"), ("de", "Deutsch")]
 )
-def test_language_name_is_in_the_language_itself(tag, name):
+def test_language_name_is_displayed_in_that_language(tag, name):
     assert language_name(tag) == name
 
 

@@ -61,20 +61,20 @@ def words(moment, *where, language="en"):
     (("US", "US-TX"), "2028-02-20T00:30:00Z", "February 19, 2028, 6:30 p.m. CST"),
     (("KI", None), "2028-02-28T12:00:00Z", "February 29, 2028, 12:00 a.m. UTC+12:00"),
 ])  # fmt: skip
-def test_deadline_is_shown_in_the_persons_time_zone(where, moment, shown):
+def test_deadline_is_displayed_in_the_applicants_time_zone(where, moment, shown):
     assert words(moment, *where) == shown
 
 
-def test_deadline_is_shown_in_the_active_language():
+def test_deadline_is_displayed_in_the_active_language():
     assert words("2028-02-20T00:30:00Z", "US", "TX", language="es") == "19 de febrero de 2028, 6:30 p.m. CST"
 
 
 @pytest.mark.parametrize("nobody", [None, Applicants([], b""), object()])
-def test_deadline_of_an_unknown_person_is_in_utc(nobody):
+def test_deadline_without_an_applicant_is_in_utc(nobody):
     assert deadlines.zone_of(nobody) == "UTC"
 
 
-def test_every_us_state_has_a_zone_and_every_zone_exists():
+def test_every_us_state_has_an_existing_time_zone():
     zones = {deadlines.zone_of(applicants("US", state)) for state in US_STATES}
     assert "UTC" not in zones
     for name in zones | {deadlines.zone_of(applicants(country)) for country in COUNTRIES}:
@@ -82,7 +82,7 @@ def test_every_us_state_has_a_zone_and_every_zone_exists():
 
 
 @pytest.mark.parametrize("country", ["AU", "BR", "CA"])
-def test_every_listed_state_of_other_countries_has_a_zone(country):
+def test_every_state_of_australia_brazil_and_canada_has_a_time_zone(country):
     codes = set(country_holidays(country).subdivisions_aliases.values()) - {"NSW Western"}  # a part of a state
     assert "UTC" not in {deadlines.zone_of(applicants(country, code)) for code in codes}
 

@@ -29,7 +29,7 @@ JSON = st.recursive(
     (None, {"a": 1}, {"(all)": {"before": None, "after": {"a": 1}}}),
     ({"a": "x" * 300}, {"a": ""}, {"a": {"before": "x" * 200 + "…", "after": ""}}),
 ])  # fmt: skip
-def test_differences_list_every_changed_field(before, after, expected):
+def test_document_differences_list_every_changed_field(before, after, expected):
     assert differences(before, after) == expected
 
 
@@ -45,7 +45,7 @@ def test_identical_documents_have_no_differences(before, after):
     assert (differences(before, after) == {}) == (canonical_json(before) == canonical_json(after))
 
 
-def test_revision_stores_the_differences(api, user):
+def test_application_revision_stores_the_differences(api, user):
     application = ApplicationFactory(consumer=user, application_data={"income": 1, "name": "A"})
     body = {"updated_by": "x", "application_data": {"income": 2, "name": "A"}}
     assert api.replace(f"/applications/{application.pk}", body).status_code == 200
@@ -53,7 +53,7 @@ def test_revision_stores_the_differences(api, user):
 
 
 @pytest.mark.parametrize(("group", "is_seen"), [("Reviewer", True), ("Support", False)])
-def test_differences_are_shown_to_viewers_of_the_data_only(api, user, client, group, is_seen):
+def test_back_office_shows_revision_differences_only_to_staff_with_data_access(api, user, client, group, is_seen):
     application = ApplicationFactory(consumer=user, status="submitted", application_data={"purpose": "quartz"})
     api.replace(f"/applications/{application.pk}", {"updated_by": "x", "application_data": {"purpose": "zircon"}})
     member = UserFactory(is_staff=True)

@@ -17,7 +17,7 @@ def test_discovery_document_describes_the_provider(anonymous, settings):
     assert all(isinstance(capability, str) for capability in body["capabilities"])
 
 
-def test_every_link_of_the_discovery_document_works(anonymous, api, settings):
+def test_every_link_of_the_discovery_document_returns_200(anonymous, api, settings):
     links = anonymous.read(PATH).json()["links"]
     assert set(links) >= {"openapi", "jwks", "catalog", "ledger"}
     for name, link in links.items():
@@ -38,7 +38,7 @@ def test_discovery_document_is_cacheable_by_etag(anonymous):
     assert anonymous.read(PATH, If_None_Match='"another"').status_code == 200
 
 
-def test_verifier_supports_if_none_match(anonymous):
+def test_verifier_download_supports_if_none_match(anonymous):
     path = "/scoring/verifier"
     etag = anonymous.read(path).headers["ETag"]
     for tags in (etag, f"W/{etag}", "*", f'"x", {etag}', f'W/"y",{etag} ', f'{etag}, "z"'):

@@ -54,14 +54,14 @@ def test_uploaded_file_is_encrypted_and_readable_by_its_owner_only(api, applicat
     assert content_of(api, application).content == PDF + marker
 
 
-def test_same_file_uploaded_twice_has_different_ciphertexts(api, application, folder):
+def test_file_uploaded_twice_has_two_different_ciphertexts(api, application, folder):
     for _ in range(2):
         send_file(api, application)
     first_content, other = (file.read_bytes() for file in files_in(folder))
     assert first_content != other
 
 
-def test_key_rotation_includes_document_files(api, application, settings, folder):
+def test_encryption_key_rotation_includes_document_files(api, application, settings, folder):
     send_file(api, application)
     before = [file.read_bytes() for file in files_in(folder)]
     old, new = settings.FIELD_ENCRYPTION_KEYS[0], Fernet.generate_key().decode()
@@ -78,7 +78,7 @@ def test_key_rotation_includes_document_files(api, application, settings, folder
 
 
 @pytest.mark.django_db(transaction=True)
-def test_prune_deletes_only_rolled_back_files(api, application, folder, monkeypatch):
+def test_prune_deletes_only_document_files_of_rolled_back_uploads(api, application, folder, monkeypatch):
     send_file(api, application)
 
     def fail(*_arguments, **_options):
@@ -96,7 +96,7 @@ def test_prune_deletes_only_rolled_back_files(api, application, folder, monkeypa
     assert content_of(api, application).content == PDF
 
 
-def test_prune_deletes_rows_whose_file_was_never_written(db):
+def test_prune_deletes_document_rows_whose_file_was_never_written(db):
     StoredFile.objects.create(key="x", begun_at=timezone.now() - timedelta(hours=2))
     assert run_json("prune")["abandoned_document_files"] == 1
     assert not StoredFile.objects.exists()
@@ -117,7 +117,7 @@ def test_upload_that_resumes_after_prune_stores_nothing(api, application, monkey
     assert files_in(folder) == []
 
 
-def test_failing_storage_stores_nothing_and_does_not_stop_prune(api, application, settings, tmp_path):
+def test_failing_document_storage_stores_nothing_and_does_not_stop_prune(api, application, settings, tmp_path):
     (tmp_path / "documents").write_text("a file where the folder should be")
     assert_error(send_file(api, application), 503, "E5030")
     assert not DocumentFile.objects.exists()
@@ -132,7 +132,7 @@ def test_doctor_does_not_create_the_document_folder(folder):
     assert not folder.exists()
 
 
-def test_check_finds_document_files_that_are_missing_after_a_restore(api, application, folder, tmp_path):
+def test_restore_check_reports_missing_document_files(api, application, folder, tmp_path):
     for _ in range(2):
         send_file(api, application)
     manifest = tmp_path / "manifest.json"
@@ -151,7 +151,7 @@ def test_check_finds_document_files_that_are_missing_after_a_restore(api, applic
 
 
 @pytest.mark.parametrize("change", [{"name": "other.pdf"}, {"sha256": "0" * 64}, {"infection": "x"}])
-def test_record_of_a_file_cannot_be_changed_or_deleted(api, application, change):
+def test_document_file_record_cannot_be_changed_or_deleted(api, application, change):
     send_file(api, application)
     with pytest.raises(DatabaseError), transaction.atomic():
         DocumentFile.objects.update(**change)
@@ -160,7 +160,7 @@ def test_record_of_a_file_cannot_be_changed_or_deleted(api, application, change)
 
 
 @pytest.mark.parametrize("infection", ["", "Eicar"])
-def test_record_has_either_a_file_or_an_infection(application, user, infection):
+def test_database_requires_either_a_file_or_an_infection_per_record(application, user, infection):
     stored = StoredFile.objects.create(key="x", begun_at=timezone.now()) if infection else None
     with pytest.raises(IntegrityError), transaction.atomic():
         DocumentFile.objects.create(
@@ -180,7 +180,7 @@ def test_uploaded_file_is_flushed_to_disk_before_the_response(api, application, 
     assert flushed == [file, file.parent]
 
 
-def test_storage_without_a_file_system_is_supported(api, application, settings):
+def test_document_storage_without_a_file_system_is_supported(api, application, settings):
     options = {"BACKEND": "django.core.files.storage.InMemoryStorage"}
     settings.STORAGES = {**settings.STORAGES, "documents": options}
     send_file(api, application)

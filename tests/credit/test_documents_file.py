@@ -33,7 +33,7 @@ def path_of_upload(api, application, content=PDF, filename="payslip.pdf"):
     [(PDF, "application/pdf", ".pdf"), (JPEG, "image/jpeg", ".jpg"), (PNG, "image/png", ".png")],
     ids=["pdf", "jpeg", "png"],
 )
-def test_downloaded_content_equals_the_upload(api, application, content, content_type, extension):
+def test_downloaded_document_equals_the_uploaded_content(api, application, content, content_type, extension):
     answer = api.read(path_of_upload(api, application, content, f"scan{extension}"))
     assert (answer.status_code, answer.content) == (200, content)
     assert answer.headers["Content-Type"] == content_type
@@ -49,21 +49,21 @@ def test_downloaded_content_equals_the_upload(api, application, content, content
     ("SCAN.PNG", 'attachment; filename="SCAN.PNG"'), ("März.png", "attachment; filename*=utf-8''M%C3%A4rz.png"),
     ("a;b=c.png", 'attachment; filename="a;b=c.png"'), ("%22.png", 'attachment; filename="%22.png"'),
 ])  # fmt: skip
-def test_download_has_the_extension_of_its_content(api, application, filename, saved_as):
+def test_downloaded_document_has_the_extension_of_its_content_type(api, application, filename, saved_as):
     answer = api.read(path_of_upload(api, application, PNG, filename))
     assert answer.headers["Content-Disposition"] == saved_as
 
 
 @pytest.mark.parametrize("accept", ["*/*", "application/pdf", "image/png", "application/json", "image/*"])
-def test_file_is_served_for_any_matching_accept_header(api, application, accept):
+def test_document_download_accepts_any_matching_accept_header(api, application, accept):
     assert api.read(path_of_upload(api, application), Accept=accept).status_code == 200
 
 
-def test_file_with_an_unsupported_accept_header_is_406(api, application):
+def test_document_download_with_an_unsupported_accept_header_returns_406(api, application):
     assert_error(api.read(path_of_upload(api, application), Accept="application/xml"), 406, "E1014")
 
 
-def test_reviewers_download_of_a_file_is_logged(api, reviewer, application):
+def test_reviewers_download_of_a_document_is_logged(api, reviewer, application):
     path = path_of_upload(api, application)
     api.read(path)
     assert not DataAccess.objects.exists()
@@ -74,7 +74,7 @@ def test_reviewers_download_of_a_file_is_logged(api, reviewer, application):
     assert row.details == {"file": str(file.pk), "sha256": file.sha256}
 
 
-def test_file_under_another_application_or_document_is_404(api, user, application):
+def test_document_file_of_another_application_or_document_returns_404(api, user, application):
     path_of_upload(api, application)
     other = with_documents(user)
     file = DocumentFile.objects.get()
@@ -93,7 +93,7 @@ def test_reviewers_scoped_key_cannot_download_foreign_files(api, reviewer, appli
 
 
 @pytest.mark.parametrize("damage", ["gone", "changed", "another's", "key lost"])
-def test_changed_or_missing_file_is_not_served(api, application, damage):
+def test_tampered_or_missing_document_file_is_not_returned(api, application, damage):
     path = path_of_upload(api, application)
     stored = StoredFile.objects.get()
     with storage().open(stored.name) as written:
@@ -118,7 +118,7 @@ def _write(name, content):
     assert storage().save(name, ContentFile(content)) == name
 
 
-def test_infected_file_is_404_for_everyone(api, application, reviewer, user):
+def test_infected_document_file_returns_404_for_every_caller(api, application, reviewer, user):
     document = RequestedDocument.objects.get(application=application)
     refused = DocumentFile.objects.create(
         document=document, infection="Eicar-Test-Signature", name="a.pdf", content_type="application/pdf",

@@ -58,13 +58,13 @@ def test_upload_event_contains_the_document(api, application):
     }  # fmt: skip
 
 
-def test_files_are_listed_in_order_of_upload(api, application):
+def test_document_files_are_listed_in_order_of_upload(api, application):
     for number in range(3):
         assert send_file(api, application, filename=f"{number}.pdf").status_code == 201
     assert [file["name"] for file in api.read(path_of(application)).json()["files"]] == ["0.pdf", "1.pdf", "2.pdf"]
 
 
-def test_reviewers_list_files_and_cannot_upload(reviewers_api, api, application):
+def test_reviewers_can_list_document_files_and_cannot_upload(reviewers_api, api, application):
     send_file(api, application)
     assert reviewers_api.read(path_of(application)).json()["total"] == 1
     assert_error(send_file(reviewers_api, application), 404, "E4002")
@@ -96,7 +96,7 @@ def test_content_length_above_the_limit_is_rejected(api, application):
     assert_error(send_file(api, application, raw=body), 413, "E1007")
 
 
-def test_upload_memory_stays_within_a_few_times_the_file(api, application):
+def test_upload_memory_is_limited_to_a_few_times_the_file_size(api, application):
     body = form(part(content=PDF + b"x" * (9 * MIB)))
     send_file(api, application)  # warm up: modules loaded once are not counted
     tracemalloc.start()
@@ -108,7 +108,7 @@ def test_upload_memory_stays_within_a_few_times_the_file(api, application):
     assert peak < 60 * MIB
 
 
-def test_empty_file_is_rejected(api, application):
+def test_empty_file_upload_is_rejected(api, application):
     error = assert_error(send_file(api, application, b""), 400, "E1001")
     assert error["details"] == [{"field": "file", "message": "The submitted file is empty."}]
 
@@ -166,27 +166,27 @@ OTHER_KINDS = {
 
 
 @pytest.mark.parametrize("name", WHOLE)
-def test_complete_pdf_is_accepted(api, application, name):
+def test_complete_pdf_upload_is_accepted(api, application, name):
     assert send_file(api, application, WHOLE[name]).status_code == 201
 
 
 @pytest.mark.parametrize(
     ("content", "way_on"), [*((item, "Print it") for item in LOCKED), *((item, "again") for item in BROKEN)]
 )
-def test_encrypted_or_truncated_pdf_is_400_with_the_next_step(api, application, content, way_on):
+def test_encrypted_or_truncated_pdf_upload_returns_400_with_the_next_step(api, application, content, way_on):
     refusal = assert_error(send_file(api, application, content), 400, "E1001")
     assert refusal["details"][0]["field"] == "file"
     assert way_on in refusal["message"]
 
 
 @pytest.mark.parametrize("name", OTHER_KINDS)
-def test_unsupported_file_kind_is_415_with_the_next_step(api, application, name):
+def test_unsupported_upload_type_returns_415_with_the_next_step(api, application, name):
     refusal = assert_error(send_file(api, application, OTHER_KINDS[name] + bytes(99)), 415, "E1013")
     way_on = "as JPEG" if name in HEIF else "as a PDF"
     assert way_on in refusal["message"]
 
 
-def test_base64_encoded_file_is_decoded(api, application):
+def test_base64_encoded_file_upload_is_decoded(api, application):
     raw = form(part(content=b"JVBERi0xLjQKJSVFT0Y=", headers=["Content-Transfer-Encoding: base64"]))
     assert send_file(api, application, raw=raw).json()["sha256"] == hashlib.sha256(b"%PDF-1.4\n%%EOF").hexdigest()
 
@@ -220,7 +220,7 @@ BAD_FORMS = {
 
 
 @pytest.mark.parametrize("name", BAD_FORMS)
-def test_malformed_form_is_rejected(api, application, name):
+def test_malformed_upload_form_is_rejected(api, application, name):
     answer = send_file(api, application, raw=BAD_FORMS[name])
     assert answer.status_code == 400, answer.content
     assert_error(answer, 400, "E1002" if name == "nothing" else "E1001")
@@ -231,7 +231,7 @@ def test_malformed_form_is_rejected(api, application, name):
     "multipart/form-data", "multipart/form-data; boundary=", f"multipart/form-data; boundary={'x' * 210}",
     "multipart/form-data; boundary=other", "multipart/form-data; boundary=\u00e4", "multipart/form-data; boundary=;;",
 ])  # fmt: skip
-def test_missing_or_wrong_boundary_is_rejected(api, application, content_type):
+def test_upload_with_a_missing_or_wrong_boundary_is_rejected(api, application, content_type):
     assert_error(send_file(api, application, content_type=content_type), 400, "E1001")
 
 
@@ -242,21 +242,21 @@ def test_upload_with_another_media_type_is_rejected(api, application, content_ty
     assert_error(send_file(api, application, content_type=content_type), 415, "E1013")
 
 
-def test_compressed_form_is_rejected(api, application):
+def test_compressed_upload_form_is_rejected(api, application):
     assert_error(send_file(api, application, Content_Encoding="gzip"), 415, "E1013")
 
 
-def test_form_is_rejected_by_other_operations(api, application):
+def test_multipart_form_is_rejected_outside_of_uploads(api, application):
     answer = api.replace(f"/applications/{application.pk}", raw=form(part()), content_type=FORM)
     assert_error(answer, 415, "E1013")
 
 
-def test_large_extra_form_field_is_rejected(api, application):
+def test_upload_with_a_large_extra_form_field_is_rejected(api, application):
     raw = form(part(name="more", filename=None, content=b"x" * (3 * MIB)), part())
     assert_error(send_file(api, application, raw=raw), 413, "E1007")
 
 
-def test_unknown_form_fields_are_ignored(api, application):
+def test_upload_ignores_unknown_form_fields(api, application):
     raw = form(part(name="id", filename=None, content=b"1"), part(), part(name="file", filename=None, content=b"x"))
     assert send_file(api, application, raw=raw).status_code == 201
 
@@ -267,7 +267,7 @@ def test_unknown_form_fields_are_ignored(api, application):
     ("Lohnabrechnung März.pdf", "Lohnabrechnung März.pdf"), ("x" * 300 + ".pdf", "x" * 251 + ".pdf"),
     ("<script>alert(1)<script>", "<script>alert(1)<script>"),
 ])  # fmt: skip
-def test_file_names_are_sanitized(api, application, filename, kept):
+def test_uploaded_file_names_are_sanitized(api, application, filename, kept):
     answer = send_file(api, application, filename=filename)
     assert (answer.status_code, answer.json().get("name")) == (201, kept)
 
@@ -276,17 +276,17 @@ def test_file_names_are_sanitized(api, application, filename, kept):
 
 
 @pytest.mark.parametrize("status", ["approved", "rejected", "withdrawn", "expired"])
-def test_ended_application_accepts_no_files(api, user, status):
+def test_closed_application_rejects_uploads(api, user, status):
     assert_error(send_file(api, with_documents(user, status=status)), 400, "E3004")
     assert not StoredFile.objects.exists()
 
 
 @pytest.mark.parametrize("status", ["submitted", "under_review", "pending_documents"])
-def test_open_application_accepts_files_in_every_status(api, user, status):
+def test_open_application_accepts_uploads_in_every_status(api, user, status):
     assert send_file(api, with_documents(user, status=status)).status_code == 201
 
 
-def test_accepted_document_accepts_no_files_until_it_is_requested_again(api, application, user):
+def test_accepted_document_rejects_uploads_unless_requested_again(api, application, user):
     document = RequestedDocument.objects.get()
     send_file(api, application)
     mark_document(application, document.pk, "accepted", by=user, now=timezone.now())
@@ -297,7 +297,7 @@ def test_accepted_document_accepts_no_files_until_it_is_requested_again(api, app
     assert send_file(api, application).status_code == 201
 
 
-def test_each_request_for_a_document_allows_ten_files(api, application, user, monkeypatch):
+def test_repeated_document_request_resets_the_upload_limit(api, application, user, monkeypatch):
     monkeypatch.setattr(documents, "FILES_MAX", 2)
     for status in (201, 201, 400):
         assert send_file(api, application).status_code == status
@@ -319,14 +319,14 @@ def test_upload_fails_if_the_document_was_accepted_during_the_upload(api, applic
     assert StoredFile.objects.get().is_kept is False
 
 
-def test_document_of_another_application_is_404(api, user, application):
+def test_upload_to_a_document_of_another_application_returns_404(api, user, application):
     other = with_documents(user)
     crossed = path_of(application, RequestedDocument.objects.get(application=other))
     assert_error(api.send(crossed, raw=form(part()), content_type=FORM), 404, "E4001")
     assert_error(api.read(crossed), 404, "E4001")
 
 
-def test_app_uploads_on_behalf_of_its_user(user, application):
+def test_app_can_upload_on_behalf_of_its_user(user, application):
     writing = app_of(user, "applications:read", "applications:write")
     assert send_file(writing, application).status_code == 201
     assert writing.read(path_of(application)).json()["total"] == 1
@@ -334,14 +334,14 @@ def test_app_uploads_on_behalf_of_its_user(user, application):
     assert_error(app_of(user, "offers:read").read(path_of(application)), 403, "E2005")
 
 
-def test_api_key_can_upload_and_a_signed_request_cannot(user, application):
+def test_upload_is_allowed_with_an_api_key_but_not_with_a_signed_request(user, application):
     issued = issue(user)
     assert send_file(ApiClient(api_key=issued.key), application).status_code == 201
     answer = signed_call(issued, "POST", f"/v1{path_of(application)}", form(part()), content_type=FORM)
     assert_error(answer, 400, "E1002")
 
 
-def test_uploads_have_their_own_rate_limit(api, application, settings):
+def test_uploads_have_a_separate_rate_limit(api, application, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "upload": 2}
     assert [send_file(api, application).status_code for _ in range(3)] == [201, 201, 429]
     assert api.read(path_of(application)).status_code == 200
@@ -350,7 +350,7 @@ def test_uploads_have_their_own_rate_limit(api, application, settings):
 # --- Idempotency -----------------------------------------------------------------------------------------------------
 
 
-def test_retry_with_another_boundary_is_replayed_and_another_file_is_rejected(api, application, key):
+def test_upload_retry_with_another_boundary_is_replayed_and_another_file_rejected(api, application, key):
     send_file(api, application, key=key)
     raw = form(part()).replace(BOUNDARY.encode(), b"another-boundary")
     again = send_file(api, application, raw=raw, key=key, content_type="multipart/form-data; boundary=another-boundary")
@@ -364,7 +364,7 @@ def test_rejected_file_can_be_replaced_with_the_same_idempotency_key(api, applic
     assert send_file(api, application, key=key).status_code == 201
 
 
-def test_form_of_djangos_test_client_is_accepted(api, application):
+def test_upload_accepts_a_form_encoded_by_django(api, application):
     """Other tests write the bodies by hand."""
     response = RequestFactory().post("/", {"file": SimpleUploadedFile("scan.pdf", PDF)})
     answer = send_file(api, application, raw=response.body, content_type=response.META["CONTENT_TYPE"])
@@ -375,7 +375,7 @@ def test_form_of_djangos_test_client_is_accepted(api, application):
     ("limit", "accepted"),
     [("DRAFT_BYTES_MAX", [2, 2, 2]), ("DRAFTS_BYTES_MAX", [2, 0, 2]), ("ACCOUNT_BYTES_MAX", [2, 0, 0])],
 )
-def test_files_have_quotas_per_draft_for_all_drafts_and_per_account(api, user, monkeypatch, limit, accepted):
+def test_upload_quotas_apply_per_draft_for_all_drafts_and_per_account(api, user, monkeypatch, limit, accepted):
     monkeypatch.setattr(documents, limit, 2 * len(PDF) + 1)
     counts = []
     for application in (

@@ -27,7 +27,7 @@ def request_documents(api, application, *names, **options):
 
 
 @pytest.mark.parametrize("status", ["submitted", "under_review"])
-def test_requesting_documents_moves_the_application_and_creates_the_checklist(reviewers_api, reviewer, user, status):
+def test_requesting_documents_changes_the_status_and_creates_the_checklist(reviewers_api, reviewer, user, status):
     application = ApplicationFactory(consumer=user, status=status)
     answer = request_documents(reviewers_api, application, members={"reason": "We need these two."})
     assert answer.status_code == 201
@@ -45,7 +45,7 @@ def test_requesting_documents_moves_the_application_and_creates_the_checklist(re
     assert Event.objects.get().type == "application.pending_documents"
 
 
-def test_applicant_and_reviewers_read_the_checklist(reviewers_api, api, application):
+def test_applicant_and_reviewers_can_read_the_document_checklist(reviewers_api, api, application):
     request_documents(reviewers_api, application)
     for client in (reviewers_api, api):
         shown = client.read(f"/applications/{application.pk}/documents").json()
@@ -54,12 +54,12 @@ def test_applicant_and_reviewers_read_the_checklist(reviewers_api, api, applicat
         assert details["documents"] == shown["documents"]
 
 
-def test_application_without_requested_documents_has_an_empty_list(api, application):
+def test_application_without_requested_documents_has_an_empty_checklist(api, application):
     answer = api.read(f"/applications/{application.pk}/documents")
     assert answer.json() == {"documents": [], "total": 0}
 
 
-def test_list_of_documents_executes_the_same_statements_for_more_documents(
+def test_document_list_statement_count_does_not_depend_on_the_list_length(
     api, user, django_assert_num_queries, no_rate_limits, django_assert_max_num_queries
 ):
     application = with_documents(user, *(f"Document {number}" for number in range(12)))
@@ -70,7 +70,7 @@ def test_list_of_documents_executes_the_same_statements_for_more_documents(
     assert [len(item["files"]) for item in shown["documents"]] == [1] * 12
 
 
-def test_member_of_the_lender_requests_documents(user, stranger, stranger_api):
+def test_member_of_the_lender_can_request_documents(user, stranger, stranger_api):
     provider = ProviderFactory(id="77")
     application = ApplicationFactory(consumer=user, status="submitted", provider_id=77)
     assert_error(request_documents(stranger_api, application), 404, "E4002")
@@ -88,7 +88,7 @@ def test_documents_can_be_added_to_an_application_pending_documents(reviewers_ap
 
 
 @pytest.mark.parametrize("title", ["Payslip", "payslip", "P\u0430yslip", "\uff30ayslip"])
-def test_requesting_an_uploaded_document_requests_it_again(reviewers_api, api, application, title):
+def test_requesting_an_uploaded_document_reopens_it(reviewers_api, api, application, title):
     request_documents(reviewers_api, application, "Payslip")
     assert send_file(api, application).status_code == 201
     (document,) = request_documents(reviewers_api, application, title, title.upper()).json()["documents"]
@@ -102,7 +102,7 @@ def test_applicant_cannot_request_documents(api, application):
     assert RequestedDocument.objects.count() == 1
 
 
-def test_open_policy_allows_the_applicant_to_request_documents(api, application, settings):
+def test_applicant_can_request_documents_under_the_open_policy(api, application, settings):
     settings.REVIEW_POLICY = "open"
     assert request_documents(api, application).status_code == 201
 
@@ -114,21 +114,21 @@ def test_four_eyes_forbids_reviewers_to_request_documents_for_their_own_applicat
     assert_error(request_documents(reviewers_api, with_documents(reviewer)), 403, "E2010")
 
 
-def test_staff_request_documents_with_a_second_factor_only(application, reviewer, settings):
+def test_staff_without_a_second_factor_cannot_request_documents(application, reviewer, settings):
     settings.BACKOFFICE_SECOND_FACTOR = True
     assert_error(request_documents(client_of(reviewer), application), 403, "E2012")
     assert_error(request_documents(client_of(reviewer), with_documents(application.consumer)), 403, "E2012")
     assert not ApplicationHistory.objects.exists()
 
 
-def test_only_unrestricted_keys_request_documents(application, reviewer):
+def test_only_unrestricted_keys_can_request_documents(application, reviewer):
     limited = ApiClient(api_key=issue(reviewer, scopes=["applications:read", "applications:write"]).key)
     assert_error(request_documents(limited, application), 403, "E2005")
     assert request_documents(ApiClient(api_key=issue(reviewer).key), application).status_code == 201
 
 
 @pytest.mark.parametrize("status", ["draft", "approved", "rejected", "withdrawn", "expired"])
-def test_documents_cannot_be_requested_in_other_statuses(reviewers_api, user, reviewer, status):
+def test_documents_cannot_be_requested_for_a_draft_or_closed_application(reviewers_api, user, reviewer, status):
     application = ApplicationFactory(consumer=user, status=status)
     answer = request_documents(reviewers_api, application)
     assert (answer.status_code, answer.json()["code"]) == ((404, "E4002") if status == "draft" else (400, "E3001"))
@@ -142,7 +142,7 @@ def test_invalid_document_names_are_rejected(reviewers_api, application, names):
     assert not RequestedDocument.objects.exists()
 
 
-def test_checklist_has_at_most_30_documents(reviewers_api, user):
+def test_document_checklist_is_limited_to_30_documents(reviewers_api, user):
     application = with_documents(user, *(f"Document {number}" for number in range(29)))
     assert request_documents(reviewers_api, application, "The thirtieth").status_code == 201
     assert_error(request_documents(reviewers_api, application, "One more"), 400, "E1001")
@@ -168,7 +168,7 @@ class TestReturnToReview:
         moves = api.read(f"/applications/{application.pk}/transitions").json()["transitions"]
         return next(move for move in moves if move["to"] == "under_review")
 
-    def test_applicant_returns_an_application_to_review_when_every_document_has_a_file(self, api, user):
+    def test_applicant_can_return_to_review_when_every_document_has_a_file(self, api, user):
         application = with_documents(user, "Payslip", "Passport")
         first, second = application.requested_documents.all()
         send_file(api, application, document=first)
@@ -183,28 +183,28 @@ class TestReturnToReview:
         assert self.shown(api, application)["allowed"] is True
         assert self.move(api, application).json()["status"] == "under_review"
 
-    def test_document_received_outside_of_the_platform_needs_no_file(self, api, user):
+    def test_document_received_outside_of_the_platform_requires_no_file(self, api, user):
         application = with_documents(user)
         application.requested_documents.update(status="received", received_at=timezone.now())
         assert self.move(api, application).status_code == 200
 
-    def test_document_requested_again_needs_another_file(self, api, reviewers_api, user):
+    def test_document_requested_again_requires_another_file(self, api, reviewers_api, user):
         application = with_documents(user)
         send_file(api, application)
         request_documents(reviewers_api, application, "Payslip")
         assert_error(self.move(api, application), 400, "E3001")
 
-    def test_reviewer_returns_an_application_to_review_at_any_time(self, reviewers_api, user):
+    def test_reviewer_can_return_an_application_to_review_without_files(self, reviewers_api, user):
         assert self.move(reviewers_api, with_documents(user)).status_code == 200
 
-    def test_open_policy_returns_an_application_to_review_without_files(self, api, user, settings):
+    def test_applicant_can_return_to_review_without_files_under_the_open_policy(self, api, user, settings):
         settings.REVIEW_POLICY = "open"
         application = with_documents(user)
         assert self.shown(api, application)["allowed"] is True
         assert self.move(api, application).status_code == 200
 
 
-def test_upload_restarts_the_expiry_period(api, user):
+def test_document_upload_restarts_the_expiry_period(api, user):
     application = with_documents(user)
     Application.objects.filter(pk=application.pk).update(updated_at=timezone.now() - timedelta(days=29))
     send_file(api, application)

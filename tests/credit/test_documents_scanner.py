@@ -38,18 +38,18 @@ def test_infected_file_is_rejected_and_recorded(api, application, scanner):
     assert send_file(api, application).status_code == 201
 
 
-def test_repeated_infected_file_is_recorded_once_and_its_response_not_stored(api, application, scanner, key):
+def test_repeated_infected_upload_is_recorded_once_without_a_stored_response(api, application, scanner, key):
     for _ in range(12):
         assert_error(send_file(api, application, INFECTED, key=key), 400, "E1021")
     assert DocumentFile.objects.count() == 1
 
 
-def test_no_scan_runs_without_a_scanner(api, application):
+def test_upload_without_a_configured_scanner_is_not_scanned(api, application):
     assert send_file(api, application, INFECTED).status_code == 201
 
 
 @pytest.mark.parametrize("fault", ["hangs up", "nonsense"])
-def test_scanner_without_a_verdict_stores_nothing(api, application, scanner, fault):
+def test_upload_without_a_scanner_verdict_is_not_stored(api, application, scanner, fault):
     scanner.fault = fault
     answer = send_file(api, application)
     assert_error(answer, 503, "E5030")
@@ -61,14 +61,14 @@ def test_scanner_without_a_verdict_stores_nothing(api, application, scanner, fau
 
 
 @pytest.mark.parametrize("fault", ["hangs", "drips"])
-def test_slow_scanner_is_abandoned(api, application, scanner, monkeypatch, fault):
+def test_upload_with_a_slow_scanner_is_aborted(api, application, scanner, monkeypatch, fault):
     monkeypatch.setattr(scanning, "SCAN_SECONDS", 0.5)
     scanner.fault, scanner.hang_seconds = fault, 400
     assert_error(send_file(api, application), 503, "E5030")
     assert not StoredFile.objects.exists()
 
 
-def test_scanner_with_a_lower_size_limit_stores_nothing(api, application, scanner):
+def test_upload_above_the_scanners_size_limit_returns_413(api, application, scanner):
     scanner.size_limit = 100_000
     assert_error(send_file(api, application, PDF + b"x" * 5_000_000), 413, "E1007")
     assert not StoredFile.objects.exists()
@@ -93,7 +93,7 @@ def test_scanner_with_a_lower_size_limit_stores_nothing(api, application, scanne
         (b"Win.Test.EICAR_HDB-1(44d88612fea8a8f36de82e1278abb02f:68) FOUND", 400, "E1021"),
     ],
 )
-def test_other_scanner_verdicts_are_distinguished(api, application, scanner, verdict, status, code):
+def test_upload_error_depends_on_the_scanner_verdict(api, application, scanner, verdict, status, code):
     scanner.verdict = verdict
     assert_error(send_file(api, application), status, code)
     assert DocumentFile.objects.exists() == (code == "E1021")
@@ -106,7 +106,7 @@ def test_file_with_personal_numbers_is_not_infected(api, application, scanner, k
 
 
 @pytest.mark.parametrize("nobody", ["tcp", "unix"])
-def test_unreachable_scanner_stores_nothing(api, application, settings, tmp_path, nobody):
+def test_upload_with_an_unreachable_scanner_is_not_stored(api, application, settings, tmp_path, nobody):
     settings.DOCUMENT_SCANNER = ("127.0.0.1", free_port()) if nobody == "tcp" else str(tmp_path / "nobody")
     assert_error(send_file(api, application), 503, "E5030")
     assert not StoredFile.objects.exists()

@@ -16,7 +16,7 @@ START = date(2026, 12, 1)
 SCHEDULE = amortise(10_000_00, Decimal("14.2"), 24, start=START)
 
 
-def test_early_repayment_returns_the_fee_in_proportion_to_the_days_left():
+def test_early_repayment_refunds_the_fee_by_remaining_days():
     figures = early_repayment(SCHEDULE, start=START, fee=300_00)
     paid, left = SCHEDULE[11], SCHEDULE[12:]
     days, total_days = (date(2028, 12, 1) - date(2027, 12, 1)).days, (date(2028, 12, 1) - START).days
@@ -32,11 +32,11 @@ def test_early_repayment_returns_the_fee_in_proportion_to_the_days_left():
     (10_000_00, 9_999_99, date(2027, 12, 1), 50_00), (10_000_00, 12_34, date(2026, 12, 1), 12_34),
     (99, 99, date(2026, 12, 1), 0), (10_000_00, 0, date(2026, 12, 1), 0),
 ])  # fmt: skip
-def test_compensation_has_the_maximum_of_article_29(capital, interest_left, on, cents):
+def test_early_repayment_compensation_is_limited_by_article_29(capital, interest_left, on, cents):
     assert compensation_max(capital, interest_left, on=on, ends_on=date(2028, 12, 1)) == cents
 
 
-def test_fee_reductions_decrease_over_the_term():
+def test_early_repayment_fee_refund_decreases_over_the_term():
     each = [early_repayment(SCHEDULE, start=START, fee=300_00, after_payments=number) for number in range(1, 24)]
     reductions = [figures.fee_reduction for figures in each]
     assert reductions == sorted(reductions, reverse=True)
@@ -60,7 +60,7 @@ def schedule_with_highest_fee(chance):
     return start, lowest, schedule or amortise(amount, rate, months, start=start, first_payment_on=first)
 
 
-def test_highest_fee_with_a_rate_in_range_leaves_no_negative_total():
+def test_early_repayment_total_is_not_negative_for_the_highest_fee():
     """A fee near the whole amount falls by days, which could exceed the capital. The limit of the rate excludes it."""
     chance = random.Random(29)
     for _ in range(100):
@@ -85,7 +85,7 @@ def test_open_end_credit_has_the_rate_published_by_the_commission():
     assert apr(29_400_00, payments, "0.000001") == Decimal("11.164789")
 
 
-def test_overdraft_is_repaid_after_three_months():
+def test_overdraft_example_is_repaid_after_3_months():
     # Example 38: 3,000 euros, costs of 24.12 a month, and a fee of 60.
     rate = Decimal(24_12) * 1200 / 3_000_00
     payments = payments_of_line(3_000_00, rate, start=date(2015, 1, 15), is_overdraft=True)
@@ -93,7 +93,7 @@ def test_overdraft_is_repaid_after_three_months():
     assert apr(2_940_00, payments) == Decimal("19.4")
 
 
-def test_line_of_credit_without_an_agreed_ceiling_is_assumed_to_have_1500_euros():
+def test_line_of_credit_without_a_ceiling_is_assumed_at_1500_euros():
     payments = payments_of_line(None, Decimal(0), start=START)
     assert [cents for _day, cents in payments] == [125_00] * 12
     assert assumptions_of_line(ceiling=None, is_overdraft=False) == ["a", "e", "h"]

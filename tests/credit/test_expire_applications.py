@@ -24,7 +24,7 @@ def run():
     return json.loads(out.getvalue().splitlines()[-1])
 
 
-def test_only_idle_applications_in_expirable_statuses_expire():
+def test_only_idle_applications_in_expiring_statuses_expire():
     now = timezone.now()
     for status in STATUSES:
         for days in (29, 31, 400):
@@ -40,7 +40,7 @@ def test_only_idle_applications_in_expirable_statuses_expire():
         assert Application.objects.filter(status=status).count() == 3
 
 
-def test_expiry_creates_a_history_row_and_an_event_of_the_system():
+def test_application_expiry_creates_a_history_entry_and_an_event():
     application = ApplicationFactory(updated_at=timezone.now() - timedelta(days=31))
     run()
     row = ApplicationHistory.objects.get()
@@ -59,7 +59,7 @@ def test_every_idle_application_expires_in_one_run():
     assert expire_idle(now=timezone.now())["draft"] == 8
 
 
-def test_command_without_json_prints_lines():
+def test_expire_applications_without_json_prints_lines():
     out = io.StringIO()
     call_command("expire_applications", stdout=out)
     assert "expired: 0" in out.getvalue()

@@ -45,7 +45,7 @@ def rows():
 
 @pytest.mark.parametrize("place", PLACES)
 class TestReadOfAnApplication:
-    def test_reading_of_an_application_is_logged_once_for_reviewers_and_not_for_applicants(
+    def test_application_read_is_logged_once_for_reviewers_and_never_for_applicants(
         self, api, application, reviewer, place
     ):
         own = read(api, application, place)
@@ -55,11 +55,13 @@ class TestReadOfAnApplication:
         if own.status_code == 200:
             assert rows() == [("page", reviewer.pk, application.consumer_id, str(application.pk))]
 
-    def test_reading_of_an_application_by_a_lenders_member_is_logged(self, application, member, place):
+    def test_application_read_by_a_lender_member_is_logged(self, application, member, place):
         if read(client_of(member), application, place).status_code == 200:
             assert rows() == [("page", member.pk, application.consumer_id, str(application.pk))]
 
-    def test_staff_need_a_second_factor_to_read_an_application(self, api, application, reviewer, settings, place):
+    def test_staff_without_a_second_factor_cannot_read_an_application(
+        self, api, application, reviewer, settings, place
+    ):
         settings.BACKOFFICE_SECOND_FACTOR = True
         for client in (client_of(reviewer), ApiClient(api_key=issue(reviewer).key)):
             assert_error(read(client, application, place), 403, "E2012")
@@ -68,14 +70,18 @@ class TestReadOfAnApplication:
         own = read(api, application, place)
         assert read(ApiClient(bearer=pair.access_token), application, place).status_code == own.status_code
 
-    def test_lender_members_need_a_second_factor_to_read_an_application(self, application, member, settings, place):
+    def test_lender_member_without_a_second_factor_cannot_read_an_application(
+        self, application, member, settings, place
+    ):
         settings.BACKOFFICE_SECOND_FACTOR = True
         for client in (client_of(member), ApiClient(api_key=issue(member).key)):
             assert_error(read(client, application, place), 403, "E2012")
         key = issue(member, second_factor=True).key
         assert read(ApiClient(api_key=key), application, place).status_code != 403
 
-    def test_applicant_reads_without_a_second_factor_and_without_a_log_entry(self, application, user, settings, place):
+    def test_applicant_can_read_their_application_without_second_factor_or_log_entry(
+        self, application, user, settings, place
+    ):
         settings.BACKOFFICE_SECOND_FACTOR = True
         user.is_staff = True
         user.save()
@@ -89,17 +95,17 @@ class TestReadOfAnApplication:
 
 
 class TestInbox:
-    def test_reading_a_page_of_the_inbox_is_logged(self, application, member):
+    def test_reading_a_page_of_the_lender_inbox_is_logged(self, application, member):
         assert client_of(member).read("/providers/700/applications?status=pending_documents").json()["total"] == 1
         row = DataAccess.objects.get()
         assert (row.action, row.viewer, row.subject, row.kind) == ("list", member, None, "credit.application")
         assert row.details == {"provider_id": "700", "query": "status=pending_documents", "rows": 1}
 
-    def test_reading_an_empty_inbox_is_not_logged(self, member):
+    def test_reading_an_empty_lender_inbox_is_not_logged(self, member):
         assert client_of(member).read("/providers/700/applications").json()["total"] == 0
         assert rows() == []
 
-    def test_staff_need_a_second_factor_to_read_the_inbox(self, application, reviewer, settings):
+    def test_staff_without_a_second_factor_cannot_read_the_lender_inbox(self, application, reviewer, settings):
         ProviderMember.objects.create(provider=ProviderFactory(id="700"), user=reviewer)
         settings.BACKOFFICE_SECOND_FACTOR = True
         assert_error(client_of(reviewer).read("/providers/700/applications"), 403, "E2012")
@@ -107,7 +113,7 @@ class TestInbox:
         assert ApiClient(bearer=pair.access_token).read("/providers/700/applications").json()["total"] == 1
 
 
-def test_open_policy_requires_a_second_factor_of_staff_for_foreign_applications(application, reviewer, settings):
+def test_staff_reading_foreign_applications_under_open_policy_require_a_second_factor(application, reviewer, settings):
     settings.BACKOFFICE_SECOND_FACTOR, settings.REVIEW_POLICY = True, "open"
     move = {"status": "under_review", "updated_by": "me"}
     assert_error(client_of(reviewer).replace(f"/applications/{application.pk}/status", move), 403, "E2012")

@@ -219,13 +219,13 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize(("step", "given"), FORGERIES.values(), ids=FORGERIES.keys())
-def test_forged_bundle_fails_at_the_expected_step(step, given):
+def test_forged_decision_bundle_fails_at_the_expected_step(step, given):
     checks = check(given)
     assert (checks[-1].name, checks[-1].state) == (step, FAIL), checks[-1]
     assert outcome_of(checks) == "failed"
 
 
-def test_at_least_fifty_forgeries_derive_from_valid_bundles():
+def test_at_least_50_forged_bundles_derive_from_valid_bundles():
     assert len(FORGERIES) >= 50
     assert outcome_of(check(GENUINE)) == outcome_of(check(ANOTHER)) == "verified"
 
@@ -250,11 +250,11 @@ KEY_FILES = {
 
 
 @pytest.mark.parametrize("keys", KEY_FILES.values(), ids=KEY_FILES.keys())
-def test_wrong_key_file_fails_the_platform_step(keys):
+def test_verification_with_a_wrong_key_file_fails_the_platform_step(keys):
     assert (check(GENUINE, [keys])[-1].name, check(GENUINE, [keys])[-1].state) == ("platform", FAIL)
 
 
-def test_key_cannot_extend_its_own_period():
+def test_record_key_cannot_extend_its_own_validity_period():
     late = signed_with(FIRST, decided_at=CHANGED_AT)
     for keys in ([RECORD_KEYS, public_of(FIRST)], [public_of(FIRST), RECORD_KEYS]):
         assert check(late, keys)[-1].name == "platform"
@@ -262,7 +262,7 @@ def test_key_cannot_extend_its_own_period():
 
 
 @pytest.mark.parametrize("decided_at", ["2025-11-22T12:00:00.000000Z", "0001-01-01T00:00:00.000000Z"])
-def test_unsigned_record_from_before_the_keys_is_never_verified(decided_at):
+def test_unsigned_record_older_than_the_record_keys_is_not_verified(decided_at):
     checks = check(forged(decided_at=decided_at, **GIFT))
     assert {step.name: step.state for step in checks}["platform"] == UNSIGNED
     assert outcome_of(checks) == "unsigned"

@@ -40,7 +40,7 @@ def application(user, provider_id, offer_id=700_000):
 
 class TestCreatedLenders:
     @pytest.mark.parametrize("mode", ["open", "granted"])
-    def test_server_assigns_the_number_of_a_provider(self, api, lender, settings, mode, key):
+    def test_server_assigns_the_id_of_a_lender(self, api, lender, settings, mode, key):
         settings.PROVIDERS = mode
         response = api.send(PATH, {"name": "Harbour Bank", "id": "7", "owner_id": "1"}, key=key)
         assert response.status_code == 201
@@ -66,7 +66,7 @@ class TestCreatedLenders:
         authenticator_of(lender)
         assert_error(api.send(PATH, {"name": "x"}), 403, "E2012")
 
-    def test_number_of_a_provider_or_of_a_submitted_application_is_not_assigned(self, api, lender, monkeypatch):
+    def test_lender_id_in_use_by_a_lender_or_application_is_not_assigned(self, api, lender, monkeypatch):
         ProviderFactory(id=str(10**11))
         for number, status in ((1, "submitted"), (2, "withdrawn")):
             ApplicationFactory(provider_id=10**11 + number, status=status, submitted_at=timezone.now())
@@ -74,7 +74,7 @@ class TestCreatedLenders:
         monkeypatch.setattr(providers.secrets, "randbelow", lambda _end: next(draws))
         assert api.send(PATH, {"name": "x"}).json()["id"] == str(10**11 + 3)
 
-    def test_new_lender_cannot_read_an_earlier_draft_with_its_number(self, api, lender, stranger_api, monkeypatch):
+    def test_new_lender_cannot_read_an_earlier_draft_with_its_id(self, api, lender, stranger_api, monkeypatch):
         draft = ApplicationFactory(provider_id=10**11)
         monkeypatch.setattr(providers.secrets, "randbelow", lambda _end: 0)
         provider = api.send(PATH, {"name": "x"}).json()
@@ -86,7 +86,7 @@ class TestCreatedLenders:
 @pytest.mark.usefixtures("granted")
 class TestGrantedMode:
     @pytest.mark.timeout(600 + IDS // 10)
-    def test_granted_mode_rejects_an_account_that_claims_a_provider_id(self, api, user, no_rate_limits):
+    def test_granted_mode_rejects_an_account_that_claims_a_lender_id(self, api, user, no_rate_limits):
         ProviderFactory(id="500")
         for number in [*range(490, 490 + IDS), "acme", "-1", "0", str(2**63 - 1)]:
             terms = {"provider_id": str(number), **TERMS}
@@ -97,19 +97,19 @@ class TestGrantedMode:
         assert not Offer.objects.exists()
         assert not ScoringModel.objects.exists()
 
-    def test_offer_cannot_move_to_an_unknown_provider(self, api, user):
+    def test_offer_cannot_move_to_an_unknown_lender(self, api, user):
         offer = OfferFactory(provider=ProviderFactory(owner=user))
         moved = api.replace(f"/provider-offers/{offer.pk}", {"provider_id": "unknown", **TERMS})
         assert_error(moved, 403, "E2011")
 
-    def test_application_requires_a_known_provider(self, api, user):
+    def test_application_requires_a_known_lender(self, api, user):
         ProviderFactory(id="800")
         assert_error(api.send("/applications", application(user, 801)), 400, "E1011")
         assert api.send("/applications", application(user, 800)).status_code == 201
         assert Application.objects.count() == 1
 
     @pytest.mark.parametrize("policy", ["open", "reviewed"])
-    def test_application_to_a_listed_offer_requires_a_known_provider(self, api, user, settings, policy):
+    def test_application_to_a_listed_offer_requires_a_known_lender(self, api, user, settings, policy):
         settings.REVIEW_POLICY = policy
         offer = OfferFactory(provider=ProviderFactory(id="800"))
         assert_error(api.send("/applications", application(user, 801, offer.pk)), 400, "E1011")
@@ -133,7 +133,7 @@ class TestChangedLenders:
 
     BODY = {"name": "Harbour Bank", "address": "1 Quay\nPortland, OR 97201"}
 
-    def test_owner_changes_name_and_address_of_a_lender(self, api, user):
+    def test_owner_can_change_the_name_and_address_of_a_lender(self, api, user):
         provider = ProviderFactory(owner=user)
         answer = api.replace(f"{PATH}/{provider.pk}", self.BODY)
         assert (answer.status_code, answer.json()["address"]) == (200, self.BODY["address"])

@@ -27,12 +27,12 @@ def encoded(content):
 
 
 @pytest.mark.parametrize("name", ACCEPTED)
-def test_valid_logo_is_accepted(name):
+def test_valid_lender_logo_is_accepted(name):
     assert read_logo(ACCEPTED[name]).content
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_unsafe_or_invalid_logo_is_rejected_with_the_reason(name):
+def test_unsafe_or_invalid_lender_logo_is_rejected_with_the_reason(name):
     content, reason = REFUSED[name]
     begun = time.process_time()
     with pytest.raises(NotALogo) as refusal:
@@ -45,7 +45,7 @@ def test_logo_of_the_maximum_size_is_accepted():
     assert read_logo(SVG + b" " * (MAX_BYTES - len(SVG))).media_type == "image/svg+xml"
 
 
-def test_metadata_is_removed_from_a_png():
+def test_metadata_is_removed_from_a_png_logo():
     stored = read_logo(png(chunk(b"tEXt", b"Author\0Jane Doe"), chunk(b"eXIf", b"GPS")))
     assert (stored.content, stored.media_type) == (PNG, "image/png")
 
@@ -73,7 +73,7 @@ def test_logo_is_served_at_a_path_with_its_digest(put, content, media_type):
     assert "Set-Cookie" not in answer
 
 
-def test_logo_stays_if_missing_from_a_request_and_null_removes_it(put, provider):
+def test_lender_update_without_a_logo_retains_it_and_null_removes_it(put, provider):
     url = put(logo=encoded(SVG)).json()["logo_url"]
     assert put().json()["logo_url"] == url
     assert put(logo=None).json()["logo_url"] is None
@@ -81,7 +81,7 @@ def test_logo_stays_if_missing_from_a_request_and_null_removes_it(put, provider)
     assert Client().get(f"/logos/{hashlib.sha256(SVG).hexdigest()}").status_code == 404
 
 
-def test_new_logo_replaces_the_previous_one(put, api, provider):
+def test_new_lender_logo_replaces_the_previous_logo(put, api, provider):
     put(logo=encoded(SVG))
     url = put(logo=encoded(PNG)).json()["logo_url"]
     assert ProviderLogo.objects.get().media_type == "image/png"
@@ -118,7 +118,7 @@ def test_invalid_logo_is_rejected_at_its_field(put, provider, logo, reason):
     assert (provider.name, provider.logo_sha256) == ("Harbor Bank", None)
 
 
-def test_only_an_owner_sets_the_logo(api, user, stranger):
+def test_only_an_owner_can_set_the_lender_logo(api, user, stranger):
     other = ProviderFactory(owner=stranger, **BODY)
     members = {**BODY, "logo": encoded(SVG)}
     assert_error(api.replace(f"/providers/{other.pk}", members), 404, "E4012")
@@ -128,11 +128,11 @@ def test_only_an_owner_sets_the_logo(api, user, stranger):
 
 
 @pytest.mark.parametrize("path", ["/logos/x", f"/logos/{'0' * 64}", "/logos/%00"])
-def test_unknown_logo_is_404(db, client, path):
+def test_unknown_logo_digest_returns_404(db, client, path):
     assert client.get(path).status_code == 404
 
 
-def test_path_of_a_logo_is_read_only(put, client):
+def test_logo_url_is_read_only(put, client):
     path = (
         put(logo=encoded(SVG)).json()["logo_url"].partition("testserver")[2]
         or f"/logos/{hashlib.sha256(SVG).hexdigest()}"
@@ -166,7 +166,7 @@ class TestPages:
         confirm(owner, self.page_of(lender, "remove-logo"))
         assert "/logos/" not in owner.get("/admin/").content.decode()
 
-    def test_rejected_file_keeps_the_logo_and_shows_the_reason(self, owner, lender):
+    def test_rejected_logo_upload_retains_the_logo_and_shows_the_reason(self, owner, lender):
         self.upload(owner, lender, SVG)
         page = owner.post(
             self.page_of(lender),

@@ -103,7 +103,7 @@ def draft_of(user):
 
 
 class TestOffers:
-    def test_list_has_active_offers_with_lender_limits_and_rates(self, asking, user):
+    def test_offer_list_page_shows_active_offers_with_lender_limits_and_rates(self, asking, user):
         asking.provider.name = "Cedar Bank"
         asking.provider.save()
         OfferFactory(provider=asking.provider, name="Closed loan", is_active=False)
@@ -115,7 +115,7 @@ class TestOffers:
         assert "Closed loan" not in page
         assert "Unreachable loan" not in page
 
-    def test_list_is_paged_with_a_fixed_number_of_statements(self, user, django_assert_max_num_queries):
+    def test_offer_list_page_executes_a_fixed_number_of_statements(self, user, django_assert_max_num_queries):
         provider = ProviderFactory(id="700")
         for _ in range(25):
             OfferFactory(provider=provider)
@@ -126,12 +126,12 @@ class TestOffers:
         assert browser.get("/my/apply?page=2").content.decode().count("<h2>") == 5
 
     @pytest.mark.parametrize("path", ["", "/1"])
-    def test_visitor_must_log_in_to_apply(self, path):
+    def test_visitor_is_redirected_to_log_in_before_applying(self, path):
         answer = Client().get(f"/my/apply{path}")
         assert answer.headers["Location"].startswith("/account/login")
 
     @pytest.mark.parametrize("number", ["0", "x", "99999999999999999999", "1\0"])
-    def test_unknown_or_closed_offer_is_404(self, asking, user, number):
+    def test_application_form_of_an_unknown_or_closed_offer_returns_404(self, asking, user, number):
         browser = browser_of(user)
         assert browser.get(f"/my/apply/{number}").status_code == 404
         asking.is_active = False
@@ -139,12 +139,12 @@ class TestOffers:
         for method in (browser.get, browser.post):
             assert method(f"/my/apply/{asking.pk}").status_code == 404
 
-    def test_list_of_applications_links_to_the_offers(self, user):
+    def test_application_list_page_links_to_the_offers(self, user):
         assert 'href="/my/apply"' in browser_of(user).get("/my").content.decode()
 
 
 class TestForm:
-    def test_form_has_a_field_for_each_data_field_and_fact_of_the_applicant(self, asking, user):
+    def test_application_form_has_a_field_for_each_data_and_applicant_field(self, asking, user):
         page = browser_of(user).get(f"/my/apply/{asking.pk}").content.decode()
         names = set(re.findall(r'name="((?:data|first|share)-[^"]+)"', page))
         assert names == {*ANSWERS, *ADA, "share-share"}
@@ -158,11 +158,11 @@ class TestForm:
         assert "<script" not in page
         assert '<option value="US" selected>United States</option>' in page
 
-    def test_lenders_text_is_escaped_in_the_form(self, asking, user):
+    def test_application_form_escapes_the_lenders_text(self, asking, user):
         page = browser_of(user).get(f"/my/apply/{asking.pk}").content.decode()
         assert "In &lt;b&gt;your&lt;/b&gt; words." in page
 
-    def test_form_of_an_offer_without_a_schema_has_amount_term_and_applicant(self, user):
+    def test_application_form_without_a_schema_has_amount_term_and_applicant(self, user):
         page = browser_of(user).get(f"/my/apply/{listed().pk}").content.decode()
         assert set(re.findall(r'name="(data-[^"]+)"', page)) == {"data-amount_cents", "data-term_months"}
         assert "From $1,000.00 to $40,000.00" in page
@@ -188,7 +188,7 @@ class TestApplying:
         assert draft.status == "submitted"
         assert browser_of(user).get(f"/my/applications/{draft.pk}/edit").status_code == 302
 
-    def test_draft_from_the_form_meets_the_requirements_of_the_api(self, asking, user):
+    def test_draft_saved_from_the_form_meets_the_api_requirements(self, asking, user):
         send(f"/my/apply/{asking.pk}", user, **TYPED)
         draft = draft_of(user)
         read = client_of(user).read(f"/applications/{draft.pk}/requirements").json()
@@ -220,7 +220,7 @@ class TestApplying:
         assert draft.applicants_sha256 == before
         assert Application.objects.count() == 1
 
-    def test_missing_fields_have_an_error_at_the_field(self, asking, user):
+    def test_application_form_shows_errors_at_missing_fields(self, asking, user):
         answer, page = send(f"/my/apply/{asking.pk}", user)
         assert answer.status_code == 400
         assert "Nothing was saved. Correct the marked fields." in page
@@ -237,7 +237,7 @@ class TestApplying:
 
     @pytest.mark.parametrize("wrong", WRONG)
     @pytest.mark.parametrize("do", ["save", "check"])
-    def test_invalid_values_have_an_error_at_the_field_and_stay_in_the_form(self, asking, user, do, wrong):
+    def test_application_form_retains_invalid_values_with_an_error(self, asking, user, do, wrong):
         answer, page = send(f"/my/apply/{asking.pk}", user, do, **TYPED | {name: wrong[name][0] for name in wrong})
         assert answer.status_code == 400
         shown = {name: words.replace("&#x27;", "'") for name, words in errors_in(page).items()}
@@ -264,7 +264,7 @@ class TestApplying:
             ("NU", "TEL:+683 4000", "+6834000"),
         ],
     )
-    def test_phone_number_is_accepted_in_local_spellings(self, asking, user, country, typed, kept):
+    def test_application_form_accepts_local_phone_number_formats(self, asking, user, country, typed, kept):
         home = {"first-address.country": country, "first-phone": typed}
         send(f"/my/apply/{asking.pk}", user, "save", **{**TYPED, **home})
         assert Application.objects.get().applicants.persons[0]["phone"] == kept
@@ -272,30 +272,30 @@ class TestApplying:
     @pytest.mark.parametrize(
         ("country", "typed"), [("IN", "98765 43210"), ("DE", "0301234567"), ("US", "030 123 4567")]
     )
-    def test_phone_number_that_does_not_fit_the_country_is_rejected(self, asking, user, country, typed):
+    def test_application_form_rejects_a_phone_number_of_another_country_format(self, asking, user, country, typed):
         home = {"first-address.country": country, "first-phone": typed}
         _answer, page = send(f"/my/apply/{asking.pk}", user, "save", **{**TYPED, **home})
         assert list(errors_in(page)) == ["first-phone"]
 
     @pytest.mark.parametrize(("jurisdiction", "preset"), [("us", ["US"]), ("eu", [""])])
-    def test_country_is_preset_for_us_offers_only(self, user, jurisdiction, preset):
+    def test_application_form_presets_the_country_only_for_us_offers(self, user, jurisdiction, preset):
         offer = eu_offer() if jurisdiction == "eu" else listed()
         page = browser_of(user).get(f"/my/apply/{offer.pk}").content.decode()
         field = re.search(r'<select name="first-address\.country".*?</select>', page, re.DOTALL)[0]
         assert re.findall(r'<option value="(\w*)" selected', field) == preset
 
-    def test_missing_and_invalid_fields_are_marked_together(self, asking, user):
+    def test_application_form_marks_missing_and_invalid_fields_together(self, asking, user):
         typed = {**TYPED, "data-amount_cents": "x", "data-owns_home": "", "first-phone": "1", "first-address.city": ""}
         _answer, page = send(f"/my/apply/{asking.pk}", user, **typed)
         assert set(errors_in(page)) == {"data-amount_cents", "data-owns_home", "first-phone", "first-address.city"}
 
-    def test_applicant_who_is_too_young_sees_the_minimum_age(self, asking, user):
+    def test_application_form_shows_the_minimum_age_to_a_younger_applicant(self, asking, user):
         born = (timezone.now() - timedelta(days=17 * 365)).date()
         answer, page = send(f"/my/apply/{asking.pk}", user, **{**TYPED, "first-date_of_birth": born.isoformat()})
         assert answer.status_code == 400
         assert "Each applicant must be at least 18 years old." in errors_in(page)["first-date_of_birth"]
 
-    def test_second_applicant_is_stored_and_removed(self, asking, user):
+    def test_second_applicant_can_be_added_and_removed_in_the_form(self, asking, user):
         second = {name.replace("first", "second"): value for name, value in ADA.items()}
         send(f"/my/apply/{asking.pk}", user, **{**TYPED, **second, "second-legal_name": "Bob Example"})
         draft = draft_of(user)
@@ -306,36 +306,36 @@ class TestApplying:
         draft.refresh_from_db()
         assert [person["legal_name"] for person in draft.applicants] == ["Ada Example"]
 
-    def test_second_applicant_requires_a_first(self, asking, user):
+    def test_application_form_requires_a_first_applicant_before_a_second(self, asking, user):
         second = {name.replace("first", "second"): value for name, value in ADA.items()}
         answer, page = send(f"/my/apply/{asking.pk}", user, "save", **{**ANSWERS, **second})
         assert answer.status_code == 400
         assert errors_in(page) == {"first-legal_name": "This field is required."}
 
-    def test_double_click_creates_one_draft(self, asking, user):
+    def test_application_form_submitted_twice_creates_one_draft(self, asking, user):
         for _ in range(2):
             send(f"/my/apply/{asking.pk}", user, **TYPED)
         assert Application.objects.count() == 1
 
     @pytest.mark.parametrize("change", [{"first-legal_name": "Bob Example"}, {"share-share": ["bank"]}])
-    def test_form_with_another_applicant_or_share_creates_a_second_draft(self, asking, user, change):
+    def test_application_form_with_another_applicant_or_share_creates_another_draft(self, asking, user, change):
         send(f"/my/apply/{asking.pk}", user, **TYPED)
         send(f"/my/apply/{asking.pk}", user, **{**TYPED, **change})
         assert Application.objects.count() == 2
 
-    def test_form_without_a_csrf_token_stores_nothing(self, asking, user):
+    def test_application_form_without_a_csrf_token_stores_nothing(self, asking, user):
         browser = browser_of(user, enforce_csrf_checks=True)
         assert browser.post(f"/my/apply/{asking.pk}", {**TYPED, "do": "save"}).status_code == 403
         assert not Application.objects.exists()
 
-    def test_saving_the_form_counts_toward_the_write_rate_limit(self, asking, user, settings):
+    def test_saving_the_application_form_uses_the_write_rate_limit(self, asking, user, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
         _answer, page = send(f"/my/apply/{asking.pk}", user, **TYPED)
         assert "You sent too many requests." in page
         assert 'value="Ada Example"' in page
         assert not Application.objects.exists()
 
-    def test_text_field_without_a_limit_has_a_maximum_length(self, user):
+    def test_text_field_of_a_schema_without_a_limit_has_a_maximum_length(self, user):
         schema = {"type": "object", "properties": {"text": {"type": "string"}}}
         offer = listed(application_schema=schema)
         answer, page = send(f"/my/apply/{offer.pk}", user, "save", **{"data-text": "x" * (TEXT_MAX_LENGTH + 1)})
@@ -344,7 +344,7 @@ class TestApplying:
 
 
 class TestEditing:
-    def test_editing_keeps_data_without_a_form_field(self, asking, user):
+    def test_editing_a_draft_preserves_data_without_a_form_field(self, asking, user):
         draft = applied(
             asking, consumer=user, status="draft", submitted_at=None, data={"channel": "shop", "persons": 1}
         )
@@ -352,7 +352,7 @@ class TestEditing:
         draft.refresh_from_db()
         assert draft.application_data == {"channel": "shop", **DATA}
 
-    def test_unreadable_term_without_a_form_field_is_removed(self, user, settings):
+    def test_editing_a_draft_removes_an_invalid_term_without_a_form_field(self, user, settings):
         settings.REQUIRE_LISTED_OFFERS = True
         data = {"amount_cents": 800_050, "term_months": "24", "channel": "shop"}
         offer = listed(term_options_months=None)
@@ -363,7 +363,7 @@ class TestEditing:
         assert draft.application_data == {"amount_cents": 800_050, "channel": "shop"}
 
     @pytest.mark.parametrize("do", ["save", "check"])
-    def test_error_without_a_form_field_is_shown_above_the_form(self, asking, user, monkeypatch, do):
+    def test_application_error_without_a_form_field_is_shown_above_the_form(self, asking, user, monkeypatch, do):
         draft = applied(asking, consumer=user, status="draft", submitted_at=None)
         fault = Due("/application_data/unlisted", "Unlisted", "integer", "Must be less.")
         monkeypatch.setattr(OfferRequirements, "due", lambda *_args, **_options: [fault])
@@ -371,13 +371,13 @@ class TestEditing:
         assert answer.status_code == 400
         assert "Unlisted: doesn&#x27;t meet the lender&#x27;s requirement." in page
 
-    def test_amount_stored_as_text_is_not_shown_in_the_form(self, asking, user):
+    def test_application_form_omits_an_amount_stored_as_a_string(self, asking, user):
         draft = applied(asking, consumer=user, status="draft", submitted_at=None, data={"amount_cents": "500000"})
         form = browser_of(user).get(f"/my/applications/{draft.pk}/edit").content.decode()
         assert "500000" not in form
         assert 'name="data-amount_cents"' in form
 
-    def test_language_stored_over_the_api_stays_selected(self, asking, user):
+    def test_application_form_selects_the_language_stored_over_the_api(self, asking, user):
         path = "/applications"
         body = {
             "consumer_id": str(user.pk), "offer_id": asking.pk, "provider_id": 700, "applicants": [PERSON],
@@ -391,7 +391,7 @@ class TestEditing:
         ("string", ["Cafe\u0301"], "Caf\u00e9", "Cafe\u0301"),
         ("integer", [1, 2], 1.0, "1"), ("number", [1.5, 2], 2.0, "2"),
     ])  # fmt: skip
-    def test_choice_stored_over_the_api_stays_selected(self, user, kind, choices, value, shown):
+    def test_application_form_selects_the_choice_stored_over_the_api(self, user, kind, choices, value, shown):
         schema = {"type": "object", "properties": {"a": {"type": kind, "enum": choices}}}
         draft = applied(
             listed(application_schema=schema), consumer=user, status="draft", submitted_at=None, data={"a": value}
@@ -400,7 +400,7 @@ class TestEditing:
         assert f'<option value="{shown}" selected>' in page
 
     @pytest.mark.parametrize("status", ["submitted", "pending_documents", "approved", "withdrawn"])
-    def test_only_drafts_can_be_edited(self, asking, user, status):
+    def test_edit_page_of_a_submitted_application_redirects_to_the_application(self, asking, user, status):
         application = applied(asking, consumer=user, status=status)
         browser, path = browser_of(user), f"/my/applications/{application.pk}"
         for method in (browser.get, browser.post):
@@ -410,14 +410,14 @@ class TestEditing:
         assert application.application_data == {"amount_cents": 1_000_000, "term_months": 24}
 
     @pytest.mark.parametrize("data", [["a"], "text"])
-    def test_drafts_with_other_data_or_an_unlisted_offer_cannot_be_edited(self, asking, user, data):
+    def test_draft_with_unsupported_data_or_unlisted_offer_has_no_edit_page(self, asking, user, data):
         draft = applied(asking, consumer=user, status="draft", submitted_at=None, data=data)
         unlisted = ApplicationFactory(consumer=user, offer_id=999)
         for application in (draft, unlisted):
             assert browser_of(user).get(f"/my/applications/{application.pk}/edit").status_code == 302
             assert "/edit" not in page_of(application)
 
-    def test_edit_page_is_404_for_another_person(self, asking, user):
+    def test_edit_page_of_a_draft_returns_404_for_another_account(self, asking, user):
         draft = applied(asking, consumer=user, status="draft", submitted_at=None)
         for other in (UserFactory(), asking.provider.owner):
             browser = browser_of(other)
@@ -427,7 +427,7 @@ class TestEditing:
         assert draft.application_data == {"amount_cents": 1_000_000, "term_months": 24}
 
 
-def test_every_page_of_applying_is_in_spanish(user):
+def test_every_application_form_page_is_available_in_spanish(user):
     offer = OfferFactory(**LOAN, name="Préstamo", provider=ProviderFactory(id="701", name="Banco"))
     browser = browser_of(user)
     headers = {"Accept-Language": "es"}

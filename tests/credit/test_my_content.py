@@ -47,7 +47,7 @@ def written(application, persons, **columns):
     return application
 
 
-def test_data_is_shown_formatted_with_the_titles_of_the_offers_schema():
+def test_application_page_shows_data_with_the_offers_schema_titles():
     application = applied(listed(name="Home loan", application_schema=SCHEMA), data=DATA)
     assert rows_of(page_of(application)) == {
         "Offer": "Home loan", "Amount": "$10,000.00", "Number of months": "24", "What you earn a year": "$54,000.50",
@@ -56,7 +56,7 @@ def test_data_is_shown_formatted_with_the_titles_of_the_offers_schema():
     }  # fmt: skip
 
 
-def test_applicants_are_shown_with_country_language_and_birth_in_words():
+def test_application_page_shows_applicants_country_language_and_birth_in_words():
     page = page_of(written(applied(listed()), [{**PERSON, "language": "en"}, LEAST]))
     assert "Applicant 1" in page
     assert "Applicant 2" in page
@@ -68,7 +68,7 @@ def test_applicants_are_shown_with_country_language_and_birth_in_words():
     assert "United States" in page
 
 
-def test_page_of_a_draft_states_that_it_was_not_submitted():
+def test_draft_page_states_that_the_draft_is_not_submitted():
     offer = listed()
     draft = page_of(applied(offer, status="draft", submitted_at=None, offer_snapshot=None))
     assert "Content of the application" in draft
@@ -80,14 +80,14 @@ def test_page_of_a_draft_states_that_it_was_not_submitted():
 
 
 @pytest.mark.parametrize(("share", "is_shared"), [([], False), (["bank", "identity"], True)])
-def test_page_lists_what_is_shared_with_the_lender(share, is_shared):
+def test_application_page_lists_the_data_shared_with_the_lender(share, is_shared):
     page = page_of(applied(listed(), share=share))
     assert "This application and its documents" in page
     assert ("Your linked bank accounts" in page) is is_shared
     assert ("Your identity check" in page) is is_shared
 
 
-def test_page_shows_the_known_name_and_address_of_the_lender():
+def test_application_page_shows_the_lenders_name_and_address():
     world = World()
     page = page_of(world.application)
     assert "Cedar Bank" in page
@@ -95,7 +95,7 @@ def test_page_shows_the_known_name_and_address_of_the_lender():
     assert "Lender 903" in page_of(ApplicationFactory(provider_id=903))
 
 
-def test_reason_of_a_rejection_is_above_the_content():
+def test_application_page_shows_the_rejection_reason_first():
     world = World(person={**PERSON, "language": "en"}, start=datetime.now(UTC))
     world.submit(0)
     world.reject(0, ["income_insufficient"])
@@ -104,7 +104,7 @@ def test_reason_of_a_rejection_is_above_the_content():
     assert page.count("<h2>Why it was declined</h2>") == 1
 
 
-def test_erased_and_unreadable_applicants_are_not_shown(settings):
+def test_application_page_omits_erased_and_unreadable_applicants(settings):
     application = written(applied(listed()), [PERSON])
     settings.FIELD_ENCRYPTION_KEYS = ["MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="]
     assert "The applicants are not available at the moment." in page_of(application)
@@ -115,17 +115,17 @@ def test_erased_and_unreadable_applicants_are_not_shown(settings):
 @pytest.mark.parametrize(
     "data", [["a", {"b": 1}], "text", 3.5, {"a": [{"b": [1]}]}, {"x_cents": 1.5, "y_cents": 1e300}]
 )
-def test_data_of_any_json_type_has_a_page(data):
+def test_application_page_renders_data_of_any_json_type(data):
     assert "Your answers" in page_of(applied(listed(), data=data))
 
 
-def test_application_data_is_escaped():
+def test_application_page_escapes_application_data():
     page = page_of(applied(listed(), data={"<b>x</b>": "<script>alert(1)</script>"}))
     assert "<script>" not in page
     assert "<b>" not in page
 
 
-def test_times_are_in_the_time_zone_of_the_applicant():
+def test_application_page_shows_times_in_the_applicants_time_zone():
     world = World(person={**PERSON, "language": "en"}, start=datetime(2028, 2, 1, 3, tzinfo=UTC))
     world.submit(0)
     page = page_of(world.application)
@@ -134,7 +134,7 @@ def test_times_are_in_the_time_zone_of_the_applicant():
     assert "· January 31, 2028" in browser_of(world.consumer.user).get("/my").content.decode()
 
 
-def test_uploaded_files_stay_listed_after_the_decision():
+def test_application_page_lists_uploaded_files_after_the_decision():
     application = with_documents(UserFactory())
     upload_file(application, PDF)
     application.refresh_from_db()

@@ -46,7 +46,7 @@ def speaking(application, language="es-MX"):
     return application
 
 
-def test_every_page_of_an_application_is_in_spanish(committed):
+def test_every_page_of_an_application_is_available_in_spanish(committed):
     world = World(person={**PERSON, "language": "es"}, start=timezone.now())
     application = world.application
     assert "Todavía falta algo" not in spanish(page_of(application))
@@ -71,7 +71,7 @@ def agreement(browser, application_id):
     return browser.get(f"/my/applications/{application_id}/agreement").content.decode()
 
 
-def test_declined_approval_is_described_in_spanish():
+def test_declined_approval_page_is_available_in_spanish():
     world = World(person={**PERSON, "language": "es"}, start=timezone.now())
     world.submit(0)
     world.approve(0)
@@ -80,7 +80,7 @@ def test_declined_approval_is_described_in_spanish():
     assert "El solicitante rechazó las condiciones aprobadas." in text
 
 
-def test_rejection_and_reconsideration_are_described_in_spanish():
+def test_rejection_and_reconsideration_pages_are_available_in_spanish():
     world = World(person={**PERSON, "language": "es"}, start=timezone.now())
     world.submit(0)
     world.reject(0, ["bankruptcy", "no_credit_file"])
@@ -89,14 +89,14 @@ def test_rejection_and_reconsideration_are_described_in_spanish():
     assert "Alguien que no participó en la decisión" in spanish(press(world.application, "ask_again", statement="Más."))
 
 
-def test_document_upload_is_described_in_spanish():
+def test_document_upload_page_is_available_in_spanish():
     application = speaking(with_documents(UserFactory()))
     assert "El contenido del archivo debe ser PDF, JPEG o PNG." in spanish(upload_file(application, b"MZ"))
     assert "Se subió el archivo." in spanish(upload_file(application))
     assert "Está en manos del prestamista." in spanish(press(application, "send"))
 
 
-def test_page_without_an_applicants_language_follows_the_browser(user):
+def test_page_without_an_applicant_language_uses_the_browser_language(user):
     def shown(wish):
         return read(browser_of(user).get("/my", headers={"Accept-Language": wish}).content.decode())[1]
 
@@ -104,7 +104,7 @@ def test_page_without_an_applicants_language_follows_the_browser(user):
     assert [shown(wish) for wish in wishes] == ["es", "de", "en", "en"]
 
 
-def test_every_page_of_an_application_is_in_german(committed):
+def test_every_page_of_an_application_is_available_in_german(committed):
     world = World(person={**PERSON, "language": "de"}, start=timezone.now())
     application = world.application
     assert "Der Antrag liegt beim Kreditgeber." in german(press(application, "send"))
@@ -123,7 +123,7 @@ def test_every_page_of_an_application_is_in_german(committed):
     assert "Ihr Antrag wurde bewilligt" in german(world.notice.html)
 
 
-def test_mail_about_an_application_is_in_spanish():
+def test_mail_about_an_application_uses_the_applicants_language():
     world = World(person={**PERSON, "language": "es"}, start=timezone.now())
     confirm(world.consumer.user, "rosa@example.org")
     world.submit(0)

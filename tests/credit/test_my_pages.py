@@ -61,7 +61,7 @@ def upload_file(application, content=PDF, browser=None):
 
 
 class TestList:
-    def test_list_shows_own_applications_with_lender_and_next_step(self, offer):
+    def test_application_list_page_shows_lender_and_next_step(self, offer):
         mine, others = applied(offer), applied(offer)
         page = browser_of(mine.consumer).get("/my").content.decode()
         assert str(mine.pk) in page
@@ -70,7 +70,7 @@ class TestList:
         assert "$10,000.00" in page
         assert "Under review" in page
 
-    def test_staff_see_only_their_own_applications(self, offer):
+    def test_application_list_page_shows_staff_only_their_own_applications(self, offer):
         application = applied(offer)
         browser = browser_of(reviewer())
         assert str(application.pk) not in browser.get("/my").content.decode()
@@ -78,12 +78,12 @@ class TestList:
             assert method(f"/my/applications/{application.pk}").status_code == 404
         assert browser.get(f"/my/applications/{application.pk}/agreement").status_code == 404
 
-    def test_provider_created_after_the_application_is_not_shown_as_lender(self):
+    def test_application_list_page_omits_a_lender_created_after_the_application(self):
         application = ApplicationFactory(provider_id=991, created_at=timezone.now() - timedelta(days=1))
         ProviderFactory(id="991", name="Pretender", created_at=timezone.now())
         assert "Pretender" not in browser_of(application.consumer).get("/my").content.decode()
 
-    def test_list_is_paged_with_a_fixed_number_of_statements(self, offer, django_assert_num_queries):
+    def test_application_list_page_executes_a_fixed_number_of_statements(self, offer, django_assert_num_queries):
         user = UserFactory()
         for _ in range(25):
             applied(offer, consumer=user)
@@ -95,17 +95,17 @@ class TestList:
         assert browser.get("/my?page=x").status_code == 404
 
     @pytest.mark.parametrize("path", ["", "/applications/01a20000-0000-7000-8000-000000000000"])
-    def test_visitor_must_log_in_to_see_applications(self, path):
+    def test_visitor_is_redirected_to_log_in_before_viewing_applications(self, path):
         assert Client().get(f"/my{path}").headers["Location"].startswith("/account/login")
 
 
 class TestButtons:
-    def test_draft_is_submitted_with_a_button(self, committed, offer):
+    def test_submit_button_submits_the_draft(self, committed, offer):
         application = applied(offer, status="draft", submitted_at=None)
         assert "The application was sent to the lender." in press(application, "send")
         assert application.status == "submitted"
 
-    def test_incomplete_draft_lists_missing_items_and_is_not_submitted(self, offer):
+    def test_submit_button_of_an_incomplete_draft_lists_missing_items(self, offer):
         schema = {
             "type": "object",
             "properties": {"income": {"type": "integer", "title": "Income a year"}},
@@ -119,13 +119,13 @@ class TestButtons:
         assert "Something is still missing." in press(application, "send")
         assert application.status == "draft"
 
-    def test_application_is_withdrawn_with_a_button(self, offer):
+    def test_withdraw_button_withdraws_the_application(self, offer):
         application = applied(offer)
         assert "The application was withdrawn." in press(application, "withdraw")
         assert "The application has changed." in press(application, "withdraw")
         assert application.status == "withdrawn"
 
-    def test_unknown_button_changes_nothing(self, offer):
+    def test_unknown_button_of_the_application_page_changes_nothing(self, offer):
         application = applied(offer)
         assert "Nothing was changed" in press(application, "approve")
         assert application.status == "under_review"
@@ -136,13 +136,13 @@ class TestButtons:
         press(application, "send")
         assert application.status == "under_review"
 
-    def test_button_without_a_csrf_token_is_rejected(self, offer):
+    def test_application_button_without_a_csrf_token_is_rejected(self, offer):
         application = applied(offer)
         browser = browser_of(application.consumer, enforce_csrf_checks=True)
         assert browser.post(f"/my/applications/{application.pk}", {"do": "withdraw"}).status_code == 403
         assert Application.objects.get().status == "under_review"
 
-    def test_buttons_count_toward_the_write_rate_limit(self, offer, settings):
+    def test_application_buttons_use_the_write_rate_limit(self, offer, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 1}
         application = applied(offer)
         press(application, "send")
@@ -150,7 +150,7 @@ class TestButtons:
 
 
 class TestDocuments:
-    def test_document_is_uploaded_and_the_application_returned_to_review(self):
+    def test_applicant_can_upload_a_document_and_return_to_review(self):
         application = with_documents(UserFactory())
         page = page_of(application)
         assert "Payslip" in page
@@ -161,14 +161,14 @@ class TestDocuments:
         press(application, "send")
         assert application.status == "under_review"
 
-    def test_reason_of_a_request_is_above_the_requested_documents(self):
+    def test_application_page_shows_the_request_reason_above_requested_documents(self):
         world = World(start=timezone.now())
         world.submit(0)
         world.request_documents(0)
         page = page_of(world.application)
         assert 0 < page.index("Message from the lender") < page.index("Please.") < page.index("Payslip")
 
-    def test_counteroffer_is_above_the_uploaded_documents(self):
+    def test_application_page_shows_the_counteroffer_above_uploaded_documents(self):
         world = World(start=timezone.now())
         world.submit(0)
         world.request_documents(0)
@@ -178,19 +178,19 @@ class TestDocuments:
         assert 0 < page.index("Check the terms and decide") < page.index("Payslip")
         assert "Message from the lender" not in page
 
-    def test_upload_of_another_file_type_is_rejected(self):
+    def test_page_upload_of_an_unsupported_file_type_is_rejected(self):
         application = with_documents(UserFactory())
         assert "must be a PDF, JPEG, or PNG" in upload_file(application, b"MZ")
         assert not DocumentFile.objects.exists()
 
-    def test_upload_of_a_large_file_is_read_and_rejected(self, settings):
+    def test_page_upload_of_a_large_file_is_rejected_with_a_message(self, settings):
         settings.FILE_UPLOAD_MAX_BYTES = 1_000
         application = with_documents(UserFactory())
         assert "The file is too large." in upload_file(application, PDF + b"x" * 2_000)
         assert "The file is too large." in upload_file(application, PDF + b"x" * 200_000)
         assert not DocumentFile.objects.exists()
 
-    def test_each_file_field_has_its_documents_name_and_its_own_error(self):
+    def test_each_upload_field_has_the_document_name_and_a_separate_error(self):
         application = with_documents(UserFactory(), "Payslip", "Lease")
         payslip, lease = application.requested_documents.order_by("id")
         path = f"/my/applications/{application.pk}/documents/{lease.pk}"
@@ -207,7 +207,7 @@ class TestDocuments:
             assert f'aria-describedby="{field}-hint {field}-error"' in attributes
             assert ('aria-invalid="true"' in attributes) is is_wrong
 
-    def test_accepted_document_accepts_no_more_files(self):
+    def test_page_upload_to_an_accepted_document_is_rejected(self):
         application = with_documents(UserFactory())
         upload_file(application)
         document = application.requested_documents.get()
@@ -216,7 +216,7 @@ class TestDocuments:
         assert "accepts no more files" in upload_file(application)
 
     @pytest.mark.parametrize("fault", ["stranger", "token", "nobody"])
-    def test_other_accounts_and_requests_without_a_csrf_token_cannot_upload(self, fault):
+    def test_page_upload_by_another_account_or_without_csrf_token_is_rejected(self, fault):
         application = with_documents(UserFactory())
         browser = {
             "stranger": lambda: browser_of(UserFactory()),
@@ -226,7 +226,7 @@ class TestDocuments:
         upload_file(application, browser=browser)
         assert not DocumentFile.objects.exists()
 
-    def test_upload_without_a_file_shows_an_error(self):
+    def test_page_upload_without_a_file_shows_an_error(self):
         application = with_documents(UserFactory())
         path = f"/my/applications/{application.pk}/documents/{application.requested_documents.get().pk}"
         assert "Choose a file first." in browser_of(application.consumer).post(path, follow=True).content.decode()
@@ -275,7 +275,7 @@ class TestNotices:
         notice.refresh_from_db()
         assert (notice.status, notice.deliveries.get().channel) == ("delivered", "portal")
 
-    def test_reconsideration_can_be_requested_once(self, rejected):
+    def test_application_page_accepts_one_reconsideration_request(self, rejected):
         assert "Request reconsideration" in page_of(rejected)
         assert "at most 4,000 characters" in press(rejected, "ask_again", statement=" ")
         assert "A reviewer who had no part" in press(rejected, "ask_again", statement="I have a raise.\0")
@@ -287,7 +287,7 @@ class TestNotices:
         assert "Your reasons" not in page
         assert rejected.review_requests.count() == 1
 
-    def test_applicant_consents_to_electronic_notices_and_withdraws_consent(self, user):
+    def test_applicant_can_give_and_withdraw_consent_to_electronic_notices(self, user):
         browser = browser_of(user)
         text = consent_text("es")
         assert digest_of(text) in browser.get("/my/consent?language=es").content.decode()
@@ -307,7 +307,7 @@ class TestMail:
         confirm(user, "ada@example.org")
         return user
 
-    def test_mail_contains_only_a_link(self, offer, person, settings):
+    def test_mail_about_an_application_contains_only_a_link(self, offer, person, settings):
         application = applied(offer, consumer=person)
         assert counter(lender_of(offer), application).status_code == 201
         (mail,) = OutgoingMail.objects.all()
@@ -315,7 +315,7 @@ class TestMail:
         assert json.loads(mail.context) == {"link": f"{settings.APP_URL}/my/applications/{application.pk}"}
 
     @pytest.mark.parametrize("why", ["they want none", "no address is confirmed", "it is the person's own doing"])
-    def test_no_mail_is_sent_if_unwanted_unconfirmed_or_caused_by_the_applicant(self, offer, person, why):
+    def test_application_mail_is_not_sent_if_unwanted_unconfirmed_or_self_caused(self, offer, person, why):
         if why == "they want none":
             browser_of(person).post("/account/", {"wants_mail": "no"})
         elif why == "no address is confirmed":

@@ -48,7 +48,7 @@ def decide(application, do, user=None, **fields):
 
 
 class TestPage:
-    def test_page_shows_the_lender_each_figure_and_every_payment(self, approved):
+    def test_terms_page_shows_the_lender_each_figure_and_every_payment(self, approved):
         page = terms_page(approved)
         for words in ("Cedar Bank", "1 Bank Street", "$12,000.00 at 7.25 % for 36 months, fee $200.00"):
             assert words in page
@@ -65,7 +65,7 @@ class TestPage:
         until = approved.updated_at + timedelta(days=30)
         assert f"Decide by {deadlines.in_words(until, 'UTC')}." in page
 
-    def test_accept_and_decline_buttons_look_alike_in_separate_forms(self, approved):
+    def test_accept_and_decline_buttons_have_equal_style_in_separate_forms(self, approved):
         forms = re.findall(r"<form method=\"post\">(.*?)</form>", terms_page(approved))
         fields = [FIELD.findall(form) for form in forms]
         assert len(forms) == 2
@@ -78,12 +78,12 @@ class TestPage:
         assert "class" not in buttons[0]
         assert "autofocus" not in "".join(forms)
 
-    def test_page_of_terms_without_a_decision_redirects_to_the_application(self, offer):
+    def test_terms_page_without_a_decision_redirects_to_the_application(self, offer):
         application = applied(offer)
         answer = browser_of(application.consumer).get(path_of(application))
         assert answer.headers["Location"] == f"/my/applications/{application.pk}"
 
-    def test_page_of_terms_is_404_for_another_person(self, approved):
+    def test_terms_page_returns_404_for_another_account(self, approved):
         for user in (UserFactory(), approved.provider_owner(str(approved.provider_id), timezone.now()).get().owner):
             browser = browser_of(user)
             assert browser.get(path_of(approved)).status_code == 404
@@ -92,7 +92,7 @@ class TestPage:
         approved.refresh_from_db()
         assert approved.status == "approved"
 
-    def test_terms_of_a_line_of_credit_have_a_limit_and_no_payments(self):
+    def test_terms_page_of_a_line_of_credit_shows_a_limit_without_payments(self):
         application = applied(listed(**LINE))
         lender = client_of(application.provider_owner("700", timezone.now()).get().owner)
         assert approve(lender, application, {"amount_cents": 500_000, "rate_percent": 9}).status_code == 200
@@ -100,7 +100,7 @@ class TestPage:
         assert "Credit limit" in page
         assert "schedule" not in page
 
-    def test_terms_of_an_approval_without_a_loan_contain_the_offer(self):
+    def test_terms_page_of_an_approval_without_a_loan_shows_the_offer(self):
         application = ApplicationFactory(
             status="approved", provider_id=902, offer_snapshot={"name": "Starter loan"}, offer_version=1
         )
@@ -110,7 +110,7 @@ class TestPage:
         assert "You accepted this loan." in decide(application, "accept", terms_sha256=application.terms_sha256)
         assert application.accepted_at is not None
 
-    def test_terms_of_an_approval_without_a_loan_show_the_offers_ranges_and_the_request(self, offer):
+    def test_terms_page_without_a_loan_shows_offer_ranges_and_the_request(self, offer):
         application = applied(offer, status="approved")
         figures = re.findall(r'<th scope="row">([^<]+)</th><td>([^<]+)</td>', terms_page(application))
         assert ("Amount", "$1,000.00 \u2013 $40,000.00") in figures
@@ -119,7 +119,7 @@ class TestPage:
         assert ("Number of months", "24") in figures
 
     @pytest.mark.parametrize("pinned", [None, {}])
-    def test_approval_without_pinned_terms_states_that_no_terms_are_recorded(self, pinned):
+    def test_terms_page_without_pinned_terms_states_that_none_are_recorded(self, pinned):
         application = ApplicationFactory(
             status="approved", provider_id=902, offer_snapshot=pinned, application_data={"amount_cents": 500_000}
         )
@@ -138,7 +138,7 @@ class TestAcceptance:
             press(approved, do, terms_sha256=approved.loan_terms.terms_sha256)
         assert (approved.status, approved.accepted_at) == ("approved", None)
 
-    def test_terms_are_accepted_on_their_page(self, committed, approved):
+    def test_accept_button_of_the_terms_page_accepts_the_terms(self, committed, approved):
         sha256 = re.search(r'name="terms_sha256" value="(\w+)"', terms_page(approved))[1]
         assert "You accepted this loan." in decide(approved, "accept", terms_sha256=sha256)
         assert approved.accepted_at is not None
@@ -157,7 +157,7 @@ class TestAcceptance:
         assert "Accept this loan" in page
         assert approved.accepted_at is None
 
-    def test_acceptance_of_a_schedule_of_another_day_is_rejected_and_shown_again(self, committed, approved):
+    def test_acceptance_with_the_schedule_of_another_day_shows_the_terms_again(self, committed, approved):
         fields = dict(re.findall(r'name="(terms_sha256|as_of)" value="([^"]+)"', terms_page(approved)))
         assert fields["as_of"] == approved.loan_terms.as_of.isoformat()
         yesterday = (approved.loan_terms.as_of - timedelta(days=1)).isoformat()
@@ -167,7 +167,7 @@ class TestAcceptance:
         assert approved.accepted_at is None
         assert "You accepted this loan." in decide(approved, "accept", **fields)
 
-    def test_decision_without_a_csrf_token_is_rejected(self, approved):
+    def test_terms_decision_without_a_csrf_token_is_rejected(self, approved):
         browser = browser_of(approved.consumer, enforce_csrf_checks=True)
         for do in ("accept", "decline"):
             fields = {"do": do, "terms_sha256": approved.loan_terms.terms_sha256}
@@ -175,11 +175,11 @@ class TestAcceptance:
         approved.refresh_from_db()
         assert (approved.status, approved.accepted_at) == ("approved", None)
 
-    def test_unknown_button_decides_nothing(self, approved):
+    def test_unknown_button_of_the_terms_page_decides_nothing(self, approved):
         decide(approved, "approve")
         assert (approved.status, approved.accepted_at) == ("approved", None)
 
-    def test_decisions_about_terms_count_toward_the_write_rate_limit(self, committed, approved, settings):
+    def test_terms_decisions_use_the_write_rate_limit(self, committed, approved, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 1}
         decide(approved, "accept", terms_sha256="0" * 64)
         assert "You sent too many requests." in decide(approved, "decline")
@@ -187,7 +187,7 @@ class TestAcceptance:
 
 
 class TestDecline:
-    def test_declined_approval_is_withdrawn_with_a_reason_for_the_lender(self, approved, offer):
+    def test_declining_an_approval_withdraws_the_application_with_a_reason_code(self, approved, offer):
         assert "You declined this loan." in decide(approved, "decline")
         assert approved.status == "withdrawn"
         assert "You declined the loan" in browser_of(approved.consumer).get("/my").content.decode()
@@ -200,7 +200,7 @@ class TestDecline:
         assert (row.principal, row.credential) == (approved.consumer, "my")
         assert Event.objects.filter(type="application.withdrawn", account=offer.provider.owner).count() == 1
 
-    def test_decline_of_outdated_terms_is_rejected(self, committed, approved):
+    def test_decline_of_outdated_terms_is_rejected_on_the_terms_page(self, committed, approved):
         form = terms_page(approved).rpartition("<form")[2]
         assert f'name="terms_sha256" value="{approved.loan_terms.terms_sha256}"' in form
         page = decide(approved, "decline", terms_sha256="0" * 64)
@@ -215,7 +215,7 @@ class TestDecline:
         codes = [row["reason_code"] for row in client.read(f"/applications/{approved.pk}/history").json()["history"]]
         assert codes == [None, "declined_by_applicant"]
 
-    def test_withdrawal_by_the_lender_is_not_a_decline(self, approved, offer, settings):
+    def test_withdrawal_by_the_lender_has_no_decline_reason(self, approved, offer, settings):
         settings.REVIEW_POLICY = "open"
         body = {"status": "withdrawn", "updated_by": "lender"}
         assert lender_of(offer).replace(f"/applications/{approved.pk}/status", body).status_code == 200
@@ -242,13 +242,13 @@ class TestDecline:
         assert "The application has changed." in decide(approved, "decline")
         assert approved.status == "approved"
 
-    def test_page_of_an_approved_application_has_no_withdraw_button(self, approved):
+    def test_approved_application_page_has_no_withdraw_button(self, approved):
         assert "Withdraw this application" not in page_of(approved)
 
 
 class TestCounteroffers:
     @pytest.mark.parametrize(("do", "status"), [("accept", "approved"), ("decline", "under_review")])
-    def test_counteroffer_is_accepted_or_declined(self, offer, do, status):
+    def test_counteroffer_can_be_accepted_or_declined_on_the_terms_page(self, offer, do, status):
         application = applied(offer)
         assert counter(lender_of(offer), application).status_code == 201
         counteroffer = Counteroffer.objects.get()
@@ -273,7 +273,7 @@ class TestCounteroffers:
 
 
 class TestAgreement:
-    def test_agreement_before_the_acceptance_has_no_record_hashes(self, approved):
+    def test_agreement_page_before_the_acceptance_has_no_record_hashes(self, approved):
         page = browser_of(approved.consumer).get(f"/my/applications/{approved.pk}/agreement").content.decode()
         assert "You have not accepted this agreement." in page
         assert "Cedar Bank" in page
@@ -281,7 +281,7 @@ class TestAgreement:
         assert "SHA-256" not in page
         assert client_of(approved.consumer).read(f"/applications/{approved.pk}/agreement").status_code == 404
 
-    def test_agreement_after_the_acceptance_has_the_same_figures(self, committed, approved):
+    def test_agreement_page_has_the_same_figures_after_the_acceptance(self, committed, approved):
         def figures():
             page = browser_of(approved.consumer).get(f"/my/applications/{approved.pk}/agreement").content.decode()
             return page, re.findall(r"<td>([^<]+)</td>", page)[:180]

@@ -34,7 +34,7 @@ class TestReading:
 
 
 class TestReplacing:
-    def test_update_replaces_the_whole_offer(self, api, offer, body):
+    def test_offer_update_replaces_all_fields(self, api, offer, body):
         created = api.replace(f"{PATH}/{offer.pk}", body).json()
         assert (created["name"], created["description"], created["apr_min_percent"]) == ("New", "", None)
         assert created["version"] == 2
@@ -76,14 +76,14 @@ class TestListing:
     def provider(self, user):
         return ProviderFactory(owner=user)
 
-    def test_list_shows_a_lenders_active_offers_newest_first(self, stranger_api, provider):
+    def test_offer_list_of_a_lender_contains_active_offers_newest_first(self, stranger_api, provider):
         offers = [OfferFactory(provider=provider) for _ in range(3)]
         OfferFactory(provider=provider, is_active=False)
         OfferFactory()
         shown = stranger_api.read(f"{PATH}?provider_id={provider.pk}").json()
         assert [offer["id"] for offer in shown] == [str(offer.pk) for offer in reversed(offers)]
 
-    def test_owner_lists_inactive_offers_with_a_parameter(self, api, stranger_api, provider):
+    def test_owner_can_list_inactive_offers_with_a_parameter(self, api, stranger_api, provider):
         OfferFactory(provider=provider, is_active=False)
         path = f"{PATH}?provider_id={provider.pk}"
         assert len(api.read(path).json()) == 0

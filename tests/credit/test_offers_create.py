@@ -48,7 +48,7 @@ def bad_bodies():
         yield "nationwide", {"nationwide": False, **states}
 
 
-def test_minimal_body_creates_an_offer(api, user, body):
+def test_offer_can_be_created_from_required_fields_only(api, user, body):
     response = api.send(PATH, body)
     assert response.status_code == 201
     created = response.json()
@@ -67,12 +67,12 @@ def test_every_term_of_an_offer_is_stored(api, body):
     assert {name: created[name] for name in TERMS} == TERMS
 
 
-def test_null_terms_equal_missing_terms(api, body):
+def test_null_offer_terms_are_treated_as_missing(api, body):
     created = api.send(PATH, {**body, **dict.fromkeys(TERMS)}).json()
     assert created["description"] == ""
 
 
-def test_boundary_values_of_terms_are_accepted(api, body):
+def test_boundary_values_of_offer_terms_are_accepted(api, body):
     for number, members in enumerate((
         {"apr_min_percent": 0, "apr_max_percent": 1000}, {"apr_min_percent": 5, "apr_max_percent": 5},
         {"loan_amount_min_cents": 0, "loan_amount_max_cents": 2**63 - 1}, {"term_options_months": [1, 600]},
@@ -83,14 +83,14 @@ def test_boundary_values_of_terms_are_accepted(api, body):
 
 
 @pytest.mark.parametrize(("field", "members"), bad_bodies())
-def test_contradictory_or_invalid_terms_are_rejected(api, body, field, members):
+def test_contradictory_or_invalid_offer_terms_are_rejected(api, body, field, members):
     answer = assert_error(api.send(PATH, {**body, **members}), 400, "E1001")
     assert answer["details"][0]["field"].partition(".")[0] == field
     assert Offer.objects.count() == 0
 
 
 class TestProviders:
-    def test_provider_id_belongs_to_its_first_user(self, api, user, stranger_api, body):
+    def test_first_offer_claims_the_lender_id_for_its_author(self, api, user, stranger_api, body):
         assert api.send(PATH, body).status_code == 201
         assert Provider.objects.get().owner == user
         assert api.send(PATH, {**body, "name": "Another"}).status_code == 201
@@ -98,18 +98,18 @@ class TestProviders:
         assert Offer.objects.count() == 2
 
     @pytest.mark.parametrize(("role", "status"), [("owner", 201), ("reviewer", 403), ("reader", 403)])
-    def test_only_owners_create_offers(self, body, role, status):
+    def test_only_owners_of_the_lender_can_create_offers(self, body, role, status):
         member = UserFactory()
         ProviderMember.objects.create(provider=ProviderFactory(id="acme"), user=member, role=role)
         assert client_of(member).send(PATH, body).status_code == status
 
-    def test_rejected_lender_is_not_stored_under_the_idempotency_key(self, stranger, stranger_api, body, key):
+    def test_offer_rejected_for_its_lender_can_be_retried_with_the_key(self, stranger, stranger_api, body, key):
         provider = ProviderFactory(id="acme")
         assert_error(stranger_api.send(PATH, body, key=key), 403, "E2011")
         ProviderMember.objects.create(provider=provider, user=stranger, role=ProviderMember.OWNER)
         assert stranger_api.send(PATH, body, key=key).status_code == 201
 
-    def test_rejected_offer_claims_no_provider_id(self, api, body):
+    def test_rejected_offer_does_not_claim_the_lender_id(self, api, body):
         api.send(PATH, {**body, "apr_min_percent": -1})
         assert not Provider.objects.exists()
 

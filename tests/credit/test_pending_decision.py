@@ -64,7 +64,7 @@ def state(application):
 
 
 class TestTwoReviewers:
-    def test_first_reviewer_proposes_and_the_second_decides(self, application, first, second):
+    def test_four_eyes_decision_by_the_first_reviewer_is_a_proposal(self, application, first, second):
         answer = decide(first, application, reason="Enough income", metadata={"score": 7})
         assert answer.status_code == 200
         shown = answer.json()
@@ -85,7 +85,7 @@ class TestTwoReviewers:
         proposal.refresh_from_db()
         assert (proposal.outcome, proposal.closed_by) == ("confirmed", second)
 
-    def test_second_reviewer_can_change_the_reason(self, application, first, second):
+    def test_second_reviewer_can_change_the_proposed_reason(self, application, first, second):
         decide(first, application, "rejected", reason="No", metadata={"reasons": ["no_credit_file"], "score": 7})
         assert decide(second, application, "rejected", reason="Income too low").json()["status"] == "rejected"
         row = ApplicationHistory.objects.get()
@@ -113,7 +113,7 @@ class TestTwoReviewers:
         assert state(application) == ("under_review", 0)
         assert Proposal.objects.count() == 1
 
-    def test_changed_data_turns_the_second_request_into_a_proposal(self, api, application, first, second):
+    def test_decision_request_after_changed_data_is_a_new_proposal(self, api, application, first, second):
         decide(first, application)
         changed = api.replace(
             f"/applications/{application.pk}", {"updated_by": "me", "application_data": {"amount": 9}}
@@ -127,7 +127,7 @@ class TestTwoReviewers:
         assert sorted(Proposal.objects.values_list("outcome", flat=True)) == ["", "void"]
         assert decide(first, application).json()["status"] == "approved"
 
-    def test_another_decision_is_rejected_until_the_proposal_is_closed(self, application, first, second):
+    def test_different_decision_is_rejected_while_a_proposal_is_open(self, application, first, second):
         decide(first, application)
         for person in (first, second):
             body = assert_error(decide(person, application, "rejected"), 400, "E3001")
@@ -144,7 +144,7 @@ class TestTwoReviewers:
             assert_error(decide(first, application), 403, "E2010")
             assert state(application) == ("under_review", 0)
 
-    def test_members_decide_with_keys_created_with_a_second_factor(self, application, settings):
+    def test_lender_members_can_decide_with_keys_created_by_second_factor(self, application, settings):
         settings.BACKOFFICE_SECOND_FACTOR = True
         provider = ProviderFactory(id=str(application.provider_id))
         people = [UserFactory() for _ in range(2)]
@@ -156,12 +156,12 @@ class TestTwoReviewers:
         assert decide(keys[1], application).json()["status"] == "approved"
 
     @pytest.mark.parametrize("policy", ["open", "reviewed"])
-    def test_other_policies_need_no_second_reviewer(self, application, first, settings, policy):
+    def test_open_and_reviewed_policies_require_no_second_reviewer(self, application, first, settings, policy):
         settings.REVIEW_POLICY = policy
         assert decide(first, application).json()["status"] == "approved"
         assert not Proposal.objects.exists()
 
-    def test_other_transitions_need_one_reviewer(self, application, first):
+    def test_four_eyes_requires_one_reviewer_for_other_transitions(self, application, first):
         assert decide(first, application, "pending_documents").json()["status"] == "pending_documents"
 
 
@@ -176,7 +176,7 @@ class TestReadPendingDecision:
         allowed = {entry["to"]: entry["allowed"] for entry in moves}
         assert (allowed["approved"], allowed["rejected"]) == (True, False)
 
-    def test_reviewer_reads_applications_to_review_and_lists_only_their_own(self, application, first, stranger_api):
+    def test_reviewer_can_read_applications_but_lists_only_their_own(self, application, first, stranger_api):
         client = client_of(first)
         for path in ("", "/history", "/transitions"):
             assert client.read(f"/applications/{application.pk}{path}").status_code == 200
@@ -186,7 +186,7 @@ class TestReadPendingDecision:
 
 class TestEndOfAProposal:
     @pytest.mark.parametrize(("who", "outcome"), [("first", "withdrawn"), ("second", "declined")])
-    def test_ending_a_proposal_returns_the_application_to_review(self, application, first, second, who, outcome):
+    def test_closing_a_proposal_returns_the_application_to_review(self, application, first, second, who, outcome):
         decide(first, application)
         answer = end({"first": first, "second": second}[who], application)
         assert (answer.status_code, answer.content) == (200, b"")
@@ -194,7 +194,7 @@ class TestEndOfAProposal:
         assert state(application) == ("under_review", 0)
         assert decide(second, application).json()["pending_decision"]["proposed_by"] == str(second.pk)
 
-    def test_missing_proposal_is_404(self, application, first):
+    def test_closing_a_missing_proposal_returns_404(self, application, first):
         assert_error(end(first, application), 404, "E4001")
         decide(first, application)
         assert end(first, application).status_code == 200
@@ -252,7 +252,7 @@ class TestSecondFactor:
         body = {"username": person.username, "password": PASSWORD, **members}
         return ApiClient().send("/auth/token", body).json()
 
-    def test_password_or_key_without_a_second_factor_cannot_decide(self, application, member_of_staff):
+    def test_decision_with_a_password_or_key_without_second_factor_is_rejected(self, application, member_of_staff):
         by_password = ApiClient(bearer=self.log_in(member_of_staff)["access_token"])
         by_key = ApiClient(api_key=issue(member_of_staff).key)
         for client in (by_password, by_key):
@@ -264,10 +264,10 @@ class TestSecondFactor:
         assert state(application) == ("under_review", 0)
         assert not Proposal.objects.exists()
 
-    def test_reviewer_who_is_not_staff_needs_a_second_factor_too(self, application, first):
+    def test_reviewer_outside_of_staff_requires_a_second_factor_to_decide(self, application, first):
         assert_error(decide(first, application), 403, "E2012")
 
-    def test_log_in_with_a_second_factor_and_refreshed_tokens_decide(self, application, member_of_staff):
+    def test_second_factor_login_and_refreshed_tokens_can_decide(self, application, member_of_staff):
         authenticator_of(member_of_staff)
         pair = self.log_in(member_of_staff, otp=code_of())
         for _ in range(2):
@@ -275,7 +275,7 @@ class TestSecondFactor:
             assert decide(client, application).json()["pending_decision"]["proposed_by"] == str(member_of_staff.pk)
             pair = client.send("/auth/refresh", {"refresh_token": pair["refresh_token"]}).json()
 
-    def test_reviewer_needs_a_second_factor_to_decide_their_own_application(self, application, user, settings):
+    def test_reviewer_without_second_factor_cannot_decide_their_own_application(self, application, user, settings):
         """Reading their own application needs no second factor."""
         settings.REVIEW_POLICY = "reviewed"
         user.groups.add(Group.objects.get(name="Reviewer"))
@@ -283,7 +283,7 @@ class TestSecondFactor:
         assert_error(decide(user, application), 403, "E2012")
         assert state(application) == ("under_review", 0)
 
-    def test_reviewers_of_claims_need_a_second_factor(self, member_of_staff):
+    def test_reviewer_without_a_second_factor_cannot_decide_a_claim(self, member_of_staff):
         from tests.factories import ClaimFactory
 
         claim = ClaimFactory(status="pending", visibility="shared")
@@ -291,7 +291,7 @@ class TestSecondFactor:
         answer = client_of(member_of_staff).replace(f"/claims/{claim.pk}/status", body)
         assert_error(answer, 403, "E2012")
 
-    def test_applicants_own_transitions_need_no_second_factor(self, api, user):
+    def test_applicant_transitions_require_no_second_factor(self, api, user):
         application = ApplicationFactory(consumer=user)
         assert decide(api, application, "submitted").status_code == 200
 
@@ -335,7 +335,7 @@ class TestProposerWithoutReviewPermission:
     @pytest.mark.parametrize(
         "lose", [disable, disable_without_signal, leave_group, empty_group, remove_member, demote_member]
     )
-    def test_proposal_of_a_former_reviewer_is_void(self, application, proposer, second, lose):
+    def test_proposal_is_void_after_the_proposer_loses_the_reviewer_role(self, application, proposer, second, lose):
         person, member = proposer
         assert decide(person, application).json()["pending_decision"]["proposed_by"] == str(person.pk)
         lose(person, member)
@@ -375,7 +375,7 @@ def warm(people):
 
 @pytest.mark.usefixtures("committed", "needs_postgresql")
 class TestRaces:
-    def test_concurrent_confirmations_decide_once(self):
+    def test_concurrent_proposal_confirmations_decide_once(self):
         application = ApplicationFactory(status="under_review")
         first, *others = warm([reviewer() for _ in range(5)])
         decide(first, application)
@@ -398,7 +398,7 @@ class TestRaces:
         assert Proposal.objects.count() == 1
 
 
-def test_single_decision_executes_at_most_14_statements(api, user, settings, django_assert_max_num_queries):
+def test_four_eyes_decision_executes_at_most_14_statements(api, user, settings, django_assert_max_num_queries):
     settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
     settings.REVIEW_POLICY = "open"
     application = ApplicationFactory(consumer=user, status="under_review")

@@ -32,13 +32,13 @@ def test_a_pdf_with_a_user_password_is_rejected(name):
 
 @pytest.mark.parametrize("name", [name for name in FILES if name.endswith("owner")])
 @pytest.mark.parametrize("old", [b"/U ", b"/O ", b"/ID ", b"/P ", b"/R ", b"/Standard"])
-def test_pdf_with_an_incomplete_encryption_dictionary_is_locked(name, old):
+def test_pdf_with_an_incomplete_encryption_dictionary_is_treated_as_locked(name, old):
     changed = FILES[name].replace(old, b"/X" + old[1:])
     if old in FILES[name] and not (name[1] in "56" and old in {b"/O ", b"/ID ", b"/P "}):
         assert not opens_without_password(changed)
 
 
-def test_encryption_strings_are_read_in_hexadecimal_and_literal_form():
+def test_pdf_check_parses_hexadecimal_and_literal_encryption_strings():
     content = FILES["r3-owner"]
     start = content.index(b"/U <") + 4
     plain = bytes.fromhex(content[start : content.index(b">", start)].decode())

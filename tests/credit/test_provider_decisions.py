@@ -71,7 +71,7 @@ class TestExportOfDecisions:
         seen = DataAccess.objects.filter(action="export").latest("id")
         assert (seen.provider, seen.details["rows"]) == ("700", 1)
 
-    def test_exported_decision_has_no_formula_in_a_cell(self, api, user, provider):
+    def test_exported_decision_csv_contains_no_formula_cell(self, api, user, provider):
         decided(user)
         content = body_of(api.read(PATH)).decode("utf-8-sig")
         for cell in next(iter(list(csv.reader(io.StringIO(content)))[1:])):
@@ -98,7 +98,7 @@ class TestExportOfDecisions:
         monkeypatch.setattr(decisions, "ROWS_MAX", 1)
         assert_error(api.read(PATH), 400, "E1001")
 
-    def test_members_of_every_role_export_decisions_and_strangers_cannot(self, user, provider, stranger_api):
+    def test_members_of_every_role_can_export_decisions_and_strangers_cannot(self, user, provider, stranger_api):
         decided(user)
         for role in ProviderMember.ROLES:
             assert client_of(member_of(provider, role)).read(PATH).status_code == 200
@@ -111,7 +111,7 @@ class TestExportOfDecisions:
 
 
 @pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
-def test_reader_reads_applications_and_decides_nothing(provider, settings, policy):
+def test_reader_of_a_lender_can_read_but_not_decide_applications(provider, settings, policy):
     settings.REVIEW_POLICY = policy
     client = client_of(member_of(provider, "reader"))
     application = ApplicationFactory(status="under_review", submitted_at=NOW)
@@ -134,7 +134,7 @@ INVISIBLE = ["\u200b", "\u2060", "\ufeff", "\u00ad", "\u3164", "\u2800", " \u200
 
 
 @pytest.mark.parametrize("text", INVISIBLE, ids=ascii)
-def test_reason_of_invisible_characters_is_rejected(provider, settings, text):
+def test_decision_reason_of_invisible_characters_is_rejected(provider, settings, text):
     settings.REVIEW_POLICY = "reviewed"
     application = ApplicationFactory(status="under_review", submitted_at=NOW)
     fields = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": [{"code": "other", "text": text}]}}
@@ -146,7 +146,7 @@ def test_reason_of_invisible_characters_is_rejected(provider, settings, text):
 
 
 @pytest.mark.parametrize("policy", ["open", "reviewed"])
-def test_a_complete_application_is_not_rejected_as_incomplete(provider, settings, policy):
+def test_complete_application_cannot_be_rejected_as_incomplete(provider, settings, policy):
     settings.REVIEW_POLICY = policy
     application = ApplicationFactory(status="under_review", submitted_at=NOW)
     fields = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": ["application_incomplete"]}}
@@ -211,7 +211,7 @@ class TestLenderWithoutContactData:
         assert owner.replace("/providers/700", {"name": "Acme"}).json()["address"] == ""
 
 
-def test_two_reviewers_of_a_lender_decide_together(provider, settings):
+def test_two_reviewers_of_a_lender_can_complete_a_four_eyes_decision(provider, settings):
     settings.REVIEW_POLICY = "four_eyes"
     application = ApplicationFactory(status="under_review", submitted_at=NOW)
     fields = {"status": "rejected", "updated_by": "x", "metadata": {"reasons": ["no_credit_file"]}}
@@ -223,7 +223,7 @@ def test_two_reviewers_of_a_lender_decide_together(provider, settings):
 
 
 class TestRoles:
-    def test_new_owner_can_create_offers(self, api, provider):
+    def test_new_owner_of_a_lender_can_create_offers(self, api, provider):
         reviewer = member_of(provider, "reviewer")
         client, path = client_of(reviewer), f"/providers/700/members/{reviewer.pk}"
         terms = {"provider_id": "700", "name": "Loan", "product_type": "personal_loan"}
@@ -240,7 +240,7 @@ class TestRoles:
         assert shown == {str(provider.owner_id): "owner", str(reviewer.pk): "reader"}
 
     @pytest.mark.parametrize(("named", "becomes"), [({}, "reviewer"), ({"role": "reader"}, "reader")])
-    def test_invitation_determines_the_role(self, api, provider, stranger, stranger_api, named, becomes):
+    def test_invitation_determines_the_role_of_the_member(self, api, provider, stranger, stranger_api, named, becomes):
         api.send("/providers/700/members", {"username": stranger.username, **named})
         assert api.read("/providers/700/members").json()["invitations"][0]["role"] == becomes
         assert stranger_api.send("/providers/700/members/me").json()["role"] == becomes

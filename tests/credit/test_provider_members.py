@@ -71,7 +71,7 @@ class TestInvitations:
         assert event["data"]["object"] == {"provider_id": "700", "invitation_id": shown["id"]}
         assert not Event.objects.exclude(account_id=user.pk).exists()
 
-    def test_lender_has_at_most_fifty_open_invitations(self, api, provider, no_rate_limits):
+    def test_lender_is_limited_to_50_open_invitations(self, api, provider, no_rate_limits):
         for number in range(50):
             assert invite(api, f"name{number}").status_code == 202
         assert_error(invite(api, "one more"), 400, "E1001")
@@ -79,7 +79,7 @@ class TestInvitations:
         ProviderInvitation.objects.update(invited_at=timezone.now() - timedelta(days=8))
         assert invite(api, "one more").status_code == 202
 
-    def test_owner_revokes_an_invitation(self, api, provider, stranger, stranger_api):
+    def test_owner_can_revoke_an_invitation(self, api, provider, stranger, stranger_api):
         invite(api, stranger.username)
         [shown] = api.read(PATH).json()["invitations"]
         assert api.remove(f"/providers/700/invitations/{shown['id']}").status_code == 200
@@ -105,7 +105,7 @@ class TestAcceptedInvitations:
         assert not application.is_sent_to(stranger)
         assert stranger_api.read("/scoring/models").json()["total"] == 0
 
-    def test_invited_account_finds_and_accepts_the_invitation(self, api, provider, stranger, stranger_api):
+    def test_invited_account_can_list_and_accept_the_invitation(self, api, provider, stranger, stranger_api):
         application = submitted()
         invite(api, stranger.username)
         page = stranger_api.read("/providers").json()
@@ -123,7 +123,7 @@ class TestAcceptedInvitations:
             [str(provider.owner_id), str(stranger.pk)], [],
         )  # fmt: skip
 
-    def test_invitation_expires_after_seven_days(self, api, provider, stranger, stranger_api):
+    def test_member_invitation_expires_after_7_days(self, api, provider, stranger, stranger_api):
         invite(api, stranger.username)
         [shown] = api.read(PATH).json()["invitations"]
         ProviderInvitation.objects.update(invited_at=timezone.now() - timedelta(days=7, seconds=1))
@@ -138,7 +138,7 @@ class TestAcceptedInvitations:
         assert late.read("/providers").json()["total"] == 0
         assert_error(accept(late), 404, "E4012")
 
-    def test_owner_removes_a_member(self, api, provider, stranger, stranger_api):
+    def test_owner_can_remove_a_member(self, api, provider, stranger, stranger_api):
         invite(api, stranger.username)
         accept(stranger_api)
         assert api.remove(f"{PATH}/{stranger.pk}").status_code == 200
@@ -170,7 +170,9 @@ class TestRightsOfMembers:
         assert not ProviderInvitation.objects.exists()
 
     @pytest.mark.parametrize("why", ["has a second factor", "staff need one"])
-    def test_log_in_without_the_second_factor_cannot_change_members(self, api, user, provider, stranger, settings, why):
+    def test_login_without_the_second_factor_cannot_change_lender_members(
+        self, api, user, provider, stranger, settings, why
+    ):
         if why == "staff need one":
             settings.BACKOFFICE_SECOND_FACTOR, user.is_staff = True, True
             user.save()
@@ -241,5 +243,5 @@ class TestRightsOfMembers:
         assert_error(invite(client, user.username), 403, "E2011")
         assert_error(client.remove(f"{PATH}/{colleague.pk}"), 403, "E2011")
 
-    def test_owner_cannot_be_removed(self, api, provider, user):
+    def test_owner_of_a_lender_cannot_be_removed(self, api, provider, user):
         assert_error(api.remove(f"{PATH}/{user.pk}"), 400, "E1001")

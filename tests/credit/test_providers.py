@@ -29,7 +29,7 @@ def ids(answer):
 
 
 class TestProviders:
-    def test_first_user_of_a_provider_id_becomes_its_member(self, api, user):
+    def test_first_user_of_a_lender_id_becomes_its_owner(self, api, user):
         assert api.read("/providers").json() == {"providers": [], "total": 0, "has_more": False}
         terms = {"provider_id": "acme", "name": "Loan", "product_type": "personal_loan"}
         assert api.send("/provider-offers", terms).status_code == 201
@@ -42,7 +42,7 @@ class TestProviders:
 
 
 class TestInbox:
-    def test_inbox_lists_the_oldest_submission_first_without_drafts(self, api, provider):
+    def test_lender_inbox_lists_submissions_oldest_first_without_drafts(self, api, provider):
         late, early = submitted(1), submitted(5)
         ApplicationFactory()
         ApplicationFactory(status="withdrawn")
@@ -52,12 +52,12 @@ class TestInbox:
         assert (page["total"], page["has_more"]) == (2, False)
         assert page["applications"][0]["accepted_at"] is None
 
-    def test_inbox_is_paged(self, api, provider):
+    def test_lender_inbox_returns_pages(self, api, provider):
         rows = [submitted(minutes) for minutes in (9, 8, 7)]
         page = inbox(api, "?limit=1&offset=1").json()
         assert (page["applications"][0]["id"], page["total"], page["has_more"]) == (str(rows[1].pk), 3, True)
 
-    def test_inbox_is_filtered_by_status_offer_and_submission(self, api, provider):
+    def test_lender_inbox_can_be_filtered_by_status_offer_and_submission(self, api, provider):
         early, late = submitted(60, offer_id=1), submitted(10, status="under_review", offer_id=2)
         between = rfc3339(NOW - timedelta(minutes=30))
         assert ids(inbox(api, "?status=under_review")) == [str(late.pk)]
@@ -71,16 +71,16 @@ class TestInbox:
         "submitted_from=2026-02-31T00:00:00Z", "submitted_to=2026-01-01", "submitted_to=2026-01-01T00:00:00",
         "submitted_to=0001-01-01T00:00:00%2B23:59", "submitted_to=2026-01-01T00:00:00+01:00",
     ])  # fmt: skip
-    def test_invalid_date_time_is_rejected(self, api, provider, query):
+    def test_lender_inbox_with_an_invalid_date_time_filter_returns_400(self, api, provider, query):
         assert_error(inbox(api, f"?{query}"), 400, "E1001")
 
     @pytest.mark.parametrize("name", ["acme", "0700", "7e2", "-0", "1" * 255, "\uff19"])
-    def test_inbox_is_empty_for_a_provider_id_that_applications_cannot_contain(self, api, user, name):
+    def test_inbox_of_a_noncanonical_lender_id_is_empty(self, api, user, name):
         ProviderFactory(id=name, owner=user)
         submitted(provider_id=700)
         assert inbox(api, provider=name).json()["total"] == 0
 
-    def test_application_older_than_the_lender_is_404(self, api, user):
+    def test_claimed_lender_id_does_not_expose_older_applications(self, api, user):
         before = submitted(created_at=NOW - timedelta(days=400))
         ProviderFactory(id="700", owner=user)
         assert ids(inbox(api)) == []
@@ -89,7 +89,7 @@ class TestInbox:
             api.replace(f"/applications/{before.pk}/status", {"status": "approved", "updated_by": "x"}), 404, "E4002"
         )
 
-    def test_key_with_applications_read_reads_the_inbox_and_decides_nothing(self, user, provider):
+    def test_key_with_applications_read_can_read_the_inbox_but_not_decide(self, user, provider):
         application = submitted()
         keys = {
             scope: ApiClient(api_key=create_api_key(owner=user, name=scope, scopes=[scope], now=timezone.now()).key)
@@ -103,7 +103,7 @@ class TestInbox:
         answer = keys["applications:write"].replace(f"/applications/{application.pk}/status", move)
         assert_error(answer, 403, "E2005")
 
-    def test_page_of_the_inbox_executes_at_most_four_statements(
+    def test_lender_inbox_page_executes_at_most_4_statements(
         self, api, provider, no_rate_limits, django_assert_num_queries
     ):
         for minutes in range(5):
@@ -118,7 +118,7 @@ class TestEvents:
     def event_types(self, account):
         return list(Event.objects.filter(account_id=account.pk).order_by("id").values_list("type", flat=True))
 
-    def test_owner_gets_events_of_an_application_after_its_submission(self, provider):
+    def test_lender_owner_gets_application_events_after_the_submission(self, provider):
         consumer = UserFactory()
         client = client_of(consumer)
         body = {"consumer_id": str(consumer.pk), "offer_id": 700_000, "provider_id": 700}
@@ -160,7 +160,7 @@ class TestApplicationOlderThanTheLender:
         settings.REVIEW_POLICY = "reviewed"
         return submitted(provider_id=700, created_at=provider.created_at - timedelta(seconds=1))
 
-    def test_application_older_than_the_lender_is_not_readable(self, api, provider, earlier):
+    def test_member_cannot_read_an_application_older_than_the_lender(self, api, provider, earlier):
         later = submitted(provider_id=700, created_at=provider.created_at)
         assert api.read(f"/applications/{later.pk}").status_code == 200
         assert_error(api.read(f"/applications/{earlier.pk}"), 404, "E4002")

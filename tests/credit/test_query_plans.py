@@ -102,7 +102,7 @@ def whole_tables_read(calls):
     return results
 
 
-def test_frequent_requests_scan_no_large_table(crowd):
+def test_frequent_requests_do_not_scan_a_large_table(crowd):
     issued = issue(crowd)
     api, keyed = client_of(crowd), ApiClient(api_key=issued.key)
     body = {"consumer_id": str(crowd.pk), "offer_id": 999_999_999, "provider_id": 1}
@@ -131,7 +131,7 @@ def test_frequent_requests_scan_no_large_table(crowd):
     assert not full_scans, "\n\n".join(f"{sql}\n{plan}" for sql, plan in full_scans)
 
 
-def test_searches_for_an_applicant_scan_no_large_table(crowd):
+def test_applicant_searches_do_not_scan_a_large_table(crowd):
     client = backoffice_client(UserFactory(is_staff=True, is_superuser=True))
     persons = Applicants.of([PERSON])
     application = ApplicationFactory(applicants=persons, applicants_sha256=persons.sha256, amount_cents=1_234_567)
@@ -150,7 +150,7 @@ def test_searches_for_an_applicant_scan_no_large_table(crowd):
         assert not [plan for _sql, plan in read if "Seq Scan on credit_application" in plan], typed
 
 
-def test_scan_of_a_large_table_is_detected(crowd):
+def test_query_plan_check_detects_a_scan_of_a_large_table(crowd):
     class Answered:
         status_code, content = 200, b""
 

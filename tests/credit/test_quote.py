@@ -71,7 +71,7 @@ def test_quote_uses_the_rate_of_the_query(api, offer):
     assert (body["payment_cents"], body["apr_percent"]) == (33_214, 12.0)
 
 
-def test_fee_reduces_the_amount_financed_and_raises_the_rate(api, offer):
+def test_quote_fee_reduces_the_amount_financed_and_raises_the_apr(api, offer):
     without, body = quote(api, offer), quote(api, offer, fee_cents=30_000)
     assert body["schedule"] == without["schedule"]
     assert body["amount_financed_cents"] == 970_000
@@ -79,7 +79,7 @@ def test_fee_reduces_the_amount_financed_and_raises_the_rate(api, offer):
     assert body["apr_percent"] == 12.0964
 
 
-def test_eu_method_returns_the_effective_rate(api, offer):
+def test_quote_with_the_eu_method_returns_the_effective_rate(api, offer):
     body = quote(api, offer, method="eu_annex_iii")
     assert (body["method"], body["apr_percent"]) == ("eu_annex_iii", 10.4605)
     assert body["schedule"] == quote(api, offer)["schedule"]
@@ -98,7 +98,7 @@ def test_quote_with_one_payment_repays_everything(api, offer):
     assert (len(body["schedule"]), body["apr_percent"]) == (1, 9.99)
 
 
-def test_first_payment_date_can_be_chosen_within_12_months(api, offer):
+def test_quote_accepts_a_first_payment_date_within_12_months(api, offer):
     today = timezone.now().date()
     latest = in_month(month_of(today) + 12, today.day)
     for first in (today + timedelta(days=1), latest):
@@ -117,13 +117,13 @@ def test_first_payment_date_can_be_chosen_within_12_months(api, offer):
         "tomorrow", "20270101", "2027-02-30", "2027-01-01T00:00:00Z", "\0", "",
     )),
 ])  # fmt: skip
-def test_malformed_query_value_is_rejected(api, offer, field, value):
+def test_quote_with_a_malformed_query_value_is_rejected(api, offer, field, value):
     assert refuse(api, offer, field, **{field: value})
 
 
 @pytest.mark.parametrize("days", [45, 100, 182, 254])
 @pytest.mark.parametrize(("amount", "rate"), [(33_813, 27), (45_492, 34), (883_813_720, 1000)])
-def test_balance_does_not_grow_after_a_long_first_period(api, amount, rate, days):
+def test_quote_balance_does_not_grow_after_a_long_first_period(api, amount, rate, days):
     offer = OfferFactory(apr_min_percent=0.0, apr_max_percent=1000.0)
     first = timezone.now().date() + timedelta(days=days)
     body = quote(api, offer, amount_cents=amount, term_months=600, apr_percent=rate, first_payment_on=first)

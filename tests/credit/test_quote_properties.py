@@ -50,7 +50,7 @@ GROWING = (
 @example(GROWING[1])
 @example(GROWING[2])
 @examples(150)
-def test_schedule_repays_the_loan(loan):
+def test_quote_schedule_repays_the_loan(loan):
     amount, rate, months, start, first = loan
     rows = amortise(amount, rate, months, start=start, first_payment_on=first)
     assert sum(row.principal_cents for row in rows) == amount
@@ -69,7 +69,7 @@ def test_schedule_repays_the_loan(loan):
 
 @given(loans())
 @examples(50)
-def test_payments_are_due_once_a_month(loan):
+def test_quote_payments_are_due_once_a_month(loan):
     amount, _, months, start, first = loan
     rows = amortise(amount, Decimal(5), months, start=start, first_payment_on=first)
     day = (first or start).day
@@ -83,7 +83,7 @@ def test_payments_are_due_once_a_month(loan):
 @given(st.integers(1, 10**9), st.decimals(0, 1000, places=3), st.integers(1, 60))
 @example(75_000, Decimal("0.248"), 1)  # 75,015.5 cents; a twelfth of the rate has too many digits
 @examples(100)
-def test_level_payment_is_the_annuity_rounded_half_up(amount, rate, months):
+def test_level_payment_equals_the_annuity_rounded_half_up(amount, rate, months):
     monthly = Fraction(rate) / 1200
     exact = Fraction(amount) / sum((1 + monthly) ** -number for number in range(1, months + 1))
     assert monthly_payment_cents(amount, rate, months) == max(1, int(exact + Fraction(1, 2)))
@@ -92,7 +92,7 @@ def test_level_payment_is_the_annuity_rounded_half_up(amount, rate, months):
 
 @given(loans(), st.integers(0, 99))
 @examples(100)
-def test_payments_discounted_at_the_rate_equal_the_amount_financed(loan, fee_percent):
+def test_payments_discounted_at_the_apr_equal_the_amount_financed(loan, fee_percent):
     amount, rate, months, start, first = loan
     rows = amortise(amount, rate, months, start=start, first_payment_on=first)
     assume(len(rows) > (1 if first is None else 2))  # otherwise Appendix J may use another unit period than a month
@@ -123,7 +123,7 @@ def test_payments_discounted_at_the_rate_equal_the_amount_financed(loan, fee_per
 
 @given(st.integers(10**5, 10**9), st.decimals(0, 100, places=2), st.integers(1, 120), starts)
 @examples(50)
-def test_rate_of_regular_payments_without_a_fee_is_the_note_rate(amount, rate, months, start):
+def test_apr_of_regular_payments_without_a_fee_equals_the_note_rate(amount, rate, months, start):
     rows = amortise(amount, rate, months, start=start)
     apr = us_appendix_j(amount, [(row.due_on, row.payment_cents) for row in rows], start=start)
     assert apr == pytest.approx(rate, abs=Decimal("0.05"))
@@ -144,7 +144,7 @@ def random_loan(number):
     return financed, [(row.due_on, row.payment_cents) for row in rows], start
 
 
-def test_rates_equal_those_of_curo():
+def test_apr_equals_the_curo_result():
     """Compute both rates as in curo's guide; slow, because curo uses data frames."""
     from curo import EU200848EC, Calculator, SeriesAdvance, SeriesPayment, USAppendixJ
     from pandas import Timestamp
@@ -181,7 +181,7 @@ def check_with_curo(numbers):
         assert low > financed > high, number
 
 
-def test_rates_of_many_loans_equal_those_of_curo(monkeypatch):
+def test_apr_of_many_loans_equals_the_curo_result(monkeypatch):
     from curo.utils import roll_month
 
     # curo goes back month by month for each payment: cache the previous month's date.

@@ -46,7 +46,7 @@ def test_rejection_with_invalid_reasons_is_rejected_and_stores_nothing(reviewer,
     assert not ApplicationHistory.objects.exists()
 
 
-def test_reasons_are_shown_in_words_by_default(reviewer, application):
+def test_rejection_reason_text_is_generated_from_the_codes_by_default(reviewer, application):
     reasons = ["income_insufficient", OTHER]
     assert reject(reviewer, application, {"reasons": reasons}).json()["status_reason"] == (
         "Income insufficient for amount of credit requested; The car is older than we finance."
@@ -55,12 +55,12 @@ def test_reasons_are_shown_in_words_by_default(reviewer, application):
 
 
 @pytest.mark.parametrize("reason", ["We are sorry.", ""])
-def test_reviewers_own_reason_replaces_the_generated_text(reviewer, application, reason):
+def test_reviewers_reason_replaces_the_generated_reason_text(reviewer, application, reason):
     answer = reject(reviewer, application, {"reasons": ["bankruptcy"]}, reason=reason)
     assert answer.json()["status_reason"] == reason
 
 
-def test_callers_without_permission_get_403_before_validation(application):
+def test_rejection_by_an_unauthorized_caller_returns_403_before_validation(application):
     assert_error(reject(client_of(application.consumer), application), 403, "E2010")
 
 
@@ -70,7 +70,7 @@ def test_proposed_rejection_requires_reasons(reviewer, application, settings):
     assert reject(reviewer, application, {"reasons": ["bankruptcy"]}).json()["pending_decision"]["to"] == "rejected"
 
 
-def test_the_open_policy_requires_no_reason(application, settings):
+def test_rejection_under_the_open_policy_requires_no_reason(application, settings):
     settings.REVIEW_POLICY = "open"
     assert reject(client_of(application.consumer), application).json()["status_reason"] is None
 
@@ -91,7 +91,7 @@ SPECIFIC = [
 
 
 @pytest.mark.parametrize("text", EMPTY)
-def test_reason_without_a_specific_factor_is_rejected(reviewer, application, text):
+def test_rejection_reason_without_a_specific_factor_is_rejected(reviewer, application, text):
     reasons = ["bankruptcy", {"code": "other", "text": text}]
     body = assert_error(reject(reviewer, application, {"reasons": reasons}), 400, "E1017")
     if text != EMPTY[0]:
@@ -103,11 +103,11 @@ def test_reason_without_a_specific_factor_is_rejected(reviewer, application, tex
 
 
 @pytest.mark.parametrize("text", SPECIFIC)
-def test_reason_with_a_specific_factor_is_accepted(reviewer, application, text):
+def test_rejection_reason_with_a_specific_factor_is_accepted(reviewer, application, text):
     assert reject(reviewer, application, {"reasons": [{"code": "other", "text": text}]}).status_code == 200
 
 
-def test_reason_about_a_consumer_report_requires_the_report(reviewer, application, settings):
+def test_rejection_reason_about_a_consumer_report_requires_the_report(reviewer, application, settings):
     settings.REPORTS = "off"
     reasons = {"reasons": ["inquiries_recent"]}
     body = assert_error(reject(reviewer, application, reasons), 400, "E1017")
@@ -116,5 +116,5 @@ def test_reason_about_a_consumer_report_requires_the_report(reviewer, applicatio
     assert reject(reviewer, application, {**reasons, "consumer_report": report}).status_code == 200
 
 
-def test_stated_inquiries_require_no_report(reviewer, application):
+def test_rejection_for_stated_inquiries_requires_no_consumer_report(reviewer, application):
     assert reject(reviewer, application, {"reasons": ["inquiries_stated"]}).status_code == 200

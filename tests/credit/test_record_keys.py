@@ -63,7 +63,7 @@ def approve(api, user):
 
 
 class TestPublished:
-    def test_first_published_key_is_the_configured_key(self, db):
+    def test_first_published_record_key_is_the_configured_key(self, db):
         (key,) = published()
         public = Ed25519PrivateKey.from_private_bytes(SEED).public_key().public_bytes_raw()
         assert b64decode(key["public_key"]) == public
@@ -82,7 +82,7 @@ class TestPublished:
         assert (key["id"], key["valid_until"]) == (first["id"], rfc3339(later))
         assert "record_key 2 failed" in caplog.text
 
-    def test_first_key_signs_its_own_announcement(self, db):
+    def test_first_record_key_signs_its_own_announcement(self, db):
         keys = published()
         announcement = keys[0]["announcement"]
         verify_signature(keys, "record_key", announcement["record"], announcement["signature"])
@@ -91,15 +91,15 @@ class TestPublished:
             "valid_from": keys[0]["valid_from"], "replaces": None,
         }  # fmt: skip
 
-    def test_publishing_the_keys_again_creates_no_key(self, db):
+    def test_publishing_the_record_keys_again_creates_no_key(self, db):
         assert published() == published()
         assert RecordKey.objects.count() == DecisionAnchor.objects.count() == 1
 
-    def test_cache_time_is_shorter_than_the_announcement_of_a_key(self, db, anonymous):
+    def test_record_key_cache_time_is_shorter_than_the_announcement_period(self, db, anonymous):
         assert anonymous.read(PATH).headers["Cache-Control"] == "public, max-age=30"
         assert record_keys.PUBLISHED_AHEAD.total_seconds() > record_keys.PUBLISHED_MAX_AGE_SECONDS
 
-    def test_no_keys_are_published_if_anchoring_is_off(self, db, settings):
+    def test_record_keys_are_not_published_if_anchoring_is_off(self, db, settings):
         settings.ANCHOR_DECISIONS = False
         assert published() == []
         with pytest.raises(CommandError, match="Set ANCHOR_DECISIONS=1"):
@@ -107,7 +107,7 @@ class TestPublished:
 
 
 class TestRotation:
-    def test_next_key_is_announced_with_the_signature_of_the_previous_key(self, db):
+    def test_next_record_key_is_announced_with_the_previous_keys_signature(self, db):
         (first,) = published()
         answer = rotate()
         keys = published()
@@ -118,7 +118,7 @@ class TestRotation:
         assert announcement["signature"]["key"] == first["id"] == json.loads(announcement["record"])["replaces"]
         verify_signature(keys, "record_key", announcement["record"], announcement["signature"])
 
-    def test_record_is_signed_by_the_key_of_its_time(self, api, user):
+    def test_record_is_signed_by_the_key_valid_at_its_creation(self, api, user):
         before = approve(api, user)
         fresh = rotate()
         assert approve(api, user).signed_by_id == before.signed_by_id  # the new key is not yet valid
@@ -128,21 +128,21 @@ class TestRotation:
         for row in (before, after):
             verify_signature(published(), "application_decision", row.record, row.signature_and_key)
 
-    def test_repeated_rotations_keep_the_keys_in_order(self, db):
+    def test_repeated_rotations_preserve_the_order_of_record_keys(self, db):
         new_keys = [rotate()["key"] for _ in range(4)]
         keys = published()
         assert [key["id"] for key in keys][1:] == new_keys
         assert [key["valid_from"] for key in keys] == sorted({key["valid_from"] for key in keys})
         assert [key["valid_until"] for key in keys] == [*(key["valid_from"] for key in keys[1:]), None]
 
-    def test_keys_stay_in_order_after_the_clock_is_set_back(self, db):
+    def test_record_keys_stay_in_order_after_the_clock_is_set_back(self, db):
         now = timezone.now()
         later = record_keys.rotate(now=now + timedelta(days=1))
         assert record_keys.rotate(now=now).valid_from > later.valid_from
         assert record_keys.key_at(now - timedelta(days=400)).number == 1
 
     @pytest.mark.usefixtures("committed")
-    def test_concurrent_rotations_create_two_keys(self):
+    def test_concurrent_rotations_of_the_record_key_create_two_keys(self):
         published()
         now = timezone.now()
         at_once(*[lambda: record_keys.rotate(now=now)] * 2)
@@ -162,7 +162,7 @@ class TestRecords:
         with pytest.raises(IntegrityError), transaction.atomic():
             DecisionAnchor.objects.filter(pk=row.pk).update(signature="")
 
-    def test_private_key_is_stored_encrypted(self, db):
+    def test_private_record_key_is_stored_encrypted(self, db):
         published()
         with connection.cursor() as cursor:
             cursor.execute("SELECT private_key FROM credit_recordkey")
@@ -177,7 +177,7 @@ class TestConfiguredKey:
         settings.ALLOW_SANDBOX, settings.REVIEW_POLICY, settings.BACKOFFICE_SECOND_FACTOR = True, "four_eyes", True
 
     @pytest.mark.parametrize("seed", ["", "AAAA", b64encode(bytes(32)).decode(), b64encode(b"ab" * 16).decode()])
-    def test_production_does_not_start_without_a_strong_key(self, db, settings, seed):
+    def test_production_does_not_start_without_a_strong_record_key(self, db, settings, seed):
         settings.PRODUCTION, settings.DECISION_SIGNING_KEY = True, seed
         with pytest.raises(ImproperlyConfigured, match=r"DECISION_SIGNING_KEY .*: set it to 32 random bytes"):
             checks.require_at_start()
@@ -191,7 +191,7 @@ class TestConfiguredKey:
         with pytest.raises(ImproperlyConfigured, match="restore that key"):
             checks.require_at_start()
 
-    def test_development_creates_a_key(self, db, settings, tmp_path):
+    def test_development_creates_a_record_key(self, db, settings, tmp_path):
         settings.DECISION_SIGNING_KEY, settings.VAR_DIR = "", tmp_path
         (key,) = published()
         file = tmp_path / "decision-signing-key"

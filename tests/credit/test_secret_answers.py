@@ -25,7 +25,7 @@ def serializers_of(model: type[models.Model]):
 
 
 @pytest.mark.parametrize("model", RETURNED, ids=lambda model: model.__name__)
-def test_answer_with_an_encrypted_value_is_stored_encrypted(model):
+def test_idempotent_response_with_an_encrypted_field_is_stored_encrypted(model):
     name = RETURNED[model]
     assert isinstance(model._meta.get_field(name), EncryptedTextField)
     serializers = [serializer for serializer in serializers_of(model) if name in serializer.Meta.fields]

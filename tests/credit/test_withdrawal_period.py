@@ -73,7 +73,7 @@ def second_end(country, concluded, complete, told):
 
 
 @pytest.mark.parametrize("country", sorted(FIXED))
-def test_end_of_the_withdrawal_period_equals_an_independent_computation(country):
+def test_withdrawal_period_end_equals_an_independent_computation(country):
     chance = Random(f"withdrawal {country}")
     start = datetime(2026, 11, 20, 12, tzinfo=UTC)
     for _ in range(1_000):
@@ -121,7 +121,7 @@ def test_withdrawal_period_without_information_about_the_right_has_no_end(about)
     assert end_of(**about) is None
 
 
-def test_borrower_informed_late_has_14_days_from_the_information():
+def test_withdrawal_period_ends_14_days_after_late_information():
     assert end_of(complete=None, told="2028-03-01T10:00:00Z") == at("2028-03-16T00:00:00+01:00")
     assert end_of(told="2027-01-04T10:00:00Z") == at("2027-01-19T00:00:00+01:00")
 
@@ -134,7 +134,7 @@ def test_period_of_borrowers_in_two_countries_has_the_later_end():
     assert repay_by(at("2026-12-08T09:00:00Z"), ["DE"]) == date(2027, 1, 7)
 
 
-def test_countries_have_the_independently_listed_time_zones():
+def test_country_time_zones_include_the_independently_listed_zones():
     for country, names in ZONES.items():
         assert {zone.key for zone in zones_of(country)} >= set(names)
 
@@ -143,5 +143,5 @@ def test_countries_have_the_independently_listed_time_zones():
     (10_000_00, "14.2", "act_365", 1, 389), (10_000_00, "14.2", "30_360", 1, 394),
     (10_000_00, "14.2", "act_365", 10, 3890), (9_700_00, "14.2", "act_365", 1, 377), (1, "0", "act_365", 30, 0),
 ])  # fmt: skip
-def test_interest_of_days_follows_the_day_count(amount, rate, day_count, days, cents):
+def test_withdrawal_interest_follows_the_day_count_convention(amount, rate, day_count, days, cents):
     assert interest(amount, Decimal(rate), day_count=day_count, days=days) == cents
