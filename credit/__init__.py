@@ -1,16 +1,15 @@
-"""Credit: lenders' offers, applications to them, and the discovery document and catalog for marketplaces.
+"""Credit: lenders' offers, credit applications, and the discovery document and catalog for marketplaces.
 
-An application moves `draft → submitted → under_review → approved | rejected`, with `pending_documents`, `withdrawn`,
-and `expired` outside of that path. `core.machine.MACHINE` is the complete table. Only `Application.transition_to`
-changes a status. An offer is active until it is deactivated, and its versions are numbered.
+The usual path of an application is `draft → submitted → under_review → approved | rejected`. Other statuses are
+`pending_documents`, `withdrawn`, and `expired`. `core.machine.MACHINE` has all transitions. Only
+`Application.transition_to` changes a status. The applicant's acceptance of an approval is a time (`accepted_at`), not a
+status. An offer is active until it is deactivated, and its versions are numbered.
 
-The consumer accepts an approval (`accepted_at`), which is not a status.
-
-Events: `application.created`, `application.updated`, `application.accepted`, and one per new status; `offer.created`,
-`offer.updated`, `offer.deactivated`. The consumer gets the events of an application; from the submission on, the
-lender's owner gets them, too.
+Each new status of an application emits an event. Further events are `application.created`, `application.updated`,
+`application.accepted`, `offer.created`, `offer.updated`, and `offer.deactivated`. The applicant receives the events of
+an application. From the submission on, the lender's owner receives them, too.
 
 Offers and the catalog require the scopes `offers:read` and `offers:write`. Applications require `applications:read` and
-`applications:write`. A scoped credential can access its account's own applications. It can also read the applications
-to lenders of which the account is a member. It can't decide.
+`applications:write`. A scoped credential can access the applications of its account. It can also read the applications
+to lenders of which the account is a member. It can't make decisions.
 """

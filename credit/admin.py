@@ -1,4 +1,4 @@
-"""Django loads an app's admin from this module; the classes are in `credit.console`."""
+"""Register the admin classes of `credit.console`. Django loads the admin of an app from this module."""
 
 from credit.console import applications, notices, offers, people, records, scoring, withdrawals
 

@@ -1,4 +1,4 @@
-"""The applications of an erased account that retention law covers, and the files of all others."""
+"""Determine which applications of an erased account must be retained, and delete the files of the others."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -13,16 +13,16 @@ from credit.models import Application, Clock, Notice, RetentionHold, StoredFile
 from credit.models.notices import UNDELIVERED
 from credit.notices.retention import REGULATION_B, grounds_of
 
-# Without the applicant's data, which can be large: an account may have many applications.
+# The query omits the applicant's data, because it can be large, and an account can have many applications.
 _DATED = ("submitted_at", "updated_at", "accepted_at", "withdrawn_from_at", "loan_terms__term_months")
 
 
 def kept_applications(user_id: int, *, now: datetime) -> Ends:
-    """Return when the last retention ground of each application ends; None during a litigation hold.
+    """Return the end of the last retention ground of each application. It is None during a litigation hold.
 
-    Records of a loan are retained for its term (GDPR Article 6(1)(b)). A withdrawn or expired application is retained
-    as long as a rejected one. While a notice is due, the period starts at its due date. Drafts that were never
-    submitted have no retention ground.
+    Records of a loan are retained for the term of the loan (GDPR Article 6(1)(b)). Withdrawn and expired applications
+    are retained as long as rejected applications. While a notice is due, the period starts at the due date of the
+    notice. Drafts that were never submitted have no retention ground.
     """
     ends: Ends = {}
     held = set(RetentionHold.held_of(user_id))
@@ -42,7 +42,7 @@ def kept_applications(user_id: int, *, now: datetime) -> Ends:
 
 
 def _loan_ends(application: Application) -> list[datetime]:
-    """Return when the last payment of an accepted loan is due; [] for a line of credit, and after a withdrawal."""
+    """Return the end of an accepted loan; an empty list for a line of credit, or after a withdrawal."""
     terms, at = application.loan_terms, application.accepted_at
     if terms is None or at is None or terms.term_months is None or application.withdrawn_from_at is not None:
         return []
@@ -77,9 +77,9 @@ def open_applications(user_id: int) -> Iterator[tuple[str, datetime | None]]:
 
 
 def delete_files(user_id: int, *, now: datetime) -> None:
-    """Delete the uploaded files and their keys of the applications without a retention ground.
+    """Delete the uploaded files, with their keys, of the applications without a retention ground.
 
-    Files that were already deleted are deleted again, because a backup may have restored them.
+    Files that were already deleted are deleted again, because a restored backup can contain them.
     """
     files = StoredFile.objects.filter(file__document__application__consumer=user_id)
     kept = kept_applications(user_id, now=now)

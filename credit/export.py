@@ -1,7 +1,7 @@
-"""Applications in the export of a person's data: files, notices, agreements, and filtered values of rows.
+"""Export the applications of an account: files, notices, agreements, and filtered values of database rows.
 
-The export has no data of the second applicant, and no facts about other applications. A partner's export has no
-reports.
+The export excludes data of the second applicant and facts about other applications. An export for a partner also
+excludes reports.
 """
 
 import json
@@ -25,7 +25,7 @@ from credit.documents import storage
 from credit.terms.agreement import agreement_of
 
 LOST = "unreadable: the stored file is missing or damaged"
-Part = tuple[str, bytes | str, str]  # its name in the zip file, its content, and the table that it belongs to
+Part = tuple[str, bytes | str, str]  # (name in the zip file, content, table)
 
 
 def uploaded_files(user_id: int) -> Iterator[Part]:
@@ -34,7 +34,7 @@ def uploaded_files(user_id: int) -> Iterator[Part]:
         try:
             content = readable(partial(storage.read, file), UNREADABLE)
         except NotFound:
-            continue  # deleted meanwhile
+            continue  # because the file was deleted in the meantime
         except Unavailable as error:
             if not _is_lost(str(file.stored), error):
                 raise
@@ -44,7 +44,7 @@ def uploaded_files(user_id: int) -> Iterator[Part]:
 
 
 def _is_lost(name: str, error: Unavailable) -> bool:
-    """Return whether the storage works, but has no such file, or a damaged one. The log has the file's id."""
+    """Return whether the storage works, but the file is missing or damaged. The log has the file's ID."""
     cause = error.__cause__
     return cause is None or isinstance(cause, InvalidTag) or not storage.storage().exists(name)
 
@@ -68,7 +68,7 @@ def _agreement_page(application: models.Application) -> bytes:
 
 
 def _reports(named: Any, *, is_for_partner: bool) -> Any:
-    """Return the reports of a `consumer_report` that are about the first applicant."""
+    """Return the reports about the first applicant from a `consumer_report`; None for partners."""
     if is_for_partner or named is None:
         return None
     if not isinstance(named, list):
@@ -80,7 +80,7 @@ def _is_first(report: Any) -> bool:
     return not isinstance(report, dict) or report.get("applicant", FIRST) == FIRST
 
 
-def _application(row: models.Application, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  as every rule
+def _application(row: models.Application, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  as in all rules
     try:
         return {"applicants": row.applicants and row.applicants.persons[:FIRST]}
     except UnreadableSecret:
@@ -98,7 +98,7 @@ def _counteroffer(row: models.Counteroffer, *, is_for_partner: bool) -> dict[str
     return {"consumer_report": _reports(row.consumer_report, is_for_partner=is_for_partner)}
 
 
-def _score(row: models.Score, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  as every rule
+def _score(row: models.Score, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  as in all rules
     return {"sources": row.sources_for_applicant, **dict.fromkeys(row.RESULT)} if row.is_withheld else {}
 
 
@@ -113,7 +113,7 @@ def _facts(row: models.ScoreFacts, *, is_for_partner: bool) -> dict[str, Any]:
     return {"facts": canonical_json(own).decode()}
 
 
-def _record(row: models.DecisionAnchor, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  as every rule
+def _record(row: models.DecisionAnchor, *, is_for_partner: bool) -> dict[str, Any]:  # noqa: ARG001  as in all rules
     try:
         opened = row.openings and canonical_json(without_person(json.loads(row.openings))).decode()
     except UnreadableSecret:

@@ -1,4 +1,4 @@
-"""Effects of transitions, in order. Each runs in the transaction; the models don't depend on them."""
+"""The effects of transitions, in order. Each effect runs in the transaction. The models don't depend on the effects."""
 
 from collections.abc import Callable
 from functools import partial
@@ -22,7 +22,7 @@ from credit.terms import loans
 
 
 def _at(act: Callable[..., None]) -> Callable[[Any, Any, Transition], None]:
-    """Return a follower that calls `act` with the application and the time of the transition."""
+    """Return a follower that calls `act` with the application and the transition's time."""
     return lambda application, row, _transition: act(application, now=row.changed_at)
 
 
@@ -66,7 +66,7 @@ OF_APPLICATIONS = (
     Follower(to=(APPROVED,), before=loans.name_terms, after=loans.save_named_terms),
     Follower(to=(*DECIDED, UNDER_REVIEW), after=_anchor),
     Follower(to=DECIDED, after=_audit),
-    Follower(after=clocks.follow),  # also answers requests for reconsideration
+    Follower(after=clocks.follow),  # which also closes requests for reconsideration
     Follower(after=_emit, created=partial(record_application_event, "created")),
     Follower(to=(PENDING_DOCUMENTS, *DECIDED), after=_at(mail_person)),
 )

@@ -1,4 +1,4 @@
-"""Personal data in the tables of this app; `config.core.privacy` explains the terms."""
+"""Declare the personal data in the tables of this app. `config.core.privacy` explains the terms."""
 
 from functools import partial
 from typing import Any
@@ -25,7 +25,7 @@ APPLICATION = Keep(
     "Colorado SB 26-189: 36 months from a score; the term of a loan; a litigation hold",
 )
 
-# The hash of a record is anchored, so the record must remain for verifying its proofs.
+# The hash of a record is anchored, so the proof can only be verified while the record is stored.
 DECISION_RECORD = Keep(
     "decision_records",
     "signed records of decisions; those of versions 1 to 3 also contain the text of the reason: GDPR Article 17(3)(e)",
@@ -37,7 +37,7 @@ THE_LENDER = "the lender"
 
 
 def _record(*groups: Fields, under: str = "", **about: Any) -> Table:
-    """Declare records of an application, which are retained as long as it; `under` leads to its foreign key."""
+    """Declare a table that is retained as long as its application. `under` is the lookup prefix of `application`."""
     subject, kept_by = f"{under}application__consumer", f"{under}application"
     return table(*groups, subject=subject, kept_by=kept_by, recipients=LENDER, **about)
 
@@ -199,7 +199,7 @@ TABLES = {
     "credit.Application": table(
         personal("status_reason", "application_data", "applicants", "amount_cents", "notes", keep=APPLICATION),
         personal("offer_snapshot", masked=False, keep=APPLICATION),
-        personal("applicant_index", masked=False, exported=False, keep=APPLICATION),  # of both applicants
+        personal("applicant_index", masked=False, exported=False, keep=APPLICATION),  # has data of both applicants
         personal("share", erase=REPLACE, masked=False, keep=APPLICATION),
         about_staff("reviewed_by", "data_changed_by"),
         none(

@@ -1,1 +1,1 @@
-"""Evidence of decisions: anchored records, the keys that sign them, their inclusion proofs, and the verifier."""
+"""Evidence of decisions: anchored records, signing keys, inclusion proofs, and an independent verifier."""

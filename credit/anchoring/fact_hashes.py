@@ -1,8 +1,8 @@
-"""Salted hashes in decision records, whose nonces can be erased: facts, reason texts, ids, and the score's result.
+"""Salted hashes in decision records: facts, reason texts, IDs, and the score's result. Their nonces can be erased.
 
-Each value has its own nonce, so that it can be disclosed separately, and no value can be guessed from its hash. The
-nonces of facts are HMAC-SHA256 of the facts' common nonce, so erasing the common nonce erases them all. The other
-nonces are stored with the record, in `openings`.
+Each value has its own nonce, so that each value can be disclosed separately, and no value can be guessed from its hash.
+The nonces of facts are HMAC-SHA256 values of a common nonce, so erasing the common nonce erases the nonces of all
+facts. All other nonces are stored with the record, in `openings`.
 """
 
 import hmac
@@ -17,11 +17,11 @@ from credit.core.facts import PERSON
 from credit.models.scoring import Score, ScoreFacts
 
 _NONCE_BYTES = 32
-Openings = dict[str, dict[str, Any]]  # value and nonce (base64), by name
+Openings = dict[str, dict[str, Any]]  # maps a name to its value and nonce (base64)
 
 
 def facts_in_record(score: Score) -> list[dict[str, Any]] | None:
-    """Return name, source, day, and hash of each fact that a score used; None if erased, or from before 1.1."""
+    """Return name, source, day, and hash of each fact that a score used; None after erasure or before version 1.1."""
     opened = openings(score)
     if opened is None:
         return None
@@ -29,7 +29,7 @@ def facts_in_record(score: Score) -> list[dict[str, Any]] | None:
 
 
 def openings(score: Score) -> Openings | None:
-    """Return value and nonce of each fact that a score used, by name; None as in `facts_in_record`."""
+    """Return value and nonce of each fact that a score used, by name; None in the cases of `facts_in_record`."""
     kept = score.facts_if_kept
     if kept is None or score.sources is None:
         return None
@@ -41,13 +41,13 @@ def openings(score: Score) -> Openings | None:
 
 
 def result_of(score: Score) -> dict[str, Any]:
-    """Return the result of a score by its name in a record, which depends on who may read it."""
+    """Return the result of a score under its name in a record. Results that only the lender can read have a prefix."""
     name = f"{PERSON}score" if score.is_withheld else "score"
     return {name: {"total": score.total, "outcome": score.outcome, "score_reasons": score.reasons}}
 
 
 def close(values: Mapping[str, Any]) -> tuple[dict[str, str], Openings]:
-    """Return the hash of each value with a random nonce, and the values and nonces that open the hashes."""
+    """Hash each value with a random nonce. Return the hashes, and the values and nonces that open the hashes."""
     opened = {
         name: {"value": value, "nonce": b64encode(secrets.token_bytes(_NONCE_BYTES)).decode()}
         for name, value in values.items()
@@ -56,7 +56,7 @@ def close(values: Mapping[str, Any]) -> tuple[dict[str, str], Openings]:
 
 
 def without_person(opened: Openings) -> Openings:
-    """Remove the values that only the lender may read: facts about the person, and a result that reveals them."""
+    """Remove the values that only the lender can read: facts about other applications, and results that reveal them."""
     return {name: opening for name, opening in opened.items() if not name.startswith(PERSON)}
 
 

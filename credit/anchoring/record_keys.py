@@ -1,8 +1,8 @@
-"""The keys that sign the records of service A, and the signing.
+"""Create, publish, and rotate the keys that sign the records of service A, and sign records.
 
 A record is signed in the transaction that creates it, with the key that is valid at that time. DECISION_SIGNING_KEY is
-the first key, and `rotate` creates the next. Every key stays published, and is anchored as a record that the previous
-key signs.
+the first key, and `rotate` creates each further key. Every key remains published. Each key is anchored as a record that
+the previous key signs.
 
 # Note [One clock is behind another] The times of a record and of its key can come from two machines. So the first key
 is valid from 1 minute before its first use, and each later key is published 1 minute before it signs.
@@ -33,16 +33,16 @@ PUBLISHED_MAX_AGE_SECONDS = 30
 
 
 def message_of(report_type: str, record: str) -> bytes:
-    """Return the signed bytes, which bind the signature to this record and this type."""
+    """Return the bytes to sign. They bind the signature to this record and this report type."""
     return f"{DOMAIN}\n{report_type}\n{record}".encode()
 
 
 def queue(
     record: str, *, now: datetime, openings: str | None = None, key: RecordKey | None = None, **about: Any
 ) -> None:
-    """Create the row that sends a record to the ledger, signed with `key`, by default the valid key.
+    """Sign a record with `key`, by default the currently valid key, and queue it for the ledger.
 
-    `openings` open the record's hashes. `about` are the columns that identify its subject.
+    `openings` open the record's hashes. `about` are the columns that identify the record's subject.
     """
     key = key or key_at(now)
     anchor = DecisionAnchor(record=record, openings=openings, due_at=now, signed_by=key, **about)
@@ -52,9 +52,9 @@ def queue(
 
 
 def key_at(moment: datetime) -> RecordKey:
-    """Return the key that is valid at a time, or the first key for an earlier time.
+    """Return the key that is valid at a time. If the time is before all keys, return the first key.
 
-    If there is no key, the first one is created.
+    If no key exists, the first key is created.
     """
     begun = RecordKey.objects.filter(valid_from__lte=moment).last()
     if key := begun or RecordKey.objects.first():
@@ -64,16 +64,17 @@ def key_at(moment: datetime) -> RecordKey:
 
 
 def published(*, now: datetime) -> list[RecordKey]:
-    """Return every announced key, oldest first, with `valid_until` and `anchor`.
+    """Return all announced keys, oldest first, each with `valid_until` and `anchor`.
 
-    If records are anchored, the first key is created. A key that can't be announced is omitted and logged.
+    If records are anchored, the first key is created if it is missing. A key that can't be announced is logged and
+    omitted.
     """
     if settings.ANCHOR_DECISIONS:
         key_at(now)
     for key in unannounced():
         try:
             announce_key(key, now=now)
-        except Exception as error:  # noqa: BLE001  one key hides no other
+        except Exception as error:  # noqa: BLE001  because an error of a key must not hide other keys
             contain(error, "record_key", key.pk)
     ends = Window(Lead("valid_from"), order_by="number")
     keys = RecordKey.objects.select_related("anchor").annotate(valid_until=ends)
@@ -99,15 +100,15 @@ def announce_key(key: RecordKey, *, now: datetime) -> None:
         "valid_from": rfc3339(key.valid_from),
         "replaces": None if before is None else before.key_id,
     }
-    with suppress(IntegrityError), transaction.atomic():  # another process was faster
+    with suppress(IntegrityError), transaction.atomic():  # if another process was faster
         queue(canonical_json(record).decode(), now=now, key=before or key, record_key=key)
 
 
 def rotate(*, now: datetime) -> RecordKey:
-    """Create the next key, which the previous key announces; it signs after PUBLISHED_AHEAD (1 minute)."""
+    """Create the next key. The previous key announces it, and it signs after PUBLISHED_AHEAD (1 minute)."""
     with transaction.atomic():
-        key_at(now)  # creates the first key if needed
-        RecordKey.objects.select_for_update().get(number=1)  # serializes concurrent rotations
+        key_at(now)  # to create the first key if necessary
+        RecordKey.objects.select_for_update().get(number=1)  # to serialize concurrent rotations
         before = RecordKey.objects.latest("number")
         valid_from = max(now, before.valid_from) + PUBLISHED_AHEAD
         fresh = RecordKey.objects.create(
@@ -118,7 +119,7 @@ def rotate(*, now: datetime) -> RecordKey:
 
 
 def check_record_key(**_options: Any) -> list[checks.CheckMessage]:
-    """Check that DECISION_SIGNING_KEY is a published key; raises ImproperlyConfigured if it is missing."""
+    """Check that DECISION_SIGNING_KEY is a published key. Raises ImproperlyConfigured if the setting is missing."""
     if not settings.PRODUCTION:
         return [checks.Info("made here")]
     public_key = _public_key(_first_seed())
@@ -154,7 +155,7 @@ def _public_key(seed: bytes) -> str:
 
 
 def check_ledger_access(**_options: Any) -> list[checks.CheckMessage]:
-    """Check, from this machine's settings, that the ledger accepts service A's key."""
+    """Check that the ledger accepts the key of service A, according to the settings of this machine."""
     if not (settings.PRODUCTION and settings.ANCHOR_DECISIONS):
         return [checks.Info("not needed")]
     if sha256(settings.LEDGER_CLIENT_KEY.encode()).hexdigest() in settings.LEDGER_API_KEYS:

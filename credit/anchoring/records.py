@@ -1,4 +1,4 @@
-"""The anchored record of an application: canonical JSON (RFC 8785), whose every byte the ledger's proof covers."""
+"""Create the anchored record of an application: canonical JSON (RFC 8785). The ledger's proof covers every byte."""
 
 from typing import Any, NamedTuple
 
@@ -14,17 +14,17 @@ _OF_THE_SCORE = ("model_id", "model_version", "definition_sha256", "facts_sha256
 
 
 class Record(NamedTuple):
-    """The anchored text, and the canonical JSON that opens its `hashes`, which an erasure deletes."""
+    """The anchored text, and the canonical JSON that opens its `hashes`. An erasure deletes the openings."""
 
     text: str
     openings: str
 
 
 def record_about(application: Any, *, closed: dict[str, Any] | None = None, **members: Any) -> Record:
-    """Return a record about an application's current state.
+    """Return a record about the current state of an application.
 
-    The consumer's id and the values of `closed` appear only as hashes. An id beyond 2^53 is a string, because RFC 8785
-    has no such integers.
+    The record has only hashes of the consumer's ID and of the values of `closed`. IDs above 2^53 are strings, because
+    RFC 8785 can't represent such integers.
     """
     hashes, opened = close({"consumer_id": str(application.consumer_id), **(closed or {})})
     record = {
@@ -47,21 +47,20 @@ def _exact(number: int) -> int | str:
 def decision_record(application: Any, row: StatusHistory, counteroffer: Any = None) -> Record:
     """Return the record of a decision.
 
-    `share` are the areas that the applicant shared with the lender; the score read no other shareable areas.
-
-    `automated` states that no person took part. `terms` are the approved loan. `certificate_sha256` is null for
+    `share` has the areas that the applicant shared with the lender. The score read no other shareable areas.
+    `automated` means that no person took part. `terms` is the approved loan. `certificate_sha256` is null for
     scorecards that were published before certificates existed. `applicants_sha256` is the hash of the applicants with
-    an erasable nonce; null if none. `facts` are name, source, day, and hash of each fact that the score
-    used; null if there is no score, or if its facts were erased.
+    an erasable nonce, or null without applicants. `facts` has name, source, day, and hash of each fact that the score
+    used. It is null if there is no score, or if the facts were erased.
 
-    `hashes` are those of texts, ids, the result of the score, and `application_data`. `counteroffer` is the one closed
-    by the decision. If only the lender may read the result, its name is `person.score`, otherwise `score`.
+    `hashes` has the hashes of texts, IDs, the score's result, `application_data`, and the counteroffer that the
+    decision closed. The name of the result is `person.score` if only the lender can read it, otherwise `score`.
 
-    Version 1 had no `record_version`, `reasons`, `automated`, and `offer_terms_sha256`, and no fields of the score.
-    Version 2 had no `terms`, `counteroffer`, and `applicants_sha256`, and version 3 no `facts`. Up to version 3, the
-    values behind `hashes` were fields of the record, and so were those of the score. Scores then compared strings
-    without normalization, treated a value of the wrong type as missing, and could decline automatically when one was
-    missing. The JSON of hashes kept numbers as received (9.0 for 9) and sorted keys by code points.
+    Version 1 had no `record_version`, `reasons`, `automated`, or `offer_terms_sha256`, and no fields of the score.
+    Version 2 had no `terms`, `counteroffer`, or `applicants_sha256`. Version 3 had no `facts`. Up to version 3, the
+    values that `hashes` now covers were fields of the record. Scores up to version 3 compared strings without
+    normalization, and treated a value of the wrong type as missing. They could decline automatically although a value
+    was missing. The JSON of their hashes had numbers as received (9.0 for 9), and keys sorted by code points.
     """
     scored: dict[str, Any] = dict.fromkeys(_OF_THE_SCORE)
     score = application.decision_score

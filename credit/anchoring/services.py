@@ -1,9 +1,9 @@
-"""Evidence of decisions: each is anchored in the ledger, so that not even the operator can change it later.
+"""Anchor each decision in the ledger, so that not even the operator can change the decision later.
 
 The transaction of a decision (`Application.transition_to`) or of a publication also creates the row to anchor.
 `anchor_due` sends these rows to service B over HTTP, and stores the returned proofs. Anchoring is idempotent: for a
-repeated record, the ledger returns its first entry. The requests to the ledger have the id of the request that decided
-(`X-Request-Id`), so that the ledger's log contains it.
+repeated record, the ledger returns the first entry. Requests to the ledger have the `X-Request-Id` of the request that
+made the decision, so that the ledger's log contains this ID.
 """
 
 import json
@@ -30,15 +30,15 @@ from credit.anchoring.fact_hashes import openings, without_person
 from credit.models import Application, DecisionAnchor, Score
 
 BATCH_MAX = 100
-_LEASE = timedelta(seconds=60)  # longer than both deadlines of a batch's requests
+_LEASE = timedelta(seconds=60)  # longer than the two deadlines of a batch's requests
 _BACKOFF_MAX = timedelta(minutes=5)
-# Errors of the ledger that concern one record, not the ledger itself.
+# These errors of the ledger concern a single record, not the ledger itself.
 _REFUSALS = frozenset({"contradiction", *(f"status {status}" for status in (400, 409, 413, 422))})
 _NONCE = re.compile("[0-9a-f]{32}")
 
 
 def decisions_about(application: Application) -> list[DecisionAnchor]:
-    """Return the records of all decisions, in order; raises NotFound without a decision."""
+    """Return the records of all decisions about an application, in order. Raises NotFound if there are none."""
     anchors = list(
         application.anchors.filter(history__isnull=False).select_related("history").order_by("history__position")
     )
@@ -48,11 +48,11 @@ def decisions_about(application: Application) -> list[DecisionAnchor]:
 
 
 def bundle_of(application: Application, *, for_applicant: bool = False) -> dict[str, Any]:
-    """Return the inputs of the newest decision's hashes and signature, for `verify_decision.py`.
+    """Return the bundle of the newest decision, with which `verify_decision.py` checks the hashes and the signature.
 
-    The applicant's bundle discloses no facts about the person's other applications, and no result that reveals them.
-    The common nonce would disclose these facts. So if the score has such facts, the bundle has neither `facts` nor
-    `nonce`. Raises NotFound without a decision.
+    For an applicant, the bundle discloses neither facts about other applications nor a result that reveals such facts.
+    The common nonce would disclose them. So if the score has such facts, the bundle has neither `facts` nor `nonce`.
+    Raises NotFound without a decision.
     """
     anchor = decisions_about(application)[-1]
     score = _score_of(anchor, application) if anchor.includes_score else None
@@ -67,7 +67,7 @@ def bundle_of(application: Application, *, for_applicant: bool = False) -> dict[
         opened = {name: values and without_person(values) for name, values in opened.items()}
     persons = application.applicants
     if persons is not None and persons.sha256 != json.loads(anchor.record).get("applicants_sha256"):
-        persons = None  # the applicants have changed since
+        persons = None  # because the applicants changed after the decision
     return {
         "record": anchor.record,
         "signature": anchor.signature_and_key,
@@ -84,15 +84,15 @@ def bundle_of(application: Application, *, for_applicant: bool = False) -> dict[
 
 
 def _score_of(anchor: DecisionAnchor, application: Application) -> Score | None:
-    """Return the score of a decision by its hash; scores that were computed later have other hashes."""
+    """Find the score of a decision by the hash of its facts, because later scores have other hashes."""
     named = json.loads(anchor.record)["facts_sha256"]
     return Score.deciding(application.pk).select_related("kept_facts").filter(facts_sha256=named).first()
 
 
 def anchor_due(*, now: datetime) -> dict[str, int]:
-    """Anchor at most BATCH_MAX waiting records; return how many were anchored and how many failed.
+    """Anchor up to BATCH_MAX waiting records. Return the numbers of anchored and failed records.
 
-    The decisions of one request are anchored in one block.
+    Decisions that the same request made are anchored in the same block.
     """
     keys = FailedItems("record_key", record_keys.unannounced(), lease=_LEASE)
     failed = keys.process(partial(record_keys.announce_key, now=now), now=now)
@@ -109,7 +109,7 @@ def anchor_due(*, now: datetime) -> dict[str, int]:
 
 
 def _claim(rows: QuerySet[DecisionAnchor], now: datetime) -> list[UUID]:
-    """Claim due rows for this worker; other workers skip them until the lease ends."""
+    """Claim due rows for this worker. Until the lease expires, other workers skip them."""
     waiting = rows.filter(due_at__lte=now, anchored_at__isnull=True).order_by("due_at")
     with transaction.atomic():
         keys = list(waiting.select_for_update(skip_locked=True).values_list("pk", flat=True)[:BATCH_MAX])
@@ -119,11 +119,11 @@ def _claim(rows: QuerySet[DecisionAnchor], now: datetime) -> list[UUID]:
 
 class _Waiting(NamedTuple):
     anchor: DecisionAnchor
-    item: dict[str, Any]  # the request's item for the ledger
+    item: dict[str, Any]  # as in the request to the ledger
 
 
 def _anchor_claimed(items: "FailedItems[DecisionAnchor]", keys: Sequence[UUID], now: datetime) -> int:
-    """Anchor claimed records, grouped by request; return how many were anchored."""
+    """Anchor claimed records, grouped by request. Return the number of anchored records."""
     grouped: dict[str, list[_Waiting]] = defaultdict(list)
     for key in keys:
         try:
@@ -131,7 +131,7 @@ def _anchor_claimed(items: "FailedItems[DecisionAnchor]", keys: Sequence[UUID], 
             about = {"user_id": str(anchor.subject_id), "report_type": anchor.report_type}
             waiting = _Waiting(anchor, {**about, "report_data": anchor.record})
             grouped[_request_of(anchor)].append(waiting)
-        except Exception as error:  # noqa: BLE001  one record stops no other
+        except Exception as error:  # noqa: BLE001  because an error of a record must not stop other records
             items.fail(key, error, now=now)
     anchored, left = 0, [waiting.anchor for group in grouped.values() for waiting in group]
     try:
@@ -143,7 +143,7 @@ def _anchor_claimed(items: "FailedItems[DecisionAnchor]", keys: Sequence[UUID], 
 
 
 def _request_of(anchor: DecisionAnchor) -> str:
-    """Return the id of the request that decided, "" without one; raises ValueError for another application's record."""
+    """Return the ID of the request that made the decision, or "". Raises ValueError if the application differs."""
     record = json.loads(anchor.record)
     if anchor.application_id is not None and record["application_id"] != str(anchor.application_id):
         raise ValueError("The record is about another application.")
@@ -157,7 +157,7 @@ def _anchor_group(
     left: list[DecisionAnchor],
     now: datetime,
 ) -> int:
-    """Anchor records together, or one by one if the ledger rejects them; return how many were anchored.
+    """Anchor records together, or separately if the ledger rejects them. Return the number of anchored records.
 
     Removes the processed records from `left`. Raises ProviderError if the ledger can't be reached.
     """
@@ -178,7 +178,7 @@ def _anchor_group(
             if error.word not in {*_REFUSALS, "status 404", "unreadable"}:
                 raise
             _fail(items, anchor, error, left, now)
-        except Exception as error:  # noqa: BLE001  one record's proof stops no other record
+        except Exception as error:  # noqa: BLE001  because an invalid proof must not stop other records
             _fail(items, anchor, error, left, now)
         else:
             left.remove(anchor)
@@ -205,7 +205,7 @@ def _anchor(group: Sequence[_Waiting], request_id: str) -> list[dict[str, Any]]:
     if not isinstance(results, list) or len(results) != len(group):
         raise ProviderError("unreadable", outcome_unknown=True)
     for (anchor, _), result in zip(group, results, strict=True):
-        # Even after a successful response, the anchored record must equal our decision.
+        # Even after a successful response, the record that the ledger anchored must equal the stored record.
         if (
             not isinstance(result, dict)
             or result.get("hash") != anchor.record_sha256

@@ -1,4 +1,4 @@
-"""The missing items of an application, and the checklist of its offer's documents."""
+"""List an application's missing items, and create the checklist of required documents."""
 
 from datetime import datetime
 
@@ -18,10 +18,10 @@ def of_offer(offer: Offer) -> Requirements:
 
 
 def of_application(application: Application, *, is_own: bool, now: datetime) -> Requirements:
-    """Return an application's requirements: the offer's current ones for a draft, otherwise the pinned ones.
+    """Return the requirements of an application: the offer's current terms for a draft, otherwise the pinned terms.
 
-    If the consumer reads a draft, its offer's current documents are added to its checklist, so that files can be
-    uploaded.
+    If the applicant reads a draft, the offer's current documents are added to the checklist, so that the applicant can
+    upload files.
     """
     requirements = requirements_of(application)
     if requirements.documents and is_own and application.status == DRAFT:
@@ -42,7 +42,7 @@ def requirements_of(application: Application) -> OfferRequirements:
 
 
 def refusal_of(application: Application, to: str) -> RequirementsDue | None:
-    """Return the error of a submission with missing items, None for other transitions."""
+    """Return an error for a submission with missing items. Return None for other transitions."""
     if (application.status, to) != (DRAFT, SUBMITTED):
         return None
     due = application.due(requirements_of(application))
@@ -58,7 +58,7 @@ def _documents(application: Application, requirements: OfferRequirements) -> lis
 
 
 _OFFERS_NAMED = 5
-# Facts that contain no information about income, expenses, or obligations.
+# These facts contain no information about income, expenses, or obligations.
 _HISTORY = (
     "account.", "applications.", "identity.", "person.", "report.as_of", "report.delinquencies_", "report.inquiries_",
     "report.oldest_account_", "report.score", "report.status",
@@ -76,7 +76,7 @@ def warnings_of(version: ModelVersion) -> list[str]:
 
 
 def _unhandled_reports(version: ModelVersion) -> list[str]:
-    """Return a warning if the card reads reports, and no knockout refers applications without a report."""
+    """Return a warning if the card reads reports, but no knockout refers applications without a report."""
     card, status = version.card, "report.status"
     if not any(source_of(name) == REPORT for name in card.facts):
         return []
@@ -102,9 +102,9 @@ def _lacking_sources(version: ModelVersion) -> list[str]:
 
 
 def _inputs_without_requirement(version: ModelVersion) -> list[str]:
-    """Return a warning for each input that active offers of the model do not require, with the offers.
+    """Return a warning for each input that an active offer of the model does not require, with the offer.
 
-    Offers without a schema accept any data, and cause no warning.
+    Offers without a schema accept any data, so they cause no warning.
     """
     read = {name: path for name in sorted(version.card.facts) if is_claimed(name) and (path := path_of(name))}
     lacking: dict[str, list[str]] = {name: [] for name in read}

@@ -1,7 +1,7 @@
-"""Scores: scorecards as JSON, stored in immutable versions, and computed exactly.
+"""Scorecards: validation, immutable versions, exact scores, and explanations.
 
-A *model* belongs to a lender and has numbered *versions*. A version has a *definition*, which is JSON
-(`definition.schema.json`). Definitions are imported from tables of `optbinning` and exported as PMML (`pmml`).
-`evaluator` computes a definition from *facts*, which apps declare (`facts`). The package imports none of its callers,
-and calls no vendor while it computes a score.
+A *model* belongs to a lender and has numbered *versions*. Each version has a *definition* in JSON
+(`definition.schema.json`). Definitions can be imported from `optbinning` tables and exported as PMML (`pmml`).
+`evaluator` computes a score from a definition and *facts*, which apps declare (`credit.core.facts`). The package does
+not import its callers. It calls no vendor while it computes a score.
 """

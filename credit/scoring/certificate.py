@@ -1,7 +1,7 @@
 """The certificate of a scorecard: properties of every combination of bins, computed exactly.
 
-A combination has one bin of each characteristic. Combinations that are impossible because inputs share facts are
-counted, too. Knockouts are not counted, because each has its own reason.
+A combination has a bin of each characteristic. The counts include combinations that are impossible because inputs share
+facts. They exclude knockouts, because each knockout has its own reason.
 """
 
 from bisect import bisect_left
@@ -18,16 +18,16 @@ from credit.core.facts import category_of
 from credit.core.reasons import in_full, key_of
 from credit.scoring.evaluator import REASONS_MAX
 
-_STEPS_MAX = 20_000_000  # limit of additions for one set of characteristics: about 3 s
-# The possible total points of a set of characteristics, each with its number of combinations.
+_STEPS_MAX = 20_000_000  # additions for a set of characteristics, which take about 3 s
+# This maps each possible total of a set of characteristics to the number of its combinations.
 Sums = Mapping[int, int]
 
 
 def certificate_of(card: Card) -> dict[str, Any]:
-    """Compute the certificate: combinations, range of totals, reasons, and inputs with their facts.
+    """Compute the certificate of a card: combinations, range of totals, reasons, and inputs with their facts.
 
-    A reason can occur if a combination without approval has it. A count above 2^53 is a string. Raises ValidationFailed
-    for a card whose points have too many different sums.
+    A reason can occur if it is a reason of a combination that is not approved. Counts above 2^53 are strings. Raises
+    ValidationFailed for a card whose points have too many different sums.
     """
     low, high = card.attainable
     combinations = prod(len(scored.bins) for scored in card.characteristics)
@@ -75,7 +75,7 @@ def _is_monotone(scored: Characteristic) -> bool:
 
 
 def _end_of(card: Card, *, declines: bool) -> float:
-    """Return the lowest unclipped total with an outcome above `decline`, or with `approve` (`declines=False`)."""
+    """Return the lowest unclipped total of a better outcome than `decline`; without `declines`, that of `approve`."""
     if declines and card.outcomes[-1][0] != DECLINE:
         return -inf
     if declines:
@@ -110,7 +110,7 @@ def _points(scored: Characteristic) -> Sums:
 
 
 def _below(first: Sums, second: Sums, bound: float) -> int:
-    """Return how many pairs, one sum of each set, add up to less than a bound."""
+    """Count the pairs of a sum of `first` and a sum of `second` that add up to less than the bound."""
     totals = sorted(second)
     ways = [0, *accumulate(second[total] for total in totals)]
     return sum(count * ways[bisect_left(totals, bound - total)] for total, count in first.items())
@@ -122,7 +122,7 @@ def _declines(card: Card) -> int:
 
 
 class _Group:
-    """The characteristics with one reason: the sum of their baselines, and the possible sums of their points."""
+    """The characteristics that share a reason: the sum of their baselines, and the possible sums of their points."""
 
     def __init__(self, scored: Sequence[Characteristic]) -> None:
         self.reason = scored[0].reason
@@ -138,7 +138,7 @@ class _Group:
         return self._sums
 
     def least_from(self, bound: int) -> float:
-        """Return the lowest sum of at least `bound`; infinity without one."""
+        """Return the lowest possible sum that is at least `bound`, or infinity."""
         if self.least >= bound or self.most < bound:
             return self.least if self.least >= bound else inf
         return min(total for total in self.sums() if total >= bound)
@@ -172,11 +172,11 @@ def _reasons(card: Card) -> list[dict[str, Any]]:
 
 
 def _can_occur(groups: Sequence[_Group], at: int, bound: float) -> bool:
-    """Return whether a combination below the bound can have this group's reason among its first REASONS_MAX.
+    """Return whether a total below the bound is possible with the reason of group `at` among the first REASONS_MAX.
 
-    In the best case the group has its largest loss, which ranks highest and makes the total lowest. The other groups
-    then take as few points as possible. Only REASONS_MAX - 1 of them may rank ahead. Each of the rest takes the fewest
-    points with which it ranks behind.
+    In the best case, the group has its largest loss, which ranks highest and makes the total lowest. The other groups
+    then have as few points as possible. At most REASONS_MAX - 1 of the other groups can rank ahead. Every remaining
+    group has the fewest points with which it ranks behind.
     """
     loss = groups[at].baseline - groups[at].least
     if loss <= 0:
@@ -186,7 +186,7 @@ def _can_occur(groups: Sequence[_Group], at: int, bound: float) -> bool:
     for position, group in enumerate(groups):
         if position == at:
             continue
-        # Of two equal losses, the one that is declared first ranks higher.
+        # If two losses are equal, the reason that is declared first ranks higher.
         behind = group.least_from(group.baseline - loss + (position < at))
         if behind == inf:
             forced += 1

@@ -1,7 +1,7 @@
-"""The smallest changes to an applicant's facts that lead to a better outcome, found by exact search.
+"""Find the smallest changes to an applicant's facts that lead to a better outcome, with an exact search.
 
-A change moves one characteristic into a better bin. Characteristics are treated as independent, although a change of a
-shared fact can move several at once.
+A change moves a characteristic into a better bin. The search treats characteristics as independent, although a change
+of a shared fact can move several characteristics at the same time.
 """
 
 from itertools import combinations
@@ -16,7 +16,7 @@ _RANKS = (DECLINE, REFER, APPROVE)
 
 
 class Step(NamedTuple):
-    """A move of one characteristic into a better bin (both by position), and the gained points."""
+    """A move of a characteristic into a better bin (both as positions), with the gained points."""
 
     characteristic: int
     bin: int
@@ -24,12 +24,12 @@ class Step(NamedTuple):
 
 
 def changes(card: Card, evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Return at most CHANGES_MAX smallest sets of one or two changes that lead to a better outcome.
+    """Return up to CHANGES_MAX of the smallest sets of one or two changes that lead to a better outcome.
 
-    Single changes come before pairs, then smaller gains before larger ones, then the declared order. A change that is
-    sufficient alone is not part of a pair. No change moves a characteristic into the bin for missing values, or changes
-    an input that the person can't change. The result is empty for a knockout, and for unreadable facts, which the
-    person must correct first.
+    The order is: single changes before pairs, smaller gains before larger gains, then the declared order. A change that
+    is sufficient alone is not part of a pair. No change moves a characteristic into the bin for missing values, or
+    changes an input that the applicant can't change. The result is empty after a knockout. It is also empty for
+    unreadable facts, which the applicant must correct first.
     """
     if evaluation.is_knocked_out or evaluation.unreadable:
         return []
@@ -50,9 +50,9 @@ def _gain(steps: tuple[Step, ...]) -> int:
 
 
 def _steps(card: Card, evaluation: Evaluation) -> list[list[Step]]:
-    """Return the better bins of each characteristic that the person can change, the smallest gain first.
+    """Return the possible steps of each characteristic that the applicant can change, by increasing gain.
 
-    Inputs with facts about the person's other applications are excluded.
+    Inputs with facts about the applicant's other applications are excluded.
     """
     mutable = {source.name for source in card.inputs if source.is_mutable and not has_person(source.facts)}
     steps = []
@@ -81,7 +81,7 @@ def _outcome(card: Card, evaluation: Evaluation, steps: tuple[Step, ...]) -> str
 
 
 def _least_pair(card: Card, evaluation: Evaluation, first: list[Step], second: list[Step]) -> tuple[Step, Step] | None:
-    """Return the pair with the least sufficient gain, in linear time; outcomes only improve with points."""
+    """Return the pair with the least sufficient gain. Linear time is enough, because more points never hurt."""
     best: tuple[Step, Step] | None = None
     at = len(second) - 1
     for step in first:

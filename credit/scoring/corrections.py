@@ -1,4 +1,4 @@
-"""Corrections of values that an applicant reports as wrong. A correction creates a new score; old scores stay."""
+"""Corrections of values that applicants report as wrong. A correction adds a new score. Old scores remain stored."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -29,8 +29,8 @@ _TYPES: dict[str, tuple[type, ...]] = {"number": (int, float), "text": (str,), "
 def correctable_facts(application: Application) -> list[str]:
     """Return the names of the facts that the applicant can report as wrong.
 
-    These are the application's data and the newest score's facts. Facts about the person's other applications are
-    excluded, because only the lender may read them.
+    These are the claims in the application's data, and the facts of the newest score. Facts about the applicant's other
+    applications are excluded, because only the lender can read them.
     """
     if application.status in {DRAFT, WITHDRAWN, EXPIRED}:
         return []
@@ -42,7 +42,7 @@ def correctable_facts(application: Application) -> list[str]:
 
 
 def correctable_value(application_id: str, fact: str) -> Any:
-    """Return a fact's value in the newest score, otherwise in the application's data; None without a value."""
+    """Return a fact's value from the newest score, otherwise from the application's data, otherwise None."""
     application = Application.objects.filter(pk=application_id).first()
     if application is None:
         return None
@@ -58,11 +58,11 @@ def correctable_value(application_id: str, fact: str) -> Any:
 def request_correction(
     application_id: str, *, fact: str, claimed: Any, statement: str, file: str | None, actor: Actor, now: datetime
 ) -> Correction:
-    """Store the applicant's report that a fact is wrong; a reviewer must respond within DAYS.
+    """Store the applicant's report that a fact is wrong. A reviewer must answer the report within DAYS.
 
-    Raises ApplicationNotFound, NotCorrectable, and RecordNotEditable while a report of the fact is open. Raises
-    ValidationFailed for a value of the wrong type, for a file that the application doesn't have, and without a file
-    unless the fact is a claim.
+    Raises ApplicationNotFound or NotCorrectable. Raises RecordNotEditable while another report about the fact is open.
+    Raises ValidationFailed if the value has the wrong type, or if the file is unknown. Claims require no file. For
+    other facts, a missing file also raises ValidationFailed.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
@@ -95,18 +95,19 @@ def request_correction(
 
 
 def corrections_of(application_id: str, actor: Actor) -> QuerySet[Correction]:
-    """Select the corrections of an application, newest first; raises the errors of `load_for`."""
+    """Select the corrections of an application, newest first. Raises the errors of `load_for`."""
     return Correction.objects.filter(application=load_for(application_id, actor).pk).order_by("-id")
 
 
 def answer_correction(
     application_id: str, correction_id: str, *, status: str, reason: str, actor: Actor, now: datetime
 ) -> Correction:
-    """Correct the fact, which creates a new score with the claimed value, or refuse the correction.
+    """Answer a correction: either correct the fact, which creates a new score with the claimed value, or refuse.
 
-    Raises the errors of `load_for`, SecondFactorRequired, NotFound, and RecordNotEditable if it is already answered.
-    Raises ReviewerRequired for the applicant, and under `four_eyes` for the only reviewer. For `corrected`, raises the
-    errors of `refuse_new_score`, and RecordNotEditable if the application is withdrawn or expired.
+    Raises the errors of `load_for`, SecondFactorRequired, and NotFound. Raises RecordNotEditable if the correction is
+    already answered. Raises ReviewerRequired for the applicant, and under `four_eyes` for the only reviewer. With
+    `corrected`, also raises the errors of `refuse_new_score`, and RecordNotEditable if the application is withdrawn or
+    expired.
     """
     with transaction.atomic(savepoint=False):
         visible = load_for(application_id, actor)

@@ -1,4 +1,4 @@
-"""Validation of scorecards: their JSON Schema, and the rules that a schema can't express."""
+"""Validate scorecard definitions against their JSON Schema, and against rules that a schema can't express."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -40,14 +40,14 @@ Refusal = tuple[str, str]
 
 
 def check(definition: Any) -> None:
-    """Raise ValidationFailed unless this is a valid scorecard. Each detail has a JSON pointer (`field`)."""
+    """Raise ValidationFailed for an invalid definition. Each detail has a JSON pointer in `field`."""
     refusals = list(islice(_refusals(definition), _REFUSALS_MAX))
     if refusals:
         raise refusal_of([(f"/definition{pointer}", message[:_MESSAGE_MAX]) for pointer, message in refusals])
 
 
 def _refusals(definition: Any) -> Iterator[Refusal]:
-    """Yield the errors by the schema; if there are none, the errors by the other rules."""
+    """Yield the violations of the schema. If there are none, yield the violations of the other rules."""
     is_well_formed = True
     for error in _validator().iter_errors(definition):
         is_well_formed = False
@@ -65,22 +65,22 @@ def _refusals(definition: Any) -> Iterator[Refusal]:
 
 @cache
 def _validator() -> Any:
-    """Return the validator for SCHEMA. Its library loads slowly, so it is imported on first use."""
+    """Return the validator for SCHEMA. Its library loads slowly, so the function imports the library on first use."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import extend
 
     def items(validator: Any, items: Any, instance: Any, schema: Any) -> Any:
-        """Validate the items of a list unless it is longer than `maxItems`, which is already an error."""
+        """Validate the items of a list. Lists longer than `maxItems` are already an error, so they are skipped."""
         if not isinstance(instance, list) or len(instance) <= schema.get("maxItems", len(instance)):
             yield from Draft202012Validator.VALIDATORS["items"](validator, items, instance, schema)
 
-    # JSON Schema counts 1.0 as an integer; cards have no floats.
+    # JSON Schema accepts 1.0 as an integer, but cards have no floats.
     integer = Draft202012Validator.TYPE_CHECKER.redefine("integer", lambda _, value: type(value) is int)
     return extend(Draft202012Validator, {"items": items}, type_checker=integer)(SCHEMA)
 
 
 def _message(error: Any) -> str:
-    """Describe the expected value without quoting the actual value, which may be large."""
+    """Describe the expected value. The actual value can be large, so the message does not quote it."""
     wanted = error.validator_value
     if error.validator == "required":
         return f"Must have {', '.join(name for name in wanted if name not in error.instance)}."
@@ -101,7 +101,7 @@ def _message(error: Any) -> str:
 
 
 def _inputs(definition: Mapping[str, Any], inputs: dict[str, Input], elderly_from: dict[str, int]) -> Iterator[Refusal]:
-    """Check the inputs. Add valid ones to `inputs`, and the threshold of old age of age inputs to `elderly_from`."""
+    """Check the inputs. Add valid inputs to `inputs`, and the old-age threshold of age inputs to `elderly_from`."""
     for number, declared in enumerate(definition["inputs"]):
         here = f"/inputs/{number}"
         sources = [name for name in _SOURCES if name in declared]
@@ -141,7 +141,8 @@ def _age_input(declared: Mapping[str, Any], source: Input, here: str) -> Iterato
     if "ratio" in declared or "sum" in declared or source.kind != "number":
         yield here, "An input with an age must be a number, and must not combine it with other facts."
     elif "months_since" not in declared and any(map(names_birth, source.facts)):
-        # The rules need to know whether a higher number is older. For a year of birth such as 1964, it is not.
+        # The age rules require that a higher number means an older person. A year of birth, such as 1964, violates
+        # that.
         yield here, "A date or year of birth must be read with `months_since`."
 
 
@@ -255,7 +256,7 @@ def _reason(reason: Any, source: Input | None, here: str) -> Iterator[Refusal]:
             ),
         )
     elif reason["text"] in REASONS or reason["text"] in REASONS.values():
-        # Losses are summed by the text of their reason, so that no reason appears twice.
+        # Losses are summed by the text of the reason, so that no reason appears twice.
         yield f"{here}/text", "This text is a principal reason. Send its code."
 
 

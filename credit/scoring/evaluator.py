@@ -1,4 +1,4 @@
-"""The evaluation of a scorecard: exact, and without side effects."""
+"""Evaluate a scorecard exactly and without side effects."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ REASONS_MAX = 4
 
 
 class Points(NamedTuple):
-    """The result of a characteristic: the position of its bin, the bin's points, and the baseline."""
+    """The result of a characteristic: the position and the points of the bin, and the baseline."""
 
     characteristic: str
     bin: int
@@ -21,10 +21,10 @@ class Points(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """The result of a card for some facts. `reasons` are principal reasons, most important first.
+    """The result of a card for given facts. `reasons` are principal reasons, most important first.
 
-    `missing` are names of inputs. `unclipped` is the total before the card's range. `unreadable` are the names of facts
-    with a type that the input doesn't read; their inputs are also in `missing`.
+    `missing` are the names of missing inputs. `unclipped` is the total before it is clipped to the card's range.
+    `unreadable` are the names of facts with a wrong type. The inputs of these facts are also in `missing`.
     """
 
     total: int
@@ -73,7 +73,7 @@ def evaluate(card: Card, facts: Facts) -> Evaluation:
 
 
 def _reasons(card: Card, points: Sequence[Points], knockout: Knockout | None) -> tuple[Any, ...]:
-    """Return at most four reasons: the knockout's, then the largest losses. Losses with the same reason are summed."""
+    """Return up to four reasons: the knockout's reason, then the reasons with the largest summed losses."""
     losses: dict[Any, int] = {}
     reasons: dict[Any, Any] = {}
     for characteristic, scored in zip(card.characteristics, points, strict=True):

@@ -1,4 +1,4 @@
-"""The explanation of a decision to the applicant: the role of the score, its inputs, and the smallest changes."""
+"""Explain a decision to the applicant: the role of the score, its inputs, and the smallest sufficient changes."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -59,8 +59,9 @@ _CORRECTABLE = _("Report a wrong value. A reviewer corrects it, or states the re
 def explain(application: Application, language: str | None = None) -> dict[str, Any]:
     """Explain the newest decision, or the current status, by default in the applicant's language.
 
-    If the facts of the score are erased, `inputs` and `changes` are None. Facts about the person's other applications
-    have no value. A card that reads such facts has no result, points, or changes, because they could reveal the facts.
+    If the facts of the score are erased, `inputs` and `changes` are None. Facts about the applicant's other
+    applications have no value. For a card that reads such facts, the explanation has no result, points, or changes,
+    because these could reveal the facts.
     """
     with translation.override(language or language_of(application.applicants)):
         return _explain(application)
@@ -69,7 +70,7 @@ def explain(application: Application, language: str | None = None) -> dict[str, 
 def _explain(application: Application) -> dict[str, Any]:
     move = application.history.filter(status__in=DECIDED).order_by("-position").first()
     if application.status not in DECIDED and application.accepted_at is None:
-        move = None  # the decision was reopened
+        move = None  # because the decision was reopened
     moment = None if move is None else move.changed_at
     scores = Score.deciding(application.pk).select_related("version", "kept_facts")
     score = (scores if moment is None else scores.filter(created_at__lte=moment)).first()
@@ -129,13 +130,13 @@ def _procedure(card: Card, total: int | None) -> str:
 
 
 def _inputs(card: Card, score: Score, facts: Mapping[str, Any], currency: str | None) -> list[dict[str, Any]]:
-    """Return each input with its used facts, and the points of its characteristic."""
+    """Return each input with its used facts and with the points of its characteristic."""
     used = {fact["name"]: fact for fact in score.sources or ()}
     scored = {each.input: (each, row) for each, row in zip(card.characteristics, score.points, strict=True)}
     inputs = []
     for source in card.inputs:
         names = source.facts if has_person(source.facts) else source.used(facts)
-        is_hidden = score.is_withheld or source.name not in scored  # points could reveal them
+        is_hidden = score.is_withheld or source.name not in scored  # because points could reveal the facts
         points = None if is_hidden else _points(source, *scored[source.name], currency)
         inputs.append(
             {
@@ -175,7 +176,7 @@ def _points(source: Input, characteristic: Characteristic, row: Sequence[Any], c
 
 
 def bin_in_words(source: Input, characteristic: Characteristic, position: int, currency: str | None) -> str:
-    """Return the range of an input's bin in the active language; `currency` is that of `figures.money`."""
+    """Format a bin of an input in the active language. `currency` is an argument of `figures.money`."""
 
     def show(bound: Decimal | None) -> str:
         if bound is None:
@@ -199,7 +200,7 @@ def bin_in_words(source: Input, characteristic: Characteristic, position: int, c
 
 
 def _changes(card: Card, evaluation: Evaluation, currency: str | None) -> list[str]:
-    """Return the smallest changes that would have led to a better outcome, or a sentence that there are none."""
+    """Return a sentence for each smallest change that would have led to a better outcome, or for their absence."""
     sources = {each.name: each for each in card.inputs}
     by_name = {each.name: (sources[each.input], each) for each in card.characteristics}
     sentences = []
@@ -234,9 +235,9 @@ _PRICES = _("The score sets the interest rate of your loan: the price is persona
 
 
 def describe_automation(offer: Offer) -> dict[str, Any]:
-    """Describe an offer's score in the active language: its purposes, its data, and who reviews its decisions.
+    """Describe an offer's score in the active language: its purposes, its data, and the review of its decisions.
 
-    The description is based on the published champion of the offer's model. Costs one query, two with a model.
+    The description is based on the published champion of the offer's model. Costs one query, or two with a model.
     """
     is_off = settings.DECISIONING == "off"
     version = None if is_off else champion_of(offer.blockscore_model_id, offer.provider_id)

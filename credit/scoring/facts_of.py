@@ -1,4 +1,4 @@
-"""The facts of an application, and new scores after new facts."""
+"""List the facts of an application, compare them with the applicant's claims, and compute new scores."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -40,12 +40,12 @@ from credit.scoring import scores
 from credit.scoring.evaluator import evaluate
 from credit.terms.counteroffers import open_of
 
-# A number differs from its claim if the difference is more than a tenth of the claim.
+# A number differs from the claim if the difference exceeds a tenth of the claim.
 _TENTH = Decimal("0.1")
 
 
 def about_application(application: Application) -> dict[str, Any]:
-    """Return the arguments of `read_facts` for an application. Costs one query."""
+    """Return the arguments of `read_facts` for an application, with a single query."""
     return {
         "user_id": application.consumer_id,
         "application_data": application.application_data,
@@ -57,11 +57,11 @@ def about_application(application: Application) -> dict[str, Any]:
 
 
 def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]:
-    """Return name, value, source, and day of each shared, reported, confirmed, or corrected fact, by name.
+    """Return each shared, reported, confirmed, or corrected fact with name, value, source, and day, sorted by name.
 
-    Corrected facts have the effective value. `differs_from_claim` compares a value with the claim that the card reads
-    as its alternative, or with the claim at the same path. It is None without such a claim, or if either value is
-    missing.
+    Corrected facts have the corrected value if it applies. `differs_from_claim` compares a value with the claim that
+    the card reads as its alternative, or with the claim at the same path. It is None if there is no such claim, or if
+    either value is missing.
     """
     about, corrected = about_application(application), Correction.known_of(application.pk)
     confirmed, may_read = about["confirmed"], about["may_read"]
@@ -84,7 +84,7 @@ def facts_of(application: Application, *, now: datetime) -> list[dict[str, Any]]
 
 
 def facts_about(application: Application, applicant: int, *, now: datetime) -> list[dict[str, Any]]:
-    """Return the facts of the reports about an applicant, by name. Only the first applicant has other facts."""
+    """Return the facts from the reports about an applicant, by name. Only the first applicant has other facts."""
     figures = Report.figures_of(application, now, applicant)
     reported = {name: fact for name, fact in catalogue().items() if fact.source == REPORT}
     known = {name: part_of(fact, figures, now=now) for name, fact in reported.items()}
@@ -102,9 +102,9 @@ def _described(name: str, known: Known, claim: Any) -> dict[str, Any]:
 
 
 class Comparison(NamedTuple):
-    """A claim below `application_data`, and the values of other sources; None if missing.
+    """A claim below `application_data`, and the values from other sources. Missing values are None.
 
-    A corrected fact without a claim has its name as path.
+    If a corrected fact has no claim, `path` is the name of the fact.
     """
 
     path: Sequence[str]
@@ -122,7 +122,7 @@ class Comparison(NamedTuple):
 
 
 def comparisons(application: Application, *, now: datetime) -> list[Comparison]:
-    """Return the claims with another source (card, schema mark, or confirmation), and the corrected facts."""
+    """Return the claims that have another source (a card's, a schema's, or a confirmation), and the corrected facts."""
     about, corrected = about_application(application), Correction.known_of(application.pk)
     confirmed = about["confirmed"]
     facts = {claim_of(confirmed_name(pointer)): [confirmed_name(pointer)] for pointer in confirmed}
@@ -146,13 +146,13 @@ def comparisons(application: Application, *, now: datetime) -> list[Comparison]:
 
 
 def _marked(application: Application) -> list[tuple[str, str]]:
-    """Return the claims that the offer's schema marks with `x-fact`, each with that fact."""
+    """Return pairs of a claim and the fact with which the offer's schema marks it (`x-fact`)."""
     members = ((application.offer_snapshot or {}).get("application_schema") or {}).get("properties", {})
     return [(name_of(name), member[X_FACT]) for name, member in members.items() if X_FACT in member]
 
 
 def _differs_from(claimed: Any, value: Any) -> bool | None:
-    """Return whether a value differs from its claim; None if either is missing."""
+    """Return whether a value differs from the claim, or None if either is missing."""
     if value is None or claimed is None:
         return None
     number, claimed_number = number_of(value), number_of(claimed)
@@ -167,10 +167,10 @@ def champion_of(application: Application) -> scores.LiveVersion | None:
 
 
 def refuse_new_score(application: Application) -> None:
-    """Raise an error if a new score is not possible now.
+    """Raise an error if the application can't get a new score now.
 
-    Raises ReportPending while the score waits for reports. Raises RecordNotEditable while a decision waits for its
-    second reviewer, or a counteroffer is open.
+    Raises ReportPending while the score waits for reports. Raises RecordNotEditable while a proposed decision waits for
+    a second reviewer, or while a counteroffer is open.
     """
     if application.score_waits:
         raise ReportPending("The score waits up to 24 hours for the reports that the offer requests.")
@@ -181,10 +181,10 @@ def refuse_new_score(application: Application) -> None:
 
 
 def score_again(application_id: str, *, actor: Actor, now: datetime) -> Score:
-    """Score an application again with its model's champion and the current facts; the newest score applies.
+    """Score an application again with the model's champion and the current facts. The newest score applies.
 
-    Data that the card can't read lead to `refer`. Raises the errors of `load_for_facts` and `refuse_new_score`, and
-    ScoreNotFound if the offer has no model with a champion.
+    If the card can't read the data, the outcome is `refer`. Raises the errors of `load_for_facts` and
+    `refuse_new_score`, and ScoreNotFound if the offer has no model with a champion.
     """
     application = load_for_facts(application_id, actor)
     refuse_new_score(application)
@@ -195,7 +195,7 @@ def score_again(application_id: str, *, actor: Actor, now: datetime) -> Score:
 
 
 def assess(application: Application, champion: scores.LiveVersion, *, now: datetime) -> Score:
-    """Score an application with its current and corrected facts; the newest score applies."""
+    """Score an application with the current and corrected facts. The newest score applies."""
     corrected, about = Correction.known_of(application.pk), about_application(application)
     [(_, facts, known)] = scores.facts_for([champion], corrected=corrected, now=now, **about)
     evaluation = evaluate(champion.card, facts)
@@ -219,9 +219,10 @@ _LEASE = timedelta(minutes=1)
 
 
 def score_waiting(*, now: datetime) -> tuple[int, int]:
-    """Score applications whose reports arrived, or were requested 24 hours ago; return (scored, failed).
+    """Score applications whose reports arrived, or were requested 24 hours ago. Return (scored, failed).
 
-    Data that the card can't read lead to `refer`. Applications that were decided or ended in the meantime get no score.
+    If the card can't read the data, the outcome is `refer`. Applications that were decided or ended in the meantime get
+    no score.
     """
     waited = Report.objects.filter(score_waits=True)
     missing = waited.filter(application=OuterRef("pk"), status=REQUESTED, requested_at__gte=now - LATEST)
@@ -237,7 +238,7 @@ def score_waiting(*, now: datetime) -> tuple[int, int]:
 
 
 def _score(pk: UUID, now: datetime) -> bool:
-    """Score one application; return False if it gets no score, or if another process was first."""
+    """Score an application. Return False if it gets no score, or if another process scored it first."""
     with transaction.atomic():
         locked = Application.objects.select_for_update().get(pk=pk)
         if not locked.reports.filter(score_waits=True).update(score_waits=False) or locked.status in FROZEN:

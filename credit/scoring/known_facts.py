@@ -1,6 +1,7 @@
-"""The facts about a person's identity and credit, for scorecards. Costs one query each, one for all bank figures.
+"""The facts about an applicant's identity, bank, applications, and reports that scorecards can read.
 
-A client's claims are not facts of this module: balances and bookings must come from the bank.
+Each `read` function costs a query. The facts never come from a client's claims: balances and bookings must come from
+the bank.
 """
 
 from datetime import datetime, timedelta
@@ -18,7 +19,8 @@ from identity.kyc.machine import DECISIONS, VERIFIED
 from identity.kyc.models import KycVerification
 
 APPLICATIONS_DAYS = 90
-# The newest completed verification: status, time, name match. Prepared, because nearly every card reads it.
+# This returns status, time, and name match of the newest completed verification. The query is prepared, because nearly
+# every card reads the result.
 _last_decided = PreparedSelect(
     lambda user_id: KycVerification.objects.filter(user_id=user_id, status__in=DECISIONS).order_by("-attempt")[:1],
     ("status", "completed_at", "name_match"),
@@ -26,19 +28,19 @@ _last_decided = PreparedSelect(
 
 
 def is_verified(user_id: int, now: datetime) -> bool:  # noqa: ARG001
-    """Return whether the person's identity is verified; False before the first check."""
+    """Return whether the identity is verified. Before the first check, return False."""
     last = _last_decided(user_id=user_id)
     return last is not None and last[0] == VERIFIED
 
 
 def verified_days_ago(user_id: int, now: datetime) -> int | None:
-    """Return the whole days since the person's identity was verified; None if it isn't."""
+    """Return the whole days since the identity was verified, or None if it isn't verified."""
     last = _last_decided(user_id=user_id)
     return None if last is None or last[0] != VERIFIED or last[1] is None else _days(last[1], now)
 
 
 def name_match(user_id: int, now: datetime) -> str | None:  # noqa: ARG001
-    """Return the identity vendor's result for the name: match, partial, no_match, unknown; None before a result."""
+    """Return the vendor's result for the name (match, partial, no_match, or unknown), or None before a result."""
     last = _last_decided(user_id=user_id)
     return None if last is None else last[2]
 
@@ -57,7 +59,7 @@ def account_age_days(user_id: int, now: datetime) -> int | None:
 
 
 def applications_lately(user_id: int, now: datetime) -> int:
-    """Return how many applications the person submitted in the last 90 days, excluding the current one."""
+    """Count the applications that the account submitted in the last 90 days, without the current application."""
     since = now - timedelta(days=APPLICATIONS_DAYS)
     return Application.objects.filter(consumer_id=user_id, submitted_at__gte=since, submitted_at__lt=now).count()
 

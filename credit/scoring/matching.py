@@ -1,4 +1,4 @@
-"""Offers that match a person, by the offers' rules and by the current result of their scoring models."""
+"""Match offers with an applicant, by the offers' rules and by the results of their scoring models."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -16,18 +16,19 @@ from credit.offers.catalogue import CatalogueFilter
 from credit.scoring.evaluator import evaluate
 from credit.scoring.scores import facts_for, last_score, remember
 
-Wanted = tuple[int, str, str]  # a model, its lender, and the currency of an offer
+Wanted = tuple[int, str, str]  # (model, lender, currency of the offer)
 Scores = dict[Wanted, LastScore]
 
 
 def scores_for_match(
     models: Collection[Wanted], stated: Mapping[str, Any], *, credential: Credential, now: datetime
 ) -> Scores:
-    """Return the results of these models for the caller.
+    """Return the results of these scoring models for the caller.
 
-    `stated` are facts below `application_data`. Other facts are read if the credential covers them, bank facts in the
-    offer's currency. A model without a champion uses its last score, if the credential may read scores. Champions'
-    results are stored only for the account itself, because an app's invented data must not change the person's offers.
+    `stated` are facts below `application_data`. Other facts are read if the credential covers them. Bank facts are in
+    the offer's currency. For a model without a champion, the last score is used if the credential can read scores.
+    Results of champions are stored only if the account itself calls, because invented data of an app must not change
+    the account's offers.
     """
     champions = list(
         ModelVersion.objects.filter(
@@ -65,12 +66,12 @@ _WORDS = {
     "amount": "The offer does not lend this amount.",
 }
 _SEGMENT = "The offer is for other customers."
-# A model may decline without a loss against any baseline.
+# A model can decline although no characteristic is below its baseline.
 _NO_REASON = "The known facts are not enough for this offer."
 
 
 class Matches(NamedTuple):
-    """A page of offers, each with the reasons why it does not match, and the total number of offers."""
+    """A page of offers, with the reasons why each offer does not match, and the total number of offers."""
 
     offers: list[tuple[Offer, list[str]]]
     total: int
@@ -88,10 +89,10 @@ def match_offers(
     offset: int,
     now: datetime,
 ) -> Matches:
-    """Return a page of active offers, newest first, each with the reasons why it does not match; empty if it matches.
+    """Return a page of active offers, newest first. Each offer has the reasons why it does not match, if any.
 
-    `facts` are the stated facts of the person. The champions of the page's models score the person with them, and with
-    the facts that the credential covers. Variants of another test group are on no page.
+    `facts` are the stated facts. The champions of the page's models compute scores with the stated facts and with the
+    facts that the credential covers. The pages exclude A/B variants of other test groups.
     """
     filters = CatalogueFilter.of(credential, state=state, amount_cents=amount_cents, currency=currency)
     seen = filters.ever_seen()
@@ -112,7 +113,7 @@ def _unmet(filters: CatalogueFilter) -> dict[str, Any]:
 
 
 def _wanted(offer: Offer) -> Wanted | None:
-    """Return the scoring model of an offer for `scores_for_match`; None for an offer without a model."""
+    """Return an offer's scoring model in the format of `scores_for_match`, or None without a model."""
     if offer.blockscore_model_id is None:
         return None
     return offer.blockscore_model_id, offer.provider_id, offer.conventions.currency

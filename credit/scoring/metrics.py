@@ -1,4 +1,4 @@
-"""Metrics for `/metrics`: queues of reviewers, the ledger, and notices, and how often proposals are followed."""
+"""Metrics for `/metrics`: the queues of reviewers, the ledger, and notices, and the rate of followed proposals."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -9,7 +9,7 @@ from credit.models import Application, Clock, DecisionAnchor, Notice
 from credit.models.notices import UNDELIVERED
 from credit.scoring.monitoring import newest_overrides
 
-PROPOSALS_LOOKED_AT = 1_000  # the newest overrides: enough to detect that reviewers stop following a model
+PROPOSALS_LOOKED_AT = 1_000  # enough to detect that reviewers stop following a model
 
 
 def measure(*, using: str, now: datetime) -> Iterator[Reading]:

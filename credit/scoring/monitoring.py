@@ -1,4 +1,4 @@
-"""Compare the scores of a version in two windows: stability of the totals, missing inputs, outcomes, overrides.
+"""Compare a version's scores in two time windows: stability of totals, missing inputs, outcomes, and overrides.
 
 The population stability index (PSI) of two distributions over the same bins is the sum of (p - q) ln(p/q). By
 convention, values below 0.1 are stable, and values above 0.25 are unstable.
@@ -25,7 +25,7 @@ _OTHERWISE = Q(outcome=APPROVE, decision=REJECTED) | Q(outcome=DECLINE, decision
 
 
 class Overrides(NamedTuple):
-    """Counts of followed and overridden proposals. Referred and undecided applications are in neither."""
+    """Counts of followed and overridden proposals, without referred and undecided applications."""
 
     as_proposed: int
     otherwise: int
@@ -51,7 +51,7 @@ def newest_overrides(limit: int, *, using: str) -> Overrides:
 
 
 def _count(scores: QuerySet[Score]) -> Overrides:
-    """Count by each application's last decision by a person; applications without one are excluded."""
+    """Count by the last decision that a person made about each application. Exclude applications without one."""
     by_people = ApplicationHistory.objects.filter(
         application=OuterRef("application_id"), status__in=DECIDED, principal__isnull=False
     )
@@ -63,7 +63,7 @@ def _count(scores: QuerySet[Score]) -> Overrides:
 
 
 SCORES_MAX = 20_000
-SCORES_MIN = 100  # with fewer, random variation alone exceeds the index of a stable model
+SCORES_MIN = 100  # because random variation of fewer scores exceeds the limit for a stable model
 TOTAL_BINS = 10
 EMPTY_SHARE = 0.0001
 WINDOW = timedelta(days=30)
@@ -87,7 +87,7 @@ class Window:
 
 @dataclass(slots=True)
 class Sample:
-    """Counts of the newest scores of a window, at most SCORES_MAX; `of` is the number of all its scores."""
+    """Counts of up to SCORES_MAX newest scores of a window. `of` is the number of all scores in the window."""
 
     of: int
     scores: int = 0
@@ -101,9 +101,9 @@ class Sample:
 
 
 def psi(expected: Sequence[float], actual: Sequence[float]) -> float | None:
-    """Return the stability index of two lists of counts over the same bins; None if either has no counts.
+    """Return the population stability index of two lists of counts over the same bins.
 
-    An empty bin has the share EMPTY_SHARE.
+    An empty bin counts as the share EMPTY_SHARE. Returns None if all counts of a list are zero.
     """
     all_expected, all_actual = sum(expected), sum(actual)
     if not all_expected or not all_actual:
@@ -115,7 +115,7 @@ def psi(expected: Sequence[float], actual: Sequence[float]) -> float | None:
 
 
 def scores_of(version: ModelVersion, window: Window) -> QuerySet[Score]:
-    """Select a version's shadow scores, and its newest deciding score per application, in a window."""
+    """Select a version's scores in a window: all shadow scores, and the newest deciding score of each application."""
     return version.scores.filter(
         Q(purpose=Score.SHADOW) | Q(~Score.superseded(), purpose=Score.DECISION),
         created_at__gte=window.start, created_at__lt=window.end,
@@ -136,10 +136,10 @@ def sample(version: ModelVersion, window: Window) -> Sample:
 
 
 def equal_frequency_edges(totals: Sequence[int]) -> list[int]:
-    """Return the lower bounds of all bins but the first, so that bins contain about the same number of totals.
+    """Return the lower bounds of bins that contain about the same number of totals. The first bin has no bound.
 
-    Equal totals share a bin, so there may be fewer bins than TOTAL_BINS. If all totals are equal, lower and higher
-    totals get a bin each, to make changes visible.
+    Equal totals share a bin, so there can be fewer bins than TOTAL_BINS. If all totals are equal, there is also a bin
+    for lower totals and a bin for higher totals, to make changes visible.
     """
     ordered = sorted(totals)
     if ordered and ordered[0] == ordered[-1]:
@@ -160,9 +160,9 @@ def _share(count: float, of: float) -> float | None:
 
 
 def monitoring(version: ModelVersion, *, window: Window, against: Window) -> dict[str, Any]:
-    """Compare the scores of a window with those of the window `against`.
+    """Compare the scores of a window with the scores of the window `against`.
 
-    Shares of a window without scores are None. `psi` is None if either window has too few scores.
+    If a window has no scores, its shares are None. `psi` is None if either window has too few scores.
     """
     now, before = sample(version, window), sample(version, against)
     edges = equal_frequency_edges(before.totals)
@@ -202,7 +202,7 @@ FLIPS_MAX = 100
 
 
 def compare(version: ModelVersion, other: ModelVersion, *, window: Window, limit: int) -> dict[str, Any]:
-    """Compare the newest scores of `version` with those that `other` computes from the stored facts.
+    """Compare the newest scores of `version` with the scores that `other` computes from the stored facts.
 
     `table` counts pairs of outcomes. `flips` lists the newest FLIPS_MAX applications with different outcomes. `skipped`
     counts scores whose facts are erased or lack a fact that `other` reads.

@@ -1,7 +1,7 @@
-"""Import of optbinning scorecards: the CSV of `Scorecard.table(style="summary")` or `"detailed"`.
+"""Import optbinning scorecards from the CSV of `Scorecard.table`, with style `"summary"` or `"detailed"`.
 
-Points are floats in the table and integers in the definition. Each is rounded separately, so a total can differ by half
-a point per variable.
+Points are floats in the table but integers in the definition. Each value is rounded separately, so a total can differ
+by half a point per variable.
 """
 
 import csv
@@ -24,11 +24,11 @@ ROUNDINGS = {
 }  # fmt: skip
 _VARIABLE, _BIN, _POINTS, _COUNT = "Variable", "Bin", "Points", "Count"
 _SPECIAL, _MISSING = "Special", "Missing"
-# A numeric bin: 8.50, inf. Strings are quoted as in Python; pandas appends their number.
+# These patterns match a numeric bin such as `[8.50, inf)`, and a string that is quoted as in Python.
 _BOUNDS = re.compile(r"([\[(])([^\s,]{1,60}), ([^\s,]{1,60})\)")
 _TEXT = re.compile(r"""'(?:[^'\\\n]|\\.){0,999}+'|"(?:[^"\\\n]|\\.){0,999}+\"""")
 _LENGTH = re.compile(r"^Length: ([0-9]{1,9})\b", re.MULTILINE)
-_DIGITS_MAX, _PLACES_MAX = 15, 10  # digits of a threshold in definition.schema.json
+_DIGITS_MAX, _PLACES_MAX = 15, 10  # as for thresholds in definition.schema.json
 _NUMBER = re.compile(
     r"\s{0,9}[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?\s{0,9}", re.ASCII
 )
@@ -39,20 +39,20 @@ Row = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Terms:
-    """Options of an import: `outcomes` with their lowest totals, and `facts` and `reasons` of variables."""
+    """Options of an import: the lowest totals of `outcomes`, and the `facts` and `reasons` of variables."""
 
     outcomes: Sequence[tuple[str, int]]
     facts: Mapping[str, str] = field(default_factory=dict)
     reasons: Mapping[str, Reason] = field(default_factory=dict)
 
     def fact(self, variable: str) -> str:
-        """Return the fact of a variable: from the options, with the same name, or a claim with the same name."""
+        """Return the fact of a variable: from the options, otherwise a fact or a claim with the variable's name."""
         if variable in self.facts:
             return self.facts[variable]
         return variable if facts.type_of(variable) else facts.name_of(variable)
 
     def reason(self, variable: str) -> Reason:
-        """Return the reason of a variable: from the options, by code or text, otherwise its name as text."""
+        """Return the reason of a variable: from the options, by its code or text, or the variable's name as text."""
         if variable in self.reasons:
             return self.reasons[variable]
         return next(
@@ -61,7 +61,7 @@ class Terms:
         )
 
     def definition(self, parts: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a definition with this import's outcomes; lower totals decline."""
+        """Return a definition with the outcomes of this import. Totals below all outcomes decline."""
         if not self.outcomes:
             raise ValidationFailed(
                 "The card has no outcomes. Set the lowest totals of `approve` and `refer` with --outcome."
@@ -70,17 +70,17 @@ class Terms:
         return {**parts, "outcomes": [*outcomes, {"outcome": "decline"}]}
 
     def check_names(self, variables: Sequence[str]) -> None:
-        """Raise ValidationFailed if an option names a variable that is not in the table."""
+        """Raise ValidationFailed if an option is for a variable that is not in the table."""
         for name in (*self.facts, *self.reasons):
             if name not in variables:
                 raise ValidationFailed(f"The card has no variable {name[:60]!r}; it has {', '.join(variables)[:300]}.")
 
 
 def read(table: bytes, terms: Terms, *, rounding: str = ROUND_HALF_EVEN, base_points: int = 0) -> dict[str, Any]:
-    """Return the definition of a table.
+    """Convert an optbinning table to a definition.
 
     `base_points` is the card's `intercept_`, which the table does not contain. Strings that are not in the table get
-    the points of missing values, as in optbinning. The baseline of a variable is its highest points. Raises
+    the points of missing values, as in optbinning. The baseline of a variable is its highest number of points. Raises
     ValidationFailed for invalid tables, and for values that a definition can't represent exactly.
     """
     variables: dict[str, list[tuple[str, Row]]] = {}
@@ -100,7 +100,7 @@ def read(table: bytes, terms: Terms, *, rounding: str = ROUND_HALF_EVEN, base_po
 
 
 def off_by_at_most(card: Mapping[str, Any], rounding: str) -> Decimal:
-    """Return the largest rounding error of a total: 0.5 or 1 point per characteristic, depending on `rounding`."""
+    """Return the maximum rounding error of a total: 0.5 or 1 point per characteristic, depending on `rounding`."""
     each = Decimal("0.5") if rounding in {ROUND_HALF_EVEN, ROUND_HALF_UP} else Decimal(1)
     return each * len(card["characteristics"])
 
@@ -140,7 +140,7 @@ def _bins(rows: list[tuple[str, Row]], rounding: str) -> tuple[str, list[dict[st
 
 
 def _ranges(own: list[tuple[str, str, int]]) -> Iterator[dict[str, Any]]:
-    """Yield the bins of a number, which must cover minus infinity to infinity without gaps."""
+    """Yield the bins of a numeric variable. They must cover minus infinity to infinity without gaps."""
     end = "-inf"
     for here, bounds_text, points in own:
         bounds = _BOUNDS.fullmatch(bounds_text)
@@ -161,7 +161,7 @@ def _rounded(text: str, here: str, rounding: str) -> int:
 
 
 def _texts(listed: str, here: str) -> list[str]:
-    """Return the strings of a bin such as `['own' 'rent']`; raises ValidationFailed for a shortened list."""
+    """Parse the strings of a bin, such as `['own' 'rent']`. Raises ValidationFailed for a shortened list."""
     start, end = listed.find("["), listed.rfind("]")
     texts: list[str] = []
     at = start + 1
@@ -189,9 +189,9 @@ def _exact(text: str, here: str) -> Decimal:
 
 
 def _number(text: str, here: str) -> Decimal:
-    """Return a number; raises ValidationFailed if a threshold can't represent it."""
+    """Parse a number. Raises ValidationFailed if a threshold of a definition can't represent it."""
     number = _exact(text, here)
-    # Checked before formatting, because 1e999 is short only with an exponent.
+    # This check comes before formatting, because 1e999 is very long without an exponent.
     if number and number.adjusted() >= _DIGITS_MAX:
         raise ValidationFailed(f"{here}: {text[:40]!r} has more than {_DIGITS_MAX} digits before the point.")
     number = number.normalize(_EXACT) if number else Decimal(0)

@@ -1,12 +1,12 @@
-"""A scorecard as PMML 4.4: <https://dmg.org/pmml/v4-4-1/Scorecard.html>.
+"""Export a scorecard as PMML 4.4: <https://dmg.org/pmml/v4-4-1/Scorecard.html>.
 
-Any scoring engine computes the same points, total, and reasons from the document, as long as its doubles are exact:
-integers below 2^53, thresholds of at most 15 digits. PMML can't express knockouts, outcomes, segments, the range of the
-total, and changeable inputs. An `Extension` contains them, with the whole definition.
+Every scoring engine computes the same points, total, and reasons from the document, as long as doubles are exact: for
+integers below 2^53, and for thresholds with at most 15 digits. PMML can't express knockouts, outcomes, segments, the
+range of the total, or changeable inputs. An `Extension` contains the complete definition with all of these.
 
-Fields have their JSON type, so callers of an engine must omit values of another type. `months_since` is a plain number
-that the caller computes, because PMML counts days only from a fixed year. Claims of a verified card have no field, so
-their characteristics are missing.
+Each field has its JSON type, so callers of an engine must omit values of other types. The caller computes
+`months_since` as a number, because PMML counts days only from a fixed year. Claims of a verified card have no field, so
+inputs that read only claims are missing.
 """
 
 import json
@@ -20,13 +20,13 @@ from credit.core.reasons import key_of
 
 NAMESPACE = "http://www.dmg.org/PMML-4_4"
 EXTENDER, EXTENSION = "creditplatform", "definition"
-# Characters that XML forbids, or that parsers turn into a space. Definitions contain none of them.
+# XML forbids these characters, or XML parsers convert them to spaces. Definitions never contain them.
 _UNWRITABLE = dict.fromkeys((*range(32), 127, *range(0xD800, 0xE000), 0xFFFE, 0xFFFF), "\ufffd")
 _TYPES = {"number": ("continuous", "double"), "text": ("categorical", "string"), "boolean": ("categorical", "boolean")}
 
 
 def write(definition: Mapping[str, Any], *, name: str) -> bytes:
-    """Return a valid definition (`definition.check`) as a PMML document; `name` is the model's name."""
+    """Convert a valid definition (`definition.check`) to a PMML document. `name` is the name of the model."""
     used = {characteristic["input"] for characteristic in definition["characteristics"]}
     inputs = [source for source in definition["inputs"] if source["name"] in used]
     fields = _Fields(_without_claims(source) if definition.get("verified") else source for source in inputs)
@@ -64,7 +64,7 @@ def write(definition: Mapping[str, Any], *, name: str) -> bytes:
 
 
 def _without_claims(source: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an input of a verified card. An input that is always missing becomes `first_of` with no facts."""
+    """Remove the claims from an input of a verified card. An always missing input becomes an empty `first_of`."""
     if "first_of" in source:
         return {**source, "first_of": [name for name in source["first_of"] if not is_claimed(name)]}
     names = [source[name] for name in ("from", "months_since") if name in source] or source.get(
@@ -76,10 +76,10 @@ def _without_claims(source: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 class _Fields:
-    """The PMML fields of inputs: `kinds` by name for the caller's fields, and `of_input` by input.
+    """The PMML fields of inputs. `kinds` maps the names of the caller's fields to types, `of_input` inputs to fields.
 
-    A fact that is read as two types has two fields. Names of derived fields differ from names of facts. `derived` are
-    the inputs that the document computes.
+    If inputs read a fact as two types, the fact has two fields. Names of derived fields differ from names of facts.
+    `derived` are the inputs that the document computes.
     """
 
     def __init__(self, inputs: Iterable[Mapping[str, Any]]) -> None:
@@ -129,7 +129,7 @@ def _output(card: Element, definition: Mapping[str, Any]) -> None:
 
 
 def _ratio(parent: Element, part: str, whole: str) -> None:
-    """Add a ratio of two fields, which is missing if the second is missing or zero."""
+    """Add the ratio of two fields. The ratio is missing if the second field is missing or zero."""
 
     def apply(above: Element, function: str) -> Element:
         return SubElement(above, "Apply", {"function": function})
@@ -137,7 +137,8 @@ def _ratio(parent: Element, part: str, whole: str) -> None:
     def refer(above: Element, name: str) -> None:
         SubElement(above, "FieldRef", {"field": name})
 
-    # An `if` without an else branch is missing if its condition is false. Comparing a missing value is an error.
+    # An `if` without an else branch returns a missing value if the condition is false. To compare a missing value would
+    # be an error.
     known = apply(parent, "if")
     refer(apply(known, "isNotMissing"), whole)
     choice = apply(known, "if")
@@ -150,7 +151,7 @@ def _ratio(parent: Element, part: str, whole: str) -> None:
 
 
 def _first_of(parent: Element, names: list[str]) -> None:
-    """Add the first field that is not missing; without fields, the value is missing."""
+    """Add a choice of the first field that is not missing. Without fields, the value is always missing."""
     *others, last = names or [""]
     for name in others:
         choice = SubElement(parent, "Apply", {"function": "if"})
@@ -176,7 +177,8 @@ def _derive(transformations: Element, declared: Mapping[str, Any], fields: _Fiel
         part, whole = (fields.of_fact(fact, "number") for fact in declared["ratio"])
         _ratio(field, part, whole)
         return
-    # The function `sum` ignores missing values. `+` takes two values, and is missing if either is.
+    # The function `sum` would ignore missing values. `+` adds two values, and returns a missing value if either is
+    # missing.
     parent = field
     *rest, first, second = [fields.of_fact(fact, "number") for fact in reversed(declared["sum"])]
     for name in rest:

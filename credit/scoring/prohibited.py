@@ -1,7 +1,7 @@
-"""Prohibited inputs of a score: the grounds of 12 CFR 1002.2(z) and of CCD2 18(3), detected by name.
+"""Detect prohibited inputs of a score by name: the grounds of 12 CFR 1002.2(z) and of CCD2 18(3).
 
-Paths are compared word by word: `maritalStatus`, `marital_status`, and `applicant.marital-status` are equal. Accents
-and look-alike characters make no difference.
+Paths are compared word by word, so that `maritalStatus`, `marital_status`, and `applicant.marital-status` all match.
+Accents and look-alike characters make no difference.
 """
 
 import re
@@ -17,7 +17,7 @@ _WORDS = frozenset(
         "sex", "sexual", "gender", "male", "female", "woman", "pregnant", "pregnancy", "childbearing", "married",
         "unmarried", "marriage", "divorced", "widow", "widowed", "widower", "spouse", "husband", "wife", "welfare",
         "medicaid", "hispanic", "latino", "latina",
-        # Special categories of data and social networks: CCD2 18(3), GDPR 9.
+        # CCD2 18(3) and GDPR 9 prohibit special categories of data and social networks.
         "diagnosis", "disease", "disability", "biometric", "genetic", "political", "facebook", "instagram", "linkedin",
         "tiktok",
     }
@@ -38,7 +38,7 @@ _BESIDE_AGE = frozenset(
 
 
 def _words(text: str) -> tuple[str, ...]:
-    """Return the words of a text, plurals as singular: `races` is `race`."""
+    """Split a text into words, and convert plurals to singular: `races` becomes `race`."""
     letters = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
     return tuple(_singular(word.lower()) for word in _WORD.findall(letters))
 
@@ -52,7 +52,7 @@ def _singular(word: str) -> str:
 
 
 def is_prohibited(path: str) -> bool:
-    """Return whether the name of a path below `application_data` is that of a prohibited ground."""
+    """Return whether a path below `application_data` has the name of a prohibited ground."""
     words = _words(" ".join(path_of(path)))
     return not _WORDS.isdisjoint(words) or any(
         phrase == words[at : at + len(phrase)] or words[at] == "".join(phrase)
@@ -62,11 +62,11 @@ def is_prohibited(path: str) -> bool:
 
 
 def names_birth(path: str) -> bool:
-    """Return whether the name of a path below `application_data` is that of a day or year of birth."""
+    """Return whether a path below `application_data` has the name of a date or year of birth."""
     return not _BIRTH.isdisjoint(_words(" ".join(path_of(path))))
 
 
 def names_age(path: str) -> bool:
-    """Return whether the name of a path below `application_data` is that of an age, or of a date of birth."""
+    """Return whether a path below `application_data` has the name of an age or of a date of birth."""
     parts = [{word for word in _words(part) if not word.isdigit()} for part in path_of(path)]
     return names_birth(path) or any(words - _BESIDE_AGE in ({"age"}, {"elderly"}) for words in parts)

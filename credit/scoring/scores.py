@@ -40,7 +40,7 @@ _NONCE_BYTES = 32
 
 
 class LiveVersion(NamedTuple):
-    """A published version. The process caches its card, because a version never changes."""
+    """A published version. Each process caches the version's card, because a version never changes."""
 
     id: int
     role: str
@@ -69,9 +69,9 @@ Version = TypeVar("Version", ModelVersion, LiveVersion)
 
 
 def live_versions(model_id: int, provider_id: str) -> Sequence[LiveVersion]:
-    """Return the published versions of a lender's model, champion first; empty without a champion.
+    """Return the published versions of a lender's model, champion first; an empty list without a champion.
 
-    An offer may have any number as model id, so the model must belong to the offer's lender.
+    An offer can have any number as model ID, so the model must belong to the offer's lender.
     """
     published = [LiveVersion(*row) for row in _find_live(model_id=model_id, provider_id=provider_id)]
     versions = sorted(published, key=lambda version: version.role != CHAMPION)
@@ -79,7 +79,7 @@ def live_versions(model_id: int, provider_id: str) -> Sequence[LiveVersion]:
 
 
 def champion_of(model_id: int | None, provider_id: str) -> LiveVersion | None:
-    """Return the champion of a lender's model; None without one."""
+    """Return the champion of a lender's model, or None."""
     versions = [] if model_id is None else live_versions(model_id, provider_id)
     return versions[0] if versions else None
 
@@ -96,7 +96,7 @@ def keep(
     number: int = 1,
     now: datetime,
 ) -> Score:
-    """Store a score and the facts that it was computed from; `sources` are the result of `sources_of`."""
+    """Store a score with the facts from which it was computed. `sources` is the result of `sources_of`."""
     nonce, text = secrets.token_bytes(_NONCE_BYTES), canonical_json(facts)
     figures: dict[str, Any] = {
         "points": [list(points) for points in evaluation.points],
@@ -123,22 +123,22 @@ def keep(
 
 
 def last_score(model_id: int, card: Card, evaluation: Evaluation, *, user_id: int, now: datetime) -> LastScore:
-    """Return the unsaved LastScore of an evaluation, for the catalog."""
+    """Create an unsaved LastScore from an evaluation, for the catalog."""
     segment = (evaluation.segment or "") if card.segments else None
     columns = {"outcome": evaluation.outcome, "segment": segment, "reasons": list(evaluation.reasons), "scored_at": now}
     return LastScore(user_id=user_id, model_id=model_id, **columns)
 
 
 def remember_result(score: Score, model_id: int, card: Card, evaluation: Evaluation) -> None:
-    """Store the result of an application's score for the catalog, unless only the lender may read it."""
+    """Store the result of an application's score for the catalog. Skip results that only the lender can read."""
     if not score.is_withheld:
         remember([last_score(model_id, card, evaluation, user_id=score.user_id, now=score.created_at)])
 
 
 def remember(scores: Iterable[LastScore]) -> None:
-    """Store a person's last scores in one query; each replaces the previous one of its model."""
+    """Store an account's last scores in a single query. Each replaces the previous last score of its model."""
     LastScore.objects.bulk_create(
-        sorted(scores, key=lambda score: score.model_id),  # a fixed order prevents deadlocks between requests
+        sorted(scores, key=lambda score: score.model_id),  # because a fixed order prevents deadlocks between requests
         update_conflicts=True,
         unique_fields=["user", "model"],
         update_fields=["outcome", "segment", "reasons", "scored_at"],
@@ -146,7 +146,7 @@ def remember(scores: Iterable[LastScore]) -> None:
 
 
 class Computed(NamedTuple):
-    """The result of a version for an application, not stored yet."""
+    """The result of a version for an application, before it is stored."""
 
     version: LiveVersion
     facts: dict[str, Any]
@@ -157,13 +157,13 @@ class Computed(NamedTuple):
 def score_submission(application: Any, now: datetime) -> None:
     """Score an application at its submission with every published version of the pinned offer's model.
 
-    The champion's score decides or proposes. Scores of challengers are for comparison. Only shared areas of the
-    platform's data about the person are read. If the score waits for reports that the offer requests, no score is
-    stored yet.
+    The champion's score decides or proposes a decision. Challengers' scores are only for comparison. Facts of SHAREABLE
+    areas are read only if the applicant shares them. If the score waits for reports that the offer requests, no score
+    is stored yet.
 
-    Does nothing if `DECISIONING` is off, or without a pinned offer. Without a scoring model it costs no query.
-    Otherwise it costs one query, those of the facts, two per version, and one for the last score. Raises
-    RequirementsDue for data of a type that the champion doesn't read.
+    Does nothing if `DECISIONING` is off, or without a pinned offer. Without a scoring model, the function costs no
+    query. Otherwise, it costs two queries, the queries of the facts, and two queries per version. Raises
+    RequirementsDue if the champion can't read the type of a value in the application's data.
     """
     if not (versions := versions_for(application)):
         return
@@ -184,7 +184,7 @@ def score_submission(application: Any, now: datetime) -> None:
 
 
 def versions_for(application: Any) -> Sequence[LiveVersion]:
-    """Return the published versions of the pinned offer's model, champion first; empty with `DECISIONING` off."""
+    """Return the published versions of the pinned offer's model, champion first, unless `DECISIONING` is off."""
     offer = application.offer_snapshot
     if settings.DECISIONING == "off" or offer is None or (model_id := offer.get("blockscore_model_id")) is None:
         return []
@@ -192,7 +192,7 @@ def versions_for(application: Any) -> Sequence[LiveVersion]:
 
 
 def _requests_reports(application: Any, card: Card, *, now: datetime) -> bool:
-    """Request the offer's reports if the card reads any; return whether the score waits for a report."""
+    """Request the offer's reports if the card reads facts of reports. Return whether the score waits for a report."""
     kinds = application.offer_snapshot.get("reports")
     if not kinds or not any(source_of(name) == REPORT for name in card.facts):
         return False
@@ -200,10 +200,10 @@ def _requests_reports(application: Any, card: Card, *, now: datetime) -> bool:
 
 
 def compute(versions: Sequence[LiveVersion], *, application: Any, now: datetime, **about: Any) -> list[Computed]:
-    """Compute each version; `about` are the arguments of `facts_for`.
+    """Compute the score of each version. `about` are the arguments of `facts_for`.
 
-    An error in a card or a fact is logged and returns an empty list, so that reviewers decide without a score. Database
-    errors are raised.
+    If a card or a fact raises an error, the error is logged and the result is an empty list, so that reviewers decide
+    without a score. Database errors are raised again.
     """
     try:
         return [
@@ -211,7 +211,7 @@ def compute(versions: Sequence[LiveVersion], *, application: Any, now: datetime,
             for version, facts, known in facts_for(versions, now=now, application=application, **about)
         ]
     except Error:
-        raise  # the transaction is broken
+        raise  # because the transaction is broken
     except Exception:
         model_id = application.offer_snapshot["blockscore_model_id"]
         logger.exception("application %s has no score by model %s", application.pk, model_id)
@@ -219,7 +219,7 @@ def compute(versions: Sequence[LiveVersion], *, application: Any, now: datetime,
 
 
 def keep_all(application: Any, computed: Sequence[Computed], *, now: datetime) -> None:
-    """Store the scores of an application, and the champion's as the last score."""
+    """Store the scores of an application, and store the champion's score also as the last score."""
     for version, facts, evaluation, sources in computed:
         purpose = Score.DECISION if version.role == CHAMPION else Score.SHADOW
         about = {"purpose": purpose, "user_id": application.consumer_id, "application_id": application.pk, "now": now}
@@ -236,7 +236,7 @@ _WANTED = {
 
 
 def _unreadable(card: Card, evaluation: Evaluation) -> Iterator[Due]:
-    """Yield the data that the applicant must correct, because the card reads another type."""
+    """Yield the values that the applicant must correct, because their type is not the type that the card reads."""
     for name in evaluation.unreadable:
         read_fact = next(source.read_fact for source in card.inputs if name in source.facts)
         kind, why = _WANTED.get(read_fact, ("boolean", "Must be true or false."))
@@ -247,9 +247,9 @@ def _unreadable(card: Card, evaluation: Evaluation) -> Iterator[Due]:
 def facts_for(
     versions: Sequence[Version], *, now: datetime, corrected: Mapping[str, Known] | None = None, **about: Any
 ) -> list[tuple[Version, dict[str, Any], dict[str, Known]]]:
-    """Return for each version the values of its facts, and the facts with their sources; each fact is read once.
+    """Return the values and the sources of each version's facts. Each fact is read once for all versions.
 
-    `corrected` are the values that reviewers corrected. `about` are the arguments of `read_facts`.
+    `corrected` are the facts that reviewers corrected. `about` are the arguments of `read_facts`.
     """
     names = frozenset[str]().union(*(version.card.facts for version in versions))
     known = with_corrections(read_facts(names, now=now, **about), corrected or {})
@@ -258,9 +258,9 @@ def facts_for(
 
 
 def with_corrections(known: Mapping[str, Known], corrected: Mapping[str, Known]) -> dict[str, Known]:
-    """Return facts with corrected values, except where the fact's value is newer than its correction.
+    """Replace facts with their corrections. If a fact's value is newer than the correction, the fact is unchanged.
 
-    A correction of a claim, or of a fact that has no date, always applies.
+    A correction of a claim, or of a fact without a date, always applies.
     """
     return {
         name: fact if name not in corrected or _is_newer(name, fact, corrected[name]) else corrected[name]
@@ -276,10 +276,10 @@ def _is_newer(name: str, fact: Known, correction: Known) -> bool:
 
 
 def sources_of(card: Card, facts: Mapping[str, Any], known: Mapping[str, Known]) -> list[dict[str, Any]]:
-    """Return name, source, and day of each fact that a value of the card depends on, by name.
+    """Return name, source, and day of each fact on which the card's result depends, sorted by name.
 
-    An input that reads facts about other applications lists all of its facts, because the used ones would reveal which
-    are missing.
+    An input with facts about other applications lists all of its facts, because a list of the used facts would reveal
+    which facts are missing.
     """
     used = {
         name for source in card.inputs for name in (source.facts if has_person(source.facts) else source.used(facts))
@@ -297,9 +297,10 @@ def describe_waiting(model_id: int) -> dict[str, Any]:
 
 
 def describe(score: Score, *, for_applicant: bool = False) -> dict[str, Any]:
-    """Describe a computed score. `changes` is None if the facts are erased, `facts` for scores before 1.1.
+    """Describe a computed score. `changes` is None if the facts are erased, and `facts` is None before version 1.1.
 
-    If the card reads facts that only the lender may read, the applicant's description has no result and no such facts.
+    If the card reads facts that only the lender can read, the applicant's description has neither the result nor these
+    facts.
     """
     card, kept = score.version.card, score.facts_if_kept
     is_hidden = for_applicant and score.is_withheld

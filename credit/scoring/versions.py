@@ -19,9 +19,9 @@ from identity.access.second_factor import require_lender_factor
 
 
 def create_model(*, provider_id: str, name: str, description: str, by: Actor, now: datetime) -> ScoringModel:
-    """Create a model without versions, and claim its lender id as for an offer.
+    """Create a model without versions, and assign its lender ID to the account, as for an offer.
 
-    Raises SecondFactorRequired, ProviderTaken.
+    Raises SecondFactorRequired or ProviderTaken.
     """
     with transaction.atomic(savepoint=False):
         provider = claim_provider(provider_id, by, now, roles=ProviderMember.DECIDING)
@@ -31,12 +31,12 @@ def create_model(*, provider_id: str, name: str, description: str, by: Actor, no
 
 
 def list_models(user: Any) -> QuerySet[ScoringModel]:
-    """Select the models of the lenders that `user` acts for, newest first."""
+    """Select the models of the lenders of which `user` is a member, newest first."""
     return ScoringModel.objects.filter(provider__members=user).order_by("-id")
 
 
 def load_model(model_id: str, user: Any) -> ScoringModel:
-    """Return the model with the id in a path; raises ScoringModelNotFound unless `user` acts for its lender."""
+    """Return the model with the ID from a URL. Raises ScoringModelNotFound if `user` is no member of its lender."""
     return first_or(
         list_models(user).filter(pk=parse_positive_int64(model_id) or 0).select_related("provider"),
         ScoringModelNotFound,
@@ -44,14 +44,14 @@ def load_model(model_id: str, user: Any) -> ScoringModel:
 
 
 def check_writer(model: ScoringModel, actor: Actor) -> None:
-    """Raise SecondFactorRequired, or ReviewerRequired for readers of the model's lender."""
+    """Raise SecondFactorRequired if the second factor is missing, or ReviewerRequired for readers of the lender."""
     require_lender_factor(actor)
     if role_of(model.provider, actor.user) not in ProviderMember.DECIDING:
         raise ReviewerRequired("Readers of a lender can't change its scoring models.")
 
 
 def load_version(model_id: str, number: str | int | None, user: Any) -> ModelVersion:
-    """Return a version by number, by default the champion; raises ScoringModelNotFound."""
+    """Return a version by number, or the champion if no number is given. Raises ScoringModelNotFound."""
     which: dict[str, Any] = {"status": PUBLISHED, "role": CHAMPION}
     if number is not None:
         which = {"number": parse_positive_int64(str(number)) or 0}
@@ -61,16 +61,16 @@ def load_version(model_id: str, number: str | int | None, user: Any) -> ModelVer
 
 
 def _lock(model_id: int) -> None:
-    """Lock the versions of a model until the transaction ends: numbering, publishing, and retiring."""
+    """Lock a model until the end of the transaction, to prevent races of new versions and role changes."""
     ScoringModel.objects.select_for_update().only("pk").get(pk=model_id)
 
 
 def add_version(
     model: ScoringModel, *, definition: Any, note: str, made_by: Any, now: datetime, about: Any = None
 ) -> ModelVersion:
-    """Store a definition as the model's next version, a draft; raises ValidationFailed for an invalid scorecard.
+    """Store a definition as a draft, the model's next version. Raises ValidationFailed for an invalid scorecard.
 
-    `about` are the instructions for use. If they declare categories of data, the card must not read other categories.
+    `about` is the instructions for use. If they declare categories of data, the card must not read other categories.
     """
     definitions.check(definition)
     if about and about["categories"]:
@@ -103,11 +103,11 @@ def add_version(
 
 
 def publish(version: ModelVersion, *, role: str, actor: Actor, now: datetime) -> ModelVersion:
-    """Publish a version, or change a published version's role; the same role again is idempotent.
+    """Publish a version, or change the role of a published version. If the role is the same, nothing changes.
 
-    A model has one champion. Publishing another one makes the previous champion a challenger. The first publication
-    stores the certificate. Raises InvalidVersionTransition for a retired version, ReviewerRequired for the author under
-    `four_eyes`, and ValidationFailed for a card that can decline without a reason.
+    A model has at most one champion. Publishing a new champion makes the previous champion a challenger. The first
+    publication stores the certificate. Raises InvalidVersionTransition for a retired version, ReviewerRequired for the
+    author under `four_eyes`, and ValidationFailed for a card that can decline without a reason.
     """
     with transaction.atomic(savepoint=False):
         _lock(version.model_id)
@@ -134,9 +134,9 @@ def _give_role(version: ModelVersion, role: str, *, actor: Actor, now: datetime,
 
 
 def retire(version: ModelVersion, *, actor: Actor, now: datetime) -> ModelVersion:
-    """Retire a version permanently; idempotent.
+    """Retire a version permanently. If the version is already retired, nothing changes.
 
-    A model whose champion is retired has no champion until another version is published as one.
+    If the champion is retired, the model has no champion until a new champion is published.
     """
     with transaction.atomic(savepoint=False):
         _lock(version.model_id)

@@ -1,4 +1,4 @@
-"""Export for the package reasonsmith: a scoring model's rules, its decisions, and their notices."""
+"""Export a scoring model's rules, decisions, and notices in the format of the package `reasonsmith`."""
 
 import json
 from argparse import ArgumentParser
@@ -51,7 +51,7 @@ class Command(JsonCommand):
         parser.add_argument("--to", required=True, type=Path, help="The folder to create; it must not exist.")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        """Write three files that only their owner can read, and log the export in the audit log."""
+        """Write three files that only the owner of the files can read, and record the export in the audit log."""
         model, _, number = options["version"].partition("@")
         wanted = {"model": parse_positive_int64(model) or 0, "number": parse_positive_int64(number) or 0}
         version = ModelVersion.objects.filter(**wanted).first()
@@ -89,7 +89,7 @@ def _label(version: ModelVersion) -> str:
 
 
 def _decisions(version: ModelVersion) -> Iterator[dict[str, Any]]:
-    """Yield a record of each decision about an application that the version scored, without the applicant's data."""
+    """Yield a record of each decision about applications that the version scored, without the applicants' data."""
     moves = ApplicationHistory.objects.filter(_scored(version), status__in=DECIDED).select_related("application")
     for move in moves.order_by("changed_at", "pk").iterator(chunk_size=_CHUNK):
         application = move.application
@@ -116,7 +116,7 @@ def _decisions(version: ModelVersion) -> Iterator[dict[str, Any]]:
             "scope_statements_explanation_scope": _LOCAL,
             "scope_statements_approximation_vs_guarantee": "guarantee: the scorecard is exact",
         }
-        # An approval without a notice can be read immediately.
+        # The applicant can read an approval without a notice immediately.
         sent = move.changed_at if move.status == APPROVED else None
         if notice is not None:
             sent = notice.delivered_at or notice.made_at
@@ -142,7 +142,7 @@ def _notices(version: ModelVersion) -> Iterator[dict[str, Any]]:
 
 
 def module_of(version: ModelVersion) -> str:
-    """Return a Python module for reasonsmith: the card as assignments and conditions."""
+    """Return the source of a Python module for reasonsmith, with the card as assignments and conditions."""
     title = f"Scorecard {version.model_id}@{version.number}"
     rules, variables, constraints = _rules(version)
     shown = (json.dumps(part, indent=4, ensure_ascii=True) for part in (rules, variables, constraints))
@@ -170,7 +170,7 @@ def _rules(version: ModelVersion) -> tuple[list[str], dict[str, str], list[str]]
         rules += [f"if total < {low}:\n    total = {low}", f"if total > {high}:\n    total = {high}"]
     rules.append(f"outcome = {json.dumps(card.outcomes[-1][0])}")
     rules += [f"if total >= {bound}:\n    outcome = {json.dumps(name)}" for name, bound in card.outcomes[-2::-1]]
-    # Inputs only of knockouts can be missing, and facts of any input can be unreadable.
+    # An input that only knockouts read can be missing, and every input can have unreadable facts.
     variables |= dict.fromkeys(("is_other_missing", "is_unreadable"), "bool")
     lacking = " or ".join([*missing, "is_other_missing"])
     rules.append(f'if is_unreadable or (outcome == "{APPROVE}" and ({lacking})):\n    outcome = "{REFER}"')
@@ -192,7 +192,8 @@ def _rules(version: ModelVersion) -> tuple[list[str], dict[str, str], list[str]]
         f"provenance_model_version = {json.dumps(_label(version))}",
         f"scope_statements_local_vs_global = {json.dumps(_LOCAL)}",
     ]
-    # No rule reads it, because scorecards with a prohibited ground are rejected (`credit/scoring/prohibited.py`).
+    # No rule reads this variable, because scorecards with a prohibited ground are rejected
+    # (`credit.scoring.prohibited`).
     variables["applicant_prohibited_basis"] = "int"
     variables |= dict.fromkeys(("total", "largest"), "int")
     texts = ("outcome", "principal_reason", "artifact_logs_reason_explanation", "artifact_logs_decision_record")

@@ -23,7 +23,7 @@ _BYTES_MAX = 4_194_304
 
 
 def _pair(text: str) -> tuple[str, str]:
-    """Parse NAME=VALUE as an argument's `type`. NAME may contain `=`, VALUE may not."""
+    """Parse NAME=VALUE, as the `type` of an argument. NAME can contain `=`, VALUE can't."""
     name, sign, value = text.rpartition("=")
     if not sign or not name or not value:
         raise ArgumentTypeError(f"{text[:60]!r} is not NAME=VALUE")
@@ -31,7 +31,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def shown(text: str) -> str:
-    """Validate that text is printable; undecodable bytes become surrogates, which can't be stored."""
+    """Require printable text, because undecodable bytes become surrogates, which can't be stored."""
     if not text.isprintable():
         raise ArgumentTypeError(f"{text[:60]!r} holds a character that cannot be shown")
     return text
