@@ -39,7 +39,7 @@ class RequestCounts:
 
         self.lines_dropped: Any = Counter(
             "platform_request_lines_dropped",
-            "Lines of the request log that were dropped because the queue was full.",
+            "Lines of the request log that were dropped because the queue was full or they could not be stored.",
             ["service"],
         ).labels(settings.SERVICE)
         self.audit_lines: Any = Counter(
