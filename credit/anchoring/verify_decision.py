@@ -2,33 +2,39 @@
 
     python verify_decision.py bundle.json --platform-key record-keys.json --ledger-key 'NAME+ID+KEY'
 
-This is one file for Python 3.9 or newer. It needs no package, no network, and no trusted party. It intentionally shares
-no code with the platform, because a shared fault would not be detected. It checks, in this order:
+The script is a single file for Python 3.9 or newer. It requires no package, no network, and no trusted party. It
+intentionally shares no code with the platform, because a fault in shared code would not be detected. It checks these
+steps in order:
 
-    bundle      the file has the texts of a bundle
-    record      the record of the decision has its canonical form: RFC 8785 from version 4 on
-    platform    a key of the platform that was valid at the decision signed the record (Ed25519); you supply the keys:
-                the platform's `/.well-known/record-keys.json` as a file, or a public key in base64
-    openings    each text, id, and result that the bundle opens has its hash in the record
-    definition  the scorecard has the SHA-256 in the record
-    certificate the certificate has the SHA-256 in the record, and matches the scorecard
-    facts       SHA-256(nonce, facts) is in the record, and the facts contain nothing that was not shared
-    sources     each opened fact has its hash in the record, and each fact's source matches its name
-    total       the scorecard, computed again, returns the record's total,
-    outcome     its outcome,
-    reasons     and its reasons, in their order
-    decision    a decision without a person follows from the score, with the score's reasons and price
-    terms       the approved loan, computed again: payments, schedule, finance charge, annual percentage rate
+    bundle      the file has the fields of a bundle
+    record      the decision record has its canonical form: RFC 8785 from version 4 on
+    platform    a key of the platform that was valid at the time of the decision signed the record (Ed25519); you supply
+                the keys: the platform's `/.well-known/record-keys.json` as a file, or a public key in base64
+    openings    the hash of each text, ID, and result that the bundle opens is in the record
+    definition  the SHA-256 of the scorecard is in the record
+    certificate the SHA-256 of the certificate is in the record, and the certificate matches the scorecard
+    facts       SHA-256(nonce, facts) is in the record, and the applicant shared all facts
+    sources     the hash of each opened fact is in the record, and the source of each fact matches its name
+    total       the recomputed total equals the total in the record
+    outcome     the recomputed outcome equals the outcome in the record
+    reasons     the recomputed reasons equal the reasons in the record, in the same order
+    decision    an automatic decision follows from the score, with the score's reasons and price
+    terms       the recomputed payments, schedule, finance charge, and annual percentage rate equal those of the loan
     applicants  SHA-256(nonce, applicants) is in the record
     proof       the ledger's proof file (C2SP tlog-proof) is well-formed
     inclusion   the path leads from the leaf with the record's hash to the root of the checkpoint
     commitment  the leaf was anchored as a decision about the record's consumer
-    signature   the ledger's key, which you supply (`vkey` at its /key), signed that checkpoint (Ed25519)
+    signature   the ledger's key, which you supply (`vkey` at the ledger's /key), signed the checkpoint (Ed25519)
 
-It stops at the first step that fails. Erased facts, openings, and applicants, and a missing score, are reported but
-are not failures.
-Exit status: 0 the decision holds; 1 a step fails; 3 unknown, because the platform's or the ledger's key was not given;
-4 the record is from before the platform signed its records, so nothing shows who wrote it.
+The script stops at the first step that fails. It reports erased facts, openings, and applicants, and a missing score,
+but does not count them as failures.
+
+Exit status:
+
+    0   the decision holds
+    1   a step fails
+    3   unknown, because the platform's or the ledger's key is missing
+    4   the record is older than the platform's signatures, so nothing proves its author
 """
 
 from __future__ import annotations
@@ -51,14 +57,15 @@ from typing import Any, NamedTuple, cast
 
 FILE_MAX_BYTES = 16 * 1024 * 1024
 PERSONS = ("applicants", "applicants_nonce")
-LATER = (*PERSONS, "certificate", "facts_opening", "openings")  # fields that older bundles lack
+LATER = (*PERSONS, "certificate", "facts_opening", "openings")  # which are missing in older bundles
 MEMBERS = ("record", "signature", "proof_file", "opening", "definition", "facts", "nonce", *LATER)
-# Fields of the bundle that must be objects. The oldest bundles lack both keys; later bundles lack some of LATER.
+# These fields of the bundle must be objects. The oldest bundles lack both fields. Later bundles lack some of LATER.
 OBJECTS = {"signature": {"key", "value"}, "opening": {"nonce", "user_id", "report_type", "timestamp"}}
 NONCE_BYTES = 32
-# Facts of these areas are in a score only if `share` of the record contains the area.
+# A score has facts of these areas only if the record's `share` contains the area.
 PRIVATE = ("bank", "identity")
-# The source of a fact, by its name or the first part of its name; all others come from the platform.
+# This maps a fact's name, or the first part of the name, to the fact's source. The platform is the source of all other
+# facts.
 SOURCES = {
     "application_data": "applicant", "confirmed": "confirmed", "bank": "bank", "report": "report",
     "bank.linked": "platform",
@@ -66,18 +73,18 @@ SOURCES = {
 REPORT_TYPE = "application_decision"
 DOMAIN = "credit-platform/record/v1"
 OK, FAIL, SKIPPED, UNSIGNED = "ok", "FAIL", "skip", "none"
-# The verdicts, and their exit status.
+# STATUS maps each verdict to an exit status.
 VERIFIED, FAILED, UNKNOWN = "verified", "failed", "unknown"
 STATUS = {VERIFIED: 0, FAILED: 1, UNKNOWN: 3, "unsigned": 4}
 TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z\Z", re.ASCII)
 
 
-# Errors that Python raises for malformed input.
+# Python raises these errors for malformed input.
 UNREADABLE = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, RecursionError, StopIteration)
 
 
 class Step(NamedTuple):
-    """One step: its name, its state (OK, FAIL, SKIPPED, or UNSIGNED), and a description of the result."""
+    """A step with its name, its state (OK, FAIL, SKIPPED, or UNSIGNED), and a description of its result."""
 
     name: str
     state: str
@@ -85,13 +92,13 @@ class Step(NamedTuple):
 
 
 class CheckFailed(Exception):
-    """A step fails; the message states the reason."""
+    """A step failed. The message is the reason."""
 
 
 def verify(content: bytes, ledger_key: str | None = None, platform_keys: Sequence[str] = ()) -> list[Step]:
-    """Check a bundle; return the steps up to the first that fails. Invalid content raises no exception.
+    """Check a bundle, and return all steps up to the first failure. Invalid content raises no exception.
 
-    Each of `platform_keys` is a public key in base64, or the text of a record-keys.json.
+    Each of `platform_keys` is a public key in base64, or the content of a `record-keys.json` file.
     """
     check, steps = Check(content, ledger_key, platform_keys), []
     for name in (
@@ -111,7 +118,7 @@ def verify(content: bytes, ledger_key: str | None = None, platform_keys: Sequenc
 
 
 def outcome_of(steps: list[Step]) -> str:
-    """Return the verdict over all steps: a key of STATUS."""
+    """Return the verdict about all steps, which is a key of STATUS."""
     if steps[-1].state == FAIL:
         return FAILED
     states = {step.name: step.state for step in steps}
@@ -141,125 +148,126 @@ class Check:
     def __init__(self, content: bytes, ledger_key: str | None, platform_keys: Sequence[str]) -> None:
         self.content, self.ledger_key, self.platform_keys = content, ledger_key, platform_keys
         self.texts: dict[str, Any] = {}
-        self.told: dict[str, Any] = {}
+        self.fields: dict[str, Any] = {}
         self.card: Any = None
-        self.found: Score | None = None
+        self.computed: Score | None = None
 
     def bundle(self) -> tuple[str, str]:
         _must(len(self.content) <= FILE_MAX_BYTES, "the file is too large for a bundle")
-        given = parse(self.content.decode("utf-8"))
-        _must(isinstance(given, dict), "the bundle must be a JSON object")
-        given = {**dict.fromkeys((*OBJECTS, *LATER)), **given}
-        _must(set(given) == set(MEMBERS), f"the bundle's fields must be {', '.join(MEMBERS)}")
-        for name, kept in given.items():
-            if name in OBJECTS and kept is not None:
-                _must(isinstance(kept, dict) and set(kept) == OBJECTS[name], f"{name} must have {OBJECTS[name]}")
-                _must(all(type(text) is str for text in kept.values()), f"the fields of {name} must be strings")
+        fields = parse(self.content.decode("utf-8"))
+        _must(isinstance(fields, dict), "the bundle must be a JSON object")
+        fields = {**dict.fromkeys((*OBJECTS, *LATER)), **fields}
+        _must(set(fields) == set(MEMBERS), f"the bundle's fields must be {', '.join(MEMBERS)}")
+        for name, value in fields.items():
+            if name in OBJECTS and value is not None:
+                _must(isinstance(value, dict) and set(value) == OBJECTS[name], f"{name} must have {OBJECTS[name]}")
+                _must(all(type(text) is str for text in value.values()), f"the fields of {name} must be strings")
             else:
-                _must(type(kept) is str or (kept is None and name != "record"), f"{name} must be a string")
+                _must(type(value) is str or (value is None and name != "record"), f"{name} must be a string")
         for what, nonce in (("facts", "nonce"), PERSONS):
             _must(
-                (given[what] is None) == (given[nonce] is None),
+                (fields[what] is None) == (fields[nonce] is None),
                 f"{what} and {nonce} must both be present, or both be null",
             )
-        _must(given["opening"] is None or given["proof_file"] is not None, "an opening requires a proof_file")
-        self.texts = given
-        return OK, f"a bundle with {', '.join(name for name in MEMBERS if given[name] is not None)}"
+        _must(fields["opening"] is None or fields["proof_file"] is not None, "an opening requires a proof_file")
+        self.texts = fields
+        return OK, f"a bundle with {', '.join(name for name in MEMBERS if fields[name] is not None)}"
 
     def record(self) -> tuple[str, str]:
-        self.told = told = parse(str(self.texts["record"]))
-        _must(isinstance(told, dict), "the record must be a JSON object")
-        version = told.get("record_version", 1)
+        self.fields = fields = parse(str(self.texts["record"]))
+        _must(isinstance(fields, dict), "the record must be a JSON object")
+        version = fields.get("record_version", 1)
         _must(type(version) is int and version in {1, 2, 3, 4}, "this program does not support the record's version")
-        _must(self.spell(told) == self.texts["record"], MISSPELLED)
-        closed = {name for name in (*CLOSED, *RESULTS, *RESULT) if name in told} if version >= 4 else set()
+        _must(self.serialize(fields) == self.texts["record"], NOT_CANONICAL)
+        closed = {name for name in (*CLOSED, *RESULTS, *RESULT) if name in fields} if version >= 4 else set()
         _must(not closed, f"the record contains both the value and the hash of: {', '.join(sorted(closed))}")
         for name in ("application_id", "decision", "decided_at", *(() if version >= 4 else IDS)):
-            _must(type(told.get(name)) is str, f"the record requires {name}")
+            _must(type(fields.get(name)) is str, f"the record requires {name}")
         _must(
-            TIME.match(told["decided_at"]),
+            TIME.match(fields["decided_at"]),
             "decided_at must be UTC with six decimals, such as 2026-01-31T12:00:00.000000Z",
         )
         if version >= 2:
             self._check_kinds(OF_THE_SCORE if version >= 4 else {**OF_THE_SCORE, **RESULT})
-            _must(type(told["automated"]) is bool, "automated must be true or false")
+            _must(type(fields["automated"]) is bool, "automated must be true or false")
         else:
-            _must(not {*OF_THE_SCORE, *RESULT} & set(told), "a record without a version can't contain a score")
-        _must(version >= 4 or "hashes" not in told, "a record before version 4 can't contain hashes")
+            _must(not {*OF_THE_SCORE, *RESULT} & set(fields), "a record without a version can't contain a score")
+        _must(version >= 4 or "hashes" not in fields, "a record before version 4 can't contain hashes")
         if version >= 4:
-            hashes, result = set(told["hashes"]), RESULTS & set(told["hashes"])
+            hashes, result = set(fields["hashes"]), RESULTS & set(fields["hashes"])
             _must(hashes - RESULTS == CLOSED, f"hashes must contain {', '.join(sorted(CLOSED))}")
             _must(
                 len(result) == self.is_scored, "hashes must contain one result if there is a score, and otherwise none"
             )
-        applicants = told.get("applicants_sha256")
+        applicants = fields.get("applicants_sha256")
         _must(applicants is None or (version >= 3 and type(applicants) is str), "applicants_sha256 is invalid")
-        named = [told.get(name) is not None for name in ("terms", "terms_sha256", "terms_as_of")]
+        has_terms = [fields.get(name) is not None for name in ("terms", "terms_sha256", "terms_as_of")]
         _must(
-            all(named) or not any(named), "terms, terms_sha256, and terms_as_of must all be present, or all be absent"
+            all(has_terms) or not any(has_terms),
+            "terms, terms_sha256, and terms_as_of must all be present, or all be absent",
         )
-        _must(version >= 3 or not any(named), "a record before version 3 can't contain a loan")
-        about = f"{told['decision']!r} about application {told['application_id']}"
-        return OK, f"version {version}: {about} at {told['decided_at']}"
+        _must(version >= 3 or not any(has_terms), "a record before version 3 can't contain a loan")
+        about = f"{fields['decision']!r} about application {fields['application_id']}"
+        return OK, f"version {version}: {about} at {fields['decided_at']}"
 
     def _check_kinds(self, kinds: dict[str, type]) -> None:
-        """Check that the record has all these fields with their types, or none of them."""
-        present = [self.told[name] is not None for name in kinds]
+        """Check that the record has either all of these fields, with these types, or none of them."""
+        present = [self.fields[name] is not None for name in kinds]
         _must(all(present) or not any(present), "some fields of the score are missing")
         for name, kind in kinds.items():
-            _must(self.told[name] is None or type(self.told[name]) is kind, f"{name} is invalid")
+            _must(self.fields[name] is None or type(self.fields[name]) is kind, f"{name} is invalid")
 
     def platform(self) -> tuple[str, str]:
-        keys, given, decided_at = keys_of(self.platform_keys), self.texts["signature"], self.told["decided_at"]
+        keys, signature, decided_at = keys_of(self.platform_keys), self.texts["signature"], self.fields["decided_at"]
         _must(keys or not self.platform_keys, "the platform keys contain no key")
-        if given is None:
+        if signature is None:
             signs = any(key.begins and key.begins <= decided_at for key in keys.values())
             _must(not signs, "the record is unsigned, but the platform signed its decisions at that time")
             return UNSIGNED, "the record is unsigned, so nothing proves its author"
         if not keys:
             return SKIPPED, "not checked: without a platform key, the record could be a forgery"
-        _must(given["key"] in keys, f"the signing key {given['key']} is not a platform key")
-        key = keys[given["key"]]
-        _must(key.begins <= decided_at, f"the key {given['key']} was not valid yet at the time of the decision")
+        _must(signature["key"] in keys, f"the signing key {signature['key']} is not a platform key")
+        key = keys[signature["key"]]
+        _must(key.begins <= decided_at, f"the key {signature['key']} was not valid yet at the time of the decision")
         _must(
             key.ends is None or decided_at < key.ends,
-            f"the key {given['key']} was no longer valid at the time of the decision",
+            f"the key {signature['key']} was no longer valid at the time of the decision",
         )
         signed = f"{DOMAIN}\n{REPORT_TYPE}\n{self.texts['record']}".encode()
-        _must(ed25519(key.public, signed, decode_base64(given["value"])), "the signature does not match the record")
-        return OK, f"signed with {given['key']}, the platform's key at that time"
+        _must(ed25519(key.public, signed, decode_base64(signature["value"])), "the signature does not match the record")
+        return OK, f"signed with {signature['key']}, the platform's key at that time"
 
     def openings(self) -> tuple[str, str]:
-        """Check the opened values, and add them to the record as fields, as before version 4."""
-        text, hashes = self.texts["openings"], self.told.get("hashes")
+        """Check the opened values, and add them to the record's fields, where records before version 4 have them."""
+        text, hashes = self.texts["openings"], self.fields.get("hashes")
         if hashes is None:
             _must(text is None, "the record has no hashes, so it can't have openings")
-            return OK, f"the record has no closed fields; decided by {self.told['changed_by']!r}"
+            return OK, f"the record has no closed fields; decided by {self.fields['changed_by']!r}"
         opened = {} if text is None else canonical(text)
         _must(set(opened) <= set(hashes), "the record must have a hash of each opened field")
         for name, digest in hashes.items():
             if name in opened:
-                found = hash_of(opened[name])
-                _must(found == digest, f"SHA-256(nonce, {name}) is {found}, but the record has another hash")
-                self.told[name] = opened[name]["value"]
+                computed = hash_of(opened[name])
+                _must(computed == digest, f"SHA-256(nonce, {name}) is {computed}, but the record has another hash")
+                self.fields[name] = opened[name]["value"]
         for name in IDS:
-            _must(type(self.told.get(name, "")) is str, f"{name} is invalid")
+            _must(type(self.fields.get(name, "")) is str, f"{name} is invalid")
         for name in RESULTS & set(opened):
-            self.told.update({member: self.told[name][member] for member in RESULT})
+            self.fields.update({member: self.fields[name][member] for member in RESULT})
             self._check_kinds(RESULT)
-            _must(self.told["total"] is not None, "the total is missing")
+            _must(self.fields["total"] is not None, "the total is missing")
         if not opened:
             return SKIPPED, f"all fields are closed: {', '.join(sorted(hashes))}"
         closed = ", ".join(sorted(set(hashes) - set(opened)))
-        return OK, f"decided by {self.told.get('changed_by')!r}; closed: {closed or 'nothing'}"
+        return OK, f"decided by {self.fields.get('changed_by')!r}; closed: {closed or 'nothing'}"
 
     @property
     def is_scored(self) -> bool:
-        return self.told.get("model_id") is not None
+        return self.fields.get("model_id") is not None
 
-    def spell(self, value: Any) -> str:
-        """Return a value as JSON in the form of the record's version."""
-        return jcs(value) if self.told.get("record_version", 1) >= 4 else spell_before_4(value)
+    def serialize(self, value: Any) -> str:
+        """Serialize a value to JSON in the canonical form of the record's version."""
+        return jcs(value) if self.fields.get("record_version", 1) >= 4 else serialize_before_4(value)
 
     def definition(self) -> tuple[str, str]:
         text = self.texts["definition"]
@@ -270,22 +278,22 @@ class Check:
             return SKIPPED, "nothing was scored"
         _must(text is not None, "the scorecard of the record is missing")
         digest = hashlib.sha256(str(text).encode()).hexdigest()
-        _must(digest == self.told["definition_sha256"], f"the SHA-256 is {digest}, but the record has another hash")
+        _must(digest == self.fields["definition_sha256"], f"the SHA-256 is {digest}, but the record has another hash")
         self.card = canonical(text)
-        return OK, f"model {self.told['model_id']}, version {self.told['model_version']}, SHA-256 {digest}"
+        return OK, f"model {self.fields['model_id']}, version {self.fields['model_version']}, SHA-256 {digest}"
 
     def certificate(self) -> tuple[str, str]:
-        text, named = self.texts["certificate"], self.told.get("certificate_sha256")
-        if named is None:
+        text, expected = self.texts["certificate"], self.fields.get("certificate_sha256")
+        if expected is None:
             _must(text is None, "the record has no certificate")
             return OK, "the record has no certificate"
         _must(text is not None, "the certificate of the record is missing")
         digest = hashlib.sha256(str(text).encode()).hexdigest()
-        _must(digest == named, f"the SHA-256 is {digest}, but the record has another hash")
+        _must(digest == expected, f"the SHA-256 is {digest}, but the record has another hash")
         certificate = canonical(text)
         for name, computed in bounds_of(self.card).items():
-            says = certificate[name]
-            _must(says == computed, f"{name} is {says!r}, but the computed value is {computed!r}")
+            value = certificate[name]
+            _must(value == computed, f"{name} is {value!r}, but the computed value is {computed!r}")
         _must(certificate["declines_without_reason"] == 0, "the scorecard can decline without a reason")
         return OK, f"{certificate['combinations']} combinations, none declined without a reason, SHA-256 {digest}"
 
@@ -299,23 +307,25 @@ class Check:
             )
         facts, digest = self._opened("facts", "nonce")
         _must(isinstance(facts, dict), "the facts must be a JSON object")
-        kept = [area for area in PRIVATE if "share" in self.told and area not in self.told["share"]]
-        told = [name for name, value in facts.items() if value is not None and name.partition(".")[0] in kept]
-        _must(not told, f"{', '.join(told)}: the applicant did not share this with the lender")
-        self.found = score(self.card, facts, self.told.get("record_version", 1))
+        closed_areas = [area for area in PRIVATE if "share" in self.fields and area not in self.fields["share"]]
+        unshared = [
+            name for name, value in facts.items() if value is not None and name.partition(".")[0] in closed_areas
+        ]
+        _must(not unshared, f"{', '.join(unshared)}: the applicant did not share this with the lender")
+        self.computed = score(self.card, facts, self.fields.get("record_version", 1))
         return OK, f"{len(facts)} facts, hashed with the nonce {digest}"
 
     def sources(self) -> tuple[str, str]:
-        named = self.told.get("facts")
-        if named is None:
+        recorded = self.fields.get("facts")
+        if recorded is None:
             _must(self.texts["facts_opening"] is None, "a record without facts can't have an opening of facts")
             return OK, "the record has no facts"
         _must(self.is_scored, "a record with facts must have a score")
         text = self.texts["facts_opening"]
         opened = {} if text is None else canonical(text)
-        _must(set(opened) <= {fact["name"] for fact in named}, "each opened fact must be in the record")
+        _must(set(opened) <= {fact["name"] for fact in recorded}, "each opened fact must be in the record")
         facts = None if self.texts["facts"] is None else canonical(self.texts["facts"])
-        for fact in named:
+        for fact in recorded:
             name, source = fact["name"], fact["source"]
             area = re.split("[.#]", name)[0]
             sources = {SOURCES.get(name, SOURCES.get(area, "platform")), "corrected"}
@@ -330,18 +340,16 @@ class Check:
                     facts is None or facts.get(name) == opened[name]["value"],
                     f"{name} is another value than the scored one",
                 )
-        return (
-            OK,
-            f"{len(named)} facts from {', '.join(sorted({fact['source'] for fact in named}))}; {len(opened)} open",
-        )
+        origins = ", ".join(sorted({fact["source"] for fact in recorded}))
+        return OK, f"{len(recorded)} facts from {origins}; {len(opened)} open"
 
     def _opened(self, what: str, nonce_name: str) -> tuple[Any, str]:
-        """Return the value of a text, and its SHA-256 with its nonce, which must equal the record's hash."""
+        """Check the salted SHA-256 of a text of the bundle against the record. Return the parsed text and the hash."""
         nonce, text = decode_base64(str(self.texts[nonce_name])), str(self.texts[what])
         _must(len(nonce) == NONCE_BYTES, f"the nonce must have {NONCE_BYTES} bytes")
         digest = hashlib.sha256(nonce + text.encode()).hexdigest()
         _must(
-            digest == self.told[f"{what}_sha256"],
+            digest == self.fields[f"{what}_sha256"],
             f"SHA-256(nonce, {what}) is {digest}, but the record has another hash",
         )
         return canonical(text), digest
@@ -356,48 +364,51 @@ class Check:
         return self._same("score_reasons", "reasons")
 
     def _same(self, name: str, member: str) -> tuple[str, str]:
-        if name not in self.told:
+        if name not in self.fields:
             return SKIPPED, "the result is closed"
-        if self.found is None:
+        if self.computed is None:
             return SKIPPED, "not computed again"
-        told, computed = self.told[name], getattr(self.found, member)
-        _must(told == computed, f"the record has {told!r}, but the computed value is {computed!r}")
+        recorded, computed = self.fields[name], getattr(self.computed, member)
+        _must(recorded == computed, f"the record has {recorded!r}, but the computed value is {computed!r}")
         return OK, f"{computed!r}, computed again"
 
     def decision(self) -> tuple[str, str]:
-        told = self.told
-        if not told.get("automated"):
+        fields = self.fields
+        if not fields.get("automated"):
             return OK, "a person took part in the decision"
         _must(self.is_scored, "a decision without a person requires a score")
-        if "outcome" not in told or "reasons" not in told:
+        if "outcome" not in fields or "reasons" not in fields:
             return SKIPPED, "the decision was automatic, but the result or its reasons are closed"
-        wanted = {"approve": "approved", "decline": "rejected"}.get(told["outcome"])
-        _must(told["decision"] == wanted, f"the outcome {told['outcome']!r} can't result in {told['decision']!r}")
-        reasons = told["score_reasons"] if wanted == "rejected" else []
-        _must(told["reasons"] == reasons, "the reasons differ from the score's reasons")
-        if wanted == "rejected" and self.found is not None and told.get("record_version", 1) >= 4:
-            _must(not self.found.rests_on_missing, "only a person can decline because of a missing value")
-        if self.card is not None and wanted == "approved" and told.get("terms") is not None:
-            check_price(self.card, told["total"], told["terms"])
+        wanted = {"approve": "approved", "decline": "rejected"}.get(fields["outcome"])
+        _must(fields["decision"] == wanted, f"the outcome {fields['outcome']!r} can't result in {fields['decision']!r}")
+        reasons = fields["score_reasons"] if wanted == "rejected" else []
+        _must(fields["reasons"] == reasons, "the reasons differ from the score's reasons")
+        if wanted == "rejected" and self.computed is not None and fields.get("record_version", 1) >= 4:
+            _must(not self.computed.rests_on_missing, "only a person can decline because of a missing value")
+        if self.card is not None and wanted == "approved" and fields.get("terms") is not None:
+            check_price(self.card, fields["total"], fields["terms"])
         return OK, "the decision was automatic, and follows from the score"
 
     def terms(self) -> tuple[str, str]:
-        terms = self.told.get("terms")
+        terms = self.fields.get("terms")
         if terms is None:
             return OK, "the record has no loan"
-        _must(self.told["decision"] == "approved", "only an approval can have a loan")
-        _must(terms["application_id"] == self.told["application_id"], "the loan belongs to another application")
-        digest = hashlib.sha256(self.spell(terms).encode()).hexdigest()
+        _must(self.fields["decision"] == "approved", "only an approval can have a loan")
+        _must(terms["application_id"] == self.fields["application_id"], "the loan belongs to another application")
+        digest = hashlib.sha256(self.serialize(terms).encode()).hexdigest()
         _must(
-            digest == self.told["terms_sha256"],
+            digest == self.fields["terms_sha256"],
             f"the SHA-256 of the terms is {digest}, but the record has another hash",
         )
-        loan = Loan(terms, self.told["terms_as_of"])
-        for name, found in loan.figures().items():
-            _must(told_as(terms[name], found), f"{name} is {terms[name]!r}, but the computed value is {found!r}")
+        loan = Loan(terms, self.fields["terms_as_of"])
+        for name, computed in loan.figures().items():
+            _must(
+                is_same_value(terms[name], computed),
+                f"{name} is {terms[name]!r}, but the computed value is {computed!r}",
+            )
         schedule = None if loan.months is None else hashlib.sha256(jcs(loan.schedule).encode()).hexdigest()
         _must(
-            schedule == self.told["schedule_sha256"],
+            schedule == self.fields["schedule_sha256"],
             f"the SHA-256 of the schedule is {schedule}, but the record has another hash",
         )
         if loan.months is None:
@@ -406,11 +417,11 @@ class Check:
         return OK, f"{words}: an annual percentage rate of {terms['apr_percent']} %, computed again"
 
     def applicants(self) -> tuple[str, str]:
-        named, given = self.told.get("applicants_sha256"), self.texts["applicants"]
-        if named is None:
-            _must(given is None, "a record without applicants can't have data of applicants")
+        expected, text = self.fields.get("applicants_sha256"), self.texts["applicants"]
+        if expected is None:
+            _must(text is None, "a record without applicants can't have data of applicants")
             return OK, "the record has no applicants"
-        if given is None:
+        if text is None:
             return SKIPPED, "the applicants' data was erased, or changed after the decision"
         persons, digest = self._opened("applicants", "applicants_nonce")
         _must(isinstance(persons, list) and persons, "the applicants must be a JSON array")
@@ -429,7 +440,7 @@ class Check:
             return SKIPPED, "not in the ledger yet"
         digest = hashlib.sha256(str(self.texts["record"]).encode()).digest()
         leaf = hashlib.sha256(b"\x00" + digest + self.proven.extra).digest()
-        root = climb(leaf, self.proven.index, self.proven.size, self.proven.path)
+        root = root_from_path(leaf, self.proven.index, self.proven.size, self.proven.path)
         _must(root == self.proven.root, "the path from the record does not lead to the root of the checkpoint")
         return OK, f"the record, SHA-256 {digest.hex()}, is entry {self.proven.index} under root {root.hex()}"
 
@@ -441,19 +452,19 @@ class Check:
             return SKIPPED, "not in the ledger yet, or from before bundles opened it"
         _must(re.match(r"[0-9a-f]{32}\Z", opening["nonce"]), "the nonce must be 16 bytes in hex")
         digest = hashlib.sha256(self.texts["record"].encode()).hexdigest()
-        told = {name: opening[name] for name in ("report_type", "timestamp", "user_id")}
-        committed = bytes.fromhex(opening["nonce"]) + jcs({"hash": digest, **told}).encode()
+        leaf = {name: opening[name] for name in ("report_type", "timestamp", "user_id")}
+        committed = bytes.fromhex(opening["nonce"]) + jcs({"hash": digest, **leaf}).encode()
         _must(hashlib.sha256(committed).digest() == self.proven.extra, "the opening does not match the leaf")
         _must(
-            told["report_type"] == REPORT_TYPE, f"the report_type is {told['report_type']!r} instead of {REPORT_TYPE!r}"
+            leaf["report_type"] == REPORT_TYPE, f"the report_type is {leaf['report_type']!r} instead of {REPORT_TYPE!r}"
         )
-        if "consumer_id" not in self.told:
-            return SKIPPED, f"anchored as a decision about {told['user_id']!r}; the record's consumer is closed"
+        if "consumer_id" not in self.fields:
+            return SKIPPED, f"anchored as a decision about {leaf['user_id']!r}; the record's consumer is closed"
         _must(
-            told["user_id"] == self.told["consumer_id"],
-            f"the leaf belongs to {told['user_id']!r}, not to the record's consumer",
+            leaf["user_id"] == self.fields["consumer_id"],
+            f"the leaf belongs to {leaf['user_id']!r}, not to the record's consumer",
         )
-        return OK, f"anchored as a decision about {told['user_id']!r} at {told['timestamp']}"
+        return OK, f"anchored as a decision about {leaf['user_id']!r} at {leaf['timestamp']}"
 
     def signature(self) -> tuple[str, str]:
         if self.texts["proof_file"] is None:
@@ -467,34 +478,35 @@ class Check:
 
 
 class Key(NamedTuple):
-    """A public key of the platform, and its validity; `begins` is empty for a key without a document."""
+    """A public key of the platform with its validity. `begins` is empty if the key came without a document."""
 
     public: bytes
     begins: str
     ends: str | None
 
 
-def keys_of(given: Sequence[str]) -> dict[str, Key]:
-    """Return the platform's keys by id; a key with a validity replaces the same key without one."""
+def keys_of(texts: Sequence[str]) -> dict[str, Key]:
+    """Return the platform's keys by ID. A key with a validity replaces the same key without a validity."""
     keys = {}
-    for text in sorted(given, key=lambda one: "{" in one):
-        alone: dict[str, Any] = {"public_key": text.strip(), "valid_from": "", "valid_until": None}
-        for one in parse(text)["keys"] if "{" in text else [alone]:
-            public, begins, ends = decode_base64(one["public_key"]), one["valid_from"], one["valid_until"]
+    for text in sorted(texts, key=lambda text: "{" in text):
+        undated: dict[str, Any] = {"public_key": text.strip(), "valid_from": "", "valid_until": None}
+        for entry in parse(text)["keys"] if "{" in text else [undated]:
+            public, begins, ends = decode_base64(entry["public_key"]), entry["valid_from"], entry["valid_until"]
             _must(len(public) == 32, "a platform key must be an Ed25519 key")
             key_id = hashlib.sha256(public).hexdigest()[:16]
-            _must(one.get("id", key_id) == key_id, "the id of a platform key does not match the key")
-            _must(one is alone or TIME.match(begins), "a platform key requires its time")
+            _must(entry.get("id", key_id) == key_id, "the id of a platform key does not match the key")
+            _must(entry is undated or TIME.match(begins), "a platform key requires its time")
             _must(ends is None or TIME.match(ends), "a platform key requires its time")
             keys[key_id] = Key(public, begins, ends)
     return keys
 
 
 DEPTH_MAX = 200
-# A record of version 2 or later has either all of these fields about the score, or none.
+# From version 2 on, a record has either all of these fields about the score, or none.
 OF_THE_SCORE = {"model_id": int, "model_version": int, "definition_sha256": str, "facts_sha256": str}
 RESULT = {"total": int, "outcome": str, "score_reasons": list}
-# From version 4 on, these values and the result are hashed. Only the lender may read the result `person.score`.
+# From version 4 on, the record has only hashes of these values and of the result. Only the lender can read the result
+# `person.score`.
 IDS = ("consumer_id", "changed_by")
 CLOSED = {*IDS, "application_data_sha256", "counteroffer", "reason", "reasons"}
 RESULTS = {"score", "person.score"}
@@ -510,8 +522,8 @@ def hash_of(opening: dict[str, Any]) -> str:
 # --- Canonical JSON: compact, keys sorted, UTF-8 ----------------------------------------------------------------------
 
 
-class Spelled(str):
-    """A number with a decimal point or an exponent, as written, because equal numbers can be written differently."""
+class RawNumber(str):
+    """A number with a decimal point or an exponent, in its original spelling, because equal numbers have several."""
 
     __slots__ = ()
 
@@ -528,7 +540,7 @@ def _no_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _depth(text: str) -> int:
-    """Return the maximum nesting of a text. Deep nesting could crash the recursive decoder."""
+    """Return the maximum nesting depth of a JSON text. Deep nesting could crash the recursive decoder."""
     deepest = depth = 0
     in_string = escaped = False
     for letter in text:
@@ -548,36 +560,37 @@ def _depth(text: str) -> int:
 def parse(text: str) -> Any:
     if _depth(text) > DEPTH_MAX:
         raise ValueError(f"the document has more than {DEPTH_MAX} levels of nesting")
-    return json.loads(text, parse_float=Spelled, parse_constant=_no_constant, object_pairs_hook=_no_twins)
+    return json.loads(text, parse_float=RawNumber, parse_constant=_no_constant, object_pairs_hook=_no_twins)
 
 
-MISSPELLED = "the JSON is not canonical: compact, with sorted keys"
+NOT_CANONICAL = "the JSON is not canonical: compact, with sorted keys"
 
 
 def canonical(text: str | None) -> Any:
-    """Parse a text; raises CheckFailed unless it is canonical: RFC 8785, or the form before record version 4.
+    """Parse canonical JSON: RFC 8785, or the form before record version 4. Raises CheckFailed for other forms.
 
-    A scorecard, facts, and applicants may be older than the record that contains their hashes.
+    Both forms are accepted, because scorecards, facts, and applicants can be older than the record.
     """
     value = parse(str(text))
-    _must(text in (spell_before_4(value), jcs(value)), MISSPELLED)
+    _must(text in (serialize_before_4(value), jcs(value)), NOT_CANONICAL)
     return value
 
 
-def spell_before_4(value: Any) -> str:
-    """Return JSON in the form before record version 4: keys sorted by code points, numbers as received."""
-    if isinstance(value, Spelled):
+def serialize_before_4(value: Any) -> str:
+    """Serialize to JSON in the form before record version 4: keys sorted by code points, numbers as received."""
+    if isinstance(value, RawNumber):
         return str(value)
     if isinstance(value, dict):
-        return "{" + ",".join(f"{spell_before_4(name)}:{spell_before_4(value[name])}" for name in sorted(value)) + "}"
+        members = (f"{serialize_before_4(name)}:{serialize_before_4(value[name])}" for name in sorted(value))
+        return "{" + ",".join(members) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(spell_before_4, value)) + "]"
+        return "[" + ",".join(map(serialize_before_4, value)) + "]"
     return json.dumps(value, ensure_ascii=False)
 
 
 def jcs(value: Any) -> str:
-    """Return JSON in the form of RFC 8785: keys sorted by UTF-16 code units, numbers as in ECMAScript."""
-    if isinstance(value, Spelled) or (type(value) is int and abs(value) >= 2**53):
+    """Serialize to JSON in the form of RFC 8785: keys sorted by UTF-16 code units, numbers as in ECMAScript."""
+    if isinstance(value, RawNumber) or (type(value) is int and abs(value) >= 2**53):
         return ecmascript(float(value))
     if isinstance(value, dict):
         names = sorted(value, key=lambda name: name.encode("utf-16-be"))
@@ -588,14 +601,14 @@ def jcs(value: Any) -> str:
 
 
 def ecmascript(value: float) -> str:
-    """Return a number in the form of ECMAScript's Number::toString; raises ValueError for an infinity."""
+    """Format a number as in ECMAScript's Number::toString. Raises ValueError for an infinity."""
     if math.isinf(value):
         raise ValueError("a number is too large")
     if value == 0:
         return "0"
     negative, numerals, exponent = Decimal(repr(value)).as_tuple()
     digits = "".join(map(str, numerals))
-    point = len(digits) + int(exponent)  # the position of the decimal point, from the first digit
+    point = len(digits) + int(exponent)  # the position of the decimal point after the first digit
     digits = digits.rstrip("0")
     if 0 < point <= 21:
         whole_digits, rest = digits[:point].ljust(point, "0"), digits[point:]
@@ -621,12 +634,12 @@ def decode_base64(text: str) -> bytes:
 # Sums and ratios are rounded to 50 digits, half to even.
 FIFTY_DIGITS = Context(prec=50, rounding=ROUND_HALF_EVEN, Emin=-999_999, Emax=999_999)
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}\Z", re.ASCII)
-# Facts that only the applicant claims.
+# Facts with these names are claims of the applicant.
 CLAIMED = re.compile(r"application_data[.#]")
 
 
 class Score(NamedTuple):
-    """The result of a scorecard. `rests_on_missing`: a value was missing, and no knockout applied."""
+    """The result of a scorecard. `rests_on_missing` is true if a value was missing and no knockout applied."""
 
     total: int
     outcome: str
@@ -635,49 +648,49 @@ class Score(NamedTuple):
 
 
 def score(card: Any, facts: dict[str, Any], record_version: int = 4) -> Score:
-    """Compute a scorecard by the rules of a record version; an invalid scorecard raises a built-in exception.
+    """Compute a scorecard by the rules of a record version. An invalid scorecard raises a built-in exception.
 
-    On a verified card, the applicant's claims are missing. From version 4 on, strings compare in NFC, and a value of
-    another type than the input reads leads to "refer".
+    On a verified card, the applicant's claims are missing. From version 4 on, strings are compared in NFC, and a value
+    of the wrong type leads to "refer".
     """
-    fold = in_nfc if record_version >= 4 else as_it_is
+    fold = in_nfc if record_version >= 4 else unchanged
     if card.get("verified"):
         facts = {name: value for name, value in facts.items() if not CLAIMED.match(name)}
-    values = {one["name"]: fold(value_of(one, facts)) for one in card["inputs"]}
-    fired = None
-    for one in card.get("knockouts", []):
-        value = values[one["input"]]
-        if fired is None and value is not None and strikes(one, value, fold):
-            fired = one
+    values = {part["name"]: fold(value_of(part, facts)) for part in card["inputs"]}
+    knockout = None
+    for part in card.get("knockouts", []):
+        value = values[part["input"]]
+        if knockout is None and value is not None and knockout_applies(part, value, fold):
+            knockout = part
     total, losses = whole(card["base_points"]), {}  # type: ignore[var-annotated]
-    for one in card["characteristics"]:
-        points = whole(bin_for(one["bins"], values[one["input"]], fold)["points"])
+    for part in card["characteristics"]:
+        points = whole(bin_for(part["bins"], values[part["input"]], fold)["points"])
         total += points
-        loss, reason = losses.get(text_of(one["reason"]), (0, one["reason"]))
-        losses[text_of(one["reason"])] = (loss + whole(one["baseline"]) - points, reason)
+        loss, reason = losses.get(text_of(part["reason"]), (0, part["reason"]))
+        losses[text_of(part["reason"])] = (loss + whole(part["baseline"]) - points, reason)
     if card.get("range") is not None:
         lowest, highest = map(whole, card["range"])
         total = min(max(total, lowest), highest)
-    outcome = next(one["outcome"] for one in card["outcomes"] if "from" not in one or total >= whole(one["from"]))
-    needed = [one["input"] for one in [*card["characteristics"], *card.get("knockouts", [])]]
+    outcome = next(part["outcome"] for part in card["outcomes"] if "from" not in part or total >= whole(part["from"]))
+    needed = [part["input"] for part in [*card["characteristics"], *card.get("knockouts", [])]]
     is_missing = any(values[name] is None for name in needed)
-    used = [one for one in card["inputs"] if one["name"] in needed]
-    if fired is not None:
-        outcome = fired["outcome"]
+    used = [part for part in card["inputs"] if part["name"] in needed]
+    if knockout is not None:
+        outcome = knockout["outcome"]
     elif (outcome == "approve" and is_missing) or (record_version >= 4 and has_unreadable(used, facts)):
         outcome = "refer"
     # Python's sort preserves the declared order of equal losses.
-    lost = sorted((one for one in losses.values() if one[0] > 0), key=lambda one: -one[0])
+    lost = sorted((part for part in losses.values() if part[0] > 0), key=lambda part: -part[0])
     reasons = [reason for _, reason in lost]
-    if fired is not None:
-        reasons = [fired["reason"], *(one for one in reasons if text_of(one) != text_of(fired["reason"]))]
-    return Score(total, outcome, reasons[:4], is_missing and fired is None)
+    if knockout is not None:
+        reasons = [knockout["reason"], *(part for part in reasons if text_of(part) != text_of(knockout["reason"]))]
+    return Score(total, outcome, reasons[:4], is_missing and knockout is None)
 
 
 def bounds_of(card: Any) -> dict[str, Any]:
-    """Return the certificate's combinations of bins, and lowest and highest total, computed from the scorecard."""
-    points = [[whole(one["points"]) for one in scored["bins"]] for scored in card["characteristics"]]
-    lowest, highest = (whole(card["base_points"]) + sum(map(end, points)) for end in (min, max))
+    """Compute the certificate's number of combinations, lowest total, and highest total from the scorecard."""
+    points = [[whole(choice["points"]) for choice in scored["bins"]] for scored in card["characteristics"]]
+    lowest, highest = (whole(card["base_points"]) + sum(map(extreme, points)) for extreme in (min, max))
     if card.get("range") is not None:
         bottom, top = map(whole, card["range"])
         lowest, highest = (min(max(total, bottom), top) for total in (lowest, highest))
@@ -686,28 +699,28 @@ def bounds_of(card: Any) -> dict[str, Any]:
     return {"combinations": large, "total_min": lowest, "total_max": highest}
 
 
-def as_it_is(value: Any) -> Any:
+def unchanged(value: Any) -> Any:
     return value
 
 
 def in_nfc(value: Any) -> Any:
-    """Return a string in NFC, a list with its strings in NFC, and any other value unchanged."""
+    """Normalize a string, or the strings of a list, to NFC. Return any other value unchanged."""
     if type(value) is list:
         return [in_nfc(inner) for inner in value]
     return unicodedata.normalize("NFC", value) if type(value) is str else value
 
 
 def has_unreadable(inputs: list[dict[str, Any]], facts: dict[str, Any]) -> bool:
-    """Return whether a fact is present but has a type that its input can't read."""
-    for one in inputs:
-        names = [one[name] for name in ("from", "months_since") if name in one]
-        names = names or one.get("first_of") or one.get("ratio") or one["sum"]
-        kind = "day" if "months_since" in one else one.get("type", "number")
+    """Return whether a fact is present but has a type that the input can't read."""
+    for declared in inputs:
+        names = [declared[name] for name in ("from", "months_since") if name in declared]
+        names = names or declared.get("first_of") or declared.get("ratio") or declared["sum"]
+        kind = "day" if "months_since" in declared else declared.get("type", "number")
         for name in names:
             fact = facts.get(name)
             if fact is not None and READERS[kind](fact) is None:
                 return True
-            if fact is not None and "first_of" in one:
+            if fact is not None and "first_of" in declared:
                 break
     return False
 
@@ -724,8 +737,8 @@ def whole(value: Any) -> int:
 
 
 def number(value: Any) -> Decimal | None:
-    """Return a JSON number, None for anything else; true and false are not numbers."""
-    if isinstance(value, Spelled) or type(value) is int:
+    """Convert a JSON number to a decimal. Return None for all other types, including booleans."""
+    if isinstance(value, RawNumber) or type(value) is int:
         return Decimal(value)
     return None
 
@@ -749,7 +762,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
 
 
 def value_of(declared: dict[str, Any], facts: dict[str, Any]) -> Any:
-    """Return the value of an input, None if it is missing."""
+    """Return the value of an input, or None if it is missing."""
     if "from" in declared:
         return READERS[declared["type"]](facts.get(declared["from"]))
     if "first_of" in declared:
@@ -765,26 +778,26 @@ def value_of(declared: dict[str, Any], facts: dict[str, Any]) -> Any:
 
 
 def combined(declared: dict[str, Any], numbers: list[Decimal | None]) -> Decimal | None:
-    """Return a ratio or a sum, None if a part is missing."""
-    if any(one is None for one in numbers):
+    """Return a ratio or a sum, or None if a part is missing."""
+    if any(value is None for value in numbers):
         return None
     if "ratio" in declared:
         part, of = numbers
         return FIFTY_DIGITS.divide(part, of) if of else None  # type: ignore[arg-type]
     total = Decimal(0)
-    for one in numbers:
-        total = FIFTY_DIGITS.add(total, one)  # type: ignore[arg-type]
+    for value in numbers:
+        total = FIFTY_DIGITS.add(total, value)  # type: ignore[arg-type]
     return total
 
 
 def bound(value: Any) -> Decimal:
-    """Return a threshold, which is an integer or a decimal string."""
-    if isinstance(value, Spelled) or type(value) not in {int, str}:
+    """Convert a threshold, which is an integer or a decimal string, to a decimal."""
+    if isinstance(value, RawNumber) or type(value) not in {int, str}:
         raise TypeError("thresholds are whole numbers or texts")
     return Decimal(value)
 
 
-def strikes(knockout: dict[str, Any], value: Any, fold: Callable[[Any], Any]) -> bool:
+def knockout_applies(knockout: dict[str, Any], value: Any, fold: Callable[[Any], Any]) -> bool:
     if "below" in knockout:
         return bool(value < bound(knockout["below"]))
     if "from" in knockout:
@@ -794,21 +807,21 @@ def strikes(knockout: dict[str, Any], value: Any, fold: Callable[[Any], Any]) ->
 
 def bin_for(bins: list[dict[str, Any]], value: Any, fold: Callable[[Any], Any]) -> dict[str, Any]:
     if value is None:
-        return next(one for one in bins if one.get("missing"))
-    for one in bins:
-        if "below" in one and value < bound(one["below"]):
-            return one
-        if "in" in one and value in fold(one["in"]):
-            return one
-    return next(one for one in bins if not {"below", "in", "missing"} & set(one))
+        return next(choice for choice in bins if choice.get("missing"))
+    for choice in bins:
+        if "below" in choice and value < bound(choice["below"]):
+            return choice
+        if "in" in choice and value in fold(choice["in"]):
+            return choice
+    return next(choice for choice in bins if not {"below", "in", "missing"} & set(choice))
 
 
 def check_price(card: Any, total: int, terms: Any) -> None:
-    """Raise CheckFailed unless a loan has the card's price for a total; a card without prices passes."""
-    approval = next(one for one in card["outcomes"] if one["outcome"] == "approve")
+    """Raise CheckFailed if a loan violates the card's price for a total. A card without prices always passes."""
+    approval = next(item for item in card["outcomes"] if item["outcome"] == "approve")
     if not approval.get("prices"):
         return
-    reached = [one for one in approval["prices"] if total >= whole(one["from_total"])]
+    reached = [item for item in approval["prices"] if total >= whole(item["from_total"])]
     _must(reached, "the scorecard has no price for this total")
     price = reached[0]
     _must(number(terms["rate_percent"]) == bound(price["rate_percent"]), "the rate differs from the score's price")
@@ -826,11 +839,11 @@ FIGURES = (
 )  # fmt: skip
 
 
-def told_as(told: Any, found: Any) -> bool:
-    """Return whether the record's value equals the computed value; a rate can be written in several ways."""
-    if isinstance(found, Decimal):
-        return number(told) == found
-    return type(told) is type(found) and bool(told == found)
+def is_same_value(recorded: Any, computed: Any) -> bool:
+    """Return whether the record's value equals the computed value. A rate can have several spellings."""
+    if isinstance(computed, Decimal):
+        return number(recorded) == computed
+    return type(recorded) is type(computed) and bool(recorded == computed)
 
 
 def half_up(value: Fraction) -> int:
@@ -838,14 +851,14 @@ def half_up(value: Fraction) -> int:
 
 
 def month_later(start: date, months: int, on: int) -> date:
-    """Return the day `on` in the month that is `months` after that of `start`, or that month's last day."""
+    """Return the day `on` in the month that is `months` after `start`, or the last day of a shorter month."""
     year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
     last = (date(year + (month == 11), (month + 1) % 12 + 1, 1) - timedelta(days=1)).day
     return date(year, month + 1, min(on, last))
 
 
 def months_between(start: date, end: date, on: int) -> tuple[int, int]:
-    """Return the whole months back from `end`, which is due on the day `on`, and the remaining days."""
+    """Count whole months back from `end`, due on the day `on`, and the remaining days to `start`."""
     months = (end.year - start.year) * 12 + end.month - start.month
     while month_later(end, -months, on) < start:
         months -= 1
@@ -853,7 +866,7 @@ def months_between(start: date, end: date, on: int) -> tuple[int, int]:
 
 
 class Loan:
-    """A loan in the record, and the figures that are computed from it."""
+    """A loan in the record, with the figures that are computed from it."""
 
     def __init__(self, terms: Any, as_of: str) -> None:
         self.amount, self.fee = whole(terms["amount_cents"]), whole(terms["fee_cents"])
@@ -873,7 +886,7 @@ class Loan:
         self.method = terms["method"]
 
     def amortised(self, months: int) -> list[dict[str, Any]]:
-        """Return the schedule of level payments: each pays a month's interest and principal, the last pays the rest."""
+        """Return the schedule of level payments. The last payment repays the remaining balance."""
         first = self.first or month_later(self.start, 1, self.start.day)
         on = first.day if self.first else self.start.day
         self.dates = [month_later(first, number_of, on) for number_of in range(months)]
@@ -906,11 +919,11 @@ class Loan:
         return rows
 
     def level_payment(self, months: int, rate: Fraction, period: Fraction) -> int:
-        """Return the level payment, rounded half up to the cent, at least one cent."""
+        """Return the level payment, rounded half up to the cent. It is at least one cent."""
         if rate == 0:
             return max(1, half_up(Fraction(self.amount, months)))
-        # 50 digits of the power are more than the cents of any loan. A difference from a half below 1e-12 counts as a
-        # half.
+        # 50 digits of the power are more precise than the cents of any loan. A fraction that is less than 1e-12 away
+        # from a half counts as a half.
         with localcontext(FIFTY_DIGITS):
             growth = 1 + Decimal(rate.numerator) / Decimal(rate.denominator)
             worth = (growth**months - 1) / (growth ** (months - 1))
@@ -918,14 +931,14 @@ class Loan:
         return max(1, half_up(Fraction(round(exact * 10**12), 10**12)))
 
     def due_day(self) -> int:
-        """Return the day of the month of the payments; the start counts as one of them if possible."""
-        highest = max(one.day for one in self.dates)
+        """Return the day of the month on which the payments fall due. If possible, the start counts as a payment."""
+        highest = max(due.day for due in self.dates)
         on = max(highest, self.start.day)
-        fits = all(one == month_later(one, 0, on) for one in self.dates)
+        fits = all(due == month_later(due, 0, on) for due in self.dates)
         return on if fits else highest
 
     def figures(self) -> dict[str, Any]:
-        """Return the computed cost figures of the terms; all null for a line of credit."""
+        """Compute the cost figures of the loan. They are None for a line of credit."""
         if self.months is None:
             return {**dict.fromkeys(FIGURES), "method": EU_METHOD if self.method == EU_METHOD else None}
         paid = [row["payment_cents"] for row in self.schedule]
@@ -936,7 +949,7 @@ class Loan:
         return dict(zip(FIGURES, (paid[0], paid[-1], total, total - financed, financed, rate, method), strict=True))
 
     def effective_rate(self, financed: int, paid: list[int]) -> Decimal:
-        """Return the rate by Directive (EU) 2023/2225, Annex III, rounded half up to four digits, by bisection."""
+        """Compute the rate of Directive (EU) 2023/2225, Annex III, by bisection, rounded half up to four decimals."""
         on = self.due_day()
         spans = [months_between(self.start, due, on) for due in self.dates]
         _must(sum(paid) >= financed, "the sum of the payments is less than the amount financed")
@@ -959,28 +972,29 @@ class Loan:
             return high.quantize(Decimal("0.0001"), ROUND_HALF_UP)
 
     def unit(self) -> tuple[Fraction, list[tuple[int, Fraction]]]:
-        """Return the unit-periods per year, and for each payment the whole unit-periods and the fraction of one."""
+        """Return the unit-periods per year, and for each payment the whole unit-periods and the remaining fraction."""
         on = self.due_day()
-        spans = [months_between(self.start, one, on) for one in self.dates]
+        spans = [months_between(self.start, due, on) for due in self.dates]
         if len(self.dates) == 1:
             (months, days), elapsed = spans[0], (self.dates[0] - self.start).days
             per_year = Fraction(365, elapsed) if days or not months else Fraction(12, months)
             return per_year, [(1, Fraction(0))]
         length, in_months = 30, True
         if len(self.dates) == 2 and spans[0] != (1, 0):
-            # No period occurs twice: the standard period nearest to the mean, on a tie the shorter one.
+            # No period occurs twice, so the unit-period is the standard period nearest to the mean, on a tie the
+            # shorter period.
             mean = Fraction((self.dates[1] - self.start).days, 2)
             known = [(15, True), *((30 * n, True) for n in range(1, 12)), *((7 * n, False) for n in range(1, 53))]
-            length, in_months = min(known, key=lambda one: (abs(one[0] - mean), one[0]))
+            length, in_months = min(known, key=lambda period: (abs(period[0] - mean), period[0]))
         elapsed_days = [
             30 * months + days if in_months else (due - self.start).days
             for (months, days), due in zip(spans, self.dates, strict=True)
         ]
         per_year = Fraction(360, length) if in_months else Fraction(364, length)
-        return per_year, [(one // length, Fraction(one % length, length)) for one in elapsed_days]
+        return per_year, [(days // length, Fraction(days % length, length)) for days in elapsed_days]
 
     def annual_rate(self, financed: int, paid: list[int]) -> Decimal:
-        """Return the rate at which the payments' present value is the amount financed, half up to four digits."""
+        """Compute the rate of 12 CFR 1026, Appendix J, by bisection, rounded half up to four decimals."""
         per_year, periods = self.unit()
         _must(sum(paid) >= financed, "the sum of the payments is less than the amount financed")
         with localcontext(FIFTY_DIGITS):
@@ -1006,20 +1020,20 @@ class Loan:
 
 
 class Proof:
-    """A parsed proof file, not verified yet; raises CheckFailed unless the file has the canonical form."""
+    """A parsed proof file, before its verification. Raises CheckFailed if the file is not in canonical form."""
 
     def __init__(self, text: str) -> None:
-        head, found, note = text.partition("\n\n")
+        head, separator, note = text.partition("\n\n")
         lines = head.split("\n")
-        _must(found and lines.pop(0) == "c2sp.org/tlog-proof@v1", "the file does not begin as a proof file")
+        _must(separator and lines.pop(0) == "c2sp.org/tlog-proof@v1", "the file does not begin as a proof file")
         _must(len(lines) >= 2 and lines[0].startswith("extra "), "the proof has no line with the commitment")
         self.extra = _hash(lines.pop(0)[len("extra ") :])
         _must(lines[0].startswith("index "), "the proof has no index")
         self.index = _count(lines.pop(0)[len("index ") :])
         _must(len(lines) <= 63, "the path of the proof is too long")
         self.path = [_hash(line) for line in lines]
-        body, found, block = note.rpartition("\n\n")
-        _must(found and block.endswith("\n"), "the checkpoint has no signature")
+        body, separator, block = note.rpartition("\n\n")
+        _must(separator and block.endswith("\n"), "the checkpoint has no signature")
         self.signed = body + "\n"
         self.signatures = [line.split(" ") for line in block[:-1].split("\n")]
         _must(len(self.signatures) <= 64, "the checkpoint has too many signatures")
@@ -1031,7 +1045,7 @@ class Proof:
         _must(self.index < self.size, f"a tree of {self.size} entries has no entry {self.index}")
 
     def check_signature(self, key: str) -> str:
-        """Return the name of the key that signed the checkpoint; raises CheckFailed without a valid signature."""
+        """Return the name of the key that signed the checkpoint. Raises CheckFailed without a valid signature."""
         parts = key.strip().split("+", 2)
         _must(len(parts) == 3, "the ledger's key must have the form NAME+ID+KEY")
         name, raw = parts[0], decode_base64(parts[2])
@@ -1040,9 +1054,12 @@ class Proof:
         _must(key_id.hex() == parts[1], "the id in the ledger's key does not match the key")
         _must(self.origin == name, f"the checkpoint belongs to {self.origin}, not to {name}")
         signatures = [decode_base64(text) for _, signer, text in self.signatures if signer == name]
-        own = [one[4:] for one in signatures if one[:4] == key_id]
+        own = [signature[4:] for signature in signatures if signature[:4] == key_id]
         _must(own, f"{name} has not signed the checkpoint with this key")
-        _must(all(ed25519(raw[1:], self.signed.encode(), one) for one in own), f"the signature of {name} is wrong")
+        _must(
+            all(ed25519(raw[1:], self.signed.encode(), signature) for signature in own),
+            f"the signature of {name} is wrong",
+        )
         return name
 
 
@@ -1057,16 +1074,16 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def climb(leaf: bytes, index: int, size: int, path: list[bytes]) -> bytes:
-    """Return the root that a path leads to (RFC 6962, section 2.1.1), from the largest subtrees down."""
+def root_from_path(leaf: bytes, index: int, size: int, path: list[bytes]) -> bytes:
+    """Compute the root from a leaf and its path (RFC 6962, section 2.1.1), from the largest subtree down."""
     if size == 1:
         _must(not path, "the path is too long")
         return leaf
     _must(path, "the path is too short")
     left = 1 << ((size - 1).bit_length() - 1)
     if index < left:
-        return hashlib.sha256(b"\x01" + climb(leaf, index, left, path[:-1]) + path[-1]).digest()
-    return hashlib.sha256(b"\x01" + path[-1] + climb(leaf, index - left, size - left, path[:-1])).digest()
+        return hashlib.sha256(b"\x01" + root_from_path(leaf, index, left, path[:-1]) + path[-1]).digest()
+    return hashlib.sha256(b"\x01" + path[-1] + root_from_path(leaf, index - left, size - left, path[:-1])).digest()
 
 
 # --- Ed25519 (RFC 8032, section 5.1): only verification, so there are no secrets here ---------------------------------
@@ -1077,10 +1094,10 @@ CURVE_D = -121665 * pow(121666, PRIME - 2, PRIME) % PRIME
 ROOT_OF_MINUS_ONE = pow(2, (PRIME - 1) // 4, PRIME)
 
 
-def add(one: Any, two: Any) -> Any:
-    """Return the sum of two points, each x, y, z, and x·y/z (extended coordinates)."""
-    a, b = (one[1] - one[0]) * (two[1] - two[0]) % PRIME, (one[1] + one[0]) * (two[1] + two[0]) % PRIME
-    c, d = 2 * one[3] * two[3] * CURVE_D % PRIME, 2 * one[2] * two[2] % PRIME
+def add(p: Any, q: Any) -> Any:
+    """Add two points in extended coordinates: x, y, z, and x·y/z."""
+    a, b = (p[1] - p[0]) * (q[1] - q[0]) % PRIME, (p[1] + p[0]) * (q[1] + q[0]) % PRIME
+    c, d = 2 * p[3] * q[3] * CURVE_D % PRIME, 2 * p[2] * q[2] % PRIME
     e, f, g, h = b - a, d - c, d + c, b + a
     return e * f % PRIME, g * h % PRIME, f * g % PRIME, e * h % PRIME
 
@@ -1094,13 +1111,13 @@ def times(factor: int, point: Any) -> Any:
     return total
 
 
-def same(one: Any, two: Any) -> bool:
-    across, along = one[0] * two[2] - two[0] * one[2], one[1] * two[2] - two[1] * one[2]
+def same(p: Any, q: Any) -> bool:
+    across, along = p[0] * q[2] - q[0] * p[2], p[1] * q[2] - q[1] * p[2]
     return bool(across % PRIME == along % PRIME == 0)
 
 
 def point_of(raw: bytes) -> Any:
-    """Return the point that 32 bytes encode, None for an invalid encoding."""
+    """Decode a point from 32 bytes. Return None for an invalid encoding."""
     y = int.from_bytes(raw, "little")
     sign, y = y >> 255, y & ((1 << 255) - 1)
     if y >= PRIME:
@@ -1119,7 +1136,7 @@ BASE = point_of((4 * pow(5, PRIME - 2, PRIME) % PRIME).to_bytes(32, "little"))
 
 
 def ed25519(public_key: bytes, message: bytes, signature: bytes) -> bool:
-    """Return whether the signature of the message is valid for the key."""
+    """Return whether a signature is valid for this key and message."""
     if len(signature) != 64:
         return False
     key, commitment = point_of(public_key), point_of(signature[:32])
@@ -1134,24 +1151,24 @@ def ed25519(public_key: bytes, message: bytes, signature: bytes) -> bool:
 # --- The command ------------------------------------------------------------------------------------------------------
 
 
-def _say(text: str) -> None:
-    """Print a line, with characters escaped that a terminal could interpret."""
-    sys.stdout.write("".join(one if " " <= one <= "~" else ascii(one)[1:-1] for one in text) + "\n")
+def _print_line(text: str) -> None:
+    """Print a line. Characters that a terminal could interpret are escaped."""
+    sys.stdout.write("".join(letter if " " <= letter <= "~" else ascii(letter)[1:-1] for letter in text) + "\n")
 
 
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Check a decision from its bundle, offline.")
-    parser.add_argument("bundle", help="the file that GET /v1/applications/{id}/decision-bundle gives")
+    parser.add_argument("bundle", help="the response of GET /v1/applications/{id}/decision-bundle, as a file")
     add_keys(parser)
     options = parser.parse_args(arguments)
     try:
         steps = verify(read(options.bundle), options.ledger_key, read_keys(options.platform_key))
     except OSError as error:
-        _say(f"FAIL bundle: {error.strerror}")
+        _print_line(f"FAIL bundle: {error.strerror}")
         return 1
     for step in steps:
-        _say(f"{step.state:4} {step.name}: {step.detail}")
-    _say(sentence_about(steps))
+        _print_line(f"{step.state:4} {step.name}: {step.detail}")
+    _print_line(sentence_about(steps))
     return STATUS[outcome_of(steps)]
 
 
@@ -1164,14 +1181,14 @@ def add_keys(parser: argparse.ArgumentParser) -> None:
 
 
 def read(path: str) -> bytes:
-    """Return a file's content, at most one byte more than the maximum of a bundle."""
+    """Read a file up to one byte more than the maximum size of a bundle."""
     with Path(path).open("rb") as file:
         return file.read(FILE_MAX_BYTES + 1)
 
 
-def read_keys(given: Sequence[str]) -> list[str]:
-    """Return keys in the form that `verify` accepts, from public keys and names of files."""
-    return [read(one).decode("utf-8", "replace") if Path(one).is_file() else one for one in given]
+def read_keys(values: Sequence[str]) -> list[str]:
+    """Convert public keys and file names to the form that `verify` accepts."""
+    return [read(value).decode("utf-8", "replace") if Path(value).is_file() else value for value in values]
 
 
 if __name__ == "__main__":
