@@ -68,7 +68,7 @@ def test_ended_consent_of_an_app_revokes_its_tokens(api, user):
 
 
 @pytest.mark.parametrize("end", ["page", "client", "password"])
-def test_app_access_that_ends_elsewhere_ends_its_consent(user, end):
+def test_revoked_app_access_ends_the_consent_to_the_app(user, end):
     client, _app = authorize(user)
     now = timezone.now()
     if end == "page":
@@ -104,7 +104,7 @@ def test_unlinked_bank_ends_its_consent(api, user):
     assert newest(api)["ended_at"] is not None
 
 
-def test_ended_consent_to_electronic_notices_stops_them(api, user):
+def test_ended_consent_to_electronic_notices_stops_electronic_notices(api, user):
     digest = digest_of(consent_text("en"))
     for _ in range(2):
         body = {"text_sha256": digest, "language": "en"}
@@ -114,14 +114,14 @@ def test_ended_consent_to_electronic_notices_stops_them(api, user):
     assert not NoticeConsent.is_given_by(user.pk)
 
 
-def test_withdrawn_consent_to_electronic_notices_is_ended(api):
+def test_withdrawn_consent_to_electronic_notices_is_listed_as_ended(api):
     body = {"text_sha256": digest_of(consent_text("en")), "language": "en"}
     api.replace("/notice-consent", body)
     api.remove("/notice-consent")
     assert newest(api)["ended_at"] is not None
 
 
-def test_ended_consent_to_sharing_stops_future_sharing(api, user):
+def test_ended_sharing_consent_stops_future_sharing_with_the_lender(api, user):
     application = ApplicationFactory(consumer=user, share=["bank"])
     body = {"status": "submitted", "updated_by": str(user.pk)}
     assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
@@ -138,7 +138,7 @@ def page_of(user):
     return browser.get("/account/privacy").content.decode()
 
 
-def test_consents_about_an_application_have_the_lenders_name_and_the_reference(api, user):
+def test_consent_about_an_application_contains_lender_name_and_reference(api, user):
     lender = ProviderFactory(name="First & Last Bank")
     application = ApplicationFactory(
         consumer=user, provider_id=int(lender.pk), share=["bank"], status="under_review", submitted_at=timezone.now()
@@ -165,7 +165,7 @@ def test_consent_omits_a_lender_without_a_name_or_created_after_the_application(
     assert f"to lender {later.pk} (application A-" in page_of(user)
 
 
-def test_consent_to_a_bank_link_has_the_name_of_the_bank_or_of_its_first_approved_account(api, user):
+def test_bank_link_consent_contains_the_name_of_the_bank_or_account(api, user):
     item_id = link_bank(api, user).json()["item_id"]
     assert newest(api)["name"] == "Sandbox Bank"
     page = page_of(user)
@@ -184,7 +184,7 @@ def test_consent_to_a_bank_link_has_the_name_of_the_bank_or_of_its_first_approve
     assert newest(api)["name"] is None
 
 
-def test_names_of_consents_need_no_further_statement(api, user):
+def test_consent_list_statement_count_does_not_depend_on_the_list_length(api, user):
     def count():
         with CaptureQueriesContext(connection) as captured:
             api.read(f"{PATH}?limit=50")
@@ -206,7 +206,7 @@ def test_application_without_shared_data_has_no_consent(api, user):
     assert not Consent.objects.exists()
 
 
-def test_prune_stores_missing_sharing_consents_and_ends_those_of_ended_applications(user):
+def test_prune_creates_missing_sharing_consents_and_ends_outdated_sharing_consents(user):
     ApplicationFactory(consumer=user, share=["bank"], status="under_review", submitted_at=timezone.now())
     for _ in range(2):
         follow_sharing(now=timezone.now())
@@ -216,7 +216,7 @@ def test_prune_stores_missing_sharing_consents_and_ends_those_of_ended_applicati
     assert not Consent.objects.active().exists()
 
 
-def test_other_accounts_and_apps_have_no_access_to_consents(api, user, stranger_api):
+def test_other_accounts_and_apps_cannot_read_or_end_consents(api, user, stranger_api):
     _client, app = authorize(user)
     consent = newest(api)
     assert stranger_api.read(PATH).json()["consents"] == []

@@ -41,7 +41,7 @@ def wait_over():
     Erasure.objects.update(look_at=timezone.now() - timedelta(minutes=1))
 
 
-def test_erasure_request_is_stored_and_starts_after_14_days(api, user):
+def test_erasure_request_is_scheduled_for_14_days_later(api, user):
     response = api.send(PATH)
     shown = response.json()
     assert (response.status_code, set(shown)) == (201, FIELDS)
@@ -87,7 +87,7 @@ def test_worker_erases_an_account_14_days_after_the_request(api, user):
     assert Erasure.objects.get().status == "done"
 
 
-def test_erasure_by_two_workers_is_done_once(user, monkeypatch):
+def test_erasure_processed_by_two_workers_runs_once(user, monkeypatch):
     planted(user, "qqmarker")
     removed = []
     monkeypatch.setattr(bank, "open_banking", lambda: SimpleNamespace(remove_item=removed.append))
@@ -114,7 +114,7 @@ def test_erasure_can_be_canceled_on_day_13_and_not_on_day_15(api, user, day):
     assert Erasure.objects.exists() == (day == 15)
 
 
-def test_erasure_deletes_an_export_that_was_requested_after_it(api, user):
+def test_erasure_deletes_a_data_export_requested_after_the_erasure_request(api, user):
     api.send(PATH)
     assert api.send("/account/exports").status_code == 202
     assert exports.process_exports(now=timezone.now())["exported"] == 1
@@ -136,7 +136,7 @@ def test_erasure_requires_the_second_factor_of_the_account(api, user):
     assert not Erasure.objects.exists()
 
 
-def test_open_application_blocks_erasure_and_the_error_has_its_due_date(api, user):
+def test_open_application_blocks_erasure_with_its_deadline_in_the_error(api, user):
     application = ApplicationFactory(consumer=user, status="under_review", submitted_at=timezone.now())
     obstacles = assert_error(api.send(PATH), 400, "E3021")["details"]["obstacles"]
     assert [set(each) for each in obstacles] == [{"reason", "until"}]
@@ -148,7 +148,7 @@ def test_open_application_blocks_erasure_and_the_error_has_its_due_date(api, use
     assert api.send(PATH).status_code == 201
 
 
-def test_error_for_a_submitted_application_shows_its_deadline_in_words(api, user):
+def test_erasure_error_for_a_submitted_application_states_its_deadline(api, user):
     application = ApplicationFactory(consumer=user)
     body = {"status": "submitted", "updated_by": str(user.pk)}
     assert api.replace(f"/applications/{application.pk}/status", body).status_code == 200
@@ -194,7 +194,7 @@ def test_privacy_page_shows_the_obstacles_of_a_requested_erasure(user):
     assert "Withdraw it" in shown
 
 
-def test_page_lists_what_a_decision_record_of_versions_1_to_3_contains(user):
+def test_privacy_page_lists_the_content_of_decision_records_before_version_4(user):
     Planter(user, "x", application=ApplicationFactory(consumer=user)).row(DecisionAnchor)
     browser = Client()
     browser.force_login(user)
@@ -225,7 +225,7 @@ def test_retained_application_is_masked_for_reviewers(kept):
     assert reviewers.get(action).status_code in {403, 404}
 
 
-def test_files_of_a_retained_application_open_after_unmasking(kept):
+def test_files_of_a_retained_application_can_be_opened_after_unmasking(kept):
     stored = storage.keep(b"%PDF-1.4", now=timezone.now())
     document = RequestedDocument.objects.create(
         application=kept, name="Pay slip", requested_at=timezone.now(), changed_by=kept.consumer
@@ -294,7 +294,7 @@ def page_of_a_lender(kept, member):
     return console_client(member).get(reverse("admin:credit_application_change", args=[kept.pk]))
 
 
-def test_reviewer_of_the_lender_unmasks_a_retained_application_with_a_reason(kept, lender):
+def test_lender_reviewer_can_unmask_a_retained_application_with_a_reason(kept, lender):
     page = page_of_a_lender(kept, lender.owner)
     assert page.status_code == 200
     assert "qqsecret" not in page.content.decode()
@@ -308,7 +308,7 @@ def test_reviewer_of_the_lender_unmasks_a_retained_application_with_a_reason(kep
     assert str(kept.pk) not in listed.content.decode()
 
 
-def test_reader_of_the_lender_sees_only_the_masked_page_of_a_retained_application(kept, lender):
+def test_lender_reader_can_open_only_the_masked_page_of_retained_applications(kept, lender):
     reader = UserFactory()
     ProviderMember.objects.create(provider=lender, user=reader, role=ProviderMember.READER)
     page = page_of_a_lender(kept, reader)
@@ -326,7 +326,7 @@ def test_other_lender_cannot_open_a_retained_application(kept, lender):
     assert console_client(other.owner).get(action).status_code in {302, 403}
 
 
-def test_masked_page_of_a_retained_application_has_no_personal_text(user):
+def test_masked_page_of_a_retained_application_contains_no_personal_data(user):
     application = planted(user, "qqmarker", status="withdrawn", submitted_at=timezone.now())
     Application.objects.update(share=["bank"], offer_snapshot=None)
     created_at = application.created_at - timedelta(days=1)
@@ -344,7 +344,7 @@ def test_masked_page_of_a_retained_application_has_no_personal_text(user):
         assert (page.status_code, "qqmarker" in page.content.decode()) == (200, False)
 
 
-def test_exports_omit_retained_applications(kept):
+def test_back_office_export_omits_retained_applications(kept):
     reviewers = backoffice_client(staff_of("Reviewer"))
     response = reviewers.post(f"{reverse('admin:credit_application_changelist')}export/csv/")
     assert str(kept.pk) not in response.getvalue().decode()

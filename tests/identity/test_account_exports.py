@@ -70,7 +70,7 @@ def customer(partner):
     return partner.send("/accounts", {"external_id": "customer-1"}).json()["id"]
 
 
-def test_requests_and_ready_exports_are_mailed_to_a_confirmed_address(api, user):
+def test_data_export_request_and_completion_are_mailed_to_the_confirmed_address(api, user):
     user.email = "own@example.test"
     user.save(update_fields=["email"])
     EmailAddress.objects.create(user=user, email="own@example.test", verified=True)
@@ -86,7 +86,7 @@ def test_requests_and_ready_exports_are_mailed_to_a_confirmed_address(api, user)
     assert {mail.recipient for mail in mails} == {"own@example.test"}
 
 
-def test_unconfirmed_address_and_a_partners_customer_get_no_mail(api, user, partner, customer):
+def test_data_export_mail_is_not_sent_to_unconfirmed_addresses_or_managed_customers(api, user, partner, customer):
     User.objects.filter(pk__in=[user.pk, customer]).update(email="other@example.test")
     EmailAddress.objects.create(user=user, email="other@example.test", verified=False)
     api.send(PATH)
@@ -95,7 +95,7 @@ def test_unconfirmed_address_and_a_partners_customer_get_no_mail(api, user, part
     assert not OutgoingMail.objects.exists()
 
 
-def test_requested_export_is_created_and_downloaded(api, user):
+def test_requested_data_export_can_be_downloaded_after_its_creation(api, user):
     ApplicationFactory(consumer=user, notes="qqnotes")
     response = api.send(PATH)
     shown = response.json()
@@ -114,7 +114,7 @@ def test_requested_export_is_created_and_downloaded(api, user):
     assert AccountHistory.objects.filter(account=user, action="account.export_requested").count() == 1
 
 
-def test_stored_export_is_encrypted(api, user):
+def test_stored_data_export_is_encrypted(api, user):
     ApplicationFactory(consumer=user, notes="qqnotes")
     api.send(PATH)
     work()
@@ -123,7 +123,7 @@ def test_stored_export_is_encrypted(api, user):
     assert b"PK" not in content[:2]
 
 
-def test_second_request_within_24_hours_returns_the_first_export(api):
+def test_second_data_export_request_within_24_hours_returns_the_first_export(api):
     first = api.send(PATH).json()
     assert api.send(PATH).json()["id"] == first["id"]
     Export.objects.update(status="failed")
@@ -132,7 +132,7 @@ def test_second_request_within_24_hours_returns_the_first_export(api):
     assert api.send(PATH).json()["status"] == "preparing"
 
 
-def test_export_is_deleted_after_7_days(api, user):
+def test_data_export_is_deleted_after_7_days(api, user):
     api.send(PATH)
     work()
     Export.objects.update(expires_at=timezone.now())
@@ -151,7 +151,7 @@ def test_export_is_deleted_after_7_days(api, user):
     assert api.read(f"{PATH}/{export.pk}").json()["download_url"] is None
 
 
-def test_export_gets_status_failed_after_five_errors(api, monkeypatch):
+def test_data_export_fails_after_5_errors(api, monkeypatch):
     api.send(PATH)
 
     def broken(*_arguments, **_options):
@@ -164,7 +164,7 @@ def test_export_gets_status_failed_after_five_errors(api, monkeypatch):
     assert FailedItem.objects.get(kind="export").error == "OSError"
 
 
-def test_erasure_deletes_exports_with_their_files(api, user):
+def test_account_erasure_deletes_data_exports_and_their_files(api, user):
     api.send(PATH)
     work()
     export = Export.objects.get()
@@ -173,7 +173,7 @@ def test_erasure_deletes_exports_with_their_files(api, user):
     assert not is_stored(export)
 
 
-def test_export_created_during_an_erasure_leaves_no_file(api, user, monkeypatch):
+def test_data_export_created_during_an_erasure_leaves_no_file(api, user, monkeypatch):
     api.send(PATH)
 
     def erased_meanwhile(*arguments, **options):
@@ -187,7 +187,7 @@ def test_export_created_during_an_erasure_leaves_no_file(api, user, monkeypatch)
 
 
 @pytest.mark.parametrize("has_lapsed", [False, True])
-def test_export_processed_by_two_workers_is_ready_with_one_file(api, user, monkeypatch, has_lapsed):
+def test_data_export_processed_by_two_workers_has_one_file(api, user, monkeypatch, has_lapsed):
     api.send(PATH)
     results = []
 
@@ -206,7 +206,7 @@ def test_export_processed_by_two_workers_is_ready_with_one_file(api, user, monke
     assert "index.json" in opened(api.read(f"{PATH}/{export.pk}/file"))
 
 
-def test_export_that_fails_after_its_file_was_written_leaves_no_file(api):
+def test_data_export_that_fails_after_writing_leaves_no_file(api):
     api.send(PATH)
     export = Export.objects.get()
     export.name = f"exports/{export.pk}-0"
@@ -219,13 +219,13 @@ def test_export_that_fails_after_its_file_was_written_leaves_no_file(api):
     assert (Export.objects.get().status, is_stored(export)) == ("failed", False)
 
 
-def test_export_needs_a_log_in_of_the_last_10_minutes(api, user):
+def test_data_export_request_requires_a_log_in_within_10_minutes(api, user):
     log_in_long_ago(user)
     assert_error(api.send(PATH), 403, "E2014")
     assert not Export.objects.exists()
 
 
-def test_download_needs_a_log_in_of_the_last_10_minutes(api, user):
+def test_data_export_download_requires_a_log_in_within_10_minutes(api, user):
     export = api.send(PATH).json()
     work()
     log_in_long_ago(user)
@@ -233,22 +233,22 @@ def test_download_needs_a_log_in_of_the_last_10_minutes(api, user):
     assert api.read(f"{PATH}/{export['id']}").json()["status"] == "ready"
 
 
-def test_export_requires_the_second_factor_of_the_account(api, user):
+def test_data_export_requires_the_second_factor_of_the_account(api, user):
     authenticator_of(user)
     assert_error(api.send(PATH), 403, "E2012")
 
 
-def test_api_key_cannot_request_an_export(user):
+def test_api_key_cannot_request_a_data_export(user):
     assert_error(ApiClient(api_key=issue(user, scopes=None).key).send(PATH), 403, "E2005")
 
 
-def test_export_is_hidden_from_other_accounts(api, stranger_api):
+def test_data_export_is_hidden_from_other_accounts(api, stranger_api):
     export = api.send(PATH).json()
     for path in (f"{PATH}/{export['id']}", f"{PATH}/{export['id']}/file"):
         assert_error(stranger_api.read(path), 404, "E4001")
 
 
-def test_partner_exports_the_data_of_a_customer(partner, customer, user):
+def test_partner_can_export_the_data_of_a_customer(partner, customer, user):
     path = f"/accounts/{customer}/exports"
     shown = partner.send(path).json()
     work()
@@ -290,7 +290,7 @@ def test_partner_cannot_request_an_export_of_another_partners_customer(customer)
         assert_error(client_of(other).send(f"/accounts/{customer}/{path}"), 404, "E4014")
 
 
-def test_partner_erases_a_customer(partner, customer):
+def test_partner_can_erase_a_customer(partner, customer):
     path = f"/accounts/{customer}/erasure"
     assert partner.read(path).json()["status"] == "none"
     assert partner.send(path).json()["status"] == "requested"
@@ -303,7 +303,7 @@ def test_partner_erases_a_customer(partner, customer):
 
 
 @pytest.mark.parametrize("size", [0, 1, exports.CHUNK_BYTES, exports.CHUNK_BYTES + 1, 700_000])
-def test_encrypted_file_is_decrypted_in_bounded_chunks(size):
+def test_encrypted_export_file_is_decrypted_in_limited_chunks(size):
     file, key, content = BytesIO(), exports.new_key(), bytes(size)
     writer = exports.SealedWriter(file, key)
     for start in range(0, size, 100_000):
@@ -315,7 +315,7 @@ def test_encrypted_file_is_decrypted_in_bounded_chunks(size):
     assert max(map(len, chunks)) <= exports.CHUNK_BYTES
 
 
-def test_truncated_encrypted_file_is_rejected():
+def test_truncated_encrypted_export_file_is_rejected():
     file, key = BytesIO(), exports.new_key()
     writer = exports.SealedWriter(file, key)
     writer.write(bytes(600_000))

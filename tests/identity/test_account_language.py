@@ -111,14 +111,14 @@ def browser(user):
 @LANGUAGES
 @pytest.mark.parametrize("policy", ["open", "closed"])
 @pytest.mark.parametrize("path", BEFORE_LOG_IN)
-def test_page_before_the_login_has_no_english_sentence(client, settings, path, policy, language):
+def test_translated_page_before_the_log_in_has_no_english_sentence(client, settings, path, policy, language):
     settings.SIGN_UP = policy
     assert equal_texts(getter(client, f"/account/{path}"), language) == []
 
 
 @LANGUAGES
 @pytest.mark.parametrize("path", AFTER_LOG_IN)
-def test_page_after_the_login_has_no_english_sentence(browser, user, path, language):
+def test_translated_page_after_the_log_in_has_no_english_sentence(browser, user, path, language):
     ask_to_change(user, "new@example.org", now=timezone.now())
     request_export(Actor(user, "session"), user.pk, now=timezone.now())
     if path == "second-factor/app/add":  # if an app exists, it redirects to the app's removal
@@ -128,7 +128,7 @@ def test_page_after_the_login_has_no_english_sentence(browser, user, path, langu
 
 
 @LANGUAGES
-def test_page_of_an_account_without_second_factor_has_no_english_sentence(client, user, language):
+def test_translated_page_without_a_second_factor_has_no_english_sentence(client, user, language):
     client.post("/account/login", {"login": user.username, "password": PASSWORD})
     assert equal_texts(getter(client, "/account/reauthenticate"), language) == []
     client.post("/account/reauthenticate", {"password": PASSWORD})
@@ -139,7 +139,7 @@ def test_page_of_an_account_without_second_factor_has_no_english_sentence(client
 
 
 @LANGUAGES
-def test_form_with_wrong_values_has_no_english_sentence(browser, client, user, settings, language):
+def test_translated_account_form_errors_have_no_english_sentence(browser, client, user, settings, language):
     settings.SIGN_UP = "open"
     for path in ("login", "signup", "password/forgot"):
         assert equal_texts(poster(client, f"/account/{path}", login="x", password="x", email="x" * 300), language) == []
@@ -152,13 +152,13 @@ def test_form_with_wrong_values_has_no_english_sentence(browser, client, user, s
 
 
 @LANGUAGES
-def test_change_of_an_account_is_shown_without_english_sentence(browser, language):
+def test_translated_account_change_confirmation_has_no_english_sentence(browser, language):
     for path, data in (("second-factor/codes/new", {}), ("", {"wants_mail": "yes"}), ("", {"wants_mail": "no"})):
         assert equal_texts(poster(browser, f"/account/{path}", **data), language) == []
 
 
 @LANGUAGES
-def test_page_of_a_mailed_link_has_no_english_sentence(browser, client, user, operator, shop, language):  # noqa: F811
+def test_translated_page_of_a_mailed_link_has_no_english_sentence(browser, client, user, operator, shop, language):  # noqa: F811
     ask_to_change(user, "new@example.org", now=timezone.now())
     create_account(shop, email="customer@example.org")
     invitation = f"/account/invitation/{invited(operator)[1]}"
@@ -180,7 +180,7 @@ def test_page_of_a_mailed_link_has_no_english_sentence(browser, client, user, op
 
 
 @LANGUAGES
-def test_consents_and_access_are_displayed_without_english_sentence(browser, user, shop, language):  # noqa: F811
+def test_translated_consent_and_access_pages_have_no_english_sentence(browser, user, shop, language):  # noqa: F811
     app = make_client()[0]
     family = start_family(user=user, now=timezone.now(), client=app, scope=" ".join(SCOPES)).refresh_token
     assert family
@@ -198,7 +198,7 @@ def test_consents_and_access_are_displayed_without_english_sentence(browser, use
 
 
 @LANGUAGES
-def test_no_account_mail_has_an_english_sentence(language):
+def test_translated_account_mail_has_no_english_sentence(language):
     for file in (ROOT / "config/mail/templates/mail").glob("*.txt"):
         lines = [
             {*message_of(to="a@example.org", template=file.stem, context={"link": "https://x.test/"}, language=wished)
@@ -207,13 +207,13 @@ def test_no_account_mail_has_an_english_sentence(language):
         assert lines[0] & lines[1] == {"", "https://x.test/"}, file.name
 
 
-def test_mail_sent_by_a_page_is_in_the_language_of_the_page(browser, client):
+def test_account_mail_uses_the_language_of_the_page(browser, client):
     client.post("/account/password/forgot", {"email": "jane@example.org"}, HTTP_ACCEPT_LANGUAGE="de-AT")
     assert OutgoingMail.objects.latest("id").language == "de"
 
 
 @LANGUAGES
-def test_every_text_of_account_pages_is_in_the_compiled_catalog(language):
+def test_every_account_page_text_is_in_the_compiled_catalog(language):
     folder = ROOT / f"identity/locale/{language}/LC_MESSAGES"
     with (folder / "django.mo").open("rb") as file:
         compiled = gettext.GNUTranslations(file)

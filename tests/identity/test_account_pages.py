@@ -81,7 +81,7 @@ def jane():
     return User.objects.get(email=EMAIL)
 
 
-def test_sign_up_confirmation_and_log_in_succeed():
+def test_account_can_sign_up_confirm_the_address_and_log_in():
     browser = Client()
     assert sign_up(browser).headers["Location"] == "/account/confirm"
     assert log_in(EMAIL, browser=browser)[1].headers["Location"] == "/account/confirm", "not before it is confirmed"
@@ -103,7 +103,7 @@ def test_sign_up_confirmation_and_log_in_succeed():
     [("/my/apply/7", "?next=%2Fmy%2Fapply%2F7"), ("https://evil.example/", ""), ("//evil.example", "")],
 )
 @pytest.mark.usefixtures("db")
-def test_confirmation_redirects_to_the_page_before_sign_up(wanted, expected):
+def test_address_confirmation_links_back_to_the_page_before_sign_up(wanted, expected):
     browser = Client()
     browser.post("/account/signup", {"email": EMAIL, "password1": PASSWORD, "next": wanted})
     path = link_in(mailed()[0])
@@ -123,7 +123,7 @@ class TestUnconfirmedAddress:
         prune(now=timezone.now() + timedelta(days=days))
         return not User.objects.exists()
 
-    def test_an_unconfirmed_account_is_deleted_after_a_week(self, account):
+    def test_prune_deletes_an_unconfirmed_account_after_a_week(self, account):
         assert not self.prune_after(6)
         assert self.prune_after(8)
         assert sign_up().status_code == 302
@@ -160,7 +160,7 @@ def test_sign_up_with_a_weak_password_or_an_invalid_address_creates_no_account()
     assert not OutgoingMail.objects.exists()
 
 
-def test_a_log_in_accepts_name_and_address_in_any_case(jane):
+def test_log_in_accepts_user_name_and_address_in_any_case(jane):
     for name in (EMAIL, "Jane@Example.org", f" {EMAIL} ", jane.username):
         assert log_in(name)[1].status_code == 302
 
@@ -193,7 +193,7 @@ def test_password_reset_issues_no_token_without_the_second_factor(jane):
     assert ApiClient().send("/auth/token", {**body, "otp": code_of()}).status_code == 200
 
 
-def test_a_reset_link_expires(jane, settings):
+def test_password_reset_link_expires(jane, settings):
     Client().post("/account/password/forgot", {"email": EMAIL})
     settings.PASSWORD_RESET_TIMEOUT = -1
     follow(Client(), link_in(mailed()[0]), {"password1": NEW_PASSWORD, "password2": NEW_PASSWORD})
@@ -223,7 +223,7 @@ def test_guesses_of_the_old_password_share_the_rate_limit_of_log_ins(jane):
     assert [browser.post("/account/password", fields).status_code for _ in range(11)] == [200] * 10 + [429]
 
 
-def test_an_address_changes_after_the_new_address_is_confirmed(jane):
+def test_account_address_changes_after_the_new_address_is_confirmed(jane):
     browser, _ = log_in(EMAIL)
     wanted = {"email": "new@example.org", "action_add": ""}
     first = browser.post("/account/email", wanted).headers["Location"]
@@ -272,7 +272,7 @@ def test_password_reset_ignores_accounts_that_only_requested_the_address(hijacke
     assert "/account/password/new/" not in answer.body
 
 
-def test_link_to_a_new_address_works_only_for_the_requesting_account(hijacker):
+def test_address_change_link_works_only_for_the_requesting_account(hijacker):
     (link,) = [link_in(mail) for mail in mailed()]
     other = UserFactory(username="other")
     browser, _ = log_in("other")
@@ -323,7 +323,7 @@ def test_mail_to_an_international_domain_uses_idna_2008(db, typed, mailed_to):
     assert mailed()[0].to == [mailed_to]
 
 
-def test_sessions_are_listed_and_other_sessions_are_ended(jane):
+def test_sessions_page_lists_sessions_and_ends_other_sessions(jane):
     browser, _ = log_in(EMAIL)
     other, _ = log_in(EMAIL)
     page = browser.get("/account/sessions").content.decode()
@@ -356,7 +356,7 @@ def test_an_active_session_ends_after_twelve_hours(jane):
     assert not Session.objects.filter(session_key=session.session_key).exists()
 
 
-def test_long_passwords_of_any_characters_are_accepted_unchanged():
+def test_long_password_of_any_characters_is_accepted_unchanged():
     password = " Ünïcode, spaces and 64 characters more: " + "x" * 64 + " "
     sign_up(password=password)
     follow(Client(), link_in(mailed()[0]), {})
@@ -380,7 +380,7 @@ def test_deletion_of_an_account_requires_the_password_again(jane):
 
 
 @pytest.mark.parametrize("path", ["/account/login", "/account/reauthenticate"])
-def test_link_to_a_forgotten_password_follows_the_password_field(jane, path):
+def test_forgotten_password_link_follows_the_password_field(jane, path):
     browser, _ = log_in(EMAIL) if "reauthenticate" in path else (Client(), None)
     page = browser.get(path).content.decode()
     assert page.index('name="password"') < page.index("/account/password/forgot")
@@ -388,7 +388,7 @@ def test_link_to_a_forgotten_password_follows_the_password_field(jane, path):
     assert page.count('id="id_password_helptext"') == 1
 
 
-def test_log_in_before_the_offers_says_why():
+def test_log_in_page_before_the_offers_explains_the_log_in():
     assert "To see the offers, log in or sign up." in Client().get("/account/login?next=/my/apply").content.decode()
     assert "To see the offers" not in Client().get("/account/login?next=/my").content.decode()
 
@@ -413,7 +413,7 @@ def test_account_pages_redirect_anonymous_visitors_to_the_log_in():
         "/account/second-factor/app/add",
     ],
 )
-def test_an_expired_form_links_to_its_page_and_the_log_in(path):
+def test_expired_account_form_links_to_its_page_and_the_log_in(path):
     page = f"http://testserver{path}"
     answer = Client(enforce_csrf_checks=True).post(path, {"text": "<b>"}, headers={"Referer": page})
     text = answer.content.decode()
@@ -429,7 +429,7 @@ def test_an_expired_form_links_to_its_page_and_the_log_in(path):
     "\\\\evil.example",
      "http://testserver@evil.example/", "data:text/html,x", "http:///evil.example", "ftp://testserver/"],
 )  # fmt: skip
-def test_an_expired_form_links_to_no_other_site(referer):
+def test_expired_account_form_does_not_link_to_another_site(referer):
     answer = Client(enforce_csrf_checks=True).post("/account/login", headers={"Referer": referer})
     assert answer.status_code == 403
     assert "Open the page again" not in answer.content.decode()
@@ -453,7 +453,7 @@ FORMS = pytest.mark.parametrize(
 
 
 @pytest.mark.parametrize("path", ENTRANCES)
-def test_a_form_rejected_for_csrf_counts_toward_the_rate_limit(path, settings):
+def test_account_form_rejected_for_csrf_counts_toward_the_rate_limit(path, settings):
     settings.RATE_LIMITS = settings.RATE_LIMITS | {"token": 2}
     browser = Client(enforce_csrf_checks=True)
     assert [browser.post(path).status_code for _ in range(3)] == [403, 403, 429]
@@ -476,13 +476,13 @@ class TestAccountEnumeration:
         return html.unescape(str(steps)).replace(data.get("email", "") or data.get("login", ""), "…")
 
     @FORMS
-    def test_known_and_unknown_addresses_get_the_same_response(self, jane, path, field, more):
+    def test_account_forms_return_the_same_response_for_unknown_addresses(self, jane, path, field, more):
         assert self.ask(path, {field: EMAIL, **more}) == self.ask(path, {field: "june@example.org", **more})
         addresses = [to for message in mailed() for to in message.to]
         assert addresses == ([] if field == "login" else [EMAIL, "june@example.org"])
 
     @FORMS
-    def test_known_and_unknown_addresses_run_the_same_statements(self, jane, path, field, more):
+    def test_account_forms_execute_the_same_statements_for_unknown_addresses(self, jane, path, field, more):
         def statements(email):
             with CaptureQueriesContext(connection) as captured:
                 Client().post(path, {field: email, **more})
@@ -491,7 +491,7 @@ class TestAccountEnumeration:
 
         assert statements(EMAIL) == statements("june@example.org")
 
-    def test_sign_up_with_a_known_address_computes_a_hash(self, jane, settings):
+    def test_sign_up_with_a_known_address_computes_a_password_hash(self, jane, settings):
         from tests.identity.test_log_in_limits import CountingHasher
 
         settings.PASSWORD_HASHERS = ["tests.identity.test_log_in_limits.CountingHasher"]
@@ -536,7 +536,7 @@ class TestInvitations:
         assert again.get(path).status_code == again.post(path).status_code == 410
         assert b"By invitation" in sign_up(again, "other@example.org").content
 
-    def test_second_of_two_concurrent_sign_ups_with_an_invitation_is_410(self, monkeypatch):
+    def test_second_concurrent_sign_up_with_an_invitation_returns_410(self, monkeypatch):
         path, browser = self.link(), Client()
         browser.post(path)
         taken = AccountAdapter.generate_unique_username
@@ -555,7 +555,7 @@ class TestInvitations:
         assert "for another address" in sign_up(browser, "other@example.org").content.decode()
         assert not User.objects.exists()
 
-    def test_a_logged_in_person_accepts_an_invitation_to_their_own_address(self):
+    def test_logged_in_account_can_accept_an_invitation_to_its_address(self):
         path, jane = self.link(), UserFactory()
         other = Client()
         other.force_login(UserFactory(), backend="django.contrib.auth.backends.ModelBackend")
@@ -567,7 +567,7 @@ class TestInvitations:
         assert jane.groups.get().name == "Partner"
         assert browser.post(path).status_code == 410
 
-    def test_an_expired_invitation_is_410(self):
+    def test_sign_up_with_an_expired_invitation_returns_410(self):
         path, browser = self.link(), Client()
         browser.post(path)
         OneTimeLink.objects.update(expires_at=timezone.now())
@@ -592,7 +592,7 @@ def test_the_back_office_redirects_to_the_account_log_in(user):
     assert stranger.get("/admin/", follow=True).status_code == 403
 
 
-def test_every_account_page_uses_our_own_template():
+def test_every_account_page_overrides_the_library_template():
     for pattern in urls.urlpatterns:
         name = getattr(getattr(pattern.callback, "view_class", None), "template_name", None)
         if name is not None:

@@ -29,7 +29,7 @@ def test_concurrent_requests_for_an_external_id_create_one_account(committed):
     assert (ManagedAccount.objects.count(), User.objects.count()) == (1, 2)
 
 
-def test_concurrent_requests_create_the_twentieth_key_once(committed):
+def test_concurrent_requests_create_the_20th_api_key_once(committed):
     user = UserFactory()
     for _ in range(KEYS_MAX - 1):
         issue(user)
@@ -45,7 +45,7 @@ def test_concurrent_requests_create_the_twentieth_key_once(committed):
     assert ApiKey.objects.count() == KEYS_MAX
 
 
-def test_an_invitation_is_accepted_once(committed):
+def test_invitation_accepted_concurrently_creates_one_account(committed):
     people = [person_with(EMAIL)]
     invite(actor=Actor.system("test"), email=EMAIL, role="partner", now=timezone.now())
     token = token_of()

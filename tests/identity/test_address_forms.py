@@ -32,7 +32,7 @@ NORMALIZED = [
 
 
 @pytest.mark.parametrize(("domain", "ascii_form"), NORMALIZED)
-def test_a_domain_is_compared_by_idna_2008(domain, ascii_form):
+def test_email_domain_is_normalized_by_idna_2008(domain, ascii_form):
     assert normalize(f"jane@{domain}") == f"jane@{ascii_form}"
 
 
@@ -41,12 +41,12 @@ def test_a_domain_is_compared_by_idna_2008(domain, ascii_form):
     "jane@\u200dx.com", "jane@a\u0300\u200cb.com", "jane@1.2.3.4", "jane@[1.2.3.4]", f"jane@{'a' * 64}.com",
     "jane@x\u00b7y.com", "jane@localhost",
 ])  # fmt: skip
-def test_an_undeliverable_address_is_rejected(address):
+def test_undeliverable_email_address_is_rejected(address):
     with pytest.raises(ValidationError):
         normalize(address)
 
 
-def test_account_owns_its_address_in_every_form():
+def test_account_owns_its_email_address_in_every_unicode_form():
     person = person_with(UNICODE)
     assert person.email == ASCII
     assert (owns(person, UNICODE), owns(person, ASCII), owns(person, OTHER)) == (True, True, False)
@@ -55,7 +55,7 @@ def test_account_owns_its_address_in_every_form():
     assert (is_named(older, ASCII), is_named(older, OTHER)) == (True, False)
 
 
-def test_an_invitation_accepts_every_form_of_its_address_and_no_other(operator):  # noqa: F811
+def test_invitation_accepts_only_unicode_forms_of_its_email_address(operator):  # noqa: F811
     _shown, token = invited(operator, email=UNICODE)
     invitation = Invitation.objects.get()
     invitation.email = "jane@stra\u00dfe.de"  # as an older version stored it
@@ -65,7 +65,7 @@ def test_an_invitation_accepts_every_form_of_its_address_and_no_other(operator):
     assert accept(token, person_with(ASCII), timezone.now()).email == "jane@stra\u00dfe.de"
 
 
-def test_a_link_accepts_every_form_of_its_address_and_no_other():
+def test_mailed_link_accepts_only_unicode_forms_of_its_email_address():
     now = timezone.now()
     facts = {"lasts": Invitation.VALID_FOR, "now": now}
     with pytest.raises(LinkEnded):
@@ -82,13 +82,13 @@ def test_a_customer_is_not_mailed_again_for_another_form_of_the_address(shop):  
     assert OutgoingMail.objects.count() == 2
 
 
-def test_the_mail_limit_of_a_recipient_counts_every_form_of_the_address(settings):
+def test_mail_limit_of_a_recipient_counts_every_form_of_the_address(settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "mail_recipient": 1}
     sent = [queue_mail(address, "claim", {}, now=timezone.now()) for address in (UNICODE, ASCII, OTHER)]
     assert [mail is not None for mail in sent] == [True, False, True]
 
 
-def test_account_created_by_an_operator_stores_the_compared_form():
+def test_create_user_stores_the_normalized_email_address():
     for number, email in enumerate((UNICODE, ASCII)):
         assert run_json("create_user", "jane", "--password", PASSWORD, "--email", email)["created"] is (number == 0)
     assert User.objects.get().email == ASCII

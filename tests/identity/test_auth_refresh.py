@@ -77,7 +77,7 @@ class TestRefreshing:
 
     @pytest.mark.parametrize("key", [None, KEY])
     @pytest.mark.parametrize("end", [disabled, password_changed, logged_out])
-    def test_refresh_and_replay_after_the_end_of_the_log_in_are_rejected(self, pair, user, end, key):
+    def test_token_refresh_and_replay_after_the_log_in_ends_are_rejected(self, pair, user, end, key):
         if key:
             refresh(pair.refresh_token, key=key)
         end(user)
@@ -91,7 +91,7 @@ class TestRefreshing:
 
 @pytest.mark.django_db
 class TestRetryWithItsKey:
-    def test_a_retry_with_the_same_key_returns_the_same_tokens(self, pair, user):
+    def test_token_refresh_retry_with_the_same_key_returns_the_same_tokens(self, pair, user):
         first = refresh(pair.refresh_token, key=KEY)
         for spelling in (KEY, KEY.upper(), f'"{KEY}"'):
             again = refresh(pair.refresh_token, key=spelling)
@@ -102,32 +102,32 @@ class TestRetryWithItsKey:
         assert ApiClient(bearer=again.json()["access_token"]).read("/auth/me").json()["id"] == user.pk
         assert refresh(again.json()["refresh_token"]).status_code == 200
 
-    def test_tokens_stored_for_retries_are_encrypted(self, pair):
+    def test_tokens_stored_for_refresh_retries_are_encrypted(self, pair):
         first = refresh(pair.refresh_token, key=KEY).json()
         record = IdempotencyRecord.objects.get()
         assert bytes(record.body).startswith((b"gAAAA", b"b1."))
         for token in (first["access_token"], first["refresh_token"]):
             assert token.encode() not in bytes(record.body)
 
-    def test_a_retry_with_another_key_is_a_second_use(self, pair):
+    def test_token_refresh_retry_with_another_key_ends_the_log_in(self, pair):
         fresh = refresh(pair.refresh_token, key=KEY).json()
         for options in ({"key": True}, {}):
             assert_error(refresh(pair.refresh_token, **options), 401, "E2002")
             assert_error(refresh(fresh["refresh_token"]), 401, "E2002")
         assert_error(refresh(pair.refresh_token, key=KEY), 401, "E2002")
 
-    def test_a_refresh_without_a_key_cannot_be_retried_with_a_key(self, pair):
+    def test_token_refresh_without_a_key_cannot_be_retried_with_a_key(self, pair):
         refresh(pair.refresh_token)
         assert_error(refresh(pair.refresh_token, key=KEY), 401, "E2002")
         assert TokenFamily.objects.filter(revoked_at__isnull=True).count() == 0
 
-    def test_a_retry_after_the_next_refresh_is_a_second_use(self, pair):
+    def test_retry_after_the_next_token_refresh_ends_the_log_in(self, pair):
         fresh = refresh(pair.refresh_token, key=KEY).json()
         newest = refresh(fresh["refresh_token"], key=True).json()
         assert_error(refresh(pair.refresh_token, key=KEY), 401, "E2002")
         assert_error(refresh(newest["refresh_token"]), 401, "E2002")
 
-    def test_a_retry_after_five_minutes_is_a_second_use(self, pair):
+    def test_token_refresh_retry_after_five_minutes_ends_the_log_in(self, pair):
         fresh = refresh(pair.refresh_token, key=KEY).json()
         used_at = timezone.now() - tokens.RETRY_WINDOW
         RefreshToken.objects.filter(used_at__isnull=False).update(used_at=used_at + timedelta(seconds=30))
@@ -136,35 +136,35 @@ class TestRetryWithItsKey:
         assert_error(refresh(pair.refresh_token, key=KEY), 401, "E2002")
         assert_error(refresh(fresh["refresh_token"]), 401, "E2002")
 
-    def test_a_key_used_for_another_refresh_token_is_rejected(self, pair, user):
+    def test_idempotency_key_of_another_refresh_token_is_rejected(self, pair, user):
         other = tokens.start_family(user=user, now=timezone.now())
         refresh(pair.refresh_token, key=KEY)
         assert_error(refresh(other.refresh_token, key=KEY), 422, "E1010")
         assert refresh(other.refresh_token).status_code == 200, "it was not used"
 
-    def test_a_key_used_for_another_operation_is_rejected(self, api, user, pair):
+    def test_token_refresh_with_a_key_of_another_operation_is_rejected(self, api, user, pair):
         api.send("/api-keys", {"name": "shop"}, key=KEY)
         assert_error(refresh(pair.refresh_token, key=KEY), 422, "E1010")
         assert refresh(pair.refresh_token, key=True).status_code == 200
 
-    def test_two_accounts_can_refresh_with_the_same_key(self, pair, stranger):
+    def test_two_accounts_can_refresh_tokens_with_the_same_idempotency_key(self, pair, stranger):
         other = tokens.start_family(user=stranger, now=timezone.now())
         first, second = (refresh(item.refresh_token, key=KEY) for item in (pair, other))
         assert (first.status_code, second.status_code) == (200, 200)
         assert "Idempotent-Replayed" not in second.headers
         assert first.json()["refresh_token"] != second.json()["refresh_token"]
 
-    def test_a_malformed_key_does_not_use_the_refresh_token(self, pair):
+    def test_malformed_idempotency_key_does_not_use_the_refresh_token(self, pair):
         for key in ("", "1", "x" * 300, KEY[:-1], f"{KEY},{KEY}", "\u00e9"):
             assert_error(refresh(pair.refresh_token, key=key.encode().decode("latin-1")), 400, "E1008")
         assert refresh(pair.refresh_token).status_code == 200
 
-    def test_an_unknown_token_with_a_key_stores_nothing(self):
+    def test_token_refresh_with_an_unknown_token_and_a_key_stores_nothing(self):
         for text in ("rt_unknown", "x", "\u0661", "a" * 512):
             assert_error(refresh(text, key=KEY), 401, "E2002")
         assert IdempotencyRecord.objects.count() == 0
 
-    def test_rejection_because_of_a_new_authenticator_is_not_stored(self, pair, user):
+    def test_token_refresh_rejected_for_a_new_authenticator_can_be_retried(self, pair, user):
         device = authenticator_of(user)
         assert_error(refresh(pair.refresh_token, key=KEY), 401, "E2002")
         assert IdempotencyRecord.objects.count() == 0
@@ -172,7 +172,7 @@ class TestRetryWithItsKey:
         assert refresh(pair.refresh_token, key=KEY).status_code == 200
 
 
-def test_eight_concurrent_retries_with_one_key_return_one_pair(committed, needs_postgresql):
+def test_concurrent_refresh_retries_with_one_key_return_one_token_pair(committed, needs_postgresql):
     for number in range(5):
         pair = tokens.start_family(user=UserFactory(), now=timezone.now())
         key = f"0192b3c4-d5e6-7f80-9a1b-2c3d4e5f6a{number:02}"
@@ -185,7 +185,7 @@ def test_eight_concurrent_retries_with_one_key_return_one_pair(committed, needs_
         assert refresh(again.json()["refresh_token"]).status_code == 200
 
 
-def test_eight_concurrent_uses_of_a_refresh_token_end_the_log_in(committed, needs_postgresql):
+def test_concurrent_uses_of_a_refresh_token_end_the_log_in(committed, needs_postgresql):
     for _ in range(5):
         pair = tokens.start_family(user=UserFactory(), now=timezone.now())
         answers = at_once(*[partial(refresh, pair.refresh_token)] * 8)

@@ -44,7 +44,7 @@ def log_in(client, username, password=PASSWORD):
     return client.send(PATH, {"username": username, "password": password})
 
 
-def test_a_log_in_returns_tokens_that_work(anonymous, user):
+def test_log_in_returns_working_access_and_refresh_tokens(anonymous, user):
     response = log_in(anonymous, user.username)
     assert (response.status_code, response.headers["Cache-Control"]) == (200, "no-store")
     body = response.json()
@@ -63,7 +63,7 @@ def test_a_staff_members_token_has_the_staff_claim(anonymous, db):
     assert jwt.decode(token, options={"verify_signature": False})["staff"] is True
 
 
-def test_a_wrong_password_and_an_unknown_user_get_the_same_response(anonymous, user):
+def test_wrong_password_and_unknown_user_return_the_same_response(anonymous, user):
     wrong = assert_error(log_in(anonymous, user.username, "wrong"), 401, "E2001")
     unknown = assert_error(log_in(anonymous, "nobody"), 401, "E2001")
     assert wrong["message"] == unknown["message"]
@@ -76,11 +76,11 @@ def test_log_in_of_a_disabled_user_is_rejected(anonymous, user):
 
 
 @pytest.mark.parametrize("username", ["a" * 255, "ß" * 255, "'; DROP TABLE identity_user; --", "\u202e", "😀" * 100])
-def test_a_malformed_user_name_gets_the_response_of_an_unknown_user(anonymous, username):
+def test_malformed_user_name_returns_the_response_of_an_unknown_user(anonymous, username):
     assert_error(log_in(anonymous, username), 401, "E2001")
 
 
-def test_ten_failures_lock_a_user_name_until_the_next_quarter_hour(anonymous, user, stranger, monkeypatch):
+def test_ten_failed_log_ins_lock_a_user_name_until_the_next_quarter_hour(anonymous, user, stranger, monkeypatch):
     for _ in range(10):
         assert_error(log_in(anonymous, user.username, "wrong"), 401, "E2001")
     refused = log_in(anonymous, user.username)
@@ -101,7 +101,7 @@ def test_ten_failures_lock_a_user_name_until_the_next_quarter_hour(anonymous, us
     ("\u1e9b\u0323 long enough", "\u1e69 long enough"), ("\u2126 ohm and more", "\u03a9 ohm and more"),
     ("\u0958 long enough", "\u0915\u093c long enough"),
 ])  # fmt: skip
-def test_password_is_accepted_in_every_normal_form(anonymous, user, chosen, typed):
+def test_password_is_accepted_in_every_unicode_normal_form(anonymous, user, chosen, typed):
     user.set_password(chosen)
     user.save()
     assert log_in(anonymous, user.username, typed).status_code == 200
@@ -115,7 +115,7 @@ def test_password_that_version_1_0_hashed_as_typed_is_accepted(anonymous, user):
     assert_error(log_in(anonymous, user.username, "caf\u00e9 au lait"), 401, "E2001")
 
 
-def test_denormalized_password_costs_the_same_for_an_unknown_name(anonymous, user, hashed):
+def test_denormalized_password_costs_the_same_for_an_unknown_user(anonymous, user, hashed):
     costs = []
     for username in (user.username, "nobody"):
         before = hashed()
@@ -149,7 +149,7 @@ class TestSecondFactor:
         return jwt.decode(token, options={"verify_signature": False})["amr"]
 
     @pytest.mark.parametrize("spelling", ["{}{}", "{} {}"])
-    def test_tokens_and_refreshed_tokens_list_otp_as_a_method(self, anonymous, user, device, spelling):
+    def test_tokens_after_a_code_list_otp_as_authentication_method(self, anonymous, user, device, spelling):
         code = code_of()
         first = self.ask(anonymous, user, spelling.format(code[:3], code[3:]))
         assert self.methods(first) == ["pwd", "otp"]
@@ -157,9 +157,7 @@ class TestSecondFactor:
         assert self.methods(again) == ["pwd", "otp"]
 
     @pytest.mark.parametrize("otp", [None, "wrong", "recovery code"])
-    def test_wrong_or_missing_code_gets_the_response_and_cost_of_a_wrong_password(
-        self, anonymous, user, device, hashed, otp
-    ):
+    def test_wrong_or_missing_code_returns_the_response_of_a_wrong_password(self, anonymous, user, device, hashed, otp):
         """The response, the hashes and the statements are those for an unknown name."""
         code = {None: None, "wrong": wrong_code(), "recovery code": "00000-00000"}[otp]
         outcomes = []
@@ -172,13 +170,13 @@ class TestSecondFactor:
         assert outcomes[0] == outcomes[1] == outcomes[2]
         assert outcomes[0][1] == 1
 
-    def test_a_code_of_an_authenticator_works_once(self, anonymous, user, device):
+    def test_authenticator_code_can_be_used_once(self, anonymous, user, device):
         code = code_of()
         assert self.ask(anonymous, user, code).status_code == 200
         assert_error(self.ask(anonymous, user, code), 401, "E2001")
 
     @pytest.mark.parametrize("kind", ["code of the app", "recovery code"])
-    def test_wrong_codes_count_toward_the_limit_of_wrong_passwords(self, anonymous, user, device, kind):
+    def test_wrong_codes_count_toward_the_wrong_password_limit(self, anonymous, user, device, kind):
         recovery_code = recovery_codes_of(user)[0]
         wrong, right = (wrong_code(), code_of()) if kind == "code of the app" else ("00000-00000", recovery_code)
         answers = [self.ask(anonymous, user, wrong).status_code for _ in range(11)]
@@ -190,11 +188,11 @@ class TestSecondFactor:
         assert self.ask(anonymous, user, code_of()).status_code == 200
 
     @pytest.mark.parametrize(("steps", "status"), [(-1, 200), (1, 200), (-10, 401)])
-    def test_codes_of_a_clock_one_step_off_are_accepted(self, anonymous, user, device, steps, status):
+    def test_authenticator_code_one_time_step_off_is_accepted(self, anonymous, user, device, steps, status):
         assert self.ask(anonymous, user, code_of(steps=steps)).status_code == status
 
     @pytest.mark.parametrize("spelling", ["{}{}", "{} {}", "{}-{}"])
-    def test_a_recovery_code_works_once(self, anonymous, user, device, spelling):
+    def test_recovery_code_can_be_used_once(self, anonymous, user, device, spelling):
         code = recovery_codes_of(user)[3]
         assert self.methods(self.ask(anonymous, user, spelling.format(*code.lower().split("-")))) == ["pwd", "otp"]
         assert_error(self.ask(anonymous, user, code), 401, "E2001")
@@ -202,11 +200,11 @@ class TestSecondFactor:
     def test_a_code_of_an_account_without_an_authenticator_is_rejected(self, anonymous, user):
         assert_error(self.ask(anonymous, user, "123456"), 401, "E2001")
 
-    def test_a_malformed_code_is_400(self, anonymous, user, device):
+    def test_log_in_with_a_malformed_code_returns_400(self, anonymous, user, device):
         for otp in ("", "12345", "1234567", "abcdef", "UUUUU-UUUUU", "\uff11" * 6):
             assert_error(self.ask(anonymous, user, otp), 400, "E1001")
 
-    def test_removal_of_an_authenticator_ends_its_log_ins(self, anonymous, user, device):
+    def test_removal_of_an_authenticator_ends_log_ins_that_used_it(self, anonymous, user, device):
         with_it = self.ask(anonymous, user, code_of()).json()
         device.delete()
         authentication.forget_credentials()
@@ -217,7 +215,7 @@ class TestSecondFactor:
 ME = "/auth/me"
 
 
-def test_me_returns_the_account(db):
+def test_auth_me_returns_the_authenticated_account(db):
     user = UserFactory(username="ada", email="ada@example.org", is_staff=True)
     user.groups.set(Group.objects.filter(name__in=["Support", "Reviewer"]))
     assert client_of(user).read(ME).json() == {
@@ -226,7 +224,7 @@ def test_me_returns_the_account(db):
     }  # fmt: skip
 
 
-def test_me_returns_only_id_and_scopes_to_an_app(db):
+def test_auth_me_returns_only_id_and_scopes_to_an_app(db):
     user = UserFactory(username="ada", email="ada@example.org", is_staff=True)
     user.groups.set(Group.objects.filter(name="Reviewer"))
     client, secret = make_client()
@@ -239,7 +237,7 @@ def test_me_returns_only_id_and_scopes_to_an_app(db):
 REVOKE = "/auth/revoke"
 
 
-def test_revoke_ends_the_log_in_within_five_seconds(anonymous, user, monkeypatch):
+def test_token_revocation_ends_the_log_in_within_5_seconds(anonymous, user, monkeypatch):
     pair, other = tokens.start_family(user=user, now=timezone.now()), client_of(user)
     api = ApiClient(bearer=pair.access_token)
     assert api.read("/auth/me").status_code == 200
@@ -253,6 +251,6 @@ def test_revoke_ends_the_log_in_within_five_seconds(anonymous, user, monkeypatch
 
 
 @pytest.mark.parametrize("text", ["unknown", "rt_" + "x" * 43])
-def test_revoke_accepts_an_unknown_token(anonymous, text):
+def test_token_revocation_accepts_an_unknown_token(anonymous, text):
     response = anonymous.send(REVOKE, {"refresh_token": text})
     assert (response.status_code, response.json()) == (200, {})

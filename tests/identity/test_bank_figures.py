@@ -74,12 +74,12 @@ class TestFlows:
         assert (read.income_monthly_cents, read.spending_monthly_cents) == (150_000, 15_000)
         assert (read.months_covered, read.as_of) == (2, date(2026, 6, 2))
 
-    def test_bank_figures_need_two_statements(self, linked, django_assert_num_queries):
+    def test_loading_bank_figures_executes_two_statements(self, linked, django_assert_num_queries):
         booking(linked, -100_000, date(2026, 4, 1))
         with django_assert_num_queries(2):
             values(linked)
 
-    def test_figures_are_missing_without_a_complete_month(self, user):
+    def test_bank_figures_are_missing_without_a_complete_month(self, user):
         bank(user)
         account(user)
         bank(user, "other", transactions_since=date(2026, 4, 2))
@@ -90,7 +90,7 @@ class TestFlows:
         assert (read.months_covered, read.income_monthly_cents, read.gap) == (None, None, "")
         assert read.as_of == date(2026, 5, 27)
 
-    def test_flows_exclude_credit_cards_claimed_bookings_and_other_users(self, linked, stranger):
+    def test_bank_flows_exclude_credit_cards_claimed_bookings_and_other_users(self, linked, stranger):
         booking(linked, -100_000, date(2026, 4, 1))
         account(linked, "card", type="credit")
         booking(linked, 70_000, date(2026, 4, 2), "card")
@@ -119,7 +119,7 @@ class TestFlows:
         booking(linked, -40_000, date(2026, 6, 1), "b")
         assert figures(linked).spending_monthly_cents == 0
 
-    def test_refund_to_the_same_account_does_not_count_as_a_transfer(self, linked):
+    def test_refund_to_the_same_account_is_not_an_internal_transfer(self, linked):
         booking(linked, 40_000, date(2026, 4, 15))
         booking(linked, -40_000, date(2026, 4, 15))
         assert figures(linked).spending_monthly_cents == 20_000
@@ -129,19 +129,19 @@ class TestMissingFigures:
     def everything_is_missing(self, user):
         return set(values(user).values()) == {None}
 
-    def test_figures_are_missing_without_an_account(self, user):
+    def test_bank_figures_are_missing_without_an_account(self, user):
         bank(user)
         assert self.everything_is_missing(user)
         assert figures(user).balance_cents is None
 
     @pytest.mark.parametrize("other", [{"currency": "EUR"}, {"currency": None}])
-    def test_figures_are_missing_for_an_account_in_another_currency(self, linked, other):
+    def test_bank_figures_are_missing_for_an_account_in_another_currency(self, linked, other):
         account(linked, "b", **other)
         assert self.everything_is_missing(linked)
         assert figures(linked).balance_cents is None
 
     @pytest.mark.parametrize("currency", ["EUR", None])
-    def test_figures_are_missing_for_a_booking_in_another_currency(self, linked, currency):
+    def test_bank_figures_are_missing_for_a_booking_in_another_currency(self, linked, currency):
         booking(linked, -100, date(2026, 4, 1), currency=currency)
         assert self.everything_is_missing(linked)
 
@@ -149,18 +149,18 @@ class TestMissingFigures:
         {"transactions_since": None}, {"transactions_staged": 2}, {"unlinked_at": NOW},
         {"transactions_since": SINCE - timedelta(days=90)},
     ])  # fmt: skip
-    def test_figures_are_missing_for_items_without_staged_bookings(self, linked, columns):
+    def test_bank_figures_are_missing_if_an_item_has_no_staged_bookings(self, linked, columns):
         booking(linked, -100, date(2026, 4, 1))
         assert not self.everything_is_missing(linked)
         bank(linked, "other", **columns)
         account(linked, "b", item="other")
         assert self.everything_is_missing(linked)
 
-    def test_figures_are_missing_for_an_account_of_an_unknown_item(self, linked):
+    def test_bank_figures_are_missing_for_an_account_of_an_unknown_item(self, linked):
         account(linked, "b", item=None)
         assert self.everything_is_missing(linked)
 
-    def test_bookings_before_the_staged_period_do_not_replace_staged_bookings(self, user):
+    def test_bookings_before_the_staged_period_do_not_suffice_for_bank_figures(self, user):
         bank(user, transactions_staged=1)
         account(user)
         booking(user, -100, SINCE - timedelta(days=1))
@@ -168,7 +168,7 @@ class TestMissingFigures:
         booking(user, -100, SINCE)
         assert figures(user).months_covered == 2
 
-    def test_bookings_of_a_removed_item_count_up_to_its_last_day(self, user):
+    def test_bank_figures_of_a_removed_item_end_with_its_last_day(self, user):
         bank(user, gone_at=NOW)
         account(user)
         assert figures(user).as_of == UNTIL - timedelta(days=1)
@@ -177,7 +177,7 @@ class TestMissingFigures:
 class TestDuplicateAccount:
     same = {"institution_id": "ins_1", "mask": "1234"}
 
-    def test_an_account_linked_twice_counts_once(self, user):
+    def test_bank_account_linked_twice_counts_once_in_bank_figures(self, user):
         for item, account_id in (("item", "a"), ("again", "b")):
             bank(user, item)
             account(user, account_id, item=item, **self.same)
@@ -187,7 +187,7 @@ class TestDuplicateAccount:
         assert (read.income_monthly_cents, read.spending_monthly_cents) == (50_000, 30_000)
         assert read.balance_cents == 100_000
 
-    def test_period_of_an_older_item_does_not_narrow_the_window(self, user):
+    def test_older_bank_item_does_not_narrow_the_period_of_bank_figures(self, user):
         bank(user, "old", transactions_since=SINCE - timedelta(days=200))
         account(user, "old", item="old", **self.same)
         bank(user)
@@ -196,14 +196,14 @@ class TestDuplicateAccount:
 
 
 class TestBalances:
-    def test_balances_are_computed_backwards_from_the_current_balance(self, linked):
+    def test_past_balances_are_computed_backwards_from_the_current_balance(self, linked):
         booking(linked, 30_000, UNTIL - timedelta(days=1))
         booking(linked, -150_000, UNTIL - timedelta(days=3))
         read = figures(linked)  # 130,000 before the last day, -20,000 before the third-to-last
         assert read.lowest_balance_cents == -20_000
         assert read.overdrawn_days == 87
 
-    def test_an_older_balance_is_carried_forward_with_its_bookings(self, user):
+    def test_older_bank_balance_is_updated_by_later_bookings(self, user):
         bank(user)
         account(user, balance_on=UNTIL - timedelta(days=2))
         booking(user, 130_000, UNTIL - timedelta(days=1))
@@ -220,12 +220,12 @@ class TestBalances:
         read = figures(user)
         assert (read.lowest_balance_cents, read.overdrawn_days, read.months_covered) == (None, None, 2)
 
-    def test_a_negative_account_counts_as_overdrawn_despite_a_positive_total(self, linked):
+    def test_negative_account_is_overdrawn_despite_a_positive_total_balance(self, linked):
         account(linked, "b", current_cents=-1)
         read = figures(linked)
         assert (read.lowest_balance_cents, read.overdrawn_days) == (99_999, 90)
 
-    def test_balance_figures_are_missing_below_ninety_common_days(self, linked):
+    def test_balance_figures_are_missing_below_90_days_common_to_all_items(self, linked):
         bank(linked, "other", transactions_since=SINCE - timedelta(days=1))
         account(linked, "b", item="other")
         read = figures(linked)
@@ -264,7 +264,7 @@ BOOKINGS = st.lists(
 
 @given(bookings=BOOKINGS)
 @examples(500)
-def test_exclusion_removes_every_complete_transfer_and_nothing_else(bookings):
+def test_transfer_exclusion_removes_only_complete_internal_transfers(bookings):
     left = without_transfers(bookings)
     assert sum(row.cents for row in left) == sum(row.cents for row in bookings)
     remaining = list(left)

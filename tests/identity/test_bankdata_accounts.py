@@ -24,7 +24,7 @@ def read(api, user, query=""):
     return api.read(f"/bankdata/accounts/{getattr(user, 'pk', user)}{query}")
 
 
-def test_accounts_of_an_item_are_listed(api, user):
+def test_bank_accounts_of_a_linked_item_are_listed(api, user):
     item_id = exchange(api, user).json()["item_id"]
     shown = read(api, user).json()
     assert (shown["item_ids"], shown["total"]) == ([item_id], 3)
@@ -36,7 +36,7 @@ def test_accounts_of_an_item_are_listed(api, user):
     assert [entry["limit_cents"] for entry in shown["accounts"]] == [None, None, 500_000]
 
 
-def test_the_same_public_token_returns_the_same_accounts_everywhere(api, user):
+def test_same_sandbox_public_token_returns_the_same_bank_accounts(api, user):
     item_id = exchange(api, user, "public-sandbox-same").json()["item_id"]
     assert item_id == f"item-sandbox-{sha256(b'public-sandbox-same').hexdigest()[:24]}"
     shown = read(api, user).json()["accounts"]
@@ -46,11 +46,11 @@ def test_the_same_public_token_returns_the_same_accounts_everywhere(api, user):
     assert read(api, user).json()["accounts"] == shown
 
 
-def test_accounts_without_a_linked_item_are_404(api, user):
+def test_bank_accounts_without_a_linked_item_return_404(api, user):
     assert_error(read(api, user), 404, "E4008")
 
 
-def test_the_demo_access_token_always_works(api, user):
+def test_demo_access_token_returns_the_demo_bank_accounts(api, user):
     shown = read(api, user, "?access_token=access-sandbox-demo").json()
     assert (shown["item_ids"], shown["total"]) == (["item-sandbox-demo"], 3)
 
@@ -70,13 +70,13 @@ def test_an_access_token_of_another_account_is_rejected(api, user, stranger, str
 
 
 @pytest.mark.parametrize("token", ["garbage", "access-sandbox-unknown", "%C3%A9"])
-def test_a_forged_access_token_is_rejected(api, user, token):
+def test_forged_bank_access_token_is_rejected(api, user, token):
     exchange(api, user)
     body = assert_error(read(api, user, f"?access_token={token}"), 400, "E1001")
     assert body["details"][0]["field"] == "access_token"
 
 
-def test_error_for_a_required_log_in_contains_a_link_token(judged_plaid, api, user):
+def test_error_for_a_required_bank_log_in_contains_a_link_token(judged_plaid, api, user):
     item = judged_plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     exchange(api, user, "public-double-1")
     item.error = "ITEM_LOGIN_REQUIRED"
@@ -102,7 +102,7 @@ def test_error_for_an_item_unknown_to_plaid_contains_a_new_link_token(plaid, api
     assert "access_token" not in plaid.requests_at("/link/token/create")[0]
 
 
-def test_required_log_in_without_a_link_token_is_502(plaid, api, user):
+def test_required_bank_log_in_without_a_link_token_returns_502(plaid, api, user):
     item = plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     exchange(api, user, "public-double-1")
     item.error = "ITEM_LOGIN_REQUIRED"
@@ -110,12 +110,12 @@ def test_required_log_in_without_a_link_token_is_502(plaid, api, user):
     assert_error(read(api, user), 502, "E5003")
 
 
-def test_an_access_token_that_plaid_rejects_is_400(plaid, api, user):
+def test_access_token_that_plaid_rejects_returns_400(plaid, api, user):
     assert_error(read(api, user, "?access_token=access-double-unknown"), 400, "E1001")
     assert plaid.requests_at("/accounts/get") == [{"access_token": "access-double-unknown"}]
 
 
-def test_items_of_another_vendor_are_ignored(plaid, api, user, settings):
+def test_bank_items_of_another_vendor_are_ignored(plaid, api, user, settings):
     settings.OPEN_BANKING = "sandbox"
     exchange(api, user)
     settings.OPEN_BANKING = "plaid"
@@ -145,7 +145,7 @@ def link_two(plaid, api, user):
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("path", ["accounts", "transactions"])
-def test_a_failing_item_does_not_hide_the_others(plaid, api, user, path, code, status, error):
+def test_failing_bank_item_does_not_hide_other_bank_items(plaid, api, user, path, code, status, error):
     link_two(plaid, api, user)[0].error = code
     response = api.read(f"/bankdata/{path}/{user.pk}")
     assert response.status_code == 200
@@ -156,7 +156,7 @@ def test_a_failing_item_does_not_hide_the_others(plaid, api, user, path, code, s
         assert (response.json()["item_ids"], response.json()["total"]) == (["item-2"], 1)
 
 
-def test_linking_again_replaces_a_removed_item(plaid, api, user):
+def test_linking_a_bank_again_replaces_the_removed_item(plaid, api, user):
     first = link_two(plaid, api, user)[0]
     first.error = "ITEM_NOT_FOUND"
     read(api, user)
@@ -166,7 +166,7 @@ def test_linking_again_replaces_a_removed_item(plaid, api, user):
     assert read(api, user).json()["item_ids"] == ["item-2", "item-3"]
 
 
-def test_an_unlinked_item_is_removed_at_the_vendor(plaid, api, user, django_capture_on_commit_callbacks):
+def test_unlinked_bank_item_is_removed_at_the_vendor(plaid, api, user, django_capture_on_commit_callbacks):
     link_two(plaid, api, user)
     token = BankItem.objects.get(item_id="item-1").access_token
     with django_capture_on_commit_callbacks(execute=True):
@@ -176,7 +176,7 @@ def test_an_unlinked_item_is_removed_at_the_vendor(plaid, api, user, django_capt
     assert_error(api.call("DELETE", "/bankdata/items/item-1"), 404, "E4008")
 
 
-def test_an_item_unlinked_during_an_outage_is_removed_later(plaid, api, user, django_capture_on_commit_callbacks):
+def test_bank_item_unlinked_during_an_outage_is_removed_later(plaid, api, user, django_capture_on_commit_callbacks):
     link_two(plaid, api, user)
     plaid.fail("/item/remove", Fault(500, b"x"), Fault(drop=True))
     with django_capture_on_commit_callbacks(execute=True):
@@ -187,7 +187,7 @@ def test_an_item_unlinked_during_an_outage_is_removed_later(plaid, api, user, dj
     assert (len(plaid.removed), BankItem.objects.count()) == (1, 1)
 
 
-def test_another_accounts_item_cannot_be_unlinked(api, user, stranger, stranger_api):
+def test_bank_item_of_another_account_cannot_be_unlinked(api, user, stranger, stranger_api):
     item_id = exchange(stranger_api, stranger).json()["item_id"]
     assert_error(api.call("DELETE", f"/bankdata/items/{item_id}"), 404, "E4008")
     assert_error(api.send("/bankdata/link-token", {"user_id": str(user.pk), "item_id": item_id}), 404, "E4008")
@@ -210,7 +210,7 @@ def test_a_link_token_for_an_item_is_in_update_mode(judged_plaid, api, user):
         ("ISK", 100, 0, 100), ("TND", 0.001, 3, 1), ("CHF", 10.05, 2, 1_005),
     ],
 )  # fmt: skip
-def test_amounts_are_in_the_minor_unit_of_their_currency(plaid, api, user, currency, amount, exponent, units):
+def test_bank_amounts_are_in_the_minor_unit_of_the_currency(plaid, api, user, currency, amount, exponent, units):
     balances = {"available": None, "current": amount, "limit": None, "iso_currency_code": currency}
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1, balances=balances)]))
     exchange(api, user, "public-double-1")
@@ -251,7 +251,7 @@ TOKENIZED = "8cfb8beb89b774ee43b090625f0d61d0814322b43bff984eaf60386e"
         ({**CHECKING, "name": "Plaid  Checking "}, CHECKING, 1), ({**CHECKING, "name": "PLAID CHECKING"}, CHECKING, 1),
     ],
 )  # fmt: skip
-def test_an_account_that_is_linked_twice_counts_once(plaid, api, user, first, second, count):
+def test_bank_account_linked_twice_is_listed_and_totaled_once(plaid, api, user, first, second, count):
     common = {"name": "Checking"}
     for number, changes in enumerate((first, second), start=1):
         entry = account(number, item=f"item-{number}", **{**common, **changes})
@@ -274,14 +274,14 @@ def test_a_bank_balance_in_another_currency_is_excluded(plaid, api, user, curren
 LINK_TOKEN = "/bankdata/link-token"
 
 
-def test_a_link_token_is_returned(api, user):
+def test_link_token_request_returns_a_sandbox_link_token(api, user):
     response = api.send(LINK_TOKEN, {"user_id": str(user.pk)})
     assert response.status_code == 200
     assert set(response.json()) == {"link_token", "expiration"}
     assert response.json()["link_token"].startswith("link-sandbox-")
 
 
-def test_a_link_token_comes_from_plaid(judged_plaid, api, user):
+def test_link_token_request_returns_the_link_token_of_plaid(judged_plaid, api, user):
     shown = api.send(LINK_TOKEN, {"user_id": str(user.pk)}).json()
     assert shown["link_token"].startswith("link-double-")
     assert shown["expiration"] == EXPIRATION.replace("Z", ".000000Z")

@@ -50,7 +50,7 @@ def test_an_exchange_links_an_item_and_stages_its_accounts(api, user):
     ]
 
 
-def test_a_public_token_works_once(api, user, stranger, stranger_api):
+def test_public_token_can_be_exchanged_once(api, user, stranger, stranger_api):
     assert exchange(api, user).status_code == 200
     for client, person in ((api, user), (stranger_api, stranger)):
         assert_error(exchange(client, person), 400, "E1001")
@@ -60,14 +60,14 @@ def test_a_public_token_works_once(api, user, stranger, stranger_api):
 
 
 @pytest.mark.parametrize("token", ["garbage", "public-sandbox-", "access-sandbox-demo", "public-production-x"])
-def test_a_public_token_that_the_vendor_rejects_is_400(api, user, token):
+def test_exchange_of_a_public_token_that_the_vendor_rejects_returns_400(api, user, token):
     body = assert_error(exchange(api, user, token), 400, "E1001")
     assert body["details"][0]["field"] == "public_token"
     assert token not in str(body)
     assert BankItem.objects.count() == 0
 
 
-def test_plaid_is_called_outside_of_transactions(committed, plaid, user, waiting_transactions, judge):
+def test_bank_link_calls_plaid_outside_of_database_transactions(committed, plaid, user, waiting_transactions, judge):
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1), account(2)]))
     shown = exchange(client_of(user), user, "public-double-1").json()
     assert len(shown["staged_item_ids"]) == 2
@@ -104,7 +104,7 @@ def test_linking_stages_ninety_days_of_posted_bookings(judged_plaid, api, user):
 
 
 @pytest.mark.parametrize("status", ["NOT_READY", "INITIAL_UPDATE_COMPLETE", "TRANSACTIONS_UPDATE_STATUS_UNKNOWN"])
-def test_bookings_that_plaid_has_not_fetched_yet_are_staged_by_the_command(plaid, api, user, status):
+def test_stage_bank_accounts_stages_bookings_that_plaid_fetches_later(plaid, api, user, status):
     item = DoubleItem("item-1", [account(1)], [("added", booking(1, day=booked(1)))], update_status=status)
     plaid.offer("public-double-1", item)
     assert len(exchange(api, user, "public-double-1").json()["staged_item_ids"]) == 1
@@ -119,7 +119,7 @@ def test_bookings_that_plaid_has_not_fetched_yet_are_staged_by_the_command(plaid
     assert StagedItem.objects.filter(kind="bank_account").count() == 1
 
 
-def test_bookings_beyond_the_time_of_a_request_are_staged_by_the_command(plaid, api, user, monkeypatch):
+def test_stage_bank_accounts_stages_bookings_left_by_the_request(plaid, api, user, monkeypatch):
     monkeypatch.setattr(services, "ITEMS_PER_STATEMENT", 2)
     feed = [("added", booking(number, day=booked(1))) for number in range(3)]
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1)], feed))
@@ -151,7 +151,7 @@ def break_storing():
         )
 
 
-def test_a_token_that_cannot_be_stored_is_revoked_at_plaid(judged_plaid, api, user):
+def test_access_token_that_cannot_be_stored_is_revoked_at_plaid(judged_plaid, api, user):
     judged_plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     break_storing()
     assert_error(exchange(api, user, "public-double-1"), 503, "E5030")
@@ -160,13 +160,13 @@ def test_a_token_that_cannot_be_stored_is_revoked_at_plaid(judged_plaid, api, us
     assert StagedItem.objects.count() == 0
 
 
-def test_a_token_that_cannot_be_stored_is_revoked_at_the_sandbox(api, user):
+def test_access_token_that_cannot_be_stored_is_revoked_at_the_sandbox(api, user):
     break_storing()
     assert_error(exchange(api, user), 503, "E5030")
     assert SandboxItem.objects.get().removed_at is not None
 
 
-def test_log_of_a_token_that_cannot_be_stored_or_revoked_omits_the_token(plaid, api, user, caplog):
+def test_log_about_an_unstored_unrevoked_access_token_omits_the_token(plaid, api, user, caplog):
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     plaid.fail("/item/remove", Fault(500, b"x"))
     break_storing()
@@ -176,7 +176,7 @@ def test_log_of_a_token_that_cannot_be_stored_or_revoked_omits_the_token(plaid, 
     assert token not in caplog.text
 
 
-def test_an_item_that_another_account_linked_is_rejected(plaid, api, user, stranger, stranger_api):
+def test_exchange_for_a_bank_item_of_another_account_is_rejected(plaid, api, user, stranger, stranger_api):
     item = DoubleItem("item-1", [account(1)])
     plaid.offer("public-double-1", item)
     plaid.offer("public-double-2", item)
@@ -186,7 +186,7 @@ def test_an_item_that_another_account_linked_is_rejected(plaid, api, user, stran
     assert plaid.removed == []
 
 
-def test_linking_an_item_again_renews_its_token(plaid, api, user):
+def test_linking_a_bank_item_again_renews_its_access_token(plaid, api, user):
     item = DoubleItem("item-1", [account(1)])
     for number in (1, 2):
         plaid.offer(f"public-double-{number}", item)
@@ -196,14 +196,14 @@ def test_linking_an_item_again_renews_its_token(plaid, api, user):
     assert stored.token_fingerprint == digest_of(stored.access_token)
 
 
-def test_an_item_with_unreadable_accounts_is_linked(plaid, api, user):
+def test_bank_item_with_unreadable_accounts_is_linked(plaid, api, user):
     plaid.offer("public-double-1", DoubleItem("item-1", [account(1)]))
     plaid.fail("/accounts/get", Fault(500, b"x"))
     assert exchange(api, user, "public-double-1").json() == {"item_id": "item-1", "linked": True, "staged_item_ids": []}
     assert BankItem.objects.get().accounts_staged_at is None
 
 
-def test_a_failure_of_the_vendor_is_502_and_links_nothing(plaid, api, user):
+def test_exchange_during_a_vendor_failure_returns_502_and_links_nothing(plaid, api, user):
     plaid.fail("/item/public_token/exchange", Fault(500, b"x"))
     assert_error(exchange(api, user, "public-double-1"), 502, "E5003")
     assert BankItem.objects.count() == 0
@@ -223,7 +223,7 @@ def test_concurrent_uses_of_a_public_token_link_one_item(committed, needs_postgr
         assert SandboxItem.objects.get().access_digest == digest_of(stored.access_token)
 
 
-def test_items_linked_concurrently_are_all_stored(committed, needs_postgresql, user, plaid):
+def test_bank_items_linked_concurrently_are_all_stored(committed, needs_postgresql, user, plaid):
     for number in range(4):
         plaid.offer(f"public-double-{number}", DoubleItem(f"item-{number}", [account(1, item=f"item-{number}")]))
     client = client_of(user)

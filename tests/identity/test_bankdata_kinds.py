@@ -26,7 +26,7 @@ def approve_all(api, user):
     return response.json()
 
 
-def test_accounts_and_bookings_of_a_client_are_marked_as_the_clients(api, user):
+def test_bank_data_staged_by_a_client_is_marked_as_claimed(api, user):
     assert stage(api, "bank_account", ACCOUNT).status_code == 201
     assert stage(api, "bank_transaction", {**BOOKING, "pending": True, "category": None}).status_code == 201
     assert approve_all(api, user)["approved"] == 2
@@ -39,13 +39,13 @@ def test_accounts_and_bookings_of_a_client_are_marked_as_the_clients(api, user):
     )  # fmt: skip
 
 
-def test_accounts_reported_by_the_bank_are_marked_as_reported(api, user):
+def test_bank_accounts_from_the_vendor_are_marked_as_reported(api, user):
     exchange(api, user)
     approve_all(api, user)
     assert set(BankAccount.objects.values_list("from_provider", flat=True)) == {True}
 
 
-def test_a_sealed_payload_staged_by_a_client_counts_as_claimed(api, user):
+def test_sealed_bank_payload_staged_by_a_client_is_marked_as_claimed(api, user):
     exchange(api, user)
     sealed = [item["payload"] for item in api.read("/staging/items?kind=bank_account").json()["items"]]
     assert all(payload["seal"] for payload in sealed)
@@ -57,7 +57,7 @@ def test_a_sealed_payload_staged_by_a_client_counts_as_claimed(api, user):
 
 
 @pytest.mark.parametrize("change", ["nothing", "amount", "owner", "seal"])
-def test_a_seal_is_valid_for_one_payload_of_one_user(user, stranger, change):
+def test_bank_payload_seal_is_valid_for_one_payload_of_one_user(user, stranger, change):
     payload = attested(ACCOUNT, stranger.pk if change == "owner" else user.pk)
     if change == "amount":
         payload["current_cents"] += 1
@@ -68,7 +68,7 @@ def test_a_seal_is_valid_for_one_payload_of_one_user(user, stranger, change):
 
 
 @pytest.mark.parametrize("at_once", [True, False])
-def test_the_newest_payload_of_an_account_replaces_its_row(api, user, at_once):
+def test_newest_payload_replaces_the_stored_bank_account(api, user, at_once):
     for cents in (1, 2):
         stage(api, "bank_account", {**ACCOUNT, "current_cents": cents})
         if not at_once:
@@ -79,14 +79,14 @@ def test_the_newest_payload_of_an_account_replaces_its_row(api, user, at_once):
     assert at_once or row.updated_at > row.created_at
 
 
-def test_the_same_account_of_two_users_is_stored_as_two_rows(api, user, stranger, stranger_api):
+def test_bank_account_of_two_users_is_stored_as_two_rows(api, user, stranger, stranger_api):
     for client, person in ((api, user), (stranger_api, stranger)):
         stage(client, "bank_account", ACCOUNT)
         approve_all(client, person)
     assert BankAccount.objects.count() == 2
 
 
-def test_a_payload_of_another_shape_is_rejected(api):
+def test_invalid_bank_payload_is_rejected(api):
     for kind, member, value in (
         ("bank_account", "account_id", None), ("bank_account", "name", ""), ("bank_account", "current_cents", 1.5),
         ("bank_account", "current_cents", "1"), ("bank_account", "available_cents", True),
@@ -100,7 +100,7 @@ def test_a_payload_of_another_shape_is_rejected(api):
         assert_error(stage(api, kind, payload), 400, "E1001")
 
 
-def test_two_statements_store_a_thousand_rows(user, needs_postgresql, django_assert_num_queries):
+def test_storing_1000_bank_accounts_executes_two_statements(user, needs_postgresql, django_assert_num_queries):
     payloads = [{**ACCOUNT, "account_id": f"a-{number}"} for number in range(1000)]
     with django_assert_num_queries(2):
         identifiers = store_accounts(payloads, actor=Actor(user=user, credential="test"), now=timezone.now())
@@ -108,14 +108,14 @@ def test_two_statements_store_a_thousand_rows(user, needs_postgresql, django_ass
     assert [rows[identifier] for identifier in identifiers] == [payload["account_id"] for payload in payloads]
 
 
-def test_ids_are_returned_in_the_order_of_the_payloads(user):
+def test_storing_bank_accounts_returns_ids_in_payload_order(user):
     payloads = [{**ACCOUNT, "account_id": f"a-{number % 600}"} for number in range(1000)]
     identifiers = store_accounts(payloads, actor=Actor(user=user, credential="test"), now=timezone.now())
     rows = {row.pk: row.account_id for row in BankAccount.objects.all()}
     assert [rows[identifier] for identifier in identifiers] == [payload["account_id"] for payload in payloads]
 
 
-def test_the_backoffice_displays_amounts_in_dollars(api, user):
+def test_back_office_displays_bank_amounts_in_dollars(api, user):
     stage(api, "bank_account", {**ACCOUNT, "current_cents": -1_234_567, "limit_cents": 5})
     stage(api, "bank_transaction", BOOKING)
     approve_all(api, user)

@@ -60,7 +60,7 @@ def test_gunicorn_writes_no_access_log():
 
 
 @pytest.mark.django_db
-def test_the_backoffice_shows_a_fingerprint_and_no_token(user, api, settings):
+def test_back_office_shows_a_token_fingerprint_instead_of_the_bank_token(user, api, settings):
     exchange(api, user)
     item = BankItem.objects.get()
     page = reverse("admin:identity_bankitem_change", args=[item.pk])
@@ -83,14 +83,14 @@ def test_the_backoffice_shows_a_fingerprint_and_no_token(user, api, settings):
 
 
 @pytest.mark.django_db
-def test_str_of_an_item_contains_no_token(user, api):
+def test_str_of_a_bank_item_contains_no_access_token(user, api):
     exchange(api, user)
     item = BankItem.objects.get()
     assert item.access_token not in f"{item} {item!r} {SandboxItem.objects.get()!r}"
 
 
 @pytest.mark.django_db
-def test_error_for_a_token_encrypted_with_a_lost_key_contains_no_token(user, api, settings, caplog):
+def test_log_about_an_undecryptable_bank_token_contains_no_token(user, api, settings, caplog):
     exchange(api, user)
     token = BankItem.objects.get().access_token
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]

@@ -17,7 +17,7 @@ def read(api, user, query=""):
     return api.read(f"/bankdata/transactions/{getattr(user, 'pk', user)}{query}")
 
 
-def test_bookings_are_listed_newest_first(api, user):
+def test_bank_bookings_are_listed_newest_first(api, user):
     item_id = exchange(api, user).json()["item_id"]
     shown = read(api, user).json()
     assert set(shown) == {"transactions", "items", "total", "has_more"}
@@ -30,7 +30,7 @@ def test_bookings_are_listed_newest_first(api, user):
         assert transaction["item_id"] == item_id
 
 
-def test_pages_of_bookings_have_no_gap_and_no_overlap(api, user):
+def test_pages_of_bank_bookings_have_no_gap_or_overlap(api, user):
     for number in range(2):
         exchange(api, user, f"public-sandbox-{number}")
     total = read(api, user).json()["total"]
@@ -47,7 +47,7 @@ def page(api, user, limit, offset):
     return read(api, user, f"?limit={limit}&offset={offset}").json()
 
 
-def test_bookings_from_plaid_are_returned(judged_plaid, api, user):
+def test_bank_bookings_from_plaid_are_returned(judged_plaid, api, user):
     feed = [
         ("added", booking(1, amount=0.29, day="2026-02-01", merchant_name="Shop")),
         ("added", booking(2, amount=-1200, day="2026-03-01", pending=True)),
@@ -74,7 +74,7 @@ def test_bookings_of_a_token_with_an_unknown_item_have_a_null_item_id(plaid, api
     assert transaction["item_id"] is None
 
 
-def test_each_failure_of_the_vendor_has_its_error_code(plaid, api, user):
+def test_each_bank_vendor_failure_returns_its_error_code(plaid, api, user):
     item = plaid.offer("public-double-1", DoubleItem("item-1", [account(1)], [("added", booking(1))]))
     exchange(api, user, "public-double-1")
     plaid.fail("/transactions/sync", Fault(500, b"x"))

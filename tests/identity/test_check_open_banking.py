@@ -15,14 +15,14 @@ pytestmark = pytest.mark.django_db
 PLACE = "identity.providers.sandbox:Sandbox"
 
 
-def test_sandbox_passes_every_check(capsys):
+def test_open_banking_sandbox_passes_every_vendor_check(capsys):
     call_command("check_vendor", PLACE, public_token="public-sandbox-check", as_json=True)
     counts = json.loads(capsys.readouterr().out)
     assert (counts["failed"], counts["passed"]) == (0, 19)
 
 
 @pytest.mark.parametrize(("place", "token"), [(PLACE, None), ("credit.reports.sandbox:SandboxVendor", "x")])
-def test_public_token_is_required_only_for_open_banking(place, token):
+def test_check_vendor_requires_a_public_token_exactly_for_open_banking(place, token):
     with pytest.raises(CommandError, match="--public-token is required for an adapter of open banking"):
         call_command("check_vendor", place, public_token=token)
 
@@ -49,7 +49,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("checks", FAULTS, ids=lambda checks: checks[0])
-def test_fault_of_an_adapter_fails_the_check_that_covers_it(checks, monkeypatch):
+def test_faulty_open_banking_adapter_fails_the_matching_check(checks, monkeypatch):
     method, change = FAULTS[checks]
     original = getattr(Sandbox, method)
 
@@ -64,7 +64,7 @@ def test_fault_of_an_adapter_fails_the_check_that_covers_it(checks, monkeypatch)
     assert checks[0] in faulty
 
 
-def test_expiration_without_a_time_zone_fails_its_check(monkeypatch):
+def test_open_banking_expiration_without_a_time_zone_fails_the_check(monkeypatch):
     naive = LinkToken("x", datetime(2099, 1, 1))  # noqa: DTZ001  the fault
     monkeypatch.setattr(Sandbox, "create_link_token", lambda *_arguments, **_options: naive)
     faults = dict(check_open_banking(Sandbox(), "public-sandbox-check"))

@@ -39,7 +39,7 @@ class TestCreateUser:
         assert response.status_code == 200
         assert User.objects.get(pk=printed["id"]).is_staff is False
 
-    def test_second_create_user_changes_nothing(self):
+    def test_create_user_for_an_existing_account_changes_nothing(self):
         first = run_json("create_user", "ada", "--password", PASSWORD, "--staff", "--group", "Support")
         assert run_json("create_user", "ada", "--password", PASSWORD) == first | {"created": False}
 
@@ -77,7 +77,7 @@ class TestCreateUser:
             ("a" * 151, "--password", PASSWORD),
         ],
     )
-    def test_create_user_with_a_bad_argument_creates_no_account(self, arguments):
+    def test_create_user_with_an_invalid_argument_creates_no_account(self, arguments):
         with pytest.raises(CommandError):
             run_json("create_user", *arguments)
         assert User.objects.count() == 0
@@ -93,24 +93,24 @@ class TestPasswordOptions:
             UserFactory(username="ada-lovelace", password=make_password("what it was before"))
         return request.param, "ada-lovelace"
 
-    def test_weak_passwords_are_always_rejected(self, command):
+    def test_password_command_rejects_a_weak_password(self, command):
         before = list(User.objects.values())
         for password in ("x", "", "password1234", "4711471147114711", "ada-lovelace"):
             with pytest.raises(CommandError, match="password"):
                 run_json(*command, "--password", password)
         assert list(User.objects.values()) == before
 
-    def test_a_password_is_read_from_standard_input(self, command, monkeypatch):
+    def test_password_command_reads_a_password_from_standard_input(self, command, monkeypatch):
         monkeypatch.setattr("sys.stdin", io.StringIO(f"{PASSWORD}\nnot this line\n"))
         run_json(*command, "--password-stdin")
         assert User.objects.get().check_password(PASSWORD)
 
-    def test_a_password_given_twice_is_an_error(self, command):
+    def test_password_command_rejects_a_password_from_two_sources(self, command):
         with pytest.raises(CommandError, match="not allowed with"):
             run_json(*command, "--password", PASSWORD, "--password-stdin")
 
     @pytest.mark.parametrize(("again", "is_set"), [(PASSWORD, True), ("quite another one", False)])
-    def test_a_password_is_typed_twice_at_a_terminal(self, command, again, is_set, monkeypatch):
+    def test_password_command_prompts_twice_at_a_terminal(self, command, again, is_set, monkeypatch):
         typed = iter([PASSWORD, again])
         monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
         monkeypatch.setattr("identity.access.accounts.getpass", lambda _prompt: next(typed))
@@ -122,12 +122,12 @@ class TestPasswordOptions:
         assert User.objects.filter(username=command[1]).exists() is (is_set or command[0] == "set_password")
         assert all(ada.check_password(PASSWORD) is is_set for ada in User.objects.all())
 
-    def test_error_without_a_terminal_lists_the_options_for_a_password(self, command, monkeypatch):
+    def test_password_command_without_a_terminal_lists_the_password_options(self, command, monkeypatch):
         monkeypatch.setattr("sys.stdin", io.StringIO())
         with pytest.raises(CommandError, match="--password-stdin"):
             run_json(*command)
 
-    def test_production_rejects_passwords_on_the_command_line(self, command, settings, monkeypatch):
+    def test_password_command_in_production_rejects_a_password_argument(self, command, settings, monkeypatch):
         settings.PRODUCTION = True
         with pytest.raises(CommandError, match="--password-stdin"):
             run_json(*command, "--password", PASSWORD)
@@ -163,7 +163,7 @@ class TestCreateApiKey:
         printed = run_json("create_api_key", user.username, "--name", "day", "--expires-days", "1")
         assert ApiKey.objects.get(pk=printed["id"]).expires_at < timezone.now() + timedelta(days=1, minutes=1)
 
-    def test_create_api_key_with_a_bad_argument_creates_no_key(self, user):
+    def test_create_api_key_with_an_invalid_argument_creates_no_key(self, user):
         for arguments in (
             ("--scope", "nonsense"), ("--expires-days", "0"), ("--expires-days", "-1"),
             ("--expires-days", "99999999999"), ("--expires-at", "2001-01-31T12:00:00Z"),
@@ -191,12 +191,12 @@ class TestRotateApiKey:
         assert ApiClient(api_key=printed["key"]).read("/auth/me").status_code == 200
         assert ApiClient(api_key=old.key).read("/auth/me").status_code == 200
 
-    def test_grace_never_extends_the_expiry_of_a_key(self, user):
+    def test_rotation_grace_period_does_not_extend_the_expiry_of_a_key(self, user):
         old = issue(user, expires_at=timezone.now() + timedelta(days=2))
         run_json("rotate_api_key", old.record.pk, "--grace-days", "30")
         assert ApiKey.objects.get(pk=old.record.pk).expires_at == old.record.expires_at
 
-    def test_two_rotations_create_two_successors_and_all_keys_work(self, user):
+    def test_two_rotations_of_a_key_create_two_successors_and_all_keys_work(self, user):
         old = issue(user)
         keys = [run_json("rotate_api_key", old.record.pk)["key"] for _ in range(2)]
         for key in (*keys, old.key):
@@ -213,24 +213,24 @@ class TestRotateApiKey:
 
 
 class TestRevokeApiKey:
-    def test_revoke_api_key_ends_the_key_and_prints_when(self, user):
+    def test_revoke_api_key_revokes_and_prints_the_key(self, user):
         issued = issue(user)
         printed = run_json("revoke_api_key", issued.record.pk)
         assert printed["id"] == issued.record.pk
         assert_error(ApiClient(api_key=issued.key).read("/auth/me"), 401, "E2009")
 
-    def test_second_revoke_api_key_prints_the_same_and_emits_no_event(self, user):
+    def test_second_revoke_api_key_prints_the_same_without_an_event(self, user):
         issued = issue(user)
         assert run_json("revoke_api_key", issued.record.pk) == run_json("revoke_api_key", issued.record.pk)
         assert Event.objects.filter(type="api_key.revoked").count() == 1
 
-    def test_error_for_an_unknown_key_contains_its_id(self):
+    def test_api_key_command_error_contains_the_unknown_key_id(self):
         with pytest.raises(CommandError, match="none-such"):
             run_json("revoke_api_key", "none-such")
 
 
 class TestListApiKeys:
-    def test_list_api_keys_prints_keys_and_no_secret(self, user):
+    def test_list_api_keys_prints_keys_without_secrets(self, user):
         issued = issue(user, scopes=["offers:read"])
         shown = run_json("list_api_keys")
         (entry,) = shown["keys"]
@@ -240,7 +240,7 @@ class TestListApiKeys:
         for secret in (issued.key, issued.secret, issued.record.digest):
             assert secret not in text
 
-    def test_list_api_keys_prints_states(self, user):
+    def test_list_api_keys_prints_the_state_of_each_key(self, user):
         now = timezone.now()
         revoked, expired, active = issue(user), issue(user), issue(user)
         run_json("revoke_api_key", revoked.record.pk)
@@ -251,7 +251,7 @@ class TestListApiKeys:
             revoked.record.pk: "revoked", expired.record.pk: "expired", active.record.pk: "active",
         }  # fmt: skip
 
-    def test_list_api_keys_filters_by_age(self, user):
+    def test_list_api_keys_can_filter_by_age(self, user):
         old, _new = issue(user), issue(user)
         ApiKey.objects.filter(pk=old.record.pk).update(created_at=timezone.now() - timedelta(days=91))
         assert [entry["id"] for entry in run_json("list_api_keys", "--older-than", "90")["keys"]] == [old.record.pk]
@@ -278,14 +278,14 @@ class TestPasswordsAndDisabling:
     @pytest.mark.parametrize(
         "arguments", [("set_password", "--password", "x"), ("disable_user",), ("create_api_key", "--name", "n")]
     )
-    def test_error_for_an_unknown_account_contains_its_name(self, arguments):
+    def test_account_command_error_contains_the_unknown_user_name(self, arguments):
         name, *rest = arguments
         with pytest.raises(CommandError, match="nobody"):
             run_json(name, "nobody", *rest)
 
 
 class TestRotateSigningKey:
-    def test_rotate_signing_key_publishes_a_new_key_and_accepts_the_old(self, user, api):
+    def test_rotate_signing_key_publishes_a_new_key_without_rejecting_the_old(self, user, api):
         before = SigningKey.objects.get()
         printed = run_json("rotate_signing_key")
         assert printed["retired"] == [before.kid]

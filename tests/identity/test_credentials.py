@@ -35,7 +35,7 @@ def test_a_malformed_authorization_header_is_rejected():
         assert_error(with_authorization(header), 401, "E2001")
 
 
-def test_an_unknown_key_is_rejected():
+def test_unknown_api_key_is_rejected():
     for text in ("x", "ck_test_", "k" * 10_000, "ck_test_" + "a" * 12 + "_" + "b" * 38, "\xff", " "):
         assert_error(with_key(text), 401, "E2002")
 
@@ -45,7 +45,7 @@ def test_the_word_bearer_is_accepted_in_any_case_before_any_number_of_spaces(use
         assert with_authorization(f"{scheme}{bearer_of(user)}").status_code == 200
 
 
-def test_two_authorization_headers_are_ambiguous(user):
+def test_request_with_two_authorization_headers_is_rejected(user):
     token = bearer_of(user)
     for between in (",", ", "):
         assert_error(with_authorization(f"Bearer {token}{between}Bearer {token}"), 400, "E1015")
@@ -60,7 +60,7 @@ def test_a_token_and_a_key_of_the_same_account_are_accepted_together(user, stran
     assert_error(with_both("ck_test_x"), 401, "E2002")
 
 
-def test_a_key_with_another_secret_part_or_checksum_is_rejected(user):
+def test_api_key_with_another_secret_or_checksum_is_rejected(user):
     key = issue(user).key
     forged = key[:21] + "A" * 32
     for bent in (key[:-1] + ("A" if key[-1] != "A" else "B"), forged + _checksum(forged)):
@@ -84,23 +84,25 @@ class TestKeysOfAnotherEnvironment:
         settings.API_KEY_PREFIX = prefixes[1]
         return key
 
-    def test_a_key_of_the_other_profile_is_rejected_without_repeating_it(self, issued, prefixes):
+    def test_api_key_of_the_other_environment_is_rejected_without_repeating_it(self, issued, prefixes):
         there, here = prefixes
         message = assert_error(with_key(issued.key), 401, "E2002")["message"]
         assert message.endswith(f"Send a key that begins with {here}.")
         assert f"({there}…)" in message
         assert issued.record.pk not in message
 
-    def test_a_signed_request_with_a_key_of_the_other_profile_is_rejected(self, issued, prefixes):
+    def test_signed_request_with_a_key_of_the_other_environment_is_rejected(self, issued, prefixes):
         message = assert_error(signed_call(issued, "GET", "/v1/auth/me"), 401, "E2002")["message"]
         assert message.endswith(f"Send a key that begins with {prefixes[1]}.")
 
-    def test_a_key_of_the_other_profile_needs_no_statement(self, prefixes, no_rate_limits, django_assert_num_queries):
+    def test_api_key_of_the_other_environment_is_rejected_without_a_statement(
+        self, prefixes, no_rate_limits, django_assert_num_queries
+    ):
         with django_assert_num_queries(0):
             assert_error(with_key(f"{prefixes[0]}x"), 401, "E2002")
 
 
-def test_keys_begin_with_the_prefix_of_their_profile(user, settings):
+def test_api_key_begins_with_the_prefix_of_its_environment(user, settings):
     assert issue(user).key.startswith("ck_test_")
     settings.API_KEY_PREFIX = "ck_live_"
     issued = issue(user)
@@ -110,7 +112,7 @@ def test_keys_begin_with_the_prefix_of_their_profile(user, settings):
 
 
 @pytest.mark.parametrize("end", ["revoked", "revoked elsewhere", "expired", "owner disabled"])
-def test_an_ended_key_is_rejected(user, monkeypatch, end):
+def test_revoked_expired_or_disabled_api_key_is_rejected(user, monkeypatch, end):
     issued = issue(user)
     row, earlier = ApiKey.objects.filter(pk=issued.record.pk), timezone.now() - timedelta(days=1)
     if end != "expired":
@@ -129,13 +131,13 @@ def test_an_ended_key_is_rejected(user, monkeypatch, end):
 
 
 @pytest.mark.parametrize("days", [7, 0])
-def test_a_rotated_key_works_until_its_grace_period_ends(user, days):
+def test_rotated_api_key_works_during_its_grace_period(user, days):
     old = issue(user)
     new = rotate_api_key(old.record, now=timezone.now(), grace=timedelta(days=days))
     assert (with_key(old.key).status_code, with_key(new.key).status_code) == (200 if days else 401, 200)
 
 
-def test_cache_of_credentials_is_bounded(user, monkeypatch):
+def test_credential_cache_has_a_limited_size(user, monkeypatch):
     monkeypatch.setattr(authentication, "_REMEMBERED_MAX", 3)
     for _ in range(5):
         assert ApiClient(bearer=bearer_of(user)).read("/auth/me").status_code == 200
@@ -156,13 +158,13 @@ def test_rejected_credentials_count_toward_the_rate_limit_of_the_address(setting
     [([], "/applications", 403), ([], "/auth/me", 200), (None, "/applications", 200),
      (None, "/provider-offers?provider_id=7", 200)],
 )  # fmt: skip
-def test_null_scopes_of_a_key_permit_everything_and_empty_scopes_nothing(user, scopes, path, status):
+def test_api_key_with_null_scopes_is_unrestricted_and_empty_scopes_permit_nothing(user, scopes, path, status):
     response = ApiClient(api_key=issue(user, scopes=scopes).key).read(path)
     assert response.status_code == status, response.content
     assert status == 200 or assert_error(response, 403, "E2005")["details"]["required"]
 
 
-def test_the_scope_is_checked_before_the_body(user):
+def test_scope_of_the_credential_is_checked_before_the_body(user):
     key = issue(user, scopes=["offers:read"]).key
     assert_error(ApiClient(api_key=key).send("/provider-offers", raw=b"not json"), 403, "E2005")
 
@@ -170,7 +172,7 @@ def test_the_scope_is_checked_before_the_body(user):
 # --- Expiry and last use -------------------------------------------------------------------------------------------
 
 
-def test_every_response_to_an_expiring_key_contains_its_expiry(user):
+def test_every_response_to_an_expiring_api_key_contains_the_expiry(user):
     ends = timezone.now() + timedelta(days=13)
     api = ApiClient(api_key=issue(user, expires_at=ends).key)
     for path in ("/auth/me", "/applications", "/applications/none"):
@@ -179,7 +181,7 @@ def test_every_response_to_an_expiring_key_contains_its_expiry(user):
     assert "X-Key-Expires" not in later.headers
 
 
-def test_the_last_use_of_a_key_is_recorded_at_most_once_a_minute(user, django_assert_num_queries):
+def test_last_use_of_an_api_key_is_recorded_at_most_once_a_minute(user, django_assert_num_queries):
     issued = issue(user)
     with_key(issued.key)
     first = ApiKey.objects.get(pk=issued.record.pk).last_used_at

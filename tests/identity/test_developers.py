@@ -70,7 +70,7 @@ def test_developer_pages_redirect_anonymous_visitors_to_the_log_in():
         assert answer.headers["Location"].startswith("/account/login?next=/developers"), path
 
 
-def test_the_only_script_of_each_developer_page_copies_text(browser):
+def test_developer_pages_run_only_the_copy_script(browser):
     for path in PAGES:
         page = read_page(browser, path)
         assert page.count("<script") == page.count('/identity/copy.js" defer') == 1, path
@@ -78,7 +78,7 @@ def test_the_only_script_of_each_developer_page_copies_text(browser):
 
 
 class TestKeys:
-    def test_a_created_key_is_shown_once_and_works(self, browser):
+    def test_api_key_created_on_the_page_is_shown_once_and_works(self, browser):
         page = made_key(browser)
         key = secret_in(page, "ck_test_")
         assert ApiClient(api_key=key).read("/auth/me").json()["scopes"] == ["offers:read"]
@@ -93,7 +93,7 @@ class TestKeys:
         made_key(browser, reach="all", scopes=[], name="everything")
         assert ApiKey.objects.exclude(pk=record.pk).get().scopes is None, "it may do everything"
 
-    def test_keys_created_in_two_tabs_are_both_shown(self, browser):
+    def test_api_keys_created_in_two_tabs_are_both_shown(self, browser):
         for name in ("first", "second"):
             browser.post("/developers/keys", {"do": "make", **KEY, "name": name})
         browser.head("/developers/secret")
@@ -108,7 +108,7 @@ class TestKeys:
             assert "E1001" in press(browser, "/keys", "make", 400, **{**KEY, **fields})
         assert not ApiKey.objects.exists()
 
-    def test_a_key_is_rotated_with_an_overlap_and_revoked(self, browser):
+    def test_api_key_page_rotates_a_key_with_overlap_and_revokes_it(self, browser):
         old = secret_in(made_key(browser), "ck_test_")
         first = ApiKey.objects.get()
         page = press(browser, "/keys", "rotate", key_id=first.pk, grace_days="2")
@@ -119,7 +119,7 @@ class TestKeys:
         assert [ApiClient(api_key=item).read("/auth/me").status_code for item in (old, new)] == [401, 200]
         assert {item.credential for item in AccountHistory.objects.all()} == {"session:developers"}
 
-    def test_another_accounts_key_is_404(self, browser, strange_browser):
+    def test_api_key_page_of_another_account_returns_404(self, browser, strange_browser):
         made_key(browser)
         key = ApiKey.objects.get()
         assert key.pk not in read_page(strange_browser, "/keys")
@@ -131,7 +131,7 @@ class TestKeys:
 class TestClients:
     FIELDS = {"name": "Budget app", "redirect_uris": REDIRECT, "scopes": ["offers:read"]}
 
-    def test_an_oauth_client_is_created_changed_and_deleted(self, browser):
+    def test_oauth_client_page_creates_changes_and_deletes_a_client(self, browser):
         page = press(browser, "/clients", "make", **self.FIELDS)
         client = OAuthClient.objects.get()
         assert client.client_id in page
@@ -148,18 +148,18 @@ class TestClients:
         press(browser, path, "remove")
         assert not OAuthClient.objects.exists()
 
-    def test_a_public_client_has_no_secret(self, browser):
+    def test_public_oauth_client_created_on_the_page_has_no_secret(self, browser):
         page = press(browser, "/clients", "make", **self.FIELDS, public="yes")
         assert "Client secret" not in page
         assert "E3004" in press(browser, f"/clients/{OAuthClient.objects.get().client_id}", "rotate", 400)
 
-    def test_a_form_with_an_invalid_address_is_rejected_and_keeps_its_values(self, browser):
+    def test_oauth_client_form_with_an_invalid_uri_retains_its_values(self, browser):
         page = press(browser, "/clients", "make", 400, **{**self.FIELDS, "redirect_uris": "ftp://x"})
         assert 'value="Budget app"' in page
         assert "ftp://x</textarea>" in page
         assert 'value="offers:read" checked' in page
 
-    def test_another_accounts_client_is_404(self, browser, strange_browser):
+    def test_oauth_client_page_of_another_account_returns_404(self, browser, strange_browser):
         press(browser, "/clients", "make", **self.FIELDS)
         path = f"/clients/{OAuthClient.objects.get().client_id}"
         read_page(strange_browser, path, 404)
@@ -176,7 +176,7 @@ class TestWebhooks:
         self.page = press(browser, "/webhooks", "add", **self.FIELDS)
         return f"/webhooks/{Endpoint.objects.get().pk}"
 
-    def test_a_webhook_is_added_and_its_secret_is_shown_once(self, browser, path):
+    def test_webhook_page_shows_the_secret_of_a_new_webhook_once(self, browser, path):
         secret = Endpoint.objects.get().secret
         assert secret in self.page
         assert secret not in read_page(browser, path) + read_page(browser, "/webhooks")
@@ -190,7 +190,7 @@ class TestWebhooks:
         assert "The receiver accepted a test" in read_page(browser, path)
         assert "E1001" in press(browser, path, "rotate", 400, grace_hours="169")
 
-    def test_a_test_event_is_sent_twice_and_its_attempts_are_shown(self, browser, path):
+    def test_webhook_page_sends_test_events_and_shows_the_attempts(self, browser, path):
         assert "is being sent" in press(browser, path, "test")
         sent = Delivery.objects.get()
         attempt = {"at": "2026-01-31T12:00:00.000000Z", "status_code": 503, "error": "status", "duration_ms": 12}
@@ -201,7 +201,7 @@ class TestWebhooks:
         press(browser, path, "redeliver", delivery_id=str(sent.pk))
         assert Delivery.objects.filter(event_id=sent.event_id, is_redelivery=True).count() == 1
 
-    def test_a_webhook_is_changed_disabled_enabled_and_deleted(self, browser, path):
+    def test_webhook_page_changes_disables_enables_and_deletes_a_webhook(self, browser, path):
         some = {**self.FIELDS, "reach": "some"}
         press(browser, path, "change", **some, event_types=["webhook.test", "claim.created"])
         assert Endpoint.objects.get().event_types == ["webhook.test", "claim.created"]
@@ -216,7 +216,7 @@ class TestWebhooks:
         press(browser, path, "remove")
         read_page(browser, path, 404)
 
-    def test_another_accounts_webhook_is_404(self, browser, strange_browser, path):
+    def test_webhook_page_of_another_account_returns_404(self, browser, strange_browser, path):
         press(browser, path, "test")
         read_page(strange_browser, path, 404)
         delivery = str(Delivery.objects.get().pk)
@@ -224,13 +224,13 @@ class TestWebhooks:
             press(strange_browser, path, do, 404, **self.FIELDS, delivery_id=delivery, grace_hours="1")
         assert (Endpoint.objects.get().status, Delivery.objects.count()) == (ENABLED, 1)
 
-    def test_an_invalid_webhook_id_is_404(self, browser):
+    def test_webhook_page_with_an_invalid_id_returns_404(self, browser):
         for do in ("test", "redeliver", "rotate", "change", "disable", "enable", "remove"):
             press(browser, "/webhooks/abc", do, 404, **self.FIELDS, delivery_id="x", grace_hours="1")
 
 
 class TestEvents:
-    def test_events_are_listed_newest_first_by_object_and_by_request(self, browser, user):
+    def test_events_page_lists_events_newest_first_by_object_and_request(self, browser, user):
         first, second = issue(user).record, issue(user).record
         page = read_page(browser, "/events")
         assert page.index(second.pk) < page.index(first.pk)
@@ -243,18 +243,18 @@ class TestEvents:
         assert answer.json()["id"] in of_request
         assert first.pk not in of_request
 
-    def test_an_invalid_event_filter_returns_no_events(self, browser, user):
+    def test_events_page_with_an_invalid_filter_lists_no_events(self, browser, user):
         issue(user)
         for query in ("object=%00", "object=a%25b:'", "request_id=%00", "before=x", "object=:"):
             read_page(browser, f"/events?{query}")
 
-    def test_another_accounts_events_are_hidden(self, strange_browser, user):
+    def test_events_page_hides_events_of_other_accounts(self, strange_browser, user):
         key = issue(user).record
         assert "No event matches" in read_page(strange_browser, f"/events?object=api_key_id:{key.pk}")
 
 
 class TestRequests:
-    def test_a_rejected_request_is_found_by_its_id(self, browser, user):
+    def test_requests_page_finds_a_rejected_request_by_id(self, browser, user):
         issued = issue(user)
         answer = ApiClient(api_key=issued.key).read(f"/applications/{uuid4()}")
         LOG.flush()
@@ -265,17 +265,17 @@ class TestRequests:
         for path in ("", "/requests"):
             assert "GET /v1/applications/{application_id}" in read_page(browser, path)
 
-    def test_another_accounts_requests_are_hidden(self, strange_browser, user):
+    def test_requests_page_hides_requests_of_other_accounts(self, strange_browser, user):
         client_of(user).read("/applications")
         LOG.flush()
         assert RequestLine.objects.exists()
         assert "GET /v1/applications" not in read_page(strange_browser, "/requests") + read_page(strange_browser, "")
 
-    def test_a_request_filter_that_the_api_rejects_is_rejected(self, browser):
+    def test_requests_page_rejects_the_filters_that_the_api_rejects(self, browser):
         for query in ("status=x", "status=9", "request_id=x", "offset=-1", "code=%00", "route=" + "x" * 161):
             assert "E10" in read_page(browser, f"/requests?{query}", 400)
 
-    def test_the_requests_page_needs_at_most_nine_statements(self, browser, user, django_assert_max_num_queries):
+    def test_requests_page_executes_at_most_9_statements(self, browser, user, django_assert_max_num_queries):
         for number in range(120):
             RequestLine.objects.create(
                 account_id=user.pk, credential="jwt:x", method="GET", route=f"/v1/{number}", status=200, duration_ms=1,
@@ -303,13 +303,13 @@ class TestSecondFactor:
         assert "ck_test_" in made_key(browser, name="second")
 
 
-def test_a_developer_form_without_a_csrf_token_is_403(user):
+def test_developer_form_without_a_csrf_token_returns_403(user):
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(user)
     assert browser.post("/developers/keys", {"do": "make"}).status_code == 403
 
 
-def test_an_unknown_button_changes_nothing(browser):
+def test_unknown_button_of_a_developer_page_changes_nothing(browser):
     for path in PAGES:
         assert "Reload the page, and try again" in press(browser, path, "facts", 400)
 

@@ -30,7 +30,7 @@ def browser(user):
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_an_unknown_address_returns_an_html_page_with_links(browser, path):
+def test_unknown_url_returns_an_html_page_with_links(browser, path):
     answer = browser.get(path, headers=BROWSER)
     assert answer.status_code == 404
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
@@ -50,7 +50,7 @@ def test_an_unknown_address_returns_an_html_page_with_links(browser, path):
         ("/my/apply/", "/my/apply"),
     ],
 )
-def test_a_browser_is_redirected_to_the_page_that_differs_by_a_slash(browser, typed, page):
+def test_url_that_differs_by_a_slash_redirects_a_browser_to_the_page(browser, typed, page):
     answer = browser.get(typed, headers=BROWSER)
     assert (answer.status_code, answer.headers["Location"]) == (302, page)
     assert browser.get(typed).status_code == 404
@@ -58,11 +58,11 @@ def test_a_browser_is_redirected_to_the_page_that_differs_by_a_slash(browser, ty
 
 
 @pytest.mark.parametrize("path", ["/my//", "/nowhere/", "/v1/health/"])
-def test_other_unknown_addresses_are_not_redirected(browser, path):
+def test_other_unknown_urls_are_not_redirected(browser, path):
     assert browser.get(path, headers=BROWSER).status_code == 404
 
 
-def test_an_error_page_contains_the_request_id_and_a_link_to_its_section(browser):
+def test_error_page_contains_the_request_id_and_a_section_link(browser):
     answer = browser.get("/my/applications/x", headers=BROWSER)
     assert answer.headers["X-Request-ID"] in text_of(answer)
     assert '<a href="/my">My applications</a>' in answer.content.decode()
@@ -80,7 +80,7 @@ def test_the_api_returns_json_errors_to_browsers(browser, path):
     "text/html;q=0.5, application/json", "text/htmlx, */*",
 ])  # fmt: skip
 @pytest.mark.parametrize("path", PATHS)
-def test_programs_get_json_errors_from_every_address(browser, path, accepted):
+def test_unknown_url_returns_a_json_error_to_programs(browser, path, accepted):
     answer = browser.get(path, headers={"Accept": accepted})
     assert answer.status_code == 404
     assert answer.json()["code"] or answer.json()["type"]
@@ -107,7 +107,7 @@ def test_an_error_page_is_in_the_browsers_or_the_users_language(browser, user):
         (503, "Temporarily unavailable"),
     ],
 )  # fmt: skip
-def test_each_error_status_has_its_own_text_without_a_session_or_database(status, words):
+def test_each_error_status_has_a_page_without_session_or_database(status, words):
     request = RequestFactory().get("/my", headers=BROWSER)
     response = (Unavailable if status == 503 else NotFound)().response()
     response.status_code = status
@@ -123,7 +123,7 @@ def test_a_forbidden_page_returns_html(browser):
     assert answer.headers["Content-Type"].startswith("text/html")
 
 
-def test_an_expired_form_is_in_the_browsers_language(user):
+def test_expired_form_page_is_in_the_browsers_language(user):
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(user)
     answer = browser.post("/my/consent", headers={**BROWSER, "Accept-Language": "es"})

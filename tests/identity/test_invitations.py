@@ -117,7 +117,7 @@ def test_sign_up_without_a_matching_valid_invitation_is_rejected(operator, email
     assert Invitation.objects.get().accepted_at is None
 
 
-def test_an_invitation_accepts_its_address_in_any_case_and_no_disabled_account(operator, jane):
+def test_invitation_accepts_any_case_of_its_address_and_rejects_disabled_accounts(operator, jane):
     _shown, token = invited(operator, email="JANE@Example.org")
     jane.is_active = False
     with pytest.raises(LinkEnded):
@@ -134,7 +134,7 @@ def test_invited_partners_and_lenders_are_added_to_their_group(operator, jane, r
     assert not User.objects.get(pk=jane.pk).is_staff
 
 
-def test_only_the_owner_of_a_lender_invites_its_members(api, stranger_api, operator, user, jane):
+def test_only_the_owner_of_a_lender_can_invite_members(api, stranger_api, operator, user, jane):
     provider = ProviderFactory(id="700", owner=user)
     _shown, token = invited(api, "member", provider_id=provider.pk)
     accept(token, jane, timezone.now())
@@ -156,7 +156,7 @@ def test_the_invitation_of_a_disabled_owner_grants_no_role(api, user, jane, role
     assert not ProviderMember.objects.filter(provider=provider, user=jane).exists()
 
 
-def test_only_superusers_invite_staff(operator, jane):
+def test_only_superusers_can_invite_staff(operator, jane):
     body = {"email": EMAIL, "role": "staff", "group": "Reviewer"}
     assert_error(operator.send(PATH, body), 403, "E2005")
     superuser = client_of(UserFactory(is_staff=True, is_superuser=True))
@@ -171,7 +171,7 @@ def test_only_superusers_invite_staff(operator, jane):
 
 
 @pytest.mark.parametrize("email", ["jane", "a b@c.de", "x" * 250 + "@a.de", "a@b.de\nBcc: c@d.de"])
-def test_an_invalid_address_is_rejected(operator, email):
+def test_invitation_to_an_invalid_address_is_rejected(operator, email):
     assert_error(operator.send(PATH, {"email": email, "role": "developer"}), 400, "E1001")
     assert not OutgoingMail.objects.exists()
 
@@ -192,14 +192,14 @@ def test_invitations_to_known_and_unknown_addresses_get_the_same_response(operat
     }  # fmt: skip
 
 
-def test_the_number_of_pending_invitations_is_limited(operator, monkeypatch):
+def test_invitation_above_the_pending_limit_is_rejected(operator, monkeypatch):
     monkeypatch.setattr(invitations, "WAITING_MAX", 2)
     for number in range(2):
         invited(operator, email=f"a{number}@example.org")
     assert_error(operator.send(PATH, {"email": EMAIL, "role": "developer"}), 400, "E1001")
 
 
-def test_an_operator_invites_from_the_shell(db, jane):
+def test_invite_command_creates_an_invitation(db, jane):
     call_command("invite", EMAIL, "--role", "partner", stdout=StringIO())
     accept(token_of(), jane, timezone.now())
     assert jane.groups.get().name == "Partner"
@@ -208,7 +208,7 @@ def test_an_operator_invites_from_the_shell(db, jane):
             call_command("invite", EMAIL, *wrong, stdout=StringIO())
 
 
-def test_prune_deletes_invitations_a_month_after_their_end(operator):
+def test_prune_deletes_invitations_one_month_after_they_end(operator):
     invited(operator)
     end = Invitation.objects.get().expires_at
     prune(now=end + timedelta(days=29))
@@ -221,7 +221,7 @@ def made_link(**options):
     return make_link("invitation", email=EMAIL, subject="7", lasts=timedelta(days=7), now=timezone.now(), **options)
 
 
-def test_a_link_works_once_and_reading_it_changes_nothing(db):
+def test_one_time_link_works_once_and_reading_does_not_use_it(db):
     token = made_link()
     for _ in range(2):
         assert find_link(token, "invitation", now=timezone.now()).subject == "7"
@@ -238,7 +238,7 @@ def test_a_link_works_once_and_reading_it_changes_nothing(db):
         {"token": "x"}, {"token": ""}, {"token": "\x00"},
     ],
 )  # fmt: skip
-def test_a_link_works_only_for_its_purpose_address_and_time(db, wrong):
+def test_one_time_link_works_only_for_its_purpose_address_and_time(db, wrong):
     token = made_link()
     fields = {"token": token, "purpose": "invitation", "email": EMAIL, "now": timezone.now()} | wrong
     with pytest.raises(LinkEnded):
@@ -253,7 +253,7 @@ def test_an_ended_one_time_link_is_not_found(db):
         find_link(token, "invitation", now=timezone.now())
 
 
-def test_the_table_of_links_contains_neither_token_nor_address(db):
+def test_link_table_contains_neither_plaintext_token_nor_address(db):
     token = made_link()
     with connection.cursor() as cursor:
         cursor.execute("SELECT * FROM identity_onetimelink")
@@ -262,7 +262,7 @@ def test_the_table_of_links_contains_neither_token_nor_address(db):
     assert EMAIL not in kept
 
 
-def test_concurrent_uses_of_a_link_succeed_once(committed):
+def test_concurrent_uses_of_a_one_time_link_succeed_once(committed):
     token = made_link()
 
     def use():
@@ -274,7 +274,7 @@ def test_concurrent_uses_of_a_link_succeed_once(committed):
     assert at_once(*[use] * 6).count(True) == 1
 
 
-def test_prune_deletes_expired_links(db):
+def test_prune_deletes_expired_one_time_links(db):
     made_link()
     assert prune(now=timezone.now() + timedelta(days=8))["one_time_links"] == 1
     assert not OneTimeLink.objects.exists()

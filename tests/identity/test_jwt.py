@@ -41,7 +41,7 @@ def call_with_token(token):
     return ApiClient(bearer=token).read("/auth/me")
 
 
-def test_a_token_has_the_documented_claims(user, settings):
+def test_access_token_has_the_documented_claims(user, settings):
     token = bearer_of(user)
     header, payload = jwt.get_unverified_header(token), jwt.decode(token, options={"verify_signature": False})
     assert header == {"alg": "ES256", "typ": "JWT", "kid": signing_keys.key_ring.signing()[0]}
@@ -53,7 +53,7 @@ def test_a_token_has_the_documented_claims(user, settings):
     assert "scope" not in payload
 
 
-def test_an_unsigned_token_is_rejected(claims):
+def test_unsigned_access_token_is_rejected(claims):
     assert_error(call_with_token(jwt.encode(claims, None, algorithm="none")), 401, "E2002")
 
 
@@ -108,7 +108,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("claim", WRONG)
-def test_a_token_whose_claim_is_wrong_is_rejected(claims, stranger, claim):
+def test_access_token_with_a_wrong_claim_is_rejected(claims, stranger, claim):
     assert call_with_token(signed(claims)).status_code == 200
     for value in WRONG[claim]:
         claims[claim] = {"soon": time.time() + 90, "another's": str(stranger.pk)}.get(str(value), value)
@@ -116,13 +116,13 @@ def test_a_token_whose_claim_is_wrong_is_rejected(claims, stranger, claim):
         assert (answer.status_code, answer.json()["code"]) == (401, "E2002"), value
 
 
-def test_a_token_that_lacks_a_claim_is_rejected(claims):
+def test_access_token_without_a_required_claim_is_rejected(claims):
     for claim in ("exp", "iat", "iss", "aud", "sub", "jti", "sid", "token_type"):
         answer = call_with_token(signed({name: value for name, value in claims.items() if name != claim}))
         assert (answer.status_code, answer.json()["code"]) == (401, "E2002"), claim
 
 
-def test_an_expired_token_is_reported(claims):
+def test_expired_access_token_returns_its_error_code(claims):
     claims["exp"] = int(time.time()) - 1
     claims["iat"] = claims["exp"] - 900
     assert_error(call_with_token(signed(claims)), 401, "E2003")
@@ -138,7 +138,7 @@ def test_a_token_of_a_deleted_family_is_rejected(claims):
     assert_error(call_with_token(signed(claims)), 401, "E2003")
 
 
-def test_an_unused_claim_changes_nothing(user, claims):
+def test_access_token_claim_user_id_is_ignored(user, claims):
     for user_id in ("abc", [1], "1\0"):
         assert call_with_token(signed({**claims, "user_id": user_id})).json()["user_id"] == str(user.pk)
 
@@ -149,12 +149,12 @@ def test_access_and_refresh_tokens_are_not_interchangeable(user, anonymous):
     assert_error(anonymous.send("/auth/refresh", {"refresh_token": pair.access_token}), 401, "E2002")
 
 
-def test_a_malformed_token_is_rejected():
+def test_malformed_access_token_is_rejected():
     for text in ("a", "a.b", "a.b.c", "a.b.c.d", "....", "eyJ9.e30.AAAA", "x" * 5000, "rt_abc", "e30.e30.", "=.=.="):
         assert_error(call_with_token(text), 401, "E2002")
 
 
-def test_another_form_of_a_token_or_payload_is_rejected(claims):
+def test_token_in_json_serialization_or_without_an_object_payload_is_rejected(claims):
     header, payload, signature = signed(claims).split(".")
     document = json.dumps({"payload": payload, "signatures": [{"protected": header, "signature": signature}]})
     assert call_with_token(document.replace(" ", "")).status_code in {400, 401}
@@ -166,7 +166,7 @@ def test_another_form_of_a_token_or_payload_is_rejected(claims):
 
 
 @pytest.mark.parametrize("change", ["disabled", "password elsewhere", "family elsewhere"])
-def test_a_cached_token_ends_with_its_account_password_or_family(user, api, monkeypatch, change):
+def test_cached_token_is_rejected_after_account_password_or_family_change(user, api, monkeypatch, change):
     """Changes by another process, which sends no signal to this one, take effect within 5 s."""
     assert api.read("/auth/me").status_code == 200
     if change == "disabled":
@@ -197,7 +197,7 @@ def test_a_cached_token_is_rejected_after_its_expiry(user, claims, monkeypatch):
     assert_error(api.read("/auth/me"), 401, "E2003")
 
 
-def test_tokens_of_a_retired_key_are_accepted_until_its_overlap_ends(user, claims):
+def test_tokens_of_a_retired_signing_key_are_accepted_during_its_overlap(user, claims):
     token = signed(claims)
     signing_keys.rotate_signing_key(now=timezone.now(), overlap=timedelta(days=7))
     assert call_with_token(token).status_code == 200

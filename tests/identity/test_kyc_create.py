@@ -20,7 +20,7 @@ from tests.races import at_once
 pytestmark = pytest.mark.django_db
 
 
-def test_create_starts_a_verification(api, user):
+def test_identity_verification_request_starts_a_verification(api, user):
     shown = start(api)
     assert set(shown) == {
         "verification_id", "user_id", "status", "provider", "provider_status", "steps", "hosted_url", "expires_at",
@@ -38,7 +38,7 @@ def test_create_starts_a_verification(api, user):
     assert events_of(user, "kyc.") == [("kyc.verification.created", fields)]
 
 
-def test_an_invalid_return_address_is_rejected(api):
+def test_verification_with_an_invalid_redirect_uri_is_rejected(api):
     for uri in (
         "javascript:alert(1)",
         "ftp://example.org/",
@@ -67,7 +67,7 @@ OTHER_ADDRESSES = [
 
 
 @pytest.mark.parametrize("body", [{}, *({"redirect_uri": uri} for uri in OTHER_ADDRESSES), {"template_id": "idv_2"}])
-def test_an_open_verification_is_returned_again(api, user, body):
+def test_repeated_verification_request_returns_the_open_verification(api, user, body):
     first = start(api, body)
     for _ in range(9):
         assert start(api, body) == first
@@ -75,7 +75,7 @@ def test_an_open_verification_is_returned_again(api, user, body):
     assert statuses_of(user) == ["requires_input"]
 
 
-def test_a_verification_that_ended_at_the_vendor_is_not_returned_again(plaid, api, settings):
+def test_verification_that_ended_at_the_vendor_is_not_reused(plaid, api, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     first = start(api)
     plaid.settle(row_of(first).provider_reference, "canceled")
@@ -84,7 +84,7 @@ def test_a_verification_that_ended_at_the_vendor_is_not_returned_again(plaid, ap
     assert read(api, first["verification_id"]).json()["status"] == "canceled"
 
 
-def test_an_attempt_with_another_address_cancels_the_open_one(api, user):
+def test_verification_with_another_redirect_uri_cancels_the_open_verification(api, user):
     first, second = start(api), start(api, {"redirect_uri": "https://example.org/"})
     assert (second["attempt"], second["previous_attempt_id"]) == (2, first["verification_id"])
     shown = read(api, first["verification_id"]).json()
@@ -96,7 +96,7 @@ def test_an_attempt_with_another_address_cancels_the_open_one(api, user):
 
 
 @pytest.mark.parametrize("body", [{}, {"redirect_uri": "https://example.org/"}, {"template_id": "idvtmp_2"}])
-def test_a_started_verification_is_returned_for_any_template_and_address(plaid, api, settings, body):
+def test_started_verification_is_returned_for_any_template_and_redirect_uri(plaid, api, settings, body):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     first = start(api)
     row = row_of(first)
@@ -115,7 +115,7 @@ def tried(api, plaid):
     return shown
 
 
-def test_attempts_without_submitted_data_do_not_count(plaid, api, settings):
+def test_verification_attempts_without_submitted_data_are_not_counted(plaid, api, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     for number in range(5):
         shown = start(api, {"redirect_uri": f"https://example.org/{number}"})
@@ -125,7 +125,7 @@ def test_attempts_without_submitted_data_do_not_count(plaid, api, settings):
     assert shown["attempt"] == 10
 
 
-def test_the_fourth_attempt_in_thirty_days_is_rejected(plaid, api, key, settings):
+def test_fourth_verification_attempt_in_30_days_is_rejected(plaid, api, key, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     shown = [tried(api, plaid) for _ in range(3)]
     refused = api.send(CREATE, {}, key=key)
@@ -150,7 +150,7 @@ def test_verification_attempts_are_counted_per_user(plaid, api, stranger_api, se
     assert start(stranger_api)["attempt"] == 1
 
 
-def test_requests_to_plaid_match_its_description(judged_plaid, api, user, settings):
+def test_verification_request_to_plaid_matches_plaids_description(judged_plaid, api, user, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_of_the_operator"
     shown = start(api)
     (request,) = judged_plaid.requests_at("/identity_verification/create")
@@ -164,7 +164,7 @@ def test_requests_to_plaid_match_its_description(judged_plaid, api, user, settin
     assert judged_plaid.requests_at("/identity_verification/create")[1]["template_id"] == "idvtmp_of_the_client"
 
 
-def test_an_outage_of_the_vendor_is_502_and_stores_nothing(api, user, key, settings):
+def test_verification_during_a_vendor_outage_returns_502_and_stores_nothing(api, user, key, settings):
     settings.OPEN_BANKING, settings.PLAID_BASE_URL = "plaid", "http://127.0.0.1:9"
     assert_error(api.send(CREATE, {}, key=key), 502, "E5003")
     assert KycVerification.objects.count() == 0
@@ -173,7 +173,7 @@ def test_an_outage_of_the_vendor_is_502_and_stores_nothing(api, user, key, setti
     assert start(api, key=key)["attempt"] == 1
 
 
-def test_a_retry_after_a_lost_response_creates_no_second_verification(plaid, api, key):
+def test_verification_retry_after_a_lost_response_creates_no_second_verification(plaid, api, key):
     plaid.fail("/identity_verification/create", Fault(502, b""))
     assert_error(api.send(CREATE, {}, key=key), 502, "E5003")
     start(api, key=key)
@@ -182,19 +182,21 @@ def test_a_retry_after_a_lost_response_creates_no_second_verification(plaid, api
     assert len(plaid.verifications) == 1
 
 
-def test_no_transaction_is_open_during_the_request_to_the_vendor(committed, plaid, user, key, waiting_transactions):
+def test_verification_calls_the_vendor_outside_of_database_transactions(
+    committed, plaid, user, key, waiting_transactions
+):
     start(client_of(user), key=key)
     assert waiting_transactions == [False]
 
 
-def test_concurrent_attempts_create_one_verification(committed, needs_postgresql, user):
+def test_concurrent_verification_requests_create_one_verification(committed, needs_postgresql, user):
     client = client_of(user)
     answers = at_once(*[lambda: client.send(CREATE, {})] * 8)
     assert {(answer.status_code, answer.content) for answer in answers} == {(200, answers[0].content)}
     assert list(KycVerification.objects.values_list("status", flat=True)) == ["requires_input"]
 
 
-def test_concurrent_requests_with_one_key_create_one_verification(committed, needs_postgresql, user, key):
+def test_concurrent_requests_with_one_idempotency_key_create_one_verification(committed, needs_postgresql, user, key):
     client = client_of(user)
     answers = at_once(*[lambda: client.send(CREATE, {}, key=key)] * 10)
     assert {answer.status_code for answer in answers} <= {200, 409}
@@ -202,7 +204,7 @@ def test_concurrent_requests_with_one_key_create_one_verification(committed, nee
     assert KycVerification.objects.count() == 1
 
 
-def test_concurrent_attempts_do_not_exceed_the_limit(committed, needs_postgresql, user, plaid, settings):
+def test_concurrent_verification_attempts_do_not_exceed_the_limit(committed, needs_postgresql, user, plaid, settings):
     settings.PLAID_TEMPLATE_ID = "idvtmp_1"
     client = client_of(user)
     for _ in range(3):
@@ -224,7 +226,7 @@ def test_an_unstarted_verification_expires(api, stranger_api, user):
     assert row_of(overdue).history.get().credential == "command:prune"
 
 
-def test_accounts_that_could_not_be_read_are_staged_later(api, user):
+def test_bank_accounts_unreadable_during_the_exchange_are_staged_later(api, user):
     body = {"user_id": str(user.pk), "public_token": "public-sandbox-login-required-1"}
     answer = api.send("/bankdata/exchange", body).json()
     assert (answer["linked"], answer["staged_item_ids"]) == (True, [])

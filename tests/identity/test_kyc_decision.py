@@ -47,7 +47,7 @@ def decide(row, to, actor, reason="Seen in person."):
 
 
 @pytest.mark.parametrize("to", ["verified", "failed"])
-def test_a_reviewer_decides_with_a_reason(api, user, pending, reviewer, to):
+def test_reviewer_can_decide_a_verification_with_a_reason(api, user, pending, reviewer, to):
     response = confirm(backoffice_client(reviewer), move_of(pending, to), reason="The passport was seen in person.")
     assert response.status_code == 200
     shown = read(api, pending.pk).json()
@@ -59,7 +59,7 @@ def test_a_reviewer_decides_with_a_reason(api, user, pending, reviewer, to):
     assert "The passport was seen in person." in text_of(backoffice_client(reviewer).get(page_of(pending)))
 
 
-def test_a_decision_without_a_reason_is_rejected(pending, reviewer):
+def test_verification_decision_without_a_reason_is_rejected(pending, reviewer):
     confirm(backoffice_client(reviewer), move_of(pending, "verified"), reason="")
     pending.refresh_from_db()
     assert pending.status == "pending_review"
@@ -67,7 +67,7 @@ def test_a_decision_without_a_reason_is_rejected(pending, reviewer):
         decide(pending, "verified", reviewer, reason="  ")
 
 
-def test_support_reads_verifications_and_cannot_decide(pending):
+def test_support_can_read_but_not_decide_verifications(pending):
     backoffice = backoffice_client(staff_of("Support", username="sam"))
     page = backoffice.get(page_of(pending))
     assert page.status_code == 200
@@ -84,7 +84,7 @@ def test_reviewers_cannot_decide_their_own_verification(reviewer):
         decide(row_of(shown), "verified", reviewer)
 
 
-def test_concurrent_decisions_succeed_once(committed, needs_postgresql, user):
+def test_concurrent_verification_decisions_succeed_once(committed, needs_postgresql, user):
     shown = start(client_of(user))
     play(shown, "review")
     judges = [staff_of("Reviewer", username=name) for name in ("rita", "ron")]

@@ -47,7 +47,7 @@ def key_questions(plaid):
     return len(plaid.requests_at("/webhook_verification_key/get"))
 
 
-def test_an_event_reads_the_verification_from_the_vendor(plaid, api, anonymous, finished, user, judge):
+def test_plaid_event_updates_the_verification_from_the_vendor(plaid, api, anonymous, finished, user, judge):
     body = event_about(finished)
     response = deliver(anonymous, body, plaid.sign(body))
     assert (response.status_code, response.json()) == (200, {})
@@ -56,7 +56,7 @@ def test_an_event_reads_the_verification_from_the_vendor(plaid, api, anonymous, 
     judge.judge(plaid.exchanges)
 
 
-def test_an_event_delivered_twice_has_one_effect(plaid, anonymous, finished, user):
+def test_plaid_event_delivered_repeatedly_has_one_effect(plaid, anonymous, finished, user):
     body = event_about(finished)
     for _ in range(3):
         assert deliver(anonymous, body, plaid.sign(body)).status_code == 200
@@ -64,14 +64,14 @@ def test_an_event_delivered_twice_has_one_effect(plaid, anonymous, finished, use
     assert plaid.requests_at("/webhook_verification_key/get") == [{"key_id": plaid.kid}], "and is remembered"
 
 
-def test_the_status_in_an_event_of_the_vendor_is_not_trusted(plaid, api, anonymous):
+def test_status_in_a_plaid_event_is_not_trusted(plaid, api, anonymous):
     shown = start(api)
     body = event_about(shown, status="success", webhook_code="STATUS_UPDATED")
     assert deliver(anonymous, body, plaid.sign(body)).status_code == 200
     assert read(api, shown["verification_id"]).json()["status"] == "requires_input"
 
 
-def test_an_old_event_does_not_revert_a_status(plaid, api, anonymous, finished):
+def test_old_plaid_event_does_not_revert_a_verification_status(plaid, api, anonymous, finished):
     body = event_about(finished)
     deliver(anonymous, body, plaid.sign(body))
     plaid.settle(row_of(finished).provider_reference, "active")
@@ -80,7 +80,7 @@ def test_an_old_event_does_not_revert_a_status(plaid, api, anonymous, finished):
 
 
 @pytest.mark.parametrize("word", ["failed", "canceled", "expired", "pending_review"])
-def test_a_success_revoked_by_the_vendor_is_flagged_once(plaid, api, anonymous, finished, user, word):
+def test_verification_success_revoked_by_the_vendor_is_flagged_once(plaid, api, anonymous, finished, user, word):
     body = event_about(finished)
     for status in ("success", word, word):
         plaid.settle(row_of(finished).provider_reference, status)
@@ -95,7 +95,7 @@ def test_a_success_revoked_by_the_vendor_is_flagged_once(plaid, api, anonymous, 
 
 
 @pytest.mark.parametrize("word", ["success", "active", "some_new_word"])
-def test_a_confirmed_success_is_not_flagged(plaid, anonymous, finished, user, word):
+def test_confirmed_verification_success_is_not_flagged(plaid, anonymous, finished, user, word):
     body = event_about(finished)
     for status in ("success", word):
         plaid.settle(row_of(finished).provider_reference, status)
@@ -104,7 +104,7 @@ def test_a_confirmed_success_is_not_flagged(plaid, anonymous, finished, user, wo
     assert "kyc.verification.revoked" not in dict(events_of(user, "kyc."))
 
 
-def test_an_event_refreshes_within_ten_seconds_of_the_last_read(plaid, api, anonymous, finished):
+def test_plaid_event_refreshes_within_10_seconds_of_the_last_read(plaid, api, anonymous, finished):
     assert read(api, finished["verification_id"]).json()["status"] == "requires_input"
     body = event_about(finished)
     deliver(anonymous, body, plaid.sign(body))
@@ -120,13 +120,13 @@ def test_an_event_refreshes_within_ten_seconds_of_the_last_read(plaid, api, anon
         {"webhook_type": "IDENTITY_VERIFICATION"}, {}, [], "x", None,
     ],
 )  # fmt: skip
-def test_an_unrelated_event_is_accepted_and_ignored(plaid, anonymous, finished, event):
+def test_unrelated_plaid_event_is_accepted_and_ignored(plaid, anonymous, finished, event):
     body = json.dumps(event).encode()
     assert deliver(anonymous, body, plaid.sign(body)).status_code == 200
     assert plaid.requests_at("/identity_verification/get") == []
 
 
-def test_a_signed_body_other_than_json_is_400(plaid, anonymous):
+def test_signed_plaid_event_other_than_json_returns_400(plaid, anonymous):
     assert_error(deliver(anonymous, b"{", plaid.sign(b"{")), 400, "E1002")
 
 
@@ -155,7 +155,7 @@ def tokens_of_a_forger(plaid, body):
     }  # fmt: skip
 
 
-def test_an_event_without_a_valid_signature_of_plaid_is_401(plaid, api, anonymous, finished):
+def test_event_without_a_valid_plaid_signature_returns_401(plaid, api, anonymous, finished):
     assert deliver(anonymous, b"{}", plaid.sign(b"{}")).status_code == 200, "and the key is known"
     body = event_about(finished)
     for wrong, token in tokens_of_a_forger(plaid, body).items():
@@ -166,14 +166,14 @@ def test_an_event_without_a_valid_signature_of_plaid_is_401(plaid, api, anonymou
 
 
 @pytest.mark.parametrize(("seconds", "is_taken"), [(-302, False), (-298, True), (298, True), (302, False)])
-def test_an_event_is_accepted_for_five_minutes(plaid, anonymous, finished, seconds, is_taken):
+def test_plaid_event_is_accepted_for_5_minutes(plaid, anonymous, finished, seconds, is_taken):
     body = event_about(finished)
     answer = deliver(anonymous, body, plaid.sign(body, at=time.time() + seconds))
     assert answer.status_code == 200 if is_taken else assert_error(answer, 401, "E2008")
 
 
 @pytest.mark.parametrize("moment", ["1700000000", 1e15, True, None, [1]])
-def test_an_event_with_a_time_of_another_type_is_401(plaid, anonymous, finished, moment):
+def test_plaid_event_with_an_invalid_time_type_returns_401(plaid, anonymous, finished, moment):
     body = event_about(finished)
     claims = {"iat": moment, "request_body_sha256": sha256(body).hexdigest()}
     # PyJWT signs only numeric times, so the token is encoded by hand.
@@ -181,20 +181,20 @@ def test_an_event_with_a_time_of_another_type_is_401(plaid, anonymous, finished,
     assert_error(deliver(anonymous, body, encoded), 401, "E2008")
 
 
-def test_an_event_signed_with_a_retired_key_is_rejected(plaid, anonymous, finished):
+def test_plaid_event_signed_with_a_retired_key_is_rejected(plaid, anonymous, finished):
     plaid.key_expired_at = 1700000000
     body = event_about(finished)
     assert_error(deliver(anonymous, body, plaid.sign(body)), 401, "E2006")
 
 
-def test_an_unknown_key_is_requested_from_plaid_once(plaid, anonymous, finished):
+def test_unknown_event_key_is_requested_from_plaid_once(plaid, anonymous, finished):
     body = event_about(finished)
     for _ in range(5):
         assert_error(deliver(anonymous, body, plaid.sign(body, kid="unknown")), 401, "E2006")
     assert key_questions(plaid) == 1
 
 
-def test_plaids_key_is_fetched_again_after_an_hour(plaid, anonymous, finished, monkeypatch):
+def test_plaid_event_key_is_fetched_again_after_an_hour(plaid, anonymous, finished, monkeypatch):
     body = event_about(finished)
     deliver(anonymous, body, plaid.sign(body))
     real = time.monotonic
@@ -203,7 +203,7 @@ def test_plaids_key_is_fetched_again_after_an_hour(plaid, anonymous, finished, m
     assert key_questions(plaid) == 2
 
 
-def test_an_unavailable_key_makes_plaid_retry(plaid, api, anonymous, finished):
+def test_plaid_event_with_an_unavailable_key_returns_502_for_a_retry(plaid, api, anonymous, finished):
     body = event_about(finished)
     plaid.fail("/webhook_verification_key/get", Fault(500, b"oops"))
     assert_error(deliver(anonymous, body, plaid.sign(body)), 502, "E5003")
@@ -211,7 +211,7 @@ def test_an_unavailable_key_makes_plaid_retry(plaid, api, anonymous, finished):
     assert read(api, finished["verification_id"]).json()["status"] == "verified"
 
 
-def test_an_unavailable_state_makes_plaid_retry(plaid, api, anonymous, finished, user):
+def test_plaid_event_with_an_unavailable_verification_returns_502_for_a_retry(plaid, api, anonymous, finished, user):
     body = event_about(finished)
     plaid.fail("/identity_verification/get", Fault(500, b"oops"))
     assert_error(deliver(anonymous, body, plaid.sign(body)), 502, "E5003")
@@ -220,11 +220,11 @@ def test_an_unavailable_state_makes_plaid_retry(plaid, api, anonymous, finished,
     assert statuses_of(user)[-1] == "verified"
 
 
-def test_an_event_with_too_large_a_body_is_rejected(plaid, anonymous):
+def test_plaid_event_with_a_too_large_body_is_rejected(plaid, anonymous):
     assert_error(deliver(anonymous, b" " * 1_048_577, "x"), 413, "E1007")
 
 
-def test_the_sandbox_sends_no_events(api, anonymous, user):
+def test_sandbox_vendor_accepts_no_verification_events(api, anonymous, user):
     shown = start(api)
     body = event_about(shown)
     assert_error(deliver(anonymous, body, "a.b.c"), 401, "E2006")

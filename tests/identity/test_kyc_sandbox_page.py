@@ -14,7 +14,7 @@ from tests.identity.banking import age, page_of, play, read, row_of, start, stat
 pytestmark = pytest.mark.django_db
 
 
-def test_the_sandbox_page_offers_every_outcome(api):
+def test_sandbox_verification_page_offers_every_outcome(api):
     response = Client().get(page_of(start(api)))
     assert response.status_code == 200
     page = response.content.decode()
@@ -26,7 +26,7 @@ def test_the_sandbox_page_offers_every_outcome(api):
     assert response.headers["Cache-Control"] == "no-store"
 
 
-def test_submitting_an_outcome_redirects_to_the_page(api):
+def test_sandbox_outcome_submission_redirects_to_the_result_page(api):
     shown = start(api, {"redirect_uri": "https://shop.example/back?a=1&b=2"})
     response = play(shown, "pass")
     assert (response.status_code, response.headers["Location"]) == (303, page_of(shown))
@@ -36,7 +36,7 @@ def test_submitting_an_outcome_redirects_to_the_page(api):
     assert "<form" not in page
 
 
-def test_an_outcome_can_be_submitted_once(api, user):
+def test_sandbox_outcome_can_be_submitted_once(api, user):
     shown = start(api)
     play(shown, "fail")
     assert play(shown, "pass").status_code == 303
@@ -44,7 +44,7 @@ def test_an_outcome_can_be_submitted_once(api, user):
     assert statuses_of(user) == ["requires_input", "processing", "failed"]
 
 
-def test_an_unknown_outcome_shows_the_form_again(api):
+def test_unknown_sandbox_outcome_shows_the_form_again(api):
     shown = start(api)
     for outcome in ("", "verified", "PASS", "\0"):
         response = play(shown, outcome)
@@ -63,14 +63,14 @@ def test_a_superseded_or_expired_verification_accepts_no_outcome(api):
     assert "<form" not in Client().get(page_of(second)).content.decode()
 
 
-def test_an_unknown_sandbox_page_is_404(db):
+def test_unknown_sandbox_verification_page_returns_404(db):
     for path in (f"/v1/kyc/sandbox/{token}" for token in ("unknown", "%00", "a" * 3000)):
         for response in (Client().get(path), Client().post(path)):
             assert response.status_code == 404
             assert "Nothing to verify here" in response.content.decode()
 
 
-def test_the_sandbox_page_is_404_with_another_vendor(api, plaid, settings):
+def test_sandbox_verification_page_returns_404_with_another_vendor(api, plaid, settings):
     settings.OPEN_BANKING = "sandbox"
     shown = start(api)
     settings.OPEN_BANKING = "plaid"
@@ -79,14 +79,14 @@ def test_the_sandbox_page_is_404_with_another_vendor(api, plaid, settings):
     assert row_of(shown).status == "requires_input"
 
 
-def test_a_sandbox_form_from_another_site_is_rejected(api):
+def test_sandbox_verification_form_from_another_site_is_rejected(api):
     shown = start(api)
     strict = Client(enforce_csrf_checks=True)
     assert strict.post(page_of(shown), {"outcome": "pass"}).status_code == 403
     assert row_of(shown).status == "requires_input"
 
 
-def test_markup_in_a_redirect_address_is_escaped(api):
+def test_sandbox_page_escapes_markup_in_the_redirect_uri(api):
     shown = start(api, {"redirect_uri": 'https://shop.example/"><script>alert(1)</script>'})
     play(shown, "pass")
     assert "<script" not in Client().get(page_of(shown)).content.decode()
@@ -97,7 +97,7 @@ def simulate(client, verification_id, outcome="verified"):
 
 
 @pytest.mark.parametrize(("outcome", "word"), [("verified", "pass"), ("failed", "fail"), ("pending_review", "review")])
-def test_an_outcome_by_api_equals_that_of_the_page(api, user, stranger_api, outcome, word):
+def test_sandbox_outcome_by_api_equals_the_page_outcome(api, user, stranger_api, outcome, word):
     by_call, by_page = start(api), start(stranger_api)
     answer = simulate(api, by_call["verification_id"], outcome)
     assert answer.status_code == 200, answer.content
@@ -116,7 +116,7 @@ def test_an_outcome_by_api_equals_that_of_the_page(api, user, stranger_api, outc
         assert getattr(row_of(by_call), name) == getattr(row_of(by_page), name)
 
 
-def test_an_ended_verification_does_not_change(api):
+def test_ended_verification_rejects_a_sandbox_outcome(api):
     shown = start(api)
     simulate(api, shown["verification_id"], "pending_review")
     body = assert_error(simulate(api, shown["verification_id"], "verified"), 400, "E3004")
@@ -131,7 +131,7 @@ def test_an_expired_verification_cannot_be_simulated(api):
     assert row_of(shown).status == "requires_input"
 
 
-def test_an_outcome_for_a_verification_of_another_vendor_is_404(api, settings):
+def test_sandbox_outcome_for_another_vendors_verification_returns_404(api, settings):
     shown = start(api)
     settings.OPEN_BANKING = "plaid"
     assert_error(simulate(api, shown["verification_id"]), 404, "E4005")
@@ -148,7 +148,7 @@ DOCUMENTS = [
 
 
 @pytest.mark.parametrize(("document", "word"), DOCUMENTS)
-def test_name_match_is_known_only_for_plaids_values(document, word):
+def test_verification_name_match_is_parsed_from_plaids_values(document, word):
     assert name_match_of(document) == NameMatch(word)
 
 
@@ -156,7 +156,7 @@ def test_name_match_is_known_only_for_plaids_values(document, word):
 @pytest.mark.parametrize(
     ("outcome", "word"), [("pass", "match"), ("review", "partial"), ("fail", "no_match"), ("", "unknown")]
 )
-def test_name_match_of_a_sandbox_outcome_is_stored(api, outcome, word):
+def test_verification_name_match_of_a_sandbox_outcome_is_stored(api, outcome, word):
     shown = start(api)
     if outcome:
         play(shown, outcome)

@@ -22,7 +22,7 @@ def count_status_requests(plaid):
     return len(plaid.requests_at("/identity_verification/get"))
 
 
-def test_each_read_of_a_verification_follows_the_vendors_status(judged_plaid, api, user):
+def test_verification_read_returns_the_vendors_status(judged_plaid, api, user):
     shown = start(api)
     identifier, reference = shown["verification_id"], row_of(shown).provider_reference
     judged_plaid.settle(reference, "active", accept_tos="success", kyc_check="success", selfie_check="active")
@@ -41,7 +41,7 @@ def test_each_read_of_a_verification_follows_the_vendors_status(judged_plaid, ap
     assert statuses_of(user) == ["requires_input", "processing", "verified"]
 
 
-def test_the_vendor_is_called_at_most_once_in_ten_seconds(plaid, api):
+def test_verification_reads_call_the_vendor_at_most_once_in_10_seconds(plaid, api):
     identifier = start(api)["verification_id"]
     for _ in range(3):
         read(api, identifier)
@@ -75,7 +75,7 @@ def test_an_ended_verification_is_not_read_from_the_vendor(plaid, api, status):
     ("success", "verified"), ("failed", "failed"), ("expired", "pending_review"), ("canceled", "pending_review"),
     ("active", "pending_review"), ("pending_review", "pending_review"), ("in_appeal", "pending_review"),
 ])  # fmt: skip
-def test_a_decision_of_the_vendor_ends_an_undecided_review(plaid, api, said, status):
+def test_vendors_decision_ends_an_undecided_verification_review(plaid, api, said, status):
     shown = start(api)
     for word in ("pending_review", said):
         plaid.settle(row_of(shown).provider_reference, word)
@@ -89,7 +89,7 @@ def test_a_decision_of_the_vendor_ends_an_undecided_review(plaid, api, said, sta
     "manual_review", "consider", "in_review", "resubmission_requested", "SUCCESS", "on_hold", "awaiting_input",
     "created", "approved", "declined", "unknown",
 ])  # fmt: skip
-def test_a_status_that_a_vendor_adds_later_changes_nothing(plaid, api, word):
+def test_unknown_vendor_status_does_not_change_a_verification(plaid, api, word):
     shown = start(api)
     plaid.settle(row_of(shown).provider_reference, word)
     age(shown["verification_id"], refreshed_at=LATER)
@@ -129,7 +129,7 @@ def test_a_superseded_verification_finished_in_another_tab_gets_the_vendors_stat
 
 
 @pytest.mark.parametrize(("said", "status"), [("expired", "expired"), ("canceled", "canceled")])
-def test_a_verification_that_the_vendor_ends_is_ended(plaid, api, said, status):
+def test_unstarted_verification_that_the_vendor_ends_has_the_vendors_status(plaid, api, said, status):
     shown = start(api)
     plaid.settle(row_of(shown).provider_reference, said)
     age(shown["verification_id"], refreshed_at=LATER)
@@ -163,7 +163,7 @@ def test_verification_finished_before_its_expiry_is_accepted_when_read_later(pla
     assert read(api, shown["verification_id"]).json()["status"] == "verified"
 
 
-def test_an_outage_of_the_vendor_is_502_and_delays_the_next_read(plaid, api):
+def test_verification_read_during_a_vendor_outage_returns_502_and_delays_the_next(plaid, api):
     identifier = start(api)["verification_id"]
     age(identifier, refreshed_at=LATER)
     plaid.fail("/identity_verification/get", Fault(500, b"oops"))
@@ -183,7 +183,7 @@ def test_applying_a_verification_state_twice_changes_nothing(plaid, api, user):
     assert row_of(shown).last_error["steps"] == ["kyc_check"]
 
 
-def test_concurrent_updates_change_the_status_once(committed, needs_postgresql, plaid, user):
+def test_concurrent_verification_updates_change_the_status_once(committed, needs_postgresql, plaid, user):
     shown = start(client_of(user))
     reference = row_of(shown).provider_reference
     plaid.settle(reference, "success")
@@ -199,7 +199,7 @@ def test_a_verification_of_another_vendor_is_returned_as_stored(plaid, api, sett
     assert read(api, identifier).json()["status"] == "requires_input"
 
 
-def test_the_history_of_a_verification_cannot_be_changed(api):
+def test_verification_history_cannot_be_changed(api):
     start(api)
     start(api, {"redirect_uri": "https://example.org/"})
     assert KycVerification.objects.count() == 2

@@ -88,7 +88,7 @@ def came_in(door, status):
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_ten_wrong_passwords_from_one_address_do_not_block_other_addresses(staff, hashed, door):
+def test_ten_wrong_passwords_from_one_ip_do_not_block_other_ips(staff, hashed, door):
     failed = {log_in(door, password="wrong") for _ in range(10)}
     assert failed == {200 if door == PAGE else 401}
     assert log_in(door, password="wrong") == 429
@@ -98,7 +98,7 @@ def test_ten_wrong_passwords_from_one_address_do_not_block_other_addresses(staff
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_failures_behind_a_trusted_proxy_count_toward_the_limit_of_the_clients_address(staff, settings, door):
+def test_failed_log_ins_behind_a_trusted_proxy_count_for_the_client_ip(staff, settings, door):
     settings.TRUSTED_PROXIES = frozenset({"10.0.0.1"})
     fail(9)
     log_in(door, "10.0.0.1", password="wrong", X_Forwarded_For=HERE)
@@ -113,7 +113,7 @@ def test_log_in_with_a_malformed_forwarded_address_is_accepted(staff, settings):
         assert came_in(PAGE, log_in(PAGE, "10.0.0.1", X_Forwarded_For=reported))
 
 
-def test_each_log_in_attempt_is_logged_with_the_address_and_without_the_name(staff, settings, caplog):
+def test_each_log_in_attempt_is_logged_with_ip_address_without_user_name(staff, settings, caplog):
     settings.TRUSTED_PROXIES = frozenset({"10.0.0.1"})
     with caplog.at_level("INFO", "platform.log_ins"):
         for door in DOORS:
@@ -127,7 +127,7 @@ def test_each_log_in_attempt_is_logged_with_the_address_and_without_the_name(sta
     assert "boss" not in str(lines)
 
 
-def test_log_ins_of_all_pages_and_endpoints_share_a_limit(staff):
+def test_log_in_attempts_on_all_pages_and_endpoints_share_a_limit(staff):
     fail(8)
     for door in DOORS:
         log_in(door, password="wrong")
@@ -135,7 +135,7 @@ def test_log_ins_of_all_pages_and_endpoints_share_a_limit(staff):
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_an_address_has_sixty_attempts_a_minute_over_all_names(staff, hashed, door):
+def test_ip_address_is_limited_to_60_log_in_attempts_a_minute(staff, hashed, door):
     consume("token", HERE, permits=58)
     answers = [log_in(door, username=f"nobody{number}") for number in range(3)]
     assert [answer == 429 for answer in answers] == [False, False, True]
@@ -143,7 +143,7 @@ def test_an_address_has_sixty_attempts_a_minute_over_all_names(staff, hashed, do
     assert log_in(door, THERE, username="nobody0") != 429
 
 
-def test_a_hundred_failures_an_hour_from_any_addresses_lock_a_name(staff, monkeypatch):
+def test_user_name_is_locked_after_100_failures_an_hour(staff, monkeypatch):
     for number in range(10):
         fail(12, f"203.0.113.{number}")  # two of them are rejected already, and do not count toward the name's limit
     refused = answer_of("/v1/auth/token", THERE)
@@ -155,13 +155,13 @@ def test_a_hundred_failures_an_hour_from_any_addresses_lock_a_name(staff, monkey
     assert log_in("/v1/auth/token", THERE) == 200
 
 
-def test_attempts_of_a_locked_address_do_not_count_toward_the_limit_of_the_name(staff):
+def test_attempts_from_a_locked_ip_do_not_count_for_the_user_name(staff):
     fail(50)
     log_in("/v1/auth/token", password="wrong")
     assert RateCounter.objects.get(bucket="login_name:boss").used == 10
 
 
-def test_prune_retains_an_hourly_counter_for_its_hour(staff):
+def test_prune_retains_an_hourly_log_in_counter_for_one_hour(staff):
     log_in("/v1/auth/token", password="wrong")
     prune(now=datetime.fromtimestamp(MINUTE + 600, UTC))
     assert RateCounter.objects.filter(bucket="login_name:boss", used=1).exists()
@@ -189,25 +189,25 @@ class TestKnownDevice:
     def come_in(self, browser, password=PASSWORD, username="boss", **options):
         return browser.post(PAGE, {"login": username, "password": password}, **options).status_code
 
-    def test_failures_from_other_devices_do_not_lock_a_known_device(self, staff, request):
+    def test_failed_log_ins_from_other_devices_do_not_lock_a_known_device(self, staff, request):
         browser = known_browser()
         request.getfixturevalue("shut_out")
         assert self.come_in(browser, REMOTE_ADDR=THERE) == 302
 
-    def test_failures_at_the_same_address_do_not_lock_a_known_device(self, staff):
+    def test_failed_log_ins_from_the_same_ip_do_not_lock_a_known_device(self, staff):
         browser = known_browser()
         fail(10)
         assert log_in(PAGE) == 429
         assert self.come_in(browser) == 302
 
-    def test_failures_on_a_known_device_have_their_own_limit(self, staff):
+    def test_failed_log_ins_on_a_known_device_have_a_separate_limit(self, staff):
         browser = known_browser()
         for number in range(10):
             assert self.come_in(browser, "wrong", REMOTE_ADDR=f"203.0.113.{number}") == 200
         assert self.come_in(browser, REMOTE_ADDR=THERE) == 429
         assert log_in(PAGE) == 302
 
-    def test_a_known_device_is_valid_for_one_account_and_password(self, staff, request):
+    def test_known_device_cookie_is_valid_for_one_account_and_password(self, staff, request):
         other, changed = UserFactory(username="chief", is_staff=True), known_browser()
         another, bent = known_browser("chief"), known_browser()
         bent.cookies["known_device"] = bent.cookies["known_device"].value.replace(":", ":x", 1)
@@ -218,7 +218,7 @@ class TestKnownDevice:
             assert self.come_in(browser, REMOTE_ADDR=THERE) == 429
         assert self.come_in(another, username=other.username, REMOTE_ADDR=THERE) == 302
 
-    def test_the_cookie_of_a_known_device_is_hidden_from_scripts(self, staff):
+    def test_known_device_cookie_is_hidden_from_scripts(self, staff):
         kept = known_browser().cookies["known_device"]
         assert (kept["httponly"], kept["samesite"], kept["max-age"]) == (True, "Lax", 180 * 86_400)
         assert "boss" not in kept.value
@@ -233,19 +233,19 @@ class TestSecondFactor:
         body = {"username": "boss", "password": password, "otp": code}
         return ApiClient(REMOTE_ADDR=address).send("/auth/token", body)
 
-    def test_a_valid_code_passes_the_limit_of_the_name(self, device, shut_out, hashed):
+    def test_valid_second_factor_code_bypasses_the_user_name_lockout(self, device, shut_out, hashed):
         refused = [self.ask(wrong_code()) for _ in range(3)]
         assert [request.headers["RateLimit-Policy"] for request in refused] == ['"login_name";q=100;w=3600'] * 3
         assert hashed() == 0, "a stranger does not guess"
         assert self.ask(code_of(), password="wrong").status_code == 401
         assert self.ask(code_of()).status_code == 200
 
-    def test_wrong_codes_count_toward_the_limit_of_the_address(self, device, shut_out):
+    def test_wrong_codes_count_toward_the_ip_log_in_limit(self, device, shut_out):
         refused = [self.ask(wrong_code()) for _ in range(11)]
         assert refused[-1].headers["RateLimit-Policy"] == '"login_failure";q=10;w=900'
         assert self.ask(code_of()).status_code == 429
 
-    def test_a_valid_code_on_the_page_passes_the_limit_of_the_name(self, device, staff, shut_out, settings):
+    def test_valid_code_on_the_log_in_page_bypasses_the_user_name_lockout(self, device, staff, shut_out, settings):
         settings.BACKOFFICE_SECOND_FACTOR = True
         browser = Client(REMOTE_ADDR=THERE)
         browser.force_login(staff, backend="django.contrib.auth.backends.ModelBackend")
@@ -253,21 +253,21 @@ class TestSecondFactor:
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_failures_of_an_ipv6_address_count_toward_the_limit_of_its_network(staff, door):
+def test_failed_log_ins_of_an_ipv6_address_count_for_its_network(staff, door):
     fail(9, "2001:db8:0:1::1")
     log_in(door, "2001:db8:0:1::2", password="wrong")
     assert log_in(door, "2001:db8:0:1:ffff::") == 429
     assert came_in(door, log_in(door, "2001:db8:0:2::1"))
 
 
-def test_an_ipv6_network_has_sixty_attempts_a_minute(staff):
+def test_ipv6_network_is_limited_to_60_log_in_attempts_a_minute(staff):
     consume("token", network_of("2001:db8:0:1::"), permits=58)
     answers = [log_in("/v1/auth/token", f"2001:db8:0:1::{number}", username=f"nobody{number}") for number in range(3)]
     assert answers == [401, 401, 429]
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_spellings_of_a_user_name_share_a_limit(staff, door):
+def test_spellings_of_a_user_name_share_a_log_in_limit(staff, door):
     fail(5)
     for spelling in ("BOSS", "Boss", "\uff42\uff4f\uff53\uff53", " boss", "boss "):
         assert log_in(door, username=spelling, password="wrong") != 429
@@ -275,12 +275,12 @@ def test_spellings_of_a_user_name_share_a_limit(staff, door):
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_a_successful_log_in_does_not_count_toward_the_limit(staff, door):
+def test_successful_log_in_does_not_count_toward_the_limit(staff, door):
     assert all(came_in(door, log_in(door)) for _ in range(2))
     assert not RateCounter.objects.filter(bucket__startswith="login_").exclude(used=0).exists()
 
 
-def test_the_log_in_page_shows_when_to_try_again(staff):
+def test_locked_log_in_page_shows_the_time_of_the_next_attempt(staff):
     fail(10)
     page = answer_of(PAGE)
     assert page.headers["Content-Type"].startswith("text/html")
@@ -288,7 +288,7 @@ def test_the_log_in_page_shows_when_to_try_again(staff):
     assert "Too many tries. Try again in 15 minutes." in page.content.decode()
 
 
-def test_wrong_codes_and_wrong_passwords_share_a_limit(staff, settings):
+def test_wrong_codes_and_wrong_passwords_share_a_log_in_limit(staff, settings):
     settings.BACKOFFICE_SECOND_FACTOR = True
     authenticator_of(staff)
     browser = Client(REMOTE_ADDR=HERE)
@@ -300,7 +300,7 @@ def test_wrong_codes_and_wrong_passwords_share_a_limit(staff, settings):
     assert log_in("/v1/auth/token") == 429
 
 
-def test_concurrent_attempts_do_not_exceed_the_limit(committed, settings):
+def test_concurrent_log_in_attempts_do_not_exceed_the_limit(committed, settings):
     UserFactory(username="boss")
     settings.PASSWORD_HASHERS = [f"{__name__}.CountingHasher"]
     before = CountingHasher.count
@@ -346,7 +346,7 @@ def slow(monkeypatch):
         SlowHasher.let_go.set()
 
 
-def test_two_threads_hash_concurrently_and_the_others_must_retry(slow):
+def test_third_concurrent_password_hash_is_rejected_for_a_retry(slow):
     for future in [slow.submit(SlowInTurn().encode, "a", "salt") for _ in range(4)]:
         with pytest.raises(Unavailable):
             future.result(10)
@@ -354,7 +354,7 @@ def test_two_threads_hash_concurrently_and_the_others_must_retry(slow):
     assert SlowHasher.at_it == 2
 
 
-def test_two_log_ins_wait_for_a_slot_and_the_next_fails_immediately(slow, monkeypatch):
+def test_log_in_fails_immediately_if_two_already_wait_for_a_slot(slow, monkeypatch):
     monkeypatch.setattr(hashers, "WAIT_SECONDS", 10)
     waiting = [slow.submit(SlowInTurn().encode, "a", "salt") for _ in range(4)]
     refused = list(islice(as_completed(waiting, timeout=9), 2))

@@ -33,7 +33,7 @@ def limit_of_two(settings):
 
 
 @pytest.mark.django_db
-def test_an_account_can_send_100_mails_an_hour():
+def test_account_is_limited_to_100_sent_mails_an_hour():
     partner = UserFactory(is_staff=True, is_superuser=True)
     api, other = client_of(partner), client_of(made_partner())
     for number in range(LIMIT // 2):
@@ -65,7 +65,7 @@ def test_mail_to_a_new_address_counts_toward_the_limit_of_the_account():
 
 
 @pytest.mark.django_db
-def test_a_rate_limited_request_succeeds_later_with_the_same_key(settings):
+def test_mail_rate_limited_request_succeeds_later_with_the_same_key(settings):
     api = client_of(made_partner())
     limits = settings.RATE_LIMITS
     for limit, status in ((0, 429), (1, 201), (0, 201)):

@@ -86,7 +86,7 @@ def claim_account(username):
 
 
 class TestAccounts:
-    def test_the_same_external_id_returns_the_same_account(self, shop, partner):
+    def test_same_external_id_returns_the_same_managed_account(self, shop, partner):
         first = shop.send(PATH, {"external_id": "c-1", "email": EMAIL, "name": "Jane"})
         again = shop.send(PATH, {"external_id": "c-1"})
         assert (first.status_code, again.status_code, first.json()) == (201, 200, again.json())
@@ -102,11 +102,11 @@ class TestAccounts:
         assert payload == {"user_id": shown["id"], "managed_by": str(partner.pk)}
 
     @pytest.mark.parametrize("member", [{"external_id": "a\n"}, {"email": "jane"}])
-    def test_a_body_of_another_shape_is_rejected(self, shop, member):
+    def test_managed_account_with_an_invalid_field_is_rejected(self, shop, member):
         assert_error(shop.send(PATH, {"external_id": "a", **member}), 400, "E1001")
         assert not ManagedAccount.objects.exists()
 
-    def test_only_partners_create_accounts_and_act_on_their_behalf(self, api, account):
+    def test_only_partners_can_create_and_act_for_managed_accounts(self, api, account):
         path = f"{PATH}/{account['id']}"
         for answer in (
             api.send(PATH, {"external_id": "a"}), api.read(path),
@@ -115,7 +115,7 @@ class TestAccounts:
             assert_error(answer, 403, "E2005")
         assert ManagedAccount.objects.count() == 1
 
-    def test_personal_data_is_encrypted_and_deleted_with_the_access(self, shop):
+    def test_managed_account_data_is_encrypted_and_deleted_with_the_access(self, shop):
         account = create_account(shop, email=EMAIL, name="Jane Doe")
         with connection.cursor() as cursor:
             cursor.execute("SELECT email, name FROM identity_managedaccount")
@@ -125,12 +125,12 @@ class TestAccounts:
         kept = ManagedAccount.objects.get()
         assert (kept.email, kept.name) == (None, None)
 
-    def test_two_partners_have_separate_accounts_for_one_external_id(self, account):
+    def test_same_external_id_at_two_partners_creates_two_accounts(self, account):
         other = ApiClient(api_key=issue(made_partner(), scopes=["accounts:write"]).key)
         assert other.read(PATH).json()["total"] == 0
         assert create_account(other, "c-1")["id"] != account["id"]
 
-    def test_access_to_a_disabled_account_is_403(self, shop, account):
+    def test_access_to_a_disabled_managed_account_returns_403(self, shop, account):
         held = acting(shop, account)
         path = f"{PATH}/{account['id']}"
         assert shop.remove(path).status_code == 200
@@ -140,7 +140,7 @@ class TestAccounts:
         assert not person_of(account).is_active
         assert shop.read(PATH).json()["total"] == 0
 
-    def test_an_account_with_a_payment_in_flight_cannot_be_disabled(self, shop, account):
+    def test_managed_account_with_an_in_flight_payment_cannot_be_disabled(self, shop, account):
         held, path = acting(shop, account), f"{PATH}/{account['id']}"
         payment = begun(person_of(account))
         assert_error(shop.remove(path), 400, "E3004")
@@ -165,7 +165,7 @@ class TestPartnerOnBehalfOf:
         assert row.credential.startswith("api_key:")
         assert row.details == {"token": claims["sid"], "scope": token["scope"]}
 
-    def test_history_of_an_application_contains_customer_and_partner(self, shop, partner, account):
+    def test_application_history_contains_the_customer_and_the_partner(self, shop, partner, account):
         client = acting(shop, account)
         body = {"consumer_id": account["id"], "offer_id": 7, "provider_id": 9}
         application = client.send("/applications", body).json()["id"]
@@ -198,7 +198,7 @@ class TestPartnerOnBehalfOf:
         assert_error(app.send(f"{PATH}/{account['id']}/tokens", {"scopes": ["offers:read"]}), 403, "E2005")
 
     @pytest.mark.parametrize("became", ["staff", "superuser", "reviewer", "member"])
-    def test_a_partner_gets_no_token_for_staff_or_a_lender(self, shop, account, became):
+    def test_partner_cannot_get_a_token_for_staff_or_a_lender(self, shop, account, became):
         person, held = person_of(account), acting(shop, account)
         if became in {"staff", "superuser"}:
             setattr(person, f"is_{became}", True)
@@ -235,7 +235,7 @@ class TestPartnerOnBehalfOf:
 
 
 class TestClaimedAccounts:
-    def test_a_customer_claims_the_account_and_sees_the_partners_access(self, shop, partner):
+    def test_customer_can_claim_the_account_and_view_the_partners_access(self, shop, partner):
         account = claimed(shop)
         person = person_of(account)
         assert (person.username, person.email, person.check_password("a horse walks far")) == ("jane", EMAIL, True)
@@ -247,7 +247,7 @@ class TestClaimedAccounts:
         account_ids = Event.objects.filter(type="account.claimed").values_list("account_id", flat=True)
         assert set(account_ids) == {partner.pk, person.pk}
 
-    def test_a_claim_link_works_once_and_opening_it_changes_nothing(self, shop):
+    def test_claim_link_works_once_and_opening_does_not_use_it(self, shop):
         create_account(shop, email=EMAIL)
         address = f"/account/claim/{token_of('claim')}"
         for _ in range(2):
@@ -262,7 +262,7 @@ class TestClaimedAccounts:
         assert Client().post(address, form).status_code == 410
         assert Client().get(address).status_code == 410
 
-    def test_a_replaced_or_ended_claim_link_is_410(self, shop):
+    def test_replaced_or_ended_claim_link_returns_410(self, shop):
         create_account(shop, email="first@example.org")
         first = token_of("claim")
         shop.send(PATH, {"external_id": "c-1", "email": EMAIL})  # the partner corrects the address
@@ -285,7 +285,7 @@ class TestClaimedAccounts:
         UserFactory(email="jane@example.org")
         assert person_of(claimed(shop)).email == ""
 
-    def test_a_customer_ends_the_partners_access(self, shop, partner):
+    def test_customer_can_end_the_partners_access(self, shop, partner):
         account = claimed(shop)
         person, held = person_of(account), acting(shop, account)
         browser = browser_of(person)

@@ -42,7 +42,7 @@ def browser(user):
     return browser_of(user)
 
 
-def test_authorization_redirects_to_the_log_in_and_back(user, registered):
+def test_oauth_authorization_redirects_to_the_log_in_and_back(user, registered):
     browser = Client()
     page = open_consent_page(browser, registered[0])
     assert page.status_code == 302
@@ -85,7 +85,7 @@ def page_text(page):
     return " ".join(re.sub(r"<[^>]+>", "", page.content.decode()).split())
 
 
-def test_every_scope_has_its_own_description(browser, db):
+def test_every_scope_has_a_distinct_description(browser, db):
     client, _ = make_client(name="Curious app", scopes=list(SCOPES))
     text = page_text(open_consent_page(browser, client, scope=" ".join(SCOPES)))
     assert len(set(SCOPES.values())) == len(SCOPES)
@@ -122,7 +122,7 @@ def test_a_scope_that_was_not_requested_cannot_be_granted(browser, registered, t
         (["offers:write", "offers:read"], "offers:read"),
     ],
 )
-def test_a_request_without_scope_gets_the_default(browser, db, registered_for, asked):
+def test_authorization_request_without_a_scope_uses_the_default_scope(browser, db, registered_for, asked):
     client, _ = make_client(name="Quiet app", scopes=registered_for)
     assert boxes_of(open_consent_page(browser, client, scope=None)) == [asked]
 
@@ -181,13 +181,13 @@ def test_markup_in_a_clients_name_is_escaped(browser, db):
         "http://app.example/callback", "javascript:alert(1)",
     )],
 )  # fmt: skip
-def test_an_unregistered_client_or_redirect_uri_gets_no_redirect(browser, registered, changes):
+def test_unregistered_client_or_redirect_uri_is_not_redirected(browser, registered, changes):
     page = open_consent_page(browser, registered[0], **changes)
     assert (page.status_code, "Location" in page.headers) == (400, False)
     assert b"Nothing was shared" in page.content
 
 
-def test_a_client_deleted_before_the_consent_gets_no_redirect(browser, registered):
+def test_consent_for_a_deleted_client_is_not_redirected(browser, registered):
     page = open_consent_page(browser, registered[0])
     registered[0].delete()
     refused = answer(browser, page)
@@ -228,13 +228,13 @@ def test_plain_pkce_is_rejected(browser, registered):
     assert not Grant.objects.exists()
 
 
-def test_response_types_other_than_code_are_rejected(browser, registered):
+def test_oauth_response_types_other_than_code_are_rejected(browser, registered):
     for response_type in ("token", "id_token", "code token", "nonsense"):
         assert open_consent_page(browser, registered[0], response_type=response_type).status_code in {302, 400}
     assert not Grant.objects.exists()
 
 
-def test_no_parameter_of_the_client_skips_the_consent_page(browser, registered):
+def test_authorization_parameters_cannot_skip_the_consent_page(browser, registered):
     for parameter in ({"prompt": "none"}, {"approval_prompt": "auto"}, {"prompt": "create"}):
         page = open_consent_page(browser, registered[0], **parameter)
         assert page.status_code == 200
@@ -254,7 +254,7 @@ def end(browser, page, client):
     return browser.post("/oauth/grants", fields)
 
 
-def test_a_user_sees_and_revokes_grants(user, browser, registered):
+def test_user_can_view_and_revoke_oauth_grants(user, browser, registered):
     body = exchange(code_for(user, registered[0]), *registered).json()
     page = browser.get("/oauth/grants")
     assert b"Budget app" in page.content
@@ -264,7 +264,7 @@ def test_a_user_sees_and_revokes_grants(user, browser, registered):
     assert ApiClient(bearer=body["access_token"]).read("/auth/me").status_code == 401
 
 
-def test_another_accounts_grant_cannot_be_ended(user, registered):
+def test_oauth_grant_of_another_account_cannot_be_revoked(user, registered):
     exchange(code_for(user, registered[0]), *registered)
     stranger = browser_of(UserFactory())
     page = stranger.get("/oauth/grants")
@@ -273,18 +273,18 @@ def test_another_accounts_grant_cannot_be_ended(user, registered):
     assert b"Budget app" in browser_of(user).get("/oauth/grants").content
 
 
-def test_revoking_an_invalid_client_id_is_404(browser, registered):
+def test_grant_revocation_with_an_invalid_client_id_returns_404(browser, registered):
     page = browser.get("/oauth/grants")
     fields = {"client_id": "a\0", "csrfmiddlewaretoken": str(page.context["csrf_token"])}
     assert browser.post("/oauth/grants", fields).status_code == 404
 
 
-def test_get_does_not_log_out(browser):
+def test_get_request_to_the_log_out_page_does_not_log_out(browser):
     assert browser.get("/account/logout").status_code == 200
     assert browser.get("/oauth/grants").status_code == 200
 
 
-def test_consent_requires_the_second_factor_that_the_account_has(user):
+def test_oauth_consent_requires_the_second_factor_of_the_account(user):
     client, _secret = make_client()
     authenticator_of(user)
     response = open_consent_page(browser_of(user), client)

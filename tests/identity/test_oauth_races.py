@@ -28,7 +28,7 @@ def statuses_of(call):
     return sorted(answer.status_code for answer in at_once(*[call] * AT_ONCE))
 
 
-def test_eight_concurrent_uses_of_a_code_succeed_once():
+def test_concurrent_uses_of_an_authorization_code_succeed_once():
     user, registered = UserFactory(), make_client()
     for _ in range(ROUNDS):
         code = code_for(user, registered[0])
@@ -36,7 +36,7 @@ def test_eight_concurrent_uses_of_a_code_succeed_once():
     assert TokenFamily.objects.count() == ROUNDS
 
 
-def test_eight_concurrent_uses_of_a_refresh_token_end_the_family():
+def test_concurrent_uses_of_an_oauth_refresh_token_end_the_family():
     user, registered = UserFactory(), make_client()
     for _ in range(ROUNDS):
         token = exchange(code_for(user, registered[0]), *registered).json()["refresh_token"]

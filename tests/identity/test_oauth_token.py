@@ -43,7 +43,7 @@ def reads_offers(access_token):
     return ApiClient(bearer=access_token).read("/provider-offers?provider_id=1").status_code
 
 
-def test_the_specifications_json_body_returns_tokens(registered):
+def test_code_exchange_with_a_json_body_returns_tokens(registered):
     user = UserFactory(is_staff=True)
     body = tokens_of(user, registered)
     assert set(body) == {
@@ -62,7 +62,7 @@ def test_the_specifications_json_body_returns_tokens(registered):
     ("at_authorization", "at_exchange", "status"),
     [(REDIRECT, REDIRECT, 200), (REDIRECT, None, 400), (None, None, 200), (None, REDIRECT, 200)],
 )
-def test_exchange_requires_the_redirect_uri_of_the_authorization_request(
+def test_code_exchange_requires_the_redirect_uri_of_the_authorization(
     user, registered, at_authorization, at_exchange, status
 ):
     code = code_for(user, registered[0], redirect_uri=at_authorization)
@@ -73,7 +73,7 @@ def test_exchange_requires_the_redirect_uri_of_the_authorization_request(
 
 
 @pytest.mark.parametrize("scheme", ["Basic", "basic", "BASIC "])
-def test_a_form_with_basic_authentication_returns_tokens(user, registered, scheme):
+def test_code_exchange_by_form_and_basic_authentication_returns_tokens(user, registered, scheme):
     client, secret = registered
     form = {"grant_type": "authorization_code", "code": code_for(user, client), "redirect_uri": REDIRECT}
     basic = base64.b64encode(f"{client.client_id}:{secret}".encode()).decode()
@@ -88,7 +88,7 @@ def test_non_ascii_basic_credentials_return_invalid_client(db):
     assert_refused(ApiClient().send("/oauth/token", raw=form, **headers), 401, "invalid_client")
 
 
-def test_a_token_is_limited_to_the_consented_scopes(user, registered):
+def test_oauth_token_is_limited_to_the_consented_scopes(user, registered):
     access = tokens_of(user, registered)["access_token"]
     delegated = ApiClient(bearer=access)
     assert delegated.read("/applications").json()["details"] == {"required": "applications:read"}
@@ -111,7 +111,7 @@ def test_a_token_is_limited_to_the_consented_scopes(user, registered):
         ({"code": 5}, 400, "invalid_request"),
     ],
 )  # fmt: skip
-def test_an_invalid_exchange_returns_the_error_of_rfc_6749(user, registered, changes, status, word):
+def test_invalid_code_exchange_returns_the_error_of_rfc_6749(user, registered, changes, status, word):
     changes.setdefault("code", code_for(user, registered[0]))
     assert_refused(exchange(changes.pop("code"), *registered, **changes), status, word)
 
@@ -124,12 +124,12 @@ def test_an_invalid_exchange_returns_the_error_of_rfc_6749(user, registered, cha
         (b"<a/>", "text/xml"),
     ],
 )  # fmt: skip
-def test_an_unreadable_body_returns_invalid_request(db, raw, content_type):
+def test_code_exchange_with_an_unreadable_body_returns_invalid_request(db, raw, content_type):
     response = ApiClient().call("POST", "/oauth/token", raw=raw, content_type=content_type)
     assert_refused(response, 400, "invalid_request")
 
 
-def test_a_code_works_once_and_its_reuse_revokes_its_tokens(user, registered):
+def test_reused_authorization_code_revokes_its_tokens(user, registered):
     code = code_for(user, registered[0])
     body = exchange(code, *registered).json()
     assert reads_offers(body["access_token"]) == 200
@@ -138,7 +138,7 @@ def test_a_code_works_once_and_its_reuse_revokes_its_tokens(user, registered):
     assert_refused(refresh(body["refresh_token"], *registered), 400, "invalid_grant")
 
 
-def test_a_code_expires_after_sixty_seconds(user, registered):
+def test_authorization_code_expires_after_60_seconds(user, registered):
     code = code_for(user, registered[0])
     grant = Grant.objects.get(code=code)
     assert timedelta(seconds=50) < grant.expires - timezone.now() <= timedelta(seconds=60)
@@ -146,7 +146,7 @@ def test_a_code_expires_after_sixty_seconds(user, registered):
     assert_refused(exchange(code, *registered), 400, "invalid_grant")
 
 
-def test_a_code_of_another_client_is_rejected(user, registered):
+def test_authorization_code_of_another_client_is_rejected(user, registered):
     other = make_client(name="Another app")
     assert_refused(exchange(code_for(user, registered[0]), *other), 400, "invalid_grant")
 
@@ -167,13 +167,13 @@ def test_pkce_is_verified_for_a_confidential_client(user, registered):
 
 
 @pytest.mark.parametrize("verifier", [VERIFIER, ""])
-def test_a_verifier_for_a_code_without_a_challenge_is_rejected(user, registered, verifier):
+def test_pkce_verifier_for_a_code_without_a_challenge_is_rejected(user, registered, verifier):
     code = code_for(user, registered[0])
     assert_refused(exchange(code, *registered, code_verifier=verifier), 400, "invalid_grant")
     assert exchange(code, *registered).status_code == 200
 
 
-def test_a_refresh_rotates_and_reuse_ends_the_family(user, registered):
+def test_oauth_refresh_rotates_the_token_and_reuse_ends_the_family(user, registered):
     first = tokens_of(user, registered)
     second = refresh(first["refresh_token"], *registered).json()
     assert reads_offers(second["access_token"]) == 200
@@ -182,7 +182,7 @@ def test_a_refresh_rotates_and_reuse_ends_the_family(user, registered):
     assert_refused(refresh(second["refresh_token"], *registered), 400, "invalid_grant")
 
 
-def test_a_refresh_can_narrow_the_scope_and_never_widen_it(user, registered):
+def test_oauth_refresh_can_narrow_but_not_widen_the_scope(user, registered):
     first = tokens_of(user, registered, scope="offers:read identity:read")
     second = refresh(first["refresh_token"], *registered, scope="identity:read").json()
     assert second["scope"] == "identity:read"
@@ -219,7 +219,7 @@ def test_a_client_cannot_revoke_another_clients_tokens(user, registered):
     assert reads_offers(body["access_token"]) == 200
 
 
-def test_revocation_requires_the_clients_secret(user, registered):
+def test_token_revocation_requires_the_secret_of_the_client(user, registered):
     body = tokens_of(user, registered)
     said = {"token": body["access_token"], "client_id": registered[0].client_id, "client_secret": "wrong"}
     assert_refused(ApiClient().send("/oauth/revoke", said), 401, "invalid_client")
@@ -233,7 +233,7 @@ def test_a_password_change_revokes_the_tokens_of_clients(user, registered):
     assert_refused(refresh(body["refresh_token"], *registered), 400, "invalid_grant")
 
 
-def test_the_metadata_document_lists_every_endpoint(db, settings):
+def test_oauth_metadata_document_lists_every_endpoint(db, settings):
     body = ApiClient().read("/.well-known/oauth-authorization-server").json()
     assert body["issuer"] == settings.HOST_ROOT
     assert body["token_endpoint"] == f"{settings.BASE_URL}/oauth/token"

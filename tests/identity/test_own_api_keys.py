@@ -25,7 +25,7 @@ def actions(user):
     return list(AccountHistory.objects.filter(account=user).order_by("id").values_list("action", flat=True))
 
 
-def test_a_key_is_shown_once_and_works(api, user, stranger_api):
+def test_created_api_key_is_returned_once_and_works(api, user, stranger_api):
     key = create_api_key(api, scopes=["offers:read"], expires_days=30)
     assert ApiClient(api_key=key["key"]).read("/auth/me").json()["scopes"] == ["offers:read"]
     days = ApiKey.objects.get(pk=key["id"]).expires_at - timezone.now()
@@ -42,7 +42,7 @@ def test_a_key_is_shown_once_and_works(api, user, stranger_api):
     assert Event.objects.filter(account_id=user.pk, type="api_key.created").count() == 1
 
 
-def test_a_key_with_an_unprintable_name_is_rejected(api):
+def test_api_key_with_an_unprintable_name_is_rejected(api):
     assert_error(api.send(PATH, {"name": "a\u202eb"}), 400, "E1001")
     assert not ApiKey.objects.exists()
 
@@ -57,13 +57,13 @@ def test_an_unrestricted_key_cannot_create_or_list_keys(user):
     assert ApiKey.objects.count() == 1
 
 
-def test_a_log_in_with_the_second_factor_creates_a_key(user):
+def test_log_in_with_the_second_factor_can_create_an_api_key(user):
     authenticator_of(user)
     strong = tokens.start_family(user=user, now=timezone.now(), second_factor=True).access_token
     assert create_api_key(ApiClient(bearer=strong))["key"]
 
 
-def test_a_rotated_key_works_until_its_grace_period_ends(api, user):
+def test_key_rotated_by_api_works_during_its_grace_period(api, user):
     old = create_api_key(api, scopes=["offers:read"])
     answer = api.send(f"{PATH}/{old['id']}/rotate", {"grace_days": 1}).json()
     assert (answer["replaces"], answer["scopes"], answer["name"]) == (old["id"], ["offers:read"], "shop")
@@ -74,7 +74,7 @@ def test_a_rotated_key_works_until_its_grace_period_ends(api, user):
     assert actions(user) == ["api_key.created", "api_key.rotated"]
 
 
-def test_a_revoked_key_ends_immediately_and_cannot_be_rotated(api, user):
+def test_revoked_api_key_is_rejected_immediately_and_cannot_be_rotated(api, user):
     key = create_api_key(api)
     path = f"{PATH}/{key['id']}"
     assert [api.remove(path).status_code for _ in range(2)] == [200, 200]
@@ -84,7 +84,7 @@ def test_a_revoked_key_ends_immediately_and_cannot_be_rotated(api, user):
     assert api.read(PATH).json()["api_keys"][0]["state"] == "revoked"
 
 
-def test_an_account_has_at_most_twenty_keys(api, user):
+def test_api_key_above_the_limit_of_20_per_account_is_rejected(api, user):
     for _ in range(KEYS_MAX):
         issue(user)
     assert_error(api.send(PATH, {"name": "n"}), 400, "E1001")

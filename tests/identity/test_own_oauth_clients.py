@@ -49,12 +49,12 @@ def test_a_client_created_by_api_completes_the_code_flow(api, stranger):
 
 @pytest.mark.parametrize("host", ["xn--fa-hia.example", "XN--FA-HIA.example", "xn--mgbh0fb.example", "xn--ls8h.la",
                                   "ab--c.example", "a.0xg", "[::1]", "[2001:db8::1]:8443"])  # fmt: skip
-def test_hosts_that_browsers_open_are_accepted(api, host):
+def test_redirect_uri_with_a_browser_compatible_host_is_accepted(api, host):
     address = f"https://{host}/x"
     assert create_oauth_client(api, redirect_uris=[address])["redirect_uris"] == [address]
 
 
-def test_a_public_client_has_no_secret(api):
+def test_public_oauth_client_created_by_api_has_no_secret(api):
     shown = create_oauth_client(api, public=True)
     assert (shown["public"], shown["client_secret"]) == (True, None)
     assert_error(api.send(f"{PATH}/{shown['client_id']}/rotate-secret"), 400, "E3004")
@@ -78,12 +78,12 @@ def test_a_public_client_has_no_secret(api):
         {"redirect_uris": ["https://app.example:99999/"]}, {"scopes": ["everything"]},
     ],
 )  # fmt: skip
-def test_an_invalid_client_is_rejected(api, changes):
+def test_invalid_oauth_client_is_rejected(api, changes):
     assert_error(api.send(PATH, {**BODY, **changes}), 400, "E1001")
     assert_error(api.call("PATCH", f"{PATH}/{create_oauth_client(api)['client_id']}", changes), 400, "E1001")
 
 
-def test_changes_of_a_client_do_not_change_existing_grants(api, stranger):
+def test_oauth_client_changes_do_not_affect_existing_grants(api, stranger):
     shown = create_oauth_client(api)
     held = tokens_of(stranger, shown).json()
     changes = {"name": "Savings app", "redirect_uris": ["https://b.example/x"], "scopes": ["wallet:read"]}
@@ -92,14 +92,14 @@ def test_changes_of_a_client_do_not_change_existing_grants(api, stranger):
     assert ApiClient(bearer=held["access_token"]).read("/auth/me").json()["scopes"] == ["offers:read"]
 
 
-def test_a_rotated_secret_replaces_the_old_one(api, stranger):
+def test_rotated_oauth_client_secret_replaces_the_old_secret(api, stranger):
     shown = create_oauth_client(api)
     fresh = api.send(f"{PATH}/{shown['client_id']}/rotate-secret").json()
     assert tokens_of(stranger, shown).status_code == 401
     assert tokens_of(stranger, {**shown, "client_secret": fresh["client_secret"]}).status_code == 200
 
 
-def test_a_deleted_client_loses_access(api, user, stranger):
+def test_deleted_oauth_client_loses_access(api, user, stranger):
     shown = create_oauth_client(api, scopes=["webhooks", "offers:read"])
     held = tokens_of(stranger, shown).json()
     now = timezone.now()
@@ -120,7 +120,7 @@ def test_a_deleted_client_loses_access(api, user, stranger):
     assert set(types) == {"oauth_client.created", "oauth_client.deleted"}
 
 
-def test_clients_are_hidden_from_keys_and_other_accounts(api, user, stranger_api):
+def test_oauth_clients_are_hidden_from_keys_and_other_accounts(api, user, stranger_api):
     key, path = ApiClient(api_key=issue(user).key), f"{PATH}/{create_oauth_client(api)['client_id']}"
     for answer in (
         key.read(path), key.call("PATCH", path, {"name": "x"}), key.send(f"{path}/rotate-secret"), key.remove(path),
@@ -132,7 +132,7 @@ def test_clients_are_hidden_from_keys_and_other_accounts(api, user, stranger_api
     assert_error(api.read(f"{PATH}/{of_operator.client_id}"), 404, "E4001")
 
 
-def test_an_account_has_at_most_twenty_clients(api):
+def test_oauth_client_above_the_limit_of_20_per_account_is_rejected(api):
     for number in range(CLIENTS_MAX):
         create_oauth_client(api, name=f"App {number}")
     assert_error(api.send(PATH, {**BODY, "name": "One more"}), 400, "E1001")

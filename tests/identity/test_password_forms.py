@@ -50,7 +50,7 @@ def test_the_claim_form_labels_the_user_name_and_a_new_password(shop):  # noqa: 
     assert Inputs(page).named("username")["autocomplete"] == "username"
 
 
-def test_forms_for_a_password_contain_the_name_of_the_account(jane):  # noqa: F811
+def test_password_forms_contain_the_user_name_for_password_managers(jane):  # noqa: F811
     browser, _ = log_in(EMAIL)
     again = browser.post("/account/email", {"email": "new@example.org"}, follow=True)
     assert tokens_of(again) == ["current-password"]

@@ -41,7 +41,7 @@ def test_every_request_and_response_matches_plaids_description(plaid, judge):
     }  # fmt: skip
 
 
-def test_the_validator_rejects_an_invalid_request_and_an_invalid_response(plaid, judge):
+def test_plaid_validator_rejects_invalid_requests_and_responses(plaid, judge):
     begin()
     sent = plaid.exchanges[0]
     judge.judge([sent])
@@ -56,7 +56,7 @@ def test_the_validator_rejects_an_invalid_request_and_an_invalid_response(plaid,
             judge.judge([bent])
 
 
-def test_amounts_become_cents_exactly(plaid):
+def test_plaid_amounts_are_converted_to_exact_cents(plaid):
     values = [
         (0.29, 29), (1.005, 101), (1.004999999, 100), (23631.9805, 2363198), (-4.22, -422),
         (90_000_000_000_000.25, 9_000_000_000_000_025),
@@ -67,7 +67,7 @@ def test_amounts_become_cents_exactly(plaid):
     assert {entry["available_cents"] for entry in result} == {None}
 
 
-def test_a_feed_of_several_pages_is_read_completely(plaid, judge, monkeypatch):
+def test_plaid_feed_of_several_pages_is_read_completely(plaid, judge, monkeypatch):
     monkeypatch.setattr("identity.providers.plaid.TRANSACTIONS_PER_PAGE", 2)
     feed = [("added", booking(number)) for number in range(5)]
     feed += [
@@ -82,7 +82,7 @@ def test_a_feed_of_several_pages_is_read_completely(plaid, judge, monkeypatch):
     judge.judge(plaid.exchanges)
 
 
-def test_a_feed_that_changes_during_paging_is_restarted_from_its_first_page(plaid, monkeypatch):
+def test_plaid_feed_changed_during_paging_is_restarted(plaid, monkeypatch):
     monkeypatch.setattr("identity.providers.plaid.TRANSACTIONS_PER_PAGE", 2)
     item = DoubleItem("item-1", [account(1)], [("added", booking(number)) for number in range(4)], mutations=1)
     result = open_banking().list_transactions(link(plaid, item).access_token)
@@ -90,7 +90,7 @@ def test_a_feed_that_changes_during_paging_is_restarted_from_its_first_page(plai
     assert [body.get("cursor") for body in plaid.requests_at("/transactions/sync")] == [None, "2", None, "2"]
 
 
-def test_a_feed_that_changes_three_times_during_paging_fails(plaid, monkeypatch):
+def test_plaid_feed_changed_three_times_during_paging_fails(plaid, monkeypatch):
     monkeypatch.setattr("identity.providers.plaid.TRANSACTIONS_PER_PAGE", 1)
     item = DoubleItem("item-1", [account(1)], [("added", booking(1)), ("added", booking(2))], mutations=99)
     token = link(plaid, item).access_token
@@ -99,7 +99,7 @@ def test_a_feed_that_changes_three_times_during_paging_fails(plaid, monkeypatch)
     assert len(plaid.requests_at("/transactions/sync")) == 2 * 3
 
 
-def test_a_feed_without_an_end_fails(plaid):
+def test_plaid_feed_without_an_end_fails(plaid):
     token = link(plaid, DoubleItem("item-1")).access_token
     endless = json.dumps({"added": [], "modified": [], "removed": [], "has_more": True, "next_cursor": "1"}).encode()
     plaid.fail("/transactions/sync", *[Fault(200, endless)] * 41)
@@ -117,7 +117,7 @@ def test_a_feed_without_an_end_fails(plaid):
         ("INVALID_API_KEYS", "INVALID_INPUT", ProviderUnavailable),
     ],
 )  # fmt: skip
-def test_errors_of_plaid_raise_our_errors(plaid, code, kind, raised):
+def test_plaid_error_raises_the_matching_platform_error(plaid, code, kind, raised):
     token = link(plaid, DoubleItem("item-1")).access_token
     status, document = plaid_error(code, kind)
     plaid.fail("/accounts/get", Fault(status, json.dumps(document).encode()))
@@ -186,7 +186,7 @@ def test_all_calls_to_plaid_of_one_request_share_a_deadline(plaid, monkeypatch):
     assert len(plaid.exchanges) == 1
 
 
-def test_logs_and_errors_contain_no_secret(plaid, caplog):
+def test_plaid_logs_and_errors_contain_no_secret(plaid, caplog):
     caplog.set_level(logging.DEBUG)
     linked = link(plaid, DoubleItem("item-1"))
     leak = {"error_code": f"SEE {linked.access_token}", "error_type": "API_ERROR", "error_message": linked.access_token}
@@ -222,17 +222,17 @@ def test_a_verification_is_read_from_plaid(plaid, judge, status, steps, progress
     judge.judge(plaid.exchanges)
 
 
-def test_two_requests_for_one_verification_create_one_at_plaid(plaid):
+def test_two_requests_for_one_verification_create_one_plaid_verification(plaid):
     assert begin().reference == begin().reference
     assert len(plaid.verifications) == 1
 
 
-def test_removing_a_removed_item_succeeds(plaid):
+def test_removing_an_already_removed_plaid_item_succeeds(plaid):
     open_banking().remove_item("access-double-unknown")
     assert plaid.requests_at("/item/remove") == [{"access_token": "access-double-unknown"}]
 
 
-def test_update_mode_sends_the_item_and_no_products(plaid, settings):
+def test_plaid_link_token_in_update_mode_sends_the_item_without_products(plaid, settings):
     settings.PROVIDER_NAME = "A name that is longer than Plaid would take it"
     token = link(plaid, DoubleItem("item-1")).access_token
     open_banking().create_link_token(user_id="42", access_token=token)

@@ -98,7 +98,7 @@ def test_each_set_of_recovery_codes_has_its_own_salt(db, user, stranger):
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("has_codes", [True, False])
-def test_an_attempt_computes_one_hash_with_or_without_codes(db, user, hashed, typed, hashes, has_codes):
+def test_code_attempt_computes_the_same_hashes_without_recovery_codes(db, user, hashed, typed, hashes, has_codes):
     authenticator_of(user)
     if has_codes:
         recovery_codes_of(user)
@@ -107,7 +107,7 @@ def test_an_attempt_computes_one_hash_with_or_without_codes(db, user, hashed, ty
     assert len(hashed) == hashes
 
 
-def test_a_code_typed_with_look_alike_letters_is_accepted(db, user):
+def test_recovery_code_with_look_alike_letters_is_accepted(db, user):
     salt = RecoveryCodeHasher().salt()
     kept = RecoveryCodeHasher().encode("01100ABCDE", salt)
     RecoveryCode.objects.create(user=user, hash=kept, created_at=timezone.now())
@@ -137,7 +137,7 @@ class TestCodesOfVersion10:
 
     pytestmark = pytest.mark.django_db(transaction=True)
 
-    def test_codes_of_version_1_0_are_accepted_and_no_seed_is_left(self, user):
+    def test_recovery_codes_of_version_1_0_work_after_the_migration_without_seeds(self, user):
         device = authenticator_of(user)
         all_ten = seeds_of(user)
         Authenticator.objects.filter(type="recovery_codes").delete()
@@ -150,7 +150,7 @@ class TestCodesOfVersion10:
             assert use_code(user, f"{code[:4]} {code[4:]}") == (device if works else None)
             assert use_code(user, code) is None, "once"
 
-    def test_prune_hashes_later_codes_of_version_1_0(self, user):
+    def test_prune_hashes_recovery_codes_that_version_1_0_stores_later(self, user):
         authenticator_of(user)
         code = seeds_of(user)[0]
         assert use_code(user, code) is None
@@ -167,7 +167,7 @@ class TestCodesOfVersion10:
         assert [use_code(stranger, code) is not None for code in (outdated, kept)] == [False, True]
         assert not Authenticator.objects.filter(type="recovery_codes").exists()
 
-    def test_codes_of_an_undecryptable_seed_are_migrated_when_its_key_returns(self, user, settings):
+    def test_recovery_codes_of_an_undecryptable_seed_are_migrated_with_its_key(self, user, settings):
         keys = settings.FIELD_ENCRYPTION_KEYS
         authenticator_of(user)
         code = seeds_of(user)[0]

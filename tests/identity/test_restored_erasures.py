@@ -47,19 +47,19 @@ def apply(file, *options):
     return json.loads(out.getvalue())
 
 
-def test_erasure_writes_a_line_without_personal_data(person, log):
+def test_erasure_log_entry_contains_no_personal_data(person, log):
     erase(person)
     entry = json.loads(log.read_text())
     assert entry["subject_key"] == Erasure.objects.get().subject_key == erasure_log.newest()
     assert (set(entry), log.stat().st_mode & 0o777) == ({"subject_key", "requested_at"}, 0o600)
 
 
-def test_requested_erasure_writes_no_line(person, log):
+def test_requested_erasure_writes_no_erasure_log_entry(person, log):
     erasure._record(person.pk, requested_at=timezone.now())
     assert not log.exists()
 
 
-def test_restored_account_is_erased_again(person, log):
+def test_account_restored_from_a_backup_is_erased_again(person, log):
     other = UserFactory(first_name="qqother")
     erase(person)
     restore(person)
@@ -101,7 +101,7 @@ def test_restored_file_of_an_erased_account_is_deleted(person, log):
     assert not storage.storage().exists(StoredFile.objects.get().name)
 
 
-def test_production_does_not_start_without_its_newest_erasure(person, log, settings):
+def test_production_does_not_start_before_the_newest_erasure_is_applied(person, log, settings):
     erase(person)
     require_at_start()
     restore(person)
@@ -113,7 +113,7 @@ def test_production_does_not_start_without_its_newest_erasure(person, log, setti
     assert not erasure_log.check_erasures()[0].is_serious()
 
 
-def test_line_after_a_partially_written_line_is_complete(person, log):
+def test_erasure_log_entry_after_a_partial_entry_is_complete(person, log):
     torn = '{"subject_key":"bb'
     log.write_text(torn)
     assert (erasure_log.newest(), erasure_log.check_erasures()[0].is_serious()) == (None, False)
@@ -127,7 +127,7 @@ def test_line_after_a_partially_written_line_is_complete(person, log):
     assert (counts["erasures"], counts["erased"], counts["unreadable"]) == (1, 1, 2)
 
 
-def test_erasure_fails_if_its_line_is_partially_written(log, monkeypatch):
+def test_erasure_fails_if_its_log_entry_is_partially_written(log, monkeypatch):
     write = erasure_log.os.write
     monkeypatch.setattr(erasure_log.os, "write", lambda descriptor, line: write(descriptor, line[:-5]))
     with pytest.raises(OSError, match="in part"):
@@ -146,7 +146,9 @@ def test_production_does_not_start_with_an_unreadable_erasure_file(log, settings
     log.rmdir()  # the fixture that deletes the file after each test requires a file
 
 
-def test_production_does_not_start_without_an_earlier_erasure(log, settings, monkeypatch, django_assert_num_queries):
+def test_production_does_not_start_before_an_earlier_erasure_is_applied(
+    log, settings, monkeypatch, django_assert_num_queries
+):
     monkeypatch.setattr(erasure_log, "_KEYS_MAX", 2)
     settings.PRODUCTION = True
     people = [UserFactory() for _ in range(3)]
@@ -158,7 +160,7 @@ def test_production_does_not_start_without_an_earlier_erasure(log, settings, mon
     assert "lacks 1 erasures" in fault.msg
 
 
-def test_manifest_of_a_backup_has_the_newest_erasure(person, log):
+def test_backup_manifest_contains_the_newest_erasure(person, log):
     erase(person)
     part = erasure_log.BACKUP_PARTS["erasures"]
     assert part.describe() == {"file": str(log), "bytes": log.stat().st_size, "newest": erasure_log.newest()}

@@ -37,7 +37,7 @@ def monthly(bookings, *names):
 @pytest.mark.parametrize("today", DAYS)
 @pytest.mark.parametrize("text", TEXTS)
 class TestAllCustomers:
-    def test_each_booking_appears_once_and_todays_bookings_are_pending(self, text, today):
+    def test_sandbox_booking_appears_once_and_todays_bookings_are_pending(self, text, today):
         transactions = transactions_of(item(text), today)
         days = {date.fromisoformat(entry["date"]) for entry in transactions}
         assert max(days) <= today
@@ -47,7 +47,7 @@ class TestAllCustomers:
             entry["date"] == today.isoformat() for entry in transactions
         ]
 
-    def test_bookings_of_a_day_are_the_same_at_every_read(self, text, today):
+    def test_sandbox_bookings_of_a_day_are_the_same_at_every_read(self, text, today):
         def settled(read_on):
             first, last = (today - timedelta(days=days) for days in (100, 1))
             transactions = transactions_of(item(text), read_on)
@@ -55,7 +55,7 @@ class TestAllCustomers:
 
         assert settled(today) == settled(today + timedelta(days=9))
 
-    def test_balances_change_by_the_bookings(self, text, today):
+    def test_sandbox_balances_change_by_the_bookings(self, text, today):
         days = [today + timedelta(days=number) for number in range(41)]
         bookings = transactions_of(item(text), days[-1])
         for day, (earlier, later) in zip(days, pairwise(accounts_of(item(text), day) for day in days), strict=False):
@@ -66,7 +66,7 @@ class TestAllCustomers:
                 assert after["current_cents"] - before["current_cents"] == owed * out
 
 
-def test_a_salary_is_paid_every_two_weeks_and_covers_spending():
+def test_sandbox_salary_is_paid_every_two_weeks_and_covers_spending():
     bookings = transactions_of(item("hello"), DAYS[0])
     pay = sorted(of_category(bookings, "income"), key=lambda entry: entry["date"])
     assert len({entry["amount_cents"] for entry in pay}) == 1
@@ -77,14 +77,14 @@ def test_a_salary_is_paid_every_two_weeks_and_covers_spending():
     assert of_category(bookings, "bank_fees") == []
 
 
-def test_gig_income_is_frequent_and_varies():
+def test_sandbox_gig_income_is_frequent_and_varies():
     pay = of_category(transactions_of(item("gig"), DAYS[0]), "income")
     assert len(pay) > 30
     assert len({entry["amount_cents"] for entry in pay}) > 25
     assert len({entry["merchant_name"] for entry in pay}) == 2
 
 
-def test_an_overdrawn_account_pays_a_fee():
+def test_overdrawn_sandbox_account_pays_a_fee():
     bookings = transactions_of(item("overdrawn"), DAYS[0])
     fees = of_category(bookings, "bank_fees")
     assert len(fees) > 4
@@ -94,7 +94,7 @@ def test_an_overdrawn_account_pays_a_fee():
     assert min(entry["available_cents"] for entry in below) == 0
 
 
-def test_every_account_pays_rent_and_groceries():
+def test_every_sandbox_account_pays_rent_and_groceries():
     for text in TEXTS:
         bookings = transactions_of(item(text), DAYS[0])
         assert [booking["date"][-2:] for booking in bookings if "Rent" in booking["merchant_name"]] == ["01"] * 3
@@ -106,7 +106,7 @@ def require(client, item_id):
 
 
 @pytest.mark.parametrize("read", ["accounts", "transactions"])
-def test_the_next_read_of_an_item_requires_a_log_in_once(api, user, read):
+def test_sandbox_item_requires_a_log_in_at_the_next_read(api, user, read):
     item_id = exchange(api, user).json()["item_id"]
     answer = require(api, item_id)
     assert (answer.status_code, answer.json()) == (200, {"item_id": item_id, "login_required": True})
@@ -118,14 +118,14 @@ def test_the_next_read_of_an_item_requires_a_log_in_once(api, user, read):
     assert not BankItem.objects.get().needs_login
 
 
-def test_required_log_in_of_an_item_does_not_affect_other_items(api, user, stranger, stranger_api):
+def test_sandbox_log_in_requirement_does_not_affect_other_items(api, user, stranger, stranger_api):
     item_id = exchange(api, user).json()["item_id"]
     exchange(stranger_api, stranger, "public-sandbox-theirs")
     assert require(api, item_id).status_code == 200
     assert stranger_api.read(f"/bankdata/accounts/{stranger.pk}").status_code == 200
 
 
-def test_required_log_in_of_a_real_vendors_item_is_404(api, user, settings):
+def test_sandbox_log_in_requirement_for_a_real_vendors_item_returns_404(api, user, settings):
     item_id = exchange(api, user).json()["item_id"]
     settings.OPEN_BANKING = "plaid"
     assert_error(require(api, item_id), 404, "E4008")

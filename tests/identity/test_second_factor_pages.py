@@ -68,7 +68,7 @@ def add_app(browser):
     return secret, codes
 
 
-def test_an_app_is_added_and_logs_in_with_codes_and_recovery_codes(transactional_db, user):
+def test_added_authenticator_app_logs_in_with_codes_and_recovery_codes(transactional_db, user):
     browser = reauthenticated(user)
     secret, codes = add_app(browser)
     assert browser.get(f"{HOME}/codes").headers["Location"] == HOME
@@ -84,13 +84,13 @@ def test_an_app_is_added_and_logs_in_with_codes_and_recovery_codes(transactional
     assert "9 codes are left" in browser.get(HOME).content.decode()
 
 
-def test_the_code_that_added_an_app_cannot_log_in(transactional_db, user):
+def test_code_that_added_an_authenticator_app_cannot_log_in(transactional_db, user):
     secret, _ = add_app(reauthenticated(user))
     other = browser_of(user)
     assert other.post(LOG_IN, {"code": code_of(secret)}).status_code == 200
 
 
-def test_the_secret_of_an_app_being_added_is_encrypted_in_the_session(user):
+def test_secret_of_a_pending_authenticator_app_is_encrypted_in_the_session(user):
     browser = reauthenticated(user)
     page = browser.get(f"{HOME}/app/add").content.decode()
     secret = re.search(r"<code>([A-Z2-7]+)</code>", page)[1]
@@ -105,7 +105,7 @@ def test_the_secret_of_an_app_being_added_is_encrypted_in_the_session(user):
 
 
 @pytest.mark.parametrize("code", ["", "12345", "abcdef", "\uff11" * 6, "1" * 9000, "00000\x00", "wrong"])
-def test_a_wrong_code_adds_no_app_and_does_not_log_in(user, code):
+def test_wrong_code_does_not_add_an_authenticator_app_or_log_in(user, code):
     code = wrong_code() if code == "wrong" else code
     browser = reauthenticated(user)
     browser.get(f"{HOME}/app/add")
@@ -117,7 +117,7 @@ def test_a_wrong_code_adds_no_app_and_does_not_log_in(user, code):
     assert other.get("/account/").status_code == 302
 
 
-def test_a_code_sent_before_opening_the_page_adds_no_app(user):
+def test_code_sent_before_opening_the_page_adds_no_authenticator_app(user):
     assert reauthenticated(user).post(f"{HOME}/app/add", {"code": "123456"}).status_code == 200
     assert not Authenticator.objects.exists()
 
@@ -129,21 +129,21 @@ def fresh_code(user, kind):
 
 
 @pytest.mark.parametrize("kind", ["code of the app", "recovery code"])
-def test_a_code_logs_in_once(user, kind):
+def test_authenticator_code_logs_in_once_on_the_page(user, kind):
     code = fresh_code(user, kind)
     assert browser_of(user).post(LOG_IN, {"code": code}).status_code == 302
     assert "already used" in browser_of(user).post(LOG_IN, {"code": code}).content.decode()
 
 
 @pytest.mark.parametrize("kind", ["code of the app", "recovery code"])
-def test_concurrent_uses_of_a_code_log_in_once(committed, user, kind):
+def test_concurrent_uses_of_an_authenticator_code_log_in_once(committed, user, kind):
     code = fresh_code(user, kind)
     browsers = [browser_of(user) for _ in range(4)]
     answers = at_once(*[lambda item=browser: item.post(LOG_IN, {"code": code}).status_code for browser in browsers])
     assert sorted(answers) == [200, 200, 200, 302]
 
 
-def test_confirming_a_code_changes_the_session_id(user):
+def test_second_factor_confirmation_changes_the_session_id(user):
     browser = browser_of(user)
     authenticator_of(user)
     before = browser.session.session_key
@@ -154,7 +154,7 @@ def test_confirming_a_code_changes_the_session_id(user):
     assert (page.count("Here"), page.count("Elsewhere")) == (1, 0)
 
 
-def test_confirming_the_password_changes_the_session_id(user):
+def test_password_confirmation_changes_the_session_id(user):
     browser = browser_of(user)
     before = browser.session.session_key
     browser.post("/account/reauthenticate", {"password": PASSWORD})
@@ -181,7 +181,7 @@ def test_adding_a_second_factor_requires_reauthentication(user):
     assert (Authenticator.objects.count(), user.recovery_codes.count()) == (1, 10)
 
 
-def test_removing_a_factor_ends_its_credentials_and_mails_the_owner(user):
+def test_removing_a_second_factor_ends_its_credentials_and_mails_the_owner(user):
     EmailAddress.objects.create(user=user, email="jane@example.org", verified=True, primary=True)
     authenticator_of(user)
     recovery_codes_of(user)
@@ -219,7 +219,7 @@ def test_an_account_without_a_second_factor_has_no_recovery_codes(user):
     assert not user.recovery_codes.exists()
 
 
-def test_adding_another_factor_keeps_recovery_codes(transactional_db, user):
+def test_adding_another_second_factor_preserves_recovery_codes(transactional_db, user):
     browser = reauthenticated(user)
     TestPasskeys().add(browser, SoftKey())
     kept = {*user.recovery_codes.values_list("hash", flat=True)}
@@ -231,7 +231,7 @@ def test_adding_another_factor_keeps_recovery_codes(transactional_db, user):
     assert user.recovery_codes.count() == 10, "the passkey is left"
 
 
-def test_a_recovery_code_confirms_a_session(user):
+def test_recovery_code_can_confirm_a_session(user):
     browser = browser_of(user)
     authenticator_of(user)
     assert browser.post(CONFIRM, {"code": recovery_codes_of(user)[0].lower()}).status_code == 302
@@ -281,7 +281,7 @@ class TestPasskeys:
         options = self.options(browser.get(path, secure=True))["request_options"]
         return {"credential": json.dumps(key.get(options))}
 
-    def test_a_passkey_is_added_logs_in_and_is_removed(self, user, key):
+    def test_passkey_can_be_added_used_to_log_in_and_removed(self, user, key):
         browser = reauthenticated(user)
         assert len(codes_on(self.add(browser, key))) == 10
         other = browser_of(user)
@@ -293,7 +293,7 @@ class TestPasskeys:
         assert browser.post(f"{HOME}/passkeys/{passkey.pk}/remove").headers["Location"] == f"{HOME}/passkeys"
         assert not Authenticator.objects.exists()
 
-    def test_a_response_of_a_passkey_is_accepted_once(self, user, key):
+    def test_passkey_response_is_accepted_once(self, user, key):
         self.add(reauthenticated(user), key)
         first, second = browser_of(user), browser_of(user)
         answers = self.answer(first, key, LOG_IN)
@@ -301,7 +301,7 @@ class TestPasskeys:
         assert second.post(LOG_IN, answers, secure=True).status_code == 200
         assert first.post(LOG_IN, answers, secure=True).status_code == 302
 
-    def test_a_passkey_of_another_key_account_or_site_does_not_log_in(self, user, stranger, key):
+    def test_passkey_response_of_another_key_account_or_site_is_rejected(self, user, stranger, key):
         self.add(reauthenticated(user), key)
         self.add(reauthenticated(stranger), theirs := SoftKey())
         browser = browser_of(user)
@@ -311,7 +311,7 @@ class TestPasskeys:
             assert browser.post(LOG_IN, self.answer(browser, wrong, LOG_IN), secure=True).status_code == 200
         assert browser.get("/account/").status_code == 302
 
-    def test_a_passkey_confirms_a_session(self, user, key):
+    def test_passkey_can_confirm_a_session(self, user, key):
         browser, earlier = reauthenticated(user), reauthenticated(user)
         self.add(browser, key)
         path = f"{HOME}/passkeys/confirm"
@@ -319,7 +319,7 @@ class TestPasskeys:
         assert earlier.post(path, answers, secure=True).status_code == 302
         assert earlier.get("/account/email").status_code == 200
 
-    def test_another_accounts_passkey_is_404(self, user, stranger, key):
+    def test_passkey_of_another_account_returns_404(self, user, stranger, key):
         self.add(reauthenticated(user), key)
         passkey = Authenticator.objects.get(type="webauthn")
         browser = reauthenticated(stranger)
@@ -327,7 +327,7 @@ class TestPasskeys:
         assert "my phone" not in browser.get(HOME).content.decode()
         assert Authenticator.objects.filter(pk=passkey.pk).exists()
 
-    def test_an_account_has_at_most_twenty_passkeys(self, user, key):
+    def test_passkey_above_the_limit_of_20_per_account_is_rejected(self, user, key):
         browser = reauthenticated(user)
         self.add(browser, key)
         data = Authenticator.objects.get(type="webauthn").data
@@ -337,7 +337,7 @@ class TestPasskeys:
         assert "at most 20" in answer.content.decode()
 
 
-def test_concurrent_additions_store_one_app(committed, user):
+def test_concurrent_additions_store_one_authenticator_app(committed, user):
     browsers = [reauthenticated(user) for _ in range(3)]
     pages = [browser.get(f"{HOME}/app/add").content.decode() for browser in browsers]
     codes = [code_of(re.search(r"<code>([A-Z2-7]+)</code>", page)[1]) for page in pages]

@@ -81,7 +81,7 @@ def test_any_change_of_a_signed_request_invalidates_the_signature(data):
 
 @given(METHODS, PATHS, QUERIES, TIMES)
 @examples(30)
-def test_signature_of_a_get_covers_the_whole_query_or_none_of_it(method, path, query, at):
+def test_get_signature_covers_the_complete_query_or_none(method, path, query, at):
     whole, bare = signed(method, path + query, b"", at), signed(method, path, b"", at)
     assert verified(method, path + query, b"", at, whole, now=at)
     assert verified(method, path + query, b"", at, bare, now=at)
@@ -91,7 +91,7 @@ def test_signature_of_a_get_covers_the_whole_query_or_none_of_it(method, path, q
 
 @given(st.data())
 @examples(130)
-def test_no_other_request_has_the_same_signed_text(data):
+def test_different_requests_have_different_signed_strings(data):
     """The text has no separators: every other way to split it gives an invalid request."""
     draw = data.draw
     method, path, body, at = (
@@ -111,5 +111,5 @@ def test_no_other_request_has_the_same_signed_text(data):
     assert not verified(other_method, target, pieces[3], timestamp, signature, now=at)
 
 
-def test_the_signature_module_uses_the_real_clock_again():
+def test_signature_module_uses_the_real_clock_after_the_property_tests():
     assert signatures.time is time

@@ -35,7 +35,7 @@ def body(user):
     return json.dumps({"provider_id": "901", "name": "A", "product_type": "personal_loan"}).encode()
 
 
-def test_a_key_as_bearer_without_a_signature_is_rejected(issued):
+def test_api_key_sent_as_bearer_without_a_signature_is_rejected(issued):
     body = assert_error(ApiClient(bearer=issued.key).read("/auth/me"), 401, "E2006")
     assert "X-Service-Signature" in body["message"]
     assert "X-API-Key" in body["message"]
@@ -48,7 +48,7 @@ def test_a_key_as_bearer_without_a_signature_is_rejected(issued):
 
 
 @pytest.mark.parametrize("seconds", [-301, -300, 300, 301])
-def test_a_signature_is_accepted_for_300_seconds(issued, seconds, monkeypatch):
+def test_request_signature_is_accepted_for_300_seconds(issued, seconds, monkeypatch):
     now = 1_800_000_000
     headers = signature_headers(issued, "GET", ME, at=now + seconds)
     stop_clock(monkeypatch, "identity.access.signatures", float(now))
@@ -59,13 +59,13 @@ def test_a_signature_is_accepted_for_300_seconds(issued, seconds, monkeypatch):
 @pytest.mark.parametrize(
     "form", [" {}", "{} ", "+{}", "0{}", "{}.0", "1.7e9", "", "-{}", "0x6553f100", "{}0", "\u0661\u0667" * 5, "{}\t"]
 )
-def test_a_timestamp_of_another_form_is_rejected(issued, form):
+def test_malformed_signature_timestamp_is_rejected(issued, form):
     timestamp = form.format(int(time.time())).encode().decode("latin-1")
     headers = signature_headers(issued, "GET", ME, at=timestamp)
     assert_error(ApiClient().read("/auth/me", **headers), 401, "E2008")
 
 
-def test_a_signature_of_another_form_is_rejected(issued):
+def test_malformed_request_signature_is_rejected(issued):
     good = signature_headers(issued, "GET", ME)
     signature = good["X-Service-Signature"]
     for bent in (
@@ -95,7 +95,7 @@ def test_a_signed_request_changed_after_signing_is_rejected(issued, body):
     assert Offer.objects.count() == 0
 
 
-def test_no_other_split_of_the_signed_string_is_accepted(issued, user):
+def test_signed_path_moved_into_the_body_is_rejected(issued, user):
     offer = OfferFactory(provider=ProviderFactory(owner=user))
     path = f"{OFFERS}/{offer.pk}"
     for cut in range(1, len(path)):
@@ -115,12 +115,12 @@ def test_a_signed_body_cannot_be_moved_into_the_path(issued, body):
 
 
 @pytest.mark.parametrize("start", [b" ", b"\n", b"[", b'"', b"x"])
-def test_a_signed_body_begins_with_a_brace(issued, body, start):
+def test_signed_body_without_a_leading_brace_is_rejected(issued, body, start):
     response = signed_call(issued, "POST", OFFERS, start + body)
     assert_error(response, 400, "E1002")
 
 
-def test_a_query_is_signed_and_optional_for_get(issued, body):
+def test_request_signature_covers_the_query_optionally_for_get(issued, body):
     path = "/v1/applications"
     assert signed_call(issued, "GET", f"{path}?limit=5").status_code == 200
     assert signed_call(issued, "GET", path, sent=f"{path}?limit=5").status_code == 200
@@ -130,7 +130,7 @@ def test_a_query_is_signed_and_optional_for_get(issued, body):
 
 
 @pytest.mark.parametrize("spelling", ["{}", '"{}"', "upper"])
-def test_a_replay_with_its_idempotency_key_returns_the_first_response(issued, body, spelling):
+def test_signed_replay_with_its_idempotency_key_returns_the_first_response(issued, body, spelling):
     headers, key = signature_headers(issued, "POST", OFFERS, body), str(uuid.uuid4())
     again = key.upper() if spelling == "upper" else spelling.format(key)
     api = ApiClient()
@@ -149,7 +149,7 @@ def test_a_replay_with_its_idempotency_key_returns_the_first_response(issued, bo
         ("no-uuid", FIRST_KEY), (None, ""), (None, None),
     ],
 )  # fmt: skip
-def test_a_replay_without_its_idempotency_key_is_rejected(issued, body, first, then):
+def test_signed_replay_without_its_idempotency_key_is_rejected(issued, body, first, then):
     headers = signature_headers(issued, "POST", OFFERS, body)
     api = ApiClient()
     began = api.call("POST", OFFERS, raw=body, key=first, **headers)
@@ -194,13 +194,13 @@ class TestConcurrentCopies:
         return at_once(*[partial(once, key=key) for key in keys])
 
     @pytest.mark.parametrize("keys", [[None] * 8, [None, *(str(uuid.uuid4()) for _ in range(7))]])
-    def test_one_of_eight_concurrent_copies_is_executed(self, committed, keys):
+    def test_one_of_8_concurrent_copies_of_a_signed_request_is_executed(self, committed, keys):
         answers = self.send(keys)
         assert sorted(answer.status_code for answer in answers) == [201] + [401] * 7
         assert {answer.json()["code"] for answer in answers if answer.status_code == 401} == {"E2007"}
         assert Offer.objects.count() == 1
 
-    def test_concurrent_copies_with_one_key_create_one_offer(self, committed):
+    def test_concurrent_signed_copies_with_one_key_create_one_offer(self, committed):
         answers = self.send([FIRST_KEY] * 8)
         # During the first request, PostgreSQL makes the others wait or fail with 409.
         assert {answer.status_code for answer in answers} <= {201, 409}
@@ -220,12 +220,12 @@ def test_a_used_signature_is_stored_while_its_timestamp_is_valid(issued, body):
     assert timedelta(seconds=590) < left <= timedelta(seconds=600)
 
 
-def test_a_signed_body_above_the_size_limit_is_413(issued):
+def test_signed_body_above_the_size_limit_returns_413(issued):
     body = b'{"a": "' + b"x" * 1_048_576 + b'"}'
     assert_error(signed_call(issued, "POST", OFFERS, body), 413, "E1007")
     assert UsedSignature.objects.count() == 0
 
 
-def test_a_signature_of_a_scoped_key_has_its_scopes(user):
+def test_request_signed_with_a_scoped_key_has_the_scopes_of_the_key(user):
     limited = issue(user, scopes=["offers:read"])
     assert_error(signed_call(limited, "GET", "/v1/applications"), 403, "E2005")

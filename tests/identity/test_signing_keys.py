@@ -42,12 +42,12 @@ def key(kid, signs_from=0.0, retires_at=None):
         ([key("only", 3600)], "only"),
     ],
 )
-def test_the_signing_key_is_always_a_published_key(live, signs):
+def test_current_token_signing_key_is_published(live, signs):
     for order in (live, live[::-1]):
         assert signing_keys.key_that_signs(order, NOW).kid == signs
 
 
-def test_caches_expire_before_a_new_key_signs():
+def test_key_caches_expire_before_a_new_signing_key_signs():
     assert PUBLISHED_AHEAD_SECONDS >= 30
     assert PUBLISHED_AHEAD_SECONDS > JWKS_MAX_AGE_SECONDS + KEYS_REMEMBERED_SECONDS
     # The ledger requests an unknown key again, but not immediately after its last request.
@@ -56,7 +56,7 @@ def test_caches_expire_before_a_new_key_signs():
 
 @pytest.mark.django_db
 class TestRotation:
-    def test_a_new_key_is_published_while_the_old_key_still_signs(self):
+    def test_new_signing_key_is_published_while_the_old_key_signs(self):
         old, _ = signing_keys.key_ring.signing()
         now = timezone.now()
         fresh, replaced = signing_keys.rotate_signing_key(now=now, overlap=WEEK)
@@ -65,7 +65,7 @@ class TestRotation:
         assert signing_keys.key_ring.signing()[0] == old
         assert signing_keys.key_ring.verifying(fresh.kid) is not None
 
-    def test_a_new_key_signs_from_its_time_without_a_statement(self, monkeypatch, django_assert_num_queries):
+    def test_new_signing_key_becomes_active_without_a_database_statement(self, monkeypatch, django_assert_num_queries):
         signing_keys.key_ring.signing()
         fresh, _ = signing_keys.rotate_signing_key(now=timezone.now(), overlap=WEEK)
         signing_keys.key_ring.signing()
@@ -74,29 +74,29 @@ class TestRotation:
         with django_assert_num_queries(0):
             assert signing_keys.key_ring.signing()[0] == fresh.kid
 
-    def test_without_an_overlap_the_old_key_retires_when_the_new_key_signs(self):
+    def test_signing_key_without_overlap_retires_when_the_new_key_signs(self):
         old, _ = signing_keys.key_ring.signing()
         fresh, _ = signing_keys.rotate_signing_key(now=NOW, overlap=timedelta(0))
         assert SigningKey.objects.get(kid=old).retires_at == fresh.signs_from
 
-    def test_after_two_rotations_the_old_key_still_signs(self):
+    def test_old_signing_key_signs_after_two_immediate_rotations(self):
         old, _ = signing_keys.key_ring.signing()
         for _ in range(2):
             signing_keys.rotate_signing_key(now=timezone.now(), overlap=WEEK)
         assert signing_keys.key_ring.signing()[0] == old
 
-    def test_the_first_key_signs_immediately(self):
+    def test_first_signing_key_signs_immediately(self):
         fresh, replaced = signing_keys.rotate_signing_key(now=NOW, overlap=WEEK)
         assert (replaced, fresh.signs_from) == ([], NOW)
         assert signing_keys.key_ring.signing()[0] == fresh.kid
 
 
-def test_concurrent_starts_create_one_first_key(committed):
+def test_concurrent_starts_create_one_first_signing_key(committed):
     kids = set(at_once(*[lambda: signing_keys.KeyRing().signing()[0]] * 8))
     assert kids == {SigningKey.objects.get().kid}
 
 
-def test_concurrent_reloads_of_the_key_ring_create_no_second_key(committed, monkeypatch):
+def test_concurrent_key_ring_reloads_create_no_second_signing_key(committed, monkeypatch):
     """In eight threads every call reloads the ring: no thread sees an empty ring and creates another key."""
     monkeypatch.setattr(signing_keys, "KEYS_REMEMBERED_SECONDS", 0.0)
     ring = signing_keys.KeyRing()
@@ -117,7 +117,7 @@ def test_a_token_can_be_verified_with_the_published_keys(anonymous, user, settin
     assert claims["sub"] == str(user.pk)
 
 
-def test_no_private_key_is_published(anonymous, db):
+def test_published_signing_keys_contain_no_private_key(anonymous, db):
     for key in anonymous.read(JWKS).json()["keys"]:
         assert set(key) == {"kty", "crv", "x", "y", "kid", "use", "alg"}
         assert (key["kty"], key["crv"], key["use"], key["alg"]) == ("EC", "P-256", "sig", "ES256")

@@ -90,7 +90,7 @@ def is_in(browser):
     return browser.get("/admin/").status_code == 200
 
 
-def test_first_log_in_with_an_invitation_creates_a_staff_account(issuer):
+def test_first_oidc_log_in_with_an_invitation_creates_a_staff_account(issuer):
     invitation = invited()
     browser, response = log_in(issuer)
     assert response.headers["Location"] == "/admin/"
@@ -105,7 +105,7 @@ def test_first_log_in_with_an_invitation_creates_a_staff_account(issuer):
     assert AccountHistory.objects.filter(action="account.linked", account=user).exists()
 
 
-def test_request_to_the_issuer_has_pkce_state_nonce_and_acr_values(issuer):
+def test_oidc_request_contains_pkce_state_nonce_and_acr_values(issuer):
     location = Client().get("/account/oidc/start").headers["Location"]
     query = {name: values[0] for name, values in parse_qs(urlsplit(location).query).items()}
     assert query["tenant"] == "1"
@@ -114,7 +114,7 @@ def test_request_to_the_issuer_has_pkce_state_nonce_and_acr_values(issuer):
     assert len({query["state"], query["nonce"], query["code_challenge"]}) == 3
 
 
-def test_log_out_invalidates_copied_session_cookies(issuer, jane):
+def test_staff_log_out_invalidates_copied_session_cookies(issuer, jane):
     copied = Client()
     copied.cookies["sessionid"] = jane.cookies["sessionid"].value
     jane.post("/account/logout")
@@ -122,7 +122,7 @@ def test_log_out_invalidates_copied_session_cookies(issuer, jane):
     assert not is_in(copied)
 
 
-def test_second_log_in_of_staff_requires_neither_invitation_nor_address(issuer, jane):
+def test_second_oidc_log_in_requires_neither_invitation_nor_address(issuer, jane):
     jane.post("/account/logout")
     assert not is_in(jane)
     browser, _response = log_in(issuer, email="other@staff.example", email_verified=False)
@@ -130,7 +130,7 @@ def test_second_log_in_of_staff_requires_neither_invitation_nor_address(issuer, 
     assert User.objects.get().email == EMAIL
 
 
-def test_groups_are_set_from_the_claim_at_each_log_in(issuer, jane):
+def test_oidc_log_in_sets_the_groups_from_the_claim(issuer, jane):
     user = User.objects.get()
     user.groups.add(Group.objects.get(name=OPERATIONS), Group.objects.get(name=LENDER))
     log_in(issuer, groups=["idp-reviewers", "unmapped"])
@@ -139,14 +139,14 @@ def test_groups_are_set_from_the_claim_at_each_log_in(issuer, jane):
     assert groups_of(user) == {REVIEWER, SUPPORT, OPERATIONS, LENDER}
 
 
-def test_log_in_without_a_mapped_group_is_rejected_and_removes_the_groups(issuer, jane):
+def test_oidc_log_in_without_a_mapped_group_is_rejected_and_removes_groups(issuer, jane):
     browser, response = log_in(issuer, groups=[])
     assert (response.status_code, is_in(browser)) == (403, False)
     assert groups_of(User.objects.get()) == set()
     assert User.objects.get().is_superuser is False
 
 
-def test_log_in_of_a_closed_account_is_rejected(issuer, jane):
+def test_oidc_log_in_of_a_closed_account_is_rejected(issuer, jane):
     User.objects.update(is_active=False)
     browser, response = log_in(issuer)
     assert (response.status_code, is_in(browser)) == (403, False)
@@ -161,13 +161,13 @@ def test_rejected_log_in_of_a_demoted_or_closed_account_grants_no_group(issuer, 
     assert groups_of(user) == set()
 
 
-def test_claims_missing_in_the_token_are_read_from_userinfo(issuer):
+def test_oidc_claims_missing_in_the_id_token_are_read_from_userinfo(issuer):
     invited()
     issuer.userinfo = {name: issuer.person.pop(name) for name in ("email", "email_verified", "groups")}
     assert is_in(log_in(issuer)[0])
 
 
-def test_existing_account_with_the_confirmed_address_is_linked_and_notified(issuer):
+def test_oidc_log_in_links_and_notifies_the_account_with_the_confirmed_address(issuer):
     person = UserFactory()
     confirm(person, EMAIL)
     invited()
@@ -178,7 +178,7 @@ def test_existing_account_with_the_confirmed_address_is_linked_and_notified(issu
     assert [message.to for message in mail.outbox if "account" in message.subject.lower()] == [[EMAIL]]
 
 
-def test_unconfirmed_account_with_the_address_is_not_linked(issuer):
+def test_oidc_log_in_does_not_link_an_unconfirmed_account(issuer):
     squatter = UserFactory(email=EMAIL)
     EmailAddress.objects.create(user=squatter, email=EMAIL, verified=False, primary=True)
     invited()
@@ -187,7 +187,7 @@ def test_unconfirmed_account_with_the_address_is_not_linked(issuer):
 
 
 @pytest.mark.parametrize("is_superuser", [True, False])
-def test_superuser_or_account_of_another_subject_is_not_linked(issuer, is_superuser):
+def test_oidc_log_in_does_not_link_superusers_or_other_subjects(issuer, is_superuser):
     person = UserFactory(is_superuser=is_superuser, is_staff=True)
     confirm(person, EMAIL)
     if not is_superuser:
@@ -213,7 +213,7 @@ def test_superuser_or_account_of_another_subject_is_not_linked(issuer, is_superu
         ({"amr": None, "acr": "phrh"}, False),  # the issuer lacks this value, so it was not requested
     ],
 )
-def test_second_factor_of_the_issuer_is_accepted_by_amr_or_the_requested_acr(issuer, claims, counts):
+def test_oidc_second_factor_is_accepted_by_amr_or_requested_acr(issuer, claims, counts):
     invited()
     issuer.claim_changes = claims
     browser, _response = log_in(issuer)
@@ -222,7 +222,7 @@ def test_second_factor_of_the_issuer_is_accepted_by_amr_or_the_requested_acr(iss
         assert browser.get("/admin/login/?next=/admin/").headers["Location"].startswith("/account/second-factor")
 
 
-def test_linked_account_with_an_old_password_can_add_its_first_second_factor(transactional_db, issuer, settings):
+def test_linked_staff_account_can_add_its_first_second_factor(transactional_db, issuer, settings):
     person = with_password()
     confirm(person, EMAIL)
     invited()
@@ -238,7 +238,7 @@ def test_linked_account_with_an_old_password_can_add_its_first_second_factor(tra
     assert browser.get(address).headers["Location"].startswith("/account/reauthenticate")
 
 
-def test_second_factor_of_the_account_is_required_if_the_issuer_reports_none(issuer, jane):
+def test_staff_log_in_requires_the_accounts_second_factor_without_an_oidc_one(issuer, jane):
     authenticator_of(User.objects.get())
     issuer.claim_changes = {"amr": ["pwd"]}
     browser, response = log_in(issuer)
@@ -262,7 +262,7 @@ def test_deletion_of_a_staff_account_without_a_second_factor_is_rejected(issuer)
     assert "second factor" in response.content.decode()
 
 
-def test_active_staff_session_ends_after_eight_hours(issuer, jane):
+def test_active_staff_session_ends_after_8_hours(issuer, jane):
     assert is_in(jane)
     IssuerSession.objects.update(began_at=timezone.now() - timedelta(hours=8, seconds=1))
     assert not is_in(jane)
@@ -276,7 +276,7 @@ def log_out(issuer, **claims):
 
 
 @pytest.mark.parametrize("claims", [{"sub": "jane-1"}, {"sid": "s1"}, {"sub": "jane-1", "sid": "s1"}])
-def test_logout_token_ends_the_session_and_log_ins_of_the_api(issuer, jane, claims):
+def test_logout_token_ends_the_session_and_its_api_log_ins(issuer, jane, claims):
     user = User.objects.get()
     api = client_of(user)
     assert log_out(issuer, **claims).status_code == 200
@@ -332,7 +332,7 @@ def test_wrong_logout_token_is_rejected(issuer, jane, change):
 
 
 @pytest.mark.parametrize("token", [None, "", "x", "a.b.c"])
-def test_value_other_than_a_logout_token_is_rejected(issuer, jane, token):
+def test_back_channel_value_other_than_a_logout_token_is_rejected(issuer, jane, token):
     data = {} if token is None else {"logout_token": token}
     assert Client().post("/account/oidc/logout", data).status_code == 400
     assert Client().get("/account/oidc/logout").status_code == 405
@@ -397,7 +397,7 @@ def nobody_in(browser):
 
 
 @pytest.mark.parametrize("name", CLAIMS_REFUSED)
-def test_claim_attack_is_rejected_and_creates_no_account(issuer, name):
+def test_id_token_with_forged_claims_is_rejected_without_an_account(issuer, name):
     invited()
     issuer.claim_changes = CLAIMS_REFUSED[name]
     browser, response = log_in(issuer)
@@ -419,7 +419,7 @@ SIGNATURES_REFUSED = {
 
 
 @pytest.mark.parametrize("name", SIGNATURES_REFUSED)
-def test_signature_attack_is_rejected_and_creates_no_account(issuer, name):
+def test_id_token_with_a_forged_signature_is_rejected_without_an_account(issuer, name):
     invited()
     issuer.sign = lambda claims: SIGNATURES_REFUSED[name](issuer, claims)
     browser, response = log_in(issuer)
@@ -434,21 +434,21 @@ def test_signature_attack_is_rejected_and_creates_no_account(issuer, name):
     ],
     ids=str,
 )  # fmt: skip
-def test_changed_response_of_the_issuer_is_rejected(issuer, change):
+def test_changed_oidc_response_is_rejected(issuer, change):
     invited()
     browser, back = begin(issuer)
     assert browser.get(with_changed(back, **change)).status_code == 403
     assert nobody_in(browser)
 
 
-def test_response_without_the_announced_issuer_is_rejected(issuer):
+def test_oidc_response_without_the_announced_issuer_is_rejected(issuer):
     invited()
     issuer.response_changes = {"iss": None}
     browser, response = log_in(issuer)
     assert (response.status_code, nobody_in(browser)) == (403, True)
 
 
-def test_authorization_code_works_once_and_only_in_its_browser(issuer):
+def test_oidc_authorization_code_works_once_and_only_in_its_browser(issuer):
     invited()
     browser, back = begin(issuer)
     other, _back = begin(issuer)
@@ -465,7 +465,7 @@ def test_authorization_code_works_once_and_only_in_its_browser(issuer):
     assert browser.get(with_changed(later, code=code)).status_code == 403
 
 
-def test_injected_code_of_another_log_in_is_rejected(issuer):
+def test_oidc_code_injected_from_another_log_in_is_rejected(issuer):
     """PKCE and the nonce bind a code to the browser that started: it is useless in another browser."""
     invited()
     _victim, stolen = begin(issuer)
@@ -475,7 +475,7 @@ def test_injected_code_of_another_log_in_is_rejected(issuer):
     assert nobody_in(browser)
 
 
-def test_log_in_that_takes_longer_than_ten_minutes_is_rejected(issuer):
+def test_oidc_log_in_that_takes_longer_than_10_minutes_is_rejected(issuer):
     invited()
     browser, back = begin(issuer)
     session = browser.session
@@ -488,7 +488,7 @@ def test_log_in_that_takes_longer_than_ten_minutes_is_rejected(issuer):
 @pytest.mark.parametrize(
     "wanted", ["https://attacker.example/", "//attacker.example", "javascript:alert(1)", "\\\\attacker.example", ""]
 )
-def test_log_in_redirects_to_no_other_host(issuer, wanted):
+def test_oidc_log_in_does_not_redirect_to_another_host(issuer, wanted):
     invited()
     browser, back = begin(issuer, wanted=wanted)
     assert browser.get(back).headers["Location"] == "/account/"
@@ -499,18 +499,18 @@ def test_log_in_redirects_to_no_other_host(issuer, wanted):
     [{"issuer": "https://other.example"}, {"issuer": None}, {"token_endpoint": "ftp://x"}, {"jwks_uri": None}],
     ids=str,
 )
-def test_discovery_of_another_issuer_is_rejected(issuer, change):
+def test_oidc_discovery_of_another_issuer_is_rejected(issuer, change):
     issuer.metadata_changes = change
     assert Client().get("/account/oidc/start").status_code == 403
 
 
-def test_http_endpoints_are_rejected_in_production(issuer, settings):
+def test_oidc_http_endpoints_are_rejected_in_production(issuer, settings):
     settings.PRODUCTION = True
     with pytest.raises(client.SignInFailed, match="bad_authorization_endpoint"):
         client.discover()
 
 
-def test_userinfo_of_another_person_is_rejected(issuer):
+def test_oidc_userinfo_of_another_subject_is_rejected(issuer):
     invited()
     del issuer.person["email_verified"]
     issuer.userinfo = {"sub": "john-1", "email_verified": True}
@@ -518,7 +518,7 @@ def test_userinfo_of_another_person_is_rejected(issuer):
     assert (response.status_code, nobody_in(browser)) == (403, True)
 
 
-def test_userinfo_does_not_verify_the_address_of_the_token(issuer):
+def test_oidc_userinfo_does_not_verify_the_address_of_the_id_token(issuer):
     invited()
     del issuer.person["email_verified"]
     issuer.userinfo = {"email": "mallory@staff.example", "email_verified": True}
@@ -526,7 +526,7 @@ def test_userinfo_does_not_verify_the_address_of_the_token(issuer):
     assert (response.status_code, nobody_in(browser)) == (403, True)
 
 
-def test_unreachable_issuer_is_reported_as_an_outage(issuer):
+def test_unreachable_oidc_issuer_is_reported_as_an_outage(issuer):
     invited()
     browser, back = begin(issuer)
     issuer.is_down = True
@@ -537,7 +537,7 @@ def test_unreachable_issuer_is_reported_as_an_outage(issuer):
     assert nobody_in(browser)
 
 
-def test_outage_of_the_issuer_is_cached_for_ten_seconds(issuer, monkeypatch):
+def test_oidc_issuer_outage_is_cached_for_10_seconds(issuer, monkeypatch):
     issuer.is_down = True
     clock = time.monotonic()
     monkeypatch.setattr(client, "time", SimpleNamespace(monotonic=lambda: clock, time=time.time))
@@ -551,7 +551,7 @@ def test_outage_of_the_issuer_is_cached_for_ten_seconds(issuer, monkeypatch):
     assert Client().get("/account/oidc/start").status_code == 302
 
 
-def test_ended_invitation_or_invitation_of_another_role_is_rejected(issuer):
+def test_oidc_log_in_with_an_ended_or_wrong_invitation_is_rejected(issuer):
     Invitation.objects.filter(pk=invited().pk).update(expires_at=timezone.now())
     Invitation.objects.filter(pk=invited().pk).update(revoked_at=timezone.now())
     invite(actor=Actor.system("test"), email=EMAIL, role="developer", now=timezone.now())
@@ -585,7 +585,7 @@ def page_log_in(user):
     return browser
 
 
-def test_staff_cannot_log_in_by_password_and_others_can(issuer):
+def test_password_log_in_is_rejected_for_staff_and_accepted_for_others(issuer):
     staff, applicant = with_password(is_staff=True), with_password()
     assert_error(token_of(staff), 401, "E2001")
     assert token_of(staff).json()["message"] == token_of(staff, "wrong").json()["message"]
@@ -605,7 +605,7 @@ def test_password_reset_mail_to_staff_contains_no_reset_link(issuer):
     assert not re.search("/account/password/new/", mail.outbox[0].body)
 
 
-def test_password_log_ins_of_staff_end_when_staff_passwords_are_disabled(issuer, settings):
+def test_disabling_staff_passwords_ends_password_log_ins_of_staff(issuer, settings):
     settings.STAFF_PASSWORDS = True
     staff = with_password(is_staff=True)
     pair = start_family(user=staff, now=timezone.now())
@@ -616,14 +616,14 @@ def test_password_log_ins_of_staff_end_when_staff_passwords_are_disabled(issuer,
     assert_error(ApiClient().send("/auth/refresh", {"refresh_token": pair.refresh_token}), 401, "E2002")
 
 
-def test_session_of_an_account_that_becomes_staff_ends(issuer):
+def test_password_session_ends_when_the_account_becomes_staff(issuer):
     person = with_password()
     browser = page_log_in(person)
     User.objects.filter(pk=person.pk).update(is_staff=True)
     assert browser.get("/account/").status_code == 302
 
 
-def test_password_session_of_staff_ends_after_eight_hours(issuer, settings):
+def test_staff_password_session_ends_after_8_hours(issuer, settings):
     settings.STAFF_PASSWORDS = True
     browser = page_log_in(with_password(is_staff=True))
     session = browser.session
@@ -632,7 +632,7 @@ def test_password_session_of_staff_ends_after_eight_hours(issuer, settings):
     assert browser.get("/account/").status_code == 302
 
 
-def test_break_glass_account_logs_in_and_is_counted(issuer, monkeypatch):
+def test_break_glass_account_can_log_in_and_its_log_ins_are_counted(issuer, monkeypatch):
     counted = []
     counter = type("Counter", (), {"inc": lambda _self: counted.append(1)})()
     monkeypatch.setattr("identity.access.staff.counts_of_process", type("Counts", (), {"break_glass_log_ins": counter}))
@@ -644,7 +644,7 @@ def test_break_glass_account_logs_in_and_is_counted(issuer, monkeypatch):
     assert len(counted) == 2
 
 
-def test_invitation_of_staff_redirects_to_the_log_in_and_accepts_no_password(issuer):
+def test_staff_invitation_redirects_to_oidc_and_accepts_no_password(issuer):
     invited()
     while any(deliver_some(now=timezone.now()).values()):
         pass
@@ -657,7 +657,7 @@ def test_invitation_of_staff_redirects_to_the_log_in_and_accepts_no_password(iss
     assert Invitation.objects.get().accepted_at is None
 
 
-def test_log_in_page_has_the_button_only_with_an_issuer(issuer, settings):
+def test_log_in_page_shows_the_oidc_button_only_with_an_issuer(issuer, settings):
     page = Client().get("/account/login?next=/admin/").content.decode()
     assert 'href="/account/oidc/start?next=/admin/"' in page
     settings.STAFF_OIDC = None
@@ -667,7 +667,7 @@ def test_log_in_page_has_the_button_only_with_an_issuer(issuer, settings):
     assert Client().post("/account/oidc/logout").status_code == 404
 
 
-def test_unlinked_account_needs_another_invitation(issuer, jane):
+def test_unlinked_staff_account_requires_another_invitation(issuer, jane):
     admin = UserFactory(username="glass", is_staff=True, is_superuser=True)
     authenticator_of(admin)
     session = backoffice_client(admin)
@@ -691,7 +691,7 @@ def code_on_page(browser):
     return shown[1] if shown else None
 
 
-def test_one_time_code_of_a_session_returns_tokens_once(issuer, jane):
+def test_session_code_returns_tokens_once(issuer, jane):
     assert "Create a code" in jane.get("/account/").content.decode()
     code = code_on_page(jane)
     response = ApiClient().send("/auth/token", {"code": code})
@@ -705,7 +705,7 @@ def test_one_time_code_of_a_session_returns_tokens_once(issuer, jane):
 
 
 @pytest.mark.parametrize("end", ["log out", "logout token", "8 hours", "unlinked", "disabled"])
-def test_tokens_of_a_code_end_with_the_session(issuer, jane, end):
+def test_tokens_of_a_session_code_end_with_the_session(issuer, jane, end):
     codes = [code_on_page(jane) for _ in range(2)]
     tokens = ApiClient().send("/auth/token", {"code": codes[0]}).json()
     user = User.objects.get()
@@ -726,13 +726,13 @@ def test_tokens_of_a_code_end_with_the_session(issuer, jane, end):
     assert_error(ApiClient().send("/auth/token", {"code": codes[1]}), 401, "E2001")
 
 
-def test_one_time_code_expires_after_two_minutes(issuer, jane):
+def test_session_code_expires_after_2_minutes(issuer, jane):
     code = code_on_page(jane)
     OneTimeLink.objects.update(expires_at=timezone.now())
     assert_error(ApiClient().send("/auth/token", {"code": code}), 401, "E2001")
 
 
-def test_session_without_a_second_factor_gets_no_code(issuer):
+def test_session_without_a_second_factor_cannot_create_a_session_code(issuer):
     invited()
     issuer.claim_changes = {"amr": ["pwd"]}
     browser, _response = log_in(issuer)
@@ -742,7 +742,7 @@ def test_session_without_a_second_factor_gets_no_code(issuer):
     assert not OneTimeLink.objects.filter(purpose="token_code").exists()
 
 
-def test_password_session_and_anonymous_visitor_get_no_code(issuer, user, settings):
+def test_password_session_or_anonymous_visitor_cannot_create_a_session_code(issuer, user, settings):
     settings.STAFF_PASSWORDS = True
     browser = Client()
     assert browser.post("/account/oidc/code").status_code == 302
@@ -764,12 +764,12 @@ def test_password_session_and_anonymous_visitor_get_no_code(issuer, user, settin
         ({"code": "a" * 65}, "code"),
     ],
 )
-def test_log_in_body_requires_either_a_code_or_name_and_password(db, body, field):
+def test_token_request_requires_either_a_session_code_or_a_password(db, body, field):
     response = ApiClient().send("/auth/token", body)
     assert_error(response, 400, "E1001")
     assert field in str(response.json())
 
 
-def test_token_of_a_link_is_not_accepted_as_a_code(issuer, jane):
+def test_token_of_a_mailed_link_is_rejected_as_a_session_code(issuer, jane):
     token = make_link("change_address", email=EMAIL, subject="1", lasts=timedelta(hours=1), now=timezone.now())
     assert_error(ApiClient().send("/auth/token", {"code": token}), 401, "E2001")

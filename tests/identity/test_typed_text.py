@@ -37,7 +37,7 @@ def sent_too_late(person, path, fields):
     return browser
 
 
-def test_typed_text_of_a_console_form_is_restored_after_the_log_in(person, form):
+def test_form_input_of_the_console_is_restored_after_the_log_in(person, form):
     browser = sent_too_late(person, form, MOVED)
     _, answer = log_in(person.username, browser=browser, QUERY_STRING=f"next={form}")
     assert answer.headers["Location"] == form
@@ -57,7 +57,7 @@ def test_typed_text_of_a_console_form_is_restored_after_the_log_in(person, form)
     assert "the form was not sent" not in browser.get(form, follow=True).content.decode()
 
 
-def test_another_user_of_the_same_browser_never_reads_typed_text(person, form):
+def test_form_input_is_not_restored_for_another_user_of_the_browser(person, form):
     browser = sent_too_late(person, form, MOVED)
     other = staff_of("Reviewer", username="otto")
     log_in(other.username, browser=browser)
@@ -67,7 +67,7 @@ def test_another_user_of_the_same_browser_never_reads_typed_text(person, form):
     assert "Income is stated" not in browser.get(form, follow=True).content.decode()
 
 
-def test_discarded_typed_text_is_deleted(person, form):
+def test_discarded_form_input_is_deleted(person, form):
     browser = sent_too_late(person, form, MOVED)
     log_in(person.username, browser=browser)
     assert browser.get(form + "?discard").headers["Location"] == form
@@ -77,7 +77,7 @@ def test_discarded_typed_text_is_deleted(person, form):
 @pytest.mark.parametrize(
     "path", ["/my/applications/01990000-0000-7000-8000-000000000000", "/my/consent", "/developers/keys"]
 )
-def test_typed_text_of_other_pages_is_restored(path):
+def test_form_input_of_account_pages_is_restored_after_the_log_in(path):
     person = UserFactory()
     browser = sent_too_late(person, path, {"statement": "I have a raise since May.", "do": "ask_again"})
     log_in(person.username, browser=browser)
@@ -86,7 +86,7 @@ def test_typed_text_of_other_pages_is_restored(path):
     assert '<input type="hidden" name="do" value="ask_again">' in page.content.decode()
 
 
-def test_the_page_with_typed_text_is_in_the_applicants_language():
+def test_restored_form_page_is_in_the_applicants_language():
     person = UserFactory()
     browser = sent_too_late(person, "/my/consent", {"statement": "Gano más que antes."})
     log_in(person.username, browser=browser)
@@ -98,14 +98,14 @@ def test_the_page_with_typed_text_is_in_the_applicants_language():
     ("/account/password", ("oldpassword", "password1", "code")),
     ("/admin/password_change/", ("old_password", "new_password1", "new_password2")),
 ])  # fmt: skip
-def test_passwords_and_codes_are_never_stored_as_typed_text(path, names):
+def test_passwords_and_codes_are_not_stored_as_form_input(path, names):
     person = staff_of("Reviewer")
     fields = {**dict.fromkeys(names, "four words and blanks"), "csrfmiddlewaretoken": "x y"}
     browser = sent_too_late(person, path, fields)
     assert "typed_text" not in browser.session
 
 
-def test_typed_text_is_stored_until_its_form_is_accepted():
+def test_restored_form_input_is_deleted_only_after_the_form_is_accepted():
     person = UserFactory()
     browser = sent_too_late(person, "/my/consent", {"statement": "I have a raise since May."})
     log_in(person.username, browser=browser)
@@ -118,18 +118,18 @@ def test_typed_text_is_stored_until_its_form_is_accepted():
 @pytest.mark.parametrize("fields", [
     {}, {"reason": ""}, {"reason": "x " * 50_001}, {"reason": "Fraud", "seen": "0" * 64}, {"do": "end 01990000"},
 ])  # fmt: skip
-def test_empty_and_huge_forms_and_buttons_are_not_stored(person, form, fields):
+def test_empty_or_huge_form_input_and_buttons_are_not_stored(person, form, fields):
     assert "typed_text" not in sent_too_late(person, form, fields).session
 
 
-def test_typed_text_of_a_browser_without_an_earlier_log_in_is_not_stored(form):
+def test_form_input_without_an_earlier_log_in_is_not_stored(form):
     browser = Client()
     assert browser.post(form, MOVED).status_code == 302
     assert "typed_text" not in browser.session
 
 
 @pytest.mark.parametrize("path", ["/account/", "/my", "/developers/keys", "/admin/"])
-def test_pages_warn_before_the_session_ends(path, superuser_in):
+def test_pages_show_a_warning_before_the_session_expires(path, superuser_in):
     assert 'class="session-ends"' in superuser_in.get(path).content.decode()
 
 

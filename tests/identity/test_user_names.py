@@ -40,14 +40,14 @@ def test_claiming_an_account_rejects_a_deceptive_name(shop, name):  # noqa: F811
 
 
 @pytest.mark.parametrize("name", ["Alice2", "a", "x1"])
-def test_claiming_an_account_accepts_letters_and_digits(shop, name):  # noqa: F811
+def test_claiming_an_account_accepts_a_name_of_letters_and_digits(shop, name):  # noqa: F811
     UserFactory(username="alice")
     create_account(shop, email=EMAIL)
     assert claim(name).status_code == 302
     assert User.objects.filter(username=name).exists()
 
 
-def test_the_database_has_one_account_for_each_name_in_any_case(db):
+def test_database_rejects_a_user_name_that_differs_only_by_case(db):
     UserFactory(username="alice")
     with pytest.raises(IntegrityError), transaction.atomic():
         User.objects.bulk_create([User(username="Alice", password="!")])
@@ -70,7 +70,7 @@ def test_create_user_finds_an_account_by_its_name_in_another_case(db):
     assert run_json("create_user", "Ada", "--password", PASSWORD) == first | {"created": False}
 
 
-def test_the_back_office_rejects_a_name_in_another_case_and_keeps_old_ones(db):
+def test_back_office_rejects_deceptive_user_names_and_retains_existing_names(db):
     root = UserFactory(is_staff=True, is_superuser=True)
     old = UserFactory(username="jos\u00e9@home")
     browser = backoffice_client(root)
@@ -117,7 +117,7 @@ def test_an_invitation_by_name_finds_the_account_in_any_case(api, user):
 
 
 @pytest.mark.django_db
-def test_the_migration_renames_later_accounts_and_doctor_lists_them():
+def test_migration_renames_later_accounts_with_equal_names_and_doctor_lists_them():
     with connection.cursor() as cursor:
         cursor.execute("DROP INDEX identity_user_name")  # version 1.0 had none; the test's transaction restores it
     names = ("Alice", "alice", "ALICE", "ALICE-2")
