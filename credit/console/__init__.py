@@ -1,1 +1,1 @@
-"""The back office of credit: every admin class, page, filter and panel for reviewers and lenders."""
+"""The back office of credit: admin classes, pages, filters, and panels for reviewers and lenders."""

@@ -1,4 +1,4 @@
-"""Applications in the back office: search, pages, and decisions by the same rules as in the API."""
+"""Applications in the back office: search, pages, and decisions under the same rules as in the API."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -60,7 +60,7 @@ def _terms(terms: Any) -> SafeString | str:
 
 @admin.register(Application)
 class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsole, Checklist, HoldConsole, ReviewAdmin):
-    """Applications. A decision is bound to the data that the reviewer saw."""
+    """The admin of applications. A decision is bound to the data that the reviewer saw."""
 
     machine = states.MACHINE
     transition_labels = {
@@ -121,7 +121,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         cents = record.amount_cents
         if isinstance(cents, int):
             return money(cents, record.shown_currency)
-        return NOTHING if cents is None else str(cents)  # the mask
+        return NOTHING if cents is None else str(cents)  # a masked amount is a string already
 
     @admin.display(description="applicants")
     def who_applies(self, record: Any) -> SafeString | str:
@@ -144,7 +144,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         return str(record.offer_version or NOTHING)
 
     def get_ordering(self, request: HttpRequest) -> Any:
-        """Sort applications to review by submission, oldest first; an index supports each order."""
+        """Sort applications to review by submission, oldest first. Each possible order has a database index."""
         queue = request.GET.get("queue")
         if queue == "review" or request.GET.get("age"):
             return ("submitted_at", "id")
@@ -169,7 +169,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         elif end := end_of_id(term):
             return queryset.filter(Application.has_reference(end)), False
         elif (amount := amount_in(term)) is not None:
-            # The search must not let viewers with masked amounts infer them.
+            # Viewers with masked amounts must not infer the amounts from search results.
             matching_rows = queryset.filter(amount_cents=amount[0]).filter(queues.in_currencies(amount[1]))
             return (matching_rows if may(request.user, VIEW) else queryset.none()), False
         else:
@@ -178,7 +178,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
 
     @admin.display(description="age", ordering="submitted_at")
     def age(self, record: Application) -> SafeString | str:
-        """Return the application's age next to its deadline: of the decision from the submission, or of the expiry."""
+        """Display the application's age with the next deadline, which is that of the decision or of the expiry."""
         now = timezone.now()
         if record.status in UNDECIDED:
             return clock(now - (record.submitted_at or record.created_at), days=REVIEW_DAYS)
@@ -222,11 +222,11 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         return code(getattr(record, "true_digest", None) or record.data_sha256)
 
     def get_list_filter(self, request: HttpRequest) -> Any:
-        """Remove the filter by amount for viewers with masked amounts."""
+        """Remove the amount filter for viewers with masked amounts."""
         return self.list_filter if may(request.user, VIEW) else self.list_filter[:-1]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Application]:
-        """Add the data about the offer and the applicant on an application's page."""
+        """Add data about the offer and the applicant to the query of an application's page."""
         rows: QuerySet[Application] = super().get_queryset(request).annotate(**WITH_CURRENCY)
         if not self.is_record_page(request):
             return rows
@@ -246,7 +246,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
             "title": self.title_of(record),
             "lead": self.amount(record),
             "status": page["chip"],
-            "chip": "",  # the toolbar has the status
+            "chip": "",  # because the toolbar displays the status
             "age": self.age(record),
             "numbers": numbers_of(record),
             "score": score_panel(record, revisions=record.newest_revisions, viewer=request.user),
@@ -281,10 +281,10 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
 
     @property
     def retained_fields(self) -> tuple[str, ...]:
-        return self.hidden_fields  # the others are the offer's, and the areas that were shared
+        return self.hidden_fields  # because the other fields are the offer's terms and the shared areas
 
     def mask_record(self, record: Application) -> None:
-        """Mask the applicants and the data, except for the data's digest, which reveals nothing about the applicant."""
+        """Mask the applicants and the data. The digest of the data reveals nothing, so it remains visible."""
         if record.__dict__.get("applicants") is not None:
             record.applicants = MASK
         if "application_data" in record.__dict__:
@@ -301,7 +301,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         return get_user_model()._default_manager.filter(is_active=True, pk__in=theirs.values("user"))
 
     def seen_state(self, record: Application) -> str:
-        """Include the data in the state that a decision is bound to."""
+        """Return the state to which a decision is bound. It includes the application's data."""
         return record.reviewed_state
 
     def notices_of(self, record: Any) -> list[str]:
@@ -340,7 +340,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
             lines.append("The applicant sees a checklist of the documents.")
         if to in IDLE_DAYS:
             lines.append(f"The application expires after {IDLE_DAYS[to]} days without activity.")
-        if to != states.COUNTEROFFER:  # its own lines say what the applicant gets
+        if to != states.COUNTEROFFER:  # because counteroffers have their own lines about the applicant
             lines.append("The applicant can read the new status and the reason, and gets an event.")
         if takes_two(to):
             bound = "If the record or its data change, the proposal is void."
@@ -353,9 +353,9 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         return super().label_of(to, record)
 
     def own_entries(self, request: HttpRequest, record: Any) -> Iterable[TimelineEntry]:
-        """Yield the application's events: creation, transitions, revisions, files, counteroffers, acceptance, anchors.
+        """Yield timeline entries: creation, transitions, revisions, files, counteroffers, acceptance, and anchors.
 
-        Other events of the applicant follow with `?events=all`.
+        With `?events=all`, other events of the applicant follow.
         """
         began, consumer = record.initial_status, record.consumer.get_username()
         yield TimelineEntry(at=record.created_at, title="Created", status=began, actor=consumer)
@@ -382,9 +382,9 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
 
 
 def bar_of(record: Application, transitions: Iterable[Button]) -> tuple[list[Button], list[Button]]:
-    """Return the buttons of the toolbar, and those of its menu: blocked or the applicant's own transitions.
+    """Return the toolbar's buttons, and the buttons of its menu, which are blocked or the applicant's transitions.
 
-    The button that requests documents is in neither list, because the toolbar has its form.
+    The button for document requests is in neither list, because the toolbar contains the complete form.
     """
     following = states.MACHINE.moves_from(record.status)
     actions, rare = [], []

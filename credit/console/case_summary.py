@@ -1,4 +1,4 @@
-"""The summary on an application's page: figures, the offer's limits, and the applicant's identity and data."""
+"""Build the summary of an application's page: figures, the offer's limits, and data about the applicant."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -41,9 +41,9 @@ def _one_number(rows: QuerySet[Any], aggregate: Any, *, of: str = "user") -> Sub
 
 
 def with_case(applications: QuerySet[Application], viewer: Any) -> QuerySet[Application]:
-    """Add the data about the offer and the applicant on an application's page.
+    """Annotate applications with the data about the offer and the applicant that the page displays.
 
-    Counts of other applications include only those that `viewer` can see.
+    Counts of other applications include only applications that `viewer` can see.
     """
     theirs = {"user": OuterRef("consumer")}
     check = KycVerification.objects.filter(**theirs).order_by("-id")
@@ -79,7 +79,7 @@ def _others(status: str) -> str:
 
 
 def numbers_of(application: Any) -> list[dict[str, Any]]:
-    """Return the rows of the figures: name, value, and error ("" for none)."""
+    """Return the rows of the figures, each with a name, a value, and an error ("" for none)."""
     if getattr(application, "is_masked", False):
         return []
     figures = Figures(application.application_data)
@@ -102,7 +102,7 @@ def numbers_of(application: Any) -> list[dict[str, Any]]:
 
 
 def summary_of(application: Any, *, viewer: Any) -> list[dict[str, Any]]:
-    """Return the summary on the page of a decision: names, account, figures, and the score's proposal."""
+    """Return the summary rows for a decision's page: names, account, figures, and the score's proposal."""
     rows = [
         {"name": "Applicant", "value": legal_names(application) or _UNKNOWN},
         {"name": "Account", "value": application.consumer.get_username()},
@@ -118,7 +118,7 @@ def summary_of(application: Any, *, viewer: Any) -> list[dict[str, Any]]:
 
 
 def instalment_of(figures: Figures, terms: Mapping[str, Any]) -> int | None:
-    """Return the loan's monthly payment at the pinned offer's lowest rate, or None if it can't be computed."""
+    """Return the monthly payment at the lowest rate of the pinned offer, or None if it can't be computed."""
     rate, amount, term = terms.get("apr_min_percent"), figures.amount_cents or 0, figures.term_months or 0
     if rate is None or not 1 <= amount <= AMOUNT_MAX_CENTS or not 1 <= term <= TERM_MAX_MONTHS:
         return None
@@ -126,9 +126,10 @@ def instalment_of(figures: Figures, terms: Mapping[str, Any]) -> int | None:
 
 
 def person_of(application: Any, *, viewer: Any) -> list[tuple[str, Any]]:
-    """Return the platform's data about the applicant, by name; bank figures are masked with the record.
+    """Return (name, value) pairs of the platform's data about the applicant.
 
-    A lender's members see bank and identity data only as far as this application shares it.
+    Bank figures are masked if the record is masked. A lender's members see bank and identity data only if the
+    application shares the data.
     """
     areas = SHAREABLE if console_of(viewer) is None else application.share
     identity = [
@@ -162,7 +163,7 @@ def _other_applications(application: Any) -> Any:
 
 
 def _bank_of(application: Any) -> Iterator[tuple[str, str]]:
-    """Return the bank data that the applicant approved, and counts of data that only the applicant claims."""
+    """Yield rows of the bank data that the applicant approved, and counts of accounts that the applicant claims."""
     if application.owned:
         balance = _total(application, application.owned_cents, application.owned_currency)
         yield "Bank accounts", f"{application.owned}, together {balance}"
@@ -180,7 +181,7 @@ def _bank_of(application: Any) -> Iterator[tuple[str, str]]:
 
 
 def _in_and_out(application: Any) -> str:
-    """Return the monthly money in and out of the applicant's own accounts, computed like the scorecard facts."""
+    """Format the monthly money in and out of the applicant's own accounts, computed like the scorecard facts."""
     figures = bank_figures(application.consumer_id, application.updated_at, application.currency)
     if not figures.months:
         return f"{_UNKNOWN}: {figures.gap or 'the banks reported less than one complete month'}"
@@ -198,7 +199,7 @@ def _total(application: Any, cents: int | None, currency: str | None) -> str:
 
 
 def _amount(application: Any, cents: int, currency: str | None) -> str:
-    """Return an amount with its currency, or the mask if this viewer may not see it."""
+    """Format an amount with its currency, or return the mask if the record is masked."""
     if getattr(application, "is_masked", False):
         return MASK
     if currency is None:
@@ -214,7 +215,7 @@ def _identity_of(application: Any) -> Any:
 
 
 def data_shown(application: Any) -> SafeString | str:
-    """Return the data with titles if the offer has a schema, and the remaining data as JSON."""
+    """Display the application's data: fields of the offer's schema with titles, and remaining data as JSON."""
     data = application.application_data
     members = requirements_of(application).members if isinstance(data, dict) else {}
     if not members:
@@ -229,7 +230,7 @@ def data_shown(application: Any) -> SafeString | str:
 
 
 def _formatted(name: str, member: Mapping[str, Any], value: Any, currency: str | None) -> str:
-    """Return a value for display; a value whose type differs from the schema's is shown as JSON."""
+    """Format a value for display. If the type differs from the schema's type, display the value as JSON."""
     if value is None:
         return NOTHING
     if isinstance(value, str):
@@ -242,7 +243,7 @@ def _formatted(name: str, member: Mapping[str, Any], value: Any, currency: str |
 
 
 def applicants_shown(application: Any) -> SafeString | str:
-    """Return a table for each applicant; the mask for viewers who may not see them."""
+    """Display a table for each applicant, or the mask if the record is masked."""
     try:
         persons = application.applicants
     except UnreadableSecret:

@@ -1,6 +1,6 @@
-"""Charts of decisions on the back office's landing page, and the drawing of charts.
+"""Draw charts, and compute the charts of decisions on the back office's landing page.
 
-The server draws them as SVG, without scripts and image libraries, and with a table for screen readers.
+The server draws charts as SVG, without scripts or image libraries, and adds a table for screen readers.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +27,7 @@ _WIDTH, _HEIGHT, _TOP, _LEFT, _BOTTOM = 640, 180, 12, 48, 22
 
 @dataclass(frozen=True)
 class Series:
-    """One number per day; `tone` is a status tone of the style sheet."""
+    """A number per day. `tone` is a status tone of the style sheet."""
 
     name: str
     tone: str
@@ -50,12 +50,12 @@ class Chart:
     calm: str
 
     def drawn(self, console: Console | None) -> dict[str, Any]:
-        """Return the template's context, for all records or for one lender's records."""
+        """Return the template context for all records, or for the records of a lender console."""
         return {**draw(self.title, self.numbers(console)), "chart": self}
 
 
 def draw(title: str, numbers: Numbers) -> dict[str, Any]:
-    """Return the context of `backoffice/chart.html`: the positions of bars and ticks, and the numbers as a table.
+    """Return the context of `backoffice/chart.html`: positions of bars and ticks, and a table of the numbers.
 
     The series of a day are stacked. The table lists only days with a value.
     """
@@ -100,19 +100,19 @@ _Decided = tuple[list[date], dict[tuple[date, str], tuple[int, timedelta]]]
 
 
 def _decided_by_day(console: Console | None) -> _Decided:
-    """Return the result of `_count` for both charts of a page, cached for CACHE_SECONDS."""
+    """Return the result of `_count` for the two charts of a page, cached for CACHE_SECONDS."""
     of_whom = "everybody" if console is None else digest_of(repr(sorted(console.providers)))
     key = f"backoffice.decided.{of_whom}"
     return cast("_Decided", cache.get_or_set(key, lambda: _count(console), CACHE_SECONDS))
 
 
 def _count(console: Console | None) -> _Decided:
-    """Return the last days, and per day with decisions their number and the mean time since submission."""
+    """Return the last DAYS days. For each day with decisions, return their number and mean time since submission."""
     now = timezone.now()
     days = [now.date() - timedelta(days=ago) for ago in range(DAYS - 1, -1, -1)]
     since = now - timedelta(days=DAYS)
     took = ExpressionWrapper(F("changed_at") - F("application__submitted_at"), output_field=DurationField())
-    # The lowest UUIDv7 of a time. Ids grow with time, so the primary key supports queries by time.
+    # This is the lowest UUIDv7 of `since`. IDs grow with time, so the query can use the primary key's index.
     first = UUID(int=int(since.timestamp() * 1000) << 80)
     rows = (
         shown_at(console, ApplicationHistory.objects.all())
@@ -144,7 +144,7 @@ def days_to_decision(console: Console | None) -> Numbers:
 
 
 def _mean(entries: Iterable[tuple[int, timedelta]]) -> timedelta | None:
-    """Return the mean of means, each weighted by its count; None without counts."""
+    """Return the mean of means that are weighted by their counts, or None without counts."""
     counted = list(entries)
     total = sum(count for count, _ in counted)
     return sum((took * count for count, took in counted), timedelta()) / total if total else None

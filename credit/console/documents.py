@@ -1,4 +1,4 @@
-"""The checklist on an application's page: files are uploaded, reviewed, accepted, or requested again."""
+"""The document checklist on an application's page, where reviewers open, accept, or request files again."""
 
 from typing import Any
 from uuid import UUID
@@ -46,9 +46,9 @@ class Checklist(ReviewAdmin):
         return {**super().page_of(request, record), "documents": documents, "opens_files": opens_files}
 
     def may_open_files(self, request: HttpRequest, record: Any) -> bool:
-        """Return whether the viewer may open files: reviewers and a lender's readers may.
+        """Return whether the viewer can open files, as a reviewer or as a member of the lender.
 
-        Files of an erased account require an unmasked page.
+        Files of an erased account also require an unmasked page.
         """
         if self.is_erased(request, record):
             return not self.is_masked_for(request, record)
@@ -67,7 +67,7 @@ class Checklist(ReviewAdmin):
         return HttpResponseRedirect(self.record_address(record, request))
 
     def file_view(self, request: HttpRequest, record: Application, file_id: UUID) -> HttpResponse:
-        """Display an image of normal size, or send the file as a download; log the access."""
+        """Display an image of normal size, or send any other file as a download. The access is logged."""
         if not self.may_open_files(request, record):
             raise PermissionDenied
         files = DocumentFile.objects.filter(document__application=record, infection="").select_related("stored")
@@ -86,7 +86,7 @@ class Checklist(ReviewAdmin):
 
 
 def checklist_of(record: Any) -> list[RequestedDocument]:
-    """Return the checklist with all files and their uploaders, cached for one page, and masked with the record."""
+    """Return the checklist with files and uploaders, cached on `record`. A masked record masks the checklist."""
     files = Prefetch("requested_documents__files", DocumentFile.objects.select_related("principal"))
     prefetch_related_objects([record], "requested_documents", files)
     documents = list(record.requested_documents.all())

@@ -1,4 +1,4 @@
-"""The export of applications: the list's columns, the terms, and the reasons of the decision."""
+"""Export applications with the list's columns, the terms, and the reasons for the decision."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -22,7 +22,7 @@ from credit.core.reasons import in_words, reasons_of
 from credit.models import Application, ApplicationHistory, Offer
 from credit.models.applications import REVIEW_PERMISSION, WITH_CURRENCY
 
-# Amounts are in units of `currency`, with its decimals. `approved_amount` to `fee` are the approved terms.
+# Amounts are in units of `currency`, with decimals. The columns from `approved_amount` to `fee` are the approved terms.
 _COMPUTED = (
     "reference", "legal_name", "account", "offer_name", "amount", "requested_term_months", "approved_amount",
     "rate_percent", "apr_percent", "term_months", "fee", "currency", "reasons", "assignee",
@@ -36,7 +36,7 @@ _READ = (
 
 
 def assignees_of(viewer: Any, application_ids: Iterable[Any]) -> dict[str, str]:
-    """Return the assignees of applications, by id; for staff, their own assignee takes precedence over the lender's."""
+    """Map application IDs to assignees. For staff, an assignee of the platform overrides the lender's assignee."""
     kind, ids = Application._meta.label_lower, [str(pk) for pk in application_ids]
     working = Assignment.in_force(REVIEW_PERMISSION, kind=kind, record_id__in=ids)
     working = narrowed(working, viewer).order_by("-provider")
@@ -53,7 +53,7 @@ class ApplicationExport(Exports):
         return [*self.export_columns, *_COMPUTED]
 
     def export_rows(self, request: HttpRequest, rows: QuerySet[Any], hidden: set[str]) -> Iterator[Iterable[Any]]:
-        """Yield the rows in chunks, with one query per chunk for the assignees."""
+        """Yield chunks of rows, with a query per chunk for the assignees."""
         decisions = ApplicationHistory.objects.filter(application=OuterRef("pk"), status__in=DECIDED)
         read = rows.annotate(
             decision_metadata=Subquery(decisions.order_by("-position").values("metadata")[:1]),

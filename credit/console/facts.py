@@ -1,4 +1,4 @@
-"""The facts on an application's page: claimed, sourced, and confirmed figures, side by side."""
+"""The facts on an application's page: claimed, sourced, and confirmed figures next to each other."""
 
 from typing import Any
 
@@ -63,7 +63,7 @@ def _answer(request: HttpRequest, correction: Correction, form: Any) -> str:
 
 @admin.register(Correction)
 class CorrectionAdmin(OfApplication):
-    """Corrections that applicants request, by deadline."""
+    """The admin of corrections that applicants request, sorted by deadline."""
 
     record_actions = (
         RecordAction(
@@ -109,7 +109,7 @@ def _claim_in_words(record: Correction) -> str:
 
 
 def open_corrections(application: Application) -> list[tuple[SafeString | str, Any]]:
-    """Return a link and the time left for each open correction of an application."""
+    """Return a link and the remaining time for each open correction of an application."""
     rows = Correction.objects.filter(application=application, closed_at__isnull=True).only("fact", "due_at")
     now = timezone.now()
     return [(record_link("credit_correction", row.pk, row.fact), days_left(row.due_at, now=now)) for row in rows]
@@ -132,11 +132,11 @@ _CLOSED = "Facts can be added only after submission and before the decision."
 
 
 class ConfirmForm(SeenForm):
-    """A figure that a file shows. The choices of `value`, `figure`, and `file_id` depend on the application."""
+    """The form to confirm a figure that a file shows. The choices of the fields depend on the application."""
 
 
 class ReportForm(SeenForm):
-    """A report to request. The choices of `applicant` depend on the application."""
+    """The form to request a report. The choices of `applicant` depend on the application."""
 
     kind = forms.ChoiceField(choices=[("credit", "Credit report"), ("income", "Income report")], label="Kind")
     purpose = forms.ChoiceField(
@@ -149,7 +149,7 @@ class ReportForm(SeenForm):
 
 
 def facts_shown(application: Any) -> list[dict[str, Any]]:
-    """Return the rows of claimed, sourced, confirmed, and corrected figures; empty if the data is masked."""
+    """Return the rows of claimed, sourced, confirmed, and corrected figures, unless the record is masked."""
     if getattr(application, "is_masked", False):
         return []
     members, currency = requirements_of(application).members, application.shown_currency
@@ -169,7 +169,7 @@ def facts_shown(application: Any) -> list[dict[str, Any]]:
 
 
 def _figure(member: str, known: Known | None, currency: str | None) -> str:
-    """Format a value. If its source is not the applicant, append its date."""
+    """Format a value. If the source is not the applicant, append the date of the value."""
     if known is None or known.value is None:
         return NOTHING
     value = known.value
@@ -181,7 +181,7 @@ def _figure(member: str, known: Known | None, currency: str | None) -> str:
 
 
 class FactsConsole(ReviewAdmin):
-    """The figures, and the reviewers' actions: confirm a figure, request a report, score the application again."""
+    """The facts panel and its actions for reviewers: confirm a figure, request a report, and score again."""
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         return {
@@ -191,7 +191,7 @@ class FactsConsole(ReviewAdmin):
         }
 
     def initial_of(self, record: Any, to: str) -> dict[str, Any]:
-        """Add the stored reports that a decision can refer to; those that the score read are selected."""
+        """Add the stored reports to which a decision can refer. Select the reports that the score read."""
         initial = super().initial_of(record, to)
         if to not in JUDGEMENTS:
             return initial
@@ -225,7 +225,7 @@ def _report_title(report: Report) -> str:
 
 
 def _form_of(application: Application) -> type[ConfirmForm] | None:
-    """Return the form with an application's claimed numbers and files; None without claimed numbers."""
+    """Return the form to confirm an application's claimed numbers, or None without claimed numbers."""
     data: Any = application.application_data
     members = requirements_of(application).members if isinstance(data, dict) else {}
     names = [name for name, value in data.items() if type(value) in {int, float}] if isinstance(data, dict) else []

@@ -1,4 +1,4 @@
-"""The form of a transition: the reviewer's reasons, and the loan in units of the offer's currency."""
+"""The form of a transition, with the reviewer's reasons and the loan in units of the offer's currency."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime, time
@@ -27,9 +27,10 @@ DAY = forms.DateInput({"type": "date"}, format="%Y-%m-%d")
 
 
 def loan_fields(currency: str | None, *, is_needed: bool) -> dict[str, forms.Field]:
-    """Return the fields of a loan. An approval fills empty fields from the application and the offer.
+    """Return the form fields of a loan.
 
-    `currency` is `Conventions.shown_currency`, None for dollars.
+    For an approval, values of empty fields come from the application and the offer. `currency` is
+    `Conventions.shown_currency`, which is None for dollars.
     """
     empty = "" if is_needed else "If empty: the amount of the application, and the rate of the offer."
     unit, most = currency or "dollars", to_units(AMOUNT_MAX_CENTS, currency)
@@ -56,13 +57,13 @@ def loan_fields(currency: str | None, *, is_needed: bool) -> dict[str, forms.Fie
 
 
 def filled_in(terms: Mapping[str, Any], currency: str | None) -> dict[str, Any]:
-    """Return the initial values of the fields."""
+    """Return the initial values of the loan's fields."""
     amounts = {field: to_units(terms.get(name), currency) for field, name in _AMOUNTS.items()}
     return {**amounts, "rate_percent": terms.get("rate_percent"), "term_months": terms.get("term_months")}
 
 
 def tell(form: forms.Form, refusal: ApiError) -> list[tuple[str, str]]:
-    """Set the errors of a loan on the form's fields; for an unsubmitted form, return them as rows instead."""
+    """Set the errors of a loan on the form's fields. For an unsubmitted form, return the errors as rows instead."""
     fields = {name: field for field, name in _AMOUNTS.items()}
     details: Any = refusal.details or ()
     members = [(detail["field"].rpartition(".")[2], detail["message"]) for detail in details]
@@ -75,7 +76,7 @@ def tell(form: forms.Form, refusal: ApiError) -> list[tuple[str, str]]:
 
 
 def terms_of(cleaned: Mapping[str, Any], currency: str | None) -> dict[str, Any]:
-    """Return the submitted values in the form of the API."""
+    """Return the submitted terms in the format of the API."""
     terms: dict[str, Any] = {}
     for field in LOAN_FIELDS:
         value = cleaned.get(field)
@@ -93,7 +94,7 @@ def terms_of(cleaned: Mapping[str, Any], currency: str | None) -> dict[str, Any]
 
 
 def preview(form: forms.Form, figures: list[tuple[str, str]], fields: Sequence[str], button: str) -> dict[str, Any]:
-    """Return the context of a form that shows computed figures; `unseen` is true until the form has shown them."""
+    """Return the context of a form with computed figures. `unseen` is true until the form has displayed the figures."""
     digest = sha256(repr(figures).encode()).hexdigest()[:16] if figures else ""
     unseen = bool(form.is_bound and figures and form.data.get("terms_seen") != digest)
     return {"figures": figures, "figure_fields": fields, "preview": button, "terms_seen": digest, "unseen": unseen}
@@ -104,7 +105,7 @@ _CODES = {"code_1": "First", "code_2": "Second", "code_3": "Third", "code_4": "F
 
 
 def chosen_reasons(reasons: Sequence[Reason]) -> dict[str, str]:
-    """Return the initial values of the reason fields; the form has one field for a reason in other words."""
+    """Return the initial values of the reason fields. The form has a single field for a reason without a code."""
     chosen: dict[str, str] = {}
     for reason in reasons:
         code = reason if isinstance(reason, str) else OTHER
@@ -115,7 +116,7 @@ def chosen_reasons(reasons: Sequence[Reason]) -> dict[str, str]:
 
 
 class ApplicationTransitionForm(TransitionForm):
-    """The form of a transition: reason, and depending on it principal reasons, loan, or document names."""
+    """The form of a transition. The fields for principal reasons, loan, and documents depend on the new status."""
 
     documents = forms.CharField(
         widget=forms.Textarea(attrs={"rows": 4}),
@@ -132,7 +133,7 @@ class ApplicationTransitionForm(TransitionForm):
             str(template.pk): template
             for template in ReplyTemplate.objects.filter(provider__in=self.sides)[:TEMPLATES_MAX]
         }
-        if to != COUNTEROFFER:  # its only reasons are the principal ones
+        if to != COUNTEROFFER:  # because counteroffers have only principal reasons
             self.offer_templates(ReplyTemplate.REASON, "reason_template", "Or a common reason")
         if to == PENDING_DOCUMENTS:
             self.offer_templates(ReplyTemplate.DOCUMENTS, "documents_template", "Or a common list")
@@ -182,7 +183,7 @@ class ApplicationTransitionForm(TransitionForm):
         return chosen.text if chosen else ""
 
     def read_documents(self) -> list[str]:
-        """Return the document names, one per line, without duplicates."""
+        """Parse the document names, of which each line has one, and remove duplicates."""
         text = f"{self.cleaned_data['documents']}\n{self.template_text('documents_template')}"
         try:
             names = list(dict.fromkeys(clean_words(line) for line in text.splitlines() if line.strip()))
@@ -215,7 +216,7 @@ class ApplicationTransitionForm(TransitionForm):
         return [other if code == OTHER else code for code in chosen if code]
 
     def reason_given(self) -> str | None:
-        """Return the reason; for a rejection without one, the text of its principal reasons."""
+        """Return the reason. For a rejection without a reason, return the text of the principal reasons."""
         return super().reason_given() or in_words(self.reasons())
 
     def metadata(self) -> Any:

@@ -1,4 +1,4 @@
-"""Litigation holds on an application's page."""
+"""The litigation hold on an application's page."""
 
 from typing import Any
 
@@ -18,9 +18,9 @@ _RETAINED = sent(with_erased=True)
 
 
 class RetainedFiles(ReviewAdmin):
-    """Lets a lender's members open the masked page of a retained application by its address.
+    """Allow a lender's members to open the masked page of a retained application by its URL.
 
-    No list, search, or export has such an application.
+    Lists, searches, and exports exclude retained applications.
     """
 
     def viewable(self, request: HttpRequest, rows: QuerySet[Any]) -> QuerySet[Any]:
@@ -65,7 +65,7 @@ _HOLD = RecordAction(
 
 
 class HoldConsole(RetainedFiles):
-    """Shows a litigation hold to viewers with its permission, which a lender's members don't have."""
+    """Display a litigation hold to viewers with the permission for holds. A lender's members lack this permission."""
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         page = super().page_of(request, record)

@@ -1,4 +1,7 @@
-"""The console of a lender: its members, and for each model the rows that they see (none without a rule)."""
+"""The lender console: members, and a rule per model for the records that they can see.
+
+Members see no records of models without a rule.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -17,7 +20,7 @@ PERMISSIONS = (REVIEW_PERMISSION, PUBLISH, UNMASK_ERASED)
 
 
 def seats_of(user: Any) -> Iterator[Seat]:
-    """Yield a seat for each lender that `user` acts for, if the user or the lender's owner is in the group `Lender`."""
+    """Yield a seat for each lender of which `user` is a member, if the user or the owner is in the group `Lender`."""
     granted = Q(user__groups__name=LENDER) | Q(provider__owner__groups__name=LENDER)
     theirs = ProviderMember.objects.filter(granted, user=user).select_related("provider").order_by("id").distinct()
     for member in theirs:
@@ -32,9 +35,9 @@ def seats_of(user: Any) -> Iterator[Seat]:
 
 
 def sent(to_application: str = "", *, with_erased: bool = False) -> Rule:
-    """Return the rule for applications submitted to a lender since its creation.
+    """Return the rule for applications that were submitted to a lender after the lender's creation.
 
-    `to_application` is the path from a related record.
+    `to_application` is the lookup path from a related record to the application.
     """
 
     def rule(console: Console) -> Q:
@@ -47,7 +50,7 @@ def sent(to_application: str = "", *, with_erased: bool = False) -> Rule:
 
 
 def decides(account: str, provider: str) -> Q:
-    """Return the condition that the account in one column may decide for the lender in another column."""
+    """Return the condition that the account in the column `account` can decide for the lender in `provider`."""
     members = ProviderMember.objects.filter(user=OuterRef(account), provider=OuterRef(provider), user__is_active=True)
     return Q(Exists(members.filter(role__in=ProviderMember.DECIDING)))
 

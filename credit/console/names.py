@@ -1,4 +1,4 @@
-"""Legal names of applicants on the console's lists and pages."""
+"""Display the legal names of applicants in lists and on pages."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -11,9 +11,9 @@ from credit.core.applicants import Person
 
 
 def legal_names(application: Any, *, is_masked: bool | None = None) -> str:
-    """Return the applicants' legal names; MASK if the viewer may not see them, "" without readable names.
+    """Return the legal names of the applicants, MASK if they are masked, or "" without readable names.
 
-    Without `is_masked`, the application's own mask applies. A masked name is not decrypted.
+    If `is_masked` is None, the application's own mask applies. Masked names are not decrypted.
     """
     stored = application.__dict__.get("applicants")
     if stored is None:
@@ -28,7 +28,7 @@ def joined_names(applicants: Iterable[Person] | None) -> str:
 
 
 def person_cell(name: str, below: Any) -> SafeString | str:
-    """Return a legal name above an account or a reference; without a name, only the latter."""
+    """Display a legal name above an account or a reference. Without a name, display only `below`."""
     if not name:
         return format_html("{}", below)
     return format_html('<span><bdi class="legal-name">{}</bdi> <span class="below">{}</span></span>', name, below)

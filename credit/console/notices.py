@@ -1,4 +1,4 @@
-"""Notices in the back office: the deadlines by days left, and each notice next to its source data."""
+"""Notices in the back office: deadlines with the days left, and each notice next to its source data."""
 
 import re
 from datetime import datetime, timedelta
@@ -25,13 +25,13 @@ from credit.models import Clock, Notice, ReviewRequest
 from credit.models.notices import UNDELIVERED
 from credit.notices.services import RECORDED, REFERENCE_MAX, record_delivery
 
-# For a deadline of 30 days: yellow from day 20, red from day 28. A deadline of 90 days changes color with the same
+# A deadline of 30 days is yellow from day 20 and red from day 28. A deadline of 90 days changes color with the same
 # number of days left.
 LATE, OVER = timedelta(days=10), timedelta(days=2)
 
 
 def days_left(due_at: datetime, *, now: datetime) -> SafeString:
-    """Return the time left on a clock, yellow from 10 days, red from 2 days."""
+    """Display the remaining time of a clock, in yellow from 10 days on, in red from 2 days on."""
     left = due_at - now
     tone = "over" if left <= OVER else "late" if left <= LATE else "fine"
     said = f"{duration(left)} left" if left > timedelta() else f"overdue by {duration(-left)}"
@@ -49,7 +49,7 @@ class RunningFilter(ConditionFilter):
 
 @admin.register(Clock)
 class ClockAdmin(OfApplication):
-    """Clocks of notices, by deadline."""
+    """The admin of notice clocks, sorted by deadline."""
 
     list_display = ("__str__", "about", "left", "kind", "waits", "started", "due", "why")
     list_filter = (RunningFilter, "kind")
@@ -110,7 +110,7 @@ def _not_delivered(notice: Notice) -> str:
 
 @admin.register(Notice)
 class NoticeAdmin(OfApplication):
-    """Notices. Reviewers record deliveries by post or by the lender here, by the same rules as in the API."""
+    """The admin of notices. Reviewers can record deliveries by post or by the lender, as in the API."""
 
     record_actions = (
         RecordAction(
@@ -159,7 +159,7 @@ class NoticeAdmin(OfApplication):
         return grid((row.channel, moment(row.at), document(evidence)) for row, evidence in rows)
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
-        """Show the notice as the applicant sees it, next to its source data; both are masked with the record."""
+        """Display the notice as the applicant sees it, next to its source data. A masked record masks both."""
         if getattr(record, "is_masked", False):
             return {**super().page_of(request, record), "as_read": MASK, "made_from": MASK}
         shown = _inner(record.html) if record.html else "The notice is not created yet, or its retention has ended."
@@ -167,7 +167,7 @@ class NoticeAdmin(OfApplication):
 
 
 def _inner(html: str) -> SafeString:
-    """Return the body of a notice's page, with headings two levels lower. The notice's templates escaped it."""
+    """Return the body of a notice's page, with headings two levels lower. The notice's template escaped the HTML."""
     body = html.partition("<main>")[2].partition("</main>")[0]
     return mark_safe(re.sub(r"(</?h)([12])>", lambda at: f"{at[1]}{int(at[2]) + 2}>", body))  # noqa: S308
 
@@ -179,7 +179,7 @@ class AnsweredFilter(ConditionFilter):
 
 @admin.register(ReviewRequest)
 class ReviewRequestAdmin(OfApplication):
-    """Requests for reconsideration; a new decision on the application answers a request."""
+    """The admin of requests for reconsideration. A new decision on the application closes a request."""
 
     list_display = ("__str__", "about", "left", "requested", "answered", "outcome")
     list_filter = (AnsweredFilter,)

@@ -1,4 +1,4 @@
-"""Forms by which a lender's owners create, change, and deactivate offers, with the cost of a loan."""
+"""The forms with which a lender's owners create, change, and deactivate offers."""
 
 from contextlib import suppress
 from typing import Any
@@ -41,7 +41,7 @@ def _choice(label: str, *choices: tuple[str, str]) -> forms.ChoiceField:
 
 
 def eu_fields(currency: str | None) -> dict[str, forms.Field]:
-    """Return the fields by name. All are optional, because offers under US law leave them empty."""
+    """Return the form fields of EU credit by name. They are optional, because US offers leave them empty."""
     amount: dict[str, Any] = {"required": False, "min_value": 0}
     months: dict[str, Any] = {"min_value": 1, "max_value": TERM_MAX_MONTHS, "decimal_places": 0, "required": False}
     rate: dict[str, Any] = {"sign": "%", "min_value": 0, "required": False}
@@ -76,7 +76,7 @@ def eu_fields(currency: str | None) -> dict[str, forms.Field]:
 
 
 def eu_initial(terms: dict[str, Any], currency: str | None) -> dict[str, Any]:
-    """Return the initial values of the fields, from an offer's terms."""
+    """Return the initial values of the EU fields from an offer's terms."""
     example, texts = terms.get("example") or {}, terms.get("texts") or {}
     fee = next((word for word, value in _FEE.items() if value == terms.get("fee_financed")), "")
     values = {
@@ -94,7 +94,7 @@ def eu_initial(terms: dict[str, Any], currency: str | None) -> dict[str, Any]:
 
 
 def eu_terms(cleaned: dict[str, Any], before: dict[str, Any], currency: str | None) -> dict[str, Any]:
-    """Return the terms of the submitted fields. Under US law all are null; texts without a field don't change."""
+    """Return the submitted EU terms. Under US law, all are null. Texts without a form field don't change."""
     if cleaned["jurisdiction"] != EU:
         return {**dict.fromkeys(_TERMS), "jurisdiction": US, "apr_cap": before.get("apr_cap")}
     example = {
@@ -118,7 +118,7 @@ def eu_terms(cleaned: dict[str, Any], before: dict[str, Any], currency: str | No
 
 
 def field_of(path: str) -> str:
-    """Return the form's field for a field of the terms, such as `example.months` or `texts.drawdown`."""
+    """Return the name of the form field for a path of the terms, such as `example.months` or `texts.drawdown`."""
     name, _, member = path.partition(".")
     if name == "texts":
         return f"text_{member}"
@@ -136,7 +136,7 @@ def _rate(label: str) -> FigureField:
 
 
 def _amounts(currency: str | None) -> dict[str, AmountField]:
-    """Return the fields of the amount limits; `currency` is `Conventions.shown_currency`, None for dollars."""
+    """Return the fields of the amount limits. `currency` is `Conventions.shown_currency`, or None for dollars."""
     limits: dict[str, Any] = {"min_value": to_units(1, currency), "max_value": to_units(AMOUNT_MAX_CENTS, currency)}
     return {
         name: AmountField(currency, label=f"{label} loan in {currency or 'dollars'}", **limits)
@@ -145,7 +145,7 @@ def _amounts(currency: str | None) -> dict[str, AmountField]:
 
 
 class OfferForm(SeenForm):
-    """The terms that most offers have. Other terms of an existing offer don't change; the API can change them."""
+    """The form for the common terms of an offer. Only the API can change the other terms."""
 
     name = forms.CharField(max_length=NAME_MAX_LENGTH, help_text="Applicants can read it.")
     product_type = forms.CharField(max_length=NAME_MAX_LENGTH, initial="personal_loan", label="Kind of credit")
@@ -167,7 +167,7 @@ class OfferForm(SeenForm):
         self.fields.update(eu_fields(self.currency))
 
     def _currency(self) -> str | None:
-        """Return `Conventions.shown_currency` of the submitted or initial terms."""
+        """Return `Conventions.shown_currency` of the submitted terms, or of the initial terms."""
         about = self.data if self.is_bound else self.initial
         typed = str(about.get("currency") or DEFAULT_CURRENCY[EU]).strip().upper()
         return typed[:3] if about.get("jurisdiction") == EU else None
@@ -189,9 +189,9 @@ class OfferForm(SeenForm):
         return [int(part) for part in parts]
 
     def read(self, before: dict[str, Any]) -> dict[str, Any]:
-        """Return all terms, validated as in the API; `before` has the terms that the form doesn't contain.
+        """Return all terms, validated as in the API. `before` has the terms that the form doesn't contain.
 
-        Raises ValidationFailed, and sets its messages on the form's fields.
+        Raises ValidationFailed, and sets the messages of the error on the form's fields.
         """
         facts = self.cleaned_data
         terms = {
@@ -227,18 +227,18 @@ def initial_of(offer: Offer) -> dict[str, Any]:
 
 
 def quote_of(record: Offer | Provider, form: OfferForm) -> dict[str, Any]:
-    """Return the cost of the largest loan with the form's terms; the offer is saved only after it was shown."""
+    """Return the cost of the largest loan with the form's terms. The form must display it before the offer is saved."""
     figures: list[tuple[str, str]] = []
     if form.is_bound and form.is_valid():
-        with suppress(ValidationFailed):  # the form's fields have its messages
+        with suppress(ValidationFailed):  # because the form's fields have the messages
             figures = _payments(form.read(_before(record)))
     return preview(form, figures, tuple(_MEMBERS), "Show a quote")
 
 
 def _payments(terms: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the payments of the largest loan at the lowest and highest rate, for the shortest and longest term.
+    """Return the payments of the largest loan at the lowest and highest rates, for the shortest and longest terms.
 
-    A line of credit has no terms, and its payments depend on its use, so it has its limit at each rate.
+    The payments of a line of credit depend on its use, so the rows of a line of credit have the limit at each rate.
     """
     amount, months = terms["loan_amount_max_cents"], terms["term_options_months"]
     currency = Conventions.of(terms).shown_currency

@@ -84,7 +84,7 @@ ROLES_HELP = "A reader reads applications. A reviewer also decides. An owner als
 
 
 def in_brief(terms: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return the terms that are set, with readable names. For a schema, return the titles of its fields."""
+    """Return the terms that are set, with readable names. A schema is displayed as the titles of its fields."""
     shown = {**terms}
     if schema := shown.get("application_schema"):
         shown["application_schema"] = [title_of(name, member) for name, member in schema["properties"].items()]
@@ -93,7 +93,7 @@ def in_brief(terms: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def _figure(name: str, value: Any, conventions: Conventions) -> tuple[str, Any]:
-    """Return a term with its name: amounts in the currency, percentages with two decimals."""
+    """Return a term's readable name and value. Amounts have a currency, and percentages have two decimals."""
     is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
     if is_number and name.endswith("_cents"):
         return words(name.removesuffix("_cents")), money(int(value), conventions.shown_currency)
@@ -127,14 +127,14 @@ class OfferAdmin(NamedRecords):
     record_actions = (CHANGE, DEACTIVATE)
 
     def actions_of(self, request: HttpRequest, record: Offer) -> list[RecordAction]:
-        """Return the actions for the account that created the offer, while it owns the lender."""
+        """Return the actions if the user created the offer and is an owner of the lender."""
         is_own = record.owner_id == request.user.pk
         if not is_own or role_of(record.provider, request.user) != ProviderMember.OWNER:
             return []
         return super().actions_of(request, record)
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> Any:
-        """Show the button that creates an offer to a lender's owner, who finds the action on the lender's page, too."""
+        """Show a button to create an offer to owners of a lender. The lender's page has the same action."""
         console = console_of(request.user)
         owned = [seat.provider_id for seat in console.seats if seat.owns] if console else []
         tools = {"Create an offer": reverse("admin:credit_provider_do", args=[owned[0], MAKE.name])} if owned else {}
@@ -147,9 +147,9 @@ class OfferAdmin(NamedRecords):
 
 
 def may_change_members(request: HttpRequest, provider: Provider | None) -> bool:
-    """Return whether the user manages a lender's members, as one of its owners or as a superuser.
+    """Return whether the user can manage a lender's members, as an owner or as a superuser.
 
-    Members can review applications. The permission to manage lenders is not enough for staff to add themselves.
+    Members can review applications, so the permission to manage lenders must not allow staff to add themselves.
     """
     console = console_of(request.user)
     if console is not None:
@@ -168,9 +168,9 @@ class MembersForm(forms.BaseInlineFormSet):  # type: ignore[type-arg]
 
 
 class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
-    """Roles of a lender's members, which its owners set; owners can also remove members.
+    """The members of a lender. Owners can change the members' roles and remove members.
 
-    Owners invite members by mail, so that every member has accepted and no list of accounts is shown.
+    Owners invite members by mail, so that every member has accepted an invitation, and no list of accounts is shown.
     """
 
     model = ProviderMember
@@ -181,7 +181,7 @@ class ProviderMemberInline(admin.StackedInline):  # type: ignore[type-arg]
     verbose_name_plural = "members"
 
     def formfield_for_dbfield(self, db_field: Any, request: HttpRequest, **options: Any) -> Any:
-        """Accept a form without a role, which means the default role."""
+        """Make the role optional. Without a role, the default role applies."""
         shown: Any = super().formfield_for_dbfield(db_field, request, **options)
         if db_field.name == "role" and shown is not None:
             shown.required = False
@@ -244,7 +244,7 @@ def _revoke(request: HttpRequest, provider: Provider, form: Any) -> str:
 
 @admin.register(Provider)
 class ProviderAdmin(NamedRecords):
-    """Lenders. The lender's owners, or a superuser, add and remove members on the lender's page."""
+    """The admin of lenders. On a lender's page, owners and superusers add and remove members."""
 
     list_display = ("id", "name", "owner", "created_at")
     list_select_related = ("owner",)
@@ -297,7 +297,7 @@ class ProviderAdmin(NamedRecords):
         return format_html('<img class="lender-logo" src="{}" alt="Logo">', record.logo_path)
 
     def actions_of(self, request: HttpRequest, record: Provider) -> list[RecordAction]:
-        """Return the actions (invitations, offers) for the lender's owners; other viewers have none."""
+        """Return the actions for invitations and offers, which only the lender's owners have."""
         is_owner = role_of(record, request.user) == ProviderMember.OWNER
         return super().actions_of(request, record) if is_owner else []
 
@@ -319,5 +319,5 @@ class ProviderAdmin(NamedRecords):
         return {**page, "invitations": _waiting(record)[:INVITATIONS_SHOWN]}
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Allow users who manage members to save the page, whose other fields are read-only."""
+        """Allow users who can manage members to save the page. All other fields of the page are read-only."""
         return may_change_members(request, obj)

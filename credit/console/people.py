@@ -1,4 +1,4 @@
-"""Applicants: searched by what they say on the phone, and listed for a lender's members."""
+"""The list of applicants, with a search for data that applicants mention on the phone."""
 
 import json
 from collections.abc import Iterable
@@ -22,32 +22,33 @@ from credit.core.figures import money, reference_of
 from credit.models import Applicant, Application
 from credit.models.applications import WITH_CURRENCY
 
-_PEOPLE_MAX = 50  # applicants per page of results
-_COMMON = 8_000  # matches; with more, reading in order until _PEOPLE_MAX match is faster than sorting all of them
+_PEOPLE_MAX = 50  # per page of results
+# With more matches, reading in order until _PEOPLE_MAX rows match is faster than sorting all matches.
+_COMMON = 8_000
 _APPLICATIONS_SHOWN = 50
 
 
 def find_people(typed: str, viewer: Any) -> list[int]:
-    """Return the accounts of the newest applications with this applicant that the viewer may see."""
+    """Return the account IDs of the newest matching applications that the viewer can see."""
     named = applicant_filter(typed)
     if named is None or not may(viewer, "credit.view_application"):
         return []
     applications = narrowed(Application.objects.filter(named).order_by(), viewer)
-    # PostgreSQL underestimates the cost of comparing names, and would read many applications in order to avoid sorting
-    # a few. No index has the order of `created_at`, so that order forces the sort.
+    # PostgreSQL underestimates the cost of comparing names. To avoid sorting a few applications, it would read many. No
+    # index has the order of `created_at`, so this order forces the sort.
     ordering = "-pk" if _estimated(applications) > _COMMON else "-created_at"
     return list(applications.order_by(ordering).values_list("consumer_id", flat=True)[:_PEOPLE_MAX])
 
 
 def _estimated(rows: QuerySet[Any]) -> int:
-    """Return PostgreSQL's estimate of the number of rows, without a count; a high number on other databases."""
+    """Return PostgreSQL's estimate of the number of rows. On other databases, return a number above _COMMON."""
     if connection.vendor != "postgresql":
         return _COMMON + 1
     return int(json.loads(rows.explain(format="json"))[0]["Plan"]["Plan Rows"])
 
 
 def applicants_of(sent: Rule) -> Rule:
-    """Return the rule for the applicants of the applications that the rule `sent` selects."""
+    """Convert `sent`, a rule for applications, to a rule for the applicants of these applications."""
 
     def rule(console: Console) -> Q:
         return Q(Exists(Application.objects.filter(sent(console), consumer=OuterRef("pk"))))
@@ -57,11 +58,12 @@ def applicants_of(sent: Rule) -> Rule:
 
 @admin.register(Applicant)
 class ApplicantAdmin(ReadOnlyAdmin):
-    """Accounts with applications that the viewer may see. The page shows only the account's user name."""
+    """The admin of accounts that have applications. Its pages show only the user name of an account."""
 
     list_display = ("person", "applications", "last_sent")
     list_display_links = None
-    search_fields = ("username",)  # required by the search field; `get_search_results` searches applications
+    # The list has a search box only if this is set. `get_search_results` searches applications instead.
+    search_fields = ("username",)
     search_help_text = "A name, e-mail address, phone number or user name; an application's reference, id or amount"
     ordering = ("-id",)
     fields = ("username", "id")
@@ -76,7 +78,7 @@ class ApplicantAdmin(ReadOnlyAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """Search applications by the rules of their own list."""
+        """Search applications with the search of the list of applications."""
         if not search_term.strip():
             return queryset, False
         applications: Any = self.admin_site.get_model_admin(Application)
@@ -133,7 +135,7 @@ def _applications_of(person: Any, viewer: Any) -> QuerySet[Application]:
 
 
 def _complete(people: Iterable[Any], viewer: Any) -> None:
-    """Add names, counts of applications by status, and the last submission to the rows, in three queries."""
+    """Add names, counts of applications by status, and the last submission to `people`, with three queries."""
     by_id = {person.pk: person for person in people}
     for person in by_id.values():
         person.legal_names, person.by_status, person.sent_at = "", [], None

@@ -1,4 +1,4 @@
-"""Four-eyes approval in the back office: a reviewer proposes a decision, another confirms or ends it."""
+"""Four-eyes approval in the back office: a reviewer proposes a decision, and another reviewer confirms it."""
 
 from typing import Any, cast
 from uuid import UUID
@@ -33,14 +33,14 @@ from credit.review.services import decide, end_proposal, open_proposal, pending_
 
 
 class NextCase(ReviewAdmin):
-    """Assigns the oldest case to a reviewer, and opens the next case after a decision."""
+    """Assign the oldest case to a reviewer, and open the next case after a decision."""
 
     def get_urls(self) -> list[Any]:
         oldest = path("oldest/", self.admin_site.admin_view(self.oldest_view), name="credit_application_oldest")
         return [oldest, *super().get_urls()]
 
     def transition_view(self, request: HttpRequest, record: Application, to: str) -> HttpResponse:
-        """Open the next case after a transition, if the form requests it."""
+        """After a transition, open the next case if the form requests it."""
         return self.next_or(request, super().transition_view(request, record, to))
 
     def next_or(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
@@ -58,7 +58,7 @@ class NextCase(ReviewAdmin):
         return {**beside, "next_label": f"{self.button_label(form.to, record)}, and open the next case"}
 
     def oldest_view(self, request: HttpRequest) -> HttpResponse:
-        """Assign the unassigned case with the longest wait to the user (POST)."""
+        """Assign the unassigned case that has waited longest to the user (POST)."""
         if not may(request.user, self.review_permission):
             raise PermissionDenied
         return self.take_oldest(request) if request.method == "POST" else HttpResponseRedirect(self.list_of_work())
@@ -71,7 +71,8 @@ class NextCase(ReviewAdmin):
         waiting = narrowed(Application.objects.filter(status__in=states.IN_REVIEW).exclude(consumer=me), me)
         of_case = {"application": OuterRef("pk"), "closed_at": None}
         mine, offered = Proposal.objects.filter(**of_case, proposed_by=me), Counteroffer.objects.filter(**of_case)
-        waiting = waiting.exclude(Exists(mine) | Exists(offered))  # these wait for another reviewer or the applicant
+        # These cases wait for another reviewer or for the applicant.
+        waiting = waiting.exclude(Exists(mine) | Exists(offered))
         in_force = Assignment.in_force(self.review_permission, kind=self.opts.label_lower)
         taken = narrowed(in_force.exclude(assignee=me), me)
         others_work = set(taken.values_list("record_id", flat=True))
@@ -83,8 +84,7 @@ class NextCase(ReviewAdmin):
             side = "" if console is None else str(provider_id)
             named = {"kind": self.opts.label_lower, "record_id": str(pk), "provider": side}
             Assignment.objects.filter(**named).exclude(pk__in=in_force.values("pk")).delete()
-            # If two reviewers open the next case at the same time, only one gets this case. The other gets the next
-            # one.
+            # If two reviewers open the next case at the same time, the second reviewer gets the case after this case.
             if Assignment.objects.get_or_create(**named, defaults=facts)[0].assignee_id == me.pk:
                 address = f"{self.address_of('change', pk)}?{urlencode({LIST_FILTERS: 'queue=review'})}"
                 return HttpResponseRedirect(address)
@@ -97,7 +97,7 @@ RETURN, WITHDRAW = "Return to review", "Withdraw the proposal"
 
 
 class TwoReviewers(NextCase):
-    """Four-eyes approval on an application's page: proposals of one reviewer, and their confirmation by another."""
+    """Four-eyes approval on an application's page: a reviewer proposes, and another reviewer confirms."""
 
     def get_urls(self) -> list[Any]:
         return [
@@ -129,7 +129,7 @@ class TwoReviewers(NextCase):
         decide(record, to, actor=actor, changed_by=by, now=now, reason=reason, metadata=metadata)
 
     def decide_locked(self, request: HttpRequest, record: Application, form: TransitionForm) -> str:
-        """Decide or propose. Another reviewer's proposal can be confirmed only on the proposal's own page."""
+        """Make or propose a decision. The page of a proposal is the only place to confirm it."""
         if not takes_two(form.to):
             return super().decide_locked(request, record, form)
         if pending_decision(record) is not None:
@@ -140,11 +140,11 @@ class TwoReviewers(NextCase):
         return f"Proposed: {words(form.to)}. Another reviewer must confirm it."
 
     def stored(self, record: Application) -> Application:
-        """Return the application without mask, because the page's copy may be masked."""
+        """Return the application without a mask, because the page's instance can be masked."""
         return Application.objects.get(pk=record.pk) if getattr(record, "is_masked", False) else record
 
     def show_proposal(self, request: HttpRequest, record: Application, proposal: Proposal) -> dict[str, Any]:
-        """Return the page's data of a proposal, with the reason why this user can't confirm it ("" if they can)."""
+        """Return the page context of a proposal. `why` is the reason why this user can't confirm it, or ""."""
         is_void = not proposal.counts_for(self.stored(record))
         is_own = proposal.proposed_by_id == request.user.pk
         refusal = record.check_transition(proposal.to, self.actor_of(request))
@@ -162,7 +162,7 @@ class TwoReviewers(NextCase):
         }
 
     def proposal_view(self, request: HttpRequest, record: Application, proposal_id: UUID, verb: str) -> HttpResponse:
-        """Confirm a proposal, or end it without a decision (GET displays the form, POST executes)."""
+        """Confirm a proposal, or end it without a decision. GET displays the form, and POST executes it."""
         if verb not in {"confirm", "close"}:
             raise PermissionDenied
         proposal, is_confirmation = open_proposal(record), verb == "confirm"
@@ -216,7 +216,7 @@ class TwoReviewers(NextCase):
         return "The proposal has ended without a decision."
 
     def confirm_proposal(self, request: HttpRequest, proposal: Proposal, seen: str) -> str:
-        """Execute a proposal, unless the record changed since either reviewer saw it; return the outcome."""
+        """Execute a proposal, and return a message. Void the proposal if the application changed in the meantime."""
         with transaction.atomic():
             record = self.locked(proposal)
             is_void = seen != record.reviewed_state or not proposal.counts_for(record)
@@ -236,7 +236,7 @@ class TwoReviewers(NextCase):
 
 
 def _waits_for(user: Any) -> Q:
-    """Select the open proposals that `user` did not make."""
+    """Return the condition for open proposals that `user` did not make."""
     return Q(closed_at__isnull=True) & ~Q(proposed_by_id=user.pk)
 
 

@@ -1,4 +1,4 @@
-"""Queues of waiting applications, and the filters of their lists."""
+"""Queues of waiting applications, and the filters of the list of applications."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -24,9 +24,9 @@ from credit.models.applications import REVIEW_PERMISSION
 
 # The creditor must send the notice within 30 days of a completed application (12 CFR 1002.9(a)(1)(i)).
 REVIEW_DAYS = 30
-UNDECIDED = (*IN_REVIEW, PENDING_DOCUMENTS)  # a request for documents does not stop the deadline
+UNDECIDED = (*IN_REVIEW, PENDING_DOCUMENTS)  # because a request for documents does not stop the deadline
 _LIST = "/admin/credit/application/"
-# Colors of statuses, including those of related records.
+# This maps a tone to the statuses that it colors, including statuses of related records.
 TONES = {
     "good": (
         APPROVED,
@@ -88,12 +88,12 @@ ANCHORS = Queue(
 )
 
 
-ASSIGNED_MAX = 5_000  # currently assigned records
+ASSIGNED_MAX = 5_000  # records that are currently assigned
 PROVIDERS_SHOWN = 30
 
 
 def _without_form(_request: HttpRequest) -> Q:
-    """Select approvals of EU credit that wait for the acceptance and whose information form was not provided."""
+    """Return the condition for unaccepted approvals of EU credit without a provided information form."""
     offers = Offer.objects.filter(jurisdiction=EU).exclude(regime=NO_REGIME)
     provided = Precontract.objects.filter(
         application=OuterRef("pk"), terms_sha256=OuterRef("loan_terms__terms_sha256"), provided_at__isnull=False
@@ -103,7 +103,7 @@ def _without_form(_request: HttpRequest) -> Q:
 
 
 class QueueFilter(ConditionFilter):
-    """Waiting records by the party that must act; each queue starts with the longest wait."""
+    """Filter waiting applications by the party that must act. Each queue starts with the longest wait."""
 
     title, parameter_name = "queue", "queue"
     conditions = {
@@ -142,7 +142,7 @@ class AssigneeFilter(ConditionFilter):
 
 
 def in_currencies(*codes: str) -> Q:
-    """Select the applications to offers that are now in these currencies; unlisted offers count as USD."""
+    """Return the condition for applications to offers in these currencies. Unlisted offers count as USD."""
     abroad = Offer.objects.filter(jurisdiction=EU)
     selected = Q(offer_id__in=abroad.filter(currency__in=codes).values("pk"))
     if "USD" in codes:
@@ -151,7 +151,7 @@ def in_currencies(*codes: str) -> Q:
 
 
 def _units(least: int | None, most: int | None) -> Q:
-    """Select amounts from `least` to below `most`, in units of the offer's currency."""
+    """Return the condition for amounts from `least` to below `most`, in units of the offer's currency."""
 
     def limits(places: int) -> Q:
         at_least = Q() if least is None else Q(amount_cents__gte=least * 10**places)
@@ -165,7 +165,7 @@ def _units(least: int | None, most: int | None) -> Q:
 
 
 class AmountFilter(ConditionFilter):
-    """Amounts in units of their own currency."""
+    """Filter applications by amount, in units of the application's currency."""
 
     title, parameter_name = "amount", "amount"
     conditions = {

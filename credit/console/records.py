@@ -1,4 +1,4 @@
-"""Lists of an application's related records: transitions, revisions, and ledger records."""
+"""The admin of records that belong to applications: transitions, revisions, and ledger records."""
 
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from credit.models import ApplicationHistory, ApplicationRevision, DecisionAncho
 
 
 class OfApplication(ReadOnlyAdmin):
-    """A list of an application's related records; the applicant is their data subject."""
+    """The base admin of records that belong to an application, whose applicant is the data subject."""
 
     is_about_people = True
     list_select_related: ClassVar[Any] = ("application",)
@@ -49,7 +49,7 @@ class ApplicationRevisionAdmin(HistoryAdmin):
     about = "application"
     list_display = ("when", "application_id", "status", "sha256", "updated_by", "principal", "credential")
     list_defer = ("changes",)
-    # Without `changes`: personal data is shown only on the application's page, to viewers who may see it.
+    # `changes` is excluded, because only the application's page shows personal data, to viewers with permission.
     fields = (
         "application",
         "status",
@@ -64,7 +64,7 @@ class ApplicationRevisionAdmin(HistoryAdmin):
 
 @admin.register(DecisionAnchor)
 class DecisionAnchorAdmin(ReadOnlyAdmin):
-    """Ledger records of decisions, acceptances, and published scoring models, newest first."""
+    """The admin of ledger records, newest first."""
 
     is_about_people = True
     list_display = ("record_sha256", "report_type", "state", "application_id", "attempts", "block_number", "last_error")
@@ -77,7 +77,7 @@ class DecisionAnchorAdmin(ReadOnlyAdmin):
     )  # fmt: skip
 
     def subject_of(self, record: DecisionAnchor) -> int | None:
-        """Return the consumer; None for a version or a key, whose records contain no personal data."""
+        """Return the applicant's account ID. Return None for versions and keys, because they have no personal data."""
         return None if record.application is None else record.application.consumer_id
 
     proof_document = column(document, "proof", "proof")

@@ -1,4 +1,4 @@
-"""Scores for staff: points against baselines as bars, reasons and changes as text."""
+"""Display scores to reviewers: bars that compare points with baselines, and reasons and changes as text."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from credit.scoring.evaluator import Evaluation
 
 @dataclass(frozen=True)
 class Scale:
-    """The range of points that all bars of a table share; it includes zero."""
+    """The range of points that all bars of a table share. It includes zero."""
 
     lowest: float
     highest: float
@@ -29,11 +29,11 @@ class Scale:
         return cls(min(known), max(known))
 
     def place(self, points: float) -> float:
-        """Return the position of points, in percent of the width."""
+        """Return the horizontal position of points, in percent of the width."""
         return 100 * (points - self.lowest) / ((self.highest - self.lowest) or 1)
 
     def bar(self, points: float, mark: float) -> dict[str, str]:
-        """Return the context of `backoffice/bar.html`: a bar from zero to `points`, and a line at `mark`."""
+        """Return the context of `backoffice/bar.html`, with a bar from zero to `points` and a line at `mark`."""
         zero, end = self.place(0), self.place(points)
         return {
             "tone": "good" if points >= mark else "ask",
@@ -45,7 +45,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class PointRow:
-    """The points of a characteristic; `against` is the signed difference from its baseline."""
+    """The points of a characteristic. `against` is the signed difference from the baseline."""
 
     name: str
     bin: str
@@ -62,7 +62,7 @@ class PointRow:
 def point_rows(
     definition: Mapping[str, Any], points: Iterable[Sequence[Any]], values: Mapping[str, str] | None = None
 ) -> list[PointRow]:
-    """Return the rows of a score's points (`[characteristic, bin, points, baseline]`), with a common scale."""
+    """Convert a score's points (`[characteristic, bin, points, baseline]`) to rows with a common scale."""
     rows = list(points)
     named = {item["name"]: words.bins_in_words(item["bins"]) for item in definition["characteristics"]}
     scale = Scale.of(number for _, _, *numbers in rows for number in numbers)
@@ -73,7 +73,7 @@ def point_rows(
 
 
 def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision], viewer: Any) -> dict[str, Any] | None:
-    """Return the score's data for an application's page; masked data has no total, points, and reasons.
+    """Return the score's context for an application's page. If masked, it has no total, points, or reasons.
 
     `revisions` are the changes of the application's data. A lender's members see only scores of their own models.
     """
@@ -106,7 +106,7 @@ def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision], v
 
 
 def result_of(card: Card, result: Score | Evaluation) -> dict[str, Any]:
-    """Return a card's result, with the totals that lead to its outcome, or a note that the total didn't decide."""
+    """Describe a card's result, with the range of totals for its outcome, and a note if the total didn't decide."""
     by_total = card.outcome_of(result.total)
     verdict = words.VERDICTS.get(by_total, by_total)
     band = f"{verdict} is {dict(words.bands_in_words(card.outcomes))[by_total]}"

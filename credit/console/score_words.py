@@ -1,6 +1,7 @@
-"""A scorecard as text: bins, inputs, and rules, and the differences between two definitions.
+"""Describe the bins, inputs, and rules of a scorecard, and the differences between two definitions.
 
-This module computes no scores. Numbers have the definition's format. Definitions must be valid (`definition.check`).
+This module computes no scores. Numbers have the same format as in the definition. Definitions must be valid
+(`definition.check`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,13 +15,13 @@ Definition = Mapping[str, Any]
 
 _DECIMALS_SHOWN = 6
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
-# Labels of an outcome that is proposed to reviewers; `refer` proposes nothing.
-VERDICTS = {"decline": "reject"}  # the label of the reviewer's button
+# These are the labels of outcomes as proposals to reviewers. The outcome `refer` proposes nothing.
+VERDICTS = {"decline": "reject"}  # as on the reviewer's button
 PROPOSALS = {"approve": "approve", "decline": "reject", "refer": "none: a reviewer decides"}
 
 
 def value_in_words(value: Any) -> str:
-    """Return a boolean as yes or no, a long decimal rounded, and anything else unchanged."""
+    """Convert a boolean to yes or no, round a long decimal, and return any other value unchanged."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if not isinstance(value, Decimal):
@@ -74,7 +75,7 @@ def knockout_in_words(rule: Mapping[str, Any]) -> str:
 
 
 def bands_in_words(bands: Iterable[tuple[str, int | None]]) -> list[tuple[str, str]]:
-    """Return each name with its range of totals; bands are in descending order."""
+    """Return each name with its range of totals. The bands must be in descending order."""
     named: list[tuple[str, str]] = []
     above: int | None = None
     for name, bound in bands:
@@ -100,14 +101,14 @@ def changes_in_words(definition: Definition, ways: Iterable[Mapping[str, Any]]) 
 
 
 class Line(NamedTuple):
-    """A line of one definition; `differs` if the other definition has no such line."""
+    """A line of a definition. `differs` is true if the other definition lacks the line."""
 
     text: str
     differs: bool
 
 
 class Difference(NamedTuple):
-    """A field that differs between two definitions: its name, the change, and both values."""
+    """A field that differs between two definitions, with its name, the kind of change, and the two values."""
 
     member: str
     kind: str
@@ -116,7 +117,7 @@ class Difference(NamedTuple):
 
 
 def differences(before: Definition, after: Definition) -> list[Difference]:
-    """Return the additions, removals, and changes between two definitions; empty for equal ones."""
+    """Return the additions, removals, and changes between two definitions. Equal definitions have none."""
     changed = [
         _difference(member, old.get(member, []), new.get(member, []))
         for old, new in zip(_parts(before), _parts(after), strict=True)
@@ -128,7 +129,7 @@ def differences(before: Definition, after: Definition) -> list[Difference]:
 
 
 def _parts(definition: Definition) -> list[dict[str, list[str]]]:
-    """Return the lines of each field of a definition, in the groups of the page."""
+    """Return the lines of each field of a definition, grouped as on the page."""
     outcomes = definition["outcomes"]
     return [
         {
@@ -174,7 +175,7 @@ def _band_lines(bands: Iterable[Mapping[str, Any]], name: str) -> list[str]:
 
 
 def _order(before: Definition, after: Definition) -> Difference | None:
-    """Return the change in order of the common characteristics, because the order settles ties between reasons."""
+    """Return a changed order of the common characteristics, or None. The order settles ties between reasons."""
     names = [[item["name"] for item in each["characteristics"]] for each in (before, after)]
     shared = [[name for name in own if name in other] for own, other in (names, names[::-1])]
     if shared[0] == shared[1]:

@@ -1,6 +1,6 @@
-"""Scoring models and their versions in the back office: read, compare, try, publish, and retire.
+"""The admin of scoring models and versions, with pages to compare, try, publish, and retire a version.
 
-A version's definition is never edited. The API accepts a change as the next version.
+The definition of a version can't be edited. To change it, create the next version with the API.
 """
 
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ from credit.scoring.changes import changes
 from credit.scoring.evaluator import evaluate
 from credit.scoring.facts_of import about_application
 
-VERSIONS_SHOWN = 200  # the newest versions of a model
+VERSIONS_SHOWN = 200  # of a model, newest first
 _provider_link = partial(record_link, "credit_provider")
 
 
@@ -152,7 +152,7 @@ class ModelVersionAdmin(NamedRecords):
         }
 
     def difference_view(self, request: HttpRequest, record: ModelVersion) -> HttpResponse:
-        """Show the differences from another version of the model (GET: `with` is its number)."""
+        """Show the differences from another version of the model, whose number is the query parameter `with`."""
         number = parse_positive_int64(request.GET.get("with", ""))
         earlier, later = record, record.model.versions.filter(number=number).first() if number else None
         if later is not None and later.number < earlier.number:
@@ -171,7 +171,7 @@ class ModelVersionAdmin(NamedRecords):
         return self.draw(request, "credit/backoffice_difference.html", record, **page)
 
     def try_view(self, request: HttpRequest, record: ModelVersion) -> HttpResponse:
-        """Score an application with this version without storing the result; the access is logged (POST)."""
+        """Score an application with this version without storing the result (POST). The access is logged."""
         if not may(request.user, REVIEW_PERMISSION):
             raise PermissionDenied
         form = TryForm(request.POST if request.method == "POST" else None)
@@ -190,7 +190,7 @@ class ModelVersionAdmin(NamedRecords):
         return self.draw(request, "credit/backoffice_try.html", record, form=form, **page)
 
     def find_application(self, request: HttpRequest, term: str) -> Application | None:
-        """Return the application with an id or a reference, if this user can read it."""
+        """Find the application with this ID or reference. Return None if the user can't read it."""
         applications: Any = self.admin_site.get_model_admin(Application)
         if not applications.has_view_permission(request):
             raise PermissionDenied
@@ -241,7 +241,7 @@ def card_page(version: ModelVersion) -> dict[str, Any]:
 
 
 def tried(version: ModelVersion, application: Application) -> dict[str, Any]:
-    """Return a version's result for an application's current data; nothing is stored."""
+    """Compute a version's result for the current data of an application. Nothing is stored."""
     card = version.card
     facts = gather(card.facts, now=timezone.now(), **about_application(application))
     evaluation = evaluate(card, facts)
@@ -281,7 +281,7 @@ def _champion_of(version: ModelVersion) -> ModelVersion | None:
 
 
 def _seen(version: ModelVersion) -> str:
-    """Return the state that a confirmation is bound to: the version's, and the model's champion."""
+    """Return the state to which a confirmation is bound: the version's status, and the model's champion."""
     champion = _champion_of(version)
     return f"{version.status}:{version.moves}:{champion and champion.number}"
 

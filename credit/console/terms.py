@@ -1,4 +1,4 @@
-"""Loans in the back office: the form of an approval, counteroffers, and a case's loan."""
+"""Loans in the back office: the loan of an approval, counteroffers, and the loan's panel on a page."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -28,18 +28,18 @@ from credit.terms import counteroffers
 from credit.terms.loans import compute, loan_of, proposed_terms
 
 NAMES_LOAN = (APPROVED, COUNTEROFFER)
-COUNTEROFFER_DAYS = 14  # the default period to accept a counteroffer
+COUNTEROFFER_DAYS = 14  # by default, to accept a counteroffer
 
 
 class LoanConsole(WithdrawalConsole):
-    """Loans on an application's page."""
+    """The forms and the panel of loans on an application's page."""
 
     def get_urls(self) -> list[Any]:
         way = "counteroffer/<uuid:counteroffer_id>/withdraw/"
         return [self.review_path(way, self.withdraw_view, "withdraw_counteroffer"), *super().get_urls()]
 
     def initial_of(self, record: Application, to: str) -> dict[str, Any]:
-        """Return the requested loan at the score's price or the offer's lowest rate, and the score's reasons."""
+        """Add the requested loan, at the score's price or the offer's lowest rate, and the score's reasons."""
         initial = {**super().initial_of(record, to), "currency": record.shown_currency}
         if to == COUNTEROFFER:
             initial["expires_on"] = timezone.now().date() + timedelta(days=COUNTEROFFER_DAYS)
@@ -50,7 +50,7 @@ class LoanConsole(WithdrawalConsole):
         return {**initial, **filled_in(proposed_terms(record), record.shown_currency)}
 
     def beside_form(self, record: Application, form: TransitionForm) -> dict[str, Any]:
-        """Show the cost of the loan in the form, or set errors on the form's fields if the loan isn't allowed."""
+        """Show the cost of the loan. If the loan isn't allowed, set errors on the form's fields."""
         beside = super().beside_form(record, form)
         if form.to not in NAMES_LOAN:
             return beside
@@ -67,7 +67,7 @@ class LoanConsole(WithdrawalConsole):
         return {**beside, **preview(form, figures, LOAN_FIELDS, "Show terms")}
 
     def bulk_form(self, request: HttpRequest, to: str, data: Any = None) -> TransitionForm:
-        """Remove the loan's fields from bulk approvals, which approve each requested loan."""
+        """Remove the loan's fields, because bulk approvals approve the requested loans."""
         form = super().bulk_form(request, to, data)
         for name in LOAN_FIELDS:
             form.fields.pop(name, None)
@@ -107,7 +107,7 @@ class LoanConsole(WithdrawalConsole):
         )
 
     def loan_panel(self, request: HttpRequest, record: Application) -> dict[str, Any] | None:
-        """Return a case's data about its loan or its open counteroffer; None without either."""
+        """Return the context of an application's loan or open counteroffer, or None without both."""
         offered = counteroffers.open_of(record)
         terms = record.loan_terms if offered is None else offered.loan_terms
         if terms is None:
@@ -143,9 +143,9 @@ def _figures(record: Application, terms: LoanTerms) -> list[tuple[str, str]]:
 
 
 def _form_rows(record: Application, terms: LoanTerms) -> list[tuple[str, str]]:
-    """Return the row with the time when the applicant first got the form of these terms.
+    """Return a row with the time when the applicant first received the information form of these terms.
 
-    The list is empty if the directive doesn't apply.
+    If the directive doesn't apply, the list is empty.
     """
     if not follows_directive(record.offer_snapshot):
         return []
@@ -155,7 +155,7 @@ def _form_rows(record: Application, terms: LoanTerms) -> list[tuple[str, str]]:
 
 
 def counteroffer_entries(record: Application) -> Iterable[TimelineEntry]:
-    """Yield the counteroffers and their outcomes. Their text is masked with the record."""
+    """Yield timeline entries of counteroffers and their outcomes. If the record is masked, the texts are masked."""
     if not record.counteroffer_moves:
         return
     for counteroffer in record.counteroffers.select_related("loan_terms", "principal").order_by("-id")[:ENTRIES_MAX]:

@@ -1,6 +1,6 @@
-"""Events around an application: identity checks, bank links, webhook deliveries, and records of other apps.
+"""Timeline entries from other apps: identity checks, bank links, webhook deliveries, and ledger records.
 
-Each is one query, which uses an index by person.
+Each kind of entry costs a query, which uses an index by account.
 """
 
 import json
@@ -38,7 +38,7 @@ def deliveries(application: Application) -> list[TimelineEntry]:
 
 
 def anchor_entries(anchor: DecisionAnchor | None, what: str) -> Iterable[TimelineEntry]:
-    """Yield the entry of an anchored record; nothing before it is anchored."""
+    """Yield the entry of an anchored record. Yield nothing before the record is anchored."""
     if anchor is not None and anchor.anchored_at is not None:
         yield TimelineEntry(
             at=anchor.anchored_at,
@@ -66,7 +66,7 @@ def entries_around(application: Application) -> Iterator[TimelineEntry]:
 
 
 def changes_in_words(changes: Any, members: Mapping[str, Any], currency: str | None) -> SafeString | str:
-    """Return a revision's changes as a table, with the offer's titles of the fields."""
+    """Display a revision's changes as a table. The titles of fields come from the offer."""
     if not isinstance(changes, dict):
         return document(changes)
     rows: list[tuple[Any, Any, str]] = []
@@ -107,7 +107,7 @@ def revision_entries(record: Application, revisions: Iterable[ApplicationRevisio
                     ("after", revision.sha256),
                     *((("applicants", revision.applicants_sha256),) if revision.applicants_sha256 else ()),
                 ),
-                # Values are personal data, so masked viewers see only that the data changed.
+                # Values are personal data, so viewers of a masked record see only that the data changed.
                 details=None if is_masked else changes_in_words(revision.changes, members, record.shown_currency),
                 details_title="Changes",
             )

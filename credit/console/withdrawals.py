@@ -1,4 +1,4 @@
-"""Withdrawals from contracts in the back office, and the dates that determine their period."""
+"""Withdrawals from contracts in the back office, with the dates that determine the withdrawal period."""
 
 from collections.abc import Iterator
 from typing import Any, ClassVar
@@ -97,7 +97,7 @@ _ACTIONS = (
 
 
 class WithdrawalConsole(ReviewAdmin):
-    """The right of withdrawal on an application's page."""
+    """The actions about the right of withdrawal on an application's page."""
 
     record_actions: ClassVar[tuple[RecordAction, ...]] = _ACTIONS
 
@@ -110,7 +110,7 @@ class WithdrawalConsole(ReviewAdmin):
 
 
 def period_rows(application: Application) -> list[tuple[str, str]]:
-    """Return the rows about the right of withdrawal on a case's panel; empty without that right."""
+    """Return the rows about the right of withdrawal for the loan's panel. Without the right, there are none."""
     if not withdrawal_right.is_withdrawable(application):
         return []
     right = withdrawal_right.describe(application)
@@ -137,7 +137,7 @@ def withdrawal_entries(application: Application) -> Iterator[TimelineEntry]:
 
 @admin.register(ContractWithdrawal)
 class ContractWithdrawalAdmin(OfApplication):
-    """Withdrawals from contracts, with the amounts due, latest first."""
+    """The admin of withdrawals from contracts, latest first, with the amounts due."""
 
     list_display = ("__str__", "about", "declared", "channel", "repay_by", "capital", "interest_a_day", "fee_back")
     list_filter = ("channel",)
