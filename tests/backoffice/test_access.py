@@ -14,20 +14,20 @@ from tests.test_examples import demo  # noqa: F401  a fixture
 
 @pytest.mark.usefixtures("demo", "furnished")
 @pytest.mark.parametrize("group", ["Support", None])
-def test_crawled_pages_have_no_failing_link_and_change_nothing(group):
+def test_crawled_back_office_pages_have_no_failing_link_or_side_effect(group):
     """Crawls one record of each kind; `tests/system/backoffice` follows every link for every group."""
     person = staff_of(group) if group else UserFactory(is_staff=True, is_superuser=True)
     assert_no_link_fails(backoffice_client(person), kind_of=one_record)
 
 
-def test_backoffice_pages_redirect_to_the_log_in(db):
+def test_back_office_pages_redirect_visitors_to_the_log_in(db):
     for path in ("/admin/", "/admin/credit/application/", "/admin/identity/apikey/x/do/revoke/"):
         response = Client().get(path)
         assert response.status_code == 302
         assert response.headers["Location"].startswith("/admin/login/")
 
 
-def test_account_outside_of_staff_cannot_open_the_backoffice(user):
+def test_account_outside_of_staff_cannot_open_the_back_office(user):
     response = backoffice_client(user).get("/admin/credit/application/", follow=True)
     assert (response.status_code, "for staff" in response.content.decode()) == (403, True)
     anonymous = Client()
@@ -35,14 +35,14 @@ def test_account_outside_of_staff_cannot_open_the_backoffice(user):
     assert anonymous.post("/account/login", body, follow=True).status_code == 403
 
 
-def test_bearer_token_does_not_open_the_backoffice(superuser):
+def test_bearer_token_cannot_open_the_back_office(superuser):
     from tests.api import bearer_of
 
     response = Client().get("/admin/", headers={"Authorization": f"Bearer {bearer_of(superuser)}"})
     assert response.status_code == 302
 
 
-def test_backoffice_policy_allows_no_other_host_and_no_inline_script(superusers_client):
+def test_back_office_content_policy_forbids_other_hosts_and_inline_scripts(superusers_client):
     response = superusers_client.get("/admin/")
     policy = response.headers["Content-Security-Policy"]
     assert "script-src 'self'" in policy
@@ -58,7 +58,7 @@ EDITED = {
 }  # fmt: skip
 
 
-def test_admin_pages_allow_only_declared_changes(rf, superuser):
+def test_admin_pages_allow_only_the_declared_add_change_and_delete_actions(rf, superuser):
     request = rf.get("/")
     request.user = superuser
     for model, model_admin in admin.site._registry.items():
@@ -68,7 +68,7 @@ def test_admin_pages_allow_only_declared_changes(rf, superuser):
         assert (rights, model_admin.has_view_permission(request)) == (EDITED.get(model._meta.label, set()), True), model
 
 
-def test_error_pages_of_the_backoffice_link_back_to_the_start(supports_client):
+def test_back_office_error_pages_link_to_the_landing_page(supports_client):
     for address, status in (("/admin/identity/apikey/", 403), ("/admin/nothing/at/all/", 404)):
         response = supports_client.get(address)
         assert response.status_code == status
@@ -108,7 +108,7 @@ VIEWED_BY = {
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("group", VIEWED_BY)
-def test_each_group_views_exactly_its_models(group):
+def test_each_back_office_group_can_view_exactly_its_models(group):
     client = backoffice_client(staff_of(group))
     statuses = {
         model._meta.label: client.get(

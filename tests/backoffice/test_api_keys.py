@@ -32,7 +32,7 @@ def button_of(key, name):
     return reverse("admin:identity_apikey_do", args=[key.pk, name])
 
 
-def test_key_pages_show_a_fingerprint_and_neither_key_nor_secret(operations_client, issued):
+def test_key_pages_show_a_fingerprint_without_key_or_secret(operations_client, issued):
     for address in (LIST, page_of(issued.record)):
         body = operations_client.get(address).content.decode()
         assert issued.record.fingerprint in body
@@ -40,7 +40,7 @@ def test_key_pages_show_a_fingerprint_and_neither_key_nor_secret(operations_clie
             assert secret not in body
 
 
-def test_revoking_a_key_stops_it_and_sends_its_owner_an_event(operations_client, issued):
+def test_revoking_a_key_invalidates_the_key_and_notifies_the_owner(operations_client, issued):
     assert ApiClient(api_key=issued.key).read("/auth/me").status_code == 200
     text = text_of(confirm(operations_client, button_of(issued.record, "revoke")))
     assert "is revoked" in text
@@ -63,7 +63,7 @@ def own(omar):
     return keys.create_api_key(owner=omar, name="mine", scopes=None, now=timezone.now())
 
 
-def test_rotating_ones_key_shows_the_new_key_once_and_the_old_key_works_for_a_grace_period(operations_client, own):
+def test_rotating_your_key_shows_the_new_key_once_and_starts_the_grace_period(operations_client, own):
     issued = own
     response = confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
     fresh = ApiKey.objects.get(replaces=issued.record)
@@ -79,7 +79,7 @@ def collect(key_id, **credential):
     return ApiClient(**credential).send(f"/auth/keys/{key_id}/collect")
 
 
-def test_a_key_rotated_by_staff_is_collected_once_by_its_owner_only(operations_client, issued):
+def test_key_rotated_by_staff_can_be_collected_once_by_its_owner(operations_client, issued):
     jane = issued.record.owner
     before = ApiKey.objects.get(pk=issued.record.pk).expires_at
     response = confirm(operations_client, button_of(issued.record, "rotate"), grace_days="2")
@@ -107,7 +107,7 @@ def test_a_key_rotated_by_staff_is_collected_once_by_its_owner_only(operations_c
     assert answer["key"] not in operations_client.get(page_of(fresh)).content.decode()
 
 
-def test_uncollected_key_does_not_work_and_only_its_owner_collects_it(operations_client, omar, issued):
+def test_uncollected_key_is_rejected_until_its_owner_collects_it(operations_client, omar, issued):
     fresh = keys.offer_successor(issued.record, now=timezone.now(), grace_days=7)
     limited = keys.create_api_key(owner=fresh.owner, name="x", scopes=["offers:read"], now=timezone.now())
     assert fresh not in ApiKey.objects.usable_at(timezone.now())
@@ -140,7 +140,7 @@ def test_concurrent_collections_return_the_key_once(committed, needs_postgresql,
     assert sorted(statuses) == [200, 404, 404, 404]
 
 
-def test_sending_the_rotation_form_again_creates_no_second_key(operations_client, own):
+def test_resubmitted_rotation_form_creates_no_second_key(operations_client, own):
     issued = own
     address = button_of(issued.record, "rotate")
     fields = {"seen": seen_in(operations_client.get(address)), "grace_days": "2"}
@@ -151,7 +151,7 @@ def test_sending_the_rotation_form_again_creates_no_second_key(operations_client
 
 
 @pytest.mark.parametrize("days", ["-1", "91", "x", "", "1e3"])
-def test_grace_period_out_of_range_is_rejected_on_the_form(operations_client, issued, days):
+def test_key_rotation_form_rejects_a_grace_period_out_of_range(operations_client, issued, days):
     response = confirm(operations_client, button_of(issued.record, "rotate"), grace_days=days)
     assert response.status_code == 200
     assert ApiKey.objects.count() == 1
@@ -172,7 +172,7 @@ def test_unknown_action_on_a_key_is_rejected(operations_client, issued):
     ("state", "expected"),
     [("active", 2), ("expiring", 1), ("expired", 1), ("revoked", 1), ("to_collect", 1), ("nonsense", 5)],
 )
-def test_keys_are_filtered_by_state(operations_client, issued, state, expected):
+def test_key_list_can_be_filtered_by_state(operations_client, issued, state, expected):
     now = timezone.now()
     owner = issued.record.owner
     keys.create_api_key(owner=owner, name="soon", scopes=[], now=now, expires_at=now + timedelta(days=3))

@@ -45,7 +45,7 @@ def application(db):
     return application_of()
 
 
-def test_exported_row_has_the_columns_of_the_list_and_the_approved_terms(reviewers_client, reviewer, application):
+def test_application_export_contains_list_columns_and_approved_terms(reviewers_client, reviewer, application):
     Assignment.objects.create(
         kind="credit.application", record_id=str(application.pk), assignee=reviewer, assigned_by=reviewer,
         assigned_at=timezone.now(),
@@ -63,7 +63,7 @@ def test_exported_row_has_the_columns_of_the_list_and_the_approved_terms(reviewe
     assert float(row["apr_percent"]) > 7.5
 
 
-def test_a_rejection_is_exported_with_its_reasons_in_words(reviewers_client, application):
+def test_application_export_contains_rejection_reasons_in_words(reviewers_client, application):
     confirm(reviewers_client, move_of(application, "rejected"), code_1="no_credit_file", code_2="bankruptcy")
     (row,) = rows_of(reviewers_client)
     assert row["reasons"] == "No credit file; Bankruptcy."
@@ -71,12 +71,12 @@ def test_a_rejection_is_exported_with_its_reasons_in_words(reviewers_client, app
     assert rows_of(reviewers_client)[0]["reasons"] == ""
 
 
-def test_exported_name_is_not_a_spreadsheet_formula(reviewers_client):
+def test_application_export_escapes_names_that_are_spreadsheet_formulas(reviewers_client):
     application_of("-Rosa")
     assert rows_of(reviewers_client)[0]["legal_name"] == "'-Rosa"
 
 
-def test_viewer_of_masked_data_exports_only_masked_values(application):
+def test_application_export_of_a_masked_viewer_contains_only_masked_values(application):
     person = UserFactory(is_staff=True)
     for codename in ("view_application", "export_records"):
         person.user_permissions.add(Permission.objects.get(codename=codename))
@@ -88,20 +88,20 @@ def test_viewer_of_masked_data_exports_only_masked_values(application):
     assert DataAccess.objects.get(action="export").was_masked
 
 
-def test_a_lender_exports_its_own_applications_with_its_own_assignees(settings):
+def test_lenders_application_export_contains_only_its_applications_and_assignees(settings):
     ours, _theirs = lender_of("quartz", 701), lender_of("zircon", 702)
     (row,) = rows_of(console_client(ours.people["reader"]))
     assert (row["id"], row["assignee"], row["offer_name"]) == (str(ours.application.pk), "owner-quartz", "Offer quartz")
 
 
-def test_unreadable_name_is_exported_as_empty(reviewers_client, application, settings):
+def test_application_export_leaves_an_undecryptable_name_empty(reviewers_client, application, settings):
     kept, settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS, ["A" * 43 + "="]
     application.save(update_fields=["applicants"])
     settings.FIELD_ENCRYPTION_KEYS = kept
     assert rows_of(reviewers_client)[0]["legal_name"] == ""
 
 
-def test_export_of_more_rows_executes_no_more_statements(reviewers_client, application):
+def test_application_export_statement_count_does_not_depend_on_rows(reviewers_client, application):
     counts = []
     for _ in range(2):
         with CaptureQueriesContext(connection) as captured:
@@ -111,7 +111,7 @@ def test_export_of_more_rows_executes_no_more_statements(reviewers_client, appli
     assert counts[0] == counts[1]
 
 
-def test_access_log_of_an_export_has_a_digest_of_the_searched_name(reviewers_client, application):
+def test_access_log_of_an_export_contains_a_digest_of_the_search(reviewers_client, application):
     assert rows_of(reviewers_client, "q=quillfeather") == []  # the name has no search index
     query = DataAccess.objects.get(action="export").details["query"]
     assert query.startswith("q=digest")

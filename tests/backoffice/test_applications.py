@@ -48,19 +48,19 @@ def test_application_list_shows_status_age_offer_and_account(reviewers_client):
     assert f"{application.consumer.username} ({application.consumer_id})" in body
 
 
-def test_application_older_than_30_days_is_marked(reviewers_client):
+def test_application_list_marks_an_application_older_than_30_days(reviewers_client):
     make(submitted_at=timezone.now() - timedelta(days=31))
     assert "clock-over" in reviewers_client.get(LIST).content.decode()
 
 
-def test_age_starts_at_the_submission_despite_a_request_for_documents(reviewers_client):
+def test_application_age_starts_at_submission_despite_document_requests(reviewers_client):
     application = make("submitted", submitted_at=timezone.now() - timedelta(days=26))
     confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents="Payslip")
     for address in (page_of(application), f"{LIST}?queue=documents", f"{LIST}?age=21"):
         assert "26 days of 30" in text_of(reviewers_client.get(address)), address
 
 
-def test_unlisted_offer_is_shown_by_its_number(reviewers_client):
+def test_application_list_shows_an_unlisted_offer_by_id(reviewers_client):
     make(offer_id=987_654)
     assert "987654 (not listed here)" in text_of(reviewers_client.get(LIST))
 
@@ -78,7 +78,7 @@ def test_application_filters_return_only_the_selected_statuses(reviewers_client,
     assert {row.status for row in response.context["cl"].result_list} == found
 
 
-def test_review_queue_starts_with_the_application_that_waited_longest(reviewers_client):
+def test_review_queue_lists_the_oldest_waiting_application_first(reviewers_client):
     now = timezone.now()
     order = [make("submitted", submitted_at=now - timedelta(days=days)) for days in (9, 2, 5)]
     rows = reviewers_client.get(f"{LIST}?queue=review").context["cl"].result_list
@@ -158,14 +158,14 @@ def test_application_page_shows_the_data_the_pinned_offer_and_the_digest(reviewe
     assert sha256(b'{"purpose":"<roof>"}').hexdigest() in text
 
 
-def test_markup_in_application_data_is_escaped(reviewers_client):
+def test_back_office_escapes_markup_in_application_data(reviewers_client):
     application = make(application_data={"a": "<script>alert(1)</script>"}, notes="<b>bold</b>", status_reason="<i>")
     body = reviewers_client.get(page_of(application)).content.decode()
     assert "<script>alert" not in body
     assert "<b>bold" not in body
 
 
-def test_timeline_shows_the_claimed_and_the_authenticated_name(reviewers_client, reviewer):
+def test_application_timeline_shows_the_claimed_and_the_authenticated_name(reviewers_client, reviewer):
     application = make("submitted")
     application.transition_to(
         "under_review", actor=Actor(user=reviewer, credential="api_key:abc"), changed_by="Somebody Else",
@@ -178,7 +178,7 @@ def test_timeline_shows_the_claimed_and_the_authenticated_name(reviewers_client,
     assert '"ticket": 7' in text
 
 
-def test_timeline_entries_at_the_same_instant_keep_their_order(reviewers_client, reviewer):
+def test_timeline_entries_at_the_same_instant_are_in_insertion_order(reviewers_client, reviewer):
     now = timezone.now()
     application = ApplicationFactory(status="draft", initial_status="draft", created_at=now, updated_at=now)
     actor = Actor(user=reviewer, credential="api_key:abc")
@@ -190,7 +190,7 @@ def test_timeline_entries_at_the_same_instant_keep_their_order(reviewers_client,
     ]  # fmt: skip
 
 
-def test_data_changes_at_the_same_instant_keep_their_order(reviewers_client):
+def test_data_changes_at_the_same_instant_are_in_insertion_order(reviewers_client):
     application, now = make("submitted", application_data={"amount": 0}), timezone.now()
     for amount in (1, 2, 3):
         change_application(
@@ -202,7 +202,7 @@ def test_data_changes_at_the_same_instant_keep_their_order(reviewers_client):
     assert [dict(entry.facts)["after"] for entry in timeline if entry.title == "Data changed"] == digests
 
 
-def test_page_shows_data_changes_after_submission_with_digests(reviewers_client):
+def test_application_page_shows_data_changes_after_submission_with_digests(reviewers_client):
     application = make("submitted", application_data={"amount": 1})
     change_application(
         str(application.pk), actor=Actor(user=application.consumer, credential="jwt:x"), updated_by="me",
@@ -213,7 +213,7 @@ def test_page_shows_data_changes_after_submission_with_digests(reviewers_client)
     assert f"before as created after {application.revisions.get().sha256}" in text
 
 
-def test_page_of_an_application_created_as_decided_states_that_no_decision_is_recorded(reviewers_client):
+def test_page_of_an_application_created_as_decided_states_that_no_decision_exists(reviewers_client):
     application = ApplicationFactory(status="approved", initial_status="approved")
     assert "The platform has no earlier decision" in text_of(reviewers_client.get(page_of(application)))
     assert "The platform has no earlier decision" not in text_of(reviewers_client.get(page_of(make("draft"))))
@@ -222,7 +222,7 @@ def test_page_of_an_application_created_as_decided_states_that_no_decision_is_re
 # --- Transitions ---------------------------------------------------------------------------------------------------
 
 
-def test_reviewer_approves_an_application_with_a_reason(reviewers_client, reviewer):
+def test_reviewer_can_approve_an_application_with_a_reason(reviewers_client, reviewer):
     application = make()
     response = confirm(reviewers_client, move_of(application, "approved"), reason="Income is enough")
     assert f"Application {reference_of(application.pk)} is now approved." in text_of(response)
@@ -235,7 +235,7 @@ def test_reviewer_approves_an_application_with_a_reason(reviewers_client, review
     assert Event.objects.get().type == "application.approved"
 
 
-def test_confirmation_page_describes_the_transition(reviewers_client):
+def test_transition_confirmation_page_describes_the_transition(reviewers_client):
     application = make()
     text = text_of(reviewers_client.get(move_of(application, "rejected")))
     assert "The status changes from “under review” to “rejected”" in text
@@ -245,14 +245,14 @@ def test_confirmation_page_describes_the_transition(reviewers_client):
 @pytest.mark.parametrize(
     ("to", "first"), [("approved", "amount"), ("pending_documents", "documents"), ("rejected", "code_1")]
 )
-def test_confirmation_page_focuses_its_first_field(reviewers_client, to, first):
+def test_transition_confirmation_page_focuses_the_first_field(reviewers_client, to, first):
     form = reviewers_client.get(move_of(make(), to)).content.decode()
     tags = re.findall(r"<(?:input|textarea|select)[^>]* autofocus[^>]*>", form)
     assert len(tags) == 1
     assert f'name="{first}"' in tags[0]
 
 
-def test_a_rejection_requires_a_reason(reviewers_client):
+def test_back_office_rejection_requires_a_reason(reviewers_client):
     application = make()
     response = confirm(reviewers_client, move_of(application, "rejected"), reason="  ")
     assert "This field is required" in text_of(response)
@@ -260,7 +260,7 @@ def test_a_rejection_requires_a_reason(reviewers_client):
     assert application.status == "under_review"
 
 
-def test_disallowed_transition_shows_the_error_of_the_api(reviewers_client):
+def test_disallowed_back_office_transition_shows_the_api_error(reviewers_client):
     application = make("draft")
     for address in (move_of(application, "approved"), move_of(make(), "expired")):  # expiry is never manual
         assert "Can't change the status of application" in text_of(reviewers_client.get(address, follow=True))
@@ -270,7 +270,7 @@ def test_disallowed_transition_shows_the_error_of_the_api(reviewers_client):
     assert not ApplicationHistory.objects.exists()
 
 
-def test_application_changed_after_the_page_was_opened_keeps_its_status(reviewers_client):
+def test_transition_of_an_application_changed_after_opening_is_rejected(reviewers_client):
     application = make("submitted", application_data={"amount": 1})
     address = move_of(application, "under_review")
     seen = seen_in(reviewers_client.get(address))
@@ -281,7 +281,7 @@ def test_application_changed_after_the_page_was_opened_keeps_its_status(reviewer
     assert application.status == "submitted"
 
 
-def test_sending_a_confirmation_twice_changes_the_status_once(reviewers_client):
+def test_transition_confirmation_sent_twice_changes_the_status_once(reviewers_client):
     application = make()
     address = move_of(application, "pending_documents")
     fields = {"seen": seen_in(reviewers_client.get(address)), "reason": "Please", "documents": "Payslip"}
@@ -291,7 +291,7 @@ def test_sending_a_confirmation_twice_changes_the_status_once(reviewers_client):
     assert ApplicationHistory.objects.count() == 1
 
 
-def test_transition_requires_the_csrf_token(reviewer):
+def test_back_office_transition_requires_a_csrf_token(reviewer):
     application = make()
     strict = backoffice_client(reviewer, enforce_csrf_checks=True)
     assert strict.post(move_of(application, "approved"), {"seen": "x"}).status_code == 403
@@ -317,7 +317,7 @@ def test_four_eyes_forbids_a_decision_by_the_last_editor_of_the_data(reviewers_c
     assert application.status == "under_review"
 
 
-def test_support_reads_an_application_and_has_no_transitions(supports_client):
+def test_support_can_read_an_application_without_transitions(supports_client):
     application = make()
     body = supports_client.get(page_of(application)).content.decode()
     assert "/move/" not in body
@@ -327,7 +327,7 @@ def test_support_reads_an_application_and_has_no_transitions(supports_client):
     assert not ApplicationHistory.objects.exists()
 
 
-def test_member_of_a_lender_reviews_only_applications_to_that_lender(db, settings):
+def test_lender_member_can_review_only_applications_to_that_lender(db, settings):
     settings.REVIEW_POLICY = "reviewed"
     member = staff_of("Support")
     provider = ProviderFactory(id="501")
@@ -342,12 +342,12 @@ def test_member_of_a_lender_reviews_only_applications_to_that_lender(db, setting
     assert theirs.status == "approved"
 
 
-def test_transition_of_an_unknown_id_redirects_or_is_404(reviewers_client):
+def test_back_office_transition_of_an_unknown_id_redirects_or_returns_404(reviewers_client):
     for identifier in ("0", "nonsense", "019a0000-0000-7000-8000-000000000000", "..", "%00"):
         assert reviewers_client.get(f"{LIST}{identifier}/move/approved/").status_code in {302, 404}, identifier
 
 
-def test_timeline_includes_events_of_other_apps(reviewers_client):
+def test_application_timeline_includes_events_of_other_modules(reviewers_client):
     from config.webhooks.models import Delivery, Endpoint
     from identity.bank.models import BankItem
     from identity.kyc.models import KycVerification
@@ -426,7 +426,7 @@ def test_every_application_list_uses_an_index(needs_postgresql, rf, superuser, q
 @pytest.mark.parametrize(
     ("status", "word"), [("approved", "Reopen"), ("rejected", "Reopen"), ("submitted", "Start the review")]
 )
-def test_button_of_the_transition_to_review_describes_its_effect(reviewers_client, status, word):
+def test_button_of_a_transition_to_review_describes_the_effect(reviewers_client, status, word):
     application = make(status)
     for address in (page_of(application), move_of(application, "under_review")):
         text = text_of(reviewers_client.get(address))

@@ -74,7 +74,7 @@ def test_bulk_decision_ignores_invalid_rows(reviewers_client):
     assert "You selected no rows" in text_of(reviewers_client.get(ADDRESS, follow=True))
 
 
-def test_bulk_decision_has_a_maximum_number_of_rows(reviewers_client, monkeypatch):
+def test_bulk_decision_above_the_maximum_number_of_rows_is_rejected(reviewers_client, monkeypatch):
     monkeypatch.setattr(bulk, "ROWS_MAX", 2)
     chosen = [make() for _ in range(3)]
     assert "At most 2 at once" in text_of(choose(reviewers_client, chosen))
@@ -118,7 +118,7 @@ def test_rejection_stores_its_principal_reasons_in_order(reviewers_client):
     assert row.reason.startswith("Income insufficient for amount of credit requested; Excessive obligations")
 
 
-def test_other_reason_uses_the_reviewers_text(reviewers_client):
+def test_rejection_for_another_reason_stores_the_reviewers_text(reviewers_client):
     fields = {"code_1": "other", "code_2": "bankruptcy", "other": "The car is too old"}
     confirm(reviewers_client, move_of(make(), "rejected"), **fields)
     row = ApplicationHistory.objects.get()
@@ -126,7 +126,7 @@ def test_other_reason_uses_the_reviewers_text(reviewers_client):
     assert row.reason == "The car is too old; Bankruptcy."
 
 
-def test_reviewers_own_reason_replaces_the_generated_text(reviewers_client):
+def test_reviewers_text_replaces_the_generated_rejection_text(reviewers_client):
     confirm(reviewers_client, move_of(make(), "rejected"), code_1="bankruptcy", reason="We are sorry.")
     assert ApplicationHistory.objects.get().reason == "We are sorry."
 
@@ -135,7 +135,7 @@ def test_reviewers_own_reason_replaces_the_generated_text(reviewers_client):
     {}, {"code_2": "bankruptcy"}, {"code_1": "made_up"}, {"code_1": "bankruptcy", "code_2": "bankruptcy"},
     {"code_1": "other"}, {"code_1": "bankruptcy", "other": "Not chosen"}, {"code_1": "other", "other": "x" * 121},
 ])  # fmt: skip
-def test_rejection_with_invalid_reasons_is_rejected(reviewers_client, fields):
+def test_back_office_rejection_with_invalid_reasons_is_rejected(reviewers_client, fields):
     response = confirm(reviewers_client, move_of(make(), "rejected"), reason="No.", **fields)
     assert response.status_code == 200
     assert "errorlist" in response.content.decode()
@@ -156,12 +156,12 @@ def mark(client, application, document, status):
     return client.post(address, {"status": status}, follow=True)
 
 
-def test_the_checklist_lists_each_requested_document_once(incomplete):
+def test_document_checklist_lists_each_requested_document_once(incomplete):
     assert [row.name for row in incomplete.requested_documents.all()] == ["Payslip of September", "Payslip of October"]
     assert ApplicationHistory.objects.get().metadata == {"documents": ["Payslip of September", "Payslip of October"]}
 
 
-def test_applicant_reads_the_checklist_in_the_transitions(incomplete, reviewers_client):
+def test_transitions_endpoint_returns_the_document_checklist_to_the_applicant(incomplete, reviewers_client):
     api = client_of(incomplete.consumer)
     first = incomplete.requested_documents.first()
     mark(reviewers_client, incomplete, first, "received")
@@ -176,7 +176,7 @@ def test_applicant_reads_the_checklist_in_the_transitions(incomplete, reviewers_
     }  # fmt: skip
 
 
-def test_documents_are_accepted_and_requested_again(incomplete, reviewers_client):
+def test_reviewer_can_accept_a_document_and_request_it_again(incomplete, reviewers_client):
     document = incomplete.requested_documents.first()
     assert "is accepted" in text_of(mark(reviewers_client, incomplete, document, "accepted"))
     document.refresh_from_db()
@@ -206,7 +206,7 @@ def test_unknown_document_status_changes_nothing(incomplete, reviewers_client, s
     assert {row.status for row in RequestedDocument.objects.all()} == {"requested"}
 
 
-def test_document_of_another_application_is_not_changed(incomplete, reviewers_client):
+def test_document_action_for_another_application_changes_nothing(incomplete, reviewers_client):
     other = make()
     assert "Document not found on the checklist" in text_of(
         mark(reviewers_client, other, incomplete.requested_documents.first(), "accepted")
@@ -223,7 +223,7 @@ def test_document_status_changes_only_by_post_and_not_by_support(incomplete, rev
     assert "Accept" not in text_of(supports_client.get(page_of(incomplete)))
 
 
-def test_document_names_are_normalized_as_in_the_api(reviewers_client):
+def test_back_office_normalizes_document_names_like_the_api(reviewers_client):
     application = make()
     name = "\u0639\u0644\u06cc\u200c\u0631\u0636\u0627"
     lines = f"  Pay\u00a0slip  of\u3000May \n{name}"
@@ -235,7 +235,7 @@ def test_document_names_are_normalized_as_in_the_api(reviewers_client):
     "", "\n \n", "x" * 256, "Pay\u202eslip", "Payslip\u200b", "\u3164", "a\0b",
     "\n".join(f"document {n}" for n in range(31)),
 ])  # fmt: skip
-def test_invalid_list_of_documents_is_rejected(reviewers_client, lines):
+def test_back_office_rejects_an_invalid_list_of_documents(reviewers_client, lines):
     application = make()
     confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please", documents=lines)
     application.refresh_from_db()

@@ -64,14 +64,14 @@ def booking(person, cents, *, days_ago, **columns):
 
 
 class TestFigures:
-    def test_figures_of_a_case_are_read_from_the_application_data_by_name(self):
+    def test_case_figures_are_read_from_application_data_by_field_name(self):
         read = Figures(DATA)
         assert (read.amount_cents, read.term_months, read.monthly_income_cents) == (500_000, 36, 400_000)
         assert read.percent_of_income(read.monthly_debt_cents) == 25
         assert Figures({"monthly_income_cents": 7, "income_cents": 1_200}).monthly_income_cents == 7
 
     @pytest.mark.parametrize("value", [None, "5", 5.5, True, -1, [5], {}, 2**63])
-    def test_invalid_amount_of_a_figure_is_none(self, value):
+    def test_case_figure_with_an_invalid_amount_is_none(self, value):
         assert Figures({"amount_cents": value}).amount_cents is None
 
     @pytest.mark.parametrize("data", [None, [], "x", 7])
@@ -79,18 +79,18 @@ class TestFigures:
         read = Figures(data)
         assert (read.amount_cents, read.term_months, read.monthly_income_cents, read.monthly_debt_cents) == (None,) * 4
 
-    def test_percentage_of_zero_income_is_none(self):
+    def test_case_percentage_of_zero_income_is_none(self):
         assert Figures({"income_cents": 0}).percent_of_income(5) is None
 
     @pytest.mark.parametrize(
         ("cents", "shown"), [(0, "$0.00"), (5, "$0.05"), (123_456_789, "$1,234,567.89"), (-250, "-$2.50")]
     )
-    def test_money_is_shown_in_dollars(self, cents, shown):
+    def test_case_page_formats_amounts_in_dollars(self, cents, shown):
         assert money(cents) == shown
 
 
 class TestPage:
-    def test_case_shows_the_amount_first_and_exceeded_limits_of_the_offer(self, reviewers_client):
+    def test_case_page_shows_the_amount_first_and_exceeded_offer_limits(self, reviewers_client):
         application = case()
         body = reviewers_client.get(page_of(application)).content.decode()
         text = text_of(reviewers_client.get(page_of(application)))
@@ -103,7 +103,7 @@ class TestPage:
         assert "Installment to income 4 %" in text
         assert body.count('class="outside"') == 2
 
-    def test_case_shows_the_applicant_and_their_bank(self, reviewers_client):
+    def test_case_page_shows_the_applicant_and_their_bank(self, reviewers_client):
         application = case()
         person = application.consumer
         account(person)
@@ -123,7 +123,7 @@ class TestPage:
         assert f"Money in and out per month $1,000.00 in, $333.33 out ({len(months) - 1} complete months to " in text
         assert "Claimed" not in text
 
-    def test_claimed_bank_data_is_shown_separately_and_excluded_from_sums(self, api, user, reviewers_client):
+    def test_case_page_excludes_claimed_bank_data_from_sums(self, api, user, reviewers_client):
         application = case(consumer=user)
         claims = (
             ("bank_account", {"account_id": "c", "name": "x", "type": "depository", "current_cents": 98_765_432_100}),
@@ -141,7 +141,7 @@ class TestPage:
             "Stated by the applicant 1 account and 1 transaction: not reported by a bank, and not counted here" in text
         )
 
-    def test_debts_are_shown_separately_from_balances(self, reviewers_client):
+    def test_case_page_shows_debts_separately_from_balances(self, reviewers_client):
         application = case()
         account(application.consumer)
         account(application.consumer, account_id="b", type="credit", current_cents=24_715)
@@ -150,18 +150,18 @@ class TestPage:
         assert "Owed on cards and loans 1, together $247.15" in text
 
     @pytest.mark.parametrize("other", [{"currency": "EUR"}, {"currency": None}, {"current_cents": None}])
-    def test_sum_of_incompatible_balances_is_shown_as_unknown(self, reviewers_client, other):
+    def test_case_page_shows_the_sum_of_incompatible_balances_as_unknown(self, reviewers_client, other):
         application = case()
         account(application.consumer)
         account(application.consumer, account_id="b", **other)
         assert "Bank accounts 2, together not known" in text_of(reviewers_client.get(page_of(application)))
 
-    def test_balance_in_another_currency_has_its_currency(self, reviewers_client):
+    def test_case_page_shows_the_currency_of_a_foreign_balance(self, reviewers_client):
         application = case()
         account(application.consumer, currency="EUR")
         assert "Bank accounts 1, together 123.45 EUR" in text_of(reviewers_client.get(page_of(application)))
 
-    def test_linked_and_approved_bank_shows_money_in_and_out_per_month(self, api, user, reviewers_client):
+    def test_case_page_shows_monthly_cash_flow_of_an_approved_bank(self, api, user, reviewers_client):
         application = case(consumer=user)
         linked = api.send("/bankdata/exchange", {"user_id": str(user.pk), "public_token": "public-sandbox-case"})
         assert linked.status_code == 200
@@ -181,7 +181,7 @@ class TestPage:
         ([{}, {"item": "b", "days_ago": 91}], "the banks reported different days"),
         ([{}, {"item": "b", "days_ago": 70}], "the banks reported less than one complete month"),
     ])  # fmt: skip
-    def test_cash_flow_without_complete_bank_data_is_shown_as_unknown(self, reviewers_client, banks, why):
+    def test_case_page_shows_cash_flow_of_incomplete_bank_data_as_unknown(self, reviewers_client, banks, why):
         application = case()
         account(application.consumer)
         account(application.consumer, account_id="b", item_id=banks[-1].get("item", "item") if banks else "item")
@@ -191,7 +191,7 @@ class TestPage:
         text = text_of(reviewers_client.get(page_of(application)))
         assert f"Money in and out per month not known: {why}" in text
 
-    def test_cash_flow_in_several_currencies_is_shown_as_unknown(self, reviewers_client):
+    def test_case_page_shows_cash_flow_in_several_currencies_as_unknown(self, reviewers_client):
         application = case()
         account(application.consumer)
         bank(application.consumer)
@@ -199,7 +199,7 @@ class TestPage:
             booking(application.consumer, cents, days_ago=5, currency=currency)
         assert "not known: in another currency" in text_of(reviewers_client.get(page_of(application)))
 
-    def test_other_applications_are_counted_by_status(self, reviewers_client):
+    def test_case_page_counts_other_applications_by_status(self, reviewers_client):
         application = case()
         for status in ("rejected", "draft", "rejected"):
             make(status, consumer=application.consumer)
@@ -207,13 +207,13 @@ class TestPage:
         text = text_of(reviewers_client.get(page_of(application)))
         assert "Other applications 3: 1 draft, 2 rejected" in text
 
-    def test_lender_sees_a_count_of_applications_to_that_lender_only(self, db):
+    def test_case_page_counts_only_applications_to_the_members_lender(self, db):
         lender = lender_of("acme", 4_711)
         make("rejected", consumer=lender.application.consumer)
         text = text_of(console_client(lender.people["owner"]).get(page_of(lender.application)))
         assert "Other applications to you none" in text
 
-    def test_support_sees_a_case_with_masked_figures(self, supports_client):
+    def test_case_page_masks_figures_for_support(self, supports_client):
         application = case()
         account(application.consumer)
         bank(application.consumer)
@@ -227,7 +227,7 @@ class TestPage:
         assert "5,000.00" not in listed
         assert supports_client.get(LIST, {"amount": "large"}).status_code == 400
 
-    def test_case_executes_at_most_16_statements_after_the_log_in(self, reviewers_client, reviewer):
+    def test_case_page_executes_at_most_16_statements_after_the_log_in(self, reviewers_client, reviewer):
         application = case()
         account(application.consumer)
         bank(application.consumer)
@@ -248,7 +248,7 @@ class TestPage:
         assert len(queries) <= 16, queries
 
 
-def test_changed_data_is_shown_with_the_titles_of_the_offers_schema(reviewers_client, reviewer):
+def test_case_page_shows_changed_data_with_the_offers_schema_titles(reviewers_client, reviewer):
     schema = {"type": "object", "properties": {"income_cents": {"type": "integer", "title": "Yearly income"}}}
     application = make(offer_snapshot={"application_schema": schema}, application_data={"income_cents": 900_000})
     changes = {
@@ -269,7 +269,7 @@ class TestNextCase:
     def take(self, client):
         return client.post(OLDEST)
 
-    def test_take_the_oldest_assigns_the_oldest_unassigned_case(self, reviewers_client, reviewer):
+    def test_take_oldest_button_assigns_the_oldest_unassigned_case(self, reviewers_client, reviewer):
         now = timezone.now()
         make("submitted", submitted_at=now)
         taken = make("submitted", submitted_at=now - timedelta(days=9))
@@ -287,7 +287,7 @@ class TestNextCase:
         assert not Assignment.objects.filter(record_id=str(own.pk)).exists()
 
     @pytest.mark.parametrize("leave", [{"is_active": False}, None])
-    def test_case_of_a_former_reviewer_is_unassigned(self, reviewers_client, reviewer, leave):
+    def test_case_assigned_to_a_former_reviewer_becomes_unassigned(self, reviewers_client, reviewer, leave):
         case, colleague = make(submitted_at=timezone.now()), staff_of("Reviewer", username="gone")
         work = {"kind": "credit.application", "record_id": str(case.pk), "assigned_at": timezone.now()}
         Assignment.objects.create(**work, assignee=colleague, assigned_by=reviewer)
@@ -304,7 +304,7 @@ class TestNextCase:
         assert self.take(reviewers_client).url.startswith(page_of(case))
         assert Assignment.objects.get().assignee == reviewer
 
-    def test_case_of_a_lenders_former_reviewer_is_unassigned(self, db):
+    def test_case_assigned_to_a_lenders_former_reviewer_becomes_unassigned(self, db):
         lender = lender_of("acme", 4_711)
         case, people = lender.application, lender.people
         Application.objects.filter(pk=case.pk).update(status="under_review")
@@ -321,13 +321,13 @@ class TestNextCase:
     def test_take_oldest_button_shows_a_message_if_no_case_waits(self, reviewers_client):
         assert "No unassigned case is waiting" in text_of(reviewers_client.post(OLDEST, follow=True))
 
-    def test_take_the_oldest_is_limited_to_reviewers_and_post(self, reviewers_client, supports_client):
+    def test_take_oldest_action_requires_a_reviewer_and_post(self, reviewers_client, supports_client):
         make()
         assert supports_client.post(OLDEST).status_code == 403
         assert reviewers_client.get(OLDEST).status_code == 302
         assert not Assignment.objects.exists()
 
-    def test_requesting_documents_can_lead_to_the_next_case(self, reviewers_client):
+    def test_document_request_can_redirect_to_the_next_case(self, reviewers_client):
         now = timezone.now()
         first, second = make(submitted_at=now - timedelta(days=2)), make(submitted_at=now - timedelta(days=1))
         page = reviewers_client.post(OLDEST, follow=True)
@@ -341,7 +341,7 @@ class TestNextCase:
         assert first.status == "pending_documents"
         assert set(RequestedDocument.objects.values_list("name", flat=True)) == {"Payslip", "Passport"}
 
-    def test_rejected_request_for_documents_returns_to_its_case(self, reviewers_client):
+    def test_rejected_document_request_returns_to_the_case(self, reviewers_client):
         first = make(submitted_at=timezone.now() - timedelta(days=2))
         make()
         body = {"seen": "stale", "documents": "Payslip", "reason": "Please", "next": "yes"}
@@ -367,7 +367,7 @@ class TestNextCase:
         assert (application.status, application.status_reason) == ("pending_documents", "Please send them.")
         assert RequestedDocument.objects.count() == 2
 
-    def test_reviewers_edit_reply_templates_and_support_cannot(self, reviewers_client, supports_client):
+    def test_reviewers_can_edit_reply_templates_and_support_cannot(self, reviewers_client, supports_client):
         add = reverse("admin:backoffice_replytemplate_add")
         assert reviewers_client.post(add, {"use": "reason", "name": "n", "text": "t"}).status_code == 302
         assert ReplyTemplate.objects.get().text == "t"
@@ -378,7 +378,7 @@ class TestNotes:
     def write(self, client, application, text):
         return client.post(reverse("admin:credit_application_note", args=[application.pk]), {"text": text}, follow=True)
 
-    def test_note_is_shown_to_colleagues_and_notifies_mentioned_reviewers(self, reviewers_client):
+    def test_case_note_is_shown_to_colleagues_and_notifies_mentioned_reviewers(self, reviewers_client):
         application, ruth = make(), staff_of("Reviewer", username="ruth")
         answer = self.write(reviewers_client, application, "Look at the income, @ruth!")
         assert "ruth gets a notification" in text_of(answer)
@@ -391,11 +391,11 @@ class TestNotes:
         assert not Note.unread_by(ruth).exists()
 
     @pytest.mark.parametrize("text", ["", "  ", "x" * 4_001, "a\x00b"])
-    def test_empty_or_too_long_note_is_rejected(self, reviewers_client, text):
+    def test_empty_or_too_long_case_note_is_rejected(self, reviewers_client, text):
         assert "A note must have 1 to" in text_of(self.write(reviewers_client, make(), text))
         assert not Note.objects.exists()
 
-    def test_support_and_applicants_cannot_read_or_write_notes(self, reviewers_client, supports_client, api, user):
+    def test_support_and_applicants_cannot_read_or_write_case_notes(self, reviewers_client, supports_client, api, user):
         application = make(consumer=user)
         self.write(reviewers_client, application, "Only for us")
         assert self.write(supports_client, application, "x").status_code == 403
@@ -403,7 +403,7 @@ class TestNotes:
         for path in ("", "/history", "/transitions"):
             assert "Only for us" not in api.read(f"/applications/{application.pk}{path}").content.decode()
 
-    def test_note_cannot_be_changed(self, reviewers_client):
+    def test_case_note_cannot_be_changed(self, reviewers_client):
         self.write(reviewers_client, make(), "x")
         with pytest.raises(Exception, match="append-only"):
             Note.objects.update(text="y")
@@ -426,7 +426,7 @@ class TestList:
         ):  # fmt: skip
             assert reviewers_client.get(LIST, query).context["cl"].result_list == expected, query
 
-    def test_saved_view_is_created_used_and_deleted(self, reviewers_client, reviewer):
+    def test_saved_list_view_can_be_created_used_and_deleted(self, reviewers_client, reviewer):
         keep = reverse("admin:credit_application_views")
         answer = reviewers_client.post(keep, {"name": "Big ones", "query": "?amount=large&queue=review"})
         assert answer.url == f"{LIST}?amount=large&queue=review"
@@ -442,17 +442,17 @@ class TestList:
     @pytest.mark.parametrize(
         "body", [{}, {"name": "x" * 41}, {"name": "a\x00"}, {"name": "x", "query": "q=" + "y" * 1_001}]
     )
-    def test_invalid_saved_view_is_rejected(self, reviewers_client, body):
+    def test_invalid_saved_list_view_is_rejected(self, reviewers_client, body):
         assert reviewers_client.post(reverse("admin:credit_application_views"), body).status_code == 302
         assert not SavedView.objects.exists()
 
-    def test_saved_view_never_redirects_to_another_host(self, reviewers_client):
+    def test_saved_list_view_does_not_redirect_to_another_host(self, reviewers_client):
         answer = reviewers_client.post(
             reverse("admin:credit_application_views"), {"name": "x", "query": "//evil.example"}
         )
         assert answer.url.startswith(LIST)
 
-    def test_amount_column_follows_the_application_data(self, api, user):
+    def test_amount_column_is_updated_with_the_application_data(self, api, user):
         body = {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 7, "application_data": {"amount_cents": 700}}
         application_id = api.send("/applications", body).json()["id"]
         assert Application.objects.get().amount_cents == 700

@@ -20,7 +20,7 @@ def actions_of(response):
     return ACTIONS.findall(before), ACTIONS.findall(menu.partition("</details>")[0])
 
 
-def test_case_has_each_action_once_and_rare_actions_in_a_menu(reviewers_client):
+def test_case_page_has_each_action_once_and_rare_actions_in_a_menu(reviewers_client):
     application = make()
     page = reviewers_client.get(page_of(application))
     bar, menu = actions_of(page)
@@ -32,7 +32,7 @@ def test_case_has_each_action_once_and_rare_actions_in_a_menu(reviewers_client):
     assert "Transitions" not in text_of(page)
 
 
-def test_blocked_action_is_in_the_menu_with_its_reason(reviewers_client, reviewer, settings):
+def test_case_menu_shows_a_blocked_action_with_the_reason(reviewers_client, reviewer, settings):
     settings.REVIEW_POLICY = "four_eyes"
     page = reviewers_client.get(page_of(make(consumer=reviewer)))
     assert actions_of(page)[0] == []
@@ -49,7 +49,7 @@ def test_support_can_unmask_a_case_and_not_decide_it(supports_client):
     assert "Only reviewers can decide it." in text_of(page)
 
 
-def test_case_that_waited_for_documents_has_the_action_return_to_review(reviewers_client):
+def test_case_pending_documents_has_the_action_return_to_review(reviewers_client):
     application = make("pending_documents")
     for address in (page_of(application), move_of(application, "under_review")):
         text = text_of(reviewers_client.get(address))
@@ -78,7 +78,7 @@ class TestProposal:
     @pytest.mark.parametrize(
         ("verb", "label"), [("confirm", "Reject the applicant (second reviewer)"), ("close", "Return to review")]
     )
-    def test_confirmation_of_a_proposal_has_the_label_of_its_button(self, colleague, proposal, verb, label):
+    def test_proposal_confirmation_page_repeats_the_button_label(self, colleague, proposal, verb, label):
         page = colleague.get(end_of(proposal, verb))
         assert f'<input type="submit" class="default" value="{label}">' in page.content.decode()
 
@@ -88,7 +88,7 @@ class TestProposal:
         assert "returned to review" in text
         assert "declined" not in text
 
-    def test_author_can_withdraw_a_proposal(self, reviewers_client, proposal):
+    def test_proposal_author_can_withdraw_the_proposal(self, reviewers_client, proposal):
         assert "Withdraw the proposal" in text_of(reviewers_client.get(page_of(proposal.application)))
         confirm(reviewers_client, end_of(proposal, "close"))
         assert Proposal.objects.get().outcome == "withdrawn"

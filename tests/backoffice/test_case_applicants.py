@@ -39,7 +39,7 @@ def page(client, case):
 
 
 @pytest.mark.parametrize("status", ["draft", "submitted"])
-def test_reviewer_reads_data_with_titles_and_formatted_values(reviewers_client, case, status):
+def test_case_page_shows_data_with_titles_and_formatted_values(reviewers_client, case, status):
     if status == "draft":
         offer = OfferFactory(application_schema=TERMS)
         Application.objects.update(status="draft", submitted_at=None, offer_snapshot=None, offer_id=offer.pk)
@@ -55,18 +55,20 @@ def test_reviewer_reads_data_with_titles_and_formatted_values(reviewers_client, 
     assert "Li Wei" in shown
 
 
-def test_support_reads_neither_data_nor_applicants_while_masked(supports_client, case):
+def test_support_cannot_read_data_or_applicants_while_masked(supports_client, case):
     shown = page(supports_client, case)
     assert [secret for secret in (*SECRETS, "Li Wei", "2,500.00", "qq apart") if secret in shown] == []
     assert case.applicants_sha256 in shown
 
 
-def test_data_without_a_schema_is_shown_as_json(reviewers_client, case):
+def test_case_page_shows_data_without_a_schema_as_json(reviewers_client, case):
     Application.objects.update(offer_snapshot=None)
     assert "&quot;purpose&quot;" in page(reviewers_client, case)
 
 
-def test_page_with_erased_or_unreadable_applicants_is_shown(reviewers_client, supports_client, case, settings):
+def test_case_page_with_erased_or_undecryptable_applicants_shows_a_message(
+    reviewers_client, supports_client, case, settings
+):
     Application.objects.update(applicants=None)
     assert "Erased. The hash remains." in page(reviewers_client, case)
     kept, settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS, ["A" * 43 + "="]
@@ -76,7 +78,7 @@ def test_page_with_erased_or_unreadable_applicants_is_shown(reviewers_client, su
     assert "decrypts the data" not in page(supports_client, case)
 
 
-def test_timeline_shows_a_change_of_applicants_without_names(reviewers_client, case):
+def test_case_timeline_shows_a_change_of_applicants_without_names(reviewers_client, case):
     changes = {"applicants": [PERSON]}
     now = timezone.now()
     change_application(
@@ -99,7 +101,7 @@ class TestNames:
         yield reverse("admin:credit_application_move", args=[case.pk, "under_review"])
         yield reverse("admin:credit_application_assign", args=[case.pk])
 
-    def test_reviewers_read_the_legal_name_on_lists_cases_and_decisions(self, reviewers_client, case):
+    def test_lists_cases_and_decision_pages_show_the_legal_name_to_reviewers(self, reviewers_client, case):
         for address in self.addresses(case):
             assert self.NAMES in text_of(reviewers_client.get(address)), address
 
@@ -107,17 +109,17 @@ class TestNames:
         text = text_of(reviewers_client.get(reverse("admin:credit_application_changelist")))
         assert f"{self.NAMES} {case.consumer.username} ({case.consumer_id})" in text
 
-    def test_title_of_a_decision_page_has_the_legal_name(self, reviewers_client, case):
+    def test_decision_page_title_contains_the_legal_name(self, reviewers_client, case):
         shown = reviewers_client.get(reverse("admin:credit_application_move", args=[case.pk, "under_review"]))
         title = f"Start the review: application {self.NAMES} · {reference_of(case.pk)}"
         assert shown.context["title"] == title
 
-    def test_bulk_preview_has_the_legal_name_of_each_applicant(self, reviewers_client, case):
+    def test_bulk_preview_contains_the_legal_name_of_each_applicant(self, reviewers_client, case):
         chosen = {"action": "move_to_under_review", "_selected_action": [str(case.pk)], "index": "0"}
         shown = reviewers_client.post(reverse("admin:credit_application_changelist"), chosen)
         assert f"{self.NAMES} · {reference_of(case.pk)}" in text_of(shown)
 
-    def test_lists_of_clocks_and_proposals_have_the_legal_name(self, reviewers_client, reviewer, case):
+    def test_clock_and_proposal_lists_contain_the_legal_name(self, reviewers_client, reviewer, case):
         Clock.start(case, Clock.REVIEW, now=timezone.now())
         Proposal.objects.create(
             application=case, to="approved", seen="x", proposed_by=reviewer, proposed_at=timezone.now()
@@ -126,7 +128,7 @@ class TestNames:
             text = text_of(reviewers_client.get(reverse(f"admin:credit_{kind}_changelist")))
             assert f"{self.NAMES} {reference_of(case.pk)}" in text, kind
 
-    def test_support_reads_masked_names_and_nothing_is_decrypted(self, supports_client, case, monkeypatch):
+    def test_support_views_masked_names_without_decryption(self, supports_client, case, monkeypatch):
         Clock.start(case, Clock.REVIEW, now=timezone.now())
         opened = []
         monkeypatch.setattr(Applicants, "from_text", classmethod(lambda _cls, text: opened.append(text)))
@@ -140,7 +142,9 @@ class TestNames:
             assert "Quillfeather" not in text, address
         assert opened == []
 
-    def test_legal_names_execute_no_additional_statements(self, reviewers_client, case, django_assert_max_num_queries):
+    def test_displaying_legal_names_executes_no_additional_statements(
+        self, reviewers_client, case, django_assert_max_num_queries
+    ):
         address = reverse("admin:credit_application_changelist")
         reviewers_client.get(address)
         with CaptureQueriesContext(connection) as few:
@@ -151,7 +155,7 @@ class TestNames:
         with django_assert_max_num_queries(len(few)):
             assert text_of(reviewers_client.get(address)).count(self.NAMES) == 6
 
-    def test_pages_show_the_account_if_the_name_cannot_be_decrypted(self, reviewers_client, case, settings):
+    def test_pages_show_the_account_if_the_legal_name_is_undecryptable(self, reviewers_client, case, settings):
         kept, settings.FIELD_ENCRYPTION_KEYS = settings.FIELD_ENCRYPTION_KEYS, ["A" * 43 + "="]
         case.save(update_fields=["applicants"])
         settings.FIELD_ENCRYPTION_KEYS = kept

@@ -37,7 +37,7 @@ def case(champion, facts=POOR, purpose=Score.DECISION, **options):
     return application
 
 
-def test_score_shows_total_outcome_points_and_reasons_in_words(reviewers_client, champion):
+def test_case_page_shows_score_total_outcome_points_and_reasons(reviewers_client, champion):
     answer = reviewers_client.get(page_of(case(champion)))
     text, body = text_of(answer), answer.content.decode()
     assert "550 of 0 to 900 reject" in text
@@ -50,14 +50,14 @@ def test_score_shows_total_outcome_points_and_reasons_in_words(reviewers_client,
     assert body.count('<svg class="points"') == 3
 
 
-def test_score_with_a_referral_proposes_nothing(reviewers_client, champion):
+def test_case_page_proposes_no_decision_after_a_referral(reviewers_client, champion):
     text = text_of(reviewers_client.get(page_of(case(champion, {**GOOD, "identity.verified": False}))))
     assert "Proposal: none: a reviewer decides" in text
     assert "Unable to verify identity" in text
     assert "740 of 0 to 900 refer approve is from 640, but a knockout or a missing value sets the outcome" in text
 
 
-def test_score_on_a_case_executes_three_statements(reviewers_client, champion):
+def test_displaying_the_score_of_a_case_executes_three_statements(reviewers_client, champion):
     counts, requested = {}, {}
     for name, application in (("scored", case(champion)), ("plain", make(offer_id=OfferFactory().pk))):
         reviewers_client.get(page_of(application))
@@ -72,11 +72,11 @@ def test_score_on_a_case_executes_three_statements(reviewers_client, champion):
     assert counts["scored"] == counts["plain"] + 3
 
 
-def test_shadow_scores_are_not_shown(reviewers_client, champion):
+def test_case_page_hides_shadow_scores(reviewers_client, champion):
     assert "Proposal:" not in text_of(reviewers_client.get(page_of(case(champion, purpose=Score.SHADOW))))
 
 
-def test_support_sees_a_masked_score(supports_client, champion):
+def test_case_page_masks_the_score_for_support(supports_client, champion):
     answer = supports_client.get(page_of(case(champion)))
     text = text_of(answer)
     assert "The result is masked." in text
@@ -85,7 +85,7 @@ def test_support_sees_a_masked_score(supports_client, champion):
         assert not re.search(hidden, answer.content.decode()), hidden
 
 
-def test_score_shows_that_facts_were_erased_or_data_changed(reviewers_client, champion):
+def test_case_score_states_that_facts_were_erased_or_data_changed(reviewers_client, champion):
     application = case(champion)
     before = text_of(reviewers_client.get(page_of(application)))
     assert "are erased" not in before
@@ -101,7 +101,7 @@ def test_score_shows_that_facts_were_erased_or_data_changed(reviewers_client, ch
     assert "550 of 0 to 900" in after
 
 
-def test_decision_page_states_that_a_decision_against_the_proposal_requires_a_reason(reviewers_client, champion):
+def test_decision_page_states_that_an_override_of_the_score_requires_a_reason(reviewers_client, champion):
     application = case(champion)
     against = "The score, 550, proposes to reject it: a different decision requires a reason"
     assert against in text_of(reviewers_client.get(move_of(application, "approved")))

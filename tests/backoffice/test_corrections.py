@@ -39,13 +39,13 @@ def correction(db):
     return correction_of(make("rejected"))
 
 
-def test_queue_counts_open_corrections(reviewer, correction):
+def test_correction_queue_counts_open_correction_requests(reviewer, correction):
     correction_of(make("rejected")).close(Correction.REFUSED, by=reviewer, now=timezone.now())
     waiting = {state.queue.name: state.count for state in states_of(reviewer)}
     assert waiting["corrections"] == 1
 
 
-def test_corrections_are_filtered_by_state(reviewers_client, reviewer, correction):
+def test_correction_list_can_be_filtered_by_state(reviewers_client, reviewer, correction):
     assert FACT in text_of(reviewers_client.get(page(correction)))
     assert str(correction.pk) in reviewers_client.get(LIST, {"state": "open"}).content.decode()
     assert str(correction.pk) not in reviewers_client.get(LIST, {"state": "answered"}).content.decode()
@@ -66,14 +66,14 @@ def test_answer_to_a_correction_requires_a_reason(reviewers_client, correction):
     assert correction.closed_at is None
 
 
-def test_support_sees_masked_corrections_and_cannot_answer(supports_client, correction):
+def test_support_can_view_masked_corrections_but_not_answer(supports_client, correction):
     body = supports_client.get(page(correction)).content.decode()
     assert "320000" not in body
     assert "A digit was wrong." not in body
     assert supports_client.post(answer_page(correction), {"status": "refused", "reason": "x"}).status_code == 403
 
 
-def test_member_of_another_lender_reads_no_correction():
+def test_member_of_another_lender_cannot_read_a_correction():
     ours, theirs = lender_of("northern", 71), lender_of("southern", 72)
     correction = correction_of(theirs.application)
     client = console_client(ours.people["reviewer"])
@@ -81,7 +81,7 @@ def test_member_of_another_lender_reads_no_correction():
     assert FACT not in client.get(page(correction), follow=True).content.decode()
 
 
-def test_case_shows_open_corrections_with_one_more_statement(reviewers_client, django_assert_max_num_queries):
+def test_case_page_shows_open_corrections_with_one_more_statement(reviewers_client, django_assert_max_num_queries):
     application = make("rejected")
     reviewers_client.get(page_of(application))
     with django_assert_max_num_queries(100) as without:
@@ -92,7 +92,7 @@ def test_case_shows_open_corrections_with_one_more_statement(reviewers_client, d
 
 
 class TestLitigationHold:
-    def test_operations_start_and_end_a_hold_on_a_case(self, reviewers_client):
+    def test_operations_can_start_and_end_a_litigation_hold_on_a_case(self, reviewers_client):
         application = make()
         client = console_client(staff_of("Operations", "Support", username="olga"))
         place = reverse("admin:credit_application_do", args=[application.pk, "hold"])
@@ -103,14 +103,14 @@ class TestLitigationHold:
         assert "The litigation hold is off." in text_of(confirm(client, place, reason="Settled"))
         assert "Litigation hold since" not in text_of(reviewers_client.get(page_of(application)))
 
-    def test_reviewers_cannot_change_a_hold(self, reviewers_client):
+    def test_reviewers_cannot_change_a_litigation_hold(self, reviewers_client):
         application = make()
         place = reverse("admin:credit_application_do", args=[application.pk, "hold"])
         assert reviewers_client.post(place, {"reason": "x"}).status_code in {302, 403, 404}
         assert not RetentionHold.objects.exists()
         assert "litigation hold" not in text_of(reviewers_client.get(page_of(application)))
 
-    def test_member_of_a_lender_cannot_read_a_hold(self):
+    def test_member_of_a_lender_cannot_read_a_litigation_hold(self):
         lender = lender_of("northern", 71)
         RetentionHold.objects.create(
             application=lender.application, is_on=True, reason="Case 28", at=timezone.now(),

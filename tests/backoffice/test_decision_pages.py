@@ -42,7 +42,7 @@ class TestCase:
         assert (rows["Score"], rows["Proposal"]) == ("550 of 0 to 900", "reject")
         assert "Income insufficient for amount of credit requested" in rows["Reasons of the score"]
 
-    def test_confirmation_page_of_a_proposal_shows_the_figures(self, reviewers_client, settings):
+    def test_proposal_confirmation_page_shows_the_figures(self, reviewers_client, settings):
         settings.REVIEW_POLICY = "four_eyes"
         confirm(
             reviewers_client, move_of(make(application_data={"amount_cents": 5_000}), "rejected"), code_1="bankruptcy"
@@ -57,7 +57,7 @@ class TestTerms:
         settings.REVIEW_POLICY = "reviewed"
         return applied(listed())
 
-    def test_changed_terms_are_shown_before_the_approval(self, reviewers_client, application):
+    def test_changed_approval_terms_require_a_second_submission(self, reviewers_client, application):
         address = move_of(application, "approved")
         page = reviewers_client.get(address)
         sent = {"seen": seen_in(page), "terms_seen": page.context["terms_seen"], **OFFERED}
@@ -68,13 +68,13 @@ class TestTerms:
         reviewers_client.post(address, {**sent, "terms_seen": first.context["terms_seen"]})
         assert LoanTerms.objects.get().amount_cents == 600_000
 
-    def test_unchanged_default_terms_are_approved_at_once(self, reviewers_client, application):
+    def test_unchanged_default_terms_are_approved_with_one_submission(self, reviewers_client, application):
         address = move_of(application, "approved")
         page = reviewers_client.get(address)
         reviewers_client.post(address, {"seen": seen_in(page), "terms_seen": page.context["terms_seen"]})
         assert status_of(application) == "approved"
 
-    def test_terms_are_computed_while_other_fields_are_empty(self, reviewers_client, application):
+    def test_counteroffer_preview_computes_terms_without_other_fields(self, reviewers_client, application):
         address = move_of(application, "counteroffer")
         sent = {"seen": seen_in(reviewers_client.get(address)), **OFFERED, "preview": "1"}
         page = reviewers_client.post(address, sent)
@@ -82,7 +82,7 @@ class TestTerms:
         assert dict(page.context["figures"])["Monthly payment"] == "$521.93"
         assert not Counteroffer.objects.exists()
 
-    def test_counteroffer_expires_after_14_days_by_default(self, reviewers_client, application):
+    def test_counteroffer_form_proposes_an_expiry_after_14_days(self, reviewers_client, application):
         confirm(
             reviewers_client, move_of(application, "counteroffer"), **OFFERED, code_1="bankruptcy",
             expires_on=reviewers_client.get(move_of(application, "counteroffer")).context["form"].initial["expires_on"],
@@ -91,16 +91,16 @@ class TestTerms:
 
 
 class TestReasons:
-    def test_rejection_form_starts_with_the_reasons_of_the_score(self, reviewers_client, scored):
+    def test_rejection_form_is_prefilled_with_the_score_reasons(self, reviewers_client, scored):
         initial = reviewers_client.get(move_of(scored, "rejected")).context["form"].initial
         reasons = scored.decision_score.reasons
         assert reasons
         assert [initial[f"code_{at}"] for at in range(1, len(reasons) + 1)] == reasons
 
-    def test_approval_form_has_no_reasons_of_rejection(self, reviewers_client, scored):
+    def test_approval_form_has_no_rejection_reasons(self, reviewers_client, scored):
         assert "code_1" not in reviewers_client.get(move_of(scored, "approved")).context["form"].initial
 
-    def test_custom_reason_of_a_score_fills_the_field_for_another_reason(self):
+    def test_rejection_form_prefills_the_custom_reason_of_a_score(self):
         own = {"code": OTHER, "text": "No account here"}
         assert chosen_reasons(["bankruptcy", own]) == {
             "code_1": "bankruptcy", "code_2": OTHER, "other": "No account here",
@@ -109,7 +109,7 @@ class TestReasons:
 
 
 class TestNextCase:
-    def test_decision_can_lead_to_the_case_that_waited_longest(self, reviewers_client):
+    def test_decision_can_redirect_to_the_case_that_waited_longest(self, reviewers_client):
         later, oldest, first = (make(submitted_at=timezone.now() - timedelta(days=days)) for days in (1, 9, 3))
         address = move_of(first, "rejected")
         assert 'value="Reject, and open the next case"' in reviewers_client.get(address).content.decode()
@@ -124,7 +124,7 @@ class TestNextCase:
         assert Proposal.objects.get().application == proposed
         assert shown.redirect_chain[-1][0].partition("?")[0] == page_of(other)
 
-    def test_confirm_button_can_open_the_next_case(self, reviewers_client, settings):
+    def test_proposal_confirmation_can_redirect_to_the_next_case(self, reviewers_client, settings):
         settings.REVIEW_POLICY = "four_eyes"
         proposed, other = (make(submitted_at=timezone.now() - timedelta(days=days)) for days in (9, 3))
         confirm(reviewers_client, move_of(proposed, "rejected"), code_1="bankruptcy")
@@ -136,7 +136,7 @@ class TestNextCase:
         assert shown.redirect_chain[-1][0].partition("?")[0] == page_of(other)
         assert status_of(proposed) == "rejected"
 
-    def test_rejected_decision_returns_to_its_case(self, reviewers_client):
+    def test_invalid_decision_redirects_back_to_the_same_case(self, reviewers_client):
         application = make()
         make(submitted_at=timezone.now() - timedelta(days=30))
         address = move_of(application, "rejected")
@@ -146,5 +146,5 @@ class TestNextCase:
         assert shown.redirect_chain[-1][0] == page_of(application)
         assert not ApplicationHistory.objects.exists()
 
-    def test_start_of_a_review_offers_no_next_case(self, reviewers_client):
+    def test_start_of_a_review_has_no_next_case_option(self, reviewers_client):
         assert b'name="next"' not in reviewers_client.get(move_of(make("submitted"), "under_review")).content

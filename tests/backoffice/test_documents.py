@@ -44,7 +44,7 @@ def test_application_page_shows_the_files_of_each_document(reviewers_client, app
     assert "File uploaded" in text_of(page)
 
 
-def test_image_is_shown_inline_in_a_sandbox(reviewers_client, application):
+def test_document_image_is_displayed_inline_in_a_sandbox(reviewers_client, application):
     answer = reviewers_client.get(file_of(application, upload_file(application)))
     assert (answer.status_code, answer.content) == (200, PNG)
     assert answer.headers["Content-Type"] == "image/png"
@@ -69,7 +69,7 @@ def jpeg_of(width, height, before=b"\xff\xe0\x00\x04ab"):
     (jpeg_of(5_000, 10_000), True), (jpeg_of(65_535, 65_535), False),
     (jpeg_of(9, 9, b"\xff" * 70_000), True), (jpeg_of(9, 9, b""), True),
 ])  # fmt: skip
-def test_image_with_too_many_pixels_is_downloaded_instead_of_shown(reviewers_client, application, content, shown):
+def test_document_image_with_too_many_pixels_is_downloaded(reviewers_client, application, content, shown):
     answer = reviewers_client.get(file_of(application, upload_file(application, content)))
     assert (answer.status_code, answer.content) == (200, content)
     assert answer.headers["Content-Disposition"].partition(";")[0] == ("inline" if shown else "attachment")
@@ -79,17 +79,17 @@ def test_image_with_too_many_pixels_is_downloaded_instead_of_shown(reviewers_cli
     png_of(0, 5), PNG[:20], b"\xff\xd8\xff\xda" + bytes(9), jpeg_of(9, 9, b"\xff\xe1\x00\x00" * 9), b"\xff\xd8\xff",
     b"\xff\xd8\xff\xe0" + b"\xff" * 90,
 ])  # fmt: skip
-def test_damaged_image_is_not_shown_inline(content):
+def test_damaged_document_image_is_not_displayed_inline(content):
     assert not may_be_shown(content)
 
 
-def test_pdf_is_downloaded(reviewers_client, application):
+def test_document_pdf_is_downloaded_instead_of_displayed(reviewers_client, application):
     answer = reviewers_client.get(file_of(application, upload_file(application, PDF, "page.html")))
     assert (answer.content, answer.headers["Content-Type"]) == (PDF, "application/pdf")
     assert answer.headers["Content-Disposition"] == 'attachment; filename="page.html.pdf"'
 
 
-def test_reading_a_document_is_logged(reviewers_client, reviewer, application):
+def test_back_office_document_access_is_logged(reviewers_client, reviewer, application):
     file = upload_file(application)
     reviewers_client.get(file_of(application, file))
     row = DataAccess.objects.get()
@@ -97,7 +97,7 @@ def test_reading_a_document_is_logged(reviewers_client, reviewer, application):
     assert row.details == {"file": str(file.pk), "sha256": file.sha256}
 
 
-def test_support_sees_no_files_and_no_file_names(supports_client, application):
+def test_support_cannot_view_document_files_or_file_names(supports_client, application):
     file = upload_file(application, PNG, "passport of jane.png")
     page = supports_client.get(page_of(application))
     assert "Payslip" in text_of(page)
@@ -105,26 +105,26 @@ def test_support_sees_no_files_and_no_file_names(supports_client, application):
     assert supports_client.get(file_of(application, file)).status_code == 403
 
 
-def test_visitors_who_are_not_staff_are_redirected_to_the_log_in(client, application):
+def test_document_page_redirects_visitors_outside_of_staff_to_the_log_in(client, application):
     answer = client.get(file_of(application, upload_file(application)))
     assert (answer.status_code, answer.headers["Location"].startswith("/admin/login/")) == (302, True)
     people = backoffice_client(UserFactory())
     assert people.get(file_of(application, DocumentFile.objects.get())).status_code == 302
 
 
-def test_file_of_another_application_is_not_found(reviewers_client, application, user):
+def test_back_office_file_of_another_application_returns_404(reviewers_client, application, user):
     file, other = upload_file(application), with_documents(user)
     assert "File not found" in text_of(reviewers_client.get(file_of(other, file), follow=True))
 
 
-def test_missing_file_content_shows_a_message(reviewers_client, application):
+def test_document_page_shows_a_message_for_missing_file_content(reviewers_client, application):
     file = upload_file(application)
     storage().delete(StoredFile.objects.get().name)
     assert "can't read the file" in text_of(reviewers_client.get(file_of(application, file), follow=True))
     assert not DataAccess.objects.filter(details__isnull=False).exclude(action="page").exists()
 
 
-def test_applicant_reads_the_reason_of_a_repeated_request(reviewers_client, application):
+def test_applicant_can_read_the_reason_of_a_repeated_document_request(reviewers_client, application):
     upload_file(application)
     document = RequestedDocument.objects.get()
     address = reverse("admin:credit_application_document", args=[application.pk, document.pk])
@@ -136,7 +136,7 @@ def test_applicant_reads_the_reason_of_a_repeated_request(reviewers_client, appl
     assert "at most 1000 characters" in text_of(page)
 
 
-def test_infected_file_is_on_the_timeline_without_a_link(reviewers_client, application, settings):
+def test_application_timeline_shows_an_infected_file_without_a_link(reviewers_client, application, settings):
     with clamd() as double:
         settings.DOCUMENT_SCANNER = double.address
         send_file(client_of(application.consumer), application, PDF + EICAR)

@@ -37,7 +37,7 @@ def owner(user):
 
 
 @pytest.mark.parametrize("viewer", ["Reviewer", "Support", "Operations", "lender"])
-def test_pages_of_an_erased_account_have_no_text_of_the_person(owner, viewer):
+def test_back_office_pages_of_an_erased_account_contain_no_personal_data(owner, viewer):
     client = console_client(owner) if viewer == "lender" else backoffice_client(staff_of(viewer))
     opened = set()
     for model in admin.site._registry:

@@ -26,7 +26,7 @@ def body_of(response):
     return b"".join(response.streaming_content)
 
 
-def test_filtered_list_is_exported_as_csv(reviewers_client):
+def test_filtered_back_office_list_is_exported_as_csv(reviewers_client):
     wanted, _ = make("submitted", status_reason="fine, thanks"), make("draft")
     response = download_export(reviewers_client, query="queue=review")
     assert response.headers["Content-Type"] == "text/csv; charset=utf-8"
@@ -38,7 +38,7 @@ def test_filtered_list_is_exported_as_csv(reviewers_client):
     assert rows[0]["submitted_at"].endswith("Z")
 
 
-def test_list_is_exported_as_json_lines_in_its_order(reviewers_client):
+def test_back_office_list_is_exported_as_json_lines_in_list_order(reviewers_client):
     applications = [make("submitted", offer_id=number) for number in (5, 6, 7)]
     lines = body_of(download_export(reviewers_client, "jsonl")).splitlines()
     assert [json.loads(line)["offer_id"] for line in lines] == [7, 6, 5]
@@ -46,7 +46,7 @@ def test_list_is_exported_as_json_lines_in_its_order(reviewers_client):
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n", "\uff1d"])
-def test_exported_application_has_no_formula_in_a_cell(reviewers_client, start):
+def test_exported_application_contains_no_formula_cell(reviewers_client, start):
     make("submitted", status_reason=f"{start}HYPERLINK(1)", reviewed_by="a=b")
     row = next(csv.DictReader(io.StringIO(body_of(download_export(reviewers_client)).decode("utf-8-sig"), newline="")))
     assert row["status_reason"] == f"'{start}HYPERLINK(1)"
@@ -63,7 +63,7 @@ def test_exported_application_has_no_formula_in_a_cell(reviewers_client, start):
         " =1", "\ufeff=1", "\u200b@x", "\u3000=1", "\ufe66=1", "\ufe62x", "a;\ufeff=1", "a;\u3000-1", "\x0c=1", "'=1",
     ],
 )  # fmt: skip
-def test_exported_cell_is_never_a_formula_for_any_separator(text, separator):
+def test_exported_csv_cell_is_not_a_formula_for_any_separator(text, separator):
     content = b"".join(table_files.csv_lines(["first", "second"], [["x", text], ["é", text]]))
     assert content.startswith(b"\xef\xbb\xbf"), "Excel reads UTF-8 only with a byte order mark"
     for row in csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=separator):
@@ -75,7 +75,7 @@ def test_exported_cell_is_never_a_formula_for_any_separator(text, separator):
 @pytest.mark.parametrize(
     "text", ["a; b", "2026-01-31", "a-b", "x = y", "a,-b", "a;b=c", "Main St 5; Apt -", "é", "1;2", "a:-b"]
 )
-def test_text_without_a_formula_is_exported_unchanged(text):
+def test_string_without_a_formula_is_exported_unchanged(text):
     assert table_files.plain_cell(text) == text
 
 
@@ -97,7 +97,7 @@ def test_digest_of_an_export_is_in_the_response_and_the_access_log(reviewers_cli
     assert taken.details == {"query": "queue=review", "rows": 1, "format": "csv", "sha256": digest.hex()}
 
 
-def test_export_of_too_many_rows_is_rejected(reviewers_client, monkeypatch):
+def test_back_office_export_of_too_many_rows_is_rejected(reviewers_client, monkeypatch):
     monkeypatch.setattr(exports, "ROWS_MAX", 1)
     make("submitted"), make("submitted")
     response = reviewers_client.post(f"{LIST}export/csv/", follow=True)
@@ -105,7 +105,7 @@ def test_export_of_too_many_rows_is_rejected(reviewers_client, monkeypatch):
     assert not DataAccess.objects.filter(action="export").exists()
 
 
-def test_export_of_an_empty_list_has_only_the_header(reviewers_client):
+def test_export_of_an_empty_list_contains_only_the_header(reviewers_client):
     assert body_of(download_export(reviewers_client)).startswith(b"\xef\xbb\xbfid,status,")
 
 
@@ -120,7 +120,7 @@ def test_export_requires_post_a_known_format_and_the_permission(reviewer, review
     assert not DataAccess.objects.filter(action="export").exists()
 
 
-def test_exports_have_no_passwords_digests_or_secrets(superusers_client, db):
+def test_exports_contain_no_passwords_digests_or_secrets(superusers_client, db):
     from django.contrib import admin
     from django.urls import reverse
 
@@ -135,7 +135,7 @@ def test_exports_have_no_passwords_digests_or_secrets(superusers_client, db):
                 body_of(response)
 
 
-def test_viewers_of_masked_data_export_masked_data(operations_client):
+def test_back_office_export_of_a_masked_viewer_is_masked(operations_client):
     UserFactory(username="jdoe", email="jane@example.test")
     text = body_of(download_export(operations_client, address="/admin/identity/user/")).decode()
     assert "jdoe" in text

@@ -42,7 +42,7 @@ def do(client, application, name, **fields):
     return client.post(address, {"seen": seen, **fields}, follow=True)
 
 
-def test_figures_are_shown_side_by_side_with_differences_marked(reviewers_client, sent):
+def test_case_page_shows_claimed_and_sourced_figures_with_differences(reviewers_client, sent):
     confirmed = {"pointer": "/monthly_debt_cents", "value": 61_000, "file_id": str(sent.file.pk)}
     path = f"/applications/{sent.pk}/confirmations"
     assert client_of(make_reviewer()).send(path, confirmed).status_code == 201
@@ -54,7 +54,7 @@ def test_figures_are_shown_side_by_side_with_differences_marked(reviewers_client
     assert text.count("Differs by more than 10 %.") == 1
 
 
-def test_reviewer_confirms_a_figure_and_scores_again(reviewers_client, sent):
+def test_reviewer_can_confirm_a_figure_and_score_again_on_the_case(reviewers_client, sent):
     fields = {"figure": "/monthly_debt_cents", "value": "1,234.50", "file_id": str(sent.file.pk)}
     assert "The figure is confirmed." in text_of(do(reviewers_client, sent, "confirm-figure", **fields))
     row = Confirmation.objects.get()
@@ -64,20 +64,20 @@ def test_reviewer_confirms_a_figure_and_scores_again(reviewers_client, sent):
 
 
 @pytest.mark.parametrize("field", [{"figure": "/other"}, {"file_id": "x"}, {"value": "a lot"}])
-def test_invalid_confirmation_of_a_figure_is_rejected(reviewers_client, sent, field):
+def test_back_office_rejects_an_invalid_figure_confirmation(reviewers_client, sent, field):
     fields = {"figure": "/monthly_debt_cents", "value": "1", "file_id": str(sent.file.pk), **field}
     assert do(reviewers_client, sent, "confirm-figure", **fields).status_code == 200
     assert not Confirmation.objects.exists()
 
 
-def test_support_sees_no_figures_and_no_actions(supports_client, sent):
+def test_case_page_hides_figures_and_fact_actions_from_support(supports_client, sent):
     text = text_of(supports_client.get(page_of(sent)))
     assert "Sourced" not in text
     assert "2,300.00" not in text
     assert "Score again" not in text
 
 
-def test_reader_of_a_lender_sees_figures_and_no_actions(sent):
+def test_case_page_shows_a_lender_reader_figures_without_actions(sent):
     reader = UserFactory()
     provider = sent.version.model.provider
     ProviderMember.objects.create(provider=provider, user=reader, role=ProviderMember.READER)
@@ -89,19 +89,19 @@ def test_reader_of_a_lender_sees_figures_and_no_actions(sent):
     assert console_client(reader).get(address).status_code == 403
 
 
-def test_figures_have_no_sourced_values_without_shared_bank_data(reviewers_client, sent):
+def test_case_figures_without_shared_bank_data_have_no_sourced_values(reviewers_client, sent):
     type(sent).objects.filter(pk=sent.pk).update(share=[])
     text = text_of(reviewers_client.get(page_of(sent)))
     assert "Monthly income $2,000.00 — —" in text
 
 
-def test_decided_application_accepts_no_new_facts(reviewers_client, sent):
+def test_decided_application_rejects_new_facts_in_the_back_office(reviewers_client, sent):
     type(sent).objects.filter(pk=sent.pk).update(status="rejected")
     address = page_of(sent).replace("/change/", "/do/score-again/")
     assert "Facts can be added only after submission" in text_of(reviewers_client.get(address, follow=True))
 
 
-def test_reviewer_requests_a_report(reviewers_client, sent):
+def test_reviewer_can_request_a_report_on_the_case(reviewers_client, sent):
     Application.objects.filter(pk=sent.pk).update(**sealed_values(sent, applicants=Applicants.of([PERSON])))
     fields = {"kind": "credit", "purpose": "credit_transaction", "applicant": "1"}
     assert "Status of the report: received." in text_of(do(reviewers_client, sent, "request-report", **fields))
@@ -128,7 +128,7 @@ def decide(client, application, to, **fields):
     return page, client.post(address, {"seen": seen, **fields}, follow=True)
 
 
-def test_rejection_lists_the_stored_reports_that_the_reviewer_selects(reviewers_client, sent, settings):
+def test_rejection_form_stores_the_selected_reports(reviewers_client, sent, settings):
     settings.REVIEW_POLICY = "reviewed"
     report = reported(reviewers_client, sent)
     reasons = {"code_1": "inquiries_recent", "reason": "Too many inquiries."}
@@ -140,7 +140,7 @@ def test_rejection_lists_the_stored_reports_that_the_reviewer_selects(reviewers_
     assert (decision["report_ids"], decision["consumer_report"][0]["score"]) == ([str(report.pk)], 724)
 
 
-def test_report_of_another_application_cannot_be_selected(reviewers_client, sent, settings):
+def test_rejection_form_rejects_a_report_of_another_application(reviewers_client, sent, settings):
     settings.REVIEW_POLICY = "reviewed"
     reported(reviewers_client, sent)
     fields = {"code_1": "income_insufficient", "reason": "x", "report_ids": [str(sent.pk)]}
@@ -149,7 +149,7 @@ def test_report_of_another_application_cannot_be_selected(reviewers_client, sent
     assert not sent.history.filter(status="rejected").exists()
 
 
-def test_page_that_confirms_a_figure_opens_the_files(reviewers_client, sent):
+def test_figure_confirmation_page_links_to_the_files(reviewers_client, sent):
     page = reviewers_client.get(page_of(sent).replace("/change/", "/do/confirm-figure/")).content.decode()
     address = re.search(r'href="([^"]+)">Open payslip.pdf<', page)[1]
     assert b"".join(reviewers_client.get(address)).startswith(b"%PDF")

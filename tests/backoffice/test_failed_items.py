@@ -29,7 +29,7 @@ def retry_address(item):
     return f"{LIST}{item.pk}/do/retry/"
 
 
-def test_operations_retry_a_dead_letter(items):
+def test_operations_can_retry_a_dead_letter(items):
     dead, _ = items
     client = backoffice_client(staff_of("Operations"))
     assert "Dead letters" in client.get("/admin/").content.decode()
@@ -42,7 +42,7 @@ def test_operations_retry_a_dead_letter(items):
     assert dead.retry_at <= timezone.now()
 
 
-def test_support_sees_failed_items_and_retries_none(items):
+def test_support_can_view_but_not_retry_failed_items(items):
     client = backoffice_client(staff_of("Support"))
     assert "KeyError" in client.get(LIST).content.decode()
     page = client.get(f"{LIST}{items[0].pk}/change/").content.decode()

@@ -26,7 +26,7 @@ def _no_cache():
     cache.clear()
 
 
-def test_queue_cards_show_the_count_and_the_longest_wait(reviewers_client):
+def test_landing_page_queue_cards_show_count_and_longest_wait(reviewers_client):
     now = timezone.now()
     make("submitted", submitted_at=now - timedelta(days=23, hours=2))
     make("under_review", submitted_at=now - timedelta(days=4))
@@ -37,13 +37,13 @@ def test_queue_cards_show_the_count_and_the_longest_wait(reviewers_client):
     assert "card-urgent" in reviewers_client.get("/admin/").content.decode()
 
 
-def test_an_empty_queue_shows_a_message(reviewers_client):
+def test_empty_queue_card_shows_a_message(reviewers_client):
     text = text_of(reviewers_client.get("/admin/"))
     assert "0 Applications to review No applications are waiting for a review." in text
     assert "No decisions in this period." in text
 
 
-def test_card_of_expiring_keys_shows_the_first_deadline(operations_client):
+def test_expiring_keys_card_shows_the_earliest_expiry(operations_client):
     now = timezone.now()
     for days in (5, 3):
         ends = now + timedelta(days=days, hours=1)
@@ -53,7 +53,7 @@ def test_card_of_expiring_keys_shows_the_first_deadline(operations_client):
     assert "The first deadline is in 3 days." in text_of(operations_client.get("/admin/"))
 
 
-def test_wait_of_an_unknown_payment_starts_at_its_creation(superusers_client):
+def test_payment_queue_measures_the_wait_from_the_creation_of_the_payment(superusers_client):
     now = timezone.now()
     Payment.objects.create(
         user=UserFactory(), amount_cents=1, fee_amount_cents=0, currency="USD", payment_method_id="pm",
@@ -64,7 +64,7 @@ def test_wait_of_an_unknown_payment_starts_at_its_creation(superusers_client):
     assert "1 Payments with an unknown outcome The oldest has waited 2 days." in text
 
 
-def test_wait_of_an_anchor_starts_at_its_decision_despite_later_attempts(superusers_client, reviewer, settings):
+def test_anchor_queue_measures_the_wait_from_the_decision(superusers_client, reviewer, settings):
     settings.ANCHOR_DECISIONS = True
     now = timezone.now()
     actor = Actor(user=reviewer, credential="admin")
@@ -75,7 +75,7 @@ def test_wait_of_an_anchor_starts_at_its_decision_despite_later_attempts(superus
     )
 
 
-def test_each_group_sees_its_own_queues(supports_client, operations_client):
+def test_landing_page_shows_each_group_its_queues(supports_client, operations_client):
     assert "Applications to review" not in text_of(supports_client.get("/admin/"))
     assert "Applications to review" not in text_of(operations_client.get("/admin/"))
     assert "Decisions waiting for the ledger" in text_of(operations_client.get("/admin/"))
@@ -92,7 +92,7 @@ def test_landing_page_executes_at_most_twelve_statements(superusers_client, revi
         assert len(statements) <= 12, statements
 
 
-def test_queue_count_stops_at_its_maximum(reviewer, monkeypatch):
+def test_landing_page_queue_count_stops_at_the_maximum(reviewer, monkeypatch):
     monkeypatch.setattr(queues, "COUNT_MAX", 2)
     for _ in range(4):
         make("submitted")
@@ -114,7 +114,7 @@ def test_landing_page_shows_decisions_per_day(reviewers_client, reviewer):
     assert "Mean time from submission to decision: <strong>2 days</strong>" in body
 
 
-def test_review_queue_uses_its_own_index(db, needs_postgresql):
+def test_review_queue_query_uses_the_review_index(db, needs_postgresql):
     rows = Application.objects.filter(status__in=("submitted", "under_review")).order_by("submitted_at")
     with connection.cursor() as cursor:
         # PostgreSQL would sort these few rows instead of reading the index in order.
@@ -156,7 +156,7 @@ def test_every_queue_card_counts_the_rows_of_its_list(work, superuser, superuser
     assert {name: counts[name] for name in expected} == expected
 
 
-def test_disputed_claims_have_their_own_list(work, reviewers_client):
+def test_disputed_claims_have_a_separate_list(work, reviewers_client):
     for queue, statuses in (("review", {"pending", "disputed"}), ("disputes", {"disputed"})):
         rows = reviewers_client.get(f"/admin/claims/claim/?queue={queue}").context["cl"].result_list
         assert {row.status for row in rows} == statuses
@@ -165,7 +165,7 @@ def test_disputed_claims_have_their_own_list(work, reviewers_client):
     assert Claim.with_tombstones.count() == 10
 
 
-def test_title_of_a_proposal_has_its_state(work, superusers_client):
+def test_proposal_title_contains_the_state_of_the_proposal(work, superusers_client):
     proposal = Proposal.objects.first()
     page = superusers_client.get(f"/admin/credit/proposal/{proposal.pk}/change/")
     assert f"approved, proposed, for {reference_of(proposal.application_id)}" in page.content.decode()

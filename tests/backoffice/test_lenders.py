@@ -114,7 +114,7 @@ def text_and_count(response):
     return content.decode(errors="replace").lower(), shown and shown.result_count
 
 
-def test_records_of_another_lender_are_unreachable(ours, theirs, clients):
+def test_member_cannot_open_records_of_another_lender(ours, theirs, clients):
     probes_tried = [
         item for item in itertools.product(probes(ours, theirs), ROLES) if item[1] not in STAFF or item[0][0] == "GET"
     ]
@@ -148,7 +148,7 @@ def test_records_of_another_lender_are_unreachable(ours, theirs, clients):
     assert rows_of_lender(theirs) == before
 
 
-def test_staff_see_both_lenders_and_other_accounts_see_none(ours, theirs, clients):
+def test_staff_can_view_all_lenders_and_other_accounts_none(ours, theirs, clients):
     for address in ("/admin/", "/admin/credit/application/", page_of(theirs.application)):
         for role in (*STAFF, "nobody", *LENDERS):
             response = clients[role].get(address)
@@ -167,7 +167,7 @@ def test_staff_see_both_lenders_and_other_accounts_see_none(ours, theirs, client
 
 
 @pytest.mark.parametrize("role", LENDERS)
-def test_members_see_every_kind_of_record_of_their_lender(ours, theirs, clients, role):
+def test_members_can_view_every_kind_of_record_of_their_lender(ours, theirs, clients, role):
     for label, record in ours.records.items():
         if not has_rule(type(record)):
             assert clients[role].get(page_of(record)).status_code == 403, label
@@ -224,7 +224,7 @@ def _source(function):
     return inspect.getsource(function)
 
 
-def test_lender_console_needs_a_second_factor_even_if_staff_do_not(ours, settings):
+def test_lender_console_requires_a_second_factor_even_if_staff_do_not(ours, settings):
     settings.BACKOFFICE_SECOND_FACTOR = False
     person = ours.people["reviewer"]
     assert (
@@ -235,7 +235,7 @@ def test_lender_console_needs_a_second_factor_even_if_staff_do_not(ours, setting
     assert console_client(person).get("/admin/").status_code == 200
 
 
-def test_lender_console_needs_the_group_and_a_membership(ours):
+def test_lender_console_requires_the_group_and_a_membership(ours):
     client = console_client(ours.people["reader"])
     assert client.get("/admin/").status_code == 200
     ours.people["owner"].groups.clear()
@@ -247,7 +247,7 @@ def test_lender_console_needs_the_group_and_a_membership(ours):
     assert not ours.people["reader"].has_perm("credit.view_application"), "the console is no permission"
 
 
-def test_staff_who_are_members_keep_their_staff_permissions(ours, theirs):
+def test_staff_with_a_lender_membership_retain_staff_permissions(ours, theirs):
     person = staff_of("Support", username="both")
     ProviderMember.objects.create(provider_id=str(ours.number), user=person, role="owner")
     person.groups.add(Group.objects.get(name="Lender"))
@@ -260,7 +260,7 @@ def test_staff_who_are_members_keep_their_staff_permissions(ours, theirs):
     ).status_code  # fmt: skip
 
 
-def test_reader_has_no_action_buttons_and_actions_are_rejected(ours, clients):
+def test_lender_reader_has_no_action_buttons_and_actions_return_403(ours, clients):
     application, client = ours.application, clients["A reader"]
     page = client.get(page_of(application))
     assert "Only reviewers can decide it" in text_of(page)
@@ -276,7 +276,7 @@ def test_reader_has_no_action_buttons_and_actions_are_rejected(ours, clients):
     assert application.status == "under_review"
 
 
-def test_underwriter_decides_an_application_from_inbox_to_notice(ours, theirs, clients):
+def test_underwriter_can_decide_an_application_from_inbox_to_notice(ours, theirs, clients):
     application, client = ours.application, clients["A reviewer"]
     ours.records["credit.proposal"].close("withdrawn", by=ours.people["reviewer"], now=application.updated_at)
     assert client.post("/admin/credit/application/oldest/").headers["Location"].endswith("?queue=review"), "the owner's"

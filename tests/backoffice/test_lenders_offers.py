@@ -65,7 +65,7 @@ def test_quote_is_shown_before_the_offer_is_created(owner, lender):
     assert not Offer.objects.filter(name="Harbor loan").exists()
 
 
-def test_changing_an_offer_keeps_fields_that_the_form_omits(owner, offer):
+def test_offer_form_preserves_fields_that_it_omits(owner, offer):
     Offer.objects.filter(pk=offer.pk).update(required_documents=["Payslip"])
     page = owner.get(action_of(offer))
     assert page.context["form"].initial["terms"] == "12, 24"
@@ -75,7 +75,7 @@ def test_changing_an_offer_keeps_fields_that_the_form_omits(owner, offer):
     assert (offer.apr_min_percent, offer.required_documents, offer.version) == (5.5, ["Payslip"], 2)
 
 
-def test_offer_without_terms_stays_a_line_of_credit_after_a_change(owner, lender):
+def test_offer_form_does_not_add_terms_to_a_line_of_credit(owner, lender):
     first = owner.post(make_of(lender), {"seen": seen_in(owner.get(make_of(lender))), **FIELDS, "terms": ""})
     assert "up to $10,000.00 at 17.50 %" in text_of(first)
     confirm(owner, make_of(lender), **{**FIELDS, "terms": ""})
@@ -87,7 +87,7 @@ def test_offer_without_terms_stays_a_line_of_credit_after_a_change(owner, lender
     assert (line.term_options_months, line.apr_max_percent) == (None, 16.0)
 
 
-def test_owner_deactivates_an_offer(owner, offer):
+def test_owner_can_deactivate_an_offer_in_the_console(owner, offer):
     confirm(owner, action_of(offer, "deactivate"))
     offer.refresh_from_db()
     assert not offer.is_active
@@ -101,7 +101,7 @@ def test_owner_deactivates_an_offer(owner, offer):
         ({"rate_max": "1e9"}, "rate_max"), ({"terms": ","}, "terms"),
     ],
 )  # fmt: skip
-def test_terms_that_the_api_rejects_have_an_error_at_their_field(owner, lender, fields, at):
+def test_offer_form_shows_api_errors_at_the_field(owner, lender, fields, at):
     page = confirm(owner, make_of(lender), **{**FIELDS, **fields})
     assert at in page.context["form"].errors
     assert not Offer.objects.filter(name="Harbor loan").exists()
@@ -127,7 +127,7 @@ def test_another_lenders_owner_and_staff_cannot_change_an_offer(offer, lender, r
     assert offer.version == 1
 
 
-def test_offer_changed_after_the_page_was_opened_is_not_changed(owner, offer):
+def test_offer_form_rejects_an_offer_changed_after_opening(owner, offer):
     page = owner.get(action_of(offer))
     sent = {"seen": seen_in(page), **FIELDS, "rate_min": "5"}
     shown = owner.post(action_of(offer), sent)
@@ -152,7 +152,7 @@ def eu_owner(lender):
     return console_client(lender.people["owner"])
 
 
-def test_owner_creates_an_eu_offer(eu_owner, lender):
+def test_owner_can_create_an_eu_offer_in_the_console(eu_owner, lender):
     text = text_of(confirm(eu_owner, make_of(lender), **EU_FIELDS))
     offer = Offer.objects.get(name="Harbor loan")
     assert (offer.jurisdiction, offer.regime, offer.currency, offer.day_count) == ("eu", "ccd2", "EUR", "act_365")
@@ -162,7 +162,7 @@ def test_owner_creates_an_eu_offer(eu_owner, lender):
     assert "$" not in text
 
 
-def test_changing_an_eu_offer_keeps_texts_that_the_form_omits(eu_owner, lender):
+def test_eu_offer_form_preserves_texts_that_it_omits(eu_owner, lender):
     confirm(eu_owner, make_of(lender), **EU_FIELDS)
     offer = Offer.objects.get(name="Harbor loan")
     Offer.objects.filter(pk=offer.pk).update(texts={**offer.texts, "validity": "One month."})
@@ -176,7 +176,7 @@ def test_changing_an_eu_offer_keeps_texts_that_the_form_omits(eu_owner, lender):
     assert (offer.version, offer.example["fee_cents"], offer.texts["validity"]) == (2, 1_250, "One month.")
 
 
-def test_eu_offer_in_yen_stores_yen(eu_owner, lender):
+def test_eu_offer_form_in_yen_stores_yen(eu_owner, lender):
     yen = {"currency": "JPY", "regime": "ccd2_small", "regime_reason": "Small.", "amount_min": "100,000"}
     yen |= {"amount_max": "900,000", "example_amount": "500,000"}
     confirm(eu_owner, make_of(lender), **{**EU_FIELDS, **yen})
@@ -190,18 +190,18 @@ def test_eu_offer_in_yen_stores_yen(eu_owner, lender):
     ({"example_amount": "", "example_months": "", "example_rate": "", "example_fee": ""}, "example_amount"),
     ({"jurisdiction": "xx"}, "jurisdiction"),
 ])  # fmt: skip
-def test_errors_of_an_eu_offer_are_next_to_their_field(eu_owner, lender, fields, at):
+def test_eu_offer_form_shows_errors_at_the_field(eu_owner, lender, fields, at):
     page = confirm(eu_owner, make_of(lender), **{**EU_FIELDS, **fields})
     assert at in page.context["form"].errors
     assert not Offer.objects.filter(name="Harbor loan").exists()
 
 
-def test_eu_offer_of_a_lender_without_contact_lists_missing_fields(owner, lender):
+def test_eu_offer_form_of_a_lender_without_contact_lists_missing_fields(owner, lender):
     text = text_of(confirm(owner, make_of(lender), **EU_FIELDS))
     assert "telephone number" in text
     assert not Offer.objects.filter(name="Harbor loan").exists()
 
 
-def test_example_above_the_apr_cap_is_rejected_with_both_rates(eu_owner, lender):
+def test_eu_offer_form_rejects_an_example_above_the_apr_cap(eu_owner, lender):
     text = text_of(confirm(eu_owner, make_of(lender), **{**EU_FIELDS, "apr_cap": "21.5"}))
     assert "The annual percentage rate of `example` is 22.6330, above `apr_cap`: 21.5." in text

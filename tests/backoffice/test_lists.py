@@ -38,7 +38,7 @@ def listed():
 
 
 @pytest.mark.usefixtures("demo")
-def test_every_list_executes_few_statements_and_computes_no_filter_from_a_table(superusers_client):
+def test_every_list_executes_few_statements_without_filters_from_tables(superusers_client):
     superusers_client.get("/admin/")  # the first page fills the process's caches
     for model in listed():
         address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
@@ -51,7 +51,7 @@ def test_every_list_executes_few_statements_and_computes_no_filter_from_a_table(
         assert [sql for sql in queries if "SELECT DISTINCT" in sql and table in sql] == []
 
 
-def test_filter_offers_the_declared_values(superusers_client):
+def test_list_filter_offers_the_declared_values(superusers_client):
     address = reverse("admin:credit_applicationhistory_changelist")
     page = superusers_client.get(address).content.decode()
     for status in ("draft", "under_review", "expired"):
@@ -60,13 +60,13 @@ def test_filter_offers_the_declared_values(superusers_client):
 
 
 @pytest.mark.parametrize("asked", ["application/?status=%00", "notice/?status__exact=a%00", "clock/?kind=%00"])
-def test_filter_with_an_invalid_value_redirects_to_the_list(superusers_client, asked):
+def test_list_filter_with_an_invalid_value_redirects_to_the_list(superusers_client, asked):
     assert superusers_client.get(f"/admin/credit/{asked}").headers["Location"].endswith("?e=1")
 
 
 @pytest.mark.parametrize("model", ["identity/apikey", "identity/signingkey", "credit/provider", "credit/application"])
 @pytest.mark.parametrize("page", ["change", "history"])
-def test_id_with_a_null_byte_is_not_found(superusers_client, model, page):
+def test_back_office_id_with_a_null_byte_returns_404(superusers_client, model, page):
     assert superusers_client.get(f"/admin/{model}/a%00/{page}/").status_code in {302, 404}
 
 
@@ -81,7 +81,7 @@ def test_every_admin_extends_large_list_admin():
     assert len(OURS) > 25
 
 
-def test_every_list_has_an_order(rf, superuser):
+def test_every_back_office_list_has_an_order(rf, superuser):
     request = rf.get("/")
     request.user = superuser
     assert [label for label in OURS if not ADMINS[label].get_queryset(request).ordered] == []
@@ -134,7 +134,7 @@ def test_disallowed_lookup_is_rejected_in_exports_and_in_next_links(reviewers_cl
     assert DataAccess.objects.filter(action="refused").count() == 2
 
 
-def test_list_without_results_is_logged(supports_client):
+def test_access_to_a_list_without_results_is_logged(supports_client):
     make()
     digest = f"q=digest%3A{blind_digests('rosa quillfeather')[0]}"
     for address, query, logged in (
@@ -146,7 +146,7 @@ def test_list_without_results_is_logged(supports_client):
         assert (look.action, look.details) == ("list", {"query": logged, "rows": 0})
 
 
-def test_email_address_is_found_only_as_a_whole(supports_client):
+def test_account_search_finds_only_complete_email_addresses(supports_client):
     person = UserFactory(username="jdoe", email="jane@example.test")
     assert supports_client.get(f"{USERS}?q=Jane@example.test").context["cl"].result_list == [person]
     assert supports_client.get(f"{USERS}?q=jan").context["cl"].result_list == []
@@ -180,7 +180,7 @@ def label(model):
 
 
 @pytest.mark.parametrize("model", NAMES_OURS + [item for item in SHOWN if item not in NAMES_OURS], ids=label)
-def test_model_names_are_readable_words(model):
+def test_back_office_model_names_are_readable_words(model):
     text, many = str(model._meta.verbose_name), str(model._meta.verbose_name_plural)
     for word in f"{text} {many}".replace("-", " ").split():
         assert word in ACRONYMS or re.fullmatch("[a-z]*[aeiouy][a-z]*", word.removesuffix("s")), word
@@ -194,19 +194,19 @@ def test_model_names_are_readable_words(model):
         assert many.startswith(text[:-1]) or (text, many) == ("person", "people")
 
 
-def test_models_of_the_backoffice_have_different_names():
+def test_back_office_model_names_are_unique():
     names = [(model._meta.app_label, str(model._meta.verbose_name_plural)) for model in SHOWN]
     assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("app", APPS, ids=lambda app: app.label)
-def test_app_names_are_readable_words(app):
+def test_back_office_app_names_are_readable_words(app):
     assert re.fullmatch(r"[A-Z][a-z]+( [a-z]+)*", app.verbose_name), app.verbose_name
     assert app.verbose_name not in {"Api", "Ops", "Docs"}
 
 
 @pytest.mark.parametrize("key", ["1", "0", "x", "01942424-2424-7242-8242-424242424242", "9" * 30])
-def test_view_on_site_is_404_for_any_content_type_and_key(superusers_client, key):
+def test_view_on_site_returns_404_for_any_content_type_and_key(superusers_client, key):
     kinds = ContentType.objects.get_for_models(User, Application).values()  # with integer and UUID keys
     for number in [0, 10**9, *(kind.pk for kind in kinds)]:
         assert superusers_client.get(f"/admin/r/{number}/{key}/").status_code == 404
@@ -225,7 +225,7 @@ ODD = ["a\nb", "a/b?c#d", "evt_3Ax_5F", "a b%0A", "é\u2028ü", '"><b>', "..", "
 
 
 @pytest.mark.parametrize("name", ODD)
-def test_links_to_records_with_unusual_ids_work(superusers_client, superuser, name):
+def test_back_office_links_to_records_with_unusual_ids_work(superusers_client, superuser, name):
     now = timezone.now()
     model = ScoringModelFactory(provider=ProviderFactory(id=name, owner=superuser))
     ProcessorEvent.objects.create(id=name, type="x", detail={}, received_at=now)
@@ -243,7 +243,7 @@ def test_links_to_records_with_unusual_ids_work(superusers_client, superuser, na
     assert superusers_client.get(reverse("admin:credit_scoringmodel_change", args=[model.pk])).status_code == 200
 
 
-def test_page_of_an_oauth_client_opens(superusers_client):
+def test_back_office_page_of_an_oauth_client_returns_200(superusers_client):
     client, _ = create_client(
         name="Shop", redirect_uris=["https://shop.example/back"], scopes=["offers:read"], public=True
     )

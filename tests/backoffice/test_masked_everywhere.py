@@ -158,7 +158,7 @@ def pages():
             yield model_admin.address_of("do", pk, "unmask")
 
 
-def test_support_sees_no_masked_data_on_any_list_or_page(secret_records, supports_client):
+def test_lists_and_pages_show_support_no_unmasked_data(secret_records, supports_client):
     assert all(model._base_manager.exists() for model in ADMINS)
     for address in pages():
         response = supports_client.get(address)
@@ -170,7 +170,7 @@ def test_support_sees_no_masked_data_on_any_list_or_page(secret_records, support
     assert not SHOWN.search(supports_client.get(f"{case}?events=all").content.decode())
 
 
-def test_reviewer_sees_the_data_that_support_sees_masked(secret_records, reviewers_client):
+def test_reviewer_can_view_the_data_that_is_masked_for_support(secret_records, reviewers_client):
     move = ApplicationHistory.objects.get(status="rejected")
     for record in (secret_records, move, DecisionAnchor.objects.get(history__isnull=False)):
         page = reviewers_client.get(ADMINS[type(record)].address_of("change", record.pk))
@@ -209,7 +209,7 @@ def test_list_cannot_be_sorted_by_a_masked_amount(secret_records, supports_clien
     assert [row.pk for row in rows] == sorted(Application.objects.values_list("pk", flat=True), reverse=True)
 
 
-def test_exports_mask_reasons(secret_records, person):
+def test_exports_for_support_mask_decision_reasons(secret_records, person):
     omar = backoffice_client(staff_of("Operations", username="omar"))
     exported = omar.post(f"{reverse('admin:credit_decisionanchor_changelist')}export/csv/").getvalue().decode()
     assert "•••" in exported

@@ -56,7 +56,7 @@ def test_provider_permissions_do_not_allow_adding_members(provider):
     assert members_of(provider) == ["olga"]
 
 
-def test_owner_and_superuser_add_members_and_the_owner_removes_them(provider, superusers_client):
+def test_owner_and_superuser_can_add_members_and_the_owner_can_remove_them(provider, superusers_client):
     first, second = UserFactory(username="first"), UserFactory(username="second")
     olga = backoffice_client(provider.owner)
     assert add(olga, provider, first).status_code == 302
@@ -78,7 +78,7 @@ def test_owner_cannot_add_members_to_another_lender(provider):
     assert members_of(other) == [other.owner.username]
 
 
-def test_viewers_of_a_lender_see_its_members(provider, operations_client, reviewers_client):
+def test_lender_page_lists_members_to_every_viewer(provider, operations_client, reviewers_client):
     ProviderMember.objects.create(provider=provider, user=UserFactory(username="member-of-501"))
     for client in (operations_client, reviewers_client):
         assert "member-of-501" in text_of(client.get(provider_page(provider)))
@@ -88,7 +88,7 @@ ADD, LIST = "/admin/identity/invitation/add/", "/admin/identity/invitation/"
 FORM = {"email": "jane@example.org", "role": "partner", "provider_id": "", "group": ""}
 
 
-def test_operations_create_and_revoke_an_invitation(operations_client, supports_client):
+def test_operations_can_create_and_revoke_an_invitation(operations_client, supports_client):
     assert operations_client.get(ADD).status_code == 200
     assert supports_client.post(ADD, FORM).status_code == 403
     assert operations_client.post(ADD, FORM).status_code == 302
@@ -106,7 +106,7 @@ def test_operations_create_and_revoke_an_invitation(operations_client, supports_
 
 
 @pytest.mark.parametrize("wrong", [{"email": "jane"}, {"role": "king"}, {"role": "staff", "group": "Reviewer"}])
-def test_form_shows_the_errors_of_an_invitation(operations_client, wrong):
+def test_invitation_form_shows_the_errors_of_an_invitation(operations_client, wrong):
     response = operations_client.post(ADD, {**FORM, **wrong})
     assert (response.status_code, Invitation.objects.count()) == (200, 0)
 
@@ -130,13 +130,13 @@ def test_account_page_summarizes_the_records_of_every_app(reviewers_client):
     assert "Edit the account" not in text
 
 
-def test_case_shows_the_applicants_publication_claims(reviewers_client):
+def test_case_page_shows_the_applicants_publication_claims(reviewers_client):
     application = make()
     ClaimFactory(user=application.consumer)
     assert "Publication claims 1 draft" in text_of(reviewers_client.get(page_of(application)))
 
 
-def test_editors_of_an_account_see_the_summary_first(superusers_client):
+def test_account_page_shows_the_summary_first_to_editors(superusers_client):
     person = UserFactory(username="before")
     summary = superusers_client.get(person_page(person))
     assert "Summary" in text_of(summary)
@@ -152,7 +152,7 @@ def test_editors_of_an_account_see_the_summary_first(superusers_client):
     assert person.username == "after"
 
 
-def test_form_of_an_account_is_shown_to_editors_only(reviewers_client):
+def test_account_form_is_shown_only_to_editors(reviewers_client):
     page = reviewers_client.get(person_page(UserFactory()), {"edit": "1"})
     assert b'name="username"' not in page.content
 

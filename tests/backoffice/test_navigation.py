@@ -19,7 +19,7 @@ def titles(client, address="/admin/"):
     return [link["title"] for link in client.get(address).context["main_links"]]
 
 
-def test_superuser_has_every_main_link_and_each_opens_its_list(superusers_client):
+def test_every_main_link_of_a_superuser_opens_its_list(superusers_client):
     links = superusers_client.get("/admin/").context["main_links"]
     assert [link["title"] for link in links] == STAFF
     for link in links:
@@ -36,11 +36,11 @@ def test_superuser_has_every_main_link_and_each_opens_its_list(superusers_client
         ("Operations", ["People", "Lenders", "Scoring", "Audit"]),
     ],
 )
-def test_staff_have_the_main_links_of_their_group(group, expected):
+def test_main_navigation_shows_staff_the_links_of_their_group(group, expected):
     assert titles(backoffice_client(staff_of(group))) == expected
 
 
-def test_member_of_a_lender_has_the_lenders_main_links_and_name(db):
+def test_main_navigation_shows_a_lender_member_the_lenders_links_and_name(db):
     client = console_client(lender_of("quartz", 701).people["reader"])
     assert titles(client) == ["Applications", "People", "Offers", "Team", "Audit"]
     page = client.get("/admin/").content.decode()
@@ -49,7 +49,7 @@ def test_member_of_a_lender_has_the_lenders_main_links_and_name(db):
         assert client.get(link["address"], follow=True).status_code == 200
 
 
-def test_all_records_lists_the_models_that_the_viewer_can_open(reviewers_client, superusers_client):
+def test_all_records_page_lists_models_that_the_viewer_can_open(reviewers_client, superusers_client):
     everything, some = (
         client.get("/admin/records/").content.decode() for client in (superusers_client, reviewers_client)
     )
@@ -60,11 +60,11 @@ def test_all_records_lists_the_models_that_the_viewer_can_open(reviewers_client,
     assert "/admin/identity/signingkey/" not in superusers_client.get("/admin/").content.decode()
 
 
-def test_all_records_redirects_visitors_to_the_log_in(client):
+def test_all_records_page_redirects_visitors_to_the_log_in(client):
     assert client.get("/admin/records/").status_code == 302
 
 
-def test_application_beyond_30_days_shows_the_days_late(reviewers_client):
+def test_application_page_beyond_30_days_shows_the_days_late(reviewers_client):
     application = make(submitted_at=timezone.now() - timedelta(days=38, hours=2))
     for address in (LIST, page_of(application)):
         text = text_of(reviewers_client.get(address))

@@ -42,19 +42,19 @@ def page(client, name, *arguments, query=""):
 @pytest.mark.parametrize(
     ("day", "tone"), [(0, "fine"), (19, "fine"), (20, "late"), (27, "late"), (28, "over"), (31, "over")]
 )
-def test_deadline_is_yellow_from_day_20_and_red_from_day_28(day, tone):
+def test_notice_deadline_is_yellow_from_day_20_and_red_from_day_28(day, tone):
     due_at = NOW + timedelta(days=30)
     assert f"clock-{tone}" in days_left(due_at, now=NOW + timedelta(days=day))
 
 
-def test_queue_of_notices_lists_running_clocks(world, reviewers):
+def test_notice_queue_lists_running_clocks(world, reviewers):
     shown = page(reviewers, "clock_changelist", query="?state=running")
     assert "clock-late" in shown
     assert "adverse action: ready" in shown
     assert "Applicants to notify" in reviewers.get("/admin/").content.decode()
 
 
-def test_a_reviewer_reads_the_notice_next_to_its_source_data(world, reviewers):
+def test_notice_page_shows_the_notice_next_to_its_source_data(world, reviewers):
     shown = page(reviewers, "notice_change", world.notice.pk)
     assert "we decided that we cannot grant the credit that you applied for" in shown
     assert "Rosa Quillfeather" in shown
@@ -64,7 +64,7 @@ def test_a_reviewer_reads_the_notice_next_to_its_source_data(world, reviewers):
     assert world.notice.status == "ready"
 
 
-def test_waiting_notice_shows_what_is_missing(world, reviewers):
+def test_due_notice_page_shows_the_missing_data(world, reviewers):
     world.reopen(7)
     world.reject(8)
     world.offer.provider.address = ""
@@ -74,7 +74,7 @@ def test_waiting_notice_shows_what_is_missing(world, reviewers):
     assert "the lender has no name or no address" in page(reviewers, "notice_change", world.notice.pk)
 
 
-def test_review_requests_have_their_own_queue(world, reviewers):
+def test_review_requests_have_a_separate_queue(world, reviewers):
     services.request_review(str(world.pk), statement="My rent was read wrong.", actor=world.consumer, now=world.at(7))
     review_request = ReviewRequest.objects.get()
     assert "left" in page(reviewers, "reviewrequest_changelist", query="?state=open")
@@ -83,7 +83,7 @@ def test_review_requests_have_their_own_queue(world, reviewers):
     assert "My rent was read wrong." not in page(support, "reviewrequest_change", review_request.pk)
 
 
-def test_reviewer_records_a_delivery_by_post(world, reviewers):
+def test_reviewer_can_record_a_notice_delivery_by_post(world, reviewers):
     button = reverse("admin:credit_notice_do", args=[world.notice.pk, "deliver"])
     sent = datetime.now(UTC) - timedelta(hours=1)
     fields = {"channel": "post", "at": f"{sent:%Y-%m-%d %H:%M:%S}", "reference": "RR 123"}
@@ -97,7 +97,7 @@ def test_reviewer_records_a_delivery_by_post(world, reviewers):
     assert not world.application.clocks.filter(stopped_at=None).exists()
 
 
-def test_delivery_of_an_unissued_notice_is_rejected(world, reviewers):
+def test_back_office_rejects_a_delivery_of_an_unissued_notice(world, reviewers):
     world.reopen(7)
     world.reject(8)
     button = reverse("admin:credit_notice_do", args=[world.notice.pk, "deliver"])

@@ -51,7 +51,7 @@ def people_of(client, **query):
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_members_have_a_link_to_the_applicants_of_their_lender(lender, other, role):
+def test_lender_members_have_a_link_to_the_lenders_applicants(lender, other, role):
     client = console_client(lender.people[role])
     rosa = apply_to(lender, "Rosa Quillfeather")
     apply_to(other, "Jorge Zircon")
@@ -65,7 +65,7 @@ def test_members_have_a_link_to_the_applicants_of_their_lender(lender, other, ro
     assert "Jorge" not in text
 
 
-def test_page_of_a_person_has_only_applications_to_the_lender(lender, other):
+def test_applicant_page_lists_only_applications_to_the_lender(lender, other):
     client = console_client(lender.people["reader"])
     first = apply_to(lender, "Rosa Quillfeather")
     second = apply_to(lender, "Rosa Quillfeather-Smith", consumer=first.consumer)
@@ -83,7 +83,7 @@ def test_page_of_a_person_has_only_applications_to_the_lender(lender, other):
         assert private.lower() not in text.lower()
 
 
-def test_person_who_applied_only_to_another_lender_is_not_found(lender, other):
+def test_applicant_of_only_another_lender_is_not_found(lender, other):
     client = console_client(lender.people["owner"])
     stranger = apply_to(other, "Jorge Zircon").consumer
     draft = ApplicationFactory(provider_id=lender.number, status="draft", submitted_at=None).consumer
@@ -97,7 +97,7 @@ def test_person_who_applied_only_to_another_lender_is_not_found(lender, other):
 @pytest.mark.parametrize("typed", [
     "quillfeather", "ROSA", "rosa@example.test", "(503) 555-0100", "user:{}", "$1,234", "{reference}", "{username}",
 ])  # fmt: skip
-def test_people_are_searched_like_applications(lender, other, typed):
+def test_applicant_list_search_accepts_the_application_search_terms(lender, other, typed):
     client = console_client(lender.people["reviewer"])
     said = {"email": "rosa@example.test", "phone": "+15035550100"}
     rosa = apply_to(lender, "Rosa Quillfeather", **said)
@@ -108,7 +108,7 @@ def test_people_are_searched_like_applications(lender, other, typed):
     assert people_of(client, q="nobody at all") == []
 
 
-def test_erased_person_is_not_listed(lender):
+def test_applicant_list_omits_an_erased_applicant(lender):
     client = console_client(lender.people["owner"])
     rosa = apply_to(lender, "Rosa Quillfeather")
     erase_applicants(rosa.consumer_id)
@@ -118,7 +118,7 @@ def test_erased_person_is_not_listed(lender):
     assert people_of(client) == [lender.application.consumer_id]
 
 
-def test_list_of_people_executes_the_same_statements_for_more_people(lender):
+def test_applicant_list_statement_count_does_not_depend_on_its_length(lender):
     client, counts = console_client(lender.people["owner"]), []
     client.get(PEOPLE)
     for number in (1, 9):

@@ -31,7 +31,7 @@ def unmask_of(application):
     return reverse("admin:credit_application_do", args=[application.pk, "unmask"])
 
 
-def test_reviewer_sees_personal_data_and_the_access_is_logged(reviewers_client, reviewer, application):
+def test_reviewers_access_to_personal_data_is_logged(reviewers_client, reviewer, application):
     body = reviewers_client.get(page_of(application)).content.decode()
     assert "12 Acacia Avenue" in body
     look = DataAccess.objects.get(action="page")
@@ -41,7 +41,7 @@ def test_reviewer_sees_personal_data_and_the_access_is_logged(reviewers_client, 
     assert not look.was_masked
 
 
-def test_support_unmasks_one_record_with_a_logged_reason(supports_client, application):
+def test_support_can_unmask_one_record_with_a_logged_reason(supports_client, application):
     other = make(application_data={"name": "Jane Doe"})
     response = confirm(supports_client, unmask_of(application), reason="Ticket 4711")
     assert "12 Acacia Avenue" in response.content.decode()
@@ -50,7 +50,7 @@ def test_support_unmasks_one_record_with_a_logged_reason(supports_client, applic
     assert "jane@example.test" not in supports_client.get(user_page(application)).content.decode()
 
 
-def test_unmasking_expires(supports_client, application):
+def test_unmasked_record_is_masked_again_after_expiry(supports_client, application):
     confirm(supports_client, unmask_of(application), reason="Ticket 4711")
     session = supports_client.session
     session["backoffice.unmasked"] = dict.fromkeys(session["backoffice.unmasked"], 0)
@@ -65,13 +65,13 @@ def test_unmasking_without_a_reason_is_rejected(supports_client, application, re
     assert not DataAccess.objects.filter(action="unmasked").exists()
 
 
-def test_viewers_of_unmasked_data_get_no_unmask_button(reviewers_client, operations_client, application):
+def test_unmask_button_is_hidden_from_viewers_of_unmasked_data(reviewers_client, operations_client, application):
     assert "unmask" not in reviewers_client.get(page_of(application)).content.decode()
     assert reviewers_client.get(unmask_of(application)).status_code == 403
     assert operations_client.get(unmask_of(application)).status_code == 403
 
 
-def test_masked_page_shows_the_digest_of_the_unmasked_data(supports_client, reviewers_client, application):
+def test_masked_page_shows_a_digest_of_the_data(supports_client, reviewers_client, application):
     from hashlib import sha256
 
     from config.core.json_text import canonical_json
@@ -81,7 +81,7 @@ def test_masked_page_shows_the_digest_of_the_unmasked_data(supports_client, revi
     assert digest in reviewers_client.get(page_of(application)).content.decode()
 
 
-def test_access_to_a_list_is_logged(supports_client, application):
+def test_access_to_a_list_of_personal_data_is_logged(supports_client, application):
     supports_client.get(f"{LIST}?queue=review")
     look = DataAccess.objects.get(action="list")
     assert look.was_masked
@@ -95,7 +95,7 @@ def test_access_log_cannot_be_changed_or_deleted(reviewers_client, application):
             change()
 
 
-def test_operations_search_the_access_log(operations_client, reviewers_client, application):
+def test_operations_can_search_the_access_log(operations_client, reviewers_client, application):
     reviewers_client.get(page_of(application))
     address = "/admin/backoffice/dataaccess/"
     for term in ("rita", "jdoe", f"person:{application.consumer_id}", str(application.pk)):
@@ -109,5 +109,5 @@ def test_operations_search_the_access_log(operations_client, reviewers_client, a
     (None, None), ("", ""), ("Jane", "J•••"), (7, "•••"), (True, "•••"),
     ({"a": {"b": ["xy", 1]}}, {"a": {"b": ["x•••", "•••"]}}),
 ])  # fmt: skip
-def test_mask_keeps_the_structure_of_a_value(value, masked):
+def test_masked_value_retains_the_structure_of_the_value(value, masked):
     assert mask(value) == masked

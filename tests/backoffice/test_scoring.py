@@ -55,20 +55,20 @@ class TestLists:
             assert len(reviewers_client.get(MODELS, {"q": term}).context["cl"].result_list) == 1, term
         assert not reviewers_client.get(MODELS, {"q": "nothing"}).context["cl"].result_list
 
-    def test_version_list_is_filtered_by_status(self, reviewers_client, champion, draft):
+    def test_model_version_list_can_be_filtered_by_status(self, reviewers_client, champion, draft):
         text = text_of(reviewers_client.get(VERSIONS))
         assert "Everyday card, version 1" in text
         assert "Everyday card, version 2" in text
         listed = reviewers_client.get(VERSIONS, {"status__exact": "draft"}).context["cl"].result_list
         assert listed == [draft]
 
-    def test_page_of_a_model_lists_its_versions(self, reviewers_client, champion, draft):
+    def test_model_page_lists_the_versions_of_the_model(self, reviewers_client, champion, draft):
         text = text_of(reviewers_client.get(reverse("admin:credit_scoringmodel_change", args=[champion.model_id])))
         assert "Version 2" in text
         assert "Version 1 published champion" in text
 
     @pytest.mark.parametrize(("name", "lines"), [("scoringmodel", 1), ("modelversion", 2)])
-    def test_models_and_versions_are_exported(self, reviewers_client, champion, draft, name, lines):
+    def test_models_and_versions_can_be_exported(self, reviewers_client, champion, draft, name, lines):
         answer = reviewers_client.post(reverse(f"admin:credit_{name}_export", args=["csv"]))
         assert b"".join(answer).count(b"\n") == lines + 1
 
@@ -79,7 +79,7 @@ class TestLists:
 
 
 class TestCard:
-    def test_page_of_a_version_describes_the_card_in_words(self, supports_client, champion):
+    def test_model_version_page_describes_the_scorecard_in_words(self, supports_client, champion):
         answer = supports_client.get(page_of(champion))
         text = text_of(answer)
         for said in (
@@ -95,7 +95,7 @@ class TestCard:
             assert said in text, said
         assert answer.content.decode().count('<svg class="points"') == 12
 
-    def test_text_of_a_definition_is_escaped(self, reviewers_client, model):
+    def test_model_version_page_escapes_text_of_the_definition(self, reviewers_client, model):
         card = definition()
         card["characteristics"][0]["name"] = "<script>alert(1)</script>"
         card["characteristics"][2]["bins"][1]["in"] = ["<b>own</b>"]
@@ -104,7 +104,7 @@ class TestCard:
         assert "<b>own</b>" not in body
         assert "&lt;b&gt;own&lt;/b&gt;" in body
 
-    def test_timeline_of_a_version_shows_its_anchored_publication(self, reviewers_client, draft, settings):
+    def test_model_version_timeline_shows_the_anchored_publication(self, reviewers_client, draft, settings):
         settings.ANCHOR_DECISIONS = True
         confirm(reviewers_client, page_of(draft, "do", "publish-challenger"))
         assert "anchored in the ledger" not in text_of(reviewers_client.get(page_of(draft)))
@@ -114,7 +114,7 @@ class TestCard:
 
 
 class TestDifference:
-    def test_removed_and_changed_parts_of_versions_are_shown_side_by_side(self, reviewers_client, champion, draft):
+    def test_version_comparison_page_shows_removed_and_changed_parts(self, reviewers_client, champion, draft):
         answer = reviewers_client.get(page_of(draft, "difference"), {"with": 1})
         body, text = answer.content.decode(), text_of(answer)
         assert "<del>below 150000: 20 points</del>" in body
@@ -128,12 +128,14 @@ class TestDifference:
         )
 
     @pytest.mark.parametrize("asked", ["", "with=", "with=9", "with=x", "with=%00", "with=99999999999999999999"])
-    def test_comparison_without_a_second_version_shows_no_fields(self, reviewers_client, champion, draft, asked):
+    def test_version_comparison_page_without_a_second_version_shows_no_fields(
+        self, reviewers_client, champion, draft, asked
+    ):
         answer = reviewers_client.get(f"{page_of(champion, 'difference')}?{asked}")
         assert answer.status_code == 200
         assert "fields differ" not in text_of(answer)
 
-    def test_comparison_of_identical_versions_states_that_they_compute_the_same(
+    def test_version_comparison_page_states_that_identical_versions_score_equally(
         self, reviewers_client, champion, model
     ):
         make_version(model)
@@ -149,7 +151,7 @@ class TestTrial:
     def ask(self, client, version, term):
         return client.post(page_of(version, "try"), {"application": term})
 
-    def test_trial_of_a_version_stores_nothing_except_the_access(self, reviewers_client, reviewer, draft, application):
+    def test_model_version_trial_stores_only_an_access_log_entry(self, reviewers_client, reviewer, draft, application):
         text = text_of(self.ask(reviewers_client, draft, f"A-{application.pk.hex[-8:].upper()}"))
         assert "740 of 0 to 900" in text
         assert "income 320000 from 300000 120 +0" in text
@@ -161,7 +163,7 @@ class TestTrial:
         assert (look.subject_id, look.record_id) == (application.consumer_id, str(application.pk))
         assert look.details == {"scoring_model": draft.model_id, "version": 2}
 
-    def test_trial_shows_reasons_missing_facts_and_better_bins_in_words(self, reviewers_client, model):
+    def test_model_version_trial_shows_reasons_missing_facts_and_better_bins(self, reviewers_client, model):
         version = version_of(model, definition=definition(base_points=504, knockouts=[]))
         poor = make(application_data={"monthly_income_cents": 140_000, "monthly_debt_cents": 70_000})
         text = text_of(self.ask(reviewers_client, version, str(poor.pk)))
@@ -171,13 +173,15 @@ class TestTrial:
         assert "income “from 150000 to below 300000” instead of “below 150000” (+50 points)" in text
 
     @pytest.mark.parametrize("term", ["A-00000000", "nonsense", "00000000-0000-7000-8000-000000000000", "x" * 61, ""])
-    def test_trial_with_an_unknown_application_shows_an_error(self, reviewers_client, champion, application, term):
+    def test_model_version_trial_with_an_unknown_application_shows_an_error(
+        self, reviewers_client, champion, application, term
+    ):
         answer = self.ask(reviewers_client, champion, term)
         assert answer.status_code == 200
         assert 'class="errorlist' in answer.content.decode()
         assert not DataAccess.objects.filter(kind="credit.application").exists()
 
-    def test_trial_of_a_version_is_for_reviewers_only(self, supports_client, operations_client, champion, application):
+    def test_only_reviewers_can_try_a_model_version(self, supports_client, operations_client, champion, application):
         for client in (supports_client, operations_client):
             assert client.get(page_of(champion, "try")).status_code == 403
             assert self.ask(client, champion, str(application.pk)).status_code == 403
@@ -186,7 +190,7 @@ class TestTrial:
 
 
 class TestPublishing:
-    def test_published_champion_turns_the_previous_champion_into_a_challenger(self, reviewers_client, champion, draft):
+    def test_publishing_a_champion_on_its_page_demotes_the_previous_champion(self, reviewers_client, champion, draft):
         text = text_of(reviewers_client.get(page_of(draft, "do", "publish-champion")))
         assert "Version 1, the current champion, becomes a challenger." in text
         answer = confirm(reviewers_client, page_of(draft, "do", "publish-champion"))
@@ -195,9 +199,7 @@ class TestPublishing:
         assert list(roles) == [("published", "challenger"), ("published", "champion")]
         assert draft.history.get().credential == "admin"
 
-    def test_version_is_not_published_if_the_champion_changed_after_the_page_was_opened(
-        self, reviewers_client, champion, draft
-    ):
+    def test_version_cannot_be_published_if_the_champion_changed_after_opening(self, reviewers_client, champion, draft):
         page = reviewers_client.get(page_of(draft, "do", "publish-champion"))
         confirm(reviewers_client, page_of(champion, "do", "retire"))
         answer = reviewers_client.post(page_of(draft, "do", "publish-champion"), {"seen": seen_in(page)}, follow=True)
@@ -205,7 +207,7 @@ class TestPublishing:
         draft.refresh_from_db()
         assert draft.status == "draft"
 
-    def test_confirmation_of_retiring_the_champion_states_its_effect(self, reviewers_client, champion):
+    def test_champion_retirement_confirmation_states_the_effect(self, reviewers_client, champion):
         text = text_of(reviewers_client.get(page_of(champion, "do", "retire")))
         assert "The model then has no champion" in text
         confirm(reviewers_client, page_of(champion, "do", "retire"))
@@ -217,7 +219,7 @@ class TestPublishing:
     def test_published_version_has_no_button_for_its_current_role(self, reviewers_client, champion):
         assert "It is published as champion." in text_of(reviewers_client.get(page_of(champion)))
 
-    def test_author_of_a_version_cannot_publish_it_under_four_eyes(self, reviewers_client, reviewer, model, settings):
+    def test_author_cannot_publish_their_version_under_four_eyes(self, reviewers_client, reviewer, model, settings):
         settings.REVIEW_POLICY = "four_eyes"
         own = make_version(model, by=reviewer)
         assert "The author of a version can't publish it." in text_of(reviewers_client.get(page_of(own)))
@@ -228,7 +230,7 @@ class TestPublishing:
         own.refresh_from_db()
         assert own.status == "published"
 
-    def test_publishing_and_retiring_require_the_permission(self, supports_client, operations_client, draft):
+    def test_publishing_and_retiring_a_version_require_the_permission(self, supports_client, operations_client, draft):
         for client in (supports_client, operations_client):
             assert "Publish as" not in text_of(client.get(page_of(draft)))
             for name in ("publish-champion", "publish-challenger", "retire"):

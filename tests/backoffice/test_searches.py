@@ -37,7 +37,7 @@ def names_found(client, model, query):
 
 
 @pytest.mark.parametrize(("name", "query"), SEARCHED)
-def test_search_finds_a_record_by_words_of_its_name(superusers_client, name, query):
+def test_back_office_search_finds_a_record_by_words_of_its_name(superusers_client, name, query):
     provider = ProviderFactory(name=name)
     ProviderFactory(name="Ferry pass")
     assert names_found(superusers_client, "credit/provider", query) == [str(provider)]
@@ -129,7 +129,7 @@ def test_incomplete_names_emails_and_phones_find_no_applicant(reviewers_client, 
 
 
 @pytest.mark.parametrize("typed", ["$20,000", "20,000.00", "20000.00", "$ 20000", "$20,000.00"])
-def test_application_is_found_by_its_amount(reviewers_client, typed):
+def test_application_search_finds_an_application_by_amount(reviewers_client, typed):
     application = ApplicationFactory(amount_cents=2_000_000)
     for cents in (2_000_001, 200_000, 20_000, None):
         ApplicationFactory(amount_cents=cents)
@@ -137,7 +137,7 @@ def test_application_is_found_by_its_amount(reviewers_client, typed):
 
 
 @pytest.mark.parametrize("typed", ["$", "$20,00", "$1,2345", "$20.000", "20000", "$99999999999999"])
-def test_malformed_or_different_amounts_find_no_application(reviewers_client, typed):
+def test_application_search_by_a_malformed_or_different_amount_finds_nothing(reviewers_client, typed):
     ApplicationFactory(amount_cents=2_000_000)
     assert applications_found(reviewers_client, typed) == []
 
@@ -159,7 +159,9 @@ def test_search_by_a_name_executes_at_most_four_more_statements(reviewers_client
 
 @pytest.mark.usefixtures("needs_postgresql")
 @pytest.mark.parametrize(("common", "ordering"), [(8_000, '"created_at" DESC'), (0, '"id" DESC')])
-def test_rare_names_are_sorted_and_common_names_are_read_in_order(reviewers_client, monkeypatch, common, ordering):
+def test_name_search_sorts_rare_matches_and_scans_common_matches_in_order(
+    reviewers_client, monkeypatch, common, ordering
+):
     monkeypatch.setattr(people, "_COMMON", common)
     first, second = (apply_with(UserFactory()) for _ in range(2))
     with CaptureQueriesContext(connection) as captured:
@@ -168,7 +170,7 @@ def test_rare_names_are_sorted_and_common_names_are_read_in_order(reviewers_clie
     assert f'ORDER BY "credit_application".{ordering} LIMIT 50' in searched
 
 
-def test_applicant_is_found_by_the_email_address_of_the_account(supports_client):
+def test_search_finds_an_applicant_by_the_account_email_address(supports_client):
     account = UserFactory(email="home@example.test")
     application = apply_with(account)
     for typed in ("HOME@example.test", "quillfeather"):
@@ -176,7 +178,7 @@ def test_applicant_is_found_by_the_email_address_of_the_account(supports_client)
     assert DataAccess.objects.filter(kind="credit.application", action=DataAccess.LIST, was_masked=True).count() == 2
 
 
-def test_changed_and_erased_applicants_are_no_longer_found(reviewers_client):
+def test_search_does_not_find_changed_or_erased_applicants(reviewers_client):
     account = UserFactory()
     body = {"consumer_id": str(account.pk), "offer_id": 7_000, "provider_id": 8_000, "applicants": [PERSON]}
     application = client_of(account).send("/applications", body).json()["id"]
@@ -209,7 +211,7 @@ def test_prune_indexes_applicants_that_older_servers_stored(reviewers_client):
     assert applications_found(reviewers_client, "rosa") == [application]
 
 
-def test_prune_follows_applicants_that_an_older_server_changed_or_erased(reviewers_client):
+def test_prune_reindexes_applicants_that_older_servers_changed_or_erased(reviewers_client):
     changed, erased = (Application.objects.get(pk=apply_with(UserFactory())) for _ in range(2))
     earlier = changed.applicant_index.replace(changed.applicants_sha256, "0" * 64)
     Application.objects.filter(pk=changed.pk).update(applicant_index=earlier)
@@ -219,13 +221,13 @@ def test_prune_follows_applicants_that_an_older_server_changed_or_erased(reviewe
     assert Application.objects.get(pk=erased.pk).applicant_index is None
 
 
-def test_search_for_a_thousand_words_finds_nothing(reviewers_client):
+def test_search_for_1000_words_finds_nothing(reviewers_client):
     apply_with(UserFactory())
     assert applications_found(reviewers_client, " ".join(f"word{number}" for number in range(1_000))) == []
 
 
 @pytest.mark.parametrize("word", ["-".join(["ab"] * 2_000), "-".join(f"p{number}" for number in range(2_000))])
-def test_search_for_thousands_of_name_parts_executes_a_bounded_statement(reviewers_client, word):
+def test_search_for_thousands_of_name_parts_executes_a_limited_statement(reviewers_client, word):
     apply_with(UserFactory())
     with CaptureQueriesContext(connection) as statements:
         assert applications_found(reviewers_client, f"{word} {word}") == []
@@ -241,7 +243,7 @@ def test_member_of_a_lender_cannot_search_for_account_email_addresses(db):
     assert applications_found(console_client(member), "private@example.test") == []
 
 
-def test_lender_finds_only_applicants_of_its_own_applications(db):
+def test_lender_search_finds_only_applicants_of_the_lender(db):
     mine, other = ProviderFactory(id="8000"), ProviderFactory(id="8001")
     application = apply_with(UserFactory())
     for provider, expected in ((mine, [application]), (other, [])):

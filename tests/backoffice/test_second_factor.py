@@ -48,7 +48,7 @@ def test_log_in_with_only_the_password_opens_no_page(reviewer, device):
     assert browser.get("/account/email").status_code == 200
 
 
-def test_session_without_a_second_factor_confirms_it_and_returns_to_its_page(reviewers_client, device):
+def test_session_without_a_second_factor_returns_to_its_page_after_confirmation(reviewers_client, device):
     wanted = "/admin/credit/application/?queue=review"
     response = reviewers_client.get(wanted, follow=True)
     address = response.redirect_chain[-1][0]
@@ -64,7 +64,7 @@ def test_staff_without_a_second_factor_must_add_it_first(supports_client):
     assert "Add an app" in text_of(response)
 
 
-def test_second_factor_does_not_admit_accounts_that_are_not_staff(user):
+def test_account_outside_of_staff_with_a_second_factor_is_rejected(user):
     authenticator_of(user)
     browser, _ = log_in(user.username)
     browser.post("/account/second-factor/log-in", {"code": code_of()})
@@ -78,14 +78,14 @@ def test_second_factor_of_another_account_is_rejected(supports_client, reviewer)
     assert supports_client.get("/admin/").status_code == 302
 
 
-def test_session_ends_when_its_second_factor_is_deleted(reviewers_client, device):
+def test_back_office_session_ends_when_its_second_factor_is_deleted(reviewers_client, device):
     reviewers_client.post(CONFIRM, {"code": code_of()})
     assert reviewers_client.get("/admin/").status_code == 200
     device.delete()
     assert reviewers_client.get("/admin/").status_code == 302
 
 
-def test_superuser_resets_a_lost_second_factor(superuser, reviewer, device, settings):
+def test_superuser_can_reset_a_lost_second_factor(superuser, reviewer, device, settings):
     settings.BACKOFFICE_SECOND_FACTOR = False
     recovery_codes_of(reviewer)
     address = reverse("admin:identity_user_do", args=[reviewer.pk, "reset-second-factor"])
@@ -95,7 +95,7 @@ def test_superuser_resets_a_lost_second_factor(superuser, reviewer, device, sett
     assert not RecoveryCode.objects.exists()
 
 
-def test_second_factors_have_no_page_in_the_backoffice():
+def test_second_factors_have_no_page_in_the_back_office():
     assert not {Authenticator, RecoveryCode} & admin.site._registry.keys()
     assert not [model for model in admin.site._registry if model._meta.app_label == "oauth2_provider"]
 
@@ -120,7 +120,7 @@ def test_unreadable_second_factor_is_rejected_and_reported(device, reviewer, set
         call_command("rotate_encryption_key", stdout=io.StringIO())
 
 
-def test_command_resets_a_lost_second_factor(device, reviewer):
+def test_reset_command_deletes_a_lost_second_factor(device, reviewer):
     recovery_codes_of(reviewer)
     out = io.StringIO()
     call_command("reset_second_factor", "rita", "--json", stdout=out)
@@ -132,17 +132,17 @@ def test_command_resets_a_lost_second_factor(device, reviewer):
         call_command("reset_second_factor", "nobody")
 
 
-def test_password_is_enough_if_the_second_factor_is_not_required(reviewers_client, settings):
+def test_back_office_accepts_a_password_if_no_second_factor_is_required(reviewers_client, settings):
     settings.BACKOFFICE_SECOND_FACTOR = False
     assert reviewers_client.get("/admin/").status_code == 200
 
 
-def test_log_out_works_before_the_second_factor_is_entered(reviewer, device):
+def test_staff_can_log_out_before_entering_the_second_factor(reviewer, device):
     browser, _ = log_in("rita")
     assert browser.post("/account/logout").headers["Location"] == "/account/login"
     assert browser.get("/account/second-factor/log-in").headers["Location"] == "/account/login"
 
 
-def test_wrong_code_opens_no_page(reviewers_client, device):
+def test_wrong_second_factor_code_opens_no_back_office_page(reviewers_client, device):
     assert "wrong" in text_of(reviewers_client.post(CONFIRM, {"code": wrong_code()}))
     assert reviewers_client.get("/admin/").status_code == 302

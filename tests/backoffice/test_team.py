@@ -26,7 +26,7 @@ def invite_of(lender):
     return reverse("admin:credit_provider_do", args=[str(lender.number), "invite"])
 
 
-def test_owner_invites_a_member_by_mail(lender):
+def test_owner_can_invite_a_lender_member_by_mail(lender):
     owner = console_client(lender.people["owner"])
     page = owner.get(page_of(lender))
     assert "Invite a member" in text_of(page)
@@ -42,7 +42,7 @@ def test_owner_invites_a_member_by_mail(lender):
     assert not ProviderMember.objects.filter(user__email="new@example.test").exists()
 
 
-def test_link_to_the_team_opens_the_page_of_the_only_lender(lender):
+def test_team_link_opens_the_page_of_the_only_lender(lender):
     client = console_client(lender.people["owner"])
     changelist = reverse("admin:credit_provider_changelist")
     assert client.get(changelist).headers["Location"] == page_of(lender)
@@ -50,14 +50,14 @@ def test_link_to_the_team_opens_the_page_of_the_only_lender(lender):
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_list_of_offers_has_the_button_that_creates_an_offer_for_owners(lender, role):
+def test_offer_list_shows_owners_the_create_button(lender, role):
     page = console_client(lender.people[role]).get(reverse("admin:credit_offer_changelist")).content.decode()
     address = reverse("admin:credit_provider_do", args=[str(lender.number), "offer"])
     assert (f'href="{address}">Create an offer</a>' in page) == (role == "owner")
 
 
 @pytest.mark.parametrize("role", ROLES[1:])
-def test_other_members_cannot_invite_or_see_invitations(lender, role):
+def test_lender_members_other_than_owners_cannot_manage_invitations(lender, role):
     confirm(console_client(lender.people["owner"]), invite_of(lender), email="new@example.test", role="reader")
     client = console_client(lender.people[role])
     text = text_of(client.get(page_of(lender)))
@@ -76,20 +76,20 @@ def test_owner_cannot_invite_to_another_lender(lender):
     assert not Invitation.objects.exists()
 
 
-def test_staff_who_own_no_lender_cannot_invite(lender, reviewers_client, operations_client):
+def test_staff_without_an_owned_lender_cannot_invite_members(lender, reviewers_client, operations_client):
     for client in (reviewers_client, operations_client):
         assert "Invite a member" not in text_of(client.get(page_of(lender)))
         assert client.get(invite_of(lender)).status_code == 403
 
 
 @pytest.mark.parametrize("fields", [{"email": "no address", "role": "reader"}, {"email": "a@b.test", "role": "boss"}])
-def test_invalid_email_or_role_of_an_invitation_has_an_error_at_its_field(lender, fields):
+def test_invitation_form_shows_an_invalid_email_or_role_at_the_field(lender, fields):
     answer = confirm(console_client(lender.people["owner"]), invite_of(lender), **fields)
     assert len(answer.context["form"].errors) == 1
     assert not Invitation.objects.exists()
 
 
-def test_too_many_invitations_are_rejected_with_a_message(lender, monkeypatch):
+def test_invitations_above_the_limit_are_rejected_with_a_message(lender, monkeypatch):
     monkeypatch.setattr("identity.accounts.invitations.WAITING_MAX", 1)
     owner = console_client(lender.people["owner"])
     confirm(owner, invite_of(lender), email="a@example.test", role="reader")
@@ -98,7 +98,7 @@ def test_too_many_invitations_are_rejected_with_a_message(lender, monkeypatch):
     assert Invitation.objects.count() == 1
 
 
-def test_member_of_a_lender_reads_that_the_second_factor_is_required(lender, client, settings):
+def test_second_factor_page_states_whether_the_factor_is_required(lender, client, settings):
     settings.BACKOFFICE_SECOND_FACTOR = False
     sentence = "You must add an app or a passkey before you can open the back office."
     for person, must in ((lender.people["reader"], True), (UserFactory(is_staff=True), False), (UserFactory(), False)):
@@ -109,7 +109,7 @@ def test_member_of_a_lender_reads_that_the_second_factor_is_required(lender, cli
     assert sentence in client.get(reverse("mfa_index")).content.decode()
 
 
-def test_owner_revokes_only_invitations_of_their_own_lender(lender):
+def test_owner_can_revoke_only_invitations_of_their_lender(lender):
     owner, other = console_client(lender.people["owner"]), lender_of("zircon", 702)
     path = reverse("admin:credit_provider_do", args=[str(lender.number), "revoke"])
     assert "No invitations are pending." in text_of(owner.get(path, follow=True))

@@ -45,9 +45,7 @@ def propose(client, application, to="approved", **fields):
 # --- Four eyes -----------------------------------------------------------------------------------------------------
 
 
-def test_decision_is_proposed_by_one_reviewer_and_confirmed_by_another(
-    four_eyes, reviewers_client, colleagues_client, colleague
-):
+def test_second_reviewer_can_confirm_a_proposed_decision(four_eyes, reviewers_client, colleagues_client, colleague):
     application = make(application_data={"amount": 1})
     proposal = propose(reviewers_client, application, reason="Enough income")
     application.refresh_from_db()
@@ -67,7 +65,7 @@ def own_page_of(proposal):
     return reverse("admin:credit_proposal_change", args=[proposal.pk])
 
 
-def test_page_of_a_proposal_links_to_its_confirmation(four_eyes, reviewers_client, colleagues_client):
+def test_proposal_page_links_to_its_confirmation(four_eyes, reviewers_client, colleagues_client):
     application = make()
     proposal = propose(reviewers_client, application)
     assert end_of(proposal, "confirm") not in links_of(reviewers_client.get(own_page_of(proposal)))
@@ -81,7 +79,7 @@ def test_page_of_a_proposal_links_to_its_confirmation(four_eyes, reviewers_clien
     assert not {end_of(proposal, "confirm"), end_of(proposal, "close")} & set(ended)
 
 
-def test_page_of_a_void_proposal_states_that_it_cannot_be_confirmed(four_eyes, reviewers_client, colleagues_client):
+def test_void_proposal_page_states_that_confirmation_is_impossible(four_eyes, reviewers_client, colleagues_client):
     proposal = propose(reviewers_client, make(application_data={"amount": 1}))
     Application.objects.update(application_data={"amount": 2})
     page = colleagues_client.get(own_page_of(proposal))
@@ -104,7 +102,7 @@ def test_database_rejects_a_confirmation_by_the_proposer(four_eyes, reviewers_cl
         proposal.close(Proposal.CONFIRMED, by=reviewer, now=timezone.now())
 
 
-def test_changed_data_voids_the_proposal_with_a_message(four_eyes, reviewers_client, colleagues_client):
+def test_changed_application_data_voids_the_proposal_with_a_message(four_eyes, reviewers_client, colleagues_client):
     application = make(application_data={"amount": 1})
     proposal = propose(reviewers_client, application)
     from config.core.lifecycle import Actor
@@ -143,7 +141,7 @@ def test_new_proposal_replaces_a_void_proposal(four_eyes, reviewers_client, coll
     assert second.to == "rejected"
 
 
-def test_application_has_one_open_proposal_at_a_time(four_eyes, reviewers_client, colleagues_client):
+def test_second_open_proposal_for_an_application_is_rejected(four_eyes, reviewers_client, colleagues_client):
     application = make()
     propose(reviewers_client, application)
     assert "The application has a proposed decision" in text_of(colleagues_client.get(page_of(application)))
@@ -153,7 +151,7 @@ def test_application_has_one_open_proposal_at_a_time(four_eyes, reviewers_client
 
 
 @pytest.mark.parametrize(("who", "outcome"), [("reviewers_client", "withdrawn"), ("colleagues_client", "declined")])
-def test_proposal_is_withdrawn_by_its_author_and_declined_by_others(
+def test_proposal_author_can_withdraw_and_other_reviewers_can_decline(
     four_eyes, reviewers_client, colleagues_client, who, outcome
 ):
     application = make()
@@ -165,7 +163,7 @@ def test_proposal_is_withdrawn_by_its_author_and_declined_by_others(
     assert not ApplicationHistory.objects.exists()
 
 
-def test_the_last_editor_of_the_data_cannot_propose_or_confirm(
+def test_last_editor_of_the_data_cannot_propose_or_confirm_a_decision(
     four_eyes, reviewers_client, colleague, colleagues_client
 ):
     application = make(data_changed_by=colleague)
@@ -193,7 +191,7 @@ def test_support_cannot_confirm_or_close_a_proposal(four_eyes, reviewers_client,
     assert proposal.closed_at is None
 
 
-def test_concurrent_confirmations_succeed_once(committed, needs_postgresql, settings):
+def test_concurrent_back_office_confirmations_succeed_once(committed, needs_postgresql, settings):
     settings.REVIEW_POLICY = "four_eyes"
     application = make()
     proposal = propose(backoffice_client(staff_of("Reviewer")), application)
@@ -213,7 +211,7 @@ def assign_of(application):
     return reverse("admin:credit_application_assign", args=[application.pk])
 
 
-def test_reviewer_takes_assigns_and_releases_a_case(reviewers_client, reviewer, colleague):
+def test_reviewer_can_take_assign_and_release_a_case(reviewers_client, reviewer, colleague):
     application = make()
     reviewers_client.post(assign_of(application), {"assignee": "me"})
     assert Assignment.objects.get().assignee == reviewer
@@ -224,7 +222,7 @@ def test_reviewer_takes_assigns_and_releases_a_case(reviewers_client, reviewer, 
     assert not Assignment.objects.exists()
 
 
-def test_case_is_assigned_to_reviewers_only(reviewers_client, supports_client, user):
+def test_case_can_be_assigned_only_to_reviewers(reviewers_client, supports_client, user):
     application = make()
     for stranger in (str(user.pk), "0", "x", "999999"):
         response = reviewers_client.post(assign_of(application), {"assignee": stranger}, follow=True)
@@ -234,16 +232,14 @@ def test_case_is_assigned_to_reviewers_only(reviewers_client, supports_client, u
     assert not Assignment.objects.exists()
 
 
-def test_decision_ends_the_assignment(reviewers_client):
+def test_decision_ends_the_assignment_of_a_case(reviewers_client):
     application = make()
     reviewers_client.post(assign_of(application), {"assignee": "me"})
     confirm(reviewers_client, move_of(application, "approved"))
     assert not Assignment.objects.exists()
 
 
-def test_reviewers_who_open_the_same_case_see_each_other_for_a_few_minutes(
-    reviewers_client, colleagues_client, reviewer
-):
+def test_case_page_shows_other_reviewers_who_opened_it_recently(reviewers_client, colleagues_client, reviewer):
     application = make()
     assert "Here too" not in text_of(reviewers_client.get(page_of(application)))
     assert "Other recent viewers: rita." in text_of(colleagues_client.get(page_of(application)))
@@ -256,7 +252,7 @@ def test_reviewers_who_open_the_same_case_see_each_other_for_a_few_minutes(
 # --- Moving through a queue ------------------------------------------------------------------------------------------
 
 
-def test_next_and_previous_follow_the_filtered_list(reviewers_client):
+def test_next_and_previous_case_links_follow_the_filtered_list(reviewers_client):
     now = timezone.now()
     oldest, middle, newest = [make("submitted", submitted_at=now - timedelta(days=days)) for days in (9, 5, 2)]
     make("draft")
@@ -268,7 +264,7 @@ def test_next_and_previous_follow_the_filtered_list(reviewers_client):
     assert "rel=" not in reviewers_client.get(page_of(middle)).content.decode().partition('class="way"')[2][:1]
 
 
-def test_page_after_a_decision_links_to_the_next_case(reviewers_client):
+def test_case_page_after_a_decision_links_to_the_next_case(reviewers_client):
     now = timezone.now()
     first, second = [make("under_review", submitted_at=now - timedelta(days=days)) for days in (9, 5)]
     kept = "?_changelist_filters=queue%3Dreview"
@@ -280,7 +276,7 @@ def test_page_after_a_decision_links_to_the_next_case(reviewers_client):
 @pytest.mark.parametrize(
     "filters", ["nonsense=1", "age=x", "o=99", "q=%00", "status=%00", "status__bad__lookup=1", "_popup=1", "&&&"]
 )
-def test_invalid_list_filters_do_not_break_a_case(reviewers_client, filters):
+def test_case_page_ignores_invalid_list_filters(reviewers_client, filters):
     from urllib.parse import quote
 
     response = reviewers_client.get(f"{page_of(make())}?_changelist_filters={quote(filters)}")

@@ -32,7 +32,7 @@ def as_json(record):
 
 
 class TestLine:
-    def test_an_access_log_line_has_route_credential_and_account(self, lines, user):
+    def test_access_log_line_contains_route_credential_and_account(self, lines, user):
         client = ApiClient(api_key=(issued := issue(user)).key)
         answer = client.read("/applications/0193aaaa-0000-7000-8000-000000000000?secret=geheim")
         (line,) = lines()
@@ -45,7 +45,7 @@ class TestLine:
         assert "geheim" not in line.getMessage() + json.dumps(content)
         assert "0193aaaa" not in line.getMessage() + json.dumps(content)
 
-    def test_access_log_lines_have_the_standard_log_fields(self, lines, api):
+    def test_access_log_lines_contain_the_standard_log_fields(self, lines, api):
         api.read("/applications")
         other = logging.LogRecord("platform.errors", logging.ERROR, "", 0, "unhandled", None, None)
         other.request_id = "-"
@@ -54,12 +54,12 @@ class TestLine:
         assert set(ordinary) == {"time", "level", "logger", "message", "request_id"} < set(ours)
         assert len(ours["time"]) == len(ordinary["time"]) == 23
 
-    def test_log_lines_of_two_requests_have_their_own_request_ids(self, lines, api, stranger_api):
+    def test_log_lines_of_two_requests_have_different_request_ids(self, lines, api, stranger_api):
         for client in (api, stranger_api):
             client.read("/applications")
         assert len({line.user_id for line in lines()}) == 2
 
-    def test_a_readable_line_has_caller_request_and_status(self, lines, user):
+    def test_readable_access_log_line_contains_caller_request_and_status(self, lines, user):
         issued = issue(user)
         ApiClient(api_key=issued.key).read("/payments/calculate-fee?amount=1&secret=geheim")
         (line,) = lines()
@@ -68,21 +68,21 @@ class TestLine:
         assert re.fullmatch(rf"\d\d:\d\d:\d\d platform GET {path} 200 in \d+\.\d ms by {who}", written)
         assert issued.key not in written
 
-    def test_a_readable_line_of_an_anonymous_request_ends_with_nobody(self, lines, client, db):
+    def test_readable_access_log_line_of_an_anonymous_request_ends_with_nobody(self, lines, client, db):
         client.get("/v1/applications")
         assert ReadableLines().format(lines()[0]).endswith(" ms by nobody")
 
-    def test_readable_format_does_not_change_other_lines(self):
+    def test_readable_access_log_format_does_not_change_other_lines(self):
         other = logging.LogRecord("platform.errors", logging.ERROR, "", 0, "unhandled", None, None)
         other.request_id = "-"
         assert ReadableLines().format(other).endswith(" ERROR   platform.errors [-] unhandled")
 
     @pytest.mark.parametrize("path", ["/v1/nowhere/ada@example.com", "/v1/applications/", "/ada"])
-    def test_an_unmatched_path_is_logged_as_one_fixed_word(self, lines, client, db, path):
+    def test_access_log_replaces_an_unmatched_path_with_a_fixed_word(self, lines, client, db, path):
         client.get(path)
         assert [line.route for line in lines()] == [access.UNMATCHED]
 
-    def test_an_unknown_http_method_is_logged_as_one_fixed_word(self, lines, client, db):
+    def test_access_log_replaces_an_unknown_http_method_with_a_fixed_word(self, lines, client, db):
         client.generic("ADA@EXAMPLE", "/v1/health")
         assert [line.method for line in lines()] == [access.OTHER_METHOD]
 
@@ -90,7 +90,7 @@ class TestLine:
         client.get("/v1/applications", headers={"host": "evil.example"})
         assert [(line.route, line.status) for line in lines()] == [(access.UNMATCHED, 400)]
 
-    def test_a_line_of_a_page_has_the_visitors_id(self, lines, client, db):
+    def test_access_log_line_of_a_page_contains_the_visitors_id(self, lines, client, db):
         staff = get_user_model().objects.create_user("rita", password="x", is_staff=True, is_superuser=True)
         client.force_login(staff)
         client.get("/admin/identity/user/")
@@ -98,11 +98,11 @@ class TestLine:
         assert (line.route, line.caller, line.user_id) == ("/admin/identity/user/", "session", staff.pk)
         assert "rita" not in line.getMessage()
 
-    def test_a_line_of_a_visitor_without_a_session_has_no_account(self, lines, client, db):
+    def test_access_log_line_of_a_visitor_without_a_session_has_no_account(self, lines, client, db):
         client.get("/admin/login/")
         assert [(line.caller, line.user_id) for line in lines()] == [(None, None)]
 
-    def test_the_access_log_can_be_disabled(self, lines, settings, api):
+    def test_access_log_can_be_disabled(self, lines, settings, api):
         settings.ACCESS_LOG = False
         api.read("/applications")
         assert lines() == []
@@ -115,13 +115,13 @@ class TestLine:
         assert [line.route for line in lines()] == ["/hash/{report_hash}", "/tile/{path}"]
 
     @pytest.mark.urls("ledger.urls")
-    def test_the_ledger_logs_a_key_by_its_digest(self, lines, client, db, settings, tmp_path):
+    def test_ledger_access_log_contains_the_digest_of_a_key(self, lines, client, db, settings, tmp_path):
         digest = hashlib.sha256(b"geheim").hexdigest()
         settings.PRODUCTION, settings.LEDGER_API_KEYS = True, frozenset({digest})
         client.get("/user/7/hashes", headers={"x-api-key": "geheim"}, secure=True)
         assert [(line.caller, line.user_id) for line in lines()] == [(f"key:{digest[:16]}", None)]
 
-    def test_a_page_that_fails_is_logged_without_its_address(self, lines, client, caplog, db, monkeypatch):
+    def test_failing_page_is_logged_without_its_url_and_message(self, lines, client, caplog, db, monkeypatch):
         said = "ada@example.com"
 
         def broken(*_arguments, **_options):
@@ -147,7 +147,7 @@ class TestLine:
         (r"admin/(?P<url>.*)$", "/admin/{url}"),
     ],
 )  # fmt: skip
-def test_logged_routes_are_path_templates(route, template):
+def test_access_log_routes_are_path_templates(route, template):
     assert access.template_of(route) == template
 
 

@@ -10,7 +10,7 @@ from identity.providers.sandbox import Sandbox
 
 
 @pytest.mark.parametrize("place", ["os", "os:", "os.path", "a b:C", "../x:C", "os:path.join"])
-def test_adapter_value_of_another_form_is_rejected(place, monkeypatch):
+def test_adapter_setting_other_than_package_module_class_is_rejected(place, monkeypatch):
     monkeypatch.setenv("REPORTS", place)
     with pytest.raises(ImproperlyConfigured, match=r"package\.module:Class"):
         env.adapter("REPORTS", "off", ("off", "sandbox"))
@@ -18,7 +18,7 @@ def test_adapter_value_of_another_form_is_rejected(place, monkeypatch):
         load_adapter(place)
 
 
-def test_open_banking_accepts_an_adapter(settings):
+def test_open_banking_setting_accepts_an_adapter(settings):
     settings.OPEN_BANKING = "tests.config.test_adapters:Own"
     assert isinstance(open_banking(), Own)
 

@@ -84,7 +84,7 @@ def checked(lines):
     return lines.kinds()
 
 
-def test_start_line_has_the_settings_and_no_secret(lines, settings):
+def test_audit_start_line_contains_the_settings_without_secrets(lines, settings):
     audit.emit_start()
     assert checked(lines) == ["process.started"]
     (event,) = lines.events()
@@ -93,7 +93,7 @@ def test_start_line_has_the_settings_and_no_secret(lines, settings):
     assert settings.SECRET_KEY not in lines.texts[0]
 
 
-def test_log_out_and_failed_log_in_write_audit_lines(db, lines, committing):
+def test_log_out_and_failed_log_in_emit_audit_lines(db, lines, committing):
     user = UserFactory(username="jane")
     user.set_password("a right password")
     user.save()
@@ -110,7 +110,7 @@ def test_log_out_and_failed_log_in_write_audit_lines(db, lines, committing):
     assert not any("jane" in text or "password" in text.replace("password_", "") for text in lines.texts)
 
 
-def test_page_session_writes_audit_lines_for_log_in_and_log_out(db, lines, committing, client):
+def test_page_session_emits_audit_lines_for_log_in_and_log_out(db, lines, committing, client):
     user = UserFactory()
     with committing():
         client.force_login(user)
@@ -176,7 +176,7 @@ def test_unmasking_writes_an_audit_line_without_its_reason(db, lines, committing
     assert not re.search("Miller|patient", "".join(lines.texts))
 
 
-def test_decision_of_two_reviewers_writes_lines_for_proposal_confirmation_and_decision(db, lines, committing, settings):
+def test_four_eyes_decision_emits_audit_lines_for_proposal_confirmation_and_decision(db, lines, committing, settings):
     settings.REVIEW_POLICY = "four_eyes"
     settings.BACKOFFICE_SECOND_FACTOR = False
     application = ApplicationFactory(status=UNDER_REVIEW)
@@ -192,7 +192,7 @@ def test_decision_of_two_reviewers_writes_lines_for_proposal_confirmation_and_de
     assert "Ms. Reviewer" not in "".join(lines.texts)
 
 
-def test_requested_report_writes_one_line_with_ids_only(db, lines, committing):
+def test_requested_report_emits_one_audit_line_with_only_ids(db, lines, committing):
     reviewer = staff_of("Reviewer", username="rita")
     person = {"legal_name": "Rosa Thickfile", "date_of_birth": "1990-04-05", "address": None}
     application = ApplicationFactory(status=UNDER_REVIEW, applicants=Applicants.of([person]))
@@ -242,7 +242,7 @@ def test_audit_lines_of_concurrent_threads_form_one_hash_chain(lines):
     assert len(checked(lines)) == 2_000
 
 
-def test_forked_process_starts_its_own_hash_chain(lines):
+def test_forked_process_starts_a_new_audit_hash_chain(lines):
     audit.emit_now("log_out", user=audit.person(1))
     reader, writer = os.pipe()
     child = os.fork()
@@ -256,13 +256,13 @@ def test_forked_process_starts_its_own_hash_chain(lines):
     assert event["process"] != lines.events()[0]["process"]
 
 
-def test_unknown_kind_is_rejected_before_anything_is_written(lines):
+def test_unknown_audit_kind_raises_an_error_without_a_line(lines):
     with pytest.raises(KeyError):
         audit.emit_now("coffee.made")
     assert not lines.texts
 
 
-def test_handler_writes_each_line_to_standard_error_and_counts_it(monkeypatch, capfd):
+def test_audit_handler_writes_each_line_to_standard_error_and_counts_it(monkeypatch, capfd):
     counted = []
     counter = type("Counter", (), {"inc": lambda _self: counted.append(1)})()
     monkeypatch.setattr("config.ops.logs.counts_of_process", type("Counts", (), {"audit_lines": counter}))
@@ -283,7 +283,7 @@ def test_every_action_of_the_account_history_is_an_audit_kind():
     assert {*actions, *(f"oauth_client.{verb}" for verb in verbs)} <= audit.KINDS.keys()
 
 
-def test_documentation_lists_each_kind_with_its_class_and_activity():
+def test_documentation_lists_each_audit_kind_with_class_and_activity():
     rows = dict(re.findall(r"^\| `([a-z_.]+)` \| (\d+, \d+) \|", DOCUMENTATION.read_text(), re.MULTILINE))
     assert rows == {kind: f"{facts.class_uid}, {facts.activity_id}" for kind, facts in audit.KINDS.items()}
 
@@ -310,13 +310,13 @@ def verified(file, **options):
     return json.loads(answer.getvalue())
 
 
-def test_verify_accepts_a_complete_log(log):
+def test_verify_command_accepts_a_complete_audit_log(log):
     assert verified(log())["verified"] is True
     assert verified(log(lambda texts: [*texts[:5], texts[4], *texts[5:]]))["verified"] is True  # delivered twice
     assert verified(log(lambda texts: [*texts[:5], *texts[2:]]))["verified"] is True  # three of them again
 
 
-def test_verify_finds_audit_lines_after_many_other_lines(log, tmp_path):
+def test_verify_command_finds_audit_lines_after_many_other_lines(log, tmp_path):
     whole = tmp_path / "whole"
     with whole.open("wb") as file:
         file.write(b"2026-11-28 GET / 200\n" * 900_000)
@@ -347,7 +347,7 @@ def test_verify_finds_audit_lines_after_many_other_lines(log, tmp_path):
         (lambda texts: [*texts, re.sub(r'"sequence":\d+', '"sequence":-1', texts[9])], "line 12 of the file"),
     ],
 )
-def test_verify_rejects_a_log_that_was_changed(log, change, sentence):
+def test_verify_command_rejects_a_changed_audit_log(log, change, sentence):
     report = StringIO()
     with pytest.raises(CommandError, match=r"audit lines have \d+ fault") as refusal:
         call_command("verify", log(change), stdout=StringIO(), stderr=report)
@@ -355,12 +355,12 @@ def test_verify_rejects_a_log_that_was_changed(log, change, sentence):
     assert re.search(sentence, report.getvalue()), report.getvalue()
 
 
-def test_verify_of_a_log_rejects_a_ledger_key(log):
+def test_verify_command_for_an_audit_log_rejects_a_ledger_key(log):
     with pytest.raises(CommandError, match="--ledger-key does not apply"):
         verified(log(), ledger_key="x")
 
 
-def test_readable_format_of_an_audit_line_has_only_the_event(monkeypatch):
+def test_readable_audit_line_contains_only_the_event(monkeypatch):
     lines = []
     handler = logging.Handler()
     handler.emit = lines.append

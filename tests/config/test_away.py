@@ -45,7 +45,7 @@ def caused(error, cause):
         (DatabaseError("x"), "E5000"),
     ],
 )  # fmt: skip
-def test_only_errors_of_a_demoted_or_lost_primary_count_as_an_outage(error, code):
+def test_only_errors_of_a_demoted_or_lost_primary_are_outages(error, code):
     assert as_api_error(error).code == code
 
 
@@ -58,7 +58,7 @@ def read_only(committed, needs_postgresql, api):
     connection.close()
 
 
-def test_a_write_on_a_demoted_primary_is_a_retryable_503(read_only, api, user, key, no_rate_limits):
+def test_write_on_a_demoted_primary_returns_a_retryable_503(read_only, api, user, key, no_rate_limits):
     body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1, "application_data": {}}
     refused = api.send("/applications", body, key=key)
     assert (refused.status_code, refused.json()["code"], refused.headers["Retry-After"]) == (503, "E5030", "1")
@@ -87,7 +87,7 @@ def test_workers_survive_an_unavailable_or_demoted_database(db):
         call_command(Worker(OperationalError(), InterfaceError(), demoted(), InternalError("other")))
 
 
-def test_expendable_writes_commit_asynchronously(committed, needs_postgresql):
+def test_unawaited_writes_commit_asynchronously(committed, needs_postgresql):
     def awaits():
         with connection.cursor() as cursor:
             cursor.execute("SHOW synchronous_commit")
@@ -103,7 +103,7 @@ def test_expendable_writes_commit_asynchronously(committed, needs_postgresql):
     assert (take("b", 1, 3), awaits()) == (5, "on")
 
 
-def test_only_requests_that_wait_too_long_for_postgresql_are_aborted(committed, needs_postgresql):
+def test_only_requests_that_wait_too_long_for_postgresql_time_out(committed, needs_postgresql):
     ended, over, ready = {}, threading.Event(), threading.Barrier(3)
 
     def serve(name, work):

@@ -108,7 +108,7 @@ def test_a_stored_response_copied_to_another_account_is_rejected(bound, key, use
     assert_error(client_of(user).send(PATH, body, key=key), 503, "E5030")
 
 
-def test_unbound_values_are_read_before_the_rotation_and_rejected_after_it(user, stranger):
+def test_unbound_encrypted_values_are_rejected_only_after_the_rotation(user, stranger):
     issued, other = issue(user), issue(stranger)
     copied = column(issued.record, "secret")
     assert copied.startswith("gAAAA")
@@ -127,7 +127,7 @@ def test_unbound_values_are_read_before_the_rotation_and_rejected_after_it(user,
     assert {value.record_id for value in rotate().unreadable} == {issued.record.pk, other.record.pk}
 
 
-def test_values_written_after_the_rotation_are_bound(bound, user):
+def test_encrypted_values_written_after_the_rotation_are_bound(bound, user):
     issued = issue(user)
     assert column(issued.record, "secret").startswith("b1.")
     assert ApiKey.objects.get().secret == issued.secret
@@ -143,7 +143,7 @@ def test_damaged_encrypted_values_are_unreadable_in_every_mode(user, content):
             _ = ApiKey.objects.get().secret
 
 
-def test_a_killed_rotation_is_continued_by_the_next(user, monkeypatch):
+def test_killed_encryption_key_rotation_is_continued_by_the_next(user, monkeypatch):
     issued = {key.record.pk: key.secret for key in (issue(user) for _ in range(5))}
     monkeypatch.setattr(rotation, "BATCH_ROWS", 2)
     again, calls = rotation.sealed_again, []
@@ -168,7 +168,7 @@ def test_a_killed_rotation_is_continued_by_the_next(user, monkeypatch):
     assert {record.pk: record.secret for record in ApiKey.objects.all()} == issued
 
 
-def test_a_process_reloads_the_cached_mode_after_the_reread_time(user, monkeypatch):
+def test_process_reloads_the_cached_encryption_mode_after_the_reread_time(user, monkeypatch):
     now = [100.0]
     monkeypatch.setattr(encryption.time, "monotonic", lambda: now[0])
     mode.forget()
@@ -181,14 +181,14 @@ def test_a_process_reloads_the_cached_mode_after_the_reread_time(user, monkeypat
     assert rotation.SETTLE_SECONDS == 0.0, "tests do not wait"
 
 
-def test_the_database_rejects_a_return_to_unbound_values(bound):
+def test_database_rejects_a_return_to_unbound_encrypted_values(bound):
     with pytest.raises(DatabaseError, match="keeps its last value"), transaction.atomic():
         Installation.objects.update(encryption=UNBOUND)
     with pytest.raises(DatabaseError, match="keeps its last value"), transaction.atomic():
         Installation.objects.all().delete()
 
 
-def test_sessions_and_idempotent_retries_survive_the_change_of_mode(client, user, key, apply_as):
+def test_sessions_and_idempotent_retries_survive_an_encryption_mode_change(client, user, key, apply_as):
     client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
     created = apply_as(user, PERSON, key=key)
     authenticator_of(user)
@@ -213,7 +213,7 @@ def test_the_token_of_a_payment_is_bound_to_its_database_id(bound, user):
 
 
 @pytest.mark.parametrize("word", [UNBOUND, BOUND])
-def test_an_update_without_a_primary_key_is_rejected_with_a_clear_error(user, word):
+def test_queryset_update_of_an_encrypted_field_raises_field_error(user, word):
     mode.word = word
     issued = issue(user)
     for change in (
@@ -226,7 +226,7 @@ def test_an_update_without_a_primary_key_is_rejected_with_a_clear_error(user, wo
     assert ApiKey.objects.get().secret == "new"
 
 
-def test_bulk_create_binds_each_row(bound, user):
+def test_bulk_create_binds_encrypted_values_to_each_row(bound, user):
     now = timezone.now()
     times = {"created_at": now, "updated_at": now}
     endpoints = [
@@ -249,7 +249,7 @@ def test_an_authenticator_that_a_user_adds_is_bound_to_the_account(bound, user, 
     assert codes.open_secret(encrypted, user.pk) == "A" * 32
 
 
-def test_doctor_reports_the_mode_and_the_unbound_values(user):
+def test_doctor_reports_the_encryption_mode_and_the_unbound_values(user):
     record = issue(user).record
     authenticator_of(user)
     assert why("encryption_mode").startswith("warning: mode unbound, 2 stored values are not bound")

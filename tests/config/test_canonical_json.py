@@ -81,7 +81,7 @@ def test_numbers_are_serialized_as_in_appendix_b_of_rfc_8785(bits, text):
 
 
 @pytest.mark.parametrize(("given", "wanted"), DOCUMENTS.items())
-def test_documents_of_rfc_8785_are_serialized_as_in_the_rfc(given, wanted):
+def test_rfc_8785_example_documents_are_serialized_as_in_the_rfc(given, wanted):
     document = json.loads(given)
     assert canonical_json(document).decode() == wanted == rfc8785.dumps(document).decode()
     assert jcs(parse(given)) == wanted
@@ -89,7 +89,7 @@ def test_documents_of_rfc_8785_are_serialized_as_in_the_rfc(given, wanted):
 
 @given(DOCUMENT)
 @examples(300)
-def test_canonical_json_equals_that_of_a_third_party_library(document):
+def test_canonical_json_equals_the_result_of_a_third_party_library(document):
     written = canonical_json(document)
     assert written == rfc8785.dumps(document)
     assert jcs(parse(written.decode())) == written.decode()
@@ -101,12 +101,12 @@ def test_an_integer_beyond_the_safe_range_is_serialized_as_its_double(number):
     assert canonical_json([number]) == rfc8785.dumps([as_read_elsewhere])
 
 
-def test_every_kind_of_character_is_serialized_as_in_rfc_8785():
+def test_every_character_category_is_serialized_as_in_rfc_8785():
     text = "".join(chr(point) for point in range(0x3100) if not 0xD800 <= point <= 0xDFFF) + "\U0001f600"
     assert canonical_json({"a": text}) == rfc8785.dumps({"a": text})
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
-def test_nan_and_infinity_are_rejected(number):
+def test_canonical_json_rejects_nan_and_infinity(number):
     with pytest.raises(ValueError, match="no JSON form"):
         canonical_json([number])

@@ -11,7 +11,7 @@ from tests.factories import UserFactory
 pytestmark = pytest.mark.usefixtures("needs_postgresql")
 
 
-def test_a_closed_connection_is_replaced_before_a_prepared_statement(committed, api):
+def test_closed_database_connection_is_replaced_before_a_prepared_statement(committed, api):
     assert api.read("/applications").status_code == 200
     connection.cursor().execute("SELECT 1")
     before = connection.connection.info.backend_pid

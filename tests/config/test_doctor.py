@@ -58,7 +58,7 @@ def test_doctor_passes_a_valid_installation_without_writes(user):
     assert not [query["sql"] for query in queries if query["sql"].lstrip().upper().startswith(changes)]
 
 
-def test_doctor_reports_lost_keys_and_servers_do_not_start(user, settings):
+def test_lost_encryption_key_fails_doctor_and_the_server_start(user, settings):
     issue(user)
     require_at_start()
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
@@ -78,7 +78,7 @@ def test_doctor_finds_values_left_by_an_interrupted_rotation(user, settings):
     assert "SigningKey" not in why("encryption_keys")
 
 
-def test_a_damaged_value_does_not_stop_a_server(user):
+def test_damaged_encrypted_value_does_not_stop_a_server(user):
     signing_keys.create_signing_key(now=timezone.now(), signs_from=timezone.now())
     lose_the_key(issue(user).record)
     require_at_start()
@@ -112,7 +112,7 @@ WRONG = [
 ]  # fmt: skip
 
 
-def test_production_with_valid_settings_starts(served):
+def test_production_with_valid_settings_passes_the_start_checks(served):
     require_at_start()
     assert why("production") == "set for production"
 
@@ -140,7 +140,7 @@ def test_production_on_sqlite_requires_allow_sandbox(served, monkeypatch):
     require_at_start()
 
 
-def test_the_ledger_requires_only_its_own_settings(served):
+def test_ledger_requires_only_ledger_settings(served):
     served.SERVICE, served.CARD_PROCESSOR, served.REVIEW_POLICY = "ledger", "sandbox", "open"
     require_at_start()
     served.ALLOWED_HOSTS = ["*"]
@@ -180,7 +180,7 @@ def test_doctor_runs_the_checks_of_apps(monkeypatch):
     assert examine() == (78, {"ok": False, "checks": [{"name": "guard", "ok": False, "why": "It is not there."}]})
 
 
-def test_no_other_command_runs_the_checks_of_doctor():
+def test_doctor_checks_run_only_in_the_doctor_command():
     """`migrate` checks the database that it will create, `check --deploy` the settings."""
     ours = {check for check in registry.get_checks(include_deployment_checks=True) if {DOCTOR, START} & {*check.tags}}
     assert len(ours) >= len(NAMES)
@@ -191,7 +191,7 @@ def test_no_other_command_runs_the_checks_of_doctor():
 
 
 @pytest.mark.parametrize("name", ["FREE_BYTES_MIN", "FREE_BYTES_LOW"])
-def test_little_free_space_is_unhealthy_or_a_warning(name, monkeypatch, client):
+def test_doctor_reports_little_free_space_as_unhealthy_or_warning(name, monkeypatch, client):
     monkeypatch.setattr(f"config.ops.checks.{name}", 1 << 60)
     assert "of free space left" in why("disk_space")
     assert disk_faults() == [] if name == "FREE_BYTES_LOW" else disk_faults()

@@ -27,10 +27,10 @@ class TestRequestId:
         ):  # fmt: skip
             assert UUID.fullmatch(response.headers["X-Request-Id"])
 
-    def test_a_request_id_is_new_every_time(self, anonymous):
+    def test_generated_request_id_is_different_for_each_request(self, anonymous):
         assert len({anonymous.read("/openapi.json").headers["X-Request-Id"] for _ in range(5)}) == 5
 
-    def test_request_id_that_is_a_uuid_is_returned(self, anonymous):
+    def test_sent_request_id_that_is_a_uuid_is_returned(self, anonymous):
         text = str(uuid.uuid4())
         response = anonymous.read("/applications", X_Request_Id=text.upper())
         assert response.headers["X-Request-Id"] == text
@@ -41,7 +41,7 @@ class TestRequestId:
             response = anonymous.read("/applications", X_Request_Id=text)
             assert UUID.fullmatch(response.headers["X-Request-Id"]), text
 
-    def test_an_event_has_the_id_of_its_request(self, api, user):
+    def test_event_contains_the_id_of_its_request(self, api, user):
         body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1}
         response = api.send("/applications", body)
         assert Event.objects.get().request_id == response.headers["X-Request-Id"]
@@ -55,7 +55,7 @@ class TestHttps:
         settings.SECURE_HSTS_INCLUDE_SUBDOMAINS = True
         settings.TRUSTED_PROXIES = frozenset({PROXY})
 
-    def test_plain_http_is_rejected_everywhere_and_never_redirected(self, api):
+    def test_plain_http_is_rejected_on_every_path_without_redirect(self, api):
         for path in ("/applications", "/health", "/openapi.json", "/nowhere", "/docs", "/admin/login/"):
             response = api.read(path)
             assert_error(response, 403, "E1009")
@@ -81,7 +81,7 @@ class TestHttps:
             client = ApiClient(REMOTE_ADDR=address)
             assert_error(client.read("/openapi.json", X_Forwarded_Proto="https"), 403, "E1009")
 
-    def test_ambiguous_headers_of_a_trusted_proxy_are_rejected(self):
+    def test_ambiguous_forwarding_headers_of_a_trusted_proxy_are_rejected(self):
         for headers in (
             {"X_Forwarded_Proto": "https, http"}, {"X_Forwarded_Proto": "http, https"}, {"X_Forwarded_Proto": "HTTPS"},
             {"X_Forwarded_Proto": " https"}, {"X_Forwarded_Proto": ""}, {"X_Forwarded_Proto": "http"}, {},
@@ -100,12 +100,12 @@ class TestHosts:
         ("protocol", "path", "status"),
         [("HTTP/1.0", "/v1/health", 200), ("HTTP/1.0", "/v1/openapi.json", 400), ("HTTP/1.1", "/v1/health", 400)],
     )
-    def test_health_answers_http_1_0_without_a_host(self, settings, protocol, path, status):
+    def test_health_check_accepts_http_1_0_without_a_host(self, settings, protocol, path, status):
         settings.ALLOWED_HOSTS, settings.HOST_ROOT = ["api.example"], "https://api.example"
         client = ApiClient(SERVER_NAME="10.9.9.9", SERVER_PROTOCOL=protocol)
         assert client.generic("GET", path).status_code == status
 
-    def test_requests_to_another_host_are_400_on_every_path(self):
+    def test_request_to_another_host_returns_400_on_every_path(self):
         client = ApiClient()
         for host in (
             "evil.example", "", " ", "localhost.evil.example", "localhost@evil.example", "localhost/x", "a b", "[::1",
@@ -114,7 +114,7 @@ class TestHosts:
             for path in ("/v1/openapi.json", "/v1/openapi.json", "/v1/health", "/nowhere", "/v1/docs"):
                 assert_error(client.generic("GET", path, HTTP_HOST=host), 400, "E1016")
 
-    def test_the_cache_of_hosts_is_bounded(self, settings):
+    def test_host_cache_has_a_limited_size(self, settings):
         settings.ALLOWED_HOSTS = ["*"]
         client = ApiClient()
         for number in range(200):
@@ -141,7 +141,7 @@ class TestHeaders:
         client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
         assert_error(client.read("/applications"), 401, "E2001")
 
-    def test_an_unknown_path_returns_an_error_body(self, anonymous):
+    def test_unknown_api_path_returns_an_error_body(self, anonymous):
         for path in (
             "/v1/nowhere", "/", "/v1/", "/v1", "/v1/applications//", "/v1/applications/x/y/z", "/static", "/.env",
             "/v1/docs/nowhere", "/v1/docsx", "/v2/applications", "/V1/health",
@@ -156,7 +156,7 @@ class TestHeaders:
         for path in ("/v1/nowhere/", "/v1/applications//", "/v1/nowhere"):  # unknown without the slash, too
             assert "slash" not in assert_error(anonymous.generic("GET", path), 404, "E4001")["message"]
 
-    def test_a_browser_at_the_root_gets_a_page_with_links(self, anonymous):
+    def test_root_url_returns_a_page_with_links_to_browsers(self, anonymous):
         page = anonymous.generic("GET", "/", HTTP_ACCEPT="text/html,application/xhtml+xml,*/*;q=0.8")
         assert page.status_code == 200
         assert page.headers["Content-Type"].startswith("text/html")
@@ -166,7 +166,7 @@ class TestHeaders:
             "/my/apply", "/my", "/docs", "/v1/docs", "/admin/",
         ]  # fmt: skip
 
-    def test_error_for_a_program_at_the_root_lists_the_pages(self, anonymous):
+    def test_root_url_returns_programs_an_error_that_lists_the_pages(self, anonymous):
         message = assert_error(anonymous.generic("GET", "/"), 404, "E4001")["message"]
         assert "/docs and /v1/docs" in message
         assert "/admin/" in message
@@ -174,7 +174,7 @@ class TestHeaders:
 
 class TestPublic:
     @pytest.mark.parametrize("path", ["/v1/openapi.json", "/.well-known/ucp", "/.well-known/jwks.json"])
-    def test_public_paths_answer_head_and_options(self, anonymous, path):
+    def test_public_paths_support_head_and_options(self, anonymous, path):
         got = anonymous.generic("GET", path)
         head = anonymous.generic("HEAD", path)
         assert (head.status_code, head.content) == (200, b"")
@@ -206,7 +206,7 @@ def test_each_html_page_below_v1_runs_page_middleware():
 
 
 @pytest.mark.parametrize("spelling", ["{}", "W/{}", "*", '"other", {}', '{} , "other"', 'W/"other",W/{}'])
-def test_a_static_file_is_304_for_every_spelling_of_its_etag(client, spelling):
+def test_static_file_returns_304_for_every_spelling_of_its_etag(client, spelling):
     etag = client.get("/static/brand.css").headers["ETag"]
     again = client.get("/static/brand.css", HTTP_IF_NONE_MATCH=spelling.format(etag))
     assert (again.status_code, b"".join(again)) == (304, b"")

@@ -99,13 +99,13 @@ def test_each_setting_has_its_documented_value_in_each_environment(of_each, name
 
 
 @pytest.mark.parametrize("name", ["STRIPE_SECRET_KEY", "CUSTODY"])
-def test_a_sandbox_rejects_a_real_vendor(name):
+def test_sandbox_environment_rejects_a_real_vendor(name):
     with pytest.raises(ImproperlyConfigured) as refused:
         read("sandbox", **{name: REAL[name]})
     assert str(refused.value) == f"{name} is set: ENVIRONMENT=sandbox has the built-in providers alone. Unset that."
 
 
-def test_a_sandbox_error_lists_every_rejected_variable_and_no_value():
+def test_sandbox_start_error_lists_rejected_variables_without_values():
     with pytest.raises(ImproperlyConfigured) as refused:
         read("sandbox", **REAL)
     assert set(re.findall(r"\b[A-Z]+_[A-Z_]+\b", str(refused.value))) == {*REAL} - {"CUSTODY"}
@@ -113,7 +113,7 @@ def test_a_sandbox_error_lists_every_rejected_variable_and_no_value():
     read("sandbox", CARD_PROCESSOR="sandbox", CUSTODY="sandbox", OPEN_BANKING="sandbox", STRIPE_SECRET_KEY="")
 
 
-def test_addresses_depend_on_the_environment(here):
+def test_sandbox_and_development_urls_exist_only_in_their_environments(here):
     routes_found = [route for route, _ in routes(runpy.run_path(str(ROOT / "config/urls.py"))["urlpatterns"])]
     sandbox = [route for route in routes_found if route.startswith("v1/sandbox/")]
     assert len(sandbox) == by_environment(development=4, sandbox=4, production=0)(here)
@@ -132,11 +132,11 @@ def test_identity_attempts_are_unlimited_except_in_production(here, user):
     assert (_next_possible_at(user, now) is None) == (here != "production")
 
 
-def test_built_in_vendors_are_capabilities_except_in_production(here):
+def test_built_in_vendors_are_listed_as_capabilities_except_in_production(here):
     assert ("payments" in switched_on()) == (here != "production")
 
 
-def test_error_for_a_key_of_another_environment_contains_its_environment(here, settings):
+def test_error_for_an_api_key_of_another_environment_states_the_environment(here, settings):
     theirs = "ck_test_" if settings.API_KEY_PREFIX == "ck_live_" else "ck_live_"
     kinds = "development or sandbox" if theirs == "ck_test_" else "production"
     with pytest.raises(InvalidToken) as refused:
@@ -145,7 +145,7 @@ def test_error_for_a_key_of_another_environment_contains_its_environment(here, s
     keys.check_profile(f"{settings.API_KEY_PREFIX}x")
 
 
-def test_production_requires_writers_of_the_ledger(here, rf):
+def test_production_ledger_requires_authorized_writers(here, rf):
     class View:
         class declared:  # noqa: N801
             access, body = "identity:write", object()
@@ -169,7 +169,7 @@ def test_production_rejects_development_settings(here, command, settings, tmp_pa
             call_command(*command)
 
 
-def test_production_never_shows_the_demo_key(here, rf, settings, tmp_path):
+def test_production_does_not_show_the_demo_key(here, rf, settings, tmp_path):
     settings.VAR_DIR = tmp_path
     (tmp_path / "demo.json").write_text('{"api_key": "x"}')
     shown = _demo(rf.get("/v1/docs/try", HTTP_HOST="127.0.0.1", REMOTE_ADDR="127.0.0.1"))
@@ -193,7 +193,7 @@ ASKS = {
 }  # fmt: skip
 
 
-def test_only_listed_files_read_the_environment():
+def test_only_listed_files_read_environment_variables():
     apps = ("config", "identity", "credit", "claims", "payments", "staging", "ledger")
     texts = {
         str(file.relative_to(ROOT))
@@ -238,7 +238,7 @@ class TestEnvironmentOfADatabase:
         monkeypatch.setattr(connection.introspection, "table_names", lambda *_: [])
         assert [message.msg for message in check_installation(["default"])] == ["production"]
 
-    def test_the_installation_has_one_row_with_a_known_environment(self):
+    def test_installation_table_has_one_row_with_a_known_environment(self):
         for columns in ({"id": 2, "kind": "sandbox"}, {"id": 1, "kind": "sandbox"}):
             with pytest.raises(IntegrityError), transaction.atomic():
                 Installation.objects.create(**columns)

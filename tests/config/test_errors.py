@@ -54,12 +54,12 @@ CATALOGUE = {
 }  # fmt: skip
 
 
-def test_every_error_class_is_in_the_catalogue_under_its_number():
+def test_every_error_class_is_in_the_error_catalog_under_its_code():
     registered = {code: (error.error, error.status) for code, error in ApiError.registry.items()}
     assert {code: CATALOGUE.get(code) for code in registered} == registered
 
 
-def test_slugs_are_unique_and_e40_codes_have_status_404():
+def test_error_slugs_are_unique_and_e40_codes_have_status_404():
     # A response in a type that the caller does not accept, and an unknown approval, differ in their codes.
     slugs = [error.error for code, error in ApiError.registry.items() if code != "E3011"]
     assert len(slugs) == len(set(slugs))
@@ -70,7 +70,7 @@ def test_slugs_are_unique_and_e40_codes_have_status_404():
         assert not (error.stored and error.status in {401, 403, 405, 413, 415, 429, 500, 503}), code
 
 
-def test_two_error_classes_cannot_have_the_same_number():
+def test_two_error_classes_cannot_have_the_same_code():
     with pytest.raises(TypeError, match="E1001 belongs to"):
         type("Impostor", (ApiError,), {"code": "E1001", "error": "x", "message": "x"})
 
@@ -83,7 +83,7 @@ def test_two_error_classes_cannot_have_the_same_number():
         (RecursionError(), "E5000"), (MemoryError(), "E5000"),
     ],
 )  # fmt: skip
-def test_every_other_exception_becomes_an_error_without_its_message(exception, code):
+def test_unhandled_exception_returns_an_error_without_its_message(exception, code):
     error = as_api_error(exception)
     assert error.code == code
     assert "secret" not in json.dumps(error.body())
@@ -98,7 +98,7 @@ def test_error_body_has_details_only_if_the_error_has_details():
 
 
 @pytest.mark.django_db
-def test_a_crash_in_a_view_returns_an_error_body_without_a_traceback(api, monkeypatch):
+def test_failing_view_returns_an_error_body_without_a_traceback(api, monkeypatch):
     def crash(*_args, **_options):
         raise RuntimeError("the password is hunter2")
 

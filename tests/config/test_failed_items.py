@@ -71,14 +71,14 @@ def raising(error, *, for_item):
 
 
 @pytest.mark.parametrize(("batch", "marks"), [(1, 20), (7, 3), (20, 1)])
-def test_each_batch_needs_two_statements_more_than_its_rows(queued, django_assert_num_queries, batch, marks):
+def test_work_item_processing_executes_two_mark_statements_per_batch(queued, django_assert_num_queries, batch, marks):
     queued(20)
     with django_assert_num_queries(2 + 1 + 20 + 2 * marks):  # review, keys, rows, marks
         assert items().process(id, now=NOW, batch=batch) == 0
     assert not WorkMark.objects.exists()
 
 
-def test_the_lease_of_a_mark_starts_with_its_batch(queued, monkeypatch):
+def test_lease_of_a_work_mark_starts_with_its_batch(queued, monkeypatch):
     queued(2)
     ends, seconds = [], iter([100.0, 100.0, 400.0])  # of the review, and of each mark
     monkeypatch.setattr(failed_items.time, "monotonic", lambda: next(seconds))
@@ -86,7 +86,7 @@ def test_the_lease_of_a_mark_starts_with_its_batch(queued, monkeypatch):
     assert ends == [NOW + LEASE, NOW + LEASE + timedelta(minutes=5)]
 
 
-def test_an_item_that_returns_stop_delays_the_others_to_the_next_call(queued):
+def test_work_item_that_returns_stop_postpones_the_remaining_items(queued):
     queued(3)
     seen = []
     assert items().process(lambda mail: seen.append(mail) or failed_items.STOP, now=NOW, batch=2) == 0
@@ -94,14 +94,14 @@ def test_an_item_that_returns_stop_delays_the_others_to_the_next_call(queued):
     assert not WorkMark.objects.exists()
 
 
-def test_a_row_deleted_during_processing_is_skipped(queued):
+def test_work_item_deleted_during_processing_is_skipped(queued):
     first, second = queued(2)
     assert items().process(lambda _mail: second.delete() if second.pk else None, now=NOW) == 0
     assert not FailedItem.objects.exists()
     assert OutgoingMail.objects.get() == first
 
 
-def test_an_exception_of_one_item_does_not_stop_the_others(queued):
+def test_failing_work_item_does_not_stop_other_work_items(queued):
     first, poisoned, last = queued(3)
     assert items().process(raising(ZeroDivisionError("Ada"), for_item=poisoned), now=NOW) == 1
     assert set(OutgoingMail.objects.filter(status=SENT)) == {first, last}
@@ -115,7 +115,7 @@ def test_an_exception_of_one_item_does_not_stop_the_others(queued):
     )
 
 
-def test_failed_items_back_off_and_end_after_the_maximum_of_attempts(queued):
+def test_failed_items_back_off_and_stop_after_the_maximum_attempts(queued):
     (poisoned,) = queued(1)
     now, waits = NOW, []
     for _ in range(4):
@@ -130,7 +130,7 @@ def test_failed_items_back_off_and_end_after_the_maximum_of_attempts(queued):
     assert OutgoingMail.objects.get().status == PENDING
 
 
-def test_success_deletes_earlier_failures(queued):
+def test_successful_work_item_deletes_its_earlier_failures(queued):
     (flaky,) = queued(1)
     items().process(raising(KeyError(), for_item=flaky), now=NOW)
     items().process(finish, now=NOW + timedelta(minutes=2))
@@ -138,14 +138,14 @@ def test_success_deletes_earlier_failures(queued):
 
 
 @pytest.mark.parametrize("error", [OperationalError("gone"), ProgrammingError("no column")])
-def test_database_errors_do_not_count_as_failures_of_an_item(queued, error):
+def test_database_errors_are_not_counted_as_failures_of_a_work_item(queued, error):
     (item,) = queued(1)
     with pytest.raises(type(error)):
         items().process(raising(error, for_item=item), now=NOW)
     assert not FailedItem.objects.exists()
 
 
-def test_an_item_that_kills_three_processes_becomes_a_dead_letter(queued, monkeypatch):
+def test_work_item_that_kills_three_processes_becomes_a_dead_letter(queued, monkeypatch):
     first, poisoned, *rest = queued(4)
     now = NOW
     for kills in (1, 2, 3):
@@ -160,7 +160,7 @@ def test_an_item_that_kills_three_processes_becomes_a_dead_letter(queued, monkey
     assert dead.dead_at == now
 
 
-def test_a_mark_within_its_lease_counts_no_failures(queued, monkeypatch):
+def test_unexpired_work_mark_is_not_counted_as_a_failure(queued, monkeypatch):
     poisoned, _ = queued(2)
     die(poisoned, monkeypatch, now=NOW)
     items().review(now=NOW + LEASE - timedelta(seconds=1))
@@ -186,7 +186,7 @@ def test_a_retried_dead_letter_is_processed_alone_for_up_to_two_more_deaths(queu
     assert not FailedItem.objects.exists()
 
 
-def test_an_unreadable_row_does_not_fail_the_others(queued, monkeypatch):
+def test_unreadable_work_item_does_not_fail_other_work_items(queued, monkeypatch):
     good, poisoned = queued(2)
     monkeypatch.setattr(OutgoingMail, "from_db", _refusing(OutgoingMail.from_db, poisoned.pk))
     assert items().process(finish, now=NOW) == 1

@@ -48,7 +48,7 @@ def evaluate(user):
     return send
 
 
-def test_a_second_heavy_request_of_the_same_account_is_429(user, api, evaluate):
+def test_second_heavy_request_of_the_same_account_returns_429(user, api, evaluate):
     with slot_of(user):
         refused = evaluate(api)
         assert_error(refused, 429, "E6001")
@@ -57,13 +57,13 @@ def test_a_second_heavy_request_of_the_same_account_is_429(user, api, evaluate):
     assert evaluate(api).status_code == 200
 
 
-def test_an_account_has_one_slot_across_all_processes(user, api, evaluate, monkeypatch):
+def test_account_has_one_heavy_request_slot_across_all_processes(user, api, evaluate, monkeypatch):
     with slot_of(user), monkeypatch.context() as other_process:
         other_process.setattr(heavy, "_slots", threading.BoundedSemaphore(heavy.AT_ONCE))
         assert_error(evaluate(api), 429, "E6001")
 
 
-def test_the_third_heavy_request_of_a_process_is_503(stranger, evaluate, api):
+def test_third_heavy_request_of_a_process_returns_503(stranger, evaluate, api):
     with slot_of(stranger), slot_of(UserFactory()):
         refused = evaluate(api)
         assert_error(refused, 503, "E5030")
@@ -71,7 +71,7 @@ def test_the_third_heavy_request_of_a_process_is_503(stranger, evaluate, api):
     assert evaluate(api).status_code == 200
 
 
-def test_other_requests_are_served_while_all_slots_are_used(user, stranger, api, stranger_api):
+def test_light_requests_succeed_while_all_heavy_slots_are_occupied(user, stranger, api, stranger_api):
     with slot_of(user), slot_of(stranger):
         for client in (api, stranger_api):
             assert client.read("/applications").status_code == 200
@@ -89,13 +89,13 @@ def test_other_requests_are_served_while_all_slots_are_used(user, stranger, api,
         (400, "/offers/match", {"facts": 5}),
     ],
 )
-def test_a_request_without_work_needs_no_slot(stranger, api, status, path, body):
+def test_request_rejected_before_its_work_requires_no_heavy_slot(stranger, api, status, path, body):
     with slot_of(stranger), slot_of(UserFactory()):
         response = api.read(path) if body is None else api.send(path, body)
     assert response.status_code == status
 
 
-def test_an_operation_waits_for_a_slot_of_the_process(api, evaluate, monkeypatch):
+def test_heavy_operation_waits_for_a_slot_of_the_process(api, evaluate, monkeypatch):
     monkeypatch.setattr(heavy, "WAIT_SECONDS", 60)
     held = [heavy._slots.acquire(blocking=False) for _ in range(heavy.AT_ONCE)]
     assert all(held)
@@ -106,7 +106,7 @@ def test_an_operation_waits_for_a_slot_of_the_process(api, evaluate, monkeypatch
         heavy._slots.release()
 
 
-def test_few_heavy_requests_wait_and_at_most_one_per_account(user, stranger, monkeypatch):
+def test_only_few_heavy_requests_wait_and_one_per_account(user, stranger, monkeypatch):
     monkeypatch.setattr(heavy, "WAIT_SECONDS", 60)
     monkeypatch.setattr(heavy, "_waiting", {str(user.pk), "b", "c"})
     with slot_of(UserFactory()), slot_of(UserFactory()):
@@ -118,14 +118,14 @@ def test_few_heavy_requests_wait_and_at_most_one_per_account(user, stranger, mon
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_lost_database_connection_releases_its_slot(user):
+def test_lost_database_connection_releases_its_heavy_slot(user):
     with slot_of(user):
         connection.connection.close()
     with slot_of(user):
         pass
 
 
-def test_a_slot_ends_with_its_request_for_every_outcome(user, api, evaluate):
+def test_heavy_slot_is_released_after_the_request_for_every_outcome(user, api, evaluate):
     for _ in range(3):
         assert_error(api.send("/scoring/models/999/versions/1/evaluate", {"facts": {}}), 404, "E4011")
         assert_error(api.send("/scoring/models/999/versions/1/evaluate", {}), 400, "E1001")
@@ -135,7 +135,7 @@ def test_a_slot_ends_with_its_request_for_every_outcome(user, api, evaluate):
     assert set(RateCounter.objects.filter(bucket__startswith="heavy:").values_list("used", flat=True)) == {0}
 
 
-def test_a_slot_stays_occupied_into_the_next_minute(user, monkeypatch):
+def test_heavy_slot_stays_occupied_into_the_next_minute(user, monkeypatch):
     stop_clock(monkeypatch, "config.api.heavy", NOON + 59)
     with slot_of(user):
         stop_clock(monkeypatch, "config.api.heavy", NOON + 61)
@@ -144,7 +144,7 @@ def test_a_slot_stays_occupied_into_the_next_minute(user, monkeypatch):
             pass
 
 
-def test_a_killed_process_frees_its_slot_after_two_minutes(user, monkeypatch):
+def test_heavy_slot_of_a_killed_process_is_released_after_2_minutes(user, monkeypatch):
     stop_clock(monkeypatch, "config.api.heavy", NOON)
     running = ExitStack()
     running.enter_context(slot_of(user))
@@ -154,7 +154,7 @@ def test_a_killed_process_frees_its_slot_after_two_minutes(user, monkeypatch):
     running.close()
 
 
-def test_reading_a_version_is_heavy_only_as_pmml(user, api):
+def test_reading_a_model_version_uses_a_heavy_slot_only_as_pmml(user, api):
     path = f"/scoring/models/{version_of(model_of(ProviderFactory(owner=user))).model_id}/versions/1"
     with slot_of(user):
         assert api.read(path).status_code == 200
@@ -181,6 +181,6 @@ def test_the_documentation_lists_each_heavy_operation():
     assert {name for name in declared if f"`{name}`" not in text} == set()
 
 
-def test_an_occupied_slot_does_not_block_other_accounts(stranger, user, evaluate):
+def test_occupied_heavy_slot_does_not_block_other_accounts(stranger, user, evaluate):
     with slot_of(stranger):
         assert evaluate(client_of(user)).status_code == 200

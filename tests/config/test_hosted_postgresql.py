@@ -35,7 +35,7 @@ def test_database_url_can_disable_start_up_options_and_named_statements():
     assert options == {"connect_timeout": 3, "prepare_threshold": 1_000_000_000}
 
 
-def test_options_in_the_database_url_are_kept():
+def test_options_in_the_database_url_are_passed_to_postgresql():
     assert entry_of("?startup_options=0&options=-c%20x.y%3D1")["OPTIONS"]["options"] == "-c x.y=1"
 
 

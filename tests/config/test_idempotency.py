@@ -41,7 +41,7 @@ def same(first, second):
 
 
 class TestForms:
-    def test_a_key_other_than_a_uuid_is_400(self, api, body):
+    def test_idempotency_key_other_than_a_uuid_returns_400(self, api, body):
         for key in (
             "", " ", "abc", "1", KEY[:-1], KEY + "0", KEY.replace("-", ""), f"{{{KEY}}}", f"urn:uuid:{KEY}", "x" * 256,
             f"'{KEY}'", f'"{KEY}', f'{KEY}"', f'""{KEY}""', f"{KEY},{KEY}", f"{KEY}, {KEY}", f" {KEY}x", "\u0661" * 8,
@@ -68,51 +68,51 @@ class TestForms:
         "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "f81d4fae-7dec-11d0-a765-00a0c91e6bf6",
         '"8e03978e-40d5-43dd-bc93-6894a57f9324"',  # the IETF draft of the header
     ])  # fmt: skip
-    def test_a_uuid_in_upper_and_lower_case_is_the_same_key(self, api, body, key):
+    def test_idempotency_key_is_compared_case_insensitively(self, api, body, key):
         first = api.send(PATH, body, key=key)
         assert first.status_code == 201
         same(first, api.send(PATH, body, key=key.strip('"').swapcase()))
 
 
 class TestReplay:
-    def test_a_retry_with_other_key_order_and_spaces_is_replayed(self, api, body):
+    def test_idempotent_retry_with_other_key_order_and_spaces_is_replayed(self, api, body):
         first = api.send(PATH, {**body, "application_data": {"a": 1, "b": [1, 2]}}, key=KEY)
         text = json.dumps({"application_data": {"b": [1, 2], "a": 1}, **dict(reversed(body.items()))}, indent=3)
         same(first, api.send(PATH, raw=text.encode(), key=KEY))
 
-    def test_a_retry_after_rotation_of_the_credential_is_replayed(self, user, body):
+    def test_idempotent_retry_after_credential_rotation_is_replayed(self, user, body):
         old = issue(user)
         first = ApiClient(api_key=old.key).send(PATH, body, key=KEY)
         new = rotate_api_key(old.record, now=timezone.now(), grace=timedelta(0))
         same(first, ApiClient(api_key=new.key).send(PATH, body, key=KEY))
         same(first, client_of(user).send(PATH, body, key=KEY))
 
-    def test_two_accounts_can_use_the_same_key(self, api, stranger, stranger_api, body):
+    def test_two_accounts_can_use_the_same_idempotency_key(self, api, stranger, stranger_api, body):
         first = api.send(PATH, body, key=KEY)
         other = stranger_api.send(PATH, {**body, "consumer_id": str(stranger.pk)}, key=KEY)
         assert (first.status_code, other.status_code) == (201, 201)
         assert "Idempotent-Replayed" not in other.headers
         assert Application.objects.count() == 2
 
-    def test_a_replay_requires_a_credential(self, api, anonymous, body):
+    def test_idempotent_replay_requires_a_credential(self, api, anonymous, body):
         api.send(PATH, body, key=KEY)
         assert_error(anonymous.send(PATH, body, key=KEY), 401, "E2001")
 
 
 class TestMismatch:
-    def test_a_key_with_another_body_is_422(self, api, body):
+    def test_idempotency_key_with_another_body_returns_422(self, api, body):
         api.send(PATH, body, key=KEY)
         assert_error(api.send(PATH, {**body, "offer_id": 9}, key=KEY), 422, "E1010")
         assert_error(api.send(PATH, {**body, "unknown": 1}, key=KEY), 422, "E1010")
         assert_error(api.send(PATH, {**body, "application_data": None}, key=KEY), 422, "E1010")
         assert Application.objects.count() == 1
 
-    def test_a_key_with_another_type_of_number_is_422(self, api, body):
+    def test_idempotency_key_with_another_number_type_returns_422(self, api, body):
         api.send(PATH, {**body, "application_data": 1}, key=KEY)
         assert_error(api.send(PATH, {**body, "application_data": 1.0}, key=KEY), 422, "E1010")
         assert_error(api.send(PATH, {**body, "application_data": True}, key=KEY), 422, "E1010")
 
-    def test_a_key_with_another_path_or_method_is_422(self, api, user):
+    def test_idempotency_key_with_another_path_or_method_returns_422(self, api, user):
         offer = OfferFactory(provider=ProviderFactory(owner=user))
         other = OfferFactory(provider=offer.provider)
         members = {"provider_id": offer.provider_id, "name": "A", "product_type": "x"}
@@ -124,7 +124,7 @@ class TestMismatch:
 
 
 class TestStoredResponses:
-    def test_an_invalid_transition_is_stored_and_replayed(self, api, user):
+    def test_rejected_transition_is_stored_and_replayed_for_its_key(self, api, user):
         application = ApplicationFactory(consumer=user)
         path, members = f"{PATH}/{application.id}/status", {"status": "approved", "updated_by": "me"}
         first = api.replace(path, members, key=KEY)
@@ -132,7 +132,7 @@ class TestStoredResponses:
         Application.objects.update(status="under_review")
         same(first, api.replace(path, members, key=KEY))
 
-    def test_a_404_is_stored_and_replayed(self, api, user):
+    def test_not_found_response_is_stored_and_replayed_for_its_key(self, api, user):
         identifier = str(uuid.uuid4())
         path, members = f"{PATH}/{identifier}", {"updated_by": "me"}
         first = api.replace(path, members, key=KEY)
@@ -140,7 +140,7 @@ class TestStoredResponses:
         ApplicationFactory(id=identifier, consumer=user)
         same(first, api.replace(path, members, key=KEY))
 
-    def test_the_key_of_a_stored_rejection_with_another_request_is_422(self, api):
+    def test_idempotency_key_of_a_stored_rejection_with_another_request_returns_422(self, api):
         api.replace(f"{PATH}/{uuid.uuid4()}", {"updated_by": "me"}, key=KEY)
         assert_error(api.replace(f"{PATH}/{uuid.uuid4()}", {"updated_by": "me"}, key=KEY), 422, "E1010")
 
@@ -148,7 +148,7 @@ class TestStoredResponses:
 class TestResponsesThatAreNotStored:
     """After the cause is fixed, the same key works."""
 
-    def test_key_can_be_used_after_a_request_rejected_before_execution(self, api, user, stranger, anonymous, body):
+    def test_idempotency_key_can_be_reused_after_rejection_before_execution(self, api, user, stranger, anonymous, body):
         limited = ApiClient(api_key=issue(user, scopes=["offers:read"]).key)
         assert_error(anonymous.send(PATH, body, key=KEY), 401, "E2001")
         assert_error(limited.send(PATH, body, key=KEY), 403, "E2005")
@@ -163,14 +163,14 @@ class TestResponsesThatAreNotStored:
         assert IdempotencyRecord.objects.count() == 0
         assert api.send(PATH, body, key=KEY).status_code == 201
 
-    def test_a_rate_limited_request_leaves_the_key_usable(self, api, body, settings):
+    def test_idempotency_key_can_be_reused_after_a_rate_limited_request(self, api, body, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
         assert_error(api.send(PATH, body, key=KEY), 429, "E6001")
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 100}
         forget_lots()
         assert api.send(PATH, body, key=KEY).status_code == 201
 
-    def test_a_decision_without_review_permission_leaves_the_key_usable(self, api, user, settings):
+    def test_idempotency_key_can_be_reused_after_a_decision_without_permission(self, api, user, settings):
         settings.REVIEW_POLICY = "reviewed"
         application = ApplicationFactory(consumer=user, status="submitted")
         path, members = f"{PATH}/{application.id}/status", {"status": "under_review", "updated_by": "me"}
@@ -178,7 +178,7 @@ class TestResponsesThatAreNotStored:
         settings.REVIEW_POLICY = "open"
         assert api.replace(path, members, key=KEY).status_code == 200
 
-    def test_a_rejection_for_a_closed_offer_leaves_the_key_usable(self, api, body):
+    def test_idempotency_key_can_be_reused_after_a_closed_offer_rejection(self, api, body):
         offer = OfferFactory(is_active=False)
         body["offer_id"] = offer.pk
         assert_error(api.send(PATH, body, key=KEY), 400, "E1011")
@@ -188,7 +188,7 @@ class TestResponsesThatAreNotStored:
     @pytest.mark.parametrize(
         ("fault", "status", "code"), [(RuntimeError, 500, "E5000"), (OperationalError, 503, "E5030")]
     )
-    def test_an_internal_error_stores_nothing_and_frees_its_key(self, api, body, monkeypatch, fault, status, code):
+    def test_idempotency_key_can_be_reused_after_an_internal_error(self, api, body, monkeypatch, fault, status, code):
         def fail(*_args, **_options):
             raise fault("the event could not be written")
 
@@ -201,7 +201,7 @@ class TestResponsesThatAreNotStored:
         assert Application.objects.count() == IdempotencyRecord.objects.count() == 0
         assert api.send(PATH, body, key=KEY).status_code == 201
 
-    def test_an_idempotency_key_on_a_read_or_a_log_in_is_ignored(self, api, anonymous, user):
+    def test_idempotency_key_of_a_read_or_a_log_in_is_ignored(self, api, anonymous, user):
         assert api.read(PATH, Idempotency_Key="not a uuid").status_code == 200
         log_in = {"username": user.username, "password": PASSWORD}
         answers = [anonymous.send("/auth/token", log_in, key=KEY) for _ in range(2)]
@@ -247,7 +247,7 @@ class TestTransactions:
         assert len(tries) == 3
 
     @pytest.mark.parametrize("sqlstate", ["40001", "57P01"])
-    def test_retries_of_a_transaction_are_limited_in_number_and_reason(self, sqlstate):
+    def test_transaction_is_retried_twice_and_only_for_retryable_errors(self, sqlstate):
         work, tries = self.failing(3, sqlstate)
         with pytest.raises(OperationalError):
             idempotency.run_once(None, work)
@@ -272,7 +272,7 @@ class TestTransactions:
         assert len(calls) == runs
 
     @pytest.mark.parametrize(("refusal", "records"), [(NotFound, 1), (Unavailable, 0), (RuntimeError, 0)])
-    def test_leased_request_stores_only_rejections_of_domain_rules(self, user, refusal, records):
+    def test_leased_request_stores_only_domain_rule_rejections(self, user, refusal, records):
         key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
 
         def fail():
@@ -285,7 +285,7 @@ class TestTransactions:
                 idempotency.run_leased(key, fail)
         assert IdempotencyRecord.objects.count() == records
 
-    def test_request_that_lost_its_lease_returns_the_response_of_its_successor(self, user):
+    def test_request_with_an_expired_lease_returns_the_response_of_its_successor(self, user):
         key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
 
         def pause():
@@ -306,7 +306,7 @@ class TestTransactions:
         assert (second.body, second.replayed) == (b"first", True)
 
 
-def test_a_concurrent_request_with_the_same_key_must_wait(committed, needs_postgresql, settings):
+def test_concurrent_request_with_the_same_idempotency_key_must_wait(committed, needs_postgresql, settings):
     user = UserFactory()
     body = {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 8}
     inside, go_on = threading.Event(), threading.Event()

@@ -42,19 +42,19 @@ def nested(levels, inner="1"):
 
 @pytest.mark.django_db
 class TestRejectedBodies:
-    def test_an_integer_beyond_64_bits_is_400(self, api, good):
+    def test_integer_beyond_64_bits_returns_400(self, api, good):
         for number in (2**63, -(2**63) - 1, 10**19, -(10**20)):
             assert_error(api.send(APPLICATIONS, {**good, "offer_id": number}), 400, "E1002")
             assert_error(api.send(APPLICATIONS, {**good, "application_data": [number]}), 400, "E1002")
 
-    def test_a_body_one_byte_above_the_limit_is_413(self, api, good):
+    def test_request_body_one_byte_above_the_limit_returns_413(self, api, good):
         body = json.dumps({**good, "of_nobody": ""}).encode()
         full = body[:-2] + b"x" * (1_048_576 - len(body)) + b'"}'
         assert len(full) == 1_048_576
         assert raw(api, full).status_code == 201
         assert_error(raw(api, full[:-2] + b'x"}'), 413, "E1007")
 
-    def test_a_media_type_other_than_json_is_415(self, api, good):
+    def test_request_body_with_another_media_type_than_json_returns_415(self, api, good):
         for content_type in (
             "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "", "application/xml",
             "application/json; charset=bogus", "application/json; charset=utf-16", "application/json;charset=latin-1",
@@ -62,12 +62,12 @@ class TestRejectedBodies:
         ):  # fmt: skip
             assert_error(raw(api, json.dumps(good), content_type=content_type), 415, "E1013")
 
-    def test_a_body_with_a_content_coding_is_415(self, api, good):
+    def test_request_body_with_a_content_encoding_returns_415(self, api, good):
         body = gzip.compress(json.dumps(good).encode())
         for coding in ("gzip", "br", "deflate", "identity, gzip", "x"):
             assert_error(raw(api, body, Content_Encoding=coding), 415, "E1013")
 
-    def test_an_accept_header_without_json_is_406(self, api, good):
+    def test_accept_header_without_json_returns_406(self, api, good):
         for accept in ("application/xml", "text/html", "text/*;q=0.9", "image/png, text/plain"):
             assert_error(api.send(APPLICATIONS, good, Accept=accept), 406, "E1014")
         assert Application.objects.count() == 0
@@ -108,21 +108,21 @@ class TestRejectedBodies:
 
 @pytest.mark.django_db
 class TestTypes:
-    def test_an_int64_is_a_json_integer(self, api, good):
+    def test_int64_field_rejects_values_other_than_json_integers(self, api, good):
         for value in (True, False, "1", 1.0, 1.5, 1e2, " 1 ", "١٢", None, [1], {"a": 1}, ""):
             body = assert_error(api.send(APPLICATIONS, {**good, "offer_id": value}), 400, "E1001")
             assert body["details"][0]["field"] == "offer_id"
 
-    def test_an_integer_with_an_exponent_is_rejected(self, api, good):
+    def test_int64_field_rejects_an_integer_with_an_exponent(self, api, good):
         text = json.dumps({**good, "offer_id": 0}).replace('"offer_id": 0', '"offer_id": 1e2')
         assert_error(raw(api, text), 400, "E1001")
 
-    def test_an_int32_is_a_smaller_json_integer(self, api, offer):
+    def test_int32_field_rejects_larger_integers_and_other_types(self, api, offer):
         for value in (2**31, -(2**31) - 1, True, "5", 5.0):
             assert_error(api.send("/provider-offers", {**offer, "ab_test_allocation": value}), 400, "E1001")
             assert_error(api.send("/provider-offers", {**offer, "term_options_months": [value]}), 400, "E1001")
 
-    def test_the_bounds_of_int64_are_accepted(self, api, good):
+    def test_int64_field_accepts_its_bounds(self, api, good):
         for number in (INT64_MAX, INT64_MIN, 0):
             answer = api.send(APPLICATIONS, {**good, "offer_id": number, "provider_id": number})
             assert answer.json()["offer_id"] == number
@@ -130,7 +130,7 @@ class TestTypes:
 
 @pytest.mark.django_db
 class TestStoredBodies:
-    def test_a_string_is_returned_byte_for_byte(self, api, good, no_rate_limits):
+    def test_stored_string_is_returned_byte_for_byte(self, api, good, no_rate_limits):
         for text in (
             "\u202eright to left", "zero\u200bwidth", "😀👩‍👩‍👧‍👦", "e\u0301", "\u00e9", "\ufeffbom", " edges ",
             "a\r\n\tb", "\u2028",
@@ -144,7 +144,7 @@ class TestStoredBodies:
             body = api.read(path).json()
             assert (body["notes"], body["application_data"]) == (text, {text: text})
 
-    def test_application_data_is_returned_as_sent(self, api, good):
+    def test_stored_application_data_is_returned_as_sent(self, api, good):
         for document in (
             None, True, 0, -0.0, 1.5, 1e300, 5e-324, 0.1, 2**53 - 1, 1 - 2**53, "", [], {}, {"b": 1, "a": [None, {}]},
             {"": ""}, {"10": 1, "9": 2}, [1, 1.0, "1", True],
@@ -155,11 +155,11 @@ class TestStoredBodies:
             assert json.dumps(settings_read.json()["application_data"]) == json.dumps(document)
             assert settings_read.content == response.content
 
-    def test_a_document_of_the_maximum_depth_is_stored(self, api, good):
+    def test_json_document_of_the_maximum_depth_is_stored(self, api, good):
         body = json.dumps(good)[:-1] + f', "application_data": {nested(DEPTH_MAX - 1)}}}'
         assert raw(api, body).status_code == 201
 
-    def test_a_document_with_the_maximum_of_members_is_stored(self, api, good):
+    def test_json_document_with_the_maximum_number_of_members_is_stored(self, api, good):
         data = [0] * (MEMBERS_MAX - len(good) - 1)
         assert api.send(APPLICATIONS, {**good, "application_data": data}).status_code == 201
 
@@ -204,7 +204,7 @@ def depth_of(document):
 
 @given(_documents, st.booleans())
 @examples(100)
-def test_serialized_json_is_read_back(document, plain):
+def test_json_parser_reads_back_serialized_documents(document, plain):
     text = json.dumps(document, ensure_ascii=plain)
     if depth_of(document) > DEPTH_MAX:
         with pytest.raises(MalformedJSON):
@@ -215,7 +215,7 @@ def test_serialized_json_is_read_back(document, plain):
 
 @given(st.binary(max_size=60))
 @examples(170)
-def test_any_bytes_are_parsed_or_rejected(body):
+def test_json_parser_parses_or_rejects_any_bytes(body):
     try:
         document = parse_json(body)
     except MalformedJSON:
@@ -225,6 +225,6 @@ def test_any_bytes_are_parsed_or_rejected(body):
 
 @given(st.integers(1, 40), st.integers(0, 40))
 @examples(30)
-def test_brackets_inside_strings_do_not_count_as_depth(levels, inside):
+def test_json_parser_ignores_brackets_inside_strings_for_the_depth(levels, inside):
     text = "[" * min(levels, 30) + json.dumps("[{" * inside + '\\"[') + "]" * min(levels, 30)
     assert parse_json(text.encode()) == json.loads(text)

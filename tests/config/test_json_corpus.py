@@ -76,21 +76,21 @@ def outcome(reader, body, refusal):
         return None
 
 
-def test_the_corpus_is_large_and_every_seed_is_json():
+def test_json_corpus_is_large_and_every_seed_is_valid_json():
     assert len(MALFORMED) > 2_500
     assert len(MUTANTS) > 8_000
     assert [json.loads(seed) for seed in json_corpus.SEEDS] == [parse_json(seed) for seed in json_corpus.SEEDS]
 
 
-def test_every_malformed_document_is_rejected():
+def test_json_parser_rejects_every_malformed_document():
     assert [body for body in MALFORMED if outcome(parse_json, body, MalformedJSON) is not None] == []
 
 
-def test_the_reference_reader_rejects_every_malformed_document():
+def test_reference_json_reader_rejects_every_malformed_document():
     assert [body for body in MALFORMED if outcome(by_the_rule, body, Refused) is not None] == []
 
 
-def test_error_for_a_malformed_document_is_one_sentence():
+def test_json_parser_error_is_one_sentence():
     for body in MALFORMED:
         with pytest.raises(MalformedJSON) as refusal:
             parse_json(body)
@@ -100,12 +100,12 @@ def test_error_for_a_malformed_document_is_one_sentence():
         said.encode()
 
 
-def test_a_damaged_document_is_read_as_by_the_reference_reader():
+def test_json_parser_reads_a_damaged_document_like_the_reference_reader():
     for body in MUTANTS:
         assert outcome(parse_json, body, MalformedJSON) == outcome(by_the_rule, body, Refused), body
 
 
-def test_accepted_json_reads_the_same_in_a_third_party_parser():
+def test_accepted_json_is_parsed_equally_by_a_third_party_parser():
     accepted = [body for body in MUTANTS if outcome(parse_json, body, MalformedJSON) is not None]
     assert len(accepted) > 1_000
     for body in accepted:
@@ -129,13 +129,13 @@ _pieces = st.sampled_from(_PIECES)
 
 @given(st.lists(_pieces, max_size=24).map(b"".join))
 @examples(500)
-def test_any_sequence_of_tokens_is_read_as_by_the_reference_reader(body):
+def test_json_parser_reads_any_token_sequence_like_the_reference_reader(body):
     assert outcome(parse_json, body, MalformedJSON) == outcome(by_the_rule, body, Refused)
 
 
 @given(st.sampled_from(json_corpus.SEEDS), st.lists(st.tuples(st.integers(0, 80), _pieces), min_size=1, max_size=4))
 @examples(500)
-def test_a_document_damaged_twice_is_read_as_by_the_reference_reader(body, wounds):
+def test_json_parser_reads_a_twice_damaged_document_like_the_reference_reader(body, wounds):
     for place, piece in wounds:
         at = min(place, len(body))
         body = body[:at] + piece + body[at + len(piece) // 2 :]
@@ -144,7 +144,7 @@ def test_a_document_damaged_twice_is_read_as_by_the_reference_reader(body, wound
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("path", ["/applications", "/auth/token"])
-def test_a_malformed_document_over_http_is_400_and_stores_nothing(api, no_rate_limits, path):
+def test_malformed_json_request_returns_400_and_stores_nothing(api, no_rate_limits, path):
     for body in MALFORMED[::23]:
         answer = api.send(path, raw=body, key=True)
         assert_error(answer, 400, "E1002")

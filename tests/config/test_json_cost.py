@@ -49,7 +49,7 @@ def read(body):
 @example(b"1", b"0", b"", 0)
 @example(b"0.", b"0", b"1e999999", 0)
 @examples(20)
-def test_a_long_document_costs_linear_time(before, repeated, after, openings):
+def test_long_json_document_is_parsed_in_linear_time(before, repeated, after, openings):
     # With quadratic cost this size would take hours, and exceed the time limit of a test.
     start = b"[" * openings + before
     size = 4 * MEBIBYTE - len(start) - len(after)
@@ -58,14 +58,14 @@ def test_a_long_document_costs_linear_time(before, repeated, after, openings):
 
 @pytest.mark.parametrize("size", [40_000, 200_000, MEBIBYTE - 100])
 @pytest.mark.django_db
-def test_a_body_with_an_unterminated_string_is_400(api, size):
+def test_request_body_with_an_unterminated_string_returns_400(api, size):
     assert_error(api.send("/applications", raw=endless(size)), 400, "E1002")
 
 
 @pytest.mark.parametrize(
     "unit", [b"[],", b"{},", b'"",', b'"ab",', b'"', b"1.5,", b"[", b'{"":', b'"\\"",'], ids=lambda unit: unit.decode()
 )
-def test_a_large_document_is_rejected_before_it_uses_much_memory(unit):
+def test_large_json_document_is_rejected_before_it_uses_much_memory(unit):
     body = b"[" + unit * (4 * MEBIBYTE // len(unit))
     tracemalloc.start()
     try:
@@ -78,7 +78,7 @@ def test_a_large_document_is_rejected_before_it_uses_much_memory(unit):
 
 
 @pytest.mark.parametrize("escape", ['\\"', "\\\\", '\\\\\\"', "\\\\\\\\", '\\\\\\\\\\"', "\\n[", "\\u0022["])
-def test_escapes_do_not_hide_the_end_of_a_string(escape):
+def test_json_parser_finds_the_end_of_a_string_with_escapes(escape):
     closed = f'["{escape}",' + "[" * 31 + "]" * 31 + "]"
     assert parse_json(closed.encode()) == json.loads(closed)
     deeper = f'["{escape}",' + "[" * 32 + "]" * 32 + "]"
@@ -87,7 +87,7 @@ def test_escapes_do_not_hide_the_end_of_a_string(escape):
     assert parse_json(inside.encode()) == json.loads(inside)
 
 
-def test_commas_in_strings_do_not_count_as_members():
+def test_json_parser_does_not_count_commas_in_strings_as_members():
     as_many = [[]] * MEMBERS_MAX
     assert parse_json(json.dumps(as_many).encode()) == as_many
     names = {f'"{number}\\': "," * 3 for number in range(MEMBERS_MAX)}

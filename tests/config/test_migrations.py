@@ -25,11 +25,11 @@ def operations_for(**options):
     ]
 
 
-def test_a_new_help_text_needs_no_migration():
+def test_new_help_text_requires_no_migration():
     assert operations_for(help_text="After.") == []
 
 
-def test_a_longer_column_needs_a_migration_without_help_text():
+def test_longer_column_requires_a_migration_without_help_text():
     (operation,) = operations_for(max_length=10, help_text="After.")
     assert (operation.name, operation.field.max_length, operation.field.help_text) == ("name", 10, "")
 

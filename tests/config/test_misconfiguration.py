@@ -66,7 +66,7 @@ def refusal_of(environment, variable, value):
     ],
     ids=lambda value: value[:24],
 )
-def test_error_for_a_wrong_variable_in_development_contains_its_name(variable, value, sentence):
+def test_invalid_environment_variable_error_in_development_contains_the_name(variable, value, sentence):
     said = refusal_of("development", variable, value)
     assert "\n" not in said
     assert sentence in said
@@ -118,7 +118,7 @@ def test_error_for_a_wrong_variable_in_development_contains_its_name(variable, v
         ("WEBHOOK_ALLOW_PRIVATE", "1", "WEBHOOK_ALLOW_PRIVATE"),
     ],
 )
-def test_error_for_a_wrong_variable_in_production_omits_its_secret(environment, variable, value, sentence):
+def test_invalid_environment_variable_error_in_production_omits_the_secret(environment, variable, value, sentence):
     said = refusal_of(environment, variable, value)
     assert "\n" not in said
     assert sentence in said
@@ -126,7 +126,7 @@ def test_error_for_a_wrong_variable_in_production_omits_its_secret(environment, 
 
 
 @pytest.mark.parametrize("address", [ADDRESS, ADDRESS.lower(), f"0x{ADDRESS[2:].upper()}"])
-def test_address_of_a_token_is_accepted_in_every_spelling(address):
+def test_settlement_token_address_is_accepted_in_any_case(address):
     assert read("development", SETTLEMENT_TOKEN_ADDRESS=address)["SETTLEMENT_TOKEN_ADDRESS"]
 
 
@@ -135,16 +135,16 @@ def test_address_of_a_token_is_accepted_in_every_spelling(address):
     ({"ALLOWED_HOSTS": "2001:DB8:0::5, [::1], api.example, .example, *"},
      ["[2001:db8::5]", "[::1]", "api.example", ".example", "*"]),
 ])  # fmt: skip
-def test_an_ipv6_address_of_a_setting_allows_its_host(variables, hosts):
+def test_ipv6_address_in_a_url_setting_allows_its_host(variables, hosts):
     assert read("development", **variables)["ALLOWED_HOSTS"] == hosts
 
 
 @pytest.mark.parametrize("host", ["::1", "[::1]"])
-def test_the_host_of_metrics_is_an_ipv6_address_with_or_without_brackets(host):
+def test_metrics_host_accepts_an_ipv6_address_with_or_without_brackets(host):
     assert read("development", METRICS_HOST=host)["METRICS_HOST"] == "::1"
 
 
-def test_staff_settings_are_parsed_completely():
+def test_staff_oidc_settings_are_parsed_completely():
     settings_read = read(
         "production",
         STAFF_OIDC="https://client%3A1:s%2Fecret@issuer.example:8443/realms/staff/",

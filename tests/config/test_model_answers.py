@@ -37,22 +37,22 @@ def serialized_example(of, *names, **options):
         (Wallet, "custody_account_id", fields.UUIDField, True),
     ],
 )
-def test_a_column_becomes_a_field_of_its_type_and_nullability(model, name, kind, is_null):
+def test_serializer_field_has_the_type_and_nullability_of_its_column(model, name, kind, is_null):
     field = serialized_example(model, name)().fields[name]
     assert (type(field), field.allow_null, field.required, field.read_only) == (kind, is_null, True, False)
 
 
-def test_a_column_with_choices_becomes_a_field_with_choices():
+def test_serializer_field_of_a_column_with_choices_has_the_choices():
     assert list(serialized_example(Wallet, "status")().fields["status"].choices) == ["connected", "disconnected"]
 
 
-def test_extra_arguments_set_the_description_of_a_field():
+def test_serializer_extra_arguments_set_the_description_of_a_field():
     assert (
         serialized_example(Wallet, "label", label={"help_text": "A label."})().fields["label"].help_text == "A label."
     )
 
 
 @pytest.mark.parametrize("name", ["account_id", "is_custodial"])
-def test_a_field_without_a_column_must_be_declared(name):
+def test_serializer_field_without_a_column_must_be_declared(name):
     with pytest.raises(ImproperlyConfigured):
         _ = serialized_example(Wallet, name)().fields

@@ -32,7 +32,7 @@ from config.core.json_text import parse_rfc3339, rfc3339
         ("1937-01-01T12:00:27.87+00:20", "1937-01-01T11:40:27.870000Z"),
     ],
 )
-def test_each_form_of_rfc_3339_is_accepted(text, expected):
+def test_date_time_parser_accepts_each_rfc_3339_format(text, expected):
     assert rfc3339(parse_rfc3339(text)) == expected
 
 
@@ -48,7 +48,7 @@ def test_each_form_of_rfc_3339_is_accepted(text, expected):
         "\u0662026-01-31T12:00:00Z", "2026-01-31T12:00:00\u221205:00", "Sat, 31 Jan 2026 12:00:00 GMT",
     ],
 )  # fmt: skip
-def test_strings_outside_of_rfc_3339_are_rejected(text):
+def test_date_time_parser_rejects_strings_outside_of_rfc_3339(text):
     assert parse_rfc3339(text) is None
 
 
@@ -64,7 +64,7 @@ def test_the_back_office_writes_valid_html_times():
 UUID = "01a20000-0000-7000-8000-00000000000a"
 
 
-def test_canonical_uuids_and_integers_are_parsed():
+def test_id_parser_accepts_canonical_uuids_and_integers():
     assert str(parse_uuid(UUID)) == UUID
     assert [parse_positive_int64(text) for text in ("1", "10", str(INT64_MAX))] == [1, 10, INT64_MAX]
 
@@ -74,7 +74,7 @@ def test_canonical_uuids_and_integers_are_parsed():
     lambda text: text.replace("-", ""), lambda text: text.replace("0", "\u0660"), lambda text: text[:-1],
     lambda _text: "",
 ])  # fmt: skip
-def test_other_spellings_of_a_uuid_are_rejected(change):
+def test_id_parser_rejects_noncanonical_uuids(change):
     assert parse_uuid(change(UUID)) is None
 
 
@@ -82,5 +82,5 @@ def test_other_spellings_of_a_uuid_are_rejected(change):
     "text", ["", "0", "-1", "+1", "01", "1.0", "1e1", "0x1", " 1", "1\n", "1x", "1_0", "\u0661", "\0", "9" * 400,
              str(INT64_MAX + 1)]
 )  # fmt: skip
-def test_other_spellings_of_an_integer_are_rejected(text):
+def test_id_parser_rejects_noncanonical_integers(text):
     assert parse_positive_int64(text) is None

@@ -44,7 +44,7 @@ def slow(request):
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_a_slow_response_ends_at_the_deadline(slow, method):
+def test_slow_outgoing_response_is_aborted_at_the_deadline(slow, method):
     with pytest.raises(NoAnswer, match="timeout") as caught:
         exchange(method, slow, seconds=SECONDS, max_bytes=1_000)
     assert caught.value.was_sent
@@ -101,7 +101,7 @@ def ask_the_ledger_for_its_key(settings, address):
     "ask",
     [ask_plaid, ask_stripe, ask_circle, ask_the_chain, ask_service_a, ask_a_foreign_log, ask_the_ledger_for_its_key],
 )
-def test_every_client_stops_waiting_at_its_deadline(slow, settings, monkeypatch, ask):
+def test_every_outgoing_client_stops_waiting_at_its_deadline(slow, settings, monkeypatch, ask):
     for module, name in (
         (provider, "READ_TIMEOUT_SECONDS"), (plaid, "READ_TIMEOUT_SECONDS"), (stripe, "READ_TIMEOUT_SECONDS"),
         (rpc, "READ_TIMEOUT_SECONDS"), (service_a, "_SECONDS"), (following, "FETCH_SECONDS"),
@@ -111,7 +111,7 @@ def test_every_client_stops_waiting_at_its_deadline(slow, settings, monkeypatch,
     ask(settings, slow)
 
 
-def test_a_waiting_request_can_be_stopped(slow):
+def test_waiting_outgoing_request_can_be_stopped(slow):
     stopped = threading.Event()
     threading.Timer(0.1, stopped.set).start()
     with pytest.raises(NoAnswer, match="stopped"):
@@ -128,14 +128,14 @@ def test_outgoing_errors_record_whether_the_request_was_sent():
 
 
 @pytest.mark.parametrize("url", ["file:///etc/hostname", "dict://127.0.0.1:1/d:word", "gopher://127.0.0.1:1/_x", "x"])
-def test_url_schemes_other_than_http_are_rejected(url):
+def test_outgoing_requests_reject_url_schemes_other_than_http(url):
     with pytest.raises(NoAnswer) as caught:
         fetch(url)
     assert not caught.value.was_sent
     assert caught.value.word == "unreadable"
 
 
-def test_a_response_above_the_size_limit_raises_no_answer():
+def test_outgoing_response_above_the_size_limit_raises_an_error():
     with Answers(Reply(raw=b"x" * 1_001)) as double, pytest.raises(NoAnswer, match="too_large"):
         fetch(double.url)
     with Answers(Reply(raw=b"x" * 1_000, headers={"X-One": "1"})) as double:
@@ -143,14 +143,14 @@ def test_a_response_above_the_size_limit_raises_no_answer():
     assert (answer.status, len(answer.body), answer.headers["x-one"]) == (200, 1_000, "1")
 
 
-def test_a_header_with_a_line_break_is_not_sent():
+def test_outgoing_header_with_a_line_break_is_not_sent():
     with Answers(Reply()) as double, pytest.raises(NoAnswer) as caught:
         fetch(double.url, headers={"X-Name": "a\r\nX-Other: b"})
     assert not caught.value.was_sent
     assert double.received == []
 
 
-def test_an_outgoing_post_is_never_sent_twice():
+def test_outgoing_post_is_not_sent_twice():
     with Answers(Reply()) as double:
         call("GET", double.url)
         double.reply = Reply(hang_up=True)
@@ -159,7 +159,7 @@ def test_an_outgoing_post_is_never_sent_twice():
     assert [request.method for request in double.received] == ["GET", "POST"]
 
 
-def test_http_proxy_of_the_environment_is_ignored(monkeypatch):
+def test_outgoing_requests_ignore_the_http_proxy_variable(monkeypatch):
     monkeypatch.setenv("http_proxy", unused_address())
     with Answers(Reply(content={})) as double:
         assert call("GET", double.url, params={"q": "a b&c"}).json() == {}

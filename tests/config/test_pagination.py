@@ -51,7 +51,7 @@ def test_a_list_of_applications_is_truncated_at_8_mib(api, user):
     assert ids == sorted(ids, reverse=True)
 
 
-def test_truncated_inbox_sets_has_more(api, user):
+def test_truncated_lender_inbox_sets_has_more(api, user):
     provider = ProviderFactory(owner=user)
     applications_of(
         UserFactory(), 100, provider_id=int(provider.pk), status="submitted", submitted_at=timezone.now(),
@@ -89,7 +89,7 @@ def test_approve_all_approves_items_beyond_8_mib(api, user):
     assert answer.json() == {"approved": 20, "item_ids": [str(item.pk) for item in items]}
 
 
-def test_truncation_counts_the_size_in_json(api, user):
+def test_list_truncation_measures_the_size_in_json(api, user):
     applications_of(user, 100, application_data=None, notes="\x01" * 10_000)  # six bytes each in JSON
     applications_of(user, 100, application_data=None, notes="\x01" * 10_000)
     ids = pages_of(api, "/applications?", lambda body: body, lambda response: len(response.json()) > 0)
@@ -103,7 +103,7 @@ def test_a_complete_list_has_no_truncation_header(api, user):
     assert "X-Truncated" not in response.headers
 
 
-def test_a_lender_can_have_a_thousand_active_offers(api, user):
+def test_lender_can_have_at_most_1000_active_offers(api, user):
     provider = ProviderFactory(owner=user)
     Offer.objects.bulk_create(OfferFactory.build(provider=provider, owner=user) for _ in range(999))
     body = {"provider_id": provider.pk, "name": "One more", "product_type": "personal_loan"}
@@ -118,7 +118,7 @@ def test_a_lender_can_have_a_thousand_active_offers(api, user):
     assert api.send("/provider-offers", body).status_code == 201
 
 
-def test_concurrent_requests_do_not_exceed_a_thousand_offers(committed, needs_postgresql, user):
+def test_concurrent_requests_do_not_exceed_1000_active_offers(committed, needs_postgresql, user):
     provider = ProviderFactory(owner=user)
     Offer.objects.bulk_create(OfferFactory.build(provider=provider, owner=user) for _ in range(997))
     body = {"provider_id": provider.pk, "product_type": "personal_loan"}
@@ -138,7 +138,7 @@ def test_a_list_with_inactive_offers_is_truncated_at_8_mib(api, user):
 
 
 @pytest.mark.parametrize(("length", "status"), [(262_144, 200), (262_145, 413)])
-def test_application_data_has_at_most_256_kib(api, user, length, status):
+def test_application_data_above_256_kib_is_rejected(api, user, length, status):
     frame = len('{"text":""}')
     data = {"text": "x" * (length - frame)}
     body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1, "application_data": {}}
@@ -151,7 +151,7 @@ def test_application_data_has_at_most_256_kib(api, user, length, status):
         assert api.read(f"/applications/{application_id}").json()["application_data"] == {}
 
 
-def test_a_history_is_truncated_at_8_mib(api, user):
+def test_application_history_is_truncated_at_8_mib(api, user):
     application = ApplicationFactory(consumer=user)
     ApplicationHistory.objects.bulk_create(
         ApplicationHistory(
@@ -165,7 +165,7 @@ def test_a_history_is_truncated_at_8_mib(api, user):
     assert by_header(response)
 
 
-def test_a_response_is_freed_without_the_garbage_collector(api, user):
+def test_http_response_is_freed_without_the_garbage_collector(api, user):
     applications_of(user, 1)
     gc.collect()
     gc.disable()

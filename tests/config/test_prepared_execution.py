@@ -40,7 +40,7 @@ def connection(db):
     return connections["default"]
 
 
-def test_a_record_is_read_as_the_orm_reads_it(way):
+def test_prepared_get_returns_the_same_record_as_the_orm(way):
     application = ApplicationFactory(application_data=DOCUMENT, submitted_at=MOMENT, notes="")
     load = PreparedGet(Application, lambda application_id: Application.objects.filter(pk=application_id))
     expected = Application.objects.get(pk=application.pk)
@@ -51,7 +51,7 @@ def test_a_record_is_read_as_the_orm_reads_it(way):
     assert load(application_id=uuid4()) is None
 
 
-def test_a_column_of_json_is_read_as_the_orm_reads_it(way):
+def test_prepared_get_returns_the_same_json_column_as_the_orm(way):
     ApiKey.objects.create(
         id="abcdefghijkl", owner=UserFactory(), name="key", digest="0" * 64, secret="secret", scopes=["offers:read"],
         created_at=MOMENT, expires_at=datetime.max.replace(tzinfo=UTC),
@@ -62,7 +62,7 @@ def test_a_column_of_json_is_read_as_the_orm_reads_it(way):
         assert (record.scopes, record.secret, record.revoked_at) == (["offers:read"], "secret", None)
 
 
-def test_limit_and_offset_are_passed_as_arguments(way):
+def test_prepared_statement_passes_limit_and_offset_as_arguments(way):
     owner = UserFactory()
     pks = sorted((ApplicationFactory(consumer=owner).pk for _ in range(5)), reverse=True)
 
@@ -76,7 +76,7 @@ def test_limit_and_offset_are_passed_as_arguments(way):
         assert [row[0] for row in rows] == pks[offset : offset + 2]
 
 
-def test_an_inserted_record_is_read_back_unchanged(way):
+def test_prepared_insert_stores_the_record_unchanged(way):
     owner = UserFactory()
     for _ in OFTEN:
         created = Application(
@@ -92,7 +92,7 @@ def test_an_inserted_record_is_read_back_unchanged(way):
 class TestCompiledUpdate:
     """An UPDATE of constant shape."""
 
-    def test_an_update_changes_only_rows_that_match_its_conditions(self, way):
+    def test_prepared_update_changes_only_matching_rows(self, way):
         changed, other = ApplicationFactory(), ApplicationFactory()
         values = {"status": "approved", "moves": 7, "application_data": DOCUMENT, "reviewed_at": MOMENT}
         assert update(Application, where={"pk": changed.pk, "status": "draft", "moves": 0}, values=values) == 1
@@ -102,7 +102,7 @@ class TestCompiledUpdate:
         other.refresh_from_db()
         assert (other.status, other.moves) == ("draft", 0)
 
-    def test_an_update_returns_how_many_rows_it_changed(self, way):
+    def test_prepared_update_returns_the_number_of_changed_rows(self, way):
         application = ApplicationFactory(reviewed_at=MOMENT)
         values = {"status": "draft", "moves": 1, "application_data": None, "reviewed_at": None}
         where = {"pk": application.pk, "status": "draft", "moves": 0}
@@ -113,7 +113,7 @@ class TestCompiledUpdate:
         assert (application.moves, application.application_data, application.reviewed_at) == (1, None, None)
 
 
-def test_a_broken_transaction_rejects_further_statements(way, connection):
+def test_broken_transaction_rejects_prepared_statements(way, connection):
     with transaction.atomic():
         transaction.set_rollback(True)
         with pytest.raises(TransactionManagementError):
@@ -122,7 +122,7 @@ def test_a_broken_transaction_rejects_further_statements(way, connection):
             execute(connection, "DELETE FROM webhooks_event", [])
 
 
-def test_errors_of_the_database_driver_become_django_errors(way, connection):
+def test_prepared_statement_raises_driver_errors_as_django_errors(way, connection):
     with pytest.raises(DatabaseError), transaction.atomic():
         execute(connection, "SELECT nothing_like_this", [])
     ApplicationFactory()
@@ -130,14 +130,14 @@ def test_errors_of_the_database_driver_become_django_errors(way, connection):
         execute(connection, "UPDATE credit_application SET status = %s", [None])
 
 
-def test_a_statement_is_captured_while_queries_are_logged(connection):
+def test_prepared_statement_is_captured_while_queries_are_logged(connection):
     with CaptureQueriesContext(connection) as seen:
         execute(connection, "SELECT 41 + %s", [1])
         execute(connection, "DELETE FROM webhooks_event WHERE type = %s", ["none"])
     assert len(seen) == 2
 
 
-def test_an_execute_wrapper_is_called(connection):
+def test_prepared_statement_calls_an_execute_wrapper(connection):
     def refuse(*_arguments):
         raise RuntimeError("no statement here")
 
@@ -145,7 +145,7 @@ def test_an_execute_wrapper_is_called(connection):
         execute(connection, "SELECT 1", [])
 
 
-def test_rows_stay_readable_after_the_next_statement(way, connection):
+def test_rows_of_a_prepared_statement_stay_readable_after_the_next_statement(way, connection):
     first, _ = execute(connection, "SELECT 'x' || %s", ["y"])
     assert execute(connection, "SELECT 1", [])[0] == [(1,)]
     assert first == [("xy",)]
@@ -160,7 +160,7 @@ def test_a_rollback_undoes_a_prepared_update(way, connection):
     assert application.notes == "as it was"
 
 
-def test_a_statement_works_after_a_new_connection(committed, needs_postgresql):
+def test_prepared_statement_works_after_a_new_connection(committed, needs_postgresql):
     connection = connections["default"]
     for number in OFTEN:
         assert execute(connection, "SELECT %s::int", [number])[0] == [(number,)]
@@ -206,7 +206,7 @@ class TestPreparedStatements:
             execute(connection, "SELECT %s::int AS often", [1])
         assert [text for text in self.prepared(driver) if "AS often" in text]
 
-    def test_statements_of_django_are_not_prepared(self, connection, driver):
+    def test_orm_statements_are_not_prepared(self, connection, driver):
         execute(connection, "SELECT %s::int AS seldom", [1])
         for _ in OFTEN:
             User.objects.filter(username="somebody's name").first()
@@ -240,7 +240,7 @@ def test_a_prepared_select_returns_the_same_rows_as_the_queryset(user):
     assert select.first(consumer_id=user.pk + 1_000_000, status="draft") is None
 
 
-def test_stored_documents_are_returned_unchanged(user):
+def test_prepared_select_returns_stored_documents_unchanged(user):
     ApplicationFactory(consumer=user, application_data={"b": 2.5e-7, "a": [1.0, -0.0]})
     select = PreparedSelect(
         lambda consumer_id: Application.objects.filter(consumer_id=consumer_id), ("application_data",)
@@ -250,13 +250,13 @@ def test_stored_documents_are_returned_unchanged(user):
 
 
 @pytest.mark.parametrize("text", ["'; DROP TABLE credit_application; --", "%s", "%(x)s", "100%", '"', "\\", "?"])
-def test_an_argument_is_never_part_of_the_statement(user, text):
+def test_prepared_statement_text_does_not_contain_its_arguments(user, text):
     ApplicationFactory(consumer=user, notes=text)
     select = PreparedSelect(lambda notes: Application.objects.filter(notes=notes), ("notes",))
     assert select.rows(notes=text) == [(text,)]
 
 
-def test_a_record_that_was_read_can_be_saved(user):
+def test_record_read_by_a_prepared_get_can_be_saved(user):
     application = ApplicationFactory(consumer=user)
     result = PreparedGet(Application, lambda pk: Application.objects.filter(pk=pk))(pk=application.id)
     assert result == application
@@ -265,7 +265,7 @@ def test_a_record_that_was_read_can_be_saved(user):
     assert Application.objects.get(pk=application.pk).notes == "changed"
 
 
-def test_an_insert_fills_in_defaults(db):
+def test_prepared_insert_fills_in_defaults(db):
     application = ApplicationFactory()
     insert(
         ApplicationHistory(

@@ -23,23 +23,23 @@ def problem(response, status, code):
     return body
 
 
-def test_a_problem_has_every_field_of_the_default_format(api):
+def test_problem_json_has_every_field_of_the_default_error_format(api):
     body = problem(api.read("/applications/none", Accept=BOTH), 404, "E4002")
     assert set(body) == MEMBERS
     assert body["detail"] == api.read("/applications/none").json()["message"]
 
 
-def test_a_problem_has_the_details_of_its_error(api):
+def test_problem_json_contains_the_details_of_its_error(api):
     body = problem(api.send("/applications", {}, Accept=BOTH), 400, "E1001")
     assert {detail["field"] for detail in body["details"]} >= {"offer_id", "provider_id"}
 
 
-def test_errors_outside_of_views_are_problems_too(anonymous):
+def test_error_outside_of_a_view_is_returned_as_problem_json(anonymous):
     problem(anonymous.read("/nowhere", Accept=BOTH), 404, "E4001")
     problem(anonymous.read("/auth/me", Accept=BOTH), 401, "E2001")
 
 
-def test_a_stored_error_follows_the_accept_header(api, user):
+def test_replayed_error_uses_the_format_of_the_accept_header(api, user):
     application = ApplicationFactory(consumer=user, status="draft")
     path, body = f"/applications/{application.pk}/status", {"status": "approved", "updated_by": "me"}
     key = uuid4()
@@ -50,7 +50,7 @@ def test_a_stored_error_follows_the_accept_header(api, user):
     assert api.replace(path, body, key=key).content == first.content
 
 
-def test_callers_that_do_not_accept_problems_get_the_default_format(api):
+def test_caller_that_does_not_accept_problem_json_gets_the_default_format(api):
     for accept in (
         "application/json, application/problem+json;q=0", "application/json, application/problem+json; q=0.000",
         "application/json, application/problem+jsonx", "*/*", "*/*, application/problem+jsonx",
@@ -60,15 +60,15 @@ def test_callers_that_do_not_accept_problems_get_the_default_format(api):
         assert (answer.status_code, answer.headers["Content-Type"]) == (404, "application/json"), accept
 
 
-def test_any_spelling_of_the_media_type_selects_problems(api):
+def test_any_spelling_of_the_media_type_selects_problem_json(api):
     for accept in ("application/json;q=0.1, Application/Problem+JSON; q=0.1", "*/*, application/problem+json;q=1"):
         problem(api.read("/applications/none", Accept=accept), 404, "E4002")
 
 
-def test_callers_that_accept_only_problems_get_a_problem(api):
+def test_caller_that_accepts_only_problem_json_gets_problem_json(api):
     problem(api.read("/applications", Accept="application/problem+json"), 406, "E1014")
 
 
-def test_successful_responses_are_the_same_for_callers_of_problems(api):
+def test_success_response_does_not_depend_on_accepting_problem_json(api):
     answer = api.read(f"/provider-offers/{OfferFactory().pk}", Accept=BOTH)
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json")

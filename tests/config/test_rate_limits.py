@@ -47,42 +47,42 @@ class Worker:
 @pytest.mark.django_db
 class TestBound:
     @pytest.mark.parametrize("limit", [0, 1, 2, 7, 64, 100, 500])
-    def test_a_worker_grants_exactly_the_limit(self, settings, limit):
+    def test_worker_grants_exactly_the_rate_limit(self, settings, limit):
         settings.RATE_LIMITS = {"read": limit}
         assert sum(spent("read", "a") for _ in range(limit + 20)) == limit
 
     @pytest.mark.parametrize(("limit", "workers"), [(1, 3), (10, 4), (200, 3), (1000, 8)])
-    def test_several_workers_together_grant_exactly_the_limit(self, settings, monkeypatch, limit, workers):
+    def test_several_workers_together_grant_exactly_the_rate_limit(self, settings, monkeypatch, limit, workers):
         settings.RATE_LIMITS = {"read": limit}
         crowd = [Worker() for _ in range(workers)]
         allowed = sum(crowd[turn % workers].spend(monkeypatch, "a") for turn in range(limit + 50 * workers))
         assert allowed == limit
 
-    def test_an_idle_worker_wastes_at_most_one_batch_of_permits(self, settings, monkeypatch):
+    def test_idle_worker_wastes_at_most_one_batch_of_rate_permits(self, settings, monkeypatch):
         settings.RATE_LIMITS = {"read": 1000}
         lazy, busy = Worker(), Worker()
         allowed = sum(lazy.spend(monkeypatch, "a") for _ in range(100))
         allowed += sum(busy.spend(monkeypatch, "a") for _ in range(1500))
         assert 1000 - rate_limits.LOT_MAX <= allowed <= 1000
 
-    def test_a_thousand_permits_need_few_statements(self, settings, django_assert_max_num_queries):
+    def test_granting_1000_rate_permits_executes_at_most_25_statements(self, settings, django_assert_max_num_queries):
         settings.RATE_LIMITS = {"read": 100_000}
         with django_assert_max_num_queries(25):
             assert all(spent("read", "a") for _ in range(1000))
 
-    def test_callers_and_limits_have_separate_counters(self, settings):
+    def test_each_caller_and_rate_limit_has_a_separate_counter(self, settings):
         settings.RATE_LIMITS = {"read": 2, "write": 2}
         assert [spent(limit, whom) for limit in ("read", "write") for whom in ("a", "b") for _ in range(3)] == [
             True, True, False,
         ] * 4  # fmt: skip
 
-    def test_every_minute_has_a_new_counter(self, settings):
+    def test_each_minute_has_a_new_rate_counter(self, settings):
         settings.RATE_LIMITS = {"read": 3}
         for minute in range(3):
             now = NOON + 60 * minute
             assert [spent("read", "a", now=now) for _ in range(4)] == [True, True, True, False]
 
-    def test_a_request_for_several_permits_gets_all_of_them_or_none(self, settings):
+    def test_request_for_several_rate_permits_gets_all_or_none(self, settings):
         settings.RATE_LIMITS = {"read": 100}
 
         def took(permits):
@@ -94,12 +94,12 @@ class TestBound:
 
         assert [took(60), took(50), took(40), took(1)] == [True, False, True, False]
 
-    def test_a_limit_of_none_permits_every_request(self, settings, django_assert_num_queries):
+    def test_rate_limit_of_none_permits_every_request(self, settings, django_assert_num_queries):
         settings.RATE_LIMITS = {"read": None}
         with django_assert_num_queries(0):
             assert all(spent("read", "a") for _ in range(100))
 
-    def test_the_cache_of_permit_batches_is_bounded(self, settings, monkeypatch):
+    def test_rate_permit_cache_has_a_limited_size(self, settings, monkeypatch):
         settings.RATE_LIMITS = {"read": 2}
         monkeypatch.setattr(rate_limits, "_KEPT_BUCKETS", 3)
         for number in range(10):
@@ -107,13 +107,13 @@ class TestBound:
             assert len(rate_limits._lots) <= 3
         assert [spent("read", "caller 0"), spent("read", "caller 0")] == [True, False]
 
-    def test_a_long_name_is_counted_by_its_hash(self, settings):
+    def test_rate_counter_stores_the_hash_of_a_long_name(self, settings):
         settings.RATE_LIMITS = {"read": 1}
         assert [spent("read", "x" * 1000), spent("read", "x" * 1000), spent("read", "y" * 1000)] == [True, False, True]
         assert max(len(counter.bucket) for counter in RateCounter.objects.all()) <= 160
 
 
-def test_concurrent_threads_do_not_exceed_the_limit(committed, settings):
+def test_concurrent_threads_do_not_exceed_the_rate_limit(committed, settings):
     settings.RATE_LIMITS = {"read": 50}
     gate = threading.Barrier(8)
 
@@ -146,7 +146,7 @@ class TestRateLimitedResponses:
         assert response.headers["RateLimit-Policy"] == '"read";q=2;w=60'
         assert response.headers["RateLimit"] == '"read";r=0;t=48'
 
-    def test_reads_and_writes_have_separate_limits(self, api, user, settings):
+    def test_reads_and_writes_have_separate_rate_limits(self, api, user, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": 1, "write": 1}
         body = {"consumer_id": str(user.pk), "offer_id": 1, "provider_id": 1}
         assert api.read("/applications").status_code == 200
@@ -168,12 +168,12 @@ class TestRateLimitedResponses:
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 0}
         assert_error(api.send("/applications", raw=b"not json", content_type="text/plain"), 429, "E6001")
 
-    def test_the_scope_is_checked_before_the_rate_limit(self, user, settings):
+    def test_credential_scope_is_checked_before_the_rate_limit(self, user, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "read": 0}
         client = ApiClient(api_key=issue(user, scopes=["webhooks"]).key)
         assert_error(client.read("/applications"), 403, "E2005")
 
-    def test_anonymous_callers_are_counted_by_address(self, settings):
+    def test_anonymous_requests_are_rate_limited_by_ip_address(self, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous": 2}
         here, there = ApiClient(REMOTE_ADDR="192.0.2.1"), ApiClient(REMOTE_ADDR="192.0.2.2")
         assert [here.read("/openapi.json").status_code for _ in range(3)] == [200, 200, 429]
@@ -186,17 +186,17 @@ class TestRateLimitedResponses:
             ("::ffff:192.0.2.1", "192.0.2.1", True), ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
         ],
     )  # fmt: skip
-    def test_ipv6_addresses_of_one_site_share_a_limit(self, settings, first, second, together):
+    def test_ipv6_addresses_of_one_site_share_a_rate_limit(self, settings, first, second, together):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous": 1}
         answers = [ApiClient(REMOTE_ADDR=address).read("/openapi.json").status_code for address in (first, second)]
         assert answers == [200, 429 if together else 200]
 
-    def test_guessed_credentials_count_toward_the_limit_of_the_ipv6_site(self, settings):
+    def test_guessed_credentials_count_toward_the_ipv6_site_rate_limit(self, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous": 2}
         guesses = [ApiClient(bearer="guess", REMOTE_ADDR=f"2001:db8:1:{number}::1") for number in range(3)]
         assert [client.read("/applications").status_code for client in guesses] == [401, 401, 429]
 
-    def test_the_callers_address_comes_from_a_trusted_proxy(self, settings):
+    def test_client_ip_is_taken_from_a_trusted_proxy(self, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous": 1}
         settings.TRUSTED_PROXIES = frozenset({"10.0.0.1"})
         proxy, stranger = ApiClient(REMOTE_ADDR="10.0.0.1"), ApiClient(REMOTE_ADDR="192.0.2.9")
@@ -233,7 +233,7 @@ class TestRateLimitedResponses:
             ("203.0.113.7, unknown", "10.0.0.1"), ("_gazonk, 10.2.3.4:80", "10.2.3.4"), ("-", "10.0.0.1"),
         ],
     )  # fmt: skip
-    def test_the_caller_is_the_last_forwarded_address_outside_of_the_proxies(self, settings, monkeypatch, hops, caller):
+    def test_client_ip_is_the_last_forwarded_address_outside_of_the_proxies(self, settings, monkeypatch, hops, caller):
         monkeypatch.setenv("TRUSTED_PROXIES", "10.0.0.0/8, fd00::/8")
         settings.TRUSTED_PROXIES = ip_networks("TRUSTED_PROXIES")
         meta = {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": hops}
@@ -255,11 +255,11 @@ class TestRateLimitedResponses:
             ("::ffff:192.0.2.1", "::ffff:192.0.2.1", "192.0.2.2"),
         ],
     )  # fmt: skip
-    def test_a_trusted_network_contains_its_addresses_in_every_spelling(self, monkeypatch, network, inside, outside):
+    def test_trusted_proxy_network_matches_every_spelling_of_its_addresses(self, monkeypatch, network, inside, outside):
         monkeypatch.setenv("TRUSTED_PROXIES", network)
         assert (inside in ip_networks("TRUSTED_PROXIES"), outside in ip_networks("TRUSTED_PROXIES")) == (True, False)
 
-    def test_failed_requests_count_toward_the_limit(self, api, settings):
+    def test_failed_requests_count_toward_the_rate_limit(self, api, settings):
         settings.RATE_LIMITS = {**settings.RATE_LIMITS, "write": 2}
         assert [api.send("/applications", {}).status_code for _ in range(3)] == [400, 400, 429]
 
@@ -279,7 +279,7 @@ def at(settings, monkeypatch):
 
 @pytest.mark.django_db
 class TestUnavailableRedis:
-    def test_counters_use_the_database_while_redis_is_unavailable(self, at, settings, monkeypatch):
+    def test_rate_counters_use_the_database_while_redis_is_unavailable(self, at, settings, monkeypatch):
         at(f"redis://127.0.0.1:{free_port()}/0")
         settings.RATE_LIMITS = {"read": 10}
         crowd = [Worker() for _ in range(3)]
@@ -287,14 +287,14 @@ class TestUnavailableRedis:
         assert RateCounter.objects.exists()
         assert rate_limits._redis_avoided_until > 0, "it is not asked again at each call"
 
-    def test_requests_succeed_while_redis_is_unavailable(self, at, api):
+    def test_rate_limited_requests_succeed_while_redis_is_unavailable(self, at, api):
         at(f"redis://127.0.0.1:{free_port()}/0")
         assert api.read("/applications").status_code == 200
 
 
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL cannot be given a disk of its own here")
-def test_reads_succeed_and_writes_are_503_on_a_full_disk(api, user):
+def test_reads_succeed_and_writes_return_503_on_a_full_disk(api, user):
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA max_page_count = 1")  # below its present size: it can't grow
         try:

@@ -27,14 +27,14 @@ def read(committed, tmp_path):
 
 
 class TestMetricReadings:
-    def test_an_empty_database_reads_as_zeros(self, read):
+    def test_metrics_of_an_empty_database_are_zero(self, read):
         values = read()
         assert values.pop('platform_database_up{database="default"}') == 1
         assert values.pop("platform_ledger_may_sign") == 1
         assert {name for name, value in values.items() if value and "info" not in name} == set()
         assert len(values) > 20
 
-    def test_the_readings_have_length_and_age_of_the_outbox(self, read):
+    def test_metrics_contain_length_and_age_of_the_outbox(self, read):
         user, now = UserFactory(), timezone.now()
         then = now - timedelta(hours=2)
         event = Event.objects.create(account=user, type="claim.created", object={}, created_at=then)
@@ -55,7 +55,7 @@ class TestMetricReadings:
         assert 5400 <= values["platform_webhook_deliveries_late_seconds"] < 5700
         assert values["platform_webhook_endpoints_failing"] == 1
 
-    def test_the_readings_have_number_and_age_of_unknown_payments(self, read):
+    def test_metrics_contain_number_and_age_of_unknown_payments(self, read):
         then = timezone.now() - timedelta(hours=3)
         for number, status in enumerate([UNKNOWN, UNKNOWN, "Processing", "Failed"]):
             Payment.objects.create(
@@ -67,7 +67,7 @@ class TestMetricReadings:
         assert (values["platform_payments_unknown"], values["platform_payments_open"]) == (2, 3)
         assert 10_800 <= values["platform_payments_unknown_oldest_seconds"] < 11_100
 
-    def test_the_readings_have_the_height_of_the_ledger(self, read, settings, tmp_path):
+    def test_metrics_contain_the_height_of_the_ledger(self, read, settings, tmp_path):
         settings.LEDGER_GUARD_FILE = tmp_path / "guard"
         seal_reports(["a", "b"])
         seal_reports(["c"])
@@ -76,7 +76,7 @@ class TestMetricReadings:
         (tmp_path / "guard").write_text("damaged")
         assert read()["platform_ledger_may_sign"] == 0
 
-    def test_the_count_of_a_long_queue_stops_at_the_maximum(self, read, monkeypatch):
+    def test_queue_length_metric_stops_at_the_maximum(self, read, monkeypatch):
         monkeypatch.setattr("config.ops.readings.COUNT_MAX", 3)
         user, now = UserFactory(), timezone.now()
         Event.objects.bulk_create(
@@ -85,7 +85,7 @@ class TestMetricReadings:
         assert read()["platform_events_unpublished"] == 4
         assert COUNT_MAX >= 1_000
 
-    def test_every_queue_is_read_from_an_index(self, committed, needs_postgresql, django_assert_max_num_queries):
+    def test_queue_metrics_are_read_from_indexes(self, committed, needs_postgresql, django_assert_max_num_queries):
         with connection.cursor() as cursor:
             cursor.execute("SET enable_seqscan = off; SET enable_sort = off")
         with django_assert_max_num_queries(16) as captured:

@@ -46,21 +46,21 @@ def named(folder, others):
 
 
 @pytest.mark.parametrize("part", SHARED)
-def test_shared_code_contains_no_name_of_an_app(part):
+def test_shared_code_does_not_mention_an_app(part):
     assert named(f"config/{part}", APPS) == set()
 
 
 @pytest.mark.parametrize("app", APPS)
-def test_no_app_contains_the_name_of_another_app(app):
+def test_app_code_does_not_mention_another_app(app):
     assert named(app, [other for other in APPS if other != app]) == set()
 
 
 @pytest.mark.parametrize("what", sorted({name for app in OURS for name in vars(type(app)) if name in ASKED}))
-def test_objects_declared_by_apps_exist(what):
+def test_every_registration_hook_has_a_declared_object(what):
     assert registration.declared(what)
 
 
-def test_a_status_has_the_same_color_in_every_app(monkeypatch):
+def test_status_declared_with_two_colors_raises_an_error(monkeypatch):
     assert "chip-good" in html.chip("Approved")
     assert "chip-quiet" in html.chip("never heard of")
     declared = [*registration.declared("tones"), ("bad", ["approved"])]
@@ -69,7 +69,7 @@ def test_a_status_has_the_same_color_in_every_app(monkeypatch):
         html._tones.__wrapped__()
 
 
-def test_names_of_capabilities_kinds_and_events_are_unique_across_apps():
+def test_capability_kind_and_event_names_are_unique_across_apps():
     for what, name_of in (
         ("capabilities", lambda item: item[0]),
         ("staged_kinds", lambda item: item.name),

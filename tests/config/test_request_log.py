@@ -41,7 +41,7 @@ def line_of(user, **columns):
 
 
 class TestLine:
-    def test_a_request_line_has_route_credential_and_status(self, user):
+    def test_request_log_line_contains_route_credential_and_status(self, user):
         issued = issue(user)
         answer = ApiClient(api_key=issued.key).read(f"{NOWHERE}?secret=geheim")
         (line,) = list_requests(client_of(user))
@@ -52,31 +52,31 @@ class TestLine:
         }  # fmt: skip
         assert line["duration_ms"] >= 0
 
-    def test_failed_fields_are_listed_without_values_and_unknown_names(self, api):
+    def test_request_log_lists_failed_fields_without_values_or_unknown_names(self, api):
         body = {"url": "", "event_types": ["geheim"]}
         assert_error(api.send("/webhooks/endpoints", body), 400, "E1001")
         assert_error(api.send("/webhooks/endpoints", {**body, "geheim": 1}), 400, "E1001")
         assert [line["failed_fields"] for line in list_requests(api)] == [[], ["url", "event_types"]]
 
-    def test_a_line_of_a_success_has_no_error_code(self, api):
+    def test_request_log_line_of_a_success_has_no_error_code(self, api):
         api.read("/applications")
         (line,) = list_requests(api)
         assert (line["status"], line["code"]) == (200, None)
 
     @pytest.mark.parametrize("headers", [{"accept": "application/problem+json, */*"}, {"ucp_agent": "x"}])
-    def test_a_line_has_the_error_code_for_every_error_format(self, api, headers):
+    def test_request_log_line_contains_the_error_code_in_every_format(self, api, headers):
         path = "/ucp/catalog/lookup" if "ucp_agent" in headers else NOWHERE
         api.call("POST" if "ucp_agent" in headers else "GET", path, {}, **headers)
         (line,) = list_requests(api)
         assert line["code"] == {"accept": "E4002", "ucp_agent": "E1001"}[next(iter(headers))]
 
-    def test_the_log_line_of_a_replayed_error_has_the_error_code(self, api, user, key):
+    def test_request_log_line_of_a_replayed_error_contains_the_error_code(self, api, user, key):
         path = f"/applications/{ApplicationFactory(consumer=user).pk}/status"
         for _ in range(2):
             assert api.replace(path, {"status": "approved", "updated_by": "x"}, key=key).status_code == 400
         assert [line["code"] for line in list_requests(api, "?status=400")] == ["E3001", "E3001"]
 
-    def test_an_internal_error_is_recorded_with_its_code(self, api, monkeypatch):
+    def test_request_log_records_an_internal_error_with_its_code(self, api, monkeypatch):
         def broken(*_arguments, **_options):
             raise RuntimeError
 
@@ -85,7 +85,7 @@ class TestLine:
         (line,) = list_requests(api)
         assert (line["status"], line["code"]) == (500, "E5000")
 
-    def test_requests_without_an_account_are_not_recorded(self, user, client, anonymous):
+    def test_request_log_omits_requests_without_an_account(self, user, client, anonymous):
         anonymous.read("/applications")
         ApiClient(bearer="x").read("/applications")
         ApiClient(api_key=issue(user).key).read("/nowhere")
@@ -96,7 +96,7 @@ class TestLine:
 
 
 class TestList:
-    def test_lines_are_filtered_and_paged_newest_first(self, api, user):
+    def test_request_log_can_be_filtered_and_paged_newest_first(self, api, user):
         lines = [line_of(user, status=400 + number, code=f"E100{number}", route=f"/v1/{number}") for number in range(3)]
         assert [item["status"] for item in list_requests(api, "?limit=2")] == [402, 401]
         page = api.read(f"{PATH}?limit=2&offset=2&route=/v1/0").json()
@@ -104,11 +104,11 @@ class TestList:
         for query in ("status=401", "code=E1001", "route=/v1/1", f"request_id={lines[1].request_id}"):
             assert [item["request_id"] for item in list_requests(api, f"?{query}")] == [str(lines[1].request_id)]
 
-    def test_another_accounts_lines_are_hidden(self, user, stranger_api):
+    def test_request_log_hides_lines_of_other_accounts(self, user, stranger_api):
         line_of(user)
         assert list_requests(stranger_api) == []
 
-    def test_requests_on_behalf_of_a_customer_are_listed_for_the_partner(self, user):
+    def test_request_log_lists_on_behalf_requests_to_the_partner(self, user):
         user.groups.add(Group.objects.get(name="Partner"))
         partner = client_of(user)
         person = {"external_id": "c", "email": "jane@example.org", "name": "Jane"}
@@ -121,7 +121,7 @@ class TestList:
         assert [line["credential"].rpartition(" ")[2] for line in lines] == [f"act:{user.pk}"]
         assert not RequestLine.objects.filter(account_id=int(account)).exists()
 
-    def test_the_list_of_requests_ends_at_its_maximum(self, api, user, monkeypatch):
+    def test_request_log_list_ends_at_its_maximum(self, api, user, monkeypatch):
         monkeypatch.setattr(request_log, "SHOWN_MAX", 2)
         monkeypatch.setattr(request_log, "GROUPED_MAX", 1)
         lines = [line_of(user) for _ in range(4)]
@@ -131,7 +131,7 @@ class TestList:
 
 
 class TestRetention:
-    def test_a_request_line_is_deleted_after_seven_days(self, user, monkeypatch):
+    def test_request_log_line_is_deleted_after_7_days(self, user, monkeypatch):
         old = timezone.now() - timedelta(days=7, minutes=1)
         monkeypatch.setattr(request_log, "time", SimpleNamespace(time=old.timestamp))
         client_of(user).read("/applications")
@@ -170,7 +170,7 @@ def test_no_value_sent_by_a_caller_is_in_the_request_log(user):
 
 
 class TestCost:
-    def test_request_lines_beyond_the_buffer_are_dropped_and_counted(self, api, monkeypatch, caplog):
+    def test_request_log_lines_beyond_the_buffer_are_dropped_and_counted(self, api, monkeypatch, caplog):
         monkeypatch.setattr(request_log, "WAITING_MAX", 2)
         for _ in range(5):
             assert api.read("/applications").status_code == 200
@@ -178,7 +178,7 @@ class TestCost:
         assert RequestLine.objects.count() == 2
         assert [record.getMessage() for record in caplog.records] == ["3 request lines were dropped"]
 
-    def test_request_lines_wait_while_the_database_is_unavailable(self, api, monkeypatch, caplog):
+    def test_request_log_lines_stay_buffered_while_the_database_is_unavailable(self, api, monkeypatch, caplog):
         def away(_lines):
             raise OperationalError
 
@@ -191,7 +191,7 @@ class TestCost:
         assert RequestLine.objects.count() == 1
         assert caplog.records == []
 
-    def test_request_lines_that_cannot_be_written_are_dropped(self, api, monkeypatch, caplog):
+    def test_unwritable_request_log_lines_are_dropped(self, api, monkeypatch, caplog):
         def refused(_lines):
             raise DataError
 
@@ -203,14 +203,14 @@ class TestCost:
         assert not RequestLine.objects.exists()
         assert [record.levelno for record in caplog.records] == [logging.WARNING] * 2
 
-    def test_request_lines_beyond_one_batch_are_written(self, api, user, monkeypatch):
+    def test_request_log_lines_beyond_one_batch_are_written(self, api, user, monkeypatch):
         monkeypatch.setattr(request_log, "BATCH", 2)
         for _ in range(5):
             api.read("/applications")
         LOG.flush()
         assert RequestLine.objects.filter(account_id=user.pk).count() == 5
 
-    def test_a_thread_writes_request_lines(self, committed, monkeypatch):
+    def test_background_thread_writes_request_log_lines(self, committed, monkeypatch):
         written = threading.Event()
         monkeypatch.setattr(request_log, "FLUSH_SECONDS", 0.01)
         monkeypatch.setattr(request_log, "_write", lambda _lines: written.set())

@@ -33,7 +33,7 @@ def restarted(restarts, running):
     wait_until(lambda: restarts.look() or running["ending"] is not before)
 
 
-def test_a_repeatedly_ending_process_is_restarted_after_longer_waits(running, capsys):
+def test_repeatedly_exiting_process_is_restarted_after_longer_waits(running, capsys):
     steady, restarts = running["steady"], Restarts(running, COMMANDS)
     for _ in range(4):
         ended(running)
@@ -47,7 +47,7 @@ def test_a_repeatedly_ending_process_is_restarted_after_longer_waits(running, ca
     assert steady.poll() is None
 
 
-def test_a_process_that_ran_long_is_restarted_after_the_shortest_wait(running, capsys, monkeypatch):
+def test_long_running_process_is_restarted_after_the_shortest_wait(running, capsys, monkeypatch):
     restarts = Restarts(running, COMMANDS)
     for _ in range(2):
         ended(running)

@@ -65,7 +65,7 @@ def named(caplog):
     return read
 
 
-def test_a_row_with_an_unreadable_secret_can_be_read(user):
+def test_row_with_an_undecryptable_secret_can_be_read(user):
     issue(user)
     lose_the_key(ApiKey.objects.get())
     key = ApiKey.objects.get()
@@ -109,7 +109,7 @@ def test_an_unreadable_previous_secret_does_not_block_the_new_secret(api, receiv
     assert work()["delivered"] == 1
 
 
-def test_a_key_works_without_its_signing_secret(user, stranger, named):
+def test_api_key_with_an_undecryptable_signing_secret_still_authenticates(user, stranger, named):
     broken, whole = issue(user), issue(stranger)
     lose_the_key(broken.record)
     assert ApiClient().read("/auth/me", **{"X-API-Key": broken.key}).status_code == 200
@@ -158,12 +158,12 @@ def test_a_payment_with_an_unreadable_token_fails_without_a_charge(api, user):
     assert not SandboxCharge.objects.exists()
 
 
-def test_prune_succeeds_with_an_unreadable_secret(user):
+def test_prune_succeeds_with_an_undecryptable_secret(user):
     lose_the_key(issue(user).record)
     call_command("prune", stdout=StringIO())
 
 
-def test_rotation_finishes_and_reports_unreadable_values(user, stranger, settings):
+def test_encryption_key_rotation_reports_undecryptable_values_and_finishes(user, stranger, settings):
     lost, kept = issue(user), issue(stranger)
     key = lose_the_key(lost.record)
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode(), *settings.FIELD_ENCRYPTION_KEYS]
@@ -206,7 +206,7 @@ def everything_stored():
     return "\n".join(parts)
 
 
-def test_no_secret_is_found_in_the_database(user):
+def test_database_contains_no_plaintext_secret(user):
     issued, pair = issue(user), start_family(user=user, now=timezone.now())
     stored = everything_stored()
     assert issued.record.pk in stored, "the search itself works"
@@ -216,7 +216,7 @@ def test_no_secret_is_found_in_the_database(user):
 
 
 @pytest.mark.parametrize("lookup", ["secret", "secret__contains", "secret__in", "secret__startswith"])
-def test_an_encrypted_column_cannot_be_searched(user, lookup):
+def test_filter_on_an_encrypted_column_raises_an_error(user, lookup):
     issue(user)
     with pytest.raises(FieldError, match="encrypted"):
         list(ApiKey.objects.filter(**{lookup: ["x"] if lookup.endswith("in") else "x"}))

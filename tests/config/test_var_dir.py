@@ -27,7 +27,7 @@ def test_request_counters_create_a_private_var_dir(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(("free", "counts"), [(1 << 20, False), (1 << 30, True)])
-def test_a_process_that_starts_on_a_full_disk_counts_no_requests(tmp_path, monkeypatch, capsys, free, counts):
+def test_process_started_on_a_full_disk_does_not_count_requests(tmp_path, monkeypatch, capsys, free, counts):
     monkeypatch.setenv(request_counts.FOLDER_VARIABLE, str(tmp_path))
     monkeypatch.setattr(request_counts.shutil, "disk_usage", lambda _folder: SimpleNamespace(free=free))
     monkeypatch.setattr(request_counts, "RequestCounts", object)
@@ -37,7 +37,7 @@ def test_a_process_that_starts_on_a_full_disk_counts_no_requests(tmp_path, monke
 
 
 @pytest.mark.parametrize("mode", [0o444, 0o600])
-def test_permissions_are_only_reduced(tmp_path, mode):
+def test_close_to_others_removes_permissions_without_adding_any(tmp_path, mode):
     file = tmp_path / "file"
     file.touch()
     file.chmod(mode)
