@@ -71,5 +71,6 @@ class WalletBalanceSerializer(serializers.ResponseSerializer):
     as_of = serializers.DateTimeField(help_text="When the balance was requested (UTC).")
     source = serializers.OneOfField(
         ("sandbox", "circle", "chain", "simulated", "unavailable"),
-        help_text="The source of the amounts; `unavailable` if no source answers now, and the amounts are null.",
+        help_text="The source of the amounts; `unavailable` if the platform does not read the wallet's network, and "
+        "the amounts are null.",
     )  # type: ignore[assignment]
