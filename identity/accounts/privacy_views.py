@@ -112,7 +112,7 @@ class AccountErasureViewSet(ApiViewSet):
     def create(self, request: ApiRequest, **account: str) -> Erasure:
         """Request the erasure of your account.
 
-        The erasure starts after 14 days. You can cancel it before that. It is completed within 30 days of the request.
+        The erasure starts after 14 days, and is due within 30 days of the request. You can cancel it before it starts.
         If the account has a second factor, the log-in requires it. A second request returns the first erasure.
 
         If the account has an obstacle, the API returns 400 `E3021`. `details.obstacles` lists each obstacle, and when
@@ -134,7 +134,7 @@ class AccountErasureViewSet(ApiViewSet):
     def destroy(self, request: ApiRequest, **account: str) -> None:
         """Cancel the erasure of your account.
 
-        The erasure can be canceled within 14 days of the request. Idempotent.
+        The erasure can be canceled until it starts. Idempotent.
         """
         actor, user = self.account_of(request, **account)
         erasure.cancel_erasure(actor, user.pk, now=timezone.now())
@@ -164,7 +164,7 @@ class ManagedErasureViewSet(AccountErasureViewSet):
         AccountErasureViewSet.destroy,
         """Cancel the erasure of a customer's account.
 
-        The erasure can be canceled within 14 days of the request. Idempotent.
+        The erasure can be canceled until it starts. Idempotent.
         """,
     )
 

@@ -175,7 +175,7 @@ class ErasureSerializer(serializers.ModelResponseSerializer):
     status = serializers.OneOfField(
         (Erasure.NONE, *Erasure.STATUSES),
         help_text="`none`: no erasure is requested. `requested`: it starts after 14 days. `waiting`: a law requires "
-        "the retention of some records. `done`: everything is erased.",
+        "the retention of some records. `done`: only permanent records remain.",
     )
     requested_at = serializers.DateTimeField(
         allow_null=True, help_text="When the erasure was requested (UTC); null if there is no erasure."

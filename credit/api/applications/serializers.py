@@ -318,9 +318,9 @@ class TransitionSerializer(serializers.ResponseSerializer):
 
 
 class TransitionDetailsSerializer(serializers.ResponseSerializer):
-    """Documents that block the next transition."""
+    """The documents that a reviewer requested."""
 
-    documents = RequestedDocumentSerializer(many=True, help_text="The requested documents, and their files.")
+    documents = RequestedDocumentSerializer(many=True, help_text="The application's checklist.")
 
 
 class TransitionsPageSerializer(serializers.ResponseSerializer):
@@ -333,7 +333,7 @@ class TransitionsPageSerializer(serializers.ResponseSerializer):
     )
     transitions = TransitionSerializer(many=True, help_text="Every transition from this status.")
     details = TransitionDetailsSerializer(
-        required=False, help_text="The blocking documents; only if documents were requested."
+        required=False, help_text="The requested documents; only if documents were requested."
     )
     pending_decision = PendingDecisionSerializer(
         required=False,

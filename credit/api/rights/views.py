@@ -52,9 +52,9 @@ class ExplanationViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """Get the explanation of a decision.
 
-        The applicant and the lender's reviewers can get it. It has the role of the score, the decider, and what the
-        applicant can do now. `inputs` have value, source, day, and points. Each of the `changes` would have led to a
-        better outcome. Without a score, `automated` is `none`, and the score's fields are null.
+        The applicant, reviewers, and the lender's members can get it. It has the role of the score, the decider, and
+        what the applicant can do now. `inputs` have value, source, day, and points. Each of the `changes` would have
+        led to a better outcome. Without a score, `automated` is `none`, and the score's fields are null.
         """
         application = load_for(application_id, actor_of(request))
         with heavy.slot(request):
