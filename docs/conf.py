@@ -15,6 +15,7 @@ html_static_path = ["_static"]
 html_css_files = ["docs.css"]
 html_use_index = False
 html_favicon = "icon.svg"
+html_search_scorer = str(Path(__file__).with_name("scorer.js"))
 html_show_sphinx = False
 html_show_copyright = False
 html_sourcelink_suffix = ""  # a page's Markdown is `_sources/NAME.md`
