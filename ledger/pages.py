@@ -6,8 +6,10 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import get_template
 from django.urls import reverse
+from django.views.decorators.gzip import gzip_page
 
-from config.api.docs import reading, reference_page
+from config.api.docs import reading
+from config.api.reference_pages import overview, section
 from config.api.renderers import renderer_for
 from config.api.views import ApiRequest, endpoint
 from config.core.credentials import PUBLIC
@@ -149,12 +151,28 @@ class ExplorerViewSet(LedgerViewSet):
         }
 
 
+@gzip_page
 @reading
-def reference(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    return reference_page(
-        name="Anchoring ledger",
-        home="/",
-        icon="ledger/icon.svg",
-        document=reverse("openapi"),
-        links=[("Explorer", "/"), ("OpenAPI document", reverse("openapi"))],
-    )
+def reference(request: HttpRequest) -> HttpResponse:
+    return overview(request, **_frame())
+
+
+@gzip_page
+@reading
+def reference_section(request: HttpRequest, name: str) -> HttpResponse:  # noqa: ARG001
+    return section(name, **_frame())
+
+
+def _frame() -> dict[str, Any]:
+    document = reverse("openapi")
+    links = [("Explorer", "/"), ("OpenAPI document", document)]
+    return {
+        "name": "Anchoring ledger",
+        "home": "/",
+        "icon": "ledger/icon.svg",
+        "document": document,
+        "links": links,
+        "errors": "",
+        "try_page": "",
+        "guides": "",
+    }

@@ -1,6 +1,6 @@
 from django.urls import path, re_path
 
-from ledger.pages import ExplorerViewSet, reference
+from ledger.pages import ExplorerViewSet, reference, reference_section
 from ledger.views import BlockViewSet, NodeViewSet, ProofViewSet, RecordViewSet
 
 handler400 = "config.api.errors.bad_request"
@@ -15,7 +15,8 @@ urlpatterns = [
     path("stats", NodeViewSet.as_view({"get": "stats"})),
     path("checkpoint", NodeViewSet.as_view({"get": "checkpoint"})),
     path("openapi.json", NodeViewSet.as_view({"get": "document"}), name="openapi"),
-    path("docs", reference),
+    path("docs", reference, name="docs"),
+    path("docs/<slug:name>", reference_section, name="docs_section"),
     path("policy", NodeViewSet.as_view({"get": "policy"})),
     path("key", NodeViewSet.as_view({"get": "key"})),
     path("consistency", NodeViewSet.as_view({"get": "consistency"})),

@@ -179,7 +179,7 @@ def test_the_openapi_document_is_public_and_served_unchanged(anonymous, document
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(("path", "viewer"), [("/docs", "redoc"), ("/docs/try", "swagger")])
+@pytest.mark.parametrize(("path", "viewer"), [("/docs", "apply to an offer"), ("/docs/try", "swagger")])
 def test_the_reference_pages_load_nothing_from_other_hosts(anonymous, path, viewer):
     response = anonymous.read(path)
     page = response.content.decode()

@@ -56,16 +56,11 @@ def reading(view: View) -> View:
     return guarded
 
 
-def reference_page(**frame: Any) -> HttpResponse:
-    """Render every operation with Redoc, whose search needs a web worker; `viewer_page` documents `frame`."""
-    return viewer_page("api/reference.html", also_allowed="; worker-src blob:", **frame)
-
-
-def viewer_page(template: str, *, also_allowed: str = "", **frame: Any) -> HttpResponse:
+def viewer_page(template: str, **frame: Any) -> HttpResponse:
     """Render a viewer of the OpenAPI document at the URL `document`, under a policy that allows inline styles.
 
     `name` is the service's name, which links to `home`. `icon` is a static file, `links` are (label, URL).
     """
     response = HttpResponse(render_to_string(template, frame))
-    response.headers["Content-Security-Policy"] = f"{POLICY_WITH_STYLES}{also_allowed}"
+    response.headers["Content-Security-Policy"] = POLICY_WITH_STYLES
     return response

@@ -154,6 +154,8 @@ def declared_errors(declared: Endpoint) -> list[type[errors.ApiError]]:
 
 
 class EndpointSchema(AutoSchema):
+    _responses: tuple[Any, dict[Any, Any]] = (None, {})
+
     @property
     def method_handler(self) -> Any:
         view: Any = self.view
@@ -229,6 +231,13 @@ class EndpointSchema(AutoSchema):
         return parameters
 
     def get_response_serializers(self) -> Any:
+        """Return the responses of the operation; drf-spectacular asks for them again for each status."""
+        operation = (self.method_handler, self.method)
+        if self._responses[0] != operation:
+            self._responses = (operation, self._response_serializers())
+        return dict(self._responses[1])
+
+    def _response_serializers(self) -> dict[Any, Any]:
         declared, view = self.declared, cast("Any", self.view)
         view.pagination_class = None  # the declared schema is the whole response
         media_types = [

@@ -18,7 +18,8 @@ from django.utils.decorators import decorator_from_middleware
 from django.utils.translation import get_language_from_request, override
 from django.views.decorators.gzip import gzip_page
 
-from config.api.docs import POLICY_WITH_STYLES, reading, reference_page, viewer_page
+from config.api.docs import POLICY_WITH_STYLES, reading, viewer_page
+from config.api.reference_pages import overview, section
 from config.core.credentials import SAFE_METHODS
 from config.core.errors import NotFound
 from config.core.media_types import prefers
@@ -115,9 +116,20 @@ def nothing(request: HttpRequest) -> HttpResponse:
     return response
 
 
+@gzip_page
+@conditional
 @reading
-def reference(request: HttpRequest) -> HttpResponse:  # noqa: ARG001
-    return reference_page(**_frame(("Try the operations", reverse("try"))))
+def reference(request: HttpRequest) -> HttpResponse:
+    return overview(request, **_reference_frame())
+
+
+@gzip_page
+@conditional
+@reading
+def reference_section(request: HttpRequest, name: str) -> HttpResponse:
+    """Return the section of the reference, or 404."""
+    response = section(name, **_reference_frame())
+    return nothing(request) if response.status_code == 404 else response
 
 
 @reading
@@ -141,6 +153,12 @@ def root(request: HttpRequest) -> HttpResponse:
         response = NotFound(where.format(**addresses)).response()
     response.headers["Vary"] = "Accept, Accept-Language"
     return response
+
+
+def _reference_frame() -> dict[str, Any]:
+    front, try_page_url = reverse("docs:front"), reverse("try")
+    urls = {"errors": f"{front}/errors/", "try_page": try_page_url, "guides": f"{front}/search.html"}
+    return {**_frame(("Try the operations", try_page_url)), **urls}
 
 
 def _frame(link: tuple[str, str]) -> dict[str, Any]:

@@ -60,7 +60,6 @@ def take_pictures(platform, ledger, demo, case):
     staff, person = (demo["staff_username"], demo["staff_password"]), (demo["username"], demo["password"])
     case = f"{platform}/admin/credit/application/{case}/change/"
     report = sha256(demo_ids.REPORTS[0]["report_data"].encode()).hexdigest()
-    operation = "operation/applications_create"
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=str(CHROMIUM), args=CHROMIUM_ARGUMENTS)
         for name, address, log_in, width, height, scheme, there in (
@@ -69,7 +68,7 @@ def take_pictures(platform, ledger, demo, case):
             ("case-dark", case, staff, 1280, 860, "dark", "h1"),
             ("my", f"{platform}/my", person, 760, 760, "light", "h1"),
             ("explorer", f"{ledger}/?hash={report}", None, 1000, 900, "light", "#verdict time"),
-            ("reference", f"{platform}/v1/docs#{operation}", None, 1280, 720, "light", f"[id='{operation}'] h2"),
+            ("reference", f"{platform}/v1/docs/applications#applications_create", None, 1280, 720, "light", ".samples"),
         ):
             window = browser.new_context(
                 viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce"

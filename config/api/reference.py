@@ -1,0 +1,386 @@
+"""The content of the reference pages, computed from the OpenAPI document: a page per tag, and a page of all events.
+
+The pages are rendered on the server, and need no script. Objects that responses contain have a section of their own on
+each page, to which the operations link. Fields of requests are nested below their operation.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+
+from config.api.docs import document_bytes
+
+EVENTS = "events"  # the page of the webhooks; no tag has this name
+_DEPTH_MAX = 6
+_LONG = 12  # values of an enumeration that are shown without a click
+_CODE = re.compile(r"`([^`]+)`")
+_BOLD = re.compile(r"\*\*([^*]+)\*\*")
+_ERROR = re.compile(r"(E\d{4}) (\w+)")
+_MEANING = re.compile(r"^- `(E\d{4})` \w+ \(\d+\): (.+)$", re.MULTILINE)
+_JSON = "application/json"
+_PHRASE = 100  # added to the rank if the summary has the whole query
+_INT64_MAX = 2**63 - 1
+_TITLES = {
+    "api-keys": "API keys",
+    "bankdata": "Bank data",
+    "kyc": "Identity verifications",
+    "oauth": "OAuth",
+    "provider-offers": "Offers",
+    "providers": "Lenders",
+    "ucp": "Universal Commerce Protocol",
+    "wallet": "Wallets",
+}
+_PARTS = {"path": "Path parameters", "query": "Query parameters", "header": "Headers"}
+_FORMATS = {"uuid": "UUID", "date-time": "date and time", "int64": "", "uri": "URL", "email": "e-mail address"}
+# Errors that every operation can return. They are described once, and shown last.
+_COMMON = frozenset({"E1009", "E1014", "E1016", "E5000", "E5030", "E6001"})
+
+
+@dataclass
+class Field:
+    name: str
+    type: str
+    description: SafeString
+    is_required: bool
+    values: list[str]
+    object: str  # the object's section on the page
+    fields: list["Field"]
+
+    @property
+    def has_many_values(self) -> bool:
+        return len(self.values) > _LONG
+
+
+@dataclass
+class Group:
+    title: str
+    fields: list[Field]
+
+
+@dataclass
+class Problem:
+    status: str
+    code: str
+    slug: str
+    message: str
+
+
+@dataclass
+class Operation:
+    id: str
+    method: str
+    path: str
+    summary: str
+    description: SafeString
+    groups: list[Group]
+    status: str
+    media_type: str
+    object: str
+    is_list: bool
+    returned: list[Field]
+    errors: list[Problem]
+    common_errors: list[Problem]
+    samples: list[tuple[str, str]]
+    example: str
+    error_example: str
+    words: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def success(self) -> str:
+        return f"{self.status} {self.media_type}" if self.media_type and self.media_type != _JSON else self.status
+
+
+@dataclass
+class Page:
+    name: str
+    title: str
+    description: SafeString
+    operations: list[Operation]
+    objects: list[Group]
+
+
+def paragraphs(text: str) -> SafeString:
+    """Convert paragraphs, lists, code, and bold text of Markdown into HTML."""
+    blocks = []
+    for block in filter(None, text.strip().split("\n\n")):
+        lines = block.split("\n")
+        if all(line.startswith("- ") for line in lines):
+            items = "".join(f"<li>{inline(line[2:])}</li>" for line in lines)
+            blocks.append(f"<ul>{items}</ul>")
+        else:
+            blocks.append(f"<p>{inline(block)}</p>")
+    return mark_safe("\n".join(blocks))  # noqa: S308  each part is escaped by `inline`
+
+
+def inline(text: str) -> SafeString:
+    text = _CODE.sub(r"<code>\1</code>", escape(text))
+    return mark_safe(_BOLD.sub(r"<strong>\1</strong>", text))  # noqa: S308  escaped above
+
+
+@cache
+def reference(urlconf: str) -> "Reference":
+    """Return the reference of the service with this `urlconf`; it is computed once per process."""
+    return Reference(json.loads(document_bytes(urlconf)))
+
+
+class Reference:
+    def __init__(self, document: dict[str, Any]) -> None:
+        self.rendered: dict[str, str] = {}  # sections as HTML, by name and frame
+        self.title: str = document["info"]["title"]
+        self.server: str = document["servers"][0]["url"]
+        self.introduction = paragraphs(document["info"]["description"])
+        self._schemas: dict[str, Any] = document["components"]["schemas"]
+        self._messages = dict(_MEANING.findall(self._schemas["ErrorCode"]["description"]))
+        self._error: dict[str, Any] = self._schemas["Error"]["examples"][0]
+        tags: dict[str, list[tuple[str, str, dict[str, Any]]]] = {tag["name"]: [] for tag in document["tags"]}
+        for path, methods in document["paths"].items():
+            for method, operation in methods.items():
+                tags[operation["tags"][0]].append((path, method, operation))
+        texts = {tag["name"]: tag["description"] for tag in document["tags"]}
+        self.pages = {name: self._page(name, texts[name], found) for name, found in tags.items() if found}
+        events = [(name, "event", item["post"]) for name, item in document.get("webhooks", {}).items()]
+        if events:
+            text = "The events of the feed and of webhooks. Each has the fields of its object in `data.object`."
+            self.pages[EVENTS] = self._page(EVENTS, text, events)
+
+    def search(self, query: str) -> list[tuple[Page, Operation]]:
+        """Return the operations and events with every word of the query, best first."""
+        words = query.casefold().split()
+        ranked = []
+        for page in self.pages.values():
+            for operation in page.operations:
+                ranks = [_rank(word, operation.words) for word in words]
+                if words and all(ranks):
+                    has_phrase = query.casefold() in operation.words["summary"]
+                    ranked.append((-sum(ranks) - _PHRASE * has_phrase, len(ranked), page, operation))
+        return [(page, operation) for _, _, page, operation in sorted(ranked, key=lambda row: row[:2])]
+
+    def _page(self, name: str, text: str, operations: Iterable[tuple[str, str, dict[str, Any]]]) -> Page:
+        objects: dict[str, Group] = {}
+        shown = [self._operation(name, *operation, objects) for operation in operations]
+        title = _TITLES.get(name, name.replace("-", " ").capitalize())
+        return Page(name, title, paragraphs(text), shown, sorted(objects.values(), key=lambda group: group.title))
+
+    def _operation(
+        self, tag: str, path: str, method: str, operation: dict[str, Any], objects: dict[str, Group]
+    ) -> Operation:
+        is_event = method == "event"
+        groups = [] if is_event else list(self._parameters(operation))
+        body = operation.get("requestBody", {}).get("content", {})
+        for media_type, content in body.items():
+            title = "Fields of the body" if media_type == _JSON else f"Fields of the body ({media_type})"
+            fields = self._fields(content["schema"], None)
+            if is_event:
+                title, fields = "Fields of data.object", _of_object(fields)
+            groups.append(Group(title, fields))
+            break
+        status, success = next(
+            ((status, item) for status, item in operation["responses"].items() if status[0] in "23"), ("", {})
+        )
+        media_type, content = next(iter(success.get("content", {}).items()), ("", {}))
+        schema = content.get("schema", {})
+        listed = self._resolved(schema).get("type") == "array"
+        reference = _name_of(self._resolved(schema)["items"] if listed else schema)
+        returned: list[Field] = []
+        if reference in self._schemas and not is_event:
+            self._add_object(reference, objects)
+        elif not is_event:
+            returned = self._fields(schema, objects)
+        errors = list(self._errors(operation))
+        own = [error for error in errors if error.code not in _COMMON]
+        example = next(iter(body.values()), {}).get("example") if is_event else content.get("example")
+        summary = operation["summary"].removesuffix(".")
+        result = Operation(
+            id=path if is_event else operation["operationId"],
+            method="EVENT" if is_event else method.upper(),
+            path=path,
+            summary=summary,
+            description=mark_safe("") if is_event else paragraphs(operation.get("description", "")),
+            groups=groups,
+            status="" if is_event else status,
+            media_type=media_type,
+            object=reference if reference in objects else "",
+            is_list=listed,
+            returned=returned,
+            errors=[] if is_event else own,
+            common_errors=[] if is_event else [error for error in errors if error.code in _COMMON],
+            samples=[(item["label"], item["source"]) for item in operation.get("x-codeSamples", ())],
+            example=_as_text(example),
+            error_example="" if is_event or not errors else self._error_example((own or errors)[0]),
+        )
+        names = " ".join(_names(groups)) + " " + " ".join(error.code for error in errors)
+        result.words = {
+            "summary": f"{summary} {path}".casefold(),
+            "id": f"{result.id} {tag} {method}".casefold(),
+            "fields": f"{names} {reference}".casefold(),
+            "description": operation.get("description", "").casefold(),
+        }
+        return result
+
+    def _parameters(self, operation: dict[str, Any]) -> Iterator[Group]:
+        for place, title in _PARTS.items():
+            fields = [
+                self._field(item["name"], {**item["schema"], "description": item.get("description", "")}, None)
+                for item in operation.get("parameters", ())
+                if item["in"] == place
+            ]
+            required = {item["name"] for item in operation.get("parameters", ()) if item.get("required")}
+            for shown in fields:
+                shown.is_required = shown.name in required
+            if fields:
+                yield Group(title, fields)
+
+    def _errors(self, operation: dict[str, Any]) -> Iterator[Problem]:
+        for status, response in operation["responses"].items():
+            if status[0] in "45":
+                for code, slug in _ERROR.findall(response["description"]):
+                    yield Problem(status, code, slug, self._messages.get(code, ""))
+
+    def _error_example(self, error: Problem) -> str:
+        changes = {"error": error.slug, "code": error.code}
+        if error.message:
+            changes["message"] = error.message
+        if "doc_url" in self._error:
+            changes["doc_url"] = f"{self._error['doc_url'].rpartition('/')[0]}/{error.code}"
+        return _as_text({**self._error, **changes})
+
+    def _add_object(self, name: str, objects: dict[str, Group]) -> None:
+        if name not in objects:
+            objects[name] = group = Group(name, [])
+            group.fields = self._fields(self._schemas[name], objects)
+
+    def _fields(self, schema: dict[str, Any], objects: dict[str, Group] | None, depth: int = 0) -> list[Field]:
+        schema = self._resolved(schema)
+        required = set(schema.get("required", ()))
+        fields = [self._field(name, member, objects, depth) for name, member in schema.get("properties", {}).items()]
+        for shown in fields:
+            shown.is_required = shown.name in required
+        return sorted(fields, key=lambda shown: not shown.is_required) if objects is None else fields
+
+    def _field(self, name: str, schema: dict[str, Any], objects: dict[str, Group] | None, depth: int = 0) -> Field:
+        resolved = self._resolved(schema)
+        inner, kinds = resolved, _types(resolved)
+        reference = _name_of(schema)
+        if "array" in kinds:
+            item = resolved.get("items", {})
+            inner, reference = self._resolved(item), _name_of(item)
+        has_fields = bool(inner.get("properties"))
+        fields: list[Field] = []
+        linked = ""
+        if has_fields and objects is not None and reference in self._schemas:
+            self._add_object(reference, objects)
+            linked = reference
+        elif has_fields and depth < _DEPTH_MAX:
+            fields = self._fields(inner, objects, depth + 1)
+        values = [] if reference == "ErrorCode" else inner.get("enum", [inner["const"]] if "const" in inner else [])
+        description = schema.get("description") or resolved.get("description", "")
+        return Field(
+            name=name,
+            type=self._type_text(resolved, inner),
+            description=inline(description.partition("\n\n- ")[0].strip()),
+            is_required=False,
+            values=[_as_text(value) for value in values if value is not None],
+            object=linked,
+            fields=fields,
+        )
+
+    def _type_text(self, schema: dict[str, Any], inner: dict[str, Any]) -> str:
+        kinds = _types(schema)
+        if "array" in kinds:
+            plural = " or ".join(kind for kind in _types(inner) if kind != "null") or "value"
+            kinds = [f"array of {plural}s" if kind == "array" else kind for kind in kinds]
+        texts = [" or ".join(kinds) or "any value"]
+        texts += [_FORMATS.get(schema.get("format", ""), schema.get("format", ""))]
+        low, high = schema.get("minimum"), schema.get("maximum")
+        if low is not None and high is not None and abs(high) < _INT64_MAX:
+            texts.append(f"{low:,} to {high:,}")
+        elif low is not None and abs(low) < _INT64_MAX:
+            texts.append(f"at least {low:,}")
+        if "maxLength" in schema:
+            texts.append(f"at most {schema['maxLength']:,} characters")
+        if "maxItems" in schema:
+            texts.append(f"at most {schema['maxItems']:,} items")
+        if "default" in schema:
+            texts.append(f"default {_as_text(schema['default'])}")
+        return ", ".join(filter(None, texts))
+
+    def _resolved(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """Return a schema with its references and `allOf` merged; of `oneOf` and `anyOf`, all fields."""
+        result = dict(schema)
+        parts = [self._schemas[_name(result.pop("$ref"))]] if "$ref" in result else []
+        for key in ("allOf", "oneOf", "anyOf"):
+            parts += result.pop(key, ())
+        for part in map(self._resolved, parts):
+            for key, value in part.items():
+                if key == "properties":
+                    result[key] = _merged(result.get(key, {}), value)
+                elif key == "type" and key in result:
+                    result[key] = list(dict.fromkeys([*_types(result), *_types(part)]))
+                elif key == "required" and "allOf" not in schema and "$ref" not in schema:
+                    continue
+                else:
+                    result.setdefault(key, value)
+        return result
+
+
+def _merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """Merge the properties of two schemas; a property of both gets the fields of both."""
+    result = {**second, **first}
+    for name in first.keys() & second.keys():
+        result[name] = {**second[name], **first[name]}
+        if "properties" in first[name] and "properties" in second[name]:
+            result[name]["properties"] = _merged(first[name]["properties"], second[name]["properties"])
+    return result
+
+
+def _of_object(fields: list[Field]) -> list[Field]:
+    """Return the fields of `data.object` of an event, whose other fields are the same in all events."""
+    for name in ("data", "object"):
+        fields = next((item.fields for item in fields if item.name == name), fields)
+    return fields
+
+
+def _names(groups: Iterable[Group]) -> Iterator[str]:
+    for group in groups:
+        yield from _field_names(group.fields)
+
+
+def _field_names(fields: Iterable[Field]) -> Iterator[str]:
+    for shown in fields:
+        yield shown.name
+        yield from _field_names(shown.fields)
+
+
+def _rank(word: str, words: dict[str, str]) -> int:
+    weights = {"summary": 8, "id": 6, "fields": 2, "description": 1}
+    return sum(weight for part, weight in weights.items() if word in words[part])
+
+
+def _types(schema: dict[str, Any]) -> list[str]:
+    kind = schema.get("type", [])
+    return [kind] if isinstance(kind, str) else list(kind)
+
+
+def _name(reference: str) -> str:
+    return reference.rpartition("/")[2]
+
+
+def _name_of(schema: dict[str, Any]) -> str:
+    """Return the name of the schema that this one refers to, also in an `allOf` of one item or a `oneOf` with null."""
+    if "$ref" in schema:
+        return _name(schema["$ref"])
+    parts = [part for key in ("allOf", "oneOf", "anyOf") for part in schema.get(key, ())]
+    named = [part for part in parts if part.get("type") != "null"]
+    return _name_of(named[0]) if len(named) == 1 else ""
+
+
+def _as_text(value: Any) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    return json.dumps(value, indent=2, ensure_ascii=False)

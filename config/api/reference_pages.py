@@ -1,0 +1,42 @@
+"""Views of the reference: its overview with a search, and a page for each tag. Both services serve them."""
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from config.api.reference import reference
+from config.core.errors import NotFound
+
+QUERY_MAX = 200
+_HEADERS = {"Cache-Control": "public, max-age=300"}
+
+
+def overview(request: HttpRequest, **frame: Any) -> HttpResponse:
+    """Render all operations by tag, or those with every word of the parameter `q`.
+
+    `frame` is as for `viewer_page`, with three URLs, which can be empty: `errors` of the pages about error codes,
+    `try_page` of the page from which operations are called, and `guides` of the search of the documentation.
+    """
+    shown = reference(settings.ROOT_URLCONF)
+    query = request.GET.get("q", "").strip()[:QUERY_MAX]
+    results = shown.search(query) if query else []
+    text = _render("api/reference_overview.html", frame, reference=shown, query=query, results=results)
+    return HttpResponse(text, headers=_HEADERS)
+
+
+def section(tag: str, **frame: Any) -> HttpResponse:
+    """Render the operations of a tag, or all events; 404 for another name."""
+    shown = reference(settings.ROOT_URLCONF)
+    if tag not in shown.pages:
+        return NotFound().response()
+    key = f"{tag} {frame}"
+    if key not in shown.rendered:
+        shown.rendered[key] = _render("api/reference_section.html", frame, reference=shown, page=shown.pages[tag])
+    return HttpResponse(shown.rendered[key], headers=_HEADERS)
+
+
+def _render(template: str, frame: dict[str, Any], **content: Any) -> str:
+    return render_to_string(template, {**frame, **content, "overview": reverse("docs")})

@@ -1,0 +1,100 @@
+"""The reference at /v1/docs, and at /docs of the ledger: complete HTML from the server."""
+
+import json
+import re
+
+import pytest
+
+from config.api.docs import document_bytes
+from tests.docs.test_pages import Reader
+
+pytestmark = pytest.mark.django_db
+SERVICES = {"config.urls": "/v1/docs", "ledger.urls": "/docs"}
+
+
+@pytest.fixture(params=SERVICES)
+def service(request, settings):
+    """The URLconf of a service, and the address of its reference."""
+    settings.ROOT_URLCONF = request.param
+    return request.param, SERVICES[request.param]
+
+
+def text_of(client, address):
+    response = client.get(address, HTTP_ACCEPT="text/html")
+    assert response.status_code == 200, address
+    return response.content.decode()
+
+
+def operations_of(urlconf):
+    for methods in json.loads(document_bytes(urlconf))["paths"].values():
+        yield from methods.values()
+
+
+def test_every_operation_has_a_section_with_samples_fields_and_errors(client, service):
+    urlconf, address = service
+    overview, pages = Reader(text_of(client, address)), {}
+    for operation in operations_of(urlconf):
+        tag = operation["tags"][0]
+        if tag not in pages:
+            pages[tag] = text_of(client, f"{address}/{tag}")
+        assert f"{address}/{tag}#{operation['operationId']}" in overview.links
+        _, _, section = pages[tag].partition(f'<h2 id="{operation["operationId"]}">')
+        section = section.partition("</section>")[0]
+        for parameter in operation.get("parameters", ()):
+            assert f"<code>{parameter['name']}</code>" in section
+        for sample in operation["x-codeSamples"]:
+            assert f"<summary>{sample['label']}</summary>" in section
+        for status in operation["responses"]:
+            assert status in section or status == "304"
+        assert "<summary>Error</summary>" in section
+
+
+def test_links_within_a_section_have_a_target(client, service):
+    urlconf, address = service
+    for tag in {operation["tags"][0] for operation in operations_of(urlconf)}:
+        page = Reader(text_of(client, f"{address}/{tag}"))
+        assert len(page.ids) == len(set(page.ids))
+        assert [link for link in page.links if link.startswith("#") and link[1:] not in page.ids] == []
+
+
+def test_every_event_is_in_the_section_of_events(client):
+    page = Reader(text_of(client, "/v1/docs/events"))
+    assert set(json.loads(document_bytes("config.urls"))["webhooks"]) <= set(page.ids)
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("quote", "provider-offers#offers_quote"),
+        ("apply to an offer", "applications#applications_create"),
+        ("POST /v1/applications", "applications#applications_create"),
+        ("inclusion proof", "applications#applications_proof"),
+        ("E1020", "applications#applications_create"),
+        ("payment.refunded", "events#payment.refunded"),
+    ],
+)
+def test_search_returns_the_operation_first(client, query, first):
+    page = Reader(text_of(client, f"/v1/docs?q={query.replace(' ', '+')}"))
+    results = [link for link in page.links if "#" in link]
+    assert results[0] == f"/v1/docs/{first}"
+
+
+def test_a_search_without_results_links_to_the_guides(client):
+    text = text_of(client, "/v1/docs?q=%3Cnothing%3E")
+    assert "No operation has all of these words" in text
+    assert "<nothing>" not in text
+    assert "/docs/search.html?q=%3Cnothing%3E" in text
+
+
+def test_an_unknown_section_returns_404(client):
+    assert client.get("/v1/docs/nothing").status_code == 404
+    assert client.get("/v1/docs/nothing", HTTP_ACCEPT="text/html").status_code == 404
+    assert client.post("/v1/docs/applications").status_code == 405
+
+
+def test_examples_have_the_code_of_the_error_and_its_page(client):
+    text = text_of(client, "/v1/docs/applications")
+    codes = set(re.findall(r'<a href="/docs/errors/(E\d{4})"', text))
+    examples = set(re.findall(r"&quot;code&quot;: &quot;(E\d{4})&quot;", text))
+    assert examples
+    assert examples <= codes
