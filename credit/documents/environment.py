@@ -1,4 +1,4 @@
-"""Environment settings of documents: the storage, and the virus scanner."""
+"""Parse the environment settings of the document storage and the virus scanner."""
 
 import re
 from importlib.util import find_spec
@@ -12,7 +12,7 @@ from config.env import text
 
 
 def document_storage(name: str, value: str) -> dict[str, Any]:
-    """Return Django's storage for uploads: a folder, or `s3://bucket/prefix` with django-storages."""
+    """Return Django's storage settings for uploads in a folder, or in `s3://bucket/prefix` with django-storages."""
     if not value.startswith("s3://"):
         if not Path(value).is_absolute():
             raise ImproperlyConfigured(
@@ -35,14 +35,14 @@ def document_storage(name: str, value: str) -> dict[str, Any]:
         "location": prefix.strip("/"),
         "file_overwrite": False,
         "default_acl": None,
-        # The library's default lets a request wait for minutes.
+        # With the library's defaults, a request could wait for minutes.
         "client_config": Config(connect_timeout=3, read_timeout=8, retries={"total_max_attempts": 2}),
     }
     return {"BACKEND": "storages.backends.s3.S3Storage", "OPTIONS": options}
 
 
 def scanner_address(name: str) -> tuple[str, int] | str | None:
-    """Return clamd's address: host and port, or the path of a socket; None if not set."""
+    """Return the address of clamd (host and port, or the path of a socket), or None if the setting is empty."""
     value = text(name)
     if not value:
         return None
@@ -53,7 +53,7 @@ def scanner_address(name: str) -> tuple[str, int] | str | None:
                 return parts.hostname, parts.port
             if not parts.netloc and parts.path not in {"", "/"}:
                 return parts.path
-    except ValueError:  # an invalid port
+    except ValueError:  # if the port is invalid
         pass
     raise ImproperlyConfigured(
         f"{name}={value!r} must be an address such as clamd://127.0.0.1:3310 or clamd:///run/clamav/clamd.ctl."

@@ -1,7 +1,7 @@
 """Check whether an encrypted PDF opens without a password (ISO 32000-2, 7.6).
 
-Banks protect statements against changes: such a PDF has only an owner's password, and every reader opens it. The input
-is untrusted, so each function takes time linear in the file's size, and any error means "locked".
+Banks protect statements against changes with an owner's password. Every PDF reader opens these files. The input is
+untrusted, so each function runs in linear time, and every error counts as "locked".
 """
 
 import hashlib
@@ -17,14 +17,14 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CBC
 
 ENCRYPT = re.compile(rb"/Encrypt\s*(?:([0-9]{1,10})\s+([0-9]{1,5})\s+R|<<)")
-_DICTIONARY_MAX = 8_192  # bytes; the largest standard dictionary has about 600
+_DICTIONARY_MAX = 8_192  # bytes, although the largest standard dictionary has about 600
 _PADDING = bytes.fromhex("28bf4e5e4e758a4164004e56fffa01082e2e00b6d0683e802f0ca9fe6453697a")
 _ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f", b"\n": b"", b"\r": b"", b"\r\n": b""}
 _ESCAPED = re.compile(rb"\\([0-7]{1,3}|\r\n|[\s\S])")
 
 
 def opens_without_password(content: bytes) -> bool:
-    """Return whether the empty user password opens an encrypted PDF; False if unknown."""
+    """Return whether the empty user password opens an encrypted PDF. If this is unknown, return False."""
     try:
         dictionary = _dictionary(content, _last(ENCRYPT.finditer(content)))
         return b"/Standard" in dictionary and _opens(dictionary, content)
@@ -33,7 +33,7 @@ def opens_without_password(content: bytes) -> bool:
 
 
 def _last(matches: Iterator[re.Match[bytes]]) -> re.Match[bytes]:
-    """Return the last match, which readers use; raises IndexError without a match."""
+    """Return the last match, because PDF readers use the last. Raises IndexError without a match."""
     return deque(matches, maxlen=1)[-1]
 
 
@@ -72,7 +72,7 @@ def _opens(dictionary: bytes, content: bytes) -> bool:
 
 
 def _hash_of_revision_6(salt: bytes) -> bytes:
-    """Return the hash of the empty password: algorithm 2.B."""
+    """Compute the hash of the empty password with algorithm 2.B."""
     key, last, step = hashlib.sha256(salt).digest(), 0, 0
     while step < 64 or last > step - 32:
         encryptor = Cipher(AES(key[:16]), CBC(key[16:32])).encryptor()
@@ -96,14 +96,14 @@ def _integer(dictionary: bytes, name: bytes, default: int | None = None) -> int:
 
 
 def _string(content: bytes, name: bytes, opened_by: bytes = b"") -> bytes:
-    """Return the last string with this name, in parentheses or in hexadecimal."""
+    """Return the last string with this name, which is in parentheses or in hexadecimal."""
     last_match = _last(re.finditer(rb"/%s\s*%s([(<])" % (name, opened_by), content))
     rest = content[last_match.end() : last_match.end() + _DICTIONARY_MAX]
     if last_match[1] == b"<":
         return bytes.fromhex(rest[: rest.index(b">")].decode("latin-1"))
     depth, at = 1, 0
     while depth:
-        if rest[at] == 0x5C:  # a backslash
+        if rest[at] == 0x5C:  # which is a backslash
             at += 1
         else:
             depth += {0x28: 1, 0x29: -1}.get(rest[at], 0)

@@ -1,4 +1,4 @@
-"""The checklist of documents that an application must provide: requested, received, accepted."""
+"""Request documents for an application, and mark documents on its checklist as received or accepted."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -19,9 +19,10 @@ REASON_MAX_LENGTH = 1_000
 
 
 def request_documents(application: Application, names: Iterable[str], *, by: Any, now: datetime) -> None:
-    """Add documents to the checklist; those with an equal or similar title on it are requested again.
+    """Add documents to the checklist. Documents with an equal or similar title on the checklist are requested again.
 
-    Requires a transaction that locks the application. Raises ValidationFailed for more than DOCUMENTS_MAX in total.
+    Requires a transaction that has locked the application. Raises ValidationFailed for more than DOCUMENTS_MAX
+    documents in total.
     """
     columns = {
         "status": RequestedDocument.REQUESTED, "reason": "", "requested_at": now, "received_at": None,
@@ -39,13 +40,13 @@ def request_documents(application: Application, names: Iterable[str], *, by: Any
 def ask_for_documents(
     application_id: str, names: list[str], *, actor: Actor, reason: str | None, now: datetime
 ) -> Application:
-    """Move an application to `pending_documents` and add documents to its checklist; return it.
+    """Move an application to `pending_documents`, add documents to its checklist, and return the application.
 
-    An application with that status keeps it, and its reviewers can add to its checklist. Raises ApplicationNotFound,
-    the errors of the transition, or ReviewerRequired and SecondFactorRequired.
+    If the application already has that status, reviewers can still add documents. Raises ApplicationNotFound, the
+    errors of the transition, ReviewerRequired, or SecondFactorRequired.
     """
     visible = load_for(application_id, actor)
-    # Locked, so that no decision happens between checking the status and changing the checklist.
+    # The lock prevents a decision between the check of the status and the change of the checklist.
     application = Application.objects.select_for_update().get(pk=visible.pk)
     waits_already = application.status == PENDING_DOCUMENTS
     if not waits_already:
@@ -64,7 +65,7 @@ def mark_document(
 ) -> RequestedDocument:
     """Mark a document as received or accepted, or request it again with an optional `reason`.
 
-    Raises NotFound for a document that is not on the checklist, and ValidationFailed for a reason of more than
+    Raises NotFound if the document is not on the checklist, and ValidationFailed if the reason has more than
     REASON_MAX_LENGTH characters.
     """
     if len(reason) > REASON_MAX_LENGTH or "\0" in reason:
@@ -79,7 +80,7 @@ def mark_document(
             document.reason = reason
         elif status == RequestedDocument.RECEIVED:
             document.received_at = now
-        else:  # an accepted document counts as received
+        else:  # because an accepted document also counts as received
             document.received_at, document.accepted_at = document.received_at or now, now
         document.save(update_fields=["status", "reason", "changed_by", "requested_at", "received_at", "accepted_at"])
         record_application_event("updated", application, now=now)

@@ -1,4 +1,4 @@
-"""Virus scan of files before they are stored (`DOCUMENT_SCANNER`), by the command INSTREAM of clamd(8)."""
+"""Scan files for viruses before they are stored, with the command INSTREAM of clamd(8) at `DOCUMENT_SCANNER`."""
 
 import logging
 import socket
@@ -15,10 +15,10 @@ from credit.core.errors import BrokenFile
 
 logger = logging.getLogger("platform.documents")
 
-Address = tuple[str, int] | str  # host and port, or the path of a socket
+Address = tuple[str, int] | str  # (host, port), or the path of a socket
 
 CONNECT_SECONDS = 2.0
-SCAN_SECONDS = 15.0  # in total; a longer scan would exceed the request's own deadline
+SCAN_SECONDS = 15.0  # in total, because a longer scan would exceed the deadline of the request
 _PIECE_BYTES = 65_536
 _ANSWER_MAX_BYTES = 1_024
 
@@ -30,17 +30,17 @@ class ScannerUnavailable(Unavailable):
 
 
 def find_infection(content: bytes) -> str:
-    """Return the scanner's name of the malware; "" for a clean file, and without a scanner.
+    """Return the scanner's name for the malware, or "" if the file is clean or no scanner is configured.
 
-    Raises ScannerUnavailable, PayloadTooLarge beyond the scanner's limits, UnsupportedMediaType for a file that
-    requires a password, and BrokenFile for a damaged file.
+    Raises ScannerUnavailable, PayloadTooLarge above the scanner's limits, UnsupportedMediaType for a file that requires
+    a password, and BrokenFile for a damaged file.
     """
     address = settings.DOCUMENT_SCANNER
     if address is None:
         return ""
     verdict = _ask(address, b"INSTREAM", content).rpartition(": ")[2]
-    # With StructuredDataDetection, clamd reports credit card and social security numbers, which applicants' documents
-    # contain.
+    # With StructuredDataDetection, clamd reports credit card and social security numbers. Applicants' documents contain
+    # such numbers.
     if verdict == "OK" or verdict.startswith("Heuristics.Structured."):
         return ""
     # With AlertExceedsMax, AlertEncrypted, and AlertBroken*, clamd also returns FOUND for files that it could not scan.
@@ -77,7 +77,7 @@ def check_document_scanner(**_options: Any) -> list[CheckMessage]:
 
 
 def _ask(address: Address, command: bytes, content: bytes | None = None) -> str:
-    """Send a command, and the content as a stream if any; return the response. Raises ScannerUnavailable."""
+    """Send a command, followed by the content, if any, as a stream. Return the response. Raises ScannerUnavailable."""
     deadline = time.monotonic() + SCAN_SECONDS
     try:
         with _connect(address) as connection:
@@ -89,7 +89,7 @@ def _ask(address: Address, command: bytes, content: bytes | None = None) -> str:
             send(b"z" + command + b"\0")
             if content is not None:
                 view = memoryview(content)
-                with suppress(BrokenPipeError, ConnectionResetError):  # at its limit, clamd responds and closes
+                with suppress(BrokenPipeError, ConnectionResetError):  # because clamd responds and closes at its limit
                     for start in range(0, len(view), _PIECE_BYTES):
                         piece = view[start : start + _PIECE_BYTES]
                         send(struct.pack("!L", len(piece)))

@@ -22,10 +22,10 @@ from identity.models import User
 
 logger = logging.getLogger("platform.documents")
 
-FILES_MAX = 10  # per document, for each request of it
+FILES_MAX = 10  # per document, for each time that it is requested
 _MIB = 1 << 20
 DRAFT_BYTES_MAX = 200 * _MIB
-DRAFTS_BYTES_MAX = 300 * _MIB  # in total for an account's drafts
+DRAFTS_BYTES_MAX = 300 * _MIB  # for all drafts of an account together
 ACCOUNT_BYTES_MAX = 1024 * _MIB
 
 NO_DOCUMENT = NotFound("Document not found on the checklist.")
@@ -33,7 +33,7 @@ NO_FILE = NotFound("File not found.")
 
 
 class Received(NamedTuple):
-    """A checked and stored file that belongs to no document yet; `facts` are columns of its record."""
+    """A checked and stored file that belongs to no document yet. `facts` are columns of the future DocumentFile."""
 
     stored: StoredFile
     facts: dict[str, Any]
@@ -44,13 +44,13 @@ def documents_of(application: Application) -> "QuerySet[RequestedDocument]":
 
 
 def load_document(application_id: str, document_id: str, actor: Actor, *, is_noted: bool = True) -> RequestedDocument:
-    """Return a document that `actor` may read; raises NotFound, and the errors of `load_for`."""
+    """Return a document that `actor` can read. Raises NotFound, and the errors of `load_for`."""
     application = load_for(application_id, actor, is_noted=is_noted)
     return get_by_uuid(documents_of(application), document_id, NO_DOCUMENT)
 
 
 def load_file(application_id: str, document_id: str, file_id: str, actor: Actor) -> DocumentFile:
-    """Return a file that `actor` may read; raises NotFound, and the errors of `load_for`.
+    """Return a file that `actor` can read. Raises NotFound, and the errors of `load_for`.
 
     The caller must log the access.
     """
@@ -62,10 +62,10 @@ def load_file(application_id: str, document_id: str, file_id: str, actor: Actor)
 def receive_file(
     application_id: str, document_id: str, file: "UploadedFile[Any]", *, actor: Actor, now: datetime
 ) -> Received:
-    """Check a file and write it to the storage; `add_file` then adds it to the document.
+    """Check a file, and write it to the storage. After that, `add_file` adds the file to the document.
 
-    Call it outside of transactions, because it waits for the scanner and the disk. Raises the errors of `add_file` and
-    `recognize`, InfectedFile, and Unavailable if the scanner or the storage can't be used.
+    Call this function outside of transactions, because it waits for the scanner and the disk. Raises the errors of
+    `add_file` and `recognize`, InfectedFile, and Unavailable if the scanner or the storage is not available.
     """
     document = _document_of_own(application_id, document_id, actor)
     _check_open(document)
@@ -90,14 +90,15 @@ def receive_file(
 
 
 def add_file(application_id: str, document_id: str, received: Received, *, actor: Actor, now: datetime) -> DocumentFile:
-    """Add a received file to a document of the actor's own application; return its record.
+    """Add a received file to a document of the actor's own application, and return the DocumentFile.
 
-    Requires a transaction. Raises ApplicationNotFound, NotFound, RecordNotEditable for a decided or ended application,
-    DocumentClosed, StorageQuotaExceeded.
+    Requires a transaction. Raises ApplicationNotFound, NotFound, RecordNotEditable for a decided or closed application,
+    DocumentClosed, or StorageQuotaExceeded.
     """
     document = _document_of_own(application_id, document_id, actor, locked=True)
     _check_open(document)
-    User.objects.select_for_update(no_key=True).get(pk=actor.user.pk)  # two concurrent files must not exceed the quota
+    # The lock prevents two concurrent files from exceeding the quota.
+    User.objects.select_for_update(no_key=True).get(pk=actor.user.pk)
     _check_quota(document, received.facts["size_bytes"])
     application = document.application
     # See Note [What a crash leaves]: if the process was paused for an hour, the file is already deleted.
@@ -121,7 +122,7 @@ def add_file(application_id: str, document_id: str, received: Received, *, actor
 
 
 def _document_of_own(application_id: str, document_id: str, actor: Actor, *, locked: bool = False) -> RequestedDocument:
-    """Return a document of the actor's own application, with it; `locked` locks both for this transaction."""
+    """Return a document of the actor's own application. With `locked`, lock the document and the application."""
     own, documents = Application.objects.filter(consumer=actor.user), RequestedDocument.objects.all()
     if locked:
         own, documents = own.select_for_update(), documents.select_for_update()

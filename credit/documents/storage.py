@@ -1,18 +1,18 @@
-"""The content of documents, in Django's storage `documents`. Each file is encrypted with its own key.
+"""Store the content of documents in Django's storage `documents`. Each file is encrypted with its own key.
 
 # Note [A key for each file]
 
 The key is in the file's row (`StoredFile.key`), encrypted with FIELD_ENCRYPTION_KEYS like every secret. So
-`rotate_encryption_key` re-encrypts only a few bytes per file. Files are never rewritten, so a file is never partly old
-and partly new. A removed field key decrypts nothing.
+`rotate_encryption_key` re-encrypts only a few bytes per file. Files are never rewritten, so a crash can't leave a
+partly re-encrypted file. A removed field key can no longer decrypt any file.
 
 # Note [What a crash leaves]
 
-First the row is committed, then the file is written and flushed. Last, the record that the file belongs to is committed
-together with `is_kept`. If a process dies in between, the row has no `is_kept`, and `prune` deletes the file. If a
-process resumes after that, it doesn't find the row, and fails.
+First the row is committed, then the file is written and flushed. Last, the DocumentFile of the file is committed
+together with `is_kept`. If a process dies before the last step, the row has no `is_kept`, and `prune` deletes the file.
+If a paused process resumes after the deletion, it doesn't find the row, and fails.
 
-The record of a file is append-only. If a draft ends without submission, its files are deleted with their keys. Their
+A DocumentFile is append-only. If a draft is closed without a submission, its files are deleted with their keys. The
 rows remain, with `deleted_at`.
 """
 
@@ -43,11 +43,11 @@ from credit.models.documents import DocumentFile, StoredFile
 
 logger = logging.getLogger("platform.documents")
 
-# A request ends within 1 minute, so a file without `is_kept` after this time is abandoned.
+# A request takes at most 1 minute, so a file without `is_kept` after this time is abandoned.
 ABANDONED_AFTER = timedelta(hours=1)
 _BATCH_ROWS = 500
-_LEASE = timedelta(minutes=1)  # per file
-# Each key encrypts only one file, so the nonce can be constant.
+_LEASE = timedelta(minutes=1)  # for each file
+# Each key encrypts only a single file, so the nonce can be constant.
 _NONCE = bytes(12)
 
 
@@ -56,7 +56,7 @@ def storage() -> Storage:
 
 
 def keep(content: bytes, *, now: datetime) -> StoredFile:
-    """Write a file and return its row, without `is_kept`. Call it outside of transactions.
+    """Write a file, and return its row, in which `is_kept` is still false. Call this outside of transactions.
 
     Raises Unavailable if the storage fails.
     """
@@ -65,17 +65,17 @@ def keep(content: bytes, *, now: datetime) -> StoredFile:
     try:
         name = storage().save(stored.name, ContentFile(AESGCM(key).encrypt(_NONCE, content, stored.id.bytes)))
         _flush(name)
-    except Exception as error:  # storages have different errors
+    except Exception as error:  # because each storage has its own errors
         logger.exception("a document could not be stored")
         raise Unavailable("The server can't store the file now. Send it again later.") from error
     return stored
 
 
 def _flush(name: str) -> None:
-    """Wait until a file and its name are on the disk, for a storage on this machine."""
+    """Wait until the file and its directory entry are on the disk. Storages on other machines are skipped."""
     written_to = storage()
     if not isinstance(written_to, FileSystemStorage):
-        return  # other storages respond after they stored the file
+        return  # because other storages respond after they stored the file
     file = Path(written_to.path(name))
     for path in (file, file.parent):
         descriptor = os.open(path, os.O_RDONLY)
@@ -88,8 +88,8 @@ def _flush(name: str) -> None:
 def read(file: DocumentFile) -> bytes:
     """Return the content of a file.
 
-    Raises NotFound for a file that is not stored, Unavailable if it is missing in the storage or was changed, and
-    UnreadableSecret if no key decrypts it.
+    Raises NotFound if the file was not stored or was deleted, Unavailable if the storage lacks the file or the content
+    was changed, and UnreadableSecret if no key decrypts the file's key.
     """
     stored = file.stored
     if stored is None:
@@ -100,7 +100,7 @@ def read(file: DocumentFile) -> bytes:
     try:
         with storage().open(stored.name) as written:
             content = AESGCM(key).decrypt(_NONCE, written.read(), stored.id.bytes)
-    except Exception as error:  # storages have different errors
+    except Exception as error:  # because each storage has its own errors
         logger.exception("document file %s cannot be read", file.pk)
         raise Unavailable("The server can't read the file. Contact the operator.") from error
     if sha256(content).hexdigest() != file.sha256:
@@ -110,13 +110,13 @@ def read(file: DocumentFile) -> bytes:
 
 
 def forget_abandoned(*, now: datetime) -> dict[str, int]:
-    """Delete abandoned files, which were written but never kept; return the count. The next run retries errors."""
+    """Delete abandoned files, whose upload was never completed, and return the count. The next run retries errors."""
     abandoned = StoredFile.objects.filter(is_kept=False, begun_at__lt=now - ABANDONED_AFTER)
     return {"abandoned_document_files": _each("abandoned_file", abandoned, _forget, now)}
 
 
 def _each(kind: str, files: "QuerySet[StoredFile]", do: Callable[[StoredFile], int], now: datetime) -> int:
-    """Call `do` for each file; return the sum of the results. Errors of the storage are retried later."""
+    """Call `do` for each file, and return the sum of the results. Errors of the storage are retried later."""
     items, results = FailedItems(kind, files.order_by("pk"), lease=_LEASE), list[int]()
     items.process(lambda stored: results.append(do(stored)), now=now)
     return sum(results)
@@ -124,7 +124,7 @@ def _each(kind: str, files: "QuerySet[StoredFile]", do: Callable[[StoredFile], i
 
 def _forget(file: StoredFile) -> int:
     with transaction.atomic():
-        # Locked: a concurrent `add_file` waits, and then finds no row.
+        # Because of the lock, a concurrent `add_file` waits, and then finds no row.
         stored = StoredFile.objects.select_for_update().filter(pk=file.pk, is_kept=False).first()
         if stored is None:
             return 0
@@ -134,7 +134,7 @@ def _forget(file: StoredFile) -> int:
 
 
 def delete_files_of_ended_drafts(*, now: datetime) -> dict[str, int]:
-    """Delete the files of applications that ended without a submission; return the count."""
+    """Delete the files of applications that were closed without a submission, and return the count."""
     ended = StoredFile.objects.filter(
         deleted_at=None,
         file__document__application__status__in=(WITHDRAWN, EXPIRED),
@@ -146,7 +146,7 @@ def delete_files_of_ended_drafts(*, now: datetime) -> dict[str, int]:
 
 
 def delete_file(stored: StoredFile, *, now: datetime) -> int:
-    """Delete a file and its key; the row remains. Raises the storage's own errors."""
+    """Delete a file and its key. The row remains. Raises the storage's own errors."""
     storage().delete(stored.name)
     stored.key, stored.deleted_at = "", now
     stored.save(update_fields=["key", "deleted_at"])
@@ -154,13 +154,13 @@ def delete_file(stored: StoredFile, *, now: datetime) -> int:
 
 
 def check_document_storage(**_options: Any) -> list[CheckMessage]:
-    """Check whether the storage accepts files, and has some stored ones; writes nothing."""
+    """Check that the storage accepts files, and contains the first stored files. The check writes nothing."""
     names = [row.name for row in StoredFile.objects.filter(is_kept=True, deleted_at=None)[:3]]
     try:
-        storage().exists("doctor")  # also checks the connection while no file is stored
+        storage().exists("doctor")  # to check the connection even if no file is stored
         missing = [name for name in names if not storage().exists(name)]
         is_writable = _is_writable()
-    except Exception as error:  # noqa: BLE001  each storage has errors of its own
+    except Exception as error:  # noqa: BLE001  because each storage has its own errors
         return [Error(f"DOCUMENT_STORAGE does not answer: {type(error).__name__}: {error}")]
     if not is_writable:
         return [Error("DOCUMENT_STORAGE must be a folder that this account may write to.")]
@@ -173,7 +173,7 @@ def _is_writable() -> bool:
     """Return whether a folder on this machine is writable or can be created."""
     kept_in = storage()
     if not isinstance(kept_in, FileSystemStorage):
-        return True  # other storages can only be checked by writing
+        return True  # because other storages can only be checked by writing
     folder = Path(kept_in.location)
     while not folder.exists():
         folder = folder.parent
@@ -188,7 +188,7 @@ def describe_storage() -> dict[str, Any]:
 
 
 def missing_files() -> list[str]:
-    """Return a message if stored files are missing in the storage; checks every file."""
+    """Check every stored file. Return a message if files are missing in the storage."""
     kept = StoredFile.objects.filter(is_kept=True, deleted_at=None).order_by("pk").iterator(chunk_size=_BATCH_ROWS)
     missing = sum(not storage().exists(stored.name) for stored in kept)
     fault = f"{missing} documents are not in {settings.DOCUMENT_STORAGE}: put the newest copy back."

@@ -1,5 +1,5 @@
-"""Pages under `/my`: a person's own applications, and their pending steps. They work without JavaScript.
+"""Pages under `/my`, where applicants see and complete their own applications. The pages work without JavaScript.
 
-The pages use the same services as the API. They show only the account's own applications, also to staff. Every button
-is a form with a CSRF token. A submitted form counts against the account's rate limits.
+The pages use the same services as the API. Even staff see only the applications of their own account. Every button is a
+form with a CSRF token. A submitted form counts against the account's rate limits.
 """

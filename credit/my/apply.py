@@ -1,4 +1,4 @@
-"""Applying in the browser: the offers, and the forms of a new application and of a draft."""
+"""Pages to apply for credit: the list of offers, and the forms of a new application and of a draft."""
 
 from datetime import timedelta
 from typing import Any
@@ -32,21 +32,22 @@ from credit.scoring.explanation import describe_automation
 
 _SAVE, _CHECK = "save", "check"
 _RANGE = " \u2013 "
-_SENT_TWICE = timedelta(minutes=1)  # an equal draft of this age is the same click
+# An equal draft that is younger than this results from a double click.
+_SENT_TWICE = timedelta(minutes=1)
 
 
 def _offers(request: HttpRequest) -> CatalogueFilter:
-    """Return the catalog for the person, whose own scores apply."""
+    """Return the catalog for the user, with the user's own scores."""
     return CatalogueFilter(user_id=str(request.user.pk), sees_scores=True)
 
 
 def _with_number(offers: QuerySet[Offer]) -> QuerySet[Offer]:
-    """Select the offers of lenders with an integer id, because applications store it as an integer."""
+    """Select the offers of lenders with an integer ID, because applications store the lender's ID as an integer."""
     return offers.filter(provider__id__regex=r"^[1-9][0-9]{0,17}$").select_related("provider")
 
 
 class OffersPage(MyPage, ListView):  # type: ignore[type-arg]
-    """The offers that the person can apply for."""
+    """The page of offers to which the user can apply."""
 
     template_name = "credit/my/offers.html"
     paginate_by = 20
@@ -100,7 +101,7 @@ def _show(
 
 
 class _FormPage(MyPage):
-    """A form of an application. One button saves the draft, the other also requires that nothing is missing."""
+    """A form of an application, with a button that saves a draft and a button that also requires complete data."""
 
     def answer(self, request: HttpRequest, offer: Offer, application: Application | None) -> HttpResponse:
         is_complete = request.POST.get("do") == _CHECK
@@ -151,7 +152,7 @@ def _store(request: HttpRequest, offer: Offer, application: Application | None, 
 
 
 class ApplyPage(_FormPage):
-    """The form of a new application. Nothing is stored before the person submits it."""
+    """The form of a new application. Nothing is stored before the user submits the form."""
 
     def get(self, request: HttpRequest, offer_id: str) -> HttpResponse:
         return _show(request, ApplicationForms(self._offer(offer_id), language=_language()))
@@ -169,7 +170,7 @@ class ApplyPage(_FormPage):
 
 
 class LinkPage(InTheirLanguage):
-    """The prefilled form of a partner's link; without a log-in, the offer. Opening the link stores nothing."""
+    """The prefilled form of a partner's link, or without a log-in only the offer. Opening the link stores nothing."""
 
     def get(self, request: HttpRequest, token: str) -> HttpResponse:
         try:
@@ -188,7 +189,7 @@ class LinkPage(InTheirLanguage):
 
 
 class EditPage(_FormPage):
-    """The form of a draft."""
+    """The form that edits a draft."""
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         return self._run(request, application_id, is_sent=False)
@@ -207,7 +208,7 @@ class EditPage(_FormPage):
 
 
 _HEADERS = {
-    # An SVG that is opened directly runs no script and loads nothing.
+    # With this policy, an SVG that is opened directly can't run scripts or load anything.
     "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox",
     "X-Content-Type-Options": "nosniff",
     # The URL contains the file's digest, so the file never changes.
@@ -217,7 +218,7 @@ _HEADERS = {
 
 @require_safe
 def logo(_request: HttpRequest, sha256: str) -> HttpResponse:
-    """Return the logo with this digest (lowercase hex) if a lender uses it."""
+    """Return the logo with this SHA-256 (lowercase hex) if a lender uses the logo."""
     stored = ProviderLogo.objects.filter(sha256=sha256).values_list("content", "media_type").first()
     if stored is None:
         raise Http404

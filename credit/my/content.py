@@ -1,4 +1,4 @@
-"""The contents of an application as text: offer, data, applicants, shared data, and reports."""
+"""Display the contents of an application: offer, data, applicants, shared data, and reports."""
 
 import json
 import re
@@ -25,11 +25,11 @@ from credit.requirements.services import requirements_of
 from credit.terms.agreement import lender_of
 
 Row = tuple[str, str]
-ROWS_MAX = 200  # limit for data without a schema
+ROWS_MAX = 200  # for data without a schema
 _DEPTH_MAX = 4
-_SEPARATED_FROM = 10_000  # smaller numbers may be years
+_SEPARATED_FROM = 10_000  # because smaller numbers can be years
 _CENTS = "_cents"
-# Default titles of fields that all offers name the same; an offer's own title takes precedence.
+# These are the default titles of fields with the same name in all offers. The title in an offer overrides the default.
 _TITLES = {
     "amount_cents": _("Amount"),
     "term_months": _("Number of months"),
@@ -60,7 +60,7 @@ SHARED = {
 
 
 def describe(application: Application) -> dict[str, Any]:
-    """Return the context of an application's page about its content."""
+    """Return the context of the sections with an application's content."""
     tables = applicant_tables(application)
     return {
         "loan": loan_rows(application),
@@ -73,7 +73,7 @@ def describe(application: Application) -> dict[str, Any]:
 
 
 def loan_rows(application: Application) -> list[Row]:
-    """Return the requested loan: the offer's name, the amount, and the term."""
+    """Return the rows of the requested loan: the offer's name, the amount, and the term."""
     pinned = application.offer_snapshot or {}
     name = pinned.get("name")
     if not pinned:
@@ -82,7 +82,7 @@ def loan_rows(application: Application) -> list[Row]:
 
 
 def figure_rows(application: Application) -> list[Row]:
-    """Return the requested amount and term."""
+    """Return the rows of the requested amount and term."""
     figures, rows = Figures(application.application_data), []
     if figures.amount_cents is not None:
         rows.append((gettext("Amount"), money(figures.amount_cents, application.shown_currency)))
@@ -92,7 +92,7 @@ def figure_rows(application: Application) -> list[Row]:
 
 
 def data_rows(application: Application) -> list[Row]:
-    """Return the applicant's data without the amount and the term, which `loan_rows` returns."""
+    """Return the rows of the applicant's data, except for the amount and the term, which `loan_rows` returns."""
     data, figures = application.application_data, Figures(application.application_data)
     if data is None:
         return []
@@ -118,14 +118,14 @@ def _rows(
 
 
 def title_of(name: str, member: Mapping[str, Any]) -> str:
-    """Return the title of a data field: the offer's, otherwise the default, otherwise from its name."""
+    """Return the title of a data field: the title in the offer, otherwise the default, otherwise the field's name."""
     if "title" in member:
         return gettext(member["title"])
     return str(_TITLES.get(name) or profile.title_of(name.removesuffix(_CENTS), {}))
 
 
 def value_in_words(name: str, value: Any, currency: str | None = None) -> str:
-    """Return a value for display: amounts, days, and booleans as text, lists with commas."""
+    """Format a value for display: amounts, dates, and booleans as text, and lists with commas."""
     if isinstance(value, bool):
         return gettext("Yes") if value else gettext("No")
     if isinstance(value, str):
@@ -148,7 +148,7 @@ def _number_in_words(value: float, currency: str | None) -> str:
 
 
 def applicant_tables(application: Application) -> list[list[Row]] | None:
-    """Return the fields of each applicant; None if they can't be decrypted."""
+    """Return the rows of each applicant, or None if the applicants can't be decrypted."""
     try:
         persons = application.applicants
     except UnreadableSecret:
@@ -181,7 +181,7 @@ def _language_name(tag: str) -> str:
 
 
 def report_tables(application: Application) -> list[tuple[str, list[Row]]]:
-    """Return the title and the rows of each report about the first applicant, oldest first."""
+    """Return (title, rows) of each report about the first applicant, oldest first."""
     tables = []
     for report in Report.objects.filter(application=application, applicant=FIRST).select_related("requested_by"):
         summary = report.parsed_summary or {}
@@ -205,10 +205,10 @@ def report_tables(application: Application) -> list[tuple[str, list[Row]]]:
 
 
 def offer_to_edit(application: Application) -> Offer | None:
-    """Return the offer whose form edits a draft; None without a form.
+    """Return the offer whose form edits a draft, or None if no form can edit the draft.
 
-    A draft has no form if its offer is unlisted or has ended, or if its data are not an object, which only the API can
-    store.
+    No form can edit a draft whose offer is unlisted or inactive. The API can also store data that is not an object,
+    which no form can edit.
     """
     is_draft = application.status == states.DRAFT and isinstance(application.application_data, dict | None)
     offers = Offer.objects.filter(pk=application.offer_id, provider=str(application.provider_id), is_active=True)

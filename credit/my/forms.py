@@ -1,4 +1,4 @@
-"""Forms of an application, built from the offer: its JSON Schema, its limits, and its required applicant fields."""
+"""Build the forms of an application from the offer's JSON Schema, limits, and required applicant fields."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -28,7 +28,7 @@ from credit.my.words import lacks
 from credit.offers.links import Prefill
 
 _CENTS = "_cents"
-_LONG_TEXT = 300  # characters; longer texts get a field with several lines
+_LONG_TEXT = 300  # characters, above which a text has a field with several lines
 _MISSING = gettext_lazy("This field is required.")
 _NUMBER = {"invalid": _("Enter a number.")}
 _WRONG = {
@@ -36,23 +36,23 @@ _WRONG = {
     "email": _("Enter an e-mail address such as name@example.com."),
     "phone": _("Enter the phone number with its country code, such as +1 503 555 0199."),
 }
-_PHONE_LENGTH = 40  # as typed; the schema has the length in E.164
+_PHONE_LENGTH = 40  # as typed, because the schema limits only the E.164 form
 _AUTOCOMPLETE = {
     "legal_name": "name", "date_of_birth": "bday", "email": "email", "phone": "tel", "address.line1": "address-line1",
     "address.line2": "address-line2", "address.city": "address-level2", "address.region": "address-level1",
     "address.postal_code": "postal-code", "address.country": "country",
 }  # fmt: skip
-_PHONE_SEPARATORS = frozenset("-().,/\u2010\u2011\u2012\u2013\u2212")  # and spaces
+_PHONE_SEPARATORS = frozenset("-().,/\u2010\u2011\u2012\u2013\u2212")  # in addition to spaces
 _TEL = re.compile(r"^\W*tel:", re.ASCII | re.IGNORECASE)
-_PLAN_OF_ONE = frozenset(["AS", "CA", "GU", "MP", "PR", "US", "VI"])  # share the country code 1
+_PLAN_OF_ONE = frozenset(["AS", "CA", "GU", "MP", "PR", "US", "VI"])  # which share the country code 1
 _NUMBER_OF_ONE = re.compile("1?[2-9][0-9]{2}[2-9][0-9]{6}")
 _LOAN = frozenset({"amount_cents", "term_months"})
 
 
 def _amount_field(minimum: int | None, maximum: int | None, currency: str | None, **about: Any) -> AmountField:
-    """Return the field of an amount, which people enter in units; `_as_json` converts it to minor units.
+    """Return the form field of an amount in currency units, which `_as_json` converts to minor units.
 
-    `currency` is `Conventions.shown_currency`: None for dollars.
+    `currency` is `Conventions.shown_currency`, which is None for dollars.
     """
 
     def check(units: Any) -> None:
@@ -66,7 +66,7 @@ def _amount_field(minimum: int | None, maximum: int | None, currency: str | None
 
 
 def members_of(offer: Offer) -> dict[str, Any]:
-    """Return the loan's figures within the offer's limits, followed by the schema's fields."""
+    """Return the schemas of the loan's figures, with the offer's limits, followed by those of the offer's fields."""
     properties: Mapping[str, Any] = (offer.application_schema or {}).get("properties", {})
     amount: dict[str, Any] = {
         "type": "integer",
@@ -84,7 +84,7 @@ def _is_amount(name: str, member: Mapping[str, Any]) -> bool:
 
 
 def _help(name: str, member: Mapping[str, Any], currency: str | None) -> str:
-    """Return the lender's description, or the limits of an amount, as HTML for Django's form."""
+    """Return the help text as HTML: the lender's description, or the limits of an amount."""
     if "description" in member:
         return escape(member["description"])
     limits = {side: value_in_words(name, member[side], currency) for side in ("minimum", "maximum") if side in member}
@@ -97,7 +97,7 @@ def _help(name: str, member: Mapping[str, Any], currency: str | None) -> str:
 
 
 def _field(name: str, member: Mapping[str, Any], currency: str | None) -> forms.Field:
-    """Return the form field of a schema's field. It is never required, because a draft may lack it."""
+    """Convert a schema's field to a form field. The form field is optional, because drafts can be incomplete."""
     about: dict[str, Any] = {
         "label": title_of(name, member), "help_text": _help(name, member, currency), "required": False,
     }  # fmt: skip
@@ -130,24 +130,24 @@ def _field(name: str, member: Mapping[str, Any], currency: str | None) -> forms.
 
 
 class DraftForm(forms.Form):
-    """A form without required fields. Missing values are rejected only before the submission."""
+    """A form of optional fields. Only a complete form can be submitted to the lender."""
 
     use_required_attribute = False
 
     def mark_optional(self, required: Collection[str]) -> None:
-        """Mark the optional fields, because Django's `required` would prevent saving a draft."""
+        """Mark the optional fields in their labels. Django's `required` would prevent saving a draft."""
         for name, field in self.fields.items():
             if name not in required:
                 field.label = gettext("%s (optional)") % field.label
 
     def add_missing(self, name: str) -> None:
-        """Add the error of a missing value to an empty field without another error."""
+        """Add the error of a missing value to an empty field that has no other error."""
         if name in self.fields and name not in self.errors and self.cleaned_data.get(name) in (None, ""):
             self.add_error(name, _MISSING)
 
 
 class DataForm(DraftForm):
-    """The data of an application, with a field for each of `members_of` the offer."""
+    """The form of an application's data, with a field for each item of `members_of`."""
 
     def __init__(self, offer: Offer, typed: Any, *, stored: Any) -> None:
         self.members, self.currency = members_of(offer), offer.conventions.shown_currency
@@ -169,9 +169,9 @@ class DataForm(DraftForm):
         return value
 
     def to_data(self) -> dict[str, Any] | None:
-        """Return `application_data`: stored values without a field here remain, empty values are omitted.
+        """Return `application_data` from the form. Empty values are omitted, and stored values without a field remain.
 
-        Unreadable figures of the loan without a field here are omitted, too, because the applicant can't correct them.
+        Unreadable loan figures without a field are omitted, because the applicant can't correct them.
         """
         unreadable = {name for name in _LOAN if getattr(Figures(self.stored), name) is None}
         others = {name: value for name, value in self.stored.items() if name not in {*self.members, *unreadable}}
@@ -192,8 +192,8 @@ def _as_json(name: str, member: Mapping[str, Any], value: Any, currency: str | N
 
 
 def _in_e164(typed: str, country: str | None) -> str:
-    """Return a phone number in E.164 if possible; US and Canadian numbers need no country code."""
-    # NFKC converts full-width characters to ASCII. (0) is the digit that callers from abroad omit.
+    """Convert a phone number to E.164 if possible. US and Canadian numbers require no country code."""
+    # NFKC converts full-width characters to ASCII. Callers from abroad omit the digit in (0).
     plain = _TEL.sub("", normalize("NFKC", typed)).replace("(0)", "")
     digits = "".join(str(decimal(sign, sign)) for sign in plain if not _separates(sign))
     if digits.startswith("00"):
@@ -204,12 +204,12 @@ def _in_e164(typed: str, country: str | None) -> str:
 
 
 def _separates(sign: str) -> bool:
-    """Return whether a character separates digits. Address books copy invisible characters (Cf) with a number."""
+    """Return whether a character separates digits. Numbers from address books can contain invisible ones (Cf)."""
     return sign in _PHONE_SEPARATORS or sign.isspace() or category(sign) == "Cf"
 
 
 class PersonForm(DraftForm):
-    """An applicant. An empty form counts as no applicant."""
+    """The form of an applicant. An empty form counts as no applicant."""
 
     def __init__(
         self, typed: Any, *, prefix: str, stored: Any, language: str, country: str | None, requires: Collection[str]
@@ -236,7 +236,7 @@ class PersonForm(DraftForm):
                 choices = [("", ""), *sorted(named, key=_without_accents)]
                 field = forms.ChoiceField(choices=choices, widget=forms.Select(attrs=fill), **about)
             elif path == "language":
-                # Other tags that the API stored, such as es-US, remain selectable.
+                # A tag that came from the API, such as es-US, remains selectable.
                 tags = [*LANGUAGES, *([language] if language and language not in LANGUAGES else [])]
                 field = forms.ChoiceField(choices=[(tag, language_name(tag)) for tag in tags], **about)
             else:
@@ -255,7 +255,7 @@ class PersonForm(DraftForm):
         return not any(value for path, value in self.cleaned_data.items() if path not in preset)
 
     def to_person(self) -> dict[str, Any] | None:
-        """Return the person as the API stores it; None for an empty form, or an invalid one, whose errors it adds."""
+        """Return the applicant in the API's format, or None. Add errors to the form if the applicant is invalid."""
         if not self.is_valid() or self.is_empty:
             return None
         person: dict[str, Any] = {"address": {}}
@@ -286,7 +286,7 @@ def _paths(detail: Any) -> Iterator[str]:
 
 
 class ShareForm(DraftForm):
-    """The records that the lender may see in addition to the application."""
+    """The form of the data that the applicant shares with the lender in addition to the application."""
 
     share = forms.MultipleChoiceField(
         choices=list(SHARED.items()), required=False, widget=forms.CheckboxSelectMultiple,
@@ -295,7 +295,7 @@ class ShareForm(DraftForm):
 
 
 class ApplicationForms:
-    """The forms of one application to an offer."""
+    """The forms of an application to an offer: data, two applicants, and shared data."""
 
     def __init__(
         self, offer: Offer, typed: Any = None, *, application: Any = None, prefill: Prefill | None = None, language: str
@@ -307,7 +307,7 @@ class ApplicationForms:
         first, second = (persons[0] if persons else None), (persons[1] if len(persons) > 1 else None)
         self.offer, self.requirements = offer, OfferRequirements.by(offer.terms())
         self.data = DataForm(offer, typed, stored=stored)
-        country = None if offer.conventions.is_eu else "US"  # the default, because most applicants live there
+        country = None if offer.conventions.is_eu else "US"  # because most applicants of US offers live there
         about: dict[str, Any] = {"language": language, "country": country, "requires": self.requirements.applicant}
         self.first = PersonForm(typed, prefix="first", stored=first, **about)
         self.second = PersonForm(typed, prefix="second", stored=second, **about)
@@ -318,17 +318,17 @@ class ApplicationForms:
         )
 
     def errors_by_field(self) -> list[tuple[forms.BoundField, list[str]]]:
-        """Return the invalid fields of all forms, with their messages."""
+        """Return the invalid fields of all forms with their messages."""
         bound = [form for form in (self.data, self.first, self.second) if form.is_bound]
         return [(field, [str(text) for text in field.errors]) for form in bound for field in form if field.errors]
 
     def to_changes(self, *, is_complete: bool) -> dict[str, Any] | None:
-        """Return the application's columns; None if a field has an error.
+        """Return the application's columns, or None if a field has an error.
 
-        A draft may lack data and the applicants. `is_complete` also requires everything that the offer requires.
+        Drafts can lack data and applicants. With `is_complete`, the offer's requirements must be met.
         """
         forms_of_all = (self.data, self.first, self.second, self.share)
-        are_valid = [form.is_valid() for form in forms_of_all]  # a list, so that the page shows all errors at once
+        are_valid = [form.is_valid() for form in forms_of_all]  # a list, so that all forms are validated
         first, second = self.first.to_person(), self.second.to_person()
         data = self.data.to_data()
         self._require_data(data, is_complete=is_complete)
@@ -346,12 +346,12 @@ class ApplicationForms:
         }
 
     def _due(self, *, data: Any = None, person: Any = None) -> list[Due]:
-        """Return the items that the API would reject, without documents."""
+        """Return the items, except for documents, that the API would reject."""
         persons = [] if person is None else [person]
         return self.requirements.due(data=data, persons=persons, handed_in=self.requirements.documents)
 
     def _require_data(self, data: Any, *, is_complete: bool) -> None:
-        """Add the errors of values that the schema rejects; with `is_complete`, also of missing values."""
+        """Add errors for values that the schema rejects. With `is_complete`, also add errors for missing values."""
         for item in self._due(data=data):
             name = item.pointer.rpartition("/")[2]
             if name not in self.data.fields:
@@ -366,7 +366,7 @@ class ApplicationForms:
                 self.data.add_missing(name)
 
     def _require_person(self, form: PersonForm, person: Mapping[str, Any] | None) -> None:
-        """Add the errors of an applicant's missing values, and of an applicant who is too young."""
+        """Add errors for an applicant's missing values, and for an applicant who is too young."""
         if person is not None:
             for item in self._due(person=person):
                 path = ".".join(item.pointer.split("/")[3:])

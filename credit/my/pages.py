@@ -48,7 +48,7 @@ from credit.review.services import change_status
 from credit.terms import acceptance, counteroffers
 from credit.terms.agreement import lender_of
 
-# The transition of the button that sends an application to the lender.
+# This maps a status to the transition of the button that sends the application to the lender.
 _SENDS = {states.DRAFT: states.SUBMITTED, states.PENDING_DOCUMENTS: states.UNDER_REVIEW}
 _COLUMNS = (
     "id", "status", "provider_id", "accepted_at", "withdrawn_from_at", "amount_cents", "created_at", "offer_snapshot",
@@ -66,9 +66,9 @@ def own_applications(request: HttpRequest) -> QuerySet[Application]:
 
 
 def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[Application]:
-    """Add the lender's name, a draft's currency, and the time of each status to the applications.
+    """Annotate applications with the lender's name, a draft's currency, and the time of the current status.
 
-    Also add whether a counteroffer or a request for reconsideration is open.
+    Also annotate whether a counteroffer or a request for reconsideration is open.
     """
     moved = ApplicationHistory.objects.filter(application=OuterRef("pk")).order_by("-position").values("changed_at")
     waiting = Counteroffer.objects.filter(application=OuterRef("pk"), closed_at__isnull=True, expires_at__gt=now)
@@ -86,16 +86,17 @@ def _with_standing(own: QuerySet[Application], *, now: datetime) -> QuerySet[App
 
 @contextmanager
 def localized(request: HttpRequest) -> Iterator[None]:
-    """Use the language and the time zone of the person's newest application.
+    """Activate the language and the time zone of the user's newest application.
 
-    Without a supported language in it, the browser's language applies. Without a known zone, UTC applies.
+    If the application has no supported language, the browser's language applies. If the time zone is unknown, UTC
+    applies.
     """
     newest = None
     if request.user.is_authenticated:
         newest = own_applications(request).only("applicants").order_by("-id").first()
     persons = newest and newest.readable_applicants
     language = language_of(persons, otherwise=get_language_from_request(request))
-    request.LANGUAGE_CODE = language  # Django's error page reads it
+    request.LANGUAGE_CODE = language  # for Django's error page
     with override(language), timezone.override(deadlines.tzinfo_of(persons)):
         yield
 
@@ -108,7 +109,7 @@ class InTheirLanguage(View):
 
 
 class MyPage(LoginRequiredMixin, InTheirLanguage):
-    """A page in the person's language."""
+    """A page in the language of the user's newest application, which requires a log-in."""
 
 
 class ApplicationsPage(MyPage, ListView):  # type: ignore[type-arg]
@@ -134,7 +135,7 @@ def _heading(application: Any) -> dict[str, Any]:
 
 
 class ApplicationPage(MyPage):
-    """An application's page. Each button posts `do` and its parameters."""
+    """The page of an application. Each button posts `do` and its parameters."""
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         now = timezone.now()
@@ -155,7 +156,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     asked_again = application.open_review_request
     zone = deadlines.zone_of(application.readable_applicants)
     pricing = Notice.undelivered_about_pricing(application).values("pk", "sha256", "applicant").first()
-    # The page of the terms has the button that declines the approval, which is a withdrawal.
+    # The page of the terms has the button that declines the approval, so this page needs no button to withdraw.
     declines = application.status == states.APPROVED and terms.acceptable and pricing is None
     moves = list(application.history.order_by("-position"))
     is_loan, costs = False, {}
@@ -199,7 +200,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
 def answered(
     request: HttpRequest, application_id: str, limit: str, do: Callable[[], Any], *, field: str = ""
 ) -> HttpResponse:
-    """Run a form's action and redirect to the page with the result; an error is also shown at `field` (an id)."""
+    """Run a form's action, and redirect to the page with the result. An error is also shown at the field's ID."""
     try:
         consume(limit, str(request.user.pk))
         done = do()
@@ -247,7 +248,7 @@ _BUTTONS = {"ask_again": _ask_again, "send": _send, "withdraw": _withdraw}
 
 @method_decorator(csrf_exempt, name="dispatch")
 class UploadPage(View):
-    """Accepts a file for a document. The CSRF check reads the form, so the upload limit is set before it."""
+    """Accept a file for a document. The CSRF check reads the form, so the upload limit is set before that check."""
 
     def post(self, request: HttpRequest, application_id: str, document_id: str) -> HttpResponse:
         with localized(request):
@@ -276,12 +277,12 @@ class UploadPage(View):
 
 
 def _field(document_id: str) -> str:
-    """Return the id of a document's file field."""
+    """Return the HTML ID of a document's file field."""
     return f"file-{document_id}"
 
 
 class NoticePage(MyPage):
-    """A notice, word for word, below a link back. Opening it with the applicant's account is a delivery."""
+    """The exact text of a notice, below a link back. Opening it with the applicant's account is a delivery."""
 
     def get(self, request: HttpRequest, application_id: str, notice_id: str) -> HttpResponse:
         get_by_uuid(own_applications(request), application_id, Http404)
@@ -297,13 +298,13 @@ class NoticePage(MyPage):
 
 
 def _chosen(parameters: Any) -> str:
-    """Return the requested language of the consent text, by default the page's language."""
+    """Return the requested language of the consent text, or the page's language."""
     wanted = parameters.get("language", (get_language() or "")[:2])
     return wanted if wanted in LANGUAGES else LANGUAGES[0]
 
 
 class ConsentPage(MyPage):
-    """The consent to electronic notices: its text, and a button to agree or to withdraw."""
+    """The page of the consent to electronic notices, with its text and a button to agree or to withdraw."""
 
     def get(self, request: HttpRequest) -> HttpResponse:
         language = _chosen(request.GET)

@@ -1,4 +1,4 @@
-"""The explanation of a decision in the browser, and the form that reports a wrong value."""
+"""The page that explains a decision, with the form that reports a wrong value."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ _CLAIM_MAX, _NUMBER_MAX = 1_000, 10**12
 
 
 class ExplanationPage(MyPage):
-    """How the decision was made, which data the score used, and what the person can do."""
+    """The explanation of a decision: how it was made, the data of the score, and the applicant's options."""
 
     def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
         application = get_by_uuid(own_applications(request), application_id, Http404)
@@ -54,7 +54,7 @@ class ExplanationPage(MyPage):
         return render(request, "credit/my/explanation.html", facts)
 
     def post(self, request: HttpRequest, application_id: str) -> HttpResponse:
-        """Report a wrong value."""
+        """Store the report of a wrong value."""
         application = get_by_uuid(own_applications(request), application_id, Http404)
         try:
             consume("write", str(request.user.pk))
@@ -83,7 +83,7 @@ def _report(request: HttpRequest, application: Application) -> None:
 
 
 def _read(fact: str, text: str, before: Any, currency: str | None) -> Any:
-    """Return the entered value in the type of the value that it corrects; amounts are entered in units."""
+    """Parse the entered value in the type of the value to correct. Amounts are entered in currency units."""
     if isinstance(before, bool):
         return text.casefold() in {"yes", "true", gettext("yes").casefold()}
     if not isinstance(before, int | float):
@@ -100,7 +100,7 @@ def _read(fact: str, text: str, before: Any, currency: str | None) -> Any:
     return int(number) if number == int(number) else float(number)
 
 
-# Titles of the facts that the platform declares (`credit.core.facts.catalogue`), without those of `person.`.
+# These are the titles of the facts in `credit.core.facts.catalogue`, except for facts that begin with `person.`.
 _TITLES = {
     "account.age_days": _("Age of the account in days"),
     "applications.in_90_days": _("Applications in 90 days"),
@@ -130,7 +130,7 @@ _LAWS = {"CCD2": _("CCD2"), "GDPR": _("GDPR"), "AI Act": _("AI Act")}
 
 
 def _law_in_words(citation: str) -> str:
-    """Return a citation with the names of the laws in the active language."""
+    """Translate the names of the laws in a citation to the active language."""
     for name, words in _LAWS.items():
         citation = citation.replace(name, str(words))
     return citation
@@ -147,7 +147,7 @@ def _day(as_of: str | None) -> str | None:
 
 
 def _rows(facts: list[dict[str, Any]], application: Application) -> list[Row]:
-    """Return each fact's name, and its value with source and day; withheld facts have no value."""
+    """Return a row for each fact, with its title, value, source, and day. Withheld facts have no value."""
     return [
         (
             _title(fact["name"]),

@@ -1,12 +1,12 @@
-"""Effects of an application's transitions on its clocks and notices.
+"""The effects of an application's transitions on the application's clocks and notices.
 
 The functions run in the transaction of the transition, which locks the application's row.
 
 # Note [One clock at a time] A complete submission starts the clock of 12 CFR 1002.9(a)(1)(i). A request for documents
-does not stop it. A delivered notice of incompleteness does, because 1002.9(c)(1)(ii) allows it instead of the decision.
-The later documents complete the application again. A delivered notice of a counteroffer stops the clock, and starts the
-90 days of (a)(1)(iv). Reopening starts no clock, because the earlier deadline still applies. If no clock runs, a
-decision has the 30 days of (a)(1)(ii).
+# does not stop the clock. A delivered notice of incompleteness stops it, because 1002.9(c)(1)(ii) allows this notice
+# instead of the decision. When the documents arrive, the application is complete again. A delivered notice of a
+# counteroffer stops the clock, and starts the 90 days of (a)(1)(iv). Reopening starts no clock, because the earlier
+# deadline still applies. If no clock runs, the 30 days of (a)(1)(ii) apply to a decision.
 """
 
 from collections.abc import Collection, Iterable
@@ -24,27 +24,27 @@ from credit.models import Application, Clock, Notice, ReviewRequest
 from credit.models import notices as models
 from credit.models.applications import record_application_event
 
-# Directive (EU) 2023/2225, Art. 18(9) and 19(6), requires "without delay"; the number of days is the platform's.
+# Directive (EU) 2023/2225, Art. 18(9) and 19(6), requires "without delay". The number of days is the platform's choice.
 EU_WITHOUT_DELAY_DAYS = 3
-REMINDER_FROM, REMINDER_UNTIL = timedelta(days=1), timedelta(days=7)  # after the conclusion: Art. 10(1)
+REMINDER_FROM, REMINDER_UNTIL = timedelta(days=1), timedelta(days=7)  # after the conclusion (Art. 10(1))
 _SYSTEM = Actor.system("applications")
 _ENDS_REVIEW = states.DECIDED | {states.WITHDRAWN, states.EXPIRED}
 
 
 def begin(application: Any, now: datetime) -> None:
-    """Start the clock of an application that is created as submitted or later."""
+    """Start the clock of an application that is created in a later status than `draft`."""
     Clock.start(application, Clock.APPLICATION, now=now)
 
 
 def follow(application: Any, row: Any, transition: Transition) -> None:
-    """Apply the effects of an application's transition; `row` is its history entry."""
+    """Apply the effects of an application's transition. `row` is the transition's history entry."""
     running = _follow(application, row, transition.completes)
     if row.status in _ENDS_REVIEW and (running is None or Clock.REVIEW in running):
         close_review_request(application, row.status, by=row.changed_by, now=row.changed_at)
 
 
 def close_review_request(application: Any, outcome: str, *, by: str, now: datetime) -> None:
-    """Close the open request for reconsideration, if any; its outcome is a status, or `counteroffer`."""
+    """Close the open request for reconsideration, if any. `outcome` is a status or `counteroffer`."""
     request = application.open_review_request
     if request is None or not ReviewRequest.objects.filter(pk=request.pk, answered_at__isnull=True).update(
         answered_at=now, answered_by=by, outcome=outcome
@@ -57,12 +57,12 @@ def close_review_request(application: Any, outcome: str, *, by: str, now: dateti
 def _follow(application: Any, row: Any, completes: Any) -> Collection[str] | None:
     """Start and stop clocks, and create the required notices.
 
-    Returns the kinds of the clocks that ran before; None if they were not looked up.
+    Returns the kinds of the clocks that ran before, or None if this was not queried.
     """
     before, to, now = row.previous_status, row.status, row.changed_at
     if to == states.SUBMITTED:
         Clock.start(application, Clock.APPLICATION, now=now)
-    if (before, to) == (states.APPROVED, states.EXPIRED):  # the terms can't be accepted any more
+    if (before, to) == (states.APPROVED, states.EXPIRED):  # because the terms can no longer be accepted
         Notice.cancel_undelivered(application, now=now, kind=models.PRICING)
     if to == states.SUBMITTED or before == states.DRAFT or (before, to) in _WITHOUT_NOTICE:
         return None
@@ -70,7 +70,7 @@ def _follow(application: Any, row: Any, completes: Any) -> Collection[str] | Non
     last = next((notice for notice in notices if notice.applicant is None), None)
     was_notified_of_missing = last is not None and (last.kind, last.status) == (models.INCOMPLETE, models.DELIVERED)
     if to == states.EXPIRED and was_notified_of_missing and _still_lacks(application, last):
-        Clock.stop(application.pk, Clock.NOT_COMPLETED, now=now)  # 1002.9(c)(2): no further obligation
+        Clock.stop(application.pk, Clock.NOT_COMPLETED, now=now)  # 1002.9(c)(2) sets no further obligation
         return None
     if to == states.REJECTED and last is not None and _contains_rejection(last, completes):
         return None
@@ -82,11 +82,11 @@ def _follow(application: Any, row: Any, completes: Any) -> Collection[str] | Non
     elif to in _KIND_OF:
         return create_notices(application, _KIND_OF[to], now=now, move=row)
     elif was_notified_of_missing and not Clock.running(application.pk).exists():
-        Clock.start(application, Clock.APPLICATION, now=now)  # the missing documents have arrived
+        Clock.start(application, Clock.APPLICATION, now=now)  # because the missing documents have arrived
     return None
 
 
-# An approval that expires before its acceptance needs no other notice than that of the approval.
+# These transitions require no notice. An approval that expires before its acceptance already had a notice.
 _WITHOUT_NOTICE = {(states.SUBMITTED, states.UNDER_REVIEW), (states.APPROVED, states.EXPIRED)}
 _KIND_OF = {
     states.APPROVED: models.APPROVAL,
@@ -96,7 +96,7 @@ _KIND_OF = {
 }
 
 
-# Newest first, and locked: a concurrent delivery finishes first, or finds the notice cancelled.
+# The rows are locked, so that a concurrent delivery either finishes first or finds the notice cancelled.
 _not_cancelled = PreparedGet(
     Notice,
     lambda application_id: (
@@ -111,20 +111,20 @@ _running = PreparedSelect(lambda application_id: Clock.running(application_id, C
 
 
 def _still_lacks(application: Any, notice: Notice | None) -> bool:
-    """Return whether an item that this notice listed is still missing; later requests are ignored."""
+    """Return whether an item that this notice listed is still missing. Later requests are ignored."""
     made_from = None if notice is None else notice.made_from
     missing = (made_from or {}).get("missing", ())
     return not set(application.missing_titles()).isdisjoint(missing)
 
 
 def _contains_rejection(last: Notice, offered: Any) -> bool:
-    """Return whether the notice of the ending counteroffer already contained this rejection (comment 9(a)(1)-6)."""
+    """Return whether the counteroffer's delivered notice already contained this rejection (comment 9(a)(1)-6)."""
     is_its = offered is not None and last.counteroffer_id == offered.pk
     return is_its and offered.with_denial and last.status == models.DELIVERED
 
 
 def create_notices(application: Any, kind: str, *, now: datetime, **about: Any) -> Collection[str]:
-    """Create the required notices; `about` is their `move` or `counteroffer`. Return the clocks that ran before."""
+    """Create the required notices about a `move` or `counteroffer`. Return the kinds of clocks that ran before."""
     ran: dict[str, datetime] = dict(_running.rows(application_id=application.pk))
     running = {kind: due_at for kind, due_at in ran.items() if kind in Clock.TO_NOTIFY}
     conventions = Conventions.of(application.offer_snapshot)
@@ -151,10 +151,10 @@ def create_notices(application: Any, kind: str, *, now: datetime, **about: Any) 
 
 
 def owe_reminders(application: Application, *, now: datetime) -> None:
-    """Create the reminder of the right of withdrawal for each borrower, due 1 to 7 days after the conclusion.
+    """Create a reminder of the right of withdrawal for each borrower, due 1 to 7 days after the conclusion.
 
-    It is required if the information of Art. 10 was provided less than a day before (Directive (EU) 2023/2225, Art.
-    10(1)). Call this after storing the acceptance.
+    The reminder is required if the information of Directive (EU) 2023/2225, Art. 10, was provided less than a day
+    before the conclusion (Art. 10(1)). Call this function after storing the acceptance.
     """
     move = application.history.filter(status=states.APPROVED).latest("position")
     for number, _person in enumerate(application.applicants or [None], start=FIRST):
@@ -173,11 +173,11 @@ def owe_reminders(application: Application, *, now: datetime) -> None:
 
 
 def _pricing_owed(application: Any, kind: str, move: Any = None, counteroffer: Any = None) -> list[int]:
-    """Return the applicants who must get a pricing notice; empty if they get an adverse action notice."""
+    """Return the applicants who must receive a pricing notice. With an adverse action notice, none must."""
     if Conventions.of(application.offer_snapshot).is_eu or kind not in {models.APPROVAL, models.COUNTEROFFER}:
         return []
     if counteroffer is not None and counteroffer.with_denial:
-        return []  # 12 CFR 1022.74(b)
+        return []  # by 12 CFR 1022.74(b)
     if not (reports := reports_of(move.metadata if counteroffer is None else counteroffer.rejection_metadata)):
         return []
     terms = application.loan_terms if counteroffer is None else counteroffer.loan_terms
@@ -185,7 +185,7 @@ def _pricing_owed(application: Any, kind: str, move: Any = None, counteroffer: A
 
 
 def _other_applicants(kind: str, move: Any = None, counteroffer: Any = None) -> list[int]:
-    """Return the other applicants whose reports an adverse action is based on (15 USC 1681m(a))."""
+    """Return the other applicants whose reports are a basis of the adverse action (15 USC 1681m(a))."""
     if kind == models.ADVERSE_ACTION:
         metadata = move.metadata
     elif counteroffer is not None and counteroffer.with_denial:

@@ -1,7 +1,7 @@
-"""The content of a notice: collected from the decision, and rendered by templates in the applicant's language.
+"""Collect the content of a notice from the decision, and render it in the applicant's language.
 
-A notice is a list of blocks, each with its own template (`notices/BLOCK.html`, or `notices/PROFILE/BLOCK.html`). The
-operator's folder (`NOTICE_TEMPLATES`) can replace single templates.
+A notice is a list of blocks, each with its own template (`notices/BLOCK.html`, or `notices/PROFILE/BLOCK.html`).
+Templates in the operator's folder (`NOTICE_TEMPLATES`) override the built-in templates.
 """
 
 from dataclasses import dataclass
@@ -38,12 +38,12 @@ from identity.access.consents import LENDER_SHARING, Consent
 
 @dataclass(frozen=True)
 class Lacking:
-    """The reason why a notice waits: a key of `Notice.WAITS_FOR`."""
+    """The reason why a notice can't be created yet: a key of `Notice.WAITS_FOR`."""
 
     word: str
 
 
-# The blocks in the notice to another applicant, who gets no notice about the application.
+# A notice to another applicant than the first has only these blocks.
 _OF_OTHERS = frozenset({"action", "database", "report", "score", "automated", "rights", "creditor"})
 
 
@@ -65,14 +65,14 @@ def blocks_of(
 
     With `is_denial`, the notice of a counteroffer also denies the request (comment 9(a)(1)-6). With `can_ask`, the
     applicant can request reconsideration. An adverse action notice has the block of 15 USC 1681m(a) if there are
-    `reports`, and that of 1681m(b)(1) with `has_source`.
+    `reports`, and the block of 1681m(b)(1) with `has_source`.
 
     In the European Union, a notice states the `way` of the decision and the rights only if a score was computed
-    (Directive (EU) 2023/2225, Art. 18(8), (9)). In the United States it does so for an approval or a counteroffer on
-    worse terms (Colorado SB 26-189); a denial has the ECOA notice instead.
+    (Directive (EU) 2023/2225, Art. 18(8), (9)). In the United States, also only an approval or a counteroffer on worse
+    terms requires these statements (Colorado SB 26-189). A denial has the ECOA notice instead.
 
-    With `is_other`, the notice is for another applicant, and discloses only their own report. The notice about the
-    application goes to the first applicant (12 CFR 1002.9(f)).
+    With `is_other`, the notice is for another applicant than the first, and discloses only the report about that
+    applicant. The first applicant receives the notice about the application (12 CFR 1002.9(f)).
     """
     is_adverse = kind == ADVERSE_ACTION or (kind == COUNTEROFFER and is_denial)
     is_eu = profile == EU
@@ -100,7 +100,7 @@ def blocks_of(
 
 
 def gather(notice: Notice) -> dict[str, Any] | Lacking:
-    """Return the notice's data in the form of JSON, or the reason why the notice waits."""
+    """Return the notice's data as JSON values, or the reason why the notice can't be created yet."""
     application: Any = notice.application
     offered, move = notice.counteroffer, notice.move
     provider = application.provider_owner(str(application.provider_id), application.created_at).first()
@@ -121,12 +121,12 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
     reports = [report for report in reports if report["applicant"] == applicant]
     reasons = [REASONS[INCOMPLETE_REASON]] if missing else _reasons(notice, metadata)
     if not notice.is_for_account:
-        reasons = []  # the reasons may come from the other applicant's report
+        reasons = []  # because the reasons can come from the other applicant's report
     elif is_denial and not reasons:
         return Lacking(Notice.REASONS)
     terms = offered.loan_terms if offered is not None else application.loan_terms
     respond_by, language = None, language_of(application.applicants, number=applicant)
-    if notice.kind == INCOMPLETE and move is not None:  # after the deadline, such an application expires
+    if notice.kind == INCOMPLETE and move is not None:  # because an incomplete application expires after the deadline
         respond_by = rfc3339(move.changed_at + timedelta(days=IDLE_DAYS[PENDING_DOCUMENTS]))
     way, is_worse = way_of(move, application.decision_score), application.approves_worse
     outcome = WORSE if move is None else outcome_of(move.status, is_worse=is_worse)
@@ -173,7 +173,7 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
 
 
 def _withdrawal(notice: Notice) -> dict[str, Any] | None:
-    """Return the data of a reminder of the right of withdrawal (Directive (EU) 2023/2225, Art. 10(1))."""
+    """Return the data of a withdrawal reminder (Directive (EU) 2023/2225, Art. 10(1)), or None for other notices."""
     if notice.kind != WITHDRAWAL_REMINDER:
         return None
     application: Any = notice.application
@@ -188,7 +188,7 @@ def _withdrawal(notice: Notice) -> dict[str, Any] | None:
 
 
 def _reviewed_at(notice: Notice) -> str | None:
-    """Return when the applicant requested the reconsideration that this decision answers; None without a request."""
+    """Return the time of the request for reconsideration that this decision closed, or None."""
     if notice.move is None:
         return None
     requests = notice.application.review_requests.filter(answered_at=notice.move.changed_at)
@@ -212,7 +212,7 @@ def _blocks(notice: Notice, *, reports: list[dict[str, Any]], **about: Any) -> l
 
 
 def _shared_bank_data(application: Any) -> bool:
-    """Return whether the applicant shared bank data at the submission, even if the consent has ended since."""
+    """Return whether the applicant shared bank data at the submission, even if the consent ended later."""
     shared = Consent.objects.filter(reference=application.pk, kind=LENDER_SHARING, scope__contains=": bank")
     return shared.exists()
 
@@ -225,14 +225,14 @@ def _can_ask(notice: Notice) -> bool:
     """Return whether the applicant can request reconsideration (`Application.is_reconsiderable`)."""
     move = notice.move
     if move is None:
-        return True  # a counteroffer
+        return True  # because the notice is about a counteroffer
     application: Any = notice.application
     is_worse = application.approves_worse or application.is_scored_in_eu
     return move.status == REJECTED or (move.status == APPROVED and is_worse)
 
 
 def _reasons(notice: Notice, metadata: Any) -> list[str]:
-    """Return the principal reasons as text: the decision's, or without any those of a declining score."""
+    """Return the texts of the decision's principal reasons, otherwise of the reasons of a declining score."""
     reasons = reasons_of(metadata)
     score = None if reasons or notice.kind != ADVERSE_ACTION else notice.application.decision_score
     if score is not None and score.outcome == "decline":
@@ -241,14 +241,14 @@ def _reasons(notice: Notice, metadata: Any) -> list[str]:
 
 
 def _addressed(notice: Notice, persons: list[Any], *, has_reports: bool) -> list[Any]:
-    """Return the addressed applicants: only the first one if the notice about the application discloses reports."""
+    """Return the addressed applicants: only the first if a notice about the application discloses reports."""
     if notice.applicant is not None:
         return persons[notice.applicant - 1 : notice.applicant]
     return persons[:FIRST] if has_reports else persons
 
 
 def _person(person: dict[str, Any], language: str) -> dict[str, Any]:
-    """Return the name, and the lines of the address with the country's name in the notice's language."""
+    """Return an applicant's name and address lines. The country's name is in the language of the notice."""
     where = person["address"]
     town = " ".join(filter(None, (where.get("city"), where.get("region"), where.get("postal_code"))))
     with translation.override(language):
@@ -258,7 +258,7 @@ def _person(person: dict[str, Any], language: str) -> dict[str, Any]:
 
 
 def render(content: dict[str, Any], profile: str) -> str:
-    """Return the notice as a self-contained HTML page, which is the record."""
+    """Render the notice as a self-contained HTML page, which is also the stored record."""
     with translation.override(content["language"]):
         figures = {}
         if terms := content["terms"]:
@@ -304,7 +304,7 @@ def _day_of(value: str | None, content: dict[str, Any]) -> str:
 
 
 def _zone_of(content: dict[str, Any]) -> str:
-    # Content from before zones were stored has no zone.
+    # Older contents have no time zone.
     zone: str = content.get("zone", "UTC")
     return zone
 

@@ -1,4 +1,4 @@
-"""Retention of an application's notices: legal grounds, and the litigation hold."""
+"""Retain or erase an application's notices, according to legal grounds and the litigation hold."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -27,11 +27,11 @@ class Ground:
 
     @property
     def period(self) -> timedelta:
-        return timedelta(days=31 * self.months)  # the longest possible duration of that many months
+        return timedelta(days=31 * self.months)  # the maximum length of this number of months
 
 
 NOTICE, ACCEPTANCE, SCORE = "notice", "acceptance", "score"
-# Business credit requires 12 months by the same section; the longer period covers it.
+# The same section requires only 12 months for business credit, which the longer period covers.
 REGULATION_B = Ground("regulation_b", "12 CFR 1002.12(b)(1)", 25, NOTICE)
 REGULATION_Z = Ground("regulation_z", "12 CFR 1026.25(a)", 24, ACCEPTANCE)
 COLORADO = Ground("colorado", "Colorado SB 26-189", 36, SCORE)
@@ -40,11 +40,11 @@ GROUNDS = (REGULATION_B, REGULATION_Z, COLORADO)
 
 HOLD_PERMISSION = "credit.add_retentionhold"
 _NOTICE_START = Coalesce("delivered_at", "made_at")
-_REQUEST_END = Coalesce("answered_at", "due_at")  # a request that is never answered ends at its deadline
+_REQUEST_END = Coalesce("answered_at", "due_at")  # because an unanswered request ends at the deadline
 
 
 class Kept(NamedTuple):
-    """A ground that applies to an application, and the end of its period."""
+    """A ground that applies to an application, and the end of the ground's period."""
 
     ground: Ground
     until: datetime
@@ -61,7 +61,7 @@ class Held(NamedTuple):
 
 
 def _starts() -> dict[str, Any]:
-    """Return an ORM expression per kind of period: the time of the newest event that starts it."""
+    """Map each kind of event to an ORM expression for the time of the application's newest event of that kind."""
     notices = Notice.objects.filter(application=OuterRef("pk"), made_at__isnull=False).order_by("-made_at")
     scores = Score.objects.filter(application=OuterRef("pk")).order_by("-created_at")
     return {
@@ -72,14 +72,14 @@ def _starts() -> dict[str, Any]:
 
 
 def grounds_of(application: Application) -> list[Kept]:
-    """Return the grounds that apply, each from the newest event that starts its period."""
+    """Return the grounds that apply. The period of a ground starts at the newest event of its kind."""
     starts: Any = Application.objects.values(**_starts()).get(pk=application.pk)
     kept = ((ground, starts[ground.since]) for ground in GROUNDS)
     return [Kept(ground, start + ground.period) for ground, start in kept if start is not None]
 
 
 def without_ground(rows: "QuerySet[Any]", *, now: datetime) -> "QuerySet[Any]":
-    """Exclude the rows of applications with a hold, or with another ground than the notice's own."""
+    """Exclude rows whose application has a hold, or a ground in addition to that of the notice itself."""
     holds = RetentionHold.objects.filter(application=OuterRef("pk")).order_by("-id").values("is_on")[:1]
     applications = Application.objects.annotate(is_held=Coalesce(Subquery(holds), False), **_starts())
     expired = applications.filter(pk=OuterRef("application"), is_held=False)
@@ -91,7 +91,7 @@ def without_ground(rows: "QuerySet[Any]", *, now: datetime) -> "QuerySet[Any]":
 
 
 def forget_old(*, now: datetime) -> dict[str, int]:
-    """Erase notices and statements without a retention ground; their hashes and dates remain."""
+    """Erase notices and statements that have no retention ground. Their hashes and dates remain."""
     before = now - REGULATION_B.period
     due = Notice.objects.annotate(start=_NOTICE_START).filter(made_at__lte=before, start__lte=before)
     notices = without_ground(due.filter(content__isnull=False), now=now)
@@ -104,12 +104,12 @@ def forget_old(*, now: datetime) -> dict[str, int]:
 
 
 def show_hold(application_id: str, actor: Actor) -> Held:
-    """Return the hold and the retention grounds of an application; raises the errors of `_load`."""
+    """Return the hold and the retention grounds of an application. Raises the errors of `_load`."""
     return _held(_load(application_id, actor))
 
 
 def set_hold(application_id: str, *, on: bool, reason: str, actor: Actor, now: datetime) -> Held:
-    """Start or end a litigation hold, and store the actor and the reason; raises the errors of `_load`."""
+    """Start or end a litigation hold, and store the actor and the reason. Raises the errors of `_load`."""
     application = _load(application_id, actor)
     RetentionHold.objects.create(
         application=application, is_on=on, reason=reason, at=now, principal=actor.user, credential=actor.credential
@@ -118,9 +118,9 @@ def set_hold(application_id: str, *, on: bool, reason: str, actor: Actor, now: d
 
 
 def _load(application_id: str, actor: Actor) -> Application:
-    """Return an application for an operator who manages holds."""
+    """Return an application for an operator who can manage holds. Raises InsufficientScope for other accounts."""
     if not actor.user.has_perm(HOLD_PERMISSION):
-        load_visible(application_id, actor)  # 404 for an application that the caller can't read
+        load_visible(application_id, actor)  # raises ApplicationNotFound if the caller can't read the application
         raise InsufficientScope("Requires the group Operations.", details={"required": HOLD_PERMISSION})
     require_second_factor(actor)
     return get_by_uuid(Application.objects.all(), application_id, ApplicationNotFound)

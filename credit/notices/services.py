@@ -1,4 +1,4 @@
-"""Notices: creating and delivering them, and storing the evidence of their delivery."""
+"""Create and deliver notices, and store the evidence of their delivery."""
 
 import json
 from collections import Counter
@@ -37,19 +37,19 @@ from identity.access import consents
 from identity.access.consents import ELECTRONIC_NOTICES
 
 BATCH = 100
-LOOK_AGAIN = timedelta(hours=1)  # until the next attempt to create a waiting notice
+LOOK_AGAIN = timedelta(hours=1)  # between attempts to create a waiting notice
 _LEASE = timedelta(minutes=1)  # per row
-RECORDED = (POST, PROVIDER)  # recorded by a reviewer; the platform itself detects the others
+RECORDED = (POST, PROVIDER)  # by a reviewer, because the platform can't detect these deliveries
 REFERENCE_MAX = 255
-STATEMENT_MAX = 4_000  # characters of a request for reconsideration
+STATEMENT_MAX = 4_000  # characters, in a request for reconsideration
 _SYSTEM = Actor.system("issue_notices")
 
 
 def issue_due(*, now: datetime) -> dict[str, int]:
-    """Create due notices, process the results of mails, and report overdue clocks; return the counts.
+    """Create due notices, process the results of mails, and report overdue clocks. Return the counts.
 
-    Each call processes at most BATCH rows per kind, each in its own transaction with its own lock. Any number of
-    workers may run, and a failing row doesn't stop the others. Rows that raised an error are counted as `errors`.
+    Each call processes up to BATCH rows per kind. Each row has its own transaction and lock, so any number of workers
+    can run at the same time. A row that raises an error doesn't stop other rows, and is counted in `errors`.
     """
     counts = Counter(dict.fromkeys(("ready", "waiting", "delivered", "failed", "overdue", "errors"), 0))
     mailed = Notice.objects.filter(status=READY, mail__status__in=(SENT, MAIL_FAILED)).order_by("id")
@@ -71,7 +71,7 @@ def _in_turn(
 ) -> None:
     try:
         with transaction.atomic():
-            # None if the row has left the queue, or another worker has locked it.
+            # The row is None if it has left the queue, or if another worker has locked it.
             row = queue.select_for_update(skip_locked=True, of=("self",)).filter(pk=waiting.pk).first()
             word = None if row is None else step(row, now)
     except Exception:
@@ -83,7 +83,7 @@ def _in_turn(
 
 
 def make(notice: Notice, now: datetime) -> str:
-    """Create the notice with its mail and its ledger record, or store the reason why it waits; return the result."""
+    """Create the notice, its mail, and its ledger record, or store the reason why it waits. Return the result."""
     content = gather(notice)
     mail = None
     if not isinstance(content, Lacking) and (address := _mail_address(notice)):
@@ -92,7 +92,7 @@ def make(notice: Notice, now: datetime) -> str:
         content = content if mail is not None else Lacking(Notice.MAIL)
     if isinstance(content, Lacking):
         if not notice.waits_for and _is_mailed(notice):
-            write_to_person(notice.application, now=now)  # once, instead of the notice's mail
+            write_to_person(notice.application, now=now)  # instead of a mail about the notice
         Notice.objects.filter(pk=notice.pk).update(look_at=now + LOOK_AGAIN, waits_for=content.word)
         return "waiting"
     html = render(content, notice.profile)
@@ -115,7 +115,7 @@ def _is_mailed(notice: Notice) -> bool:
 
 
 def _mail_address(notice: Notice) -> str:
-    """Return the address for the mail about the notice; "" without the applicant's consent to electronic records."""
+    """Return the e-mail address for the notice, or "" without the applicant's consent to electronic records."""
     if not _is_mailed(notice):
         return ""
     persons: Any = notice.application.applicants or ()
@@ -134,7 +134,7 @@ def _after_mail(notice: Notice, now: datetime) -> str:
 
 
 def _deliver(notice: Notice, channel: str, *, at: datetime, evidence: Any, actor: Actor, now: datetime) -> Delivery:
-    """Store a delivery; the first one changes the notice's status. The caller must hold the notice's lock."""
+    """Store a delivery. The first delivery changes the notice's status. The caller must have locked the notice."""
     delivery = Delivery.objects.create(
         notice=notice, channel=channel, at=at, evidence=evidence, recorded_at=now, principal=actor.user,
         credential=actor.credential,
@@ -145,7 +145,7 @@ def _deliver(notice: Notice, channel: str, *, at: datetime, evidence: Any, actor
 
 
 def _name_overdue(clock: Clock, now: datetime) -> str:
-    """Send the lender's owner one event about an overdue clock. The caller must hold the clock's lock."""
+    """Send an event about an overdue clock to the lender's owner. The caller must have locked the clock."""
     Clock.objects.filter(pk=clock.pk).update(overdue_told_at=now)
     rows = clock.application.notices.order_by("-id")
     notice = rows.filter(status__in=UNDELIVERED).first() or rows.first()
@@ -159,33 +159,33 @@ def _name_overdue(clock: Clock, now: datetime) -> str:
 
 
 def readable_notices(application_id: str, actor: Actor) -> QuerySet[Notice]:
-    """Select the notices of an application that `actor` may read, newest first; raises the errors of `load_for`."""
+    """Select the notices of an application that `actor` can read, newest first. Raises the errors of `load_for`."""
     return Notice.readable_by(actor.user, load_for(application_id, actor)).order_by("-id")
 
 
 def load_notice(application_id: str, notice_id: str, actor: Actor) -> Notice:
-    """Return a notice of an application that `actor` may read; raises NotFound, and the errors of `load_for`."""
+    """Return a notice that `actor` can read. Raises NotFound, and the errors of `load_for`."""
     rows = readable_notices(application_id, actor).select_related("application", "anchor__application", "counteroffer")
     notice: Notice = get_by_uuid(rows, notice_id, NotFound("Notice not found."))
     return notice
 
 
 def _held(notice: Notice) -> Notice:
-    """Return the current notice, locked for this transaction."""
+    """Lock a notice for this transaction, and return its current state."""
     rows = Notice.objects.select_for_update(of=("self",)).select_related("application", "counteroffer")
     return rows.get(pk=notice.pk)
 
 
 def note_opening(notice: Notice, *, actor: Actor, now: datetime) -> None:
-    """Record that the applicant opened their notice with a credential that only they use. Later openings are ignored.
+    """Record that the applicant opened the notice with their own log-in or key. Later openings are ignored.
 
-    Opening is a delivery only with consent to electronic records (12 CFR 1002.4(d)(2), 15 USC 7001(c)). Without it, the
-    notice is displayed, but must still be delivered by mail.
+    Opening a notice counts as its delivery only with the consent to electronic records (12 CFR 1002.4(d)(2), 15 USC
+    7001(c)). Without consent, the notice is displayed, but must still be delivered by post.
     """
     is_person = actor.user.pk == notice.application.consumer_id and notice.is_for_account and not actor.limited
     if not is_person or PORTAL not in settings.NOTICE_CHANNELS or notice.status not in {READY, FAILED}:
         return
-    # A risk-based pricing notice may be electronic without a consent (12 CFR 1022.73(b)(1)(ii)).
+    # A risk-based pricing notice can be electronic without a consent (12 CFR 1022.73(b)(1)(ii)).
     if not notice.is_about_price and not Consent.is_given_by(notice.application.consumer_id):
         return
     with transaction.atomic():
@@ -198,10 +198,10 @@ def note_opening(notice: Notice, *, actor: Actor, now: datetime) -> None:
 def record_delivery(
     application_id: str, notice_id: str, *, channel: str, at: datetime, reference: str, actor: Actor, now: datetime
 ) -> Delivery:
-    """Record a delivery by a reviewer or by the lender.
+    """Record a delivery by post or by the lender's own channel.
 
-    Raises the errors of `load_notice`, ReviewerRequired, SecondFactorRequired, NoticeSettled. Raises ValidationFailed
-    for a channel that is not enabled, and for a time before the notice was created or in the future.
+    Raises the errors of `load_notice`, ReviewerRequired, SecondFactorRequired, or NoticeSettled. Raises
+    ValidationFailed if the channel is not enabled, or if the time is in the future or before the notice was created.
     """
     notice = load_notice(application_id, notice_id, actor)
     if refusal := notice.application.check_reviewer(actor):
@@ -219,9 +219,9 @@ def record_delivery(
 
 
 def request_review(application_id: str, *, statement: str, actor: Actor, now: datetime) -> ReviewRequest:
-    """Store a consumer's request for reconsideration, which the next decision answers.
+    """Store an applicant's request for reconsideration. The next decision closes the request.
 
-    Raises ApplicationNotFound; RecordNotEditable if the decision can't be reconsidered, or another request is open.
+    Raises ApplicationNotFound, and RecordNotEditable if the decision can't be reconsidered or another request is open.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
@@ -243,10 +243,10 @@ def request_review(application_id: str, *, statement: str, actor: Actor, now: da
 
 
 def notices_of_provider(provider_id: str, actor: Actor) -> QuerySet[Notice]:
-    """Select the notices of applications to a lender, by `due_at`; raises the errors of its inbox."""
+    """Select the notices of applications to a lender, sorted by `due_at`. Raises the errors of `load_read`."""
     provider = providers.load_read(provider_id, actor)
     number = providers.number_of(provider.pk)
-    if number is None:  # applications store the lender's id as an integer
+    if number is None:  # because applications store the lender's ID as an integer
         return Notice.objects.none()
     theirs = Notice.objects.filter(provider_id=number, application__created_at__gte=provider.created_at)
     return theirs.order_by("due_at", "id")
@@ -261,7 +261,7 @@ def consent_text(language: str) -> str:
 
 
 def give_consent(*, text_sha256: str, language: str, actor: Actor, now: datetime) -> Consent:
-    """Store the account's consent to the text with this hash; raises ValidationFailed for another hash."""
+    """Store the account's consent to the current text. Raises ValidationFailed if the hash is not the text's hash."""
     text = consent_text(language)
     if text_sha256 != digest_of(text):
         raise ValidationFailed.of_member(
@@ -275,7 +275,7 @@ def give_consent(*, text_sha256: str, language: str, actor: Actor, now: datetime
 
 
 def withdraw_consent(*, actor: Actor, now: datetime) -> None:
-    """Store that the account withdrew its consent; idempotent."""
+    """Store that the account withdrew its consent. Idempotent."""
     newest = Consent.newest_of(actor.user.pk)
     if newest is not None and newest.is_given:
         _keep_consent(actor, newest.text, is_given=False, now=now)

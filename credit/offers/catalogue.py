@@ -1,6 +1,6 @@
-"""The catalog for marketplaces: active offers that match the caller's filters and scores, one variant per person.
+"""The catalog for marketplaces: active offers that match the caller's filters, scores, and A/B variants.
 
-The database applies the rules and counts, so that a request reads one page, however many offers there are.
+The database applies the rules and counts the offers, so that a request reads only the rows of a page.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ _HEX = "0123456789abcdef"
 
 
 class Sha256(Func):
-    """The SHA-256 of a text, in hex. Django's own function needs a PostgreSQL extension."""
+    """The hexadecimal SHA-256 of a text. Django's own function would require a PostgreSQL extension."""
 
     function = "SHA256"
     output_field = CharField()
@@ -33,9 +33,10 @@ class Sha256(Func):
 
 
 def ab_bucket(user_id: str) -> Any:
-    """Return an expression from 0 to 99 over offers: the bucket of a person in an A/B test, which never changes.
+    """Return an SQL expression for an account's bucket (0 to 99) in the A/B test of an offer.
 
-    It is `int(sha256(f"{user_id}|{offer_id}|{variant}").hexdigest()[:8], 16) % 100`, digit by digit.
+    A bucket never changes. It is `int(sha256(f"{user_id}|{offer_id}|{variant}").hexdigest()[:8], 16) % 100`, computed
+    digit by digit.
     """
     digest = Sha256(Concat(Value(f"{user_id}|"), Cast("pk", CharField()), Value("|"), "ab_test_variant"))
     digits = [StrIndex(Value(_HEX), Substr(digest, place, 1)) - 1 for place in range(1, 9)]
@@ -46,8 +47,8 @@ def ab_bucket(user_id: str) -> Any:
 class CatalogueFilter:
     """The caller's filters (None for no filter), and whether the caller's scores exclude offers.
 
-    An offer that is excluded because of a score reveals the score. So for credentials without access to scores, all
-    accounts count as never scored.
+    An excluded offer would reveal the score that excludes it. So for credentials without access to scores, all accounts
+    count as never scored.
     """
 
     user_id: str
@@ -64,7 +65,7 @@ class CatalogueFilter:
 
     @cached_property
     def rules(self) -> dict[str, Q]:
-        """The conditions by their names. The catalog lists offers that meet all; `explain` returns the first unmet."""
+        """The conditions by name. The catalog lists offers that meet all conditions."""
         # Amounts in different currencies can't be compared.
         currency = self.currency or (DEFAULT_CURRENCY[US] if self.amount_cents is not None else None)
         rules: dict[str, Any] = {
@@ -80,7 +81,7 @@ class CatalogueFilter:
 
     @cached_property
     def _last_scores(self) -> QuerySet[LastScore]:
-        """Select the last result of each offer's model for the person; the model must belong to the offer's lender."""
+        """Select the account's last result of each offer's model. The model must belong to the offer's lender."""
         published = ModelVersion.objects.filter(model=OuterRef("model"), status=PUBLISHED)
         return LastScore.objects.filter(
             Exists(published),
@@ -90,7 +91,7 @@ class CatalogueFilter:
         )
 
     def _fits_segment(self) -> Q:
-        """Match the segment of the score if the model's card declares segments, otherwise the caller's segment."""
+        """Return the condition for the segment: the score's segment if the card declares segments, or the caller's."""
         requested = Q() if self.segment is None else Q(customer_segment=self.segment)
         if not self.sees_scores:
             return requested and (Q(customer_segment=None) | requested)
@@ -106,11 +107,11 @@ class CatalogueFilter:
         return active_offers().filter(*self.rules.values())
 
     def ever_seen(self) -> QuerySet[Offer]:
-        """Select the offers that the caller may see without filters: those in the caller's variants of A/B tests."""
+        """Select the offers that the caller can see without filters, which excludes other variants of A/B tests."""
         return active_offers().filter(self.rules["inactive_variant"])
 
     def hidden(self) -> list[dict[str, Any]]:
-        """Return the newest HIDDEN_MAX excluded offers, each with the first rule that it does not meet."""
+        """Return the newest HIDDEN_MAX excluded offers, each with the first unmet rule."""
         excluded = active_offers().annotate(rule=_first_unmet(self.rules)).exclude(rule="")
         return [{"offer_id": pk, "rule": rule} for pk, rule in excluded.values_list("pk", "rule")[:HIDDEN_MAX]]
 
@@ -120,7 +121,7 @@ def active_offers() -> QuerySet[Offer]:
 
 
 def _serves(state: str) -> Q:
-    """Offers that are available in a US state; the column contains each state's code in quotes."""
+    """Return the condition for offers that are available in a US state. The columns have state codes in quotes."""
     quoted = f'"{state}"'
     everywhere = Q(nationwide=True) | Q(included_states=None) | Q(included_states=[])
     served = everywhere | Q(included_states__contains=quoted)
@@ -129,7 +130,7 @@ def _serves(state: str) -> Q:
 
 
 def _is_in(currency: str) -> Q:
-    """Offers in a currency; offers from before currencies were stored are in dollars."""
+    """Return the condition for offers in a currency. Offers without a stored currency are in dollars."""
     stored = Q(currency=currency)
     return stored | Q(currency=None) if currency == DEFAULT_CURRENCY[US] else stored
 
@@ -140,7 +141,7 @@ def _lends(amount_cents: int) -> Q:
 
 
 def _first_unmet(rules: Mapping[str, Q]) -> Any:
-    """Return an expression over offers: the name of the first unmet rule, "" if all rules are met."""
+    """Return an SQL expression for the name of the first unmet rule of an offer, or "" if it meets all rules."""
     unmet: Any = Value("", output_field=CharField())
     for name, rule in reversed(list(rules.items())):
         unmet = Case(When(rule, then=unmet), default=Value(name))
@@ -155,7 +156,7 @@ class CataloguePage(NamedTuple):
 
 
 def catalogue_page(filters: CatalogueFilter, *, limit: int, offset: int, explain: bool) -> CataloguePage:
-    """Return a page of the catalog, newest offer first; with `explain`, also the excluded offers with reasons."""
+    """Return a page of the catalog, newest offer first. With `explain`, add the excluded offers with reasons."""
     shown = filters.shown()
     total, page = shown.count(), list(shown[offset : offset + limit])
     return CataloguePage(page, total, offset + len(page) < total, filters.hidden() if explain else None)

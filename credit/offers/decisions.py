@@ -1,4 +1,4 @@
-"""Export of all decisions about applications to a lender, as a file."""
+"""Export the decisions about applications to a lender as a file."""
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
@@ -21,7 +21,7 @@ from credit.offers.providers import sent_to
 
 COLUMNS = ["id", "submitted", "decided", "outcome", "terms", "reasons", "automated", "score", "override", "days"]
 _LARGE = tuple(f"application__{name}" for name in ("application_data", "applicants", "offer_snapshot", "notes"))
-# The first type is the default.
+# The first media type is the default.
 KINDS = {
     "text/csv": ("csv", csv_lines),
     "application/jsonl": ("jsonl", json_lines),
@@ -30,7 +30,7 @@ KINDS = {
 
 
 def export_decisions(provider: Provider, actor: Actor, *, media_type: str, **times: datetime | None) -> FileResponse:
-    """Return a file with the decisions from `from` to `to`, oldest first, and log the export."""
+    """Return a file with the decisions between `from` and `to`, oldest first. The export is logged."""
     decisions = _decisions(provider, earliest=times.get("from"), latest=times.get("to"))
     number = decisions.order_by()[: ROWS_MAX + 1].count()
     if number > ROWS_MAX:

@@ -1,8 +1,8 @@
 """Links that open an offer's form with answers that a partner filled in.
 
-A link is signed and stored in no table. Its content is encrypted, because browser histories and logs contain its
-address. It grants no rights: the answers are claims, which the applicant checks and changes before they are stored. The
-link ends when the member who created it may no longer decide for the lender.
+A link is signed, and no table stores it. The content is encrypted, because browser histories and logs contain the link.
+A link grants no rights: the applicant can check and change the answers before they are stored. A link becomes invalid
+when the member who created it can no longer decide for the lender.
 """
 
 import json
@@ -27,13 +27,13 @@ from credit.models import Offer, ProviderMember
 from credit.offers.providers import load_read, number_of, role_of
 
 EXPIRES_IN_HOURS_MAX = 720
-PREFILL_MAX_BYTES = 1_500  # servers and mail programs limit an address to 2,000 to 4,000 characters
+PREFILL_MAX_BYTES = 1_500  # because servers and mail programs limit URLs to 2,000 to 4,000 characters
 _FIGURES = {name: {"type": "integer", "minimum": 0} for name in ("amount_cents", "term_months")}
 _signer = signing.Signer(salt="credit.application-link")
 
 
 class LinkEnded(Exception):
-    """The link was altered or is expired, or its creator no longer decides for the lender."""
+    """The link was altered, has expired, or was created by a member who can no longer decide for the lender."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class ApplicationLink:
 
 @dataclass(frozen=True, slots=True)
 class Prefill:
-    """The form that a link opens. Every field of `applicants` is optional."""
+    """The content of a link: an offer and answers. Every field of `applicants` is optional."""
 
     offer_id: int
     application_data: dict[str, Any]
@@ -55,10 +55,10 @@ class Prefill:
 def make_link(
     provider_id: str, *, actor: Actor, offer_id: int, prefill: dict[str, Any], expires_in_hours: int, now: datetime
 ) -> ApplicationLink:
-    """Return a link for an active offer of the lender.
+    """Create a link for an active offer of the lender.
 
-    Raises the errors of `load_read`, ProviderTaken for a reader, OfferNotFound, OfferUnavailable, and ValidationFailed
-    for answers that are not fields of the offer's form, that its schema rejects, or that are too long.
+    Raises the errors of `load_read`, ProviderTaken for a reader, OfferNotFound, and OfferUnavailable. Raises
+    ValidationFailed if the offer's form lacks a field, the schema rejects an answer, or the answers are too long.
     """
     provider = load_read(provider_id, actor)
     if role_of(provider, actor.user) not in ProviderMember.DECIDING:
@@ -81,7 +81,7 @@ def make_link(
 
 
 def _fault(members: Mapping[str, Any], name: str, value: Any) -> str | None:
-    """Return why an answer can't be filled in, or None."""
+    """Return an error message if an answer can't be filled in, otherwise None."""
     fields = {**_FIGURES, **members}
     if name not in fields:
         return f"The offer's form has no field {name[:60]!r}. Its fields: {', '.join(fields)}."
@@ -91,7 +91,7 @@ def _fault(members: Mapping[str, Any], name: str, value: Any) -> str | None:
 
 
 def read_link(token: str, *, now: datetime) -> Prefill:
-    """Return the content of a link, which stays valid; raises LinkEnded."""
+    """Return the content of a link. The link remains valid. Raises LinkEnded."""
     try:
         opened = key_ring().decrypt(_signer.unsign(token).encode()).decode()
     except (signing.BadSignature, InvalidToken) as error:

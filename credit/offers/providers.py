@@ -1,4 +1,4 @@
-"""Lenders, their members, and the applications that were sent to them."""
+"""Manage lenders, their members and invitations, and the applications that were sent to a lender."""
 
 import secrets
 from collections.abc import Callable, Collection
@@ -31,14 +31,14 @@ from identity.accounts.roles import InvitedRole
 from identity.models import User
 
 ADD_PERMISSION = "credit.add_provider"
-INVITATIONS_MAX = 50  # open invitations of a lender
-_FIRST_NUMBER = 10**11  # at most twelve digits, which every JSON parser represents exactly
+INVITATIONS_MAX = 50  # open at the same time, per lender
+_FIRST_NUMBER = 10**11  # so that every JSON parser represents the numbers exactly
 
 
 def claim_provider(provider_id: str, actor: Actor, now: datetime, *, roles: Collection[str]) -> Provider:
-    """Return the lender, after assigning an unused id to the actor unless the operator assigns ids.
+    """Return the lender with this ID. An unused ID is assigned to the actor, unless only the operator assigns IDs.
 
-    Raises SecondFactorRequired, and ProviderTaken unless the actor has one of these roles. Requires a transaction.
+    Raises SecondFactorRequired, and ProviderTaken if the actor has none of these roles. Requires a transaction.
     """
     require_lender_factor(actor)
     user = actor.user
@@ -61,18 +61,18 @@ def claim_provider(provider_id: str, actor: Actor, now: datetime, *, roles: Coll
 
 
 def role_of(provider: Provider, user: Any) -> str | None:
-    """Return the role of `user` for a lender, None without one. The lender's own account is an owner."""
+    """Return the role of `user` for a lender, or None. The account that created the lender is an owner."""
     if provider.owner_id == user.pk:
         return ProviderMember.OWNER
     return ProviderMember.objects.filter(provider=provider, user=user).values_list("role", flat=True).first()
 
 
 def make_provider(name: str, *, actor: Actor, now: datetime, logo: Logo | None = None, **columns: Any) -> Provider:
-    """Create a lender of the actor, with a number that no lender and no submitted application has.
+    """Create a lender of the actor, with a number that neither a lender nor a submitted application has.
 
-    `columns` are further fields of the lender. It can't read existing drafts with its number. Raises
-    InsufficientScope without the permission, SecondFactorRequired, and ValidationFailed for a name that resembles
-    another lender's.
+    `columns` are further fields of the lender. The lender can't read existing drafts with this number. Raises
+    InsufficientScope without the permission, SecondFactorRequired, and ValidationFailed if the name resembles the name
+    of another lender.
     """
     if not actor.user.has_perm(ADD_PERMISSION):
         raise InsufficientScope(
@@ -96,10 +96,10 @@ def make_provider(name: str, *, actor: Actor, now: datetime, logo: Logo | None =
 
 
 def change_provider(provider_id: str, *, name: str, address: str, by: Actor, **columns: Any) -> Provider:
-    """Replace the name, the address, and further fields of a lender; the `logo` only if `columns` has one.
+    """Replace the name, the address, and further fields of a lender. Replace the logo only if `columns` has `logo`.
 
-    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken. Raises ValidationFailed if a notice or an offer needs
-    a removed field, or if the name resembles another lender's.
+    Raises SecondFactorRequired, ProviderNotFound, or ProviderTaken. Raises ValidationFailed if a notice or an offer
+    requires a removed field, or if the name resembles the name of another lender.
     """
     require_lender_factor(by)
     provider = load_owned(provider_id, by.user)
@@ -134,7 +134,7 @@ def change_provider(provider_id: str, *, name: str, address: str, by: Actor, **c
 
 
 def change_logo(provider_id: str, logo: Logo | None, *, by: Actor) -> None:
-    """Replace or remove the logo of a lender; raises SecondFactorRequired, ProviderNotFound, or ProviderTaken."""
+    """Replace or remove the logo of a lender. Raises SecondFactorRequired, ProviderNotFound, or ProviderTaken."""
     require_lender_factor(by)
     with transaction.atomic():
         _save_logo(load_owned(provider_id, by.user), logo)
@@ -152,12 +152,12 @@ def _name_refusal() -> ValidationFailed:
 
 
 def check_provider_names(**_options: Any) -> list[checks.CheckMessage]:
-    """List the lenders whose names resemble another lender's name. Version 1.0 accepted such names."""
+    """List the lenders whose names resemble the name of another lender. Version 1.0 accepted such names."""
     return check_keys(Provider.objects.all())
 
 
 def _owes_notices(provider: Provider) -> bool:
-    """Return whether a notice is not created yet, or a clock runs until the lender sends one."""
+    """Return whether the lender must still send a notice: a notice is not created yet, or a clock is running."""
     submitted = Application.objects.filter(sent_to(provider.pk, provider.created_at))
     notices = Notice.objects.filter(application__in=submitted, status=DUE)
     clocks = Clock.objects.filter(application__in=submitted, kind__in=Clock.TO_NOTIFY, stopped_at__isnull=True)
@@ -165,7 +165,7 @@ def _owes_notices(provider: Provider) -> bool:
 
 
 def list_providers(user: Any, *, now: datetime) -> QuerySet[Provider]:
-    """Select the lenders that `user` acts for or is invited to, oldest first, with `membership`."""
+    """Select the lenders of which `user` is a member or an invitee, oldest first, with `membership`."""
     member = ProviderMember.objects.filter(user=user).values("provider")
     invited = _valid(now).filter(user=user).values("provider")
     membership = Case(When(pk__in=member, then=Value("member")), default=Value("invited"))
@@ -177,7 +177,7 @@ def list_providers(user: Any, *, now: datetime) -> QuerySet[Provider]:
 
 
 def load_provider(provider_id: str, user: Any) -> Provider:
-    """Return a lender that `user` acts for; raises ProviderNotFound."""
+    """Return a lender of which `user` is a member. Raises ProviderNotFound."""
     return first_or(Provider.objects.filter(pk=queryable(provider_id), members=user), ProviderNotFound)
 
 
@@ -186,7 +186,7 @@ def members_of(provider: Provider) -> QuerySet[ProviderMember]:
 
 
 def load_owned(provider_id: str, user: Any) -> Provider:
-    """Return a lender that `user` owns; raises ProviderNotFound, and ProviderTaken for other members."""
+    """Return a lender of which `user` is an owner. Raises ProviderNotFound, or ProviderTaken for other members."""
     member = (
         ProviderMember.objects.filter(provider=queryable(provider_id), user=user).select_related("provider").first()
     )
@@ -206,15 +206,15 @@ def invitations_of(provider: Provider, *, now: datetime) -> QuerySet[ProviderInv
 
 
 def invite_member(provider_id: str, username: str, role: str, *, by: Actor, now: datetime) -> ProviderInvitation:
-    """Invite an account by user name to act for a lender, and send its owner an event; idempotent.
+    """Invite an account by user name to become a member, and send an event to the lender's owner. Idempotent.
 
-    An unknown user name takes the same work and returns the same result. Raises SecondFactorRequired, ProviderNotFound,
-    ProviderTaken unless `by` owns the lender, and ValidationFailed if INVITATIONS_MAX are open.
+    For an unknown user name, the function does the same work and returns the same result. Raises SecondFactorRequired,
+    ProviderNotFound, ProviderTaken if `by` is no owner, and ValidationFailed if INVITATIONS_MAX invitations are open.
     """
     require_lender_factor(by)
     with transaction.atomic(savepoint=False):
         provider = load_owned(provider_id, by.user)
-        Provider.objects.select_for_update().get(pk=provider.pk)  # the lock makes the count exact
+        Provider.objects.select_for_update().get(pk=provider.pk)  # because only the lock makes the count exact
         same_name = ProviderInvitation.objects.filter(provider=provider, username__iexact=username)
         same_name.exclude(username=username).delete()
         waiting = invitations_of(provider, now=now).exclude(username=username)
@@ -232,8 +232,8 @@ def invite_member(provider_id: str, username: str, role: str, *, by: Actor, now:
 def withdraw_invitation(provider_id: str, invitation_id: str, *, by: Actor, now: datetime) -> None:
     """Withdraw an invitation.
 
-    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken unless `by` owns the lender, and NotFound for an
-    invitation that is no longer open.
+    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken if `by` is no owner of the lender, and NotFound if the
+    invitation is no longer open.
     """
     require_lender_factor(by)
     provider = load_owned(provider_id, by.user)
@@ -242,7 +242,7 @@ def withdraw_invitation(provider_id: str, invitation_id: str, *, by: Actor, now:
 
 
 def accept_invitation(provider_id: str, *, actor: Actor, now: datetime) -> ProviderMember:
-    """Accept an invitation: make `actor` a member with the invited role; idempotent."""
+    """Accept an invitation, which makes `actor` a member with the invitation's role. Idempotent."""
     require_second_factor(actor)
     with transaction.atomic(savepoint=False):
         theirs = {"provider": queryable(provider_id), "user": actor.user}
@@ -258,7 +258,7 @@ def accept_invitation(provider_id: str, *, actor: Actor, now: datetime) -> Provi
 
 
 def change_member(provider_id: str, user_id: str, role: str, *, by: Actor) -> ProviderMember:
-    """Change the role of a member; raises the errors of `remove_member`."""
+    """Change the role of a member. Raises the errors of `remove_member`."""
     member = _others_membership(provider_id, user_id, by)
     member.role = role
     member.save(update_fields=["role"])
@@ -266,10 +266,10 @@ def change_member(provider_id: str, user_id: str, role: str, *, by: Actor) -> Pr
 
 
 def remove_member(provider_id: str, user_id: str, *, by: Actor) -> None:
-    """Remove a member, whose account then no longer acts for the lender.
+    """Remove a member of a lender.
 
-    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken unless `by` owns the lender, NotFound for an account
-    that is not a member, and ValidationFailed for the lender's own account.
+    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken if `by` is no owner of the lender, NotFound if the
+    account is not a member, and ValidationFailed for the account that created the lender.
     """
     _others_membership(provider_id, user_id, by).delete()
 
@@ -286,23 +286,23 @@ def _others_membership(provider_id: str, user_id: str, by: Actor) -> ProviderMem
 
 
 def inbox(provider_id: str, actor: Actor) -> QuerySet[Application]:
-    """Select the applications submitted to a lender since its creation, oldest first."""
+    """Select the applications that were submitted to a lender after the lender's creation, oldest first."""
     provider = load_read(provider_id, actor)
     return Application.objects.filter(sent_to(provider.pk, provider.created_at)).order_by("submitted_at", "id")
 
 
 def load_read(provider_id: str, actor: Actor) -> Provider:
-    """Return a lender whose applications and members `actor` may read; raises the errors of `inbox`."""
+    """Return a lender whose applications and members `actor` can read. Raises the errors of `inbox`."""
     provider = load_provider(provider_id, actor.user)
     require_lender_factor(actor)
     return provider
 
 
 def sent_to(provider_id: str, since: datetime, *, to_application: str = "", with_erased: bool = False) -> Q:
-    """Return the condition for applications submitted to a lender since its creation.
+    """Return the condition for applications that were submitted to a lender after the lender's creation.
 
-    `to_application` is the path from another model, such as `application__`. Applications of erased accounts are
-    excluded: retention law is the only reason to store them.
+    `to_application` is the lookup path from another model, such as `application__`. Without `with_erased`, applications
+    of erased accounts are excluded, because only retention law requires their storage.
     """
     number = number_of(provider_id)
     if number is None:
@@ -314,7 +314,7 @@ def sent_to(provider_id: str, since: datetime, *, to_application: str = "", with
 
 
 def note_inbox(viewer: Any, query: dict[str, str], *, rows: int) -> None:
-    """Log the access to a page of an inbox unless the page is empty."""
+    """Log the access to a page of an inbox. Accesses to empty pages are not logged."""
     if rows:
         kind, details = Application._meta.label_lower, {**query, "rows": rows}
         side = "" if viewer.is_staff else query["provider_id"]
@@ -323,7 +323,7 @@ def note_inbox(viewer: Any, query: dict[str, str], *, rows: int) -> None:
 
 
 def number_of(provider_id: str) -> int | None:
-    """Convert a lender's id to the integer that applications store; None for any other id."""
+    """Convert a lender's ID to the integer that applications store, or return None if the ID is not an integer."""
     if not provider_id.removeprefix("-").isdecimal() or len(provider_id) > len(str(INT64_MIN)):
         return None
     number = int(provider_id)
@@ -331,10 +331,10 @@ def number_of(provider_id: str) -> int | None:
 
 
 def _check_owner(inviter: Any, invitation: Invitation) -> None:
-    """Raise ProviderNotFound or ProviderTaken unless the inviter owns the lender."""
+    """Raise ProviderNotFound or ProviderTaken if the inviter is no owner of the lender."""
     if not invitation.provider_id:
         raise ValidationFailed.of_member("provider_id", "A member requires a `provider_id`.")
-    if inviter is None:  # an operator invites
+    if inviter is None:  # for an invitation by an operator
         if not Provider.objects.filter(pk=invitation.provider_id).exists():
             raise ProviderNotFound
     else:
@@ -349,11 +349,11 @@ def _admit_as(role: str) -> Callable[..., None]:
 
 
 def why_nobody_acts_for(user_id: int) -> str:
-    """Return why a partner gets no token for an account; "" if it does. A lender's member reads other people's data."""
+    """Return the reason why partners get no token for an account, or "". Members of lenders can read others' data."""
     return "The account is a member of a lender." if ProviderMember.objects.filter(user_id=user_id).exists() else ""
 
 
-# Older invitations have the role `member`, which means reviewer.
+# Older invitations have the role `member`, which is the role `reviewer`.
 _MEANINGS = {
     "member": (ProviderMember.REVIEWER, "same as `reviewer`"),
     ProviderMember.OWNER: (

@@ -17,11 +17,11 @@ from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import claim_provider, role_of
 from identity.access.second_factor import require_lender_factor
 
-ACTIVE_MAX = 1_000  # per lender: its list is not paginated
+ACTIVE_MAX = 1_000  # per lender, because the list of a lender's offers is not paginated
 
 
 def read_offer_id(text: str) -> int:
-    """Return the offer id in a path segment; raises OfferNotFound for an invalid one."""
+    """Parse an offer ID from a path segment. Raises OfferNotFound for an invalid ID."""
     number = parse_positive_int64(text)
     if number is None:
         raise OfferNotFound
@@ -35,7 +35,7 @@ def load_offer(text: str) -> Offer:
 def create_offer(*, actor: Actor, terms: dict[str, Any], now: datetime) -> Offer:
     """Create an offer with version 1.
 
-    Raises SecondFactorRequired, ProviderTaken, AprAboveCap. Raises ValidationFailed if the lender has ACTIVE_MAX
+    Raises SecondFactorRequired, ProviderTaken, or AprAboveCap. Raises ValidationFailed if the lender has ACTIVE_MAX
     active offers, lacks fields that the jurisdiction requires, or has an active offer with a similar name.
     """
     with transaction.atomic(savepoint=False):
@@ -54,9 +54,9 @@ def create_offer(*, actor: Actor, terms: dict[str, Any], now: datetime) -> Offer
 def replace_offer(offer_id: int, *, actor: Actor, terms: dict[str, Any], now: datetime) -> Offer:
     """Replace all terms of an offer, and increment its version.
 
-    Raises SecondFactorRequired, OfferNotFound for another account's offer, ProviderTaken, AprAboveCap. Raises
-    ValidationFailed if an active offer moves to a lender with ACTIVE_MAX active offers, if the lender lacks fields
-    that the jurisdiction requires, or if the new name is similar to that of another active offer.
+    Raises SecondFactorRequired, OfferNotFound for another account's offer, ProviderTaken, or AprAboveCap. Raises
+    ValidationFailed if the lender lacks fields that the jurisdiction requires, or if another active offer has a similar
+    name. Also raises ValidationFailed if an active offer moves to a lender with ACTIVE_MAX active offers.
     """
     with transaction.atomic(savepoint=False):
         before = first_or(
@@ -71,7 +71,7 @@ def replace_offer(offer_id: int, *, actor: Actor, terms: dict[str, Any], now: da
         key = name_key(terms["name"], provider.pk) if is_renamed and before.is_active else before.name_key
         try:
             with unique_name(Offer.objects.exclude(pk=offer_id), key):
-                # The database increments the version, so that two concurrent replacements are two versions.
+                # The database increments the version, so that two concurrent replacements create two versions.
                 Offer.objects.filter(pk=offer_id).update(
                     provider=provider,
                     version=F("version") + 1,
@@ -88,10 +88,10 @@ def replace_offer(offer_id: int, *, actor: Actor, terms: dict[str, Any], now: da
 
 
 def deactivate_offer(offer_id: int, *, actor: Actor, now: datetime) -> None:
-    """Close an offer to new applications; idempotent.
+    """Close an offer to new applications. Idempotent.
 
     Raises SecondFactorRequired, OfferNotFound for another account's offer, and ProviderTaken if the offer's creator is
-    a member of the lender without the role `owner`.
+    now a member of the lender with a lower role than `owner`.
     """
     require_lender_factor(actor)
     with transaction.atomic(savepoint=False):
@@ -110,14 +110,14 @@ def _name_refusal() -> ValidationFailed:
 
 
 def check_offer_names(**_options: Any) -> list[checks.CheckMessage]:
-    """List the active offers with names that resemble another of their lender's, which version 1.0 accepted."""
+    """List the active offers whose names resemble another offer of the same lender. Version 1.0 accepted such names."""
     return check_keys(Offer.objects.filter(is_active=True))
 
 
 def _check_room(provider: Provider) -> None:
     """Raise ValidationFailed if the lender has ACTIVE_MAX active offers.
 
-    Locks the lender until the transaction ends, so that concurrent requests can't exceed the limit.
+    The lender is locked until the end of the transaction, so that concurrent requests can't exceed the limit.
     """
     Provider.objects.select_for_update().only("pk").get(pk=provider.pk)
     if Offer.objects.filter(provider=provider, is_active=True).count() >= ACTIVE_MAX:
@@ -126,13 +126,13 @@ def _check_room(provider: Provider) -> None:
 
 
 def _check_jurisdiction(provider: Provider, terms: dict[str, Any], *, now: datetime) -> None:
-    """Raise ValidationFailed if the lender lacks fields or the example a rate; raise AprAboveCap above the cap."""
+    """Raise ValidationFailed for missing fields or an example without a rate, and AprAboveCap above the cap."""
     if follows_directive(terms) and (lacks := provider.lacks_for_eu_credit):
         details = [{"field": f"provider.{name}", "message": REQUIRED_BY_REGIME} for name in lacks]
         named = ", ".join(f"{TITLES[name]} (`{name}`)" for name in lacks)
         message = f"The lender lacks its {named}. Set it with `PUT /v1/providers/{provider.pk}`."
         raise ValidationFailed(message, details=details)
-    # Also computed without a cap, as a check, because every list of offers displays the rate.
+    # The rate is computed even without a cap, because an example whose rate can't be computed would break every list.
     rate = example_cost(terms, today=now.date())["apr_percent"] if terms["example"] is not None else None
     if (cap := terms["apr_cap"]) is None:
         return

@@ -1,8 +1,9 @@
 """Loans: the terms of an approval or a counteroffer, their acceptance, and the resulting agreement.
 
-`LoanTerms` never change. The terms of a decision are computed for its day with the functions of a quote, and compared
-with the pinned offer. They are computed again on the day of the acceptance. Reviewers make a counteroffer (`open`, then
-`accepted`, `declined`, `withdrawn`, `expired`, or `superseded`); under `four_eyes`, two reviewers do. The consumer, a
-reviewer, the deadline (`expire_applications`), or another decision ends it. The events are
-`application.counteroffered`, `.counteroffer_declined`, and `.counteroffer_expired`.
+`LoanTerms` never change. The terms of a decision are computed for the day of the decision, with the functions of a
+quote, and checked against the pinned offer. On the day of the acceptance, they are computed again.
+
+A reviewer makes a counteroffer, or two reviewers under `four_eyes`. It is `open`, then `accepted`, `declined`,
+`withdrawn`, `expired`, or `superseded`. The applicant, a reviewer, the deadline (`expire_applications`), or another
+decision closes it. The events are `application.counteroffered`, `.counteroffer_declined`, and `.counteroffer_expired`.
 """

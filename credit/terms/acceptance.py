@@ -1,4 +1,4 @@
-"""Acceptance of an approval: the consumer accepts exactly the approved terms."""
+"""Accept or decline an approval or a counteroffer. The applicant accepts exactly the terms that the lender set."""
 
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
@@ -32,7 +32,7 @@ from credit.terms.precontract import form_of_acceptable, require_form, was_late
 
 
 class Acceptable(NamedTuple):
-    """The terms to accept, and when they were accepted. The terms of a loan are as of today."""
+    """The terms to accept, with the time of the acceptance. The terms of a loan are as of today."""
 
     acceptable: bool
     terms: Any
@@ -44,7 +44,7 @@ class Acceptable(NamedTuple):
 
 
 def describe(application: Application, *, now: datetime) -> Acceptable:
-    """Return the terms that can be accepted. A loan with a first payment before today can't be accepted any more."""
+    """Return the acceptable terms. A loan whose first payment is before today can no longer be accepted."""
     is_open = application.status == APPROVED and application.accepted_at is None
     expires_at = application.updated_at + timedelta(days=IDLE_DAYS[APPROVED]) if is_open else None
     if (offered := counteroffers.acceptable_of(application, now=now)) is not None:
@@ -61,14 +61,14 @@ def describe(application: Application, *, now: datetime) -> Acceptable:
 
 
 def offered_terms(application: Application, *, now: datetime) -> LoanTerms | None:
-    """Return the loan that can be accepted today, possibly unsaved; None for an approval without a loan."""
+    """Return the loan that can be accepted today, or None for an approval without a loan. It can be unsaved."""
     offered = counteroffers.acceptable_of(application, now=now)
     terms = application.loan_terms if offered is None else offered.loan_terms
     return None if terms is None else terms_today(terms, now=now)
 
 
 def form_to_read(application: Application, *, language: str | None, now: datetime) -> Precontract:
-    """Return the European information form of the terms to accept; raises NotFound."""
+    """Return the European information form of the terms to accept. Raises NotFound."""
     return form_of_acceptable(application, describe(application, now=now), language=language, now=now)
 
 
@@ -82,7 +82,7 @@ def _acceptable(
 
 
 def terms_today(terms: LoanTerms, *, now: datetime) -> LoanTerms | None:
-    """Return the terms of a loan that starts today, possibly unsaved; None if its first payment is in the past."""
+    """Return the terms of a loan that starts today, possibly unsaved; None if the first payment is in the past."""
     if terms.as_of == now.date():
         return terms
     try:
@@ -92,7 +92,7 @@ def terms_today(terms: LoanTerms, *, now: datetime) -> LoanTerms | None:
 
 
 def _confirmed_terms(terms: LoanTerms, terms_sha256: str, *, as_of: str | None, now: datetime) -> LoanTerms:
-    """Return the terms as of today, saved, if `terms_sha256` is their hash and `as_of` is today or None."""
+    """Save and return the terms as of today. Raises TermsChanged if `terms_sha256` or `as_of` differs."""
     today = terms_today(terms, now=now)
     if today is None:
         raise NothingToAccept("The day of the first payment is past: the lender has to decide again.")
@@ -112,12 +112,12 @@ def accept(
     as_of: str | None = None,
     precontract_sha256: str | None = None,
 ) -> Application:
-    """Accept the approval or the counteroffer of the actor's own application; idempotent for the same terms.
+    """Accept the approval or the counteroffer of the actor's own application. Idempotent for the same terms.
 
-    `as_of` is the day of the schedule that the consumer saw; None is not checked. EU credit requires
-    `precontract_sha256`, the hash of the form that the consumer received. Raises ApplicationNotFound, NothingToAccept,
-    PricingNoticeDue, PrecontractRequired, and TermsChanged if the terms differ from the approved ones, or from those as
-    of today.
+    `as_of` is the day of the schedule that the applicant saw. None is not checked. EU credit requires
+    `precontract_sha256`, the hash of the form that the applicant received. Raises ApplicationNotFound, NothingToAccept,
+    PricingNoticeDue, or PrecontractRequired. Raises TermsChanged if the terms differ from the approved terms, or from
+    the terms as of today.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
@@ -137,7 +137,7 @@ def accept(
         if due := list(Notice.undelivered_about_pricing(application).values_list("pk", flat=True)):
             raise PricingNoticeDue(details={"notices": [str(pk) for pk in due]})
         form = require_form(application, terms, precontract_sha256)
-        if offered is not None and terms is not None:  # the lender made the decision with the counteroffer
+        if offered is not None and terms is not None:  # because the counteroffer already was the lender's decision
             counteroffers.approve_offered(application, offered, terms, actor=actor, now=now)
         elif application.is_reconsiderable:
             clocks.close_review_request(application, APPROVED, by=actor.name, now=now)
@@ -146,11 +146,11 @@ def accept(
 
 
 def decline(application_id: str, *, actor: Actor, now: datetime, terms_sha256: str | None = None) -> None:
-    """Decline the approval of the actor's own application, which becomes `withdrawn`.
+    """Decline the approval of the actor's own application. The application becomes `withdrawn`.
 
-    Raises ApplicationNotFound, InvalidApplicationTransition after the acceptance, TermsChanged if `terms_sha256` is the
-    hash of other terms, and NothingToAccept unless the application is `approved`, for example after the lender reopened
-    it.
+    Raises ApplicationNotFound, InvalidApplicationTransition after the acceptance, and TermsChanged if `terms_sha256` is
+    the hash of other terms. Raises NothingToAccept if the application is no longer `approved`, for example because the
+    lender reopened it.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
@@ -171,8 +171,8 @@ def _store_acceptance(
     now: datetime,
     form: Precontract | None,
 ) -> None:
-    """Store the consumer's acceptance of an approval. The caller must hold the lock of the application's row."""
-    # Always later than before, so that a transition that read the approval earlier detects the acceptance.
+    """Store the applicant's acceptance of an approval. The caller must have locked the application's row."""
+    # `updated_at` always increases, so that a transition that read the approval earlier detects the acceptance.
     now = max(now, application.updated_at + timedelta(microseconds=1))
     application.accepted_at = application.updated_at = now
     application.loan_terms = terms
@@ -208,7 +208,7 @@ _signer = signing.TimestampSigner(salt="credit.information-form")
 
 
 def provide(application: Application, form: Precontract, *, medium: str, is_opened: bool, now: datetime) -> None:
-    """Store that the applicant received a form. For the first form of its terms, mail the other borrowers a link."""
+    """Store that the applicant received a form. Mail a link to the other borrowers for the first form of the terms."""
     is_first = not Precontract.objects.filter(
         application=application, terms_sha256=form.terms_sha256, provided_at__isnull=False
     ).exists()
@@ -221,6 +221,6 @@ def provide(application: Application, form: Precontract, *, medium: str, is_open
 
 
 def form_of_link(token: str) -> Precontract:
-    """Return the form of a link that `provide` mailed; raises NotFound for an altered or expired link."""
+    """Return the form of a link that `provide` mailed. Raises NotFound for an altered or expired link."""
     form: Precontract = record_of_link(_signer, token, Precontract.objects.filter(html__isnull=False))
     return form

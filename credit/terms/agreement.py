@@ -1,4 +1,4 @@
-"""The agreement as one document, for payout and servicing."""
+"""The agreement as a single document, for payout and servicing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from credit.terms.members import is_complete
 
 @dataclass(frozen=True)
 class Decided:
-    """The approval's actor and time; `proof` is the signed and anchored record of the decision, None without one."""
+    """The actor and the time of the approval. `proof` is the signed and anchored record of the decision, or None."""
 
     decided_by: str
     decided_at: datetime
@@ -35,7 +35,7 @@ class Decided:
 
 @dataclass(frozen=True)
 class Agreement:
-    """An agreement: `borrower` accepted the loan, `disclosure` has the four figures of 12 CFR 1026.18."""
+    """An agreement. `borrower` accepted the loan. `disclosure` has the four figures of 12 CFR 1026.18."""
 
     application_id: str
     offer_id: int
@@ -54,7 +54,7 @@ class Agreement:
 
     @property
     def members(self) -> Any:
-        """Return the items of Directive (EU) 2023/2225, Art. 21, at the acceptance; None under another law."""
+        """Return the accepted items of Directive (EU) 2023/2225, Art. 21, or None under another law."""
         return self.acceptance.members
 
     @property
@@ -64,7 +64,7 @@ class Agreement:
 
 
 def agreement_of(application: Application) -> Agreement:
-    """Return the agreement; raises NotFound before the acceptance, and for an approval without a loan."""
+    """Return the agreement. Raises NotFound before the acceptance, and for an approval without a loan."""
     if application.accepted_at is None:
         raise NotFound("The terms were not accepted.")
     terms = application.loan_terms
@@ -92,17 +92,17 @@ def agreement_of(application: Application) -> Agreement:
 
 
 def lender_of(application: Application) -> Provider:
-    """Return the lender of an application; an unsaved one without a name if the lender is unknown."""
+    """Return the lender of an application. If the lender is unknown, return an unsaved lender without a name."""
     provider_id = str(application.provider_id)
     provider = application.provider_owner(provider_id, application.created_at).first()
     return Provider(pk=provider_id, name="") if provider is None else provider
 
 
 def in_words(agreement: Any, offer: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the context of the printed page, which has the document's figures as text.
+    """Return the context of the printed page, with the figures as text.
 
-    `agreement` is an `Agreement`, or the `Acceptable` terms before the acceptance; both have `terms` and `schedule`.
-    `offer` are the pinned terms of the offer.
+    `agreement` is an `Agreement`, or before the acceptance the `Acceptable` terms. Both classes have `terms` and
+    `schedule`. `offer` is the pinned terms of the offer.
     """
     starts_on = agreement.starts_on if isinstance(agreement, Agreement) else agreement.as_of
     terms = with_costs_of_line(agreement.terms, offer, start=starts_on)
@@ -121,7 +121,7 @@ def in_words(agreement: Any, offer: Mapping[str, Any] | None) -> dict[str, Any]:
             gettext("The credit provided, less the fee."),
             gettext("The amount you will have paid when you have made all scheduled payments."),
         )
-    # A line of credit has only some of the figures.
+    # A line of credit lacks some of the figures.
     disclosed = [
         (*row, words)
         for name, words in zip(COST[:4], meant, strict=True)
@@ -151,19 +151,19 @@ _signer = signing.TimestampSigner(salt="credit.agreement")
 
 
 def mail_links(application: Application, *, now: datetime) -> None:
-    """Mail the agreement's link to each borrower but the first, who has the account."""
+    """Mail a link to the agreement to each borrower except for the first, who has the account."""
     link = f"{settings.APP_URL}/my/agreement/{_signer.sign(str(application.pk))}"
     for email, language in other_borrowers(application.applicants):
         queue_mail(email, "agreement", {"link": link}, language=language, now=now)
 
 
 def agreement_of_link(token: str) -> Agreement:
-    """Return the agreement of a link that `mail_links` mailed; raises NotFound for an altered or expired link."""
+    """Return the agreement of a link that `mail_links` mailed. Raises NotFound for an altered or expired link."""
     return agreement_of(record_of_link(_signer, token, Application.objects.all()))
 
 
 def record_of_link(signer: signing.TimestampSigner, token: str, rows: QuerySet[Any]) -> Any:
-    """Return the record whose id a link contains; raises NotFound for an altered or expired link."""
+    """Return the record whose ID a link contains. Raises NotFound for an altered or expired link."""
     try:
         return get_by_uuid(rows, signer.unsign(token, max_age=LINK_LIVES), NotFound)
     except signing.BadSignature as error:

@@ -1,7 +1,8 @@
-"""Counteroffers: made instead of a decision; then accepted, declined, withdrawn, expired, or superseded.
+"""Make, accept, decline, withdraw, and expire counteroffers.
 
 Creating or closing a counteroffer locks the application's row, and increments `counteroffer_moves`. A transition out of
-`under_review` compares that number. So only one of a concurrent acceptance, expiry, withdrawal, and decision succeeds.
+`under_review` compares this number. So of a concurrent acceptance, expiry, withdrawal, and decision, only the first
+succeeds.
 """
 
 from collections import Counter
@@ -32,24 +33,24 @@ _LEASE = timedelta(minutes=1)  # per counteroffer
 
 
 def open_of(application: Application) -> Counteroffer | None:
-    """Return the counteroffer that is not closed, even after its deadline; no query without counteroffers."""
+    """Return the open counteroffer, even after its deadline, or None. Costs no query without counteroffers."""
     if not application.counteroffer_moves or application.status != UNDER_REVIEW:
         return None
     return application.counteroffers.filter(closed_at__isnull=True).select_related("loan_terms").first()
 
 
 def acceptable_of(application: Application, *, now: datetime) -> Counteroffer | None:
-    """Return the counteroffer that the consumer can accept now: before its deadline, and on unchanged data."""
+    """Return the open counteroffer if its deadline has not passed and the data is unchanged, or None."""
     offered = open_of(application)
     is_so = offered is not None and offered.expires_at > now and offered.seen == application.reviewed_state
     return offered if is_so else None
 
 
 def check_offer(application: Application, metadata: Any, *, now: datetime) -> tuple[LoanTerms, dict[str, Any]]:
-    """Return the unsaved terms, and `{terms, reasons, expires_at, with_denial, consumer_report}` with all values.
+    """Validate a counteroffer. Return its unsaved terms, and its metadata with all values.
 
-    A proposal is bound to these values. Raises CounterofferOpen, ReasonsRequired, ValidationFailed, TermsRequired, or
-    TermsOutsideOffer.
+    The metadata is `{terms, reasons, expires_at, with_denial, consumer_report}`, to which a proposal is bound. Raises
+    CounterofferOpen, ReasonsRequired, ValidationFailed, TermsRequired, or TermsOutsideOffer.
     """
     if open_of(application) is not None:
         raise CounterofferOpen
@@ -58,7 +59,7 @@ def check_offer(application: Application, metadata: Any, *, now: datetime) -> tu
     if named_terms is None or (isinstance(named_terms, dict) and all(value is None for value in named_terms.values())):
         raise ValidationFailed.of_member("terms", f"Must contain at least one of {', '.join(MEMBERS)}.")
     loan = loan_of(application, named_terms, where="terms")
-    assert loan is not None  # noqa: S101  terms are parsed or rejected
+    assert loan is not None  # noqa: S101  because `loan_of` returns the terms or raises an error
     terms = compute(application, loan, kind=LoanTerms.COUNTEROFFER, now=now, where="terms")
     reasons, reports = reasons_of(members), application.reports_in(members, COUNTEROFFER)
     require_specific(reasons, has_report=bool(reports), member="reasons")
@@ -84,7 +85,7 @@ def make(
     now: datetime,
     **columns: Any,
 ) -> Counteroffer:
-    """Create the counteroffer in `metadata`; the status doesn't change. Raises the errors of `check_offer`."""
+    """Create the counteroffer in `metadata`. The status doesn't change. Raises the errors of `check_offer`."""
     terms, bound = check_offer(application, metadata, now=now)
     offered_by = actor.name if changed_by is None else changed_by
     clocks.close_review_request(application, COUNTEROFFER, by=offered_by, now=now)
@@ -115,7 +116,7 @@ def make(
 def approve_offered(
     application: Application, offered: Counteroffer, terms: LoanTerms, *, actor: Actor, now: datetime
 ) -> None:
-    """Approve the application on the terms of an accepted counteroffer; raises NothingToAccept if it is closed."""
+    """Approve an application on the terms of a counteroffer. Raises NothingToAccept if the counteroffer is closed."""
     if not offered.close(Counteroffer.ACCEPTED, by=actor.user, now=now):
         raise NothingToAccept
     _complete(
@@ -124,9 +125,9 @@ def approve_offered(
 
 
 def decline(application_id: str, counteroffer_id: str, *, actor: Actor, now: datetime) -> Counteroffer:
-    """Decline a counteroffer as its consumer; the application stays under review.
+    """Decline a counteroffer as the applicant. The application remains under review.
 
-    Raises ApplicationNotFound, NotFound, RecordNotEditable.
+    Raises ApplicationNotFound, NotFound, or RecordNotEditable.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
@@ -134,7 +135,7 @@ def decline(application_id: str, counteroffer_id: str, *, actor: Actor, now: dat
 
 
 def withdraw(application_id: str, counteroffer_id: str, *, actor: Actor, now: datetime) -> Counteroffer:
-    """Withdraw a counteroffer as a reviewer; raises NotFound, RecordNotEditable, and the errors of a decision."""
+    """Withdraw a counteroffer as a reviewer. Raises NotFound, RecordNotEditable, and the errors of a decision."""
     application = load_visible(application_id, actor)
     with transaction.atomic(savepoint=False):
         application = Application.objects.select_for_update().get(pk=application.pk)
@@ -144,14 +145,14 @@ def withdraw(application_id: str, counteroffer_id: str, *, actor: Actor, now: da
 
 
 def expire(*, now: datetime) -> int:
-    """Reject the applications whose counteroffers were not accepted by the deadline; return their number.
+    """Reject the applications whose counteroffers were not accepted by the deadline. Return the number of rejections.
 
-    Each application has its own transaction, which reads its row again: concurrent acceptances, transitions, and
-    reopenings take precedence.
+    Each application has its own transaction, which reads the row again, so that concurrent acceptances, transitions,
+    and reopenings take precedence.
     """
     actor, ended = Actor.system("expire_applications"), Counter[bool]()
     requests = ReviewRequest.objects.filter(application=OuterRef("application"), answered_at__isnull=True)
-    # A reviewer must answer a request for reconsideration first, so these applications are not rejected.
+    # Applications with an open request for reconsideration are not rejected, because a reviewer must answer first.
     overdue = Counteroffer.objects.filter(~Exists(requests), closed_at__isnull=True, expires_at__lte=now).order_by("id")
     items = FailedItems("counteroffer", overdue, lease=_LEASE)
     items.process(lambda offered: ended.update([_expire(offered, actor, now)]), now=now)
@@ -164,7 +165,7 @@ def _expire(offered: Counteroffer, actor: Actor, now: datetime) -> bool:
         if application.status != UNDER_REVIEW:
             return False
         if offered.seen != application.reviewed_state:
-            # Version 1.0 did not close a counteroffer when the data changed. No reviewer has decided on the current
+            # In version 1.0, a change of the data did not close a counteroffer. No reviewer has decided on the changed
             # data.
             if offered.close(Counteroffer.SUPERSEDED, by=None, now=now):
                 _count(application, now)
@@ -187,7 +188,7 @@ def _complete(
     reason: str | None,
     **columns: Any,
 ) -> None:
-    """Make the transition of a counteroffer that was accepted or expired, as the lender decided."""
+    """Make the transition that the lender decided for an accepted or expired counteroffer."""
     metadata = {"counteroffer": offered.to_record(), **(offered.rejection_metadata if to == REJECTED else {})}
     counted = {"counteroffer_moves": application.counteroffer_moves + 1, "reviewed_by": offered.offered_by}
     changes = {**counted, **columns}
@@ -210,7 +211,7 @@ def _end(application: Application, counteroffer_id: str, outcome: str, actor: Ac
 
 
 def _count(application: Application, now: datetime) -> None:
-    """Increment `counteroffer_moves`; raises RecordNotEditable after a concurrent change."""
+    """Increment `counteroffer_moves`. Raises RecordNotEditable after a concurrent change."""
     as_read = {"status": UNDER_REVIEW, "counteroffer_moves": application.counteroffer_moves}
     application.counteroffer_moves += 1
     application.updated_at = max(now, application.updated_at)

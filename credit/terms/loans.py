@@ -1,4 +1,4 @@
-"""The loan of a decision: parse, complete, check against the pinned offer, and compute."""
+"""Parse and complete the loan of a decision, check it against the pinned offer, and compute its cost."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ MEMBERS = ("amount_cents", "rate_percent", "term_months", "fee_cents", "first_pa
 
 @dataclass(frozen=True, slots=True)
 class Loan:
-    """The lender's terms; `rate_percent` is the note rate per year. A line of credit has a limit and no term."""
+    """The lender's terms. `rate_percent` is the note rate per year. A line of credit has a limit but no term."""
 
     amount_cents: int
     rate_percent: Decimal
@@ -37,17 +37,18 @@ class Loan:
 
 
 def loan_of(application: Any, terms: Any, *, where: str = "metadata.terms") -> Loan | None:
-    """Return the loan of an approval; missing values come from the application and the offer.
+    """Parse the loan of an approval. Missing values come from the application and the offer.
 
-    Returns None if `terms` is None and optional: under REVIEW_POLICY=open, and for an unlisted offer. Raises
-    TermsRequired, ValidationFailed, or TermsOutsideOffer. `compute` checks the cost of the loan against the offer.
+    Returns None if `terms` is None and not required, which is under REVIEW_POLICY=open and for an unlisted offer.
+    Raises TermsRequired, ValidationFailed, or TermsOutsideOffer. `compute` checks the cost of the loan against the
+    offer.
     """
     offer: Mapping[str, Any] | None = application.offer_snapshot
     if terms is None and (offer is None or settings.REVIEW_POLICY == "open"):
         return None
     requested = _read({} if terms is None else terms, where)
     applied, limits = Figures(application.application_data), offer or {}
-    # For an unlisted offer, the product is a loan. Otherwise it is a loan if the offer has terms.
+    # An unlisted offer is a loan. A listed offer is a loan if it has terms, otherwise a line of credit.
     has_term = bool(limits.get("term_options_months")) if offer is not None else True
     amount = requested["amount_cents"] or applied.amount_cents
     term = requested["term_months"] or (applied.term_months if has_term else None)
@@ -79,14 +80,14 @@ def compute(
     where: str = "metadata.terms",
     bounded: bool = True,
 ) -> LoanTerms:
-    """Return the unsaved terms of a loan that starts today, with its cost; `loan` may have an earlier start.
+    """Compute the unsaved terms and the cost of a loan that starts today. `loan` can have an earlier start.
 
-    Raises ValidationFailed for a first payment that is not within the coming year, or a rate out of range. If
-    `bounded`, raises TermsOutsideOffer or AprAboveCap for an annual percentage rate above the offer's highest.
+    Raises ValidationFailed if the first payment is not within the coming year, or if the rate is out of range. With
+    `bounded`, raises TermsOutsideOffer or AprAboveCap if the annual percentage rate exceeds the offer's maximum.
     """
     today = now.date()
     about = {**loan_to_dict(loan), "rate_percent": loan.rate_percent, "first_payment_on": loan.first_payment_on}
-    schedule: list[Instalment] = []  # empty for a line of credit
+    schedule: list[Instalment] = []  # remains empty for a line of credit
     conventions = Conventions.of(application.offer_snapshot)
     if conventions.is_eu:
         about["method"] = conventions.apr_method
@@ -104,7 +105,7 @@ def compute(
     highest, cap = (_percent(offer.get(name)) if bounded else None for name in ("apr_max_percent", "apr_cap"))
     if cap is not None and rate is not None and rate > cap:
         raise AprAboveCap(f"The annual percentage rate is {rate}, above the offer's `apr_cap`: {cap}.")
-    # For an EU offer, the highest rate limits only the borrowing rate.
+    # The highest rate of an EU offer limits only the borrowing rate.
     if highest is not None and not conventions.is_eu and _is_dearer(terms, schedule, highest):
         words = f"The annual percentage rate would be {terms.apr_percent}, above the offer's maximum of {highest}."
         _refuse([("fee_cents" if loan.fee_cents else "first_payment_on", number(highest), words)], where)
@@ -113,7 +114,7 @@ def compute(
 
 
 def _rate_of_line(loan: Loan | LoanTerms, offer: Mapping[str, Any], *, today: date, where: str) -> Decimal:
-    """Return the rate in the documents of an EU line of credit; raises ValidationFailed if it is out of range."""
+    """Return the assumed APR of an EU line of credit. Raises ValidationFailed if the APR is out of range."""
     try:
         rate, _ = cost_of_line(
             loan.amount_cents, loan.rate_percent, start=today, fee=loan.fee_cents, is_overdraft=is_overdraft(offer)
@@ -125,9 +126,9 @@ def _rate_of_line(loan: Loan | LoanTerms, offer: Mapping[str, Any], *, today: da
 
 
 def name_terms(application: Any, transition: Transition) -> dict[str, Any]:
-    """Return the column with the unsaved terms of an approval; its value is None for an approval without terms.
+    """Return the column `loan_terms` of an approval, with unsaved terms, or with None if the approval has no loan.
 
-    The approval that completes a counteroffer gets the terms of the counteroffer. Raises the errors of `loan_of` and
+    An approval that completes a counteroffer has the terms of the counteroffer. Raises the errors of `loan_of` and
     `compute`.
     """
     if transition.completes is not None:
@@ -139,7 +140,7 @@ def name_terms(application: Any, transition: Transition) -> dict[str, Any]:
 
 
 def save_named_terms(application: Any, _row: StatusHistory, transition: Transition) -> None:
-    """Save the terms of an approval."""
+    """Save the unsaved terms of an approval."""
     if transition.completes is None and application.loan_terms is not None:
         application.loan_terms.save(force_insert=True)
 
@@ -147,8 +148,8 @@ def save_named_terms(application: Any, _row: StatusHistory, transition: Transiti
 def _is_dearer(terms: LoanTerms, schedule: list[Instalment], highest: Decimal) -> bool:
     """Return whether the annual percentage rate is above the highest rate.
 
-    Without a fee it equals the note rate, except for an odd first period and for the rounding of payments to cents. A
-    difference that rounding explains (less than a cent per payment) is ignored.
+    Without a fee, the annual percentage rate equals the note rate, except for effects of an odd first period and of
+    rounding payments to cents. Differences that rounding can cause (less than a cent per payment) are ignored.
     """
     if terms.apr_percent is None or terms.apr_percent <= highest:
         return False
@@ -157,18 +158,18 @@ def _is_dearer(terms: LoanTerms, schedule: list[Instalment], highest: Decimal) -
     less = [(row.due_on, row.payment_cents - 1) for row in schedule]
     try:
         return apr.us_appendix_j(terms.amount_cents, less, start=terms.as_of) > highest
-    except apr.RateOutOfRange:  # the payments are less than the loan
+    except apr.RateOutOfRange:  # because the payments are less than the loan
         return False
 
 
 def starts_by(loan: Loan | LoanTerms) -> datetime | None:
-    """Return the first moment (UTC) of the day of a fixed first payment, before which a loan must start."""
+    """Return the start (UTC) of the day of a fixed first payment, or None. A loan must start before that time."""
     first = loan.first_payment_on
     return None if first is None else datetime.combine(first, time(), UTC)
 
 
 def schedule_of(terms: LoanTerms) -> list[Instalment]:
-    """Return the payments of a loan that starts on `as_of`; empty for a line of credit."""
+    """Return the payments of a loan that starts on `as_of`. A line of credit has none."""
     if terms.term_months is None:
         return []
     first = terms.first_payment_on
@@ -178,7 +179,7 @@ def schedule_of(terms: LoanTerms) -> list[Instalment]:
 
 
 def _read(terms: Any, where: str) -> dict[str, Any]:
-    """Return the fields of the terms, None for missing fields; raises ValidationFailed."""
+    """Parse the fields of the terms. Missing fields are None. Raises ValidationFailed."""
     if not isinstance(terms, dict):
         raise ValidationFailed.of_member(where, "Must be a JSON object.")
     if unknown := sorted(set(terms) - set(MEMBERS)):
@@ -217,7 +218,7 @@ def _percent(value: Any) -> Decimal | None:
 
 
 def lowest_rate(offer: Mapping[str, Any]) -> Decimal | None:
-    """Return the offer's lowest rate, or its only one, rounded up to PLACES digits; None without rates."""
+    """Return the offer's lowest rate, or its only rate, rounded up to PLACES decimals; None without rates."""
     rates = map(_percent, (offer.get("apr_min_percent"), offer.get("apr_max_percent")))
     lowest = next((rate for rate in rates if rate is not None), None)
     return None if lowest is None else lowest.quantize(apr.STEP, ROUND_CEILING)
@@ -236,20 +237,20 @@ def _outside(loan: Loan, offer: Mapping[str, Any], *, has_term: bool) -> Iterato
 
 
 def _refuse(broken: Any, where: str) -> None:
-    """Raise TermsOutsideOffer with each violated limit, if any."""
+    """Raise TermsOutsideOffer with all violated limits, if there are any."""
     details = [{"field": f"{where}.{name}", "message": words, "bound": limit} for name, limit, words in broken]
     if details:
         raise TermsOutsideOffer(details[0]["message"], details=details)
 
 
 def price_of(application: Application) -> Price | None:
-    """Return the card's price for the score's total; None without an approving score or without prices."""
+    """Return the card's price for the score's total; None without an approving score, or without prices."""
     score = application.decision_score
     return score.version.card.price_of(score.total) if score is not None and score.outcome == APPROVE else None
 
 
 def proposed_terms(application: Application) -> dict[str, Any]:
-    """Return the proposed terms: the requested loan at the score's price, or at the offer's lowest rate."""
+    """Return terms to propose: the requested loan at the score's price, or at the offer's lowest rate."""
     applied, offer = Figures(application.application_data), application.offer_snapshot or {}
     price, amount = price_of(application), applied.amount_cents
     rate = lowest_rate(offer)
@@ -261,10 +262,10 @@ def proposed_terms(application: Application) -> dict[str, Any]:
 
 
 def automatic_terms(application: Application) -> dict[str, Any] | None:
-    """Return the terms of an automatic approval; None if a reviewer must decide.
+    """Return the terms of an automatic approval, or None if a reviewer must decide.
 
-    A reviewer must decide if the score's price does not cover the requested amount, or if there is no such price and
-    the offer has no single rate.
+    A reviewer must decide if the score's price does not cover the requested amount. If the score has no price, a
+    reviewer must decide unless the offer has a single rate.
     """
     price, amount = price_of(application), Figures(application.application_data).amount_cents
     if price is not None:

@@ -1,6 +1,6 @@
-"""The items of a credit agreement by Directive (EU) 2023/2225, Art. 21(1): texts, figures, or "does not apply".
+"""The items of a credit agreement under Directive (EU) 2023/2225, Art. 21(1): texts, figures, or "does not apply".
 
-The lender's texts are those of the offer (`texts`), in the offer's language. Titles and figures are in the borrower's
+The lender's texts come from the offer (`texts`), in the offer's language. Titles and figures are in the borrower's
 language.
 """
 
@@ -24,7 +24,7 @@ from credit.core.quotes import Instalment, shown_apr
 from credit.models import Application, LoanTerms, Provider
 from credit.terms.loans import schedule_of
 
-# The name and the title of each item, in the order of Article 21(1).
+# This maps the name of each item to its title, in the order of Article 21(1).
 TITLES = {
     "credit_type": gettext_noop("Type of credit"),
     "parties": gettext_noop("Lender, and intermediary"),
@@ -56,9 +56,9 @@ _CONDITIONAL = frozenset({"goods", "interest_and_charges", "charges", "notary", 
 
 
 def members_of(application: Application, terms: LoanTerms, lender: Provider | None) -> list[dict[str, Any]] | None:
-    """Return the items of the agreement in the first borrower's language; None if the directive does not apply.
+    """Return the items of the agreement in the first borrower's language, or None if the directive does not apply.
 
-    Each item has `name`, `title`, and `text`, which is None if it is missing.
+    Each item has a `name`, a `title`, and a `text`. The text is None if it is missing.
     """
     if not follows_directive(application.offer_snapshot):
         return None
@@ -76,7 +76,7 @@ def is_complete(members: Sequence[Mapping[str, Any]] | None) -> bool:
 
 
 def _texts_of(application: Application, terms: LoanTerms, lender: Provider | None) -> dict[str, str]:
-    """Return the texts that are available, by item."""
+    """Map the names of items to their texts, as far as texts are available."""
     offer: Mapping[str, Any] = application.offer_snapshot or {}
     said: Mapping[str, str] = offer.get("texts") or {}
     words = {name: text if applies(text) else gettext("Does not apply.") for name, text in said.items()}

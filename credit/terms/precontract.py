@@ -1,7 +1,7 @@
-"""The pre-contractual information of EU credit (Directive (EU) 2023/2225, Art. 10): created, stored, and required.
+"""Create, store, and require the European information form (Directive (EU) 2023/2225, Art. 10).
 
-A form belongs to the terms of a loan; other terms need another form. `provided_at` is when the applicant first received
-the form.
+A form belongs to the terms of a loan, so changed terms need another form. `provided_at` is the time when the applicant
+first received the form.
 """
 
 import json
@@ -34,17 +34,18 @@ from credit.core.quotes import TENTH, Instalment, cost_of, eu_totals, serialize_
 from credit.core.rights import APPROVAL, ASSISTED, DUTIES
 from credit.models import Application, LoanTerms, Offer, Precontract, Provider
 
-REMIND_WITHIN = timedelta(hours=24)  # Art. 10(1): a form provided later requires a reminder
+# Art. 10(1) requires a reminder if the form was provided later than this before the acceptance.
+REMIND_WITHIN = timedelta(hours=24)
 
 _PERSONALIZED = gettext_noop("Yes. The price is personalized by automated processing.")
 _RIGHTS = [right.text for right in DUTIES[EU, ASSISTED, APPROVAL].after if "18(8)" in right.law]  # before the agreement
 
-LONG_KEY_LENGTH = 3_000  # characters of the key information, above which smaller print is needed to fit it on two pages
+LONG_KEY_LENGTH = 3_000  # characters, above which the key information fits on two pages only in smaller print
 
 
 @dataclass(frozen=True)
 class Form:
-    """A form of Annex I. `terms` are the terms of a loan with their figures, `rows` are the rows of the form."""
+    """A form of Annex I. `terms` is the terms of a loan with their figures. `rows` is the rows of the form."""
 
     language: str
     terms: Mapping[str, Any]
@@ -87,7 +88,7 @@ def form_of(
 ) -> Form:
     """Return the form for a loan of an offer.
 
-    `terms` are those of `LoanTerms.to_dict`. `zone` is the time zone in which `valid_until` is displayed. With
+    `terms` is a result of `LoanTerms.to_dict`. `zone` is the time zone in which `valid_until` is displayed. With
     `is_scored`, the form has the statement of Art. 13.
     """
     with translation.override(language):
@@ -107,7 +108,7 @@ def form_of(
 
 
 def _texts(offer: Mapping[str, Any]) -> dict[str, str | None]:
-    """Return the lender's texts; None for a text that does not apply."""
+    """Return the lender's texts. Texts that do not apply are None."""
     texts: Mapping[str, str] = offer.get("texts") or {}
     return {name: text if applies(text) else None for name, text in texts.items()}
 
@@ -160,7 +161,7 @@ def _figures(
 
 
 def _totals(offer: Mapping[str, Any], terms: Mapping[str, Any], *, today: date) -> tuple[Mapping[str, Any], Any]:
-    """Return the figures of Article 3 and the APR; for a line of credit by the assumptions of Annex III."""
+    """Return the figures of Article 3 and the APR. For a line of credit, the assumptions of Annex III apply."""
     if terms["total_cost_cents"] is not None:
         return terms, shown_apr(terms, start=today)
     try:
@@ -196,7 +197,7 @@ def _standing(
     today: date,
     is_scored: bool,
 ) -> dict[str, Any]:
-    """Return the rows about warnings, rights, and other information that do not depend on the figures."""
+    """Return the rows about warnings, rights, and other information that is independent of the loan's figures."""
     texts = _texts(offer)
     early = early_repayment(schedule, start=today, fee=terms["fee_cents"])
     compensation = gettext(
@@ -245,10 +246,10 @@ def _validity(offer: Mapping[str, Any], *, today: date, valid_until: datetime | 
 def form_of_offer(
     offer: Offer, *, language: str | None, today: date, amount_cents: int | None = None, term_months: int | None = None
 ) -> Form:
-    """Return the form of an offer's representative example, or of another amount and duration; raises NotFound.
+    """Return the form for an offer's representative example, or for another amount and duration. Raises NotFound.
 
-    The form of a line of credit uses the example's rate and fee. Without an amount, it uses the assumed ceiling, or
-    the example's amount if no ceiling can be assumed.
+    The form of a line of credit uses the example's rate and fee. Without an amount, the form uses the assumed ceiling,
+    or the example's amount if no ceiling can be assumed.
     """
     terms = offer.terms()
     if not follows_directive(terms) or not terms["example"]:
@@ -276,7 +277,7 @@ def _assumed_ceiling(currency: str) -> int | None:
 
 
 def _is_ceiling_assumed(terms: Mapping[str, Any], *, today: date) -> bool:
-    """Return whether assumption (h) holds: it needs a rate to the euro, and a fee that fits the assumed ceiling."""
+    """Return whether assumption (h) is possible. It requires an exchange rate, and a fee below the assumed ceiling."""
     example, ceiling = terms["example"], _assumed_ceiling(terms["currency"])
     if ceiling is None or example["fee_cents"] >= ceiling:
         return False
@@ -299,7 +300,7 @@ def _costs(offer: Offer, loan: Mapping[str, Any], *, today: date) -> tuple[dict[
 
 
 def _costs_of_line(offer: Offer, loan: Mapping[str, Any]) -> tuple[dict[str, Any], list[Instalment]]:
-    """Return the terms of a line of credit; without a ceiling, the one of Annex III, part II (h) is assumed."""
+    """Return the terms of a line of credit. The default ceiling is that of Annex III, part II (h)."""
     conventions = offer.conventions
     ceiling: Any = loan["amount_cents"] or _assumed_ceiling(conventions.currency)
     totals = eu_totals(conventions, ceiling, loan["fee_cents"], None)
@@ -309,9 +310,9 @@ def _costs_of_line(offer: Offer, loan: Mapping[str, Any]) -> tuple[dict[str, Any
 def form_of_acceptable(
     application: Application, acceptable: Any, *, language: str | None, now: datetime
 ) -> Precontract:
-    """Return the stored form of `Acceptable` terms, by default in the applicant's language; create it if missing.
+    """Return the stored form of `Acceptable` terms, by default in the applicant's language. Create it if necessary.
 
-    Raises NotFound without loan terms, if the directive does not apply, and if the form was erased.
+    Raises NotFound if there are no loan terms, the directive does not apply, or the form was erased.
     """
     if acceptable.as_of is None or not follows_directive(application.offer_snapshot):
         raise NotFound("There is no European information form: no terms of EU credit are approved.")
@@ -337,7 +338,7 @@ def form_of_acceptable(
 
 
 def require_form(application: Application, terms: LoanTerms | None, given: str | None) -> Precontract | None:
-    """Return the form of the accepted terms; raises PrecontractRequired if its hash was not sent."""
+    """Return the form of the accepted terms. Raises PrecontractRequired if `given` is not the form's hash."""
     if terms is None or not follows_directive(application.offer_snapshot):
         return None
     forms = Precontract.objects.filter(application=application, terms_sha256=terms.terms_sha256)
@@ -349,6 +350,6 @@ def require_form(application: Application, terms: LoanTerms | None, given: str |
 
 
 def was_late(form: Precontract, *, now: datetime) -> bool:
-    """Return whether the applicant first received the form less than a day before the conclusion."""
+    """Return whether the applicant first received the form less than REMIND_WITHIN before the conclusion."""
     forms = Precontract.objects.filter(application=form.application_id, terms_sha256=form.terms_sha256)
     return not forms.filter(provided_at__lte=now - REMIND_WITHIN).exists()

@@ -1,4 +1,4 @@
-"""Withdrawals from an accepted agreement (Directive (EU) 2023/2225, Art. 26)."""
+"""Declare or record a withdrawal from an accepted agreement (Directive (EU) 2023/2225, Art. 26)."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -27,7 +27,7 @@ from credit.models.applications import record_application_event
 from credit.models.notices import WITHDRAWAL_REMINDER
 from credit.terms.agreement import lender_of
 
-# The channels of declarations that the lender received and a member of the lender records.
+# A member of the lender records declarations that the lender received through these channels.
 RECORDED = (ContractWithdrawal.EMAIL, ContractWithdrawal.POST, ContractWithdrawal.IN_PERSON)
 
 
@@ -39,11 +39,11 @@ def declare(
     declared_at: datetime | None = None,
     channel: str | None = None,
 ) -> Application:
-    """Withdraw from the agreement of the actor's own application, or record a borrower's withdrawal; idempotent.
+    """Withdraw from the agreement of the actor's own application, or record a borrower's withdrawal. Idempotent.
 
-    Only reviewers send `declared_at` and `channel`, for a declaration that the lender received. The time at which the
-    borrower sent the declaration counts. Raises ApplicationNotFound, InsufficientScope, ReviewerRequired,
-    SecondFactorRequired, NotFound (as `describe`), ValidationFailed, WithdrawalOver.
+    Only reviewers send `declared_at` and `channel`, for a declaration that the lender received. `declared_at` is the
+    time at which the borrower sent the declaration. Raises ApplicationNotFound, InsufficientScope, ReviewerRequired,
+    SecondFactorRequired, NotFound (as in `describe`), ValidationFailed, or WithdrawalOver.
     """
     application = load_for(application_id, actor)
     if application.consumer_id == actor.user.pk:
@@ -82,7 +82,7 @@ def declare(
 def _store(
     application: Application, right: Withdrawable, *, sent_at: datetime, way: str, actor: Actor, now: datetime
 ) -> None:
-    """Store the withdrawal. The caller must hold the lock of the application's row."""
+    """Store the withdrawal. The caller must have locked the application's row."""
     application.contract_withdrawal = ContractWithdrawal.objects.create(
         application=application,
         declared_at=sent_at,
@@ -123,7 +123,7 @@ def _store(
 
 
 def _receipt_rows(application: Application, lender: Provider) -> list[tuple[str, str]]:
-    """Return the rows of a receipt by name: agreement, lender, declaration, and amounts due."""
+    """Return the (name, value) rows of a receipt: agreement, lender, declaration, and amounts due."""
     zone = deadlines.zone_of(application.applicants)
     declared_at = deadlines.in_words(application.contract_withdrawal.declared_at, zone)
     rows = [
@@ -139,9 +139,9 @@ def _receipt_rows(application: Application, lender: Provider) -> list[tuple[str,
 
 
 def _receipts(application: Application) -> Iterator[tuple[int, str, str]]:
-    """Yield the number, the e-mail address, and the language of each borrower with an address.
+    """Yield the number, the e-mail address, and the language of each borrower who has an e-mail address.
 
-    If the first borrower's address is missing, the account's address is used.
+    For the first borrower, the default is the address of the account.
     """
     persons = list(application.applicants or ())
     addresses = [person.get("email") for person in persons] or [None]
@@ -152,10 +152,10 @@ def _receipts(application: Application) -> Iterator[tuple[int, str, str]]:
 
 
 def state_fact(application_id: Any, fact: str, *, at: datetime | None, actor: Actor, now: datetime) -> Application:
-    """Set or clear one of the times in `FACTS`, which determine the period. The console logs the reason.
+    """Set or clear a time in `FACTS`, which determine the withdrawal period. The console logs the reason.
 
-    Raises ReviewerRequired, also for the actor's own agreement, SecondFactorRequired, NotFound (as `describe`), and
-    ValidationFailed after a withdrawal, or for a time outside of the agreement.
+    Raises ReviewerRequired, also for the actor's own agreement, SecondFactorRequired, and NotFound (as in `describe`).
+    Raises ValidationFailed after a withdrawal, or for a time before the acceptance or in the future.
     """
     if fact not in FACTS:
         raise ValidationFailed.of_member("fact", f"Must be one of {', '.join(FACTS)}.")
