@@ -26,8 +26,8 @@ _LONGEST = ("availability", "deploy", "upgrade", "release", "fuzz", "clients", "
 
 
 def pytest_xdist_auto_num_workers():
-    """Use one worker more than there are cores: tests often wait for a server, a lease or a fault."""
-    return len(os.sched_getaffinity(0)) + 1
+    """Use twice as many workers as there are cores: tests often wait for a server, a lease or a fault."""
+    return 2 * len(os.sched_getaffinity(0))
 
 
 def pytest_collection_modifyitems(items):
