@@ -1,5 +1,5 @@
-"""Applications: creation, transitions by `machine.MACHINE`, access for reviewers, and acceptance of approvals.
+"""Create, read, change, and expire credit applications, and conclude agreements with a right of withdrawal.
 
-Only `Application.transition_to` changes a status. The events are `application.created`, `.updated`, `.accepted`, and
-one for each new status.
+Only `Application.transition_to` changes a status. The events are `application.created`, `application.updated`,
+`application.accepted`, and an event for each new status.
 """

@@ -1,4 +1,4 @@
-"""The import path of the field in the first migration; the code is in `credit.core.applicants`."""
+"""The import path of `ApplicantsField` in the first migration. The code is in `credit.core.applicants`."""
 
 from credit.core.applicants import ApplicantsField
 

@@ -1,4 +1,4 @@
-"""The names of consents about an application: its lender's name, and its reference."""
+"""Name the consents about an application by the lender's name and the application's reference."""
 
 from django.db.models import OuterRef, Subquery
 

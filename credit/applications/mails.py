@@ -1,4 +1,4 @@
-"""Mail to the applicant about a decision or a pending step. It contains a link and no details."""
+"""Mail the applicant about a decision or a pending step. The mail contains a link but no details."""
 
 from datetime import datetime
 from typing import Any
@@ -13,10 +13,10 @@ from credit.models.notices import EMAIL, Consent
 
 
 def mail_person(application: Any, *, now: datetime) -> None:
-    """Mail the applicant's confirmed address that the application was decided, or waits for the applicant.
+    """Mail the confirmed address of an account that an application was decided, or waits for the applicant.
 
-    Applicants who consented to notices by mail get the notice's mail instead. If the notice must wait, `issue_notices`
-    sends this mail.
+    Applicants who consented to notices by mail receive the mail about the notice instead. If the notice can't be
+    created yet, `issue_notices` sends this mail.
     """
     if not (EMAIL in settings.NOTICE_CHANNELS and Consent.is_given_by(application.consumer_id)):
         write_to_person(application, now=now)

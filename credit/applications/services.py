@@ -37,10 +37,10 @@ from credit.models import (
 from credit.models.applications import record_application_event
 from identity.access.consents import CREDIT_REPORT, LENDER_SHARING, Consent, give_consent
 
-# Days after which an idle application expires, by status.
+# This maps a status to the days after which an idle application expires.
 IDLE_DAYS = {DRAFT: 30, PENDING_DOCUMENTS: 30, APPROVED: 30}
-_EXPIRY_LEASE = timedelta(minutes=1)  # per application
-# A change of these fields creates a revision. Decisions freeze them.
+_EXPIRY_LEASE = timedelta(minutes=1)  # for each application
+# A change of these fields creates a revision. A decision freezes the fields.
 REVISED = frozenset({"application_data", "applicants"})
 
 
@@ -51,7 +51,7 @@ _load_visible = PreparedGet(
     Application,
     lambda application_id, user_id: Application.objects.filter(
         Application.visible_to(user_id), pk=application_id
-    ).annotate(provider_owner_id=_PROVIDER_OWNER),  # type: ignore[no-redef]  # as the property that it spares
+    ).annotate(provider_owner_id=_PROVIDER_OWNER),  # type: ignore[no-redef]  # saves the query of the property
     annotations=("provider_owner_id",),
 )
 _find_offer = PreparedSelect(
@@ -60,7 +60,7 @@ _find_offer = PreparedSelect(
 
 
 def select_own(columns: Sequence[str]) -> PreparedSelect:
-    """Return the query for the application `application_id` of the account `consumer_id`."""
+    """Return the prepared query for the application `application_id` of the account `consumer_id`."""
     return PreparedSelect(
         lambda application_id, consumer_id: Application.objects.filter(pk=application_id, consumer_id=consumer_id),
         columns,
@@ -68,10 +68,10 @@ def select_own(columns: Sequence[str]) -> PreparedSelect:
 
 
 def select_page(columns: Sequence[str], filters: Sequence[str], **annotations: Any) -> PreparedSelect:
-    """Return the query for a page of an account's applications, newest first."""
+    """Return the prepared query for a page of an account's applications, newest first."""
 
     def page(*, limit: int, offset: int, **conditions: Any) -> Any:
-        # The ids of the page come only from an index, so an offset reads index entries but no rows.
+        # The subquery reads the IDs of the page from an index, so an offset reads index entries but no rows.
         ids = Application.objects.filter(**conditions).order_by("-id").values("id")[offset : offset + limit]
         return Application.objects.filter(id__in=ids).order_by("-id").annotate(**annotations)
 
@@ -79,10 +79,10 @@ def select_page(columns: Sequence[str], filters: Sequence[str], **annotations: A
 
 
 def load_visible(application_id: str, actor: Actor) -> Application:
-    """Return the application with the id in a path.
+    """Return the application with the ID from a URL.
 
-    Raises ApplicationNotFound unless `actor` may read it. Raises SecondFactorRequired for another person's application
-    if the actor's second factor is missing.
+    Raises ApplicationNotFound if `actor` can't read the application. Raises SecondFactorRequired if the application
+    belongs to another account and the actor's second factor is missing.
     """
     identifier = parse_uuid(application_id)
     application = _load_visible(application_id=identifier, user_id=actor.user.pk) if identifier else None
@@ -94,11 +94,11 @@ def load_visible(application_id: str, actor: Actor) -> Application:
 
 
 def load_for(application_id: str, actor: Actor, *, is_noted: bool = True) -> Application:
-    """Return the application with the id in a path, for reading; raises the errors of `load_visible`.
+    """Return the application with the ID from a URL, for reading. Raises the errors of `load_visible`.
 
-    A scoped credential acts only for its account and for the account's lenders. It can't read as a reviewer of the
-    platform. Reading another person's application is logged in the access log of personal data. With `is_noted=False`
-    the caller calls `note_reading` with details instead.
+    A scoped credential can read the applications of its account and of the account's lenders, but not as a reviewer of
+    the platform. An access to an application of another account is logged in the access log of personal data. With
+    `is_noted=False`, the caller must call `note_reading` with details.
     """
     application = load_visible(application_id, actor)
     if application.consumer_id == actor.user.pk:
@@ -111,7 +111,7 @@ def load_for(application_id: str, actor: Actor, *, is_noted: bool = True) -> App
 
 
 def note_reading(application: Application, viewer: Any, **details: str) -> None:
-    """Log in the access log of personal data that `viewer` read another person's application; `details` say what."""
+    """Record in the access log of personal data that `viewer` read details of another account's application."""
     if application.consumer_id != viewer.pk:
         DataAccess.note(
             DataAccess.PAGE,
@@ -126,7 +126,7 @@ def note_reading(application: Application, viewer: Any, **details: str) -> None:
 
 
 def lock_own(application_id: str, user: Any) -> Application:
-    """Return the user's own application, locked for this transaction; raises ApplicationNotFound for others."""
+    """Lock and return the user's own application. Raises ApplicationNotFound for other applications."""
     own = Application.objects.select_for_update().filter(consumer=user)
     return get_by_uuid(own, application_id, ApplicationNotFound)
 
@@ -143,12 +143,12 @@ def create_application(
     initial_status: str | None,
     now: datetime,
 ) -> Application:
-    """Create an application; `limited` is true for a consumer's scoped credential.
+    """Create an application. `limited` is true for a scoped credential.
 
-    A draft gets a checklist of the offer's required documents. Raises InvalidStatus for an initial status that only
-    reviewers may set, depending on the review policy; scoped credentials may never set it. Raises OfferUnavailable for
-    a closed offer, for an offer of another lender where reviewers decide, and for an unlisted offer if offers must be
-    listed. Raises RequirementsDue for a submitted application with missing items.
+    A draft has a checklist of the offer's required documents. Raises InvalidStatus for an initial status that the
+    review policy reserves for reviewers. Scoped credentials can never set such a status. Raises OfferUnavailable if the
+    offer is closed, if the offer must be listed but isn't, or if reviewers decide and the offer belongs to another
+    lender. Raises RequirementsDue if a submitted application has missing items.
     """
     status = initial_status or DRAFT
     if (limited or settings.REVIEW_POLICY != "open") and status not in INITIAL_STATUSES:
@@ -186,22 +186,22 @@ def create_application(
     return application
 
 
-_PINNED = ("provider_id", *Offer.TERMS)  # the order of `Offer.terms`
+_PINNED = ("provider_id", *Offer.TERMS)  # in the order of `Offer.terms`
 _find_terms = PreparedSelect(
     lambda offer_id: Offer.objects.filter(pk=offer_id), ("is_active", "version", *_PINNED), parsed=True
 ).first
 
 
 def pin_at_submission(application: Application, _transition: Transition) -> dict[str, Any]:
-    """Return the columns that the first submission sets; raises the errors of `pinned_offer`."""
+    """Return the columns that the first submission sets. Raises the errors of `pinned_offer`."""
     return pinned_offer(application) if application.submitted_at is None else {}
 
 
 def pinned_offer(application: Application) -> dict[str, Any]:
-    """Return the columns with the listed offer's current terms; empty for an unlisted offer.
+    """Return the columns that pin the current terms of a listed offer. An unlisted offer has none.
 
-    Raises RequirementsDue if the offer has ended, or the application does not meet its requirements. An unlisted offer
-    requires a minimum age of 18.
+    Raises RequirementsDue if the offer is inactive, or if the application does not meet the offer's requirements. An
+    unlisted offer requires a minimum age of 18.
     """
     pinned: dict[str, Any] = {}
     if (offer := _find_terms(offer_id=application.offer_id)) is not None:
@@ -215,7 +215,7 @@ def pinned_offer(application: Application) -> dict[str, Any]:
 
 
 def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:
-    """Return the documents of the offer; raises OfferUnavailable unless this lender accepts applications to it."""
+    """Return the offer's required documents. Raises OfferUnavailable if the lender accepts no applications to it."""
     offer = _find_offer(offer_id=offer_id)
     if offer is None:
         if settings.REQUIRE_LISTED_OFFERS:
@@ -229,7 +229,7 @@ def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:
         raise OfferUnavailable
     if offered_by == str(provider_id):
         return documents or ()
-    # Where a lender's members review, another lender's id would let applicants choose their own reviewers.
+    # If a lender's members review, applicants could choose their own reviewers with the ID of another lender.
     if settings.REVIEW_POLICY != "open":
         raise OfferUnavailable("The offer belongs to another lender. Send the `provider_id` of the offer.")
     _check_provider(provider_id)
@@ -237,7 +237,7 @@ def _check_offer(offer_id: int, provider_id: int) -> Sequence[str]:
 
 
 def _check_provider(provider_id: int) -> None:
-    """Raise OfferUnavailable for an unassigned lender's id if the operator assigns ids."""
+    """Raise OfferUnavailable if the operator assigns lender IDs and this ID is not assigned."""
     if settings.PROVIDERS == "granted" and not Provider.objects.filter(pk=str(provider_id)).exists():
         raise OfferUnavailable("Lender not found.")
 
@@ -247,12 +247,13 @@ def change_application(
 ) -> Application:
     """Replace `application_data`, `applicants`, `notes`, or `share` of the actor's own application.
 
-    If the data change, an open counteroffer ends, because it is bound to them. Raises ApplicationNotFound. Raises
-    RecordNotEditable if the status has frozen the data, or for a change of `share` after `draft`.
+    A counteroffer is bound to the data, so a change of the data closes an open counteroffer. Raises
+    ApplicationNotFound. Raises RecordNotEditable if the status has frozen the data, or for a change of `share` after
+    `draft`.
     """
     with transaction.atomic(savepoint=False):
         application = lock_own(application_id, actor.user)
-        # Not before the last transition, even if the clock was set back.
+        # `updated_at` must not be before the last transition, even if the clock was set back.
         columns: dict[str, Any] = {**changes, "updated_at": max(now, application.updated_at)}
         unfrozen = Application.objects.filter(pk=application.pk)
         data = changes.get("application_data", application.application_data)
@@ -286,7 +287,7 @@ def change_application(
                 principal=actor.user,
                 credential=actor.credential,
             )
-        application.refresh_from_db(fields=[*columns])  # the row is locked, so other fields have not changed
+        application.refresh_from_db(fields=[*columns])  # because the row is locked, other fields are unchanged
         if "applicants" in changes:
             PersonKey.write(application)
         is_changed = seen and application.reviewed_state != seen
@@ -299,14 +300,14 @@ def change_application(
 
 
 def consent_to_sharing(application: Application, now: datetime) -> None:
-    """Store the applicant's consent at the submission to share data with the lender."""
+    """Store the applicant's consent to share data with the lender, which the submission contains."""
     if application.share:
         scope = f"{application.pk}: {', '.join(application.share)} to lender {application.provider_id}"
         give_consent(application.consumer_id, LENDER_SHARING, application.pk, scope=scope, now=now)
 
 
 def follow_sharing(*, now: datetime) -> dict[str, int]:
-    """End the consents of ended applications. Store the consents that a server of the previous version omitted."""
+    """End the consents of closed applications. Store the consents that a server of the previous version omitted."""
     ended, has_consent = Q(status__in=(WITHDRAWN, EXPIRED)), Consent.objects.filter(kind=LENDER_SHARING)
     of_ended = Application.objects.filter(ended, pk=OuterRef("reference"))
     count = Consent.objects.filter(Exists(of_ended), kind__in=(LENDER_SHARING, CREDIT_REPORT)).end(now=now)
@@ -316,7 +317,7 @@ def follow_sharing(*, now: datetime) -> dict[str, int]:
     return {"sharing_ended": count}
 
 
-def _end_sharing(consent: Consent, *, actor: Actor, now: datetime) -> None:  # noqa: ARG001  as every ending
+def _end_sharing(consent: Consent, *, actor: Actor, now: datetime) -> None:  # noqa: ARG001  as in all of these
     Application.objects.filter(pk=consent.reference).update(share=[])
 
 
@@ -324,12 +325,12 @@ CONSENT_ENDING = (LENDER_SHARING, _end_sharing)
 
 
 def index_applicants() -> int:
-    """Compute the blind index and the keys of all applicants with the first key; return the changed indexes' number."""
+    """Compute all blind indexes and person keys with the first key. Return the number of changed indexes."""
     return index_rows(Application.objects.all(), PersonKey.write)
 
 
-def index_changed_applicants(*, now: datetime) -> dict[str, int]:  # noqa: ARG001  the signature of prune tasks
-    """Update indexes after a server of the previous version, which changes and erases applicants without them."""
+def index_changed_applicants(*, now: datetime) -> dict[str, int]:  # noqa: ARG001  as in all prune tasks
+    """Update the indexes of applicants that a server of the previous version changed or erased."""
     Application.objects.filter(applicants__isnull=True).exclude(applicant_index=None).update(applicant_index=None)
     PersonKey.objects.filter(application__applicants__isnull=True).delete()
     keyless = Application.objects.filter(person_keys__isnull=True, applicants__isnull=False)
@@ -338,7 +339,7 @@ def index_changed_applicants(*, now: datetime) -> dict[str, int]:  # noqa: ARG00
 
 
 def expire_idle(*, now: datetime) -> dict[str, int]:
-    """Expire idle applications; return how many left each status. Each application is its own transaction."""
+    """Expire idle applications. Return the number per earlier status. Each application has its own transaction."""
     actor = Actor.system("expire_applications")
     counts = dict.fromkeys(IDLE_DAYS, 0)
     is_idle = Q()

@@ -1,4 +1,4 @@
-"""The right of withdrawal from an accepted agreement (Directive (EU) 2023/2225, Art. 26): period and figures."""
+"""Compute the period and the amounts of the right of withdrawal (Directive (EU) 2023/2225, Art. 26)."""
 
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -15,7 +15,7 @@ from credit.core.figures import date_in_words
 from credit.core.jurisdictions import Conventions
 from credit.models import Application, ContractWithdrawal, DecisionAnchor, LoanTerms
 
-FACTS = ("told_of_right_at", "complete_since")  # columns that determine the period
+FACTS = ("told_of_right_at", "complete_since")  # which determine the period
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,12 @@ class Withdrawable:
 
 
 def is_withdrawable(application: Application) -> bool:
-    """Return whether the accepted agreement has a right of withdrawal under the directive."""
+    """Return whether the application has an accepted agreement with a right of withdrawal under the directive."""
     return application.accepted_at is not None and follows_directive(application.offer_snapshot)
 
 
 def conclude(application: Application, *, is_told: bool, is_complete: bool) -> list[str]:
-    """At the acceptance, set when the borrowers were informed; return the changed columns, [] under another law."""
+    """Set the times of the borrowers' information to the acceptance. Return the changed columns."""
     if not is_withdrawable(application):
         return []
     application.told_of_right_at = application.accepted_at if is_told else None
@@ -54,7 +54,7 @@ def conclude(application: Application, *, is_told: bool, is_complete: bool) -> l
 
 
 def describe(application: Application) -> Withdrawable:
-    """Return the right of withdrawal; raises NotFound before the acceptance, and under another law."""
+    """Return the right of withdrawal. Raises NotFound before the acceptance, and under another law."""
     if not is_withdrawable(application):
         raise NotFound(
             "The application has no right of withdrawal: the terms were not accepted, or another law applies."
@@ -75,7 +75,7 @@ def describe(application: Application) -> Withdrawable:
 
 
 def interest_a_day(application: Application, terms: LoanTerms | None) -> int | None:
-    """Return the daily interest on the whole loan; None for a line of credit, whose drawn amount is unknown."""
+    """Return the daily interest on the whole loan, or None for a line of credit, whose drawn amount is unknown."""
     if terms is None or terms.term_months is None:
         return None
     day_count = Conventions.of(application.offer_snapshot).day_count
@@ -83,7 +83,7 @@ def interest_a_day(application: Application, terms: LoanTerms | None) -> int | N
 
 
 def capital_in_words(application: Application) -> str:
-    """Return the credit to repay, minus a deducted fee; "" for a line of credit."""
+    """Display the credit to repay, minus a deducted fee. Return "" for a line of credit."""
     terms, conventions = application.loan_terms, Conventions.of(application.offer_snapshot)
     if terms is None or terms.term_months is None:
         return ""
@@ -96,7 +96,7 @@ def capital_in_words(application: Application) -> str:
 
 
 def fee_in_words(application: Application) -> str:
-    """Return the fee that the lender refunds; "" for none, and for a fee that `capital_in_words` deducts."""
+    """Display the fee that the lender refunds. Return "" without a fee, or if `capital_in_words` deducts the fee."""
     terms, conventions = application.loan_terms, Conventions.of(application.offer_snapshot)
     if terms is None or not terms.fee_cents or (terms.term_months is not None and conventions.is_fee_kept_back):
         return ""
@@ -104,7 +104,7 @@ def fee_in_words(application: Application) -> str:
 
 
 def rows_of(application: Application, right: Withdrawable) -> list[tuple[str, str]]:
-    """Return the amounts due after a withdrawal, by name, in the active language."""
+    """Return (name, value) rows of the amounts due after a withdrawal, in the active language."""
     currency, interest = Conventions.of(application.offer_snapshot).currency, right.interest_a_day_cents
     rows = [
         (gettext("Credit to pay back"), capital_in_words(application)),
@@ -116,7 +116,7 @@ def rows_of(application: Application, right: Withdrawable) -> list[tuple[str, st
 
 
 def countries_of(application: Application) -> list[str]:
-    """Return the countries of the borrowers; empty after their erasure."""
+    """Return the countries of the borrowers. After the borrowers' erasure, there are none."""
     return [person["address"]["country"] for person in application.applicants or () if person.get("address")]
 
 
@@ -131,6 +131,6 @@ def _period_end(application: Application) -> datetime | None:
 
 
 def last_day_of(application: Application, right: Withdrawable) -> date | None:
-    """Return the last day of the period; None without an end."""
+    """Return the last day of the period, or None if the period has no end."""
     end = right.period_ends_at
     return None if end is None else withdrawal.last_day_of(end, countries_of(application))

@@ -1,7 +1,7 @@
-"""90 days of business of a demo lender: about 200 applications, and the reviewers' decisions.
+"""Write 90 days of business of a demo lender: about 200 applications, with the reviewers' decisions.
 
-The services write the data at times in the past, and apply the same rules as for any reviewer. So histories, notices,
-clocks, records, and events are realistic. The random numbers are the same on every machine; only the dates follow the
+The data is written by the usual services, with times in the past and the usual rules. So histories, notices, clocks,
+records, and events are realistic. The random numbers are the same on every machine, and only the dates depend on the
 calendar.
 """
 
@@ -45,11 +45,11 @@ from credit.terms.loans import proposed_terms
 
 DAYS = 90
 DATA = json.loads(Path(__file__).with_name("book.json").read_text())
-_A_DAY = (4, 3, 3, 3, 2, 1, 0)  # applications per day, from Monday on
+_A_DAY = (4, 3, 3, 3, 2, 1, 0)  # applications per weekday, beginning with Monday
 _STAFF = (("Rosa", "Keller"), ("Tom", "Adeyemi"))
 _PAYSLIPS = ("Pay stub of last month", "Photo of an identity card")
 _TWO_DECIDE_CENTS = 1_500_000
-_LATE_DAYS = 33  # still undecided after the deadline
+_LATE_DAYS = 33  # after which an application is still undecided, although the deadline has passed
 
 
 class _NotYet(Exception):
@@ -57,7 +57,7 @@ class _NotYet(Exception):
 
 
 def write(*, consumer: Any, staff: Any, now: datetime) -> None:
-    """Write the data. Call this after creating the demo's offers, and before any notice is due."""
+    """Write the data. Call this function after creating the demo's offers, and before a notice is due."""
     began = now - timedelta(days=DAYS + 8)
     provider = str(demo_ids.OWN_PROVIDER)
     actor = Actor(user=consumer, credential="demo", second_factor=True)
@@ -72,7 +72,7 @@ def write(*, consumer: Any, staff: Any, now: datetime) -> None:
     reviewers = [staff, *_accounts(_STAFF, began, is_staff=True)]
     Group.objects.get(name=REVIEWER).user_set.add(*reviewers[1:])
     for number, opened in enumerate(openings(now), start=1):
-        draw = Random(number)  # noqa: S311  a story, no secret
+        draw = Random(number)  # noqa: S311  because the demo data is no secret
         person = draw.randrange(len(people))
         offer = draw.choices([scored, *plain], (6, 4, 1))[0]
         Story(number, people[person], DATA["people"][person], offer, reviewers, opened, now).tell()
@@ -81,7 +81,7 @@ def write(*, consumer: Any, staff: Any, now: datetime) -> None:
 
 
 def apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, persons: Any, moment: datetime) -> Application:
-    """Create a draft with `persons`, if any; the amount is limited to the offer's range."""
+    """Create a draft with `persons`, if any. The amount is limited to the offer's range."""
     least, most = offer.loan_amount_min_cents, offer.loan_amount_max_cents
     data = {**data, "amount_cents": min(max(data["amount_cents"], least or 0), most or data["amount_cents"])}
     applicants = None if persons is None else Applicants.of(persons)
@@ -107,13 +107,13 @@ def apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, persons: Any
 
 
 def kept(name: str, content: bytes, *, now: datetime) -> services.Received:
-    """Write a file as an upload does. If the demo is rolled back, the file remains, but no key decrypts it."""
+    """Write a file like an upload does. After a rollback of the demo, the file remains, but no key decrypts it."""
     facts = {"name": name, "content_type": recognize(content), "size_bytes": len(content)}
     return services.Received(storage.keep(content, now=now), {**facts, "sha256": sha256(content).hexdigest()})
 
 
 def _accounts(names: Any, joined: datetime, *, is_staff: bool = False) -> list[Any]:
-    """Return accounts without a log-in; create the missing ones."""
+    """Return accounts without a password. Create missing accounts."""
     accounts, nobody = get_user_model().objects, make_password(None)
     wanted = {f"demo-{first.lower()}": (first, last) for first, last in names}
     accounts.bulk_create(
@@ -130,7 +130,7 @@ def _accounts(names: Any, joined: datetime, *, is_staff: bool = False) -> list[A
 
 
 def openings(now: datetime) -> Iterator[datetime]:
-    """Yield the times at which applications start, oldest first, with fewer at the end of a week."""
+    """Yield the times at which applications start, oldest first. There are fewer at the end of a week."""
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     for ago in range(DAYS, -1, -1):
         day = midnight - timedelta(days=ago)
@@ -141,7 +141,7 @@ def openings(now: datetime) -> Iterator[datetime]:
 
 
 class Story:
-    """One application from its start until now."""
+    """An application from its start until now."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class Story:
         at: datetime,
         now: datetime,
     ) -> None:
-        self.draw = Random(-number)  # noqa: S311  a story, no secret
+        self.draw = Random(-number)  # noqa: S311  because the demo data is no secret
         self.at, self.now, self.offer = at, now, offer
         self.progress = 1 - (now - at) / timedelta(days=DAYS)
         self.merit = self.draw.random()
@@ -195,7 +195,7 @@ class Story:
             pass
 
     def wait(self, **time: float) -> datetime:
-        """Advance the time to a working day; raises _NotYet for a time in the future."""
+        """Advance the time to a working day. Raises _NotYet if that time is in the future."""
         self.at += timedelta(**time)
         while self.at.weekday() > 4:
             self.at += timedelta(days=1)
@@ -212,7 +212,7 @@ class Story:
             self.inform()
 
     def consent(self) -> None:
-        """Consent to electronic notices, once per applicant."""
+        """Consent to electronic notices, if the applicant has not consented yet."""
         if not Consent.is_given_by(self.owner.user.pk):
             digest = digest_of(notices.consent_text("en"))
             notices.give_consent(text_sha256=digest, language="en", actor=self.owner, now=self.at)
@@ -297,7 +297,7 @@ class Story:
         self.move(states.WITHDRAWN, self.owner, reason="I have found another offer.", days=1)
 
     def follow_up(self) -> None:
-        """Accept an approval or let it expire; request reconsideration of a rejection, and complete it."""
+        """Accept or expire an approval. Request reconsideration of a rejection, and complete the reconsideration."""
         application = self.application
         if application.status == states.APPROVED and application.accepted_at is None:
             if self.draw.random() < 0.65:
@@ -353,7 +353,7 @@ def ask_again(application: Application, at: datetime) -> None:
 
 
 def _leave_on_consoles(staff: Any, rosa: Any, tom: Any, *, now: datetime) -> None:
-    """Assign, propose, or discuss some open applications, for the reviewers' lists."""
+    """Add assignments, proposals, and comments to open applications, for the reviewers' lists."""
     at = now - timedelta(hours=2)
     waiting = Application.objects.filter(status=states.UNDER_REVIEW, counteroffer_moves=0, notes=None, proposals=None)
     open_ = list(waiting.order_by("id"))

@@ -1,4 +1,4 @@
-"""Documents that the demo's reviewers accept, and the scores that read the confirmed figures."""
+"""Accept documents of demo applications, and compute scores with the confirmed figures."""
 
 from datetime import datetime
 
@@ -12,7 +12,7 @@ _FIGURES = ("monthly_income_cents", "months_employed", "months_at_address", "hom
 
 
 def accept_documents(application: Application, *, by: Actor, now: datetime) -> Application:
-    """Accept the documents of an application. If a model scored it, confirm the claims and score it again."""
+    """Accept an application's documents. If a model scored the application, confirm the claims and score again."""
     for document in application.requested_documents.all():
         mark_document(application, document.pk, RequestedDocument.ACCEPTED, by=by.user, now=now)
     if (champion := champion_of(application)) is None:

@@ -31,11 +31,11 @@ _NOTHING = dict.fromkeys(models.Offer.TERMS)
 _LENDERS = {"1001": "Harbour Credit Union", "1002": "Alder Bank", str(demo_ids.OWN_PROVIDER): "Cedar Lending"}
 _OWNER, _REVIEWER, _SYSTEM = "consumer", "reviewer", "system"
 Move = tuple[str, str, str | None]
-# The history of a demo application: (status, actor, reason).
+# A move in the history of a demo application is (status, actor, reason).
 _SENT, _TAKEN = (SUBMITTED, _OWNER, None), (UNDER_REVIEW, _REVIEWER, None)
-# Each application: its id, the days since its creation, and its transitions; oldest first.
-# Stories with applicants, although their offers require none.
+# The applications in _NAMED have applicants, although their offers require none.
 _NAMED = {demo_ids.REJECTED, demo_ids.SCORED, demo_ids.WAITS_FOR_DOCUMENTS}
+# Each story has an application ID, the days since its creation, and its transitions, oldest first.
 _STORIES: list[tuple[UUID, int, list[Move]]] = [
     (demo_ids.EXPIRED, 45, [(EXPIRED, _SYSTEM, "Idle for 30 days.")]),
     (demo_ids.LEFT_ALONE, 26, [_SENT]),
@@ -83,7 +83,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         return
     begun = now - timedelta(days=book.DAYS + 10)
     if settings.ANCHOR_DECISIONS:
-        record_keys.key_at(begun)  # the first key must be older than the records that it signs
+        record_keys.key_at(begun)  # because the first key must be older than the records that it signs
     lender = Actor(user=staff, credential="demo", second_factor=True)
     *terms_of_others, scored_terms, free_terms = ({**_NOTHING, **terms} for terms in book.DATA["offers"])
     offers = [create_offer(actor=lender, terms=terms, now=begun) for terms in terms_of_others]
@@ -113,7 +113,8 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         if application.status == PENDING_DOCUMENTS:
             _ask_for_payslips(application, consumer=consumer, staff=staff, now=application.updated_at)
     waits = {"provider_id": scored.provider_id, "username": "a-colleague"}
-    models.ProviderInvitation.objects.create(id=demo_ids.INVITATION, invited_at=now, **waits)  # expires after 7 days
+    # The invitation expires after 7 days.
+    models.ProviderInvitation.objects.create(id=demo_ids.INVITATION, invited_at=now, **waits)
     data = {"amount_cents": 900_000, "monthly_income_cents": 320_000}
     moment = now - timedelta(days=_SCORED_DAYS_AGO)
     lent = _apply(demo_ids.SCORED, consumer, scored, data, moment)
@@ -125,7 +126,7 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     fact = "application_data.monthly_income_cents"
     models.Correction.objects.create(id=demo_ids.CORRECTION, application=lent, fact=fact, due_at=due_at, **claim)
     accept(str(lent.pk), terms_sha256=terms.terms_sha256, actor=actor, now=lent.updated_at)
-    publish_account(consumer.pk, now=now)  # the feed is long: numbered later, it would delay a request
+    publish_account(consumer.pk, now=now)  # because to number the long feed later would delay a request
 
 
 def _apply(identifier: UUID, consumer: Any, offer: models.Offer, data: Any, moment: datetime) -> models.Application:
@@ -171,7 +172,7 @@ def _ask_for_payslips(application: models.Application, *, consumer: Any, staff: 
 
 
 def _lend(consumer: Any, staff: Any, terms: dict[str, Any], now: datetime) -> models.Offer:
-    """Make the demo account a lender with a colleague and a scoring model; return its scored offer."""
+    """Make the demo account a lender with a colleague and a scoring model. Return the lender's scored offer."""
     provider, actor = str(demo_ids.OWN_PROVIDER), Actor(user=consumer, credential="demo", second_factor=True)
     model = create_model(provider_id=provider, name="Cedar scorecard", description="", by=actor, now=now)
     consumer.groups.add(Group.objects.get(name=LENDER))

@@ -1,1 +1,1 @@
-"""Reports of vendors: the adapter protocol, the sandbox's vendor, and requests of reports."""
+"""Request reports from vendors, with an adapter protocol and a sandbox vendor."""

@@ -1,4 +1,4 @@
-"""Tests of an adapter against its vendor's sandbox."""
+"""Check an adapter against the sandbox of its vendor."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -20,7 +20,7 @@ Line = tuple[str, str]
 
 
 def check_vendor(vendor: ReportVendor) -> Iterator[Line]:
-    """Yield each check and its error ("" if it passes). An exception of the adapter is an error."""
+    """Yield each check with its error, or "" if the check passes. An exception of the adapter counts as an error."""
     name = getattr(vendor, "name", None)
     yield "name", "" if isinstance(name, str) and 0 < len(name) <= 64 else "must be a text of 1 to 64 characters"
     cases, fault = attempt(vendor.sandbox_cases)

@@ -1,8 +1,8 @@
-"""Requests of reports, and collection of reports that a vendor has not returned yet.
+"""Request reports, and collect the reports that a vendor did not return immediately.
 
-A report is stored before its vendor is called, and its id is the vendor's idempotency key. After a time-out or a crash
-the outcome is unknown, so `collect` calls `result`. It requests the report again, under the same id, only if the vendor
-does not know the id. So no report is paid for twice.
+A report is stored before the vendor is called, and the report's ID is the idempotency key. After a time-out or a crash,
+the outcome is unknown, so `collect` calls `result`. Only if the vendor does not know the ID, `collect` requests the
+report again, under the same ID. So the lender never pays twice for a report.
 """
 
 import logging
@@ -39,7 +39,7 @@ from credit.review.confirmations import load_for_facts
 from identity.access.consents import CREDIT_REPORT, Consent, give_consent
 
 _IN_USE = timedelta(days=30)
-_LEASE = timedelta(seconds=60)  # longer than the deadline of a call
+_LEASE = timedelta(seconds=60)  # longer than the time-out of a call
 _PAUSE, _LONGEST_PAUSE = timedelta(seconds=10), timedelta(hours=1)
 _COPIED = (
     "status", "person", "requested_by_id", "requested_at", "look_at", "as_of", "expires_at", "summary",
@@ -52,11 +52,11 @@ logger = logging.getLogger("platform.reports")
 def request_report(
     application_id: str, *, kind: str, purpose: str | None, applicant: int, actor: Actor, now: datetime
 ) -> tuple[Report, bool]:
-    """Return a report about an applicant, and whether it existed already. Call this outside of a transaction.
+    """Request a report about an applicant. Return the report, and whether it existed already.
 
-    The status is `requested` while the vendor works, and if the outcome is unknown. Raises the errors of
-    `load_for_facts`, PurposeMissing, ReportNotPossible, ReportPending while a report is requested, and
-    ReportVendorError if the request definitely had no effect.
+    Call this function outside of transactions. The status remains `requested` while the vendor works, and if the
+    outcome is unknown. Raises the errors of `load_for_facts`, PurposeMissing, ReportNotPossible, ReportPending while
+    another report is requested, and ReportVendorError if the request definitely had no effect.
     """
     if purpose is None:
         raise PurposeMissing
@@ -93,7 +93,7 @@ def request_report(
 
 
 def _order(vendor: ReportVendor, report: Report, *, now: datetime) -> None:
-    """Request a new report. Raises ReportVendorError if the request definitely had no effect."""
+    """Request a stored report from the vendor. Raises ReportVendorError if the request definitely had no effect."""
     try:
         _ask(vendor, report, now=now, is_first=True)
     except ProviderError as error:
@@ -101,9 +101,9 @@ def _order(vendor: ReportVendor, report: Report, *, now: datetime) -> None:
             finish(report, VendorReport(FAILED), now=now)
             raise ReportVendorError from error
         logger.warning("report %s: the outcome is unknown (%s)", report.pk, error.word)
-    except Exception as error:  # noqa: BLE001  an adapter's fault; its text may contain personal data
+    except Exception as error:  # noqa: BLE001  the text of an adapter's error can contain personal data
         logger.error("report %s: the adapter raised %s", report.pk, type(error).__name__)  # noqa: TRY400
-    if report.status == REQUESTED:  # the call has ended, so `collect` can call the vendor
+    if report.status == REQUESTED:  # because after this call, `collect` can call the vendor
         Report.objects.filter(pk=report.pk, status=REQUESTED).update(look_at=now + _PAUSE)
 
 
@@ -114,7 +114,7 @@ def _audit(report: Report, actor: dict[str, Any]) -> None:
 
 
 def _store_instructions(application: Application, kind: str, now: datetime) -> None:
-    """Store the applicant's consent that the lender asserts; raises ReportNotPossible if the applicant ended it.
+    """Store the consent that the lender asserts. Raises ReportNotPossible if the applicant ended this consent.
 
     The second applicant has no account, and therefore no list of consents.
     """
@@ -127,10 +127,10 @@ def _store_instructions(application: Application, kind: str, now: datetime) -> N
 
 
 def request_for_score(application: Application, kinds: Sequence[str], *, now: datetime) -> bool:
-    """Store a request for each kind that an offer requests at the submission; `collect` calls the vendor.
+    """Store a request for each kind of report that an offer requests at the submission. `collect` calls the vendor.
 
-    Returns whether the score waits for a report. It doesn't wait if all reports are current, without a vendor, and for
-    an applicant without a legal name or a birth date.
+    Returns whether the score waits for a report. The score doesn't wait if all reports are current, if there is no
+    vendor, or if the applicant has no legal name or no birth date.
     """
     vendor, persons, waits = report_vendor(), Report.persons_of(application, FIRST), False
     if vendor is None or not persons:
@@ -151,15 +151,15 @@ def request_for_score(application: Application, kinds: Sequence[str], *, now: da
 
 
 def index_persons() -> int:
-    """Compute the persons' hashes of all reports with the first key; return the number of changed reports.
+    """Compute the applicants' hashes of all reports with the first key. Return the number of changed reports.
 
-    A report about an applicant who changed since keeps its hash.
+    If the applicant's data changed after the request, the hash of the report remains.
     """
     changed = 0
     for report in Report.objects.select_related("application").defer("summary", "raw").iterator(chunk_size=500):
         try:
             persons = Report.persons_of(report.application, report.applicant)
-        except UnreadableSecret:  # already logged
+        except UnreadableSecret:  # which is already logged
             continue
         if report.person in persons[1:]:
             changed += Report.objects.filter(pk=report.pk).update(person=persons[0])
@@ -167,15 +167,16 @@ def index_persons() -> int:
 
 
 def reports_for(application: Application, viewer: Any) -> QuerySet[Report]:
-    """Return the reports that a reader may see; the account that applies sees those about the first applicant."""
+    """Select the reports that `viewer` can see. The applicant's account sees only reports about the first applicant."""
     reports = Report.objects.filter(application=application)
     return reports.filter(applicant=FIRST) if application.consumer_id == viewer.pk else reports
 
 
 def _current(about: dict[str, Any], digests: list[str], now: datetime) -> Report | None:
-    """Return an unexpired report of the same person at the lender, copied if it was about another application.
+    """Return an unexpired report about the same applicant, or None. Copy a report of another application.
 
-    Applicants read the reports of their account's applications. So a report is never copied to another account.
+    A report is never copied to another account, because applicants can read the reports of their account's
+    applications.
     """
     same = Report.objects.filter(
         person__in=digests, kind=about["kind"], purpose=about["purpose"], vendor=about["vendor"], status=RECEIVED,
@@ -188,7 +189,7 @@ def _current(about: dict[str, Any], digests: list[str], now: datetime) -> Report
 
 
 def collect(*, now: datetime) -> dict[str, int]:
-    """Get requested reports from their vendors; a report that is missing after LATEST fails."""
+    """Get requested reports from the vendor. If a report is still missing after LATEST, the request fails."""
     counts = {"finished": 0, "waiting": 0}
     vendor = report_vendor()
     open_reports = Report.objects.filter(status=REQUESTED, look_at__lte=now).order_by("look_at")
@@ -214,7 +215,8 @@ def collect(*, now: datetime) -> dict[str, int]:
 def _ask(vendor: ReportVendor, report: Report, *, now: datetime, is_first: bool) -> None:
     persons: list[Any] = list(report.application.applicants or ())
     if not report.is_about(report.application):
-        finish(report, VendorReport(FAILED), now=now)  # the applicant changed: it would be another person's report
+        # The applicant changed, so the report could be about another person.
+        finish(report, VendorReport(FAILED), now=now)
         return
     person = {name: persons[report.applicant - 1][name] for name in ("legal_name", "date_of_birth", "address")}
     request = ReportRequest(str(report.pk), report.kind, report.purpose, report.requested_at, person)
@@ -230,9 +232,9 @@ def _ask(vendor: ReportVendor, report: Report, *, now: datetime, is_first: bool)
 
 
 def _request_again(vendor: ReportVendor, request: ReportRequest) -> VendorReport:
-    """Request a report again that the vendor does not know; a definite rejection means that the report failed.
+    """Request a report again that the vendor does not know. A definite rejection makes the report fail.
 
-    A rejection of `result` does not: the first request may have had an effect.
+    A rejection of `result` does not make it fail, because the first request can have had an effect.
     """
     try:
         return vendor.request(request)
@@ -243,7 +245,7 @@ def _request_again(vendor: ReportVendor, request: ReportRequest) -> VendorReport
 
 
 def finish(report: Report, answer: VendorReport, *, now: datetime) -> None:
-    """Store a vendor's response, only once."""
+    """Store a vendor's response. Later responses are ignored."""
     columns: dict[str, Any] = {"status": FAILED}
     if answer.status in {RECEIVED, NO_FILE, FROZEN}:
         try:

@@ -14,12 +14,12 @@ CASES = ("thick", "thin", "absent", "frozen", "slow")
 
 
 class UnknownReport(Exception):
-    """The vendor has no request with this id."""
+    """The vendor has no request with this ID."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReportRequest:
-    """A request for a report. `id` is the vendor's idempotency key; `person` {legal_name, date_of_birth, address}."""
+    """A request for a report. `id` is the idempotency key. `person` is `{legal_name, date_of_birth, address}`."""
 
     id: str
     kind: str
@@ -30,10 +30,10 @@ class ReportRequest:
 
 @dataclass(frozen=True, slots=True)
 class VendorReport:
-    """A vendor's response: `status` is `pending`, `received`, `no_file`, `frozen`, or `failed`.
+    """A vendor's response. `status` is `pending`, `received`, `no_file`, `frozen`, or `failed`.
 
-    `checked_summary` describes `summary`, which is required unless the status is `pending` or `failed`. `raw` is the
-    vendor's unchanged response. Without `expires_at`, the report is used for 30 days.
+    `summary` is required for the statuses `received`, `no_file`, and `frozen`. Its schema is in `checked_summary`.
+    `raw` is the vendor's unchanged response. Without `expires_at`, the report expires after 30 days.
     """
 
     status: str
@@ -44,26 +44,26 @@ class VendorReport:
 
 
 class ReportVendor(Protocol):
-    """The methods of an adapter, which is instantiated without arguments for each request.
+    """The methods of an adapter. For each request, the platform creates an instance without arguments.
 
-    Each method may raise `ProviderError` of `config.clients.provider`. With `outcome_unknown`, the platform calls
-    `result` later.
+    Each method can raise `ProviderError` of `config.clients.provider`. After an error with `outcome_unknown`, the
+    platform calls `result` later.
     """
 
     name: str
 
     def request(self, request: ReportRequest) -> VendorReport:
-        """Request a report. The same id never orders a second one."""
+        """Request a report. A repeated ID must never order a second report."""
 
     def result(self, request: ReportRequest) -> VendorReport:
-        """Return the report of an earlier request; raises UnknownReport if the vendor has no such request."""
+        """Return the report of an earlier request. Raises UnknownReport if the vendor has no such request."""
 
     def sandbox_cases(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return a person of the vendor's sandbox for each of CASES."""
+        """Return a person from the vendor's sandbox for each case in CASES."""
 
 
 def report_vendor() -> ReportVendor | None:
-    """Return the vendor that `REPORTS` selects; None if reports are off."""
+    """Return the vendor that `REPORTS` selects, or None if reports are off."""
     if settings.REPORTS == "off":
         return None
     place = "credit.reports.sandbox:SandboxVendor" if settings.REPORTS == "sandbox" else settings.REPORTS

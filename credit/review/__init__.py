@@ -1,1 +1,1 @@
-"""Decisions about applications: by one reviewer, by two reviewers, or by a score."""
+"""Make decisions about applications: with a single reviewer, with two reviewers, or automatically with a score."""

@@ -1,9 +1,9 @@
 """Decisions that scores make without a reviewer, with `DECISIONING=automatic`.
 
 The actor `model:<id>@<number>` decides applications that the published version approved or declined. An approval
-requires a price of the score, or an offer with a single rate. Reviewers decide all others: referred applications,
-declines without a reason or based on a missing value, and assigned or proposed applications. They also decide
-applications that were decided before, had a counteroffer, changed their data after the score, or were scored again.
+requires a price of the score, or an offer with a single rate. Reviewers decide all other applications: referred
+applications, declines without a reason or because of a missing value, and applications with an assignee or a proposal.
+Reviewers also decide if an application was decided or scored before, had a counteroffer, or changed after the score.
 """
 
 import logging
@@ -39,10 +39,10 @@ logger = logging.getLogger("platform.scoring")
 
 
 def decide_scored(*, now: datetime) -> dict[str, int]:
-    """Decide at most BATCH_MAX scored applications, oldest first; return counts by result.
+    """Decide up to BATCH_MAX scored applications, oldest first. Return counts by result.
 
-    Each application has its own transaction. If one can't be decided, it is logged, counted as failed, and retried
-    later.
+    Each application has its own transaction. An application that raises an error is logged, counted as failed, and
+    retried later.
     """
     counts = Counter(dict.fromkeys((APPROVED, REJECTED, PROPOSED, FAILED), 0))
     if settings.DECISIONING != "automatic":
@@ -57,7 +57,8 @@ def decide_scored(*, now: datetime) -> dict[str, int]:
             logger.info("application %s is left to people: %s", application.pk, refusal)
         return STOP if counts.total() >= BATCH_MAX else None
 
-    # One mark per page: most applications remain for reviewers, so a mark for each would be most of the work.
+    # The loop marks its position once per page. Most applications remain for reviewers, so marks for each would cost
+    # most of the time.
     counts[FAILED] = items.process(decide_one, now=now, choose=_waiting, batch=BATCH_MAX)
     return dict(counts)
 
@@ -71,13 +72,13 @@ def _decidable() -> QuerySet[Application]:
     )
     scored_again = Score.objects.filter(application=OuterRef("pk"), number__gt=1)
     changed = ApplicationRevision.objects.filter(application=OuterRef("pk")).exclude(status=DRAFT)
-    # After a counteroffer, a reviewer decides, whatever its outcome.
+    # After a counteroffer, only reviewers decide, independent of the counteroffer's outcome.
     waiting = Application.objects.filter(status__in=IN_REVIEW, reviewed_at__isnull=True, counteroffer_moves=0)
     return waiting.filter(Exists(scores), ~Exists(changed), ~Exists(scored_again))
 
 
 def _waiting(decidable: QuerySet[Application]) -> Iterator[Any]:
-    """Yield the ids of decidable applications, oldest first, without those that reviewers work on."""
+    """Yield the IDs of decidable applications, oldest first. Skip applications that reviewers work on."""
     last: Any = None
     while True:
         following = decidable.order_by("submitted_at", "id")
@@ -93,7 +94,7 @@ def _waiting(decidable: QuerySet[Application]) -> Iterator[Any]:
 
 
 def _with_people(identifiers: list[UUID]) -> set[UUID]:
-    """Return the applications that are assigned, or had a proposal, even a closed one."""
+    """Return the IDs of applications that have an assignee or any proposal, including closed proposals."""
     about = {"kind": Application._meta.label_lower, "record_id__in": list(map(str, identifiers))}
     assigned = Assignment.in_force(REVIEW_PERMISSION, **about).values_list("record_id", flat=True)
     proposed = Proposal.objects.filter(application__in=identifiers).values_list("application_id", flat=True)
@@ -101,11 +102,11 @@ def _with_people(identifiers: list[UUID]) -> set[UUID]:
 
 
 def _decide(pk: Any, now: datetime) -> list[str]:
-    """Decide one application; return [its new status], or [] if it stays or another process was first."""
+    """Decide an application. Return a list with the new status, or an empty list if the status does not change."""
     application = Application.objects.select_for_update(skip_locked=True).filter(pk=pk).first()
     if application is None:
         return []
-    # Checked again in separate statements after locking the row, because another process may have been first.
+    # The conditions are checked again after the row is locked, because another process can have been faster.
     if not _decidable().filter(pk=pk).exists() or _with_people([pk]):
         return []
     score, to = application.decision_score, application.proposed_decision
@@ -115,7 +116,7 @@ def _decide(pk: Any, now: datetime) -> list[str]:
     if to == REJECTED:
         reasons, has_report = reasons_of({"reasons": score.reasons}), bool(read_by_score(application))
         if not reasons or faults_of(reasons, has_report=has_report) or _rests_on_missing(score):
-            return []  # a reviewer decides, with reasons that a notice may state
+            return []  # because a reviewer must decide, with reasons that a notice can contain
         because = {"reason": in_words(reasons), "metadata": {"reasons": reasons}}
     else:
         if (terms := automatic_terms(application)) is None:
@@ -128,7 +129,7 @@ def _decide(pk: Any, now: datetime) -> list[str]:
 
 
 def _rests_on_missing(score: Score) -> bool:
-    """Return whether an input was missing and no knockout applied; also True if the facts are erased."""
+    """Return whether an input was missing and no knockout applied. If the facts are erased, return True."""
     if not score.missing:
         return False
     kept = score.facts_if_kept

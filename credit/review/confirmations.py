@@ -1,4 +1,4 @@
-"""Confirmations of an application's figures from its documents."""
+"""Confirm figures of an application with its documents."""
 
 from datetime import datetime
 from typing import Any
@@ -17,10 +17,10 @@ from credit.models.applications import REVIEW_PERMISSION, record_application_eve
 
 
 def load_for_facts(application_id: str, actor: Actor) -> Application:
-    """Return an application, locked, if `actor` may add facts to it: its reviewers may, but not the applicant.
+    """Lock and return an application to which `actor` can add facts as a reviewer, but not as the applicant.
 
     Raises the errors of `load_for`, ReviewerRequired, SecondFactorRequired, and RecordNotEditable for a draft, and for
-    a decided or ended application.
+    a decided or closed application.
     """
     visible = load_for(application_id, actor)
     application = Application.objects.select_for_update().get(pk=visible.pk)
@@ -39,7 +39,7 @@ def confirm(
     """Store that a file of the application shows a value at a pointer below `application_data`.
 
     The newest confirmation of a pointer applies. Raises the errors of `load_for_facts`, ReviewerRequired for the only
-    reviewer under `four_eyes`, and ValidationFailed for a file that is not a stored file of the application.
+    reviewer under `four_eyes`, and ValidationFailed if the file is not a stored file of the application.
     """
     application = load_for_facts(application_id, actor)
     if refusal := only_reviewer(application, actor):
@@ -62,7 +62,7 @@ def confirm(
 
 
 def only_reviewer(application: Application, actor: Actor) -> ApiError | None:
-    """Return the error for the only possible reviewer of the application under `four_eyes`; None for others."""
+    """Return an error if, under `four_eyes`, no other account could review the application. Otherwise return None."""
     if settings.REVIEW_POLICY != "four_eyes":
         return None
     these = [actor.user.pk, application.consumer_id]

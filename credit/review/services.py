@@ -1,8 +1,8 @@
-"""Decisions about an application: the same functions for the API, the back office, and the worker.
+"""Make decisions about applications, for the API, the back office, and the worker.
 
-Under `four_eyes`, two reviewers approve or reject: the first proposes, the second confirms. A proposal is bound to the
-state of the application (`Application.reviewed_state`). Proposing, confirming, and ending lock the application's row,
-so that the decision is about the data that the reviewers saw.
+Under `four_eyes`, an approval or a rejection requires two reviewers: the first reviewer proposes, and the second
+reviewer confirms. A proposal is bound to the state of the application (`Application.reviewed_state`). To propose,
+confirm, or end a proposal locks the application's row, so that the decision is about the data that the reviewers saw.
 """
 
 from datetime import datetime
@@ -31,21 +31,21 @@ from credit.terms.loans import compute, loan_of
 
 
 def takes_two(to: str, actor: Actor | None = None) -> bool:
-    """Return whether one reviewer must propose this transition and another must confirm it.
+    """Return whether this transition requires a proposal and another reviewer's confirmation.
 
-    A score's approval needs no confirmation; a reviewer must confirm its rejection.
+    An approval by a score requires no confirmation, but a rejection by a score requires a reviewer's confirmation.
     """
     by_score = actor is not None and actor.is_model
     return settings.REVIEW_POLICY == "four_eyes" and to in JUDGEMENTS and not (by_score and to == APPROVED)
 
 
 def open_proposal(application: Application) -> Proposal | None:
-    """Return the open proposal, even if it is void; None without one."""
+    """Return the open proposal, even if it is void, or None."""
     return application.proposals.select_related("proposed_by").filter(closed_at__isnull=True).first()
 
 
 def pending_decision(application: Application) -> Proposal | None:
-    """Return the decision that waits for its second reviewer; void proposals are ignored.
+    """Return the proposal that waits for a second reviewer, or None. Void proposals are ignored.
 
     Costs a query only under `four_eyes`.
     """
@@ -56,7 +56,7 @@ def pending_decision(application: Application) -> Proposal | None:
 
 
 def check_against(pending: Proposal | None, application: Application, to: str, bound: Any = None) -> ApiError | None:
-    """Return the error if a decision other than `to`, or with other terms, waits for its second reviewer."""
+    """Return an error if a different decision than `to`, or different terms, are waiting for a second reviewer."""
     if pending is None or not takes_two(to):
         return None
     kept = as_members(pending.metadata)
@@ -79,13 +79,13 @@ def decide(
     reason: str | None = None,
     metadata: Any = None,
 ) -> Proposal | None:
-    """Make a transition or a counteroffer. Under four-eyes approval, propose it, or confirm another's proposal.
+    """Make a transition or a counteroffer. Under four-eyes approval, propose it, or confirm an equal proposal.
 
-    Returns the decision that now waits for a second reviewer, None after a transition. Under four-eyes approval, the
-    caller must hold the lock of the application's row. Raises AlreadyProposed, InvalidApplicationTransition,
+    Returns the proposal that now waits for a second reviewer, or None after a transition. Under four-eyes approval, the
+    caller must have locked the application's row. Raises AlreadyProposed, InvalidApplicationTransition,
     ReasonsRequired, ReviewerRequired, SecondFactorRequired, and the errors of `with_reports`.
     """
-    if metadata is not None or not takes_two(to, actor):  # the second reviewer confirms the first one's metadata
+    if metadata is not None or not takes_two(to, actor):  # because a confirmation uses the proposal's metadata
         metadata = with_reports(application, to, metadata)
     if takes_two(to, actor):
         pending = pending_decision(application)
@@ -112,7 +112,7 @@ def decide(
 
 
 def _bound(application: Application, to: str, metadata: Any, now: datetime) -> dict[str, Any]:
-    """Return the metadata that a proposal is bound to: its terms, and all values of a counteroffer.
+    """Return the metadata to which a proposal is bound: the loan terms, and all values of a counteroffer.
 
     Raises the errors of the decision.
     """
@@ -126,7 +126,7 @@ def _bound(application: Application, to: str, metadata: Any, now: datetime) -> d
 
 
 def warning_about(application: Application, pending: Proposal | None = None) -> str:
-    """Return the warning about a rejection or its proposal without the score's reasons; "" for none."""
+    """Return a warning if a made or proposed rejection has none of the score's reasons, or "" otherwise."""
     if (pending.to if pending is not None else application.status) != REJECTED:
         return ""
     score = application.decision_score
@@ -137,7 +137,7 @@ def warning_about(application: Application, pending: Proposal | None = None) -> 
 
 
 def audit_decision(verb: str, application: Application, to: str, actor: Actor) -> None:
-    """Write to the audit log that a decision was made, proposed, or confirmed (`verb`)."""
+    """Record in the audit log that a decision was made, proposed, or confirmed (`verb`)."""
     audit.emit(
         f"decision.{verb}",
         actor=audit_actor(actor),
@@ -147,7 +147,7 @@ def audit_decision(verb: str, application: Application, to: str, actor: Actor) -
 
 
 def _check_proposer(application: Application, to: str, actor: Actor) -> None:
-    # A score may propose decisions that it may not make alone.
+    # A score can propose decisions that it can't make without a reviewer.
     if refusal := application.check_creditor(to) if actor.is_model else application.check_transition(to, actor):
         raise refusal
 
@@ -155,7 +155,7 @@ def _check_proposer(application: Application, to: str, actor: Actor) -> None:
 def propose(
     application: Application, to: str, *, actor: Actor, now: datetime, reason: str | None, metadata: Any
 ) -> Proposal:
-    """Store a decision for confirmation by another reviewer; it replaces a void proposal.
+    """Store a proposal for confirmation by another reviewer. It replaces a void proposal.
 
     The caller must check that the application has no pending proposal. Raises AlreadyProposed, and the errors of
     `decide`.
@@ -187,11 +187,11 @@ def propose(
 def change_status(
     application_id: str, to: str, *, actor: Actor, changed_by: str, reason: str | None, metadata: Any, now: datetime
 ) -> tuple[Application, Proposal | None]:
-    """Change an application's status; return it, and the decision that waits for a second reviewer, if any.
+    """Change an application's status. Return the application, and the proposal that waits for confirmation, if any.
 
-    The default reason of a rejection is the text of its principal reasons. The default reason of the applicant's
-    withdrawal after an approval is that they declined its terms. Raises ApplicationNotFound, the errors of `decide`,
-    and InsufficientScope for a scoped credential of a lender's member.
+    The default reason of a rejection is the text of its principal reasons. The default reason of a withdrawal after an
+    approval is that the applicant declined the terms. Raises ApplicationNotFound, the errors of `decide`, and
+    InsufficientScope for a scoped credential of a lender's member.
     """
     application = load_for(application_id, actor, is_noted=False)
     if actor.limited and application.consumer_id != actor.user.pk:
@@ -208,12 +208,12 @@ def change_status(
 
 
 def end_proposal(proposal: Proposal, *, by: Any, now: datetime) -> None:
-    """Withdraw one's own proposal, or decline another's; the caller must hold the lock of the application's row."""
+    """Withdraw a proposal as the proposer, or decline it as another reviewer. The caller must have locked the row."""
     proposal.close(Proposal.WITHDRAWN if proposal.proposed_by_id == by.pk else Proposal.DECLINED, by=by, now=now)
 
 
 def end_pending_decision(application_id: str, *, actor: Actor, now: datetime) -> None:
-    """Withdraw a proposed decision, or decline another reviewer's, without deciding.
+    """End the open proposal of an application without a decision, as the proposer or as another reviewer.
 
     Raises ApplicationNotFound, ReviewerRequired, SecondFactorRequired, and NotFound without an open proposal.
     """
@@ -228,7 +228,7 @@ def end_pending_decision(application_id: str, *, actor: Actor, now: datetime) ->
         end_proposal(proposal, by=actor.user, now=now)
 
 
-_RIGHTS = {"is_active", "is_superuser"}  # the account's columns that determine its rights
+_RIGHTS = {"is_active", "is_superuser"}  # columns of the account
 
 
 def close_on_change() -> None:
