@@ -1,5 +1,5 @@
 """Register the admin classes of `credit.console`. Django loads the admin of an app from this module."""
 
-from credit.console import applications, notices, offers, people, records, scoring, withdrawals
+from credit.console import applications, hold_list, notices, offers, people, records, scoring, withdrawals
 
-__all__ = ["applications", "notices", "offers", "people", "records", "scoring", "withdrawals"]
+__all__ = ["applications", "hold_list", "notices", "offers", "people", "records", "scoring", "withdrawals"]

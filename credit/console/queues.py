@@ -40,7 +40,7 @@ TONES = {
         "delivered",
     ),
     "bad": (REJECTED, "decline", "reject", "removed"),
-    "wait": (*IN_REVIEW, "pending", "refer", "challenger"),
+    "wait": (*IN_REVIEW, "pending", "refer", "challenger", "hold on"),
     "ask": (PENDING_DOCUMENTS, RequestedDocument.RECEIVED, "changed"),
 }
 

@@ -383,6 +383,7 @@ class RetentionHold(models.Model):
     credential = models.CharField(max_length=80)
 
     class Meta:
+        verbose_name = "litigation hold"
         ordering = ["id"]
         indexes = [models.Index(fields=["application", "-id"], name="credit_hold_newest")]
 

@@ -1,0 +1,181 @@
+"""The list of litigation holds, where operators start and end a hold by an application's number.
+
+It shows no data of an application, because operators can't open applications.
+"""
+
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.core.exceptions import ValidationError
+from django.db.models import BooleanField, OuterRef, Q, QuerySet, Subquery, Value
+from django.http import HttpRequest
+from django.utils import timezone
+from django.utils.safestring import SafeString
+
+from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm
+from config.backoffice.consoles import may
+from config.backoffice.html import chip, code, column, moment, record_link
+from config.backoffice.lists import ConditionFilter
+from config.backoffice.transitions import actor_of
+from config.core.errors import ApiError
+from config.core.ids import parse_uuid
+from credit.console.holds import HoldForm
+from credit.core.figures import end_of_id, reference_of
+from credit.models import Application, RetentionHold
+from credit.notices.retention import HOLD_PERMISSION, set_hold
+
+_NUMBER = "A reference such as A-3F9C21AB, or the application's id"
+_NEWEST = RetentionHold.objects.filter(application=OuterRef("application")).order_by("-id").values("pk")[:1]
+
+
+def _numbered(typed: str) -> Q | None:
+    """Return the condition for the application with a number; None if the text is not a number."""
+    identifier, end = parse_uuid(typed.strip().lower()), end_of_id(typed.strip())
+    if identifier is not None:
+        return Q(pk=identifier)
+    return None if end is None else Application.has_reference(end)
+
+
+class NewHoldForm(forms.ModelForm):  # type: ignore[type-arg]
+    """Starts or ends the hold of the application with a number."""
+
+    number = forms.CharField(label="Application", max_length=40, help_text=f"{_NUMBER}.")
+    change = forms.ChoiceField(
+        label="Hold", choices=[("on", "Start the hold"), ("off", "End the hold")], widget=forms.RadioSelect
+    )
+    reason = forms.CharField(max_length=500, help_text="The platform stores it with your name.")
+    request: HttpRequest
+
+    class Meta:
+        model = RetentionHold
+        fields = ("reason",)
+
+    field_order = ("number", "change", "reason")
+
+    def clean_number(self) -> Application:
+        condition = _numbered(self.cleaned_data["number"])
+        if condition is None:
+            raise ValidationError(f"{_NUMBER} is required.")
+        applications = list(Application.objects.filter(condition).only("pk").order_by("pk")[:2])
+        if len(applications) != 1:
+            several = "Several applications have this reference. Enter the application's id."
+            raise ValidationError(several if applications else "No application has this number.")
+        return applications[0]
+
+    def clean(self) -> dict[str, Any]:
+        """Store the hold during validation, so that the form can show an error."""
+        facts: dict[str, Any] = super().clean() or {}
+        if self.errors:
+            return facts
+        application, on = facts["number"], facts["change"] == "on"
+        newest = RetentionHold.newest_of(application)
+        if on == (newest is not None and newest.is_on):
+            raise ValidationError("The hold is already on." if on else "The application has no hold.")
+        try:
+            set_hold(
+                str(application.pk), on=on, reason=facts["reason"], actor=actor_of(self.request), now=timezone.now()
+            )
+        except ApiError as refusal:
+            raise ValidationError(str(refusal)) from refusal
+        return facts
+
+    def save(self, commit: bool = True) -> RetentionHold:  # noqa: ARG002  Django's signature
+        return RetentionHold.objects.filter(application=self.cleaned_data["number"]).latest("pk")
+
+    def save_m2m(self) -> None:
+        """Do nothing: `clean` has stored the hold."""
+
+    def _post_clean(self) -> None:
+        """Skip the validation of the model, whose row exists already."""
+
+
+class StateFilter(ConditionFilter):
+    title = "state"
+    parameter_name = "state"
+    conditions = {
+        "on": ("on now", Q(is_on=True, pk=Subquery(_NEWEST))),
+        "ended": ("ended", Q(is_on=False, pk=Subquery(_NEWEST))),
+    }
+
+
+def _refusal(hold: RetentionHold) -> str:
+    newest = RetentionHold.newest_of(hold.application_id)
+    return "" if newest is not None and newest.is_on else "The application has no hold now."
+
+
+def _end(request: HttpRequest, hold: RetentionHold, form: SeenForm) -> str:
+    reason = form.cleaned_data["reason"]
+    set_hold(str(hold.application_id), on=False, reason=reason, actor=actor_of(request), now=timezone.now())
+    return "The litigation hold is off."
+
+
+@admin.register(RetentionHold)
+class HoldAdmin(ReadOnlyAdmin):
+    """Starts and ends of holds, latest first."""
+
+    list_display = ("reference", "state", "reason", "changed", "principal")
+    list_display_links = ("state",)
+    list_filter = (StateFilter,)
+    list_select_related = ("principal",)
+    search_fields = ("=application__id",)
+    search_help_text = _NUMBER
+    ordering = ("-id",)
+    fields = ("reference", "state", "reason", "changed", "principal", "credential")
+    record_actions = (
+        RecordAction(
+            name="end",
+            label="End the hold",
+            permission=HOLD_PERMISSION,
+            run=_end,
+            form=HoldForm,
+            refusal=_refusal,
+            seen=lambda hold: str(getattr(RetentionHold.newest_of(hold.application_id), "pk", "")),
+            consequences=lambda _hold: [
+                "The platform erases the application's records when no other retention rule applies."
+            ],
+        ),
+    )
+
+    changed = column(moment, "at", "at")
+
+    @admin.display(description="hold")
+    def state(self, record: RetentionHold) -> SafeString:
+        return chip("hold on" if record.is_on else "hold ended")
+
+    @admin.display(description="application")
+    def reference(self, record: RetentionHold) -> SafeString | str:
+        """Display the reference; it is a link for viewers who can open applications."""
+        text = reference_of(record.application_id)
+        return record_link("credit_application", record.application_id, text) if record.opens else code(text)  # type: ignore[attr-defined]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[RetentionHold]:
+        opens = Value(may(request.user, "credit.view_application"), output_field=BooleanField())
+        return super().get_queryset(request).annotate(opens=opens)
+
+    def get_search_results(
+        self, request: HttpRequest, queryset: QuerySet[RetentionHold], search_term: str
+    ) -> tuple[QuerySet[RetentionHold], bool]:
+        if not search_term.strip():
+            return super().get_search_results(request, queryset, search_term)
+        condition = _numbered(search_term)
+        if condition is None:
+            return queryset.none(), False
+        return queryset.filter(application__in=Application.objects.filter(condition).values("pk")), False
+
+    def title_of(self, record: RetentionHold) -> str:
+        return reference_of(record.application_id)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return may(request.user, HOLD_PERMISSION)
+
+    def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
+        return NewHoldForm.field_order if obj is None else super().get_fields(request, obj)
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:
+        if obj is not None:
+            return super().get_form(request, obj, change, **options)
+        return type("NewHoldForm", (NewHoldForm,), {"request": request})
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        """Do nothing: `clean` has stored the hold."""
