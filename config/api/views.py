@@ -78,10 +78,12 @@ class Endpoint:
 
 
 def also_answers(status: int, answer: type[ResponseSerializer] | None, description: str) -> Callable[[Method], Method]:
-    """Document another success status of a method."""
+    """Document another success status of a method. A method can have several."""
 
     def describe(method: Method) -> Method:
-        method.also_answers = {status: OpenApiResponse(answer, description=description)}  # type: ignore[attr-defined]
+        others = getattr(method, "also_answers", {})
+        other = OpenApiResponse(answer, description=description)
+        method.also_answers = {**others, status: other}  # type: ignore[attr-defined]
         return method
 
     return describe
