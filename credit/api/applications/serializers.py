@@ -11,7 +11,7 @@ from credit.api.applications.applicant_serializers import ApplicantSerializer, A
 from credit.api.documents.serializers import RequestedDocumentSerializer
 from credit.api.offers.serializers import InstalmentSerializer
 from credit.core.facts import SHAREABLE
-from credit.core.machine import DECIDED, DRAFT, MACHINE
+from credit.core.machine import DRAFT, JUDGEMENTS, MACHINE
 from credit.models import Proposal
 from credit.models.applications import Application, ApplicationHistory
 
@@ -235,7 +235,7 @@ class Reviewed(NamedTuple):
 class PendingDecisionSerializer(serializers.ModelResponseSerializer):
     """A decision that one reviewer has proposed and a second one has to confirm."""
 
-    to = serializers.StatusField(sorted(DECIDED), help_text="The status that was proposed.")
+    to = serializers.StatusField(sorted(JUDGEMENTS), help_text="The proposed status, or `counteroffer`.")
     proposed_by = serializers.TextField(
         source="proposer_id", help_text="The proposer's user_id, or the scoring model as `model:<id>@<version>`."
     )

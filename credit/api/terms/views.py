@@ -116,7 +116,7 @@ class CounterofferViewSet(ApiViewSet):
                 "terms_sha256": None,
                 "reasons": bound["reasons"],
                 "expires_at": datetime.fromisoformat(bound["expires_at"]),
-                "offered_by": pending.proposer,
+                "offered_by": str(pending.proposer_id),
                 "offered_at": pending.proposed_at,
                 "closed_at": None,
             }

@@ -275,10 +275,12 @@ class TestTwoReviewers:
         settings.REVIEW_POLICY = "four_eyes"
 
     def test_second_reviewer_confirms_the_counteroffer_that_the_first_proposes(self, application, consumer):
-        first, second = (client_of(reviewer()) for _ in range(2))
+        proposer = reviewer()
+        first, second = client_of(proposer), client_of(reviewer())
         until = in_days(14)
         proposed = counter(first, application, expires_at=until)
         assert (proposed.status_code, proposed.json()["status"], proposed.json()["id"]) == (201, "proposed", None)
+        assert proposed.json()["offered_by"] == str(proposer.pk)
         assert not Counteroffer.objects.exists()
         waiting = first.read(f"/applications/{application.pk}").json()["pending_decision"]
         assert (waiting["to"], waiting["terms"]["amount_cents"]) == ("counteroffer", 600_000)
