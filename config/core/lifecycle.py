@@ -135,9 +135,12 @@ class StatusHistory(models.Model):
     position = models.PositiveIntegerField(help_text="The number of the status change, from 1.")
     status = models.CharField(max_length=32, help_text="The status that was entered.")
     previous_status = models.CharField(max_length=32, help_text="The status before the change.")
-    changed_by = models.CharField(max_length=255, help_text="The caller's `updated_by`, as sent.")
+    changed_by = models.CharField(
+        max_length=255,
+        help_text="The `updated_by` of the request. Without one, the account, the scoring model, or `system`.",
+    )
     changed_at = models.DateTimeField(help_text="When the status was entered (UTC).")
-    reason = models.TextField(null=True, help_text="The reason, for people to read; null if there is none.")  # noqa: DJ001  null and "" are different answers of the interface
+    reason = models.TextField(null=True, help_text="The reason, for people. Null if there is none.")  # noqa: DJ001  null and "" are different answers of the interface
     metadata = JsonTextField(null=True, help_text="The `metadata` of the request, as sent; null if none.")
     principal = models.ForeignKey(
         settings.AUTH_USER_MODEL,

@@ -36,7 +36,7 @@ class RecordKey(models.Model):
     )
     public_key = models.CharField(max_length=44, help_text="The Ed25519 public key, 32 bytes in base64.")
     private_key = EncryptedTextField(help_text="The seed, 32 bytes in base64.")
-    valid_from = models.DateTimeField(help_text="When the key starts to sign (UTC).")
+    valid_from = models.DateTimeField(help_text="The beginning of the key's period (UTC).")
 
     class Meta:
         ordering = ["number"]
@@ -72,7 +72,7 @@ class DecisionAnchor(models.Model):
     )
     record_key = models.OneToOneField(RecordKey, null=True, on_delete=models.PROTECT, related_name="anchor")
     application = models.ForeignKey("credit.Application", null=True, on_delete=models.PROTECT, related_name="anchors")
-    record = models.TextField(help_text="The anchored text: canonical JSON.")
+    record = models.TextField(help_text="The record that the ledger anchors, as canonical JSON.")
     openings = EncryptedTextField(
         null=True, help_text="Value and nonce of each of the record's `hashes`, canonical JSON; null once erased."
     )
@@ -84,11 +84,13 @@ class DecisionAnchor(models.Model):
     attempts = models.PositiveIntegerField(default=0)
     last_error = models.CharField(max_length=255, blank=True)
     anchored_at = models.DateTimeField(
-        null=True, help_text="When the ledger anchored the record (UTC); null before then."
+        null=True, help_text="When the ledger anchored the record (UTC). Null before then."
     )
-    block_number = models.BigIntegerField(null=True, help_text="The ledger's block; null until the record is anchored.")
+    block_number = models.BigIntegerField(
+        null=True, help_text="The number of the ledger's block. Null until the record is anchored."
+    )
     proof = JsonTextField(
-        null=True, help_text="The ledger's inclusion proof at the time of anchoring; null before then."
+        null=True, help_text="The ledger's inclusion proof at the time of anchoring. Null before then."
     )
     proof_file = models.TextField(
         blank=True, help_text="The proof as a file (C2SP tlog-proof) for offline verification."

@@ -46,22 +46,24 @@ class Application(DecisionRules):
         on_delete=models.PROTECT,
         related_name="applications",
         db_index=False,
-        help_text="The account that applies.",
+        help_text="The `user_id` of the account that applies.",
     )
     # These are not foreign keys, because an application can refer to an offer of another marketplace.
     offer_id = models.BigIntegerField(help_text="The id of the application's offer.")
     provider_id = models.BigIntegerField(
-        help_text="The lender of the application, as an integer. Offers and lenders have it as a string."
+        help_text="The id of the application's lender, as an integer. In offers and lenders it is a string."
     )
     status = models.CharField(
         max_length=32,
         choices=[(status, status.replace("_", " ")) for status in MACHINE.statuses],
-        help_text="The status of the application; `transitions` returns the statuses that can follow.",
+        help_text="The status of the application. `GET …/transitions` lists the statuses that can follow.",
     )
-    status_reason = models.TextField(null=True, help_text="The reason of the last status change; null if none.")  # noqa: DJ001
+    status_reason = models.TextField(  # noqa: DJ001
+        null=True, help_text="The reason of the last status change. Null if there is none."
+    )
     initial_status = models.CharField(max_length=32)
     application_data = JsonTextField(
-        null=True, help_text="The applicant's data: any JSON that you and the lender agree on; null if none."
+        null=True, help_text="The applicant's data, as any JSON that you and the lender agree on. Null for none."
     )
     data_changed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
@@ -71,23 +73,26 @@ class Application(DecisionRules):
         max_length=64, null=True, help_text="Hash of the applicants, with a nonce. It stays when they are erased."
     )
     applicant_index = models.TextField(null=True, editable=False)  # noqa: DJ001  null without applicants
-    notes = models.TextField(null=True, help_text="Notes for people to read; null if there are none.")  # noqa: DJ001
+    notes = models.TextField(null=True, help_text="Notes for people. Null if there are none.")  # noqa: DJ001
     share: Any = JsonTextField(
         default=list, help_text="The data that the applicant shares with the lender: `bank`, `identity`."
     )
     submitted_at = models.DateTimeField(
-        null=True, help_text="When the application was first submitted (UTC); null before then."
+        null=True, help_text="When the application was first submitted (UTC). Null before then."
     )
     reviewed_at = models.DateTimeField(
-        null=True, help_text="When the application was last approved or rejected (UTC); null before then."
+        null=True, help_text="When a status change last approved or rejected the application (UTC). Null before then."
     )
     reviewed_by = models.CharField(  # noqa: DJ001
-        max_length=255, null=True, help_text="The reviewer of the last decision; null before the first decision."
+        max_length=255,
+        null=True,
+        help_text="The author of the last decision: its `updated_by`, the account that created an accepted or expired "
+        "counteroffer, or the scoring model as `model:<id>@<version>`. Null before the first decision.",
     )
     offer_version = models.IntegerField(null=True)
     offer_snapshot = JsonTextField(null=True)
     accepted_at = models.DateTimeField(
-        null=True, help_text="When the applicant accepted the approval (UTC); null before then."
+        null=True, help_text="When the applicant accepted the approval or the counteroffer (UTC). Null before then."
     )
     # These columns are for accepted agreements under Directive (EU) 2023/2225. Reopening an application clears them.
     told_of_right_at = models.DateTimeField(

@@ -30,14 +30,18 @@ class RequestedDocument(models.Model):
     name = models.CharField(max_length=255, help_text="The name of the requested document.")
     status = models.CharField(max_length=16, default=REQUESTED, help_text="`requested`, `received`, or `accepted`.")
     reason = models.TextField(
-        blank=True, default="", help_text="Why the document is requested again; empty the first time."
+        blank=True,
+        default="",
+        help_text="Why a reviewer of the back office requested the document again. Otherwise empty.",
     )
-    requested_at = models.DateTimeField(help_text="When the document was requested (UTC).")
+    requested_at = models.DateTimeField(help_text="When the document was last requested (UTC).")
     received_at = models.DateTimeField(
-        null=True, help_text="When the newest file was uploaded (UTC); null before then."
+        null=True,
+        help_text="When the document was received (UTC): its first file since the request, or a reviewer's mark. Null "
+        "before then.",
     )
     accepted_at = models.DateTimeField(
-        null=True, help_text="When a reviewer accepted the document (UTC); null before then."
+        null=True, help_text="When a reviewer accepted the document (UTC). Null before then."
     )
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False)
 
@@ -105,7 +109,7 @@ class DocumentFile(models.Model):
         max_length=32, help_text="`application/pdf`, `image/jpeg`, or `image/png`, detected from the content."
     )
     size_bytes = models.PositiveIntegerField(help_text="The size of the file, in bytes.")
-    sha256 = models.CharField(max_length=64, help_text="SHA-256 of the file, in hex.")
+    sha256 = models.CharField(max_length=64, help_text="The SHA-256 of the file, in hex.")
     infection = models.CharField(
         max_length=255, blank=True, help_text="The scanner's name of the malware; the file was not stored."
     )

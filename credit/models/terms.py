@@ -204,7 +204,9 @@ class Precontract(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     application = models.ForeignKey("credit.Application", on_delete=models.PROTECT, related_name="precontracts")
-    terms_sha256 = models.CharField(max_length=64, help_text="The SHA-256 of the terms of the form.")
+    terms_sha256 = models.CharField(
+        max_length=64, help_text="The SHA-256 of the canonical JSON of the form's terms, in hex."
+    )
     language = models.CharField(max_length=8, help_text="The language of the form.")
     content = EncryptedTextField(null=True)  # null after the erasure
     html = EncryptedTextField(null=True)
@@ -213,14 +215,14 @@ class Precontract(models.Model):
         max_length=8,
         null=True,
         choices=[(medium, medium) for medium in MEDIA],
-        help_text="How the applicant first got the form: `api` or `portal`; null before then.",
+        help_text="How the applicant first got the form: `api` or `portal`. Null before then.",
     )
     made_at = models.DateTimeField(help_text="When the form was created (UTC).")
     provided_at = models.DateTimeField(
-        null=True, help_text="When the applicant first got the form (UTC); null before then."
+        null=True, help_text="When the applicant first got the form (UTC). Null before then."
     )
     opened_at = models.DateTimeField(
-        null=True, help_text="When the applicant first opened it as a page or a PDF (UTC); null before then."
+        null=True, help_text="When the applicant first opened the form as a page or a PDF (UTC). Null before then."
     )
 
     class Meta:

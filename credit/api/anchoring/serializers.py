@@ -10,38 +10,48 @@ from credit.models.anchoring import DecisionAnchor, RecordKey
 
 
 class SignatureSerializer(JsonPartSerializer):
-    """The platform's signature of a record, with a key of `/.well-known/record-keys.json`."""
+    """The platform's signature of a record, with a key from `/.well-known/record-keys.json`."""
 
     key = TextField(help_text="The id of the key.")
     value = TextField(
-        help_text="The Ed25519 signature in base64. It signs three lines: the domain, the report type, and the record."
+        help_text="The Ed25519 signature in base64. It signs three lines: `credit-platform/record/v1`, the report "
+        "type, and the record."
     )
 
 
 class OpeningSerializer(JsonPartSerializer):
-    """The opening of a leaf's commitment: SHA-256 of the nonce and the canonical JSON of the hash and the rest."""
+    """The opening of a ledger entry's commitment.
 
-    nonce = TextField(help_text="16 bytes in hex.")
-    user_id = TextField(help_text="The data subject of the record.")
-    report_type = TextField()
-    timestamp = TextField(help_text="When the ledger wrote the block (UTC).")
+    The commitment is the SHA-256 of the nonce, followed by the canonical JSON of the record's hash (`hash`), the report
+    type, the timestamp, and the user id.
+    """
+
+    nonce = TextField(help_text="The nonce: 16 bytes in hex.")
+    user_id = TextField(
+        help_text="The `user_id` of the ledger entry: the applicant's account, or the platform's id for a record key."
+    )
+    report_type = TextField(help_text="The report type of the ledger entry, such as `application_decision`.")
+    timestamp = TextField(help_text="The time of the ledger's block (UTC).")
 
 
 class AnchorSerializer(ModelResponseSerializer):
     """A record, and its state in the ledger."""
 
-    status = TextField(help_text="`anchored` or `pending`.")
+    status = TextField(help_text="`anchored`, or `pending` until the ledger has anchored the record.")
     record_sha256 = TextField()
     signature = SignatureSerializer(
-        source="signature_and_key", allow_null=True, help_text="Null for records older than the first record key."
+        source="signature_and_key",
+        allow_null=True,
+        help_text="The signature of `record`. Null for records older than the first record key.",
     )
     proof_file = TextField(
         source="kept_proof_file",
         allow_null=True,
-        help_text="The inclusion proof as a file (C2SP tlog-proof), to verify offline; null before it is anchored.",
+        help_text="The inclusion proof as a file (C2SP tlog-proof) for offline verification. Null until the record is "
+        "anchored.",
     )
     opening = OpeningSerializer(
-        allow_null=True, help_text="The input of the leaf's commitment; null until the record is anchored."
+        allow_null=True, help_text="The input of the entry's commitment. Null until the record is anchored."
     )
 
     class Meta:
@@ -53,7 +63,7 @@ class AnchorSerializer(ModelResponseSerializer):
 
 
 class DecisionSerializer(AnchorSerializer):
-    """A decision, and its state in the ledger."""
+    """The record of an approval, a rejection, or a reopening, and its state in the ledger."""
 
     position = Int64Field(source="history.position", help_text="The number of the status change, from 1.")
 
@@ -62,54 +72,69 @@ class DecisionSerializer(AnchorSerializer):
 
 
 class DecisionProofSerializer(DecisionSerializer):
-    """The newest decision of an application, all decisions in order, and all acceptances."""
+    """The newest decision record of an application, all decision records, and all acceptance records."""
 
     application_id = TextField()
-    decisions = DecisionSerializer(many=True, help_text="Every decision, in order.")
-    acceptances = AnchorSerializer(many=True, help_text="Every acceptance of an approval.")
+    decisions = DecisionSerializer(
+        many=True, help_text="The record of each approval, rejection, and reopening, oldest first."
+    )
+    acceptances = AnchorSerializer(
+        many=True, help_text="The record of each acceptance of an approval or a counteroffer, oldest first."
+    )
 
     class Meta(DecisionSerializer.Meta):
         fields = [*DecisionSerializer.Meta.fields, "application_id", "decisions", "acceptances"]
 
 
 class BundleSerializer(ResponseSerializer):
-    """The newest decision as a file. Each string is byte for byte the hashed one."""
+    """The newest decision record with the inputs of its hashes. Each string has exactly the hashed bytes."""
 
-    record = TextField(help_text="The anchored record: canonical JSON.")
+    record = TextField(help_text="The decision record, as canonical JSON.")
     signature = SignatureSerializer(
-        allow_null=True, help_text="The signature of `record`; null for records older than the first record key."
+        allow_null=True, help_text="The signature of `record`. Null for records older than the first record key."
     )
-    proof_file = TextField(allow_null=True, help_text="The inclusion proof of `record`; null until it is anchored.")
+    proof_file = TextField(allow_null=True, help_text="The inclusion proof of `record`. Null until it is anchored.")
     opening = OpeningSerializer(
-        allow_null=True, help_text="The input of the leaf's commitment; null until it is anchored."
+        allow_null=True, help_text="The input of the entry's commitment. Null until `record` is anchored."
     )
-    definition = TextField(allow_null=True, help_text="The scorecard, canonical JSON; null if there is no score.")
+    definition = TextField(allow_null=True, help_text="The scorecard, as canonical JSON. Null without a score.")
     certificate = TextField(
-        allow_null=True, help_text="The scorecard's certificate, canonical JSON; null for a scorecard without one."
+        allow_null=True,
+        help_text="The scorecard's certificate, as canonical JSON. Null without a score, and for a scorecard without a "
+        "certificate.",
     )
-    facts = TextField(allow_null=True, help_text="The input of the score, canonical JSON; null once erased.")
-    nonce = TextField(allow_null=True, help_text="The nonce of the facts' hash, in base64.")
+    facts = TextField(
+        allow_null=True,
+        help_text="The facts of the score, as canonical JSON. Null without a score, after their erasure, and for the "
+        "applicant if the score used `person.…` facts.",
+    )
+    nonce = TextField(allow_null=True, help_text="The nonce of the facts' hash, in base64. Null if `facts` is null.")
     facts_opening = TextField(
         allow_null=True,
-        help_text="Value and nonce of each fact in the record, canonical JSON; null once the facts are erased.",
+        help_text="The value and the nonce of each fact in `record`, as canonical JSON. Null without a score, for "
+        "scores before version 1.1, and after an erasure. The applicant's bundle has no `person.…` facts.",
     )
     openings = TextField(
         allow_null=True,
-        help_text="Value and nonce of each of the record's `hashes`, canonical JSON; null for records before version "
-        "4, and once they are erased. The applicant's bundle has no `person.score`.",
+        help_text="The value and the nonce of each of the record's `hashes`, as canonical JSON. Null for records "
+        "before version 4, and after an erasure. The applicant's bundle has no `person.score`.",
     )
     applicants = TextField(
         allow_null=True,
-        help_text="The applicants, canonical JSON; null if none, or if they were erased or changed.",
+        help_text="The applicants, as canonical JSON. Null if there are none, or if they were erased or changed.",
     )
-    applicants_nonce = TextField(allow_null=True, help_text="The nonce of the applicants' hash, in base64.")
+    applicants_nonce = TextField(
+        allow_null=True, help_text="The nonce of the applicants' hash, in base64. Null if `applicants` is null."
+    )
 
 
 class RecordKeySerializer(ModelResponseSerializer):
-    """A public key and its record. The previous key signs the record; the first key signs its own."""
+    """A public key and its record. The previous key signs the record. The first key signs its own record."""
 
-    valid_until = DateTimeField(allow_null=True, help_text="When the next key starts to sign (UTC); null for the last.")
-    announcement = AnchorSerializer(source="anchor", help_text="The record of the key (`record_key`) in the ledger.")
+    valid_until = DateTimeField(
+        allow_null=True, help_text="The end of the key's period (UTC): the `valid_from` of the next key. Null if none."
+    )
+    announcement = AnchorSerializer(source="anchor", help_text="The key's record (`record_key`), with its proof.")
 
     class Meta:
         model = RecordKey
@@ -118,6 +143,6 @@ class RecordKeySerializer(ModelResponseSerializer):
 
 
 class RecordKeysSerializer(ResponseSerializer):
-    """Every current and past key that signs records."""
+    """The published keys that sign records."""
 
-    keys = RecordKeySerializer(many=True, help_text="The keys, oldest first.")
+    keys = RecordKeySerializer(many=True, help_text="The past, current, and next keys, oldest first.")

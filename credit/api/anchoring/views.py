@@ -15,9 +15,10 @@ class RecordKeyViewSet(ApiViewSet):
     def keys(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
         """List the keys that sign anchored records.
 
-        The list includes past keys, each with its period.
+        The list also has the past keys, each with its period. No key is ever removed.
 
-        The server publishes a new key one minute before it signs with it, and never removes a key.
+        The API publishes each later key at least one minute before the first signature with it. The first key is
+        created with the first record.
         """
         keys = RecordKeysSerializer.represent_values([record_keys.published(now=timezone.now())])
         headers = {"Cache-Control": f"public, max-age={record_keys.PUBLISHED_MAX_AGE_SECONDS}"}

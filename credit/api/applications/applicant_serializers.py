@@ -69,30 +69,30 @@ class Whole(serializers.RequestSerializer):
 
 
 class ApplicantAddressRequestSerializer(Whole):
-    """A residential address."""
+    """A residential address. Some countries require `city` and `postal_code`."""
 
-    line1 = serializers.WordsField(max_length=applicant_schema.LINE_MAX_LENGTH, help_text="Street and number.")
+    line1 = serializers.WordsField(max_length=applicant_schema.LINE_MAX_LENGTH, help_text="The street and the number.")
     line2 = serializers.WordsField(
         max_length=applicant_schema.LINE_MAX_LENGTH,
         **serializers.NULLABLE,
-        help_text="Apartment, floor or similar; null if there is none.",
+        help_text="The apartment, the floor, or similar. Null if there is none.",
     )
     city = serializers.WordsField(
         max_length=applicant_schema.LINE_MAX_LENGTH,
         **serializers.NULLABLE,
-        help_text="City or town; null only for countries whose addresses have no city, such as `SG`.",
+        help_text="The city or town. Null if the country's addresses have none, such as in `SG`.",
     )
     region = serializers.WordsField(
         max_length=applicant_schema.LINE_MAX_LENGTH,
         **serializers.NULLABLE,
-        help_text="A state or a province; null if none.",
+        help_text="The state or province. Null if there is none.",
     )
     postal_code = serializers.WordsField(
         max_length=applicant_schema.POSTAL_CODE_MAX_LENGTH,
         **serializers.NULLABLE,
-        help_text="The postal code in the country's format; null only for countries that do not require one.",
+        help_text="The postal code. Null if the country does not require one.",
     )
-    country = CountryField(help_text="A code of ISO 3166-1 alpha-2, such as `US`, or `XK` for Kosovo.")
+    country = CountryField(help_text="The ISO 3166-1 alpha-2 code, such as `US`, or `XK` for Kosovo.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         for name in ("city", "postal_code"):
@@ -105,22 +105,22 @@ class ApplicantRequestSerializer(Whole):
     """An applicant."""
 
     legal_name = serializers.WordsField(
-        max_length=applicant_schema.NAME_MAX_LENGTH, help_text="The name as in an official document."
+        max_length=applicant_schema.NAME_MAX_LENGTH, help_text="The name, as in an official document."
     )
     email = EmailField(
         max_length=applicant_schema.EMAIL_MAX_LENGTH,
         **serializers.NULLABLE,
-        help_text="An email address; null if none. Stored in lower case, with the domain in ASCII (IDNA 2008).",
+        help_text="The email address, stored in lower case, with the domain in ASCII (IDNA 2008). Null for none.",
     )
     phone = PatternField(
         applicant_schema.PHONE,
         wanted="a number in E.164 such as +15035550199",
         max_length=16,
         **serializers.NULLABLE,
-        help_text="A number in E.164, such as `+15035550199`; null if none.",
+        help_text="The phone number in E.164, such as `+15035550199`. Null for none.",
     )
     date_of_birth = serializers.DayField(
-        **serializers.NULLABLE, help_text="A past date, at most 130 years ago; null if not stated."
+        **serializers.NULLABLE, help_text="The date of birth, at most 130 years ago. Null if not stated."
     )
     address = ApplicantAddressRequestSerializer(help_text="The applicant's residential address.")
     language = PatternField(
@@ -128,7 +128,7 @@ class ApplicantRequestSerializer(Whole):
         wanted="a language tag (BCP 47) such as en or es-US",
         max_length=applicant_schema.LANGUAGE_MAX_LENGTH,
         **serializers.NULLABLE,
-        help_text="A language tag (BCP 47), such as `en` or `es-US`; null if not stated.",
+        help_text="The preferred language as a tag (BCP 47), such as `en` or `es-US`. Null if not stated.",
     )
 
     def validate_date_of_birth(self, value: str | None) -> str | None:

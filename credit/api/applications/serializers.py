@@ -72,33 +72,35 @@ class ApplicationRequestSerializer(serializers.RequestSerializer):
     )
     application_data = ApplicationDataField(**serializers.NULLABLE)
     applicants = ApplicantsRequestField(
-        **serializers.NULLABLE, help_text="One or two applicants, who can be other persons than the account's owner."
+        **serializers.NULLABLE,
+        help_text="One or two applicants. They can differ from the holder of the account. Null for none.",
     )
     share = ShareField(
         default=list,
-        help_text="Areas of your data that the lender and the score can read: `bank`, `identity`. An app needs the "
+        help_text="The areas of your data that the lender and the score can read: `bank`, `identity`. An app needs the "
         "scope that covers each area.",
     )
     initial_status = serializers.StatusField(
         MACHINE.statuses,
         allow_null=True,
         default=DRAFT,
-        help_text="`draft`, or `submitted` to submit the application immediately. Null is `draft`. Under "
-        "`REVIEW_POLICY=open`, an unrestricted credential can send any status. The history does not have this "
+        help_text="`draft`, or `submitted` to submit the application immediately. Null means `draft`. Under "
+        "`REVIEW_POLICY=open`, an unrestricted credential can send any status. The history does not contain this "
         "status.",
     )
 
 
 class ApplicationChangeRequestSerializer(serializers.RequestSerializer):
-    """Changes of an application: only the fields that are present."""
+    """Changes of an application. Absent fields stay unchanged."""
 
     updated_by = serializers.IdField()
     application_data = ApplicationDataField(allow_null=True, required=False)
-    applicants = ApplicantsRequestField(allow_null=True, required=False, help_text="All applicants; null removes them.")
-    notes = serializers.TextField(allow_null=True, required=False, help_text="Free text for people; null clears it.")
+    applicants = ApplicantsRequestField(allow_null=True, required=False, help_text="All applicants. Null removes them.")
+    notes = serializers.TextField(allow_null=True, required=False, help_text="Notes for people. Null removes them.")
     share = ShareField(
         required=False,
-        help_text="Areas of your data that the lender can read: `bank`, `identity`. Only a draft accepts changes.",
+        help_text="The areas of your data that the lender and the score can read: `bank`, `identity`. Only a draft "
+        "accepts changes.",
     )
 
 
@@ -111,8 +113,8 @@ class ApplicationStatusRequestSerializer(serializers.RequestSerializer):
     reason = serializers.TextField(**serializers.NULLABLE, help_text="The reason, for people; null if none.")
     metadata = serializers.FreeField(
         **serializers.NULLABLE,
-        help_text="Stored with the status change. A rejection has its principal reasons in `reasons`. An approval has "
-        "the loan in `terms`.",
+        help_text="Data about the decision, which the API stores with the status change: the principal `reasons` of a "
+        "rejection, or the `terms` of an approved loan. Null for none.",
     )
 
 
@@ -129,13 +131,17 @@ class ApplicationFilter(serializers.FilterSet):
 class ApplicationQuery(serializers.PageQuery):
     filterset_class = ApplicationFilter
 
-    consumer_id = serializers.IdField(required=False)
+    consumer_id = serializers.IdField(
+        required=False, help_text="Your own `user_id`. For another value, the API returns 401 `E2004`."
+    )
 
 
 class ApplicationSerializer(SecretAnswer, serializers.ModelResponseSerializer):
     """An application."""
 
-    applicants = ApplicantSerializer(many=True, allow_null=True, help_text="The applicants; null if none were sent.")
+    applicants = ApplicantSerializer(
+        many=True, allow_null=True, help_text="The applicants. Null if there are none, or if they were erased."
+    )
     share = ShareField()
 
     class Meta:
@@ -162,7 +168,9 @@ class InboxFilter(serializers.FilterSet):
         "gte",
     )
     submitted_to = serializers.QueryFilter(
-        serializers.QueryTimeField(required=False, help_text="The latest submission."), "submitted_at", "lte"
+        serializers.QueryTimeField(required=False, help_text="Only applications submitted at or before this time."),
+        "submitted_at",
+        "lte",
     )
 
 
@@ -174,8 +182,8 @@ class DecisionsQuery(serializers.QuerySerializer):
     """The period of the decisions."""
 
     refuses_unknown = True
-    from_ = serializers.QueryTimeField(required=False, help_text="The earliest decision.")
-    to = serializers.QueryTimeField(required=False, help_text="The latest decision.")
+    from_ = serializers.QueryTimeField(required=False, help_text="Only decisions at or after this time.")
+    to = serializers.QueryTimeField(required=False, help_text="Only decisions at or before this time.")
 
 
 class InboxApplicationSerializer(ApplicationSerializer):
@@ -192,40 +200,48 @@ class InboxSerializer(serializers.PageSerializer):
 
 
 class AcceptanceRequestSerializer(serializers.RequestSerializer):
-    """The terms that are accepted."""
+    """The terms to accept."""
 
     refuses_unknown = True
-    terms_sha256 = serializers.IdField(help_text="The terms that you accept: `terms_sha256` of the response to GET.")
+    terms_sha256 = serializers.IdField(help_text="The `terms_sha256` from the response to GET.")
     precontract_sha256 = serializers.IdField(
         **serializers.NULLABLE,
-        help_text="Required for EU credit: `sha256` of the European information form that the applicant received.",
+        help_text="The `sha256` of the European information form that the applicant received. Required for a loan or "
+        "a line of credit under Directive (EU) 2023/2225.",
     )
 
 
 class AcceptanceSerializer(serializers.ResponseSerializer):
-    """The terms that can be accepted, and whether they were."""
+    """The terms of an approval or a counteroffer, and their acceptance."""
 
-    acceptable = serializers.FlagField(help_text="Whether it can be accepted now.")
+    acceptable = serializers.FlagField(
+        help_text="Whether the application has terms to accept now. The acceptance can still require the delivery of "
+        "a pricing notice (`E3011`) or a European information form (`E3018`)."
+    )
     terms = serializers.FreeField(
         allow_null=True,
-        help_text="The approved or counteroffered loan, as of today. If the approval has no loan, the offer's "
-        "terms at the submission. Null for an unlisted offer.",
+        help_text="The approved or counteroffered loan. If there is none, the offer's terms at the submission. Null "
+        "before the submission, and for an unlisted offer without a loan.",
     )
-    as_of = serializers.DayField(allow_null=True, help_text="The first day of the loan; null if there is no loan.")
+    as_of = serializers.DayField(
+        allow_null=True, help_text="The day for which `terms` were computed. Null if there is no loan."
+    )
     schedule = InstalmentSerializer(
-        many=True, allow_null=True, help_text="Every payment; null if there is no loan, or for a line of credit."
+        many=True, allow_null=True, help_text="All payments, in order. Null without a loan, and for a line of credit."
     )
     terms_sha256 = serializers.TextField(help_text="The SHA-256 of the canonical JSON of `terms`, in hex.")
     expires_at = serializers.DateTimeField(
-        allow_null=True, help_text="The time by which the approval must be accepted."
+        allow_null=True,
+        help_text="The time by which the approval or the counteroffer must be accepted (UTC). Null if there is nothing "
+        "to accept.",
     )
     accepted_at = serializers.DateTimeField(
-        allow_null=True, help_text="The time of the acceptance (UTC); null before then."
+        allow_null=True, help_text="When the applicant accepted the terms (UTC). Null before then."
     )
 
 
 class Reviewed(NamedTuple):
-    """An application, its decision that waits for a second reviewer, and a warning ("" for none)."""
+    """An application, its pending decision (None if there is none), and a warning ("" if there is none)."""
 
     application: Application
     pending: Proposal | None
@@ -233,17 +249,18 @@ class Reviewed(NamedTuple):
 
 
 class PendingDecisionSerializer(serializers.ModelResponseSerializer):
-    """A decision that one reviewer has proposed and a second one has to confirm."""
+    """A proposed decision that a second reviewer must confirm."""
 
     to = serializers.StatusField(sorted(JUDGEMENTS), help_text="The proposed status, or `counteroffer`.")
     proposed_by = serializers.TextField(
-        source="proposer_id", help_text="The proposer's user_id, or the scoring model as `model:<id>@<version>`."
+        source="proposer_id", help_text="The proposer's `user_id`, or the scoring model as `model:<id>@<version>`."
     )
     data_sha256 = serializers.TextField(
         source="application.data_sha256",
-        help_text="SHA-256 of the canonical JSON of the data that the proposal is about.",
+        help_text="The SHA-256 of the canonical JSON of `application_data`, in hex. A change of the data voids the "
+        "proposal.",
     )
-    terms = serializers.FreeField(allow_null=True, help_text="The loan of the proposal; null if there is no loan.")
+    terms = serializers.FreeField(allow_null=True, help_text="The proposed loan. Null if there is none.")
 
     class Meta:
         model = Proposal
@@ -251,16 +268,17 @@ class PendingDecisionSerializer(serializers.ModelResponseSerializer):
 
 
 class ReviewedApplicationSerializer(ApplicationSerializer):
-    """An application in the form for reviewers."""
+    """An application, with its pending decision and warnings."""
 
     pending_decision = PendingDecisionSerializer(
         required=False,
-        help_text="The proposed decision; only for reviewers, while it waits for a second reviewer (`four_eyes`).",
+        help_text="The proposed decision that waits for a second reviewer (`four_eyes`). The applicant never gets it.",
     )
     warnings = serializers.ListField(
         child=serializers.TextField(),
         required=False,
-        help_text="Only for reviewers: a warning if the rejection has none of the reasons of its score.",
+        help_text="A warning if a score referred the application, and the rejection has none of its reasons. Only in "
+        "the response to a reviewer's status change.",
     )
 
     class Meta(ApplicationSerializer.Meta):
@@ -286,7 +304,7 @@ class HistoryEntrySerializer(serializers.ModelResponseSerializer):
     status = serializers.StatusField(MACHINE.statuses)
     reason_code = serializers.TextField(
         allow_null=True,
-        help_text="`declined_by_applicant` if the applicant declined the approved terms; null otherwise.",
+        help_text="`declined_by_applicant` if the applicant declined the approved terms. Otherwise null.",
     )
 
     class Meta:
@@ -295,10 +313,10 @@ class HistoryEntrySerializer(serializers.ModelResponseSerializer):
 
 
 class HistoryPageSerializer(serializers.ResponseSerializer):
-    """All status transitions, in order."""
+    """The first status transitions of an application."""
 
     application_id = serializers.TextField()
-    history = HistoryEntrySerializer(many=True, help_text="The history, earliest first.")
+    history = HistoryEntrySerializer(many=True, help_text="The transitions, oldest first.")
 
 
 class TransitionSerializer(serializers.ResponseSerializer):
@@ -306,21 +324,21 @@ class TransitionSerializer(serializers.ResponseSerializer):
 
     to = serializers.StatusField(MACHINE.statuses, help_text="The new status.")
     by = serializers.TextField(
-        help_text="The role that can make the transition: `owner`, `reviewer`, `either`, or `system`."
+        help_text="The role that can make the transition: `owner` (the applicant), `reviewer`, `either`, or `system`."
     )
     allowed = serializers.FlagField(help_text="Whether the caller can make the transition now.")
     code = serializers.TextField(
-        allow_null=True, help_text="The code of the error that the transition would return; null if it is allowed."
+        allow_null=True, help_text="The code of the error that blocks the transition. Null if it is allowed."
     )
     why = serializers.TextField(
-        allow_null=True, help_text="The reason why it is blocked, for people; null if it is allowed."
+        allow_null=True, help_text="The reason why the transition is blocked, for people. Null if it is allowed."
     )
 
 
 class TransitionDetailsSerializer(serializers.ResponseSerializer):
-    """The documents that a reviewer requested."""
+    """The documents on an application's checklist."""
 
-    documents = RequestedDocumentSerializer(many=True, help_text="The application's checklist.")
+    documents = RequestedDocumentSerializer(many=True, help_text="The documents, with their files.")
 
 
 class TransitionsPageSerializer(serializers.ResponseSerializer):
@@ -329,13 +347,14 @@ class TransitionsPageSerializer(serializers.ResponseSerializer):
     application_id = serializers.TextField()
     status = serializers.StatusField(MACHINE.statuses, help_text="The current status.")
     review_policy = serializers.TextField(
-        help_text="The review policy: `open` (the caller), `reviewed` (one reviewer), or `four_eyes` (two reviewers)."
+        help_text="The review policy: `open` (the caller decides), `reviewed` (one reviewer decides), or `four_eyes` "
+        "(two reviewers decide)."
     )
-    transitions = TransitionSerializer(many=True, help_text="Every transition from this status.")
+    transitions = TransitionSerializer(many=True, help_text="All transitions from this status.")
     details = TransitionDetailsSerializer(
-        required=False, help_text="The requested documents; only if documents were requested."
+        required=False, help_text="The checklist of documents. Absent if it is empty."
     )
     pending_decision = PendingDecisionSerializer(
         required=False,
-        help_text="The proposed decision; only for reviewers, while it waits for a second reviewer (`four_eyes`).",
+        help_text="The proposed decision that waits for a second reviewer (`four_eyes`). The applicant never gets it.",
     )

@@ -70,7 +70,10 @@ def _load(request: ApiRequest, application_id: str) -> Application:
 
 
 class ApplicationViewSet(ApiViewSet):
-    """Credit applications: drafts, decisions, acceptance, documents, history, and inclusion proofs."""
+    """Credit applications: drafts, decisions, acceptance, documents, history, and inclusion proofs.
+
+    Under `REVIEW_POLICY=open`, every account that can read an application can decide it, except a lender's readers.
+    """
 
     tag = "applications"
 
@@ -80,7 +83,7 @@ class ApplicationViewSet(ApiViewSet):
     def list(self, request: ApiRequest, query: dict[str, Any]) -> Response:
         """List your applications.
 
-        The newest is first.
+        The newest application is first.
         """
         if "consumer_id" in query:
             require_self(request, query.pop("consumer_id"), member="consumer_id")
@@ -96,8 +99,8 @@ class ApplicationViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Application:
         """Apply to an offer.
 
-        Unless the operator requires listed offers, the API also accepts the id of an offer that is not listed here.
-        `share` determines the data about bank accounts and identity that the lender and the score get.
+        If the operator does not require listed offers, the API also accepts the id of an unlisted offer. `share`
+        determines which data about bank accounts and identity the lender and the score get.
         """
         require_self(request, body.pop("consumer_id"), member="consumer_id")
         _require_share(request, body)
@@ -109,7 +112,7 @@ class ApplicationViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str) -> serializers.Reviewed | Response:
         """Get an application.
 
-        Reviewers also get the decision that waits for a second reviewer.
+        Reviewers and the lender's members also get the decision that waits for a second reviewer.
         """
         identifier = parse_uuid(application_id)
         own = _read_own(application_id=identifier, consumer_id=request.user.pk) if identifier else None
@@ -126,8 +129,9 @@ class ApplicationViewSet(ApiViewSet):
     def update(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Application:
         """Update an application.
 
-        The request replaces the data, the applicants, or the notes. While the application is a draft, it also replaces
-        `share`.
+        The request replaces the data, the applicants, or the notes. For a draft, it can also replace `share`. Only
+        the applicant can update an application. After a decision, a withdrawal, or an expiry, the request can only
+        replace the notes.
         """
         _require_share(request, body)
         return applications.change_application(
@@ -138,7 +142,8 @@ class ApplicationViewSet(ApiViewSet):
     def history(self, request: ApiRequest, application_id: str) -> Response:
         """List the status transitions of an application.
 
-        The list has the first 1,000 transitions, oldest first. It does not include the creation.
+        The list contains the first 1,000 transitions, oldest first, without the creation. If the API omits
+        transitions, the response has the header `X-Truncated`.
         """
         application = _load(request, application_id)
         moves = list(application.history.defer("metadata")[: HISTORY_MAX + 1])
@@ -166,19 +171,19 @@ class ApplicationViewSet(ApiViewSet):
     def move(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> serializers.Reviewed:
         """Change the status of an application.
 
-        If reviewers decide, a rejection requires one to four principal reasons in `metadata.reasons`, the most
-        important first. A reason is a code, or `{"code": "other", "text": "…"}`. Under four-eyes approval the first
-        reviewer's request leaves the status unchanged and returns `pending_decision`. The same request by a second
-        reviewer, on unchanged data, decides.
+        Under the policies `reviewed` and `four_eyes`, a rejection requires one to four principal reasons in
+        `metadata.reasons`, the most important first. A reason is a code, or `{"code": "other", "text": "…"}`. Under
+        `four_eyes`, two reviewers approve or reject. The first request leaves the status unchanged, and the response
+        contains `pending_decision`. The same request by a second reviewer, on unchanged data, decides.
 
         An approval has the loan in `metadata.terms`: {amount_cents, rate_percent, term_months, fee_cents,
-        first_payment_on}. Missing values come from `application_data` (amount, term) and from the offer as it was at
-        the submission (its lowest rate). All values must be within the limits of that offer. An offer without
-        `term_options_months` is a line of credit, and the amount is its limit. Under the policy `open`, or for an offer
-        that the platform does not list, an approval can omit the terms.
+        first_payment_on}. A missing amount or term comes from `application_data`. A missing rate is the lowest rate of
+        the offer at the submission. All values must be within the limits of that offer. An offer without
+        `term_options_months` is a line of credit, and the amount is its limit. Under the policy `open`, and for an
+        unlisted offer, an approval can omit the terms.
 
-        If the score referred the application and a rejection has none of the score's reasons, the response contains
-        `warnings`. The decision is still valid. To add reasons, reopen the application and decide again.
+        If the score referred the application and a reviewer's rejection has none of the score's reasons, the response
+        contains `warnings`. The decision is still valid. To add reasons, reopen the application and decide again.
         """
         application, pending = review.change_status(
             application_id,
@@ -200,7 +205,7 @@ class ApplicationViewSet(ApiViewSet):
     def end_pending_decision(self, request: ApiRequest, application_id: str) -> None:
         """Withdraw or decline a proposed decision.
 
-        If you proposed the decision, the request withdraws it. If another reviewer did, the request declines it.
+        If you proposed the decision, the request withdraws it. Otherwise it declines the decision. Requires a reviewer.
         """
         review.end_pending_decision(application_id, actor=actor_of(request), now=timezone.now())
 
@@ -208,7 +213,7 @@ class ApplicationViewSet(ApiViewSet):
     def transitions(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """List the transitions from the current status.
 
-        For each transition, the response has whether you can make it now, and the reason if you can't.
+        For each transition, the response states whether you can make it now, and the reason if it is blocked.
         """
         application = _load(request, application_id)
         actor, moves = actor_of(request), []
@@ -231,11 +236,12 @@ class ApplicationViewSet(ApiViewSet):
 
     @_reads(answer=serializers.AcceptanceSerializer, errors=errors.READ_ERRORS)
     def acceptance(self, request: ApiRequest, application_id: str) -> Acceptable:
-        """Get the terms that can be accepted.
+        """Get the terms to accept.
 
-        The response also has the deadline, and whether the terms were accepted.
+        The response also has the deadline, and the time of the acceptance.
 
-        If the decision contains a loan, `terms` contains the cost of the loan if it starts today.
+        The `terms` of a loan contain its cost. While a loan can be accepted, it is the cost of a loan that starts
+        today. After the acceptance, it is the cost of the accepted loan.
         """
         return acceptance.describe(_load(request, application_id), now=timezone.now())
 
@@ -247,12 +253,13 @@ class ApplicationViewSet(ApiViewSet):
     def accept(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Acceptable:
         """Accept an approval or a counteroffer.
 
-        Only the applicant can accept. `terms_sha256` identifies the accepted terms. Idempotent. The
-        application of an accepted approval neither expires nor can be withdrawn. The borrower of an EU agreement can
-        withdraw from the agreement: `POST …/withdrawal`.
+        Only the applicant can accept. `terms_sha256` identifies the accepted terms. Idempotent. An application with
+        accepted terms does not expire and can't be withdrawn. The borrower can withdraw from an agreement under
+        Directive (EU) 2023/2225 with `POST …/withdrawal`.
 
         A loan starts on the day of its acceptance. If the loan has a fixed first payment date, a later start can change
-        its figures. The API then returns 400 with the new terms. Accept these with their `terms_sha256`.
+        its figures. The API then returns 400 `E3012` with the new terms and their hash in `details`. To accept them,
+        send the new hash.
         """
         now = timezone.now()
         accepted = acceptance.accept(application_id, **body, actor=actor_of(request), now=now)
@@ -262,10 +269,11 @@ class ApplicationViewSet(ApiViewSet):
     def proof(self, request: ApiRequest, application_id: str) -> Response:
         """List decision records with their inclusion proofs.
 
-        The top level has the newest decision. `decisions` has all of them, oldest first.
+        The top level has the newest record. `decisions` has the record of each approval, rejection, and reopening,
+        oldest first.
 
-        `record` is the anchored string. The ledger has its SHA-256. Until the ledger has anchored it, a decision is
-        `pending`. A record with a score also requires `score:read`.
+        `record` is the string whose SHA-256 the ledger anchors. Until then, `status` is `pending`. If a record has a
+        score, the operation also requires `score:read`.
         """
         application = _load(request, application_id)
         decided = anchoring.decisions_about(application)

@@ -20,21 +20,24 @@ class DocumentRequestRequestSerializer(serializers.RequestSerializer):
         child=TitleField(),
         min_length=1,
         max_length=DOCUMENTS_MAX,
-        help_text="The documents to request: each becomes an entry of the checklist.",
+        help_text="The titles of the documents. The checklist of an application has at most "
+        f"{DOCUMENTS_MAX} documents.",
     )
     reason = serializers.TextField(
-        **serializers.NULLABLE, help_text="The message to the applicant above the checklist."
+        **serializers.NULLABLE,
+        help_text="The message to the applicant above the checklist, stored as the status change's reason. Ignored if "
+        "the application is already `pending_documents`. Null for none.",
     )
 
 
 class DocumentFileRequestSerializer(serializers.RequestSerializer):
     """A file to upload."""
 
-    file = UploadField(help_text="A PDF, JPEG or PNG of at most 10 MiB.")
+    file = UploadField(help_text="A PDF, JPEG, or PNG of at most 10 MiB.")
 
 
 class DocumentFileSerializer(serializers.ModelResponseSerializer):
-    """A file that was uploaded."""
+    """An uploaded file."""
 
     size_bytes = serializers.Int64Field()
 
@@ -46,14 +49,14 @@ class DocumentFileSerializer(serializers.ModelResponseSerializer):
 class DocumentFilesSerializer(serializers.ResponseSerializer):
     """The files of a document."""
 
-    files = DocumentFileSerializer(many=True, help_text="The files, earliest first.")
-    total = serializers.Int64Field()
+    files = DocumentFileSerializer(many=True, help_text="The files, oldest first.")
+    total = serializers.Int64Field(help_text="The number of files.")
 
 
 class RequestedDocumentSerializer(serializers.ModelResponseSerializer):
-    """A document that a reviewer requested."""
+    """A document on an application's checklist."""
 
-    files = DocumentFileSerializer(many=True, source="kept_files", help_text="The uploaded files.")
+    files = DocumentFileSerializer(many=True, source="kept_files", help_text="The uploaded files, oldest first.")
 
     class Meta:
         model = RequestedDocument
@@ -63,5 +66,5 @@ class RequestedDocumentSerializer(serializers.ModelResponseSerializer):
 class DocumentsPageSerializer(serializers.ResponseSerializer):
     """An application's checklist."""
 
-    documents = RequestedDocumentSerializer(many=True, help_text="The requested document.")
-    total = serializers.Int64Field()
+    documents = RequestedDocumentSerializer(many=True, help_text="The documents on the checklist.")
+    total = serializers.Int64Field(help_text="The number of documents.")

@@ -58,7 +58,10 @@ class DocumentViewSet(ApiViewSet):
 
     @endpoint(access="applications:read", answer=serializers.DocumentsPageSerializer, errors=errors.READ_ERRORS)
     def list(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
-        """List requested documents and their files."""
+        """List the documents on an application's checklist.
+
+        Each document has its files.
+        """
         return _checklist(load_for(application_id, actor_of(request)))
 
     @endpoint(
@@ -77,8 +80,8 @@ class DocumentViewSet(ApiViewSet):
     def ask(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Request documents.
 
-        Requires a reviewer. The application moves to `pending_documents`. If it already has that status, the request
-        adds to the checklist. A document that is already on the checklist is requested again.
+        Requires a reviewer. The application must be `submitted`, `under_review`, or `pending_documents`. Its status
+        becomes `pending_documents`. A document that is already on the checklist is requested again.
         """
         return _checklist(ask_for_documents(application_id, actor=actor_of(request), now=timezone.now(), **body))
 
@@ -123,8 +126,9 @@ class DocumentViewSet(ApiViewSet):
 
         Only the applicant can upload. A file is a PDF, JPEG, or PNG of at most 10 MiB.
 
-        The content determines the type. A document accepts ten files for each request, until a reviewer accepts it or
-        decides the application. Files can't be changed or withdrawn.
+        The content determines the type. A document accepts ten files after each request for it. It accepts none once a
+        reviewer has accepted it, and none once the application is decided, withdrawn, or expired. Files can't be
+        changed or withdrawn.
         """
         stored = None if key is None else key.stored()
         if stored is not None:
@@ -143,7 +147,8 @@ class DocumentViewSet(ApiViewSet):
     def file(self, request: ApiRequest, application_id: str, document_id: str, file_id: str) -> HttpResponse:
         """Download a file.
 
-        If the client accepts no other type, the API returns `application/octet-stream`.
+        The content type is that of the file. If `Accept` allows only `application/octet-stream`, the API returns that
+        type.
 
         If you download another person's file, the access log of personal data records it.
         """

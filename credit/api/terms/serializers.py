@@ -35,29 +35,30 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
     refuses_unknown = True
     terms = serializers.FreeField(
         **serializers.NULLABLE,
-        help_text="The loan, in the form of `metadata.terms` of an approval, with at least one figure. Missing figures "
-        "come from the application or the offer.",
+        help_text="The loan, in the form of `metadata.terms` of an approval, with at least one value. A missing amount "
+        "or term comes from the application. A missing rate is the offer's lowest.",
     )
     reasons = serializers.FreeField(
-        help_text="One to four principal reasons of the rejection that follows if it is not accepted."
+        help_text="One to four principal reasons of the rejection that follows if the applicant does not accept."
     )
     expires_at = MomentField(
-        help_text="The time by which it must be accepted: after today (UTC), and at most 90 days from now."
+        help_text="The time by which the applicant must accept. Its date (UTC) is after today, and at most 90 days "
+        "from today. It must not be after the beginning of a fixed `first_payment_on`."
     )
     with_denial = serializers.FlagField(
         default=False,
-        help_text="Whether the counteroffer's notice already has the denial of the request and its reasons. No other "
-        "notice then follows if it is not accepted (12 CFR 1002.9, comment 9(a)(1)-6).",
+        help_text="Whether the counteroffer's notice also has the denial of the request and its reasons. If that "
+        "notice is delivered, a later rejection needs no other notice (12 CFR 1002.9, comment 9(a)(1)-6).",
     )
     report_ids = serializers.ListField(
         child=serializers.IdField(),
         max_length=10,
         **serializers.NULLABLE,
-        help_text="The ids of the stored reports that the counteroffer is based on; null if none.",
+        help_text="The ids of the stored reports that the counteroffer is based on. Null for none.",
     )
     consumer_report = serializers.FreeField(
         **serializers.NULLABLE,
-        help_text="The consumer report, in the form of `metadata.consumer_report` of a decision.",
+        help_text="The consumer report, in the form of `metadata.consumer_report` of a decision. Null for none.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -68,60 +69,83 @@ class CounterofferSerializer(serializers.ResponseSerializer):
     """A counteroffer."""
 
     id = serializers.UUIDField(
-        allow_null=True, help_text="The counteroffer's id; null while a second reviewer has to confirm it."
+        allow_null=True, help_text="The counteroffer's id. Null until a second reviewer confirms the proposal."
     )
     status = serializers.OneOfField(
         (PROPOSED, Counteroffer.OPEN, *Counteroffer.OUTCOMES),
-        help_text="The status. `superseded`: another decision was made, or the data changed.",
+        help_text="The status. `proposed`: a second reviewer must confirm it. `superseded`: another decision was made, "
+        "or the application's data changed.",
     )
-    terms = serializers.FreeField(help_text="The loan, for a start on the day of the counteroffer.")
+    terms = serializers.FreeField(
+        help_text="The loan with its cost, for a start on the day of the counteroffer. Without its cost while the "
+        "status is `proposed`."
+    )
     terms_sha256 = serializers.TextField(
-        allow_null=True, help_text="The SHA-256 of the canonical JSON of `terms`, in hex."
+        allow_null=True,
+        help_text="The SHA-256 of the canonical JSON of `terms`, in hex. Null while the status is `proposed`.",
     )
     reasons = serializers.FreeField(
-        help_text="The principal reasons of the rejection that follows if it is not accepted."
+        help_text="The principal reasons of the rejection that follows if the applicant does not accept."
     )
-    expires_at = serializers.DateTimeField(help_text="The time by which it must be accepted.")
-    offered_by = serializers.TextField(help_text="The account that created the counteroffer.")
-    offered_at = serializers.DateTimeField(help_text="When the counteroffer was created or proposed.")
+    expires_at = serializers.DateTimeField(help_text="The time by which the applicant must accept (UTC).")
+    offered_by = serializers.TextField(
+        help_text="The `user_id` of the account that created or proposed the counteroffer."
+    )
+    offered_at = serializers.DateTimeField(help_text="When the counteroffer was created or proposed (UTC).")
     closed_at = serializers.DateTimeField(
-        allow_null=True, help_text="When the counteroffer was closed; null while it is open."
+        allow_null=True, help_text="When the counteroffer was closed (UTC). Null before then."
     )
 
 
 class LenderSerializer(serializers.ResponseSerializer):
     """The lender of the offer."""
 
-    provider_id = serializers.TextField(source="id")
-    name = serializers.TextField(help_text="The lender's name; empty if not set.")
+    provider_id = serializers.TextField(
+        source="id", help_text="The lender's id, as a string. In applications it is an integer."
+    )
+    name = serializers.TextField(help_text="The lender's name. Empty if it is not set.")
 
 
 class BorrowerSerializer(serializers.ResponseSerializer):
-    """The party that accepted the agreement."""
+    """The borrower: the account, and the applicants."""
 
-    consumer_id = serializers.TextField()
+    consumer_id = serializers.TextField(help_text="The `user_id` of the account that accepted the agreement.")
     applicants = ApplicantSerializer(
-        many=True, allow_null=True, help_text="The applicants; null if none, or if they were erased."
+        many=True, allow_null=True, help_text="The applicants. Null if there are none, or if they were erased."
     )
 
 
 class DisclosureSerializer(serializers.ResponseSerializer):
-    """The four figures of 12 CFR 1026.18; null for a line of credit."""
+    """The four figures of 12 CFR 1026.18, which are null for a line of credit."""
 
     apr_percent = serializers.NumberField(
-        source="apr_number", allow_null=True, help_text="The annual percentage rate, by the `method` of `terms`."
+        source="apr_number",
+        allow_null=True,
+        help_text="The annual percentage rate, by the `method` of `terms`. Null for a line of credit.",
     )
-    finance_charge_cents = serializers.Int64Field(allow_null=True, help_text="The cost of the credit, in cents.")
-    amount_financed_cents = serializers.Int64Field(allow_null=True, help_text="The amount less the prepaid fee.")
-    total_of_payments_cents = serializers.Int64Field(allow_null=True, help_text="All payments together, in cents.")
+    finance_charge_cents = serializers.Int64Field(
+        allow_null=True, help_text="The cost of the credit, in the currency's minor unit. Null for a line of credit."
+    )
+    amount_financed_cents = serializers.Int64Field(
+        allow_null=True,
+        help_text="The amount less the fee, in the currency's minor unit. Null for a line of credit.",
+    )
+    total_of_payments_cents = serializers.Int64Field(
+        allow_null=True, help_text="The sum of all payments, in the currency's minor unit. Null for a line of credit."
+    )
 
 
 class AgreedDecisionSerializer(serializers.ResponseSerializer):
     """The approval."""
 
-    decided_by = serializers.TextField(help_text="The account that approved, or created the counteroffer.")
-    decided_at = serializers.DateTimeField(help_text="When the decision was made (UTC).")
-    proof = AnchorSerializer(allow_null=True, help_text="The decision's record; null if there is no record.")
+    decided_by = serializers.TextField(
+        help_text="The author of the approval: its `updated_by`, the account that created the accepted counteroffer, "
+        "or the scoring model as `model:<id>@<version>`."
+    )
+    decided_at = serializers.DateTimeField(
+        help_text="When the application was approved (UTC). For a counteroffer, this is the time of the acceptance."
+    )
+    proof = AnchorSerializer(allow_null=True, help_text="The approval's record. Null if there is none.")
 
 
 class AgreedAcceptanceSerializer(serializers.ResponseSerializer):
@@ -130,9 +154,9 @@ class AgreedAcceptanceSerializer(serializers.ResponseSerializer):
     accepted_by = serializers.TextField(source="principal_id", help_text="The `user_id` of the account that accepted.")
     accepted_at = serializers.DateTimeField(help_text="The time of the acceptance (UTC).")
     credential = serializers.TextField(
-        help_text="The kind and public id of the credential, such as `api_key:…`. It is not a secret."
+        help_text="The kind and the public id of the credential, such as `api_key:…`. It is not a secret."
     )
-    proof = AnchorSerializer(allow_null=True, help_text="The acceptance's record; null if there is no record.")
+    proof = AnchorSerializer(allow_null=True, help_text="The acceptance's record. Null if there is none.")
 
 
 class AgreementMemberSerializer(serializers.JsonPartSerializer):
@@ -140,44 +164,52 @@ class AgreementMemberSerializer(serializers.JsonPartSerializer):
 
     name = serializers.TextField(help_text="The item's name, such as `withdrawal`.")
     title = serializers.TextField(help_text="The item's title, in the first borrower's language.")
-    text = serializers.TextField(allow_null=True, help_text="The item's text; null while it is missing.")
+    text = serializers.TextField(
+        allow_null=True, help_text="The item's text. Null if it was missing at the acceptance."
+    )
 
 
 class AgreedSerializer(serializers.ResponseSerializer):
-    """Everything that `agreement_sha256` is of."""
+    """The part of the agreement that `agreement_sha256` hashes."""
 
     application_id = serializers.TextField()
     offer_id = serializers.Int64Field(help_text="The id of the application's offer.")
     offer_version = serializers.Int64Field(
-        allow_null=True, help_text="The offer's version at the submission; null for an unlisted offer."
+        allow_null=True, help_text="The offer's version at the submission. Null for an unlisted offer."
     )
-    offer_terms_sha256 = serializers.TextField(help_text="SHA-256 of the offer's terms as they were at the submission.")
+    offer_terms_sha256 = serializers.TextField(
+        help_text="The SHA-256 of the canonical JSON of the offer's terms at the submission, in hex. For an unlisted "
+        "offer, it is the hash of `null`."
+    )
     lender = LenderSerializer(help_text="The lender of the offer.")
-    borrower = BorrowerSerializer(help_text="The account that accepted the agreement.")
-    terms = serializers.FreeField(help_text="The loan: amount, note rate, term, fee, and cost.")
+    borrower = BorrowerSerializer(help_text="The account that accepted the agreement, and the applicants.")
+    terms = serializers.FreeField(
+        help_text="The loan: amount, note rate, term, fee, and cost. A line of credit has no term and no cost."
+    )
     terms_sha256 = serializers.TextField(help_text="The SHA-256 of the canonical JSON of `terms`, in hex.")
-    starts_on = serializers.DayField(help_text="The day of the acceptance, on which the schedule starts.")
+    starts_on = serializers.DayField(help_text="The day of the acceptance (UTC), on which the loan starts.")
     schedule = InstalmentSerializer(
-        many=True, allow_null=True, help_text="Every payment in order; null for a line of credit."
+        many=True, allow_null=True, help_text="All payments, in order. Null for a line of credit."
     )
     schedule_sha256 = serializers.TextField(
-        allow_null=True, help_text="The SHA-256 of the canonical JSON of `schedule`, in hex."
+        allow_null=True,
+        help_text="The SHA-256 of the canonical JSON of `schedule`, in hex. Null for a line of credit.",
     )
     disclosure = DisclosureSerializer(help_text="The four figures of 12 CFR 1026.18.")
-    decision = AgreedDecisionSerializer(help_text="The approval, with its proof.")
-    acceptance = AgreedAcceptanceSerializer(help_text="The acceptance, with its proof.")
+    decision = AgreedDecisionSerializer(help_text="The approval, with its record.")
+    acceptance = AgreedAcceptanceSerializer(help_text="The acceptance, with its record.")
     members = AgreementMemberSerializer(
         many=True,
         required=False,
-        help_text="The information that Directive (EU) 2023/2225, Article 21 requires; absent for an agreement under "
+        help_text="The information that Directive (EU) 2023/2225, Article 21 requires. Absent for an agreement under "
         "another law.",
     )
 
 
 class AgreementSerializer(AgreedSerializer):
-    """The whole agreement: lender, borrower, loan, disclosure, decision, and acceptance, with inclusion proofs."""
+    """The agreement: lender, borrower, loan, disclosure, decision, and acceptance."""
 
-    agreement_sha256 = serializers.TextField(help_text="The SHA-256 of the canonical JSON of everything else, in hex.")
+    agreement_sha256 = serializers.TextField(help_text="The SHA-256 of the canonical JSON of all other fields, in hex.")
 
     @classmethod
     def represent(cls, thing: Agreement) -> dict[str, Any]:
@@ -191,10 +223,13 @@ class WithdrawalRequestSerializer(serializers.RequestSerializer):
     refuses_unknown = True
     declared_at = MomentField(
         **serializers.NULLABLE,
-        help_text="When the borrower sent the declaration. Only the lender sends it, with `channel`.",
+        help_text="When the borrower sent the declaration: from the acceptance to now. A reviewer must send it. A "
+        "borrower must omit it.",
     )
     channel = serializers.OneOfField(
-        RECORDED, **serializers.NULLABLE, help_text="How the declaration reached the lender."
+        RECORDED,
+        **serializers.NULLABLE,
+        help_text="How the declaration reached the lender. A reviewer must send it. A borrower must omit it.",
     )
 
 
@@ -202,28 +237,35 @@ class WithdrawalSerializer(serializers.ResponseSerializer):
     """The right to withdraw from an accepted agreement, and its use. Amounts are in the currency's minor unit."""
 
     told_of_right_at = serializers.DateTimeField(
-        allow_null=True, help_text="When the borrowers were informed of the right (UTC); null if they were not."
+        allow_null=True, help_text="When the borrowers were informed of the right (UTC). Null if they were not."
     )
     complete_since = serializers.DateTimeField(
-        allow_null=True, help_text="When the borrowers had all terms and information (UTC); null if they did not."
+        allow_null=True, help_text="When the borrowers had all terms and information (UTC). Null if they do not yet."
     )
     period_ends_at = serializers.DateTimeField(
-        allow_null=True, help_text="The moment by which a declaration must be sent (UTC); null for no end."
+        allow_null=True, help_text="The time before which a declaration must be sent (UTC). Null if there is no end."
     )
     declared_at = serializers.DateTimeField(
-        allow_null=True, help_text="When a borrower sent the declaration (UTC); null before then."
+        allow_null=True, help_text="When a borrower sent the declaration (UTC). Null before then."
     )
-    repay_by = serializers.DayField(allow_null=True, help_text="The last day for repayment; null before a withdrawal.")
+    repay_by = serializers.DayField(
+        allow_null=True, help_text="The last day for the repayment. Null before a withdrawal."
+    )
     interest_a_day_cents = serializers.Int64Field(
-        allow_null=True, help_text="The interest per day until repayment; null for a line of credit."
+        allow_null=True,
+        help_text="The interest per day until the repayment. Null for a line of credit, and without a loan.",
     )
     capital_cents = serializers.Int64Field(
-        allow_null=True, help_text="The capital to repay; null for a line of credit."
+        allow_null=True,
+        help_text="The amount of the loan, which the borrower repays. If the lender deducted the fee from the payout, "
+        "subtract `fee_back_cents`. Null for a line of credit, and without a loan.",
     )
     fee_back_cents = serializers.Int64Field(
-        allow_null=True, help_text="The fee that the lender returns; null if the approval has no loan."
+        allow_null=True,
+        help_text="The fee that the borrower does not owe. The lender returns it, unless it was deducted from the "
+        "payout of a loan. Null if the approval has no loan.",
     )
-    proof = AnchorSerializer(allow_null=True, help_text="The withdrawal's record; null if there is no record.")
+    proof = AnchorSerializer(allow_null=True, help_text="The withdrawal's record. Null if there is none.")
 
 
 class FormQuery(serializers.QuerySerializer):
@@ -235,19 +277,24 @@ class FormQuery(serializers.QuerySerializer):
 
 
 class OfferFormQuery(FormQuery):
-    """The loan that a form is about."""
+    """The language of a form, and its loan."""
+
+    language = serializers.OneOfField(
+        dict(settings.LANGUAGES), default=None, help_text="The language of the form. Default: `en`."
+    )
 
     amount_cents = serializers.QueryInt64Field(
         min_value=1,
         max_value=AMOUNT_MAX_CENTS,
         default=None,
-        help_text="The loan. Default: the example's amount; of a line of credit, a ceiling of 1,500 euros.",
+        help_text="The amount, in the currency's minor unit. Default for a loan: the example's amount. Default for a "
+        "line of credit: a ceiling of 1,500 euros or, if that ceiling can't be assumed, the example's amount.",
     )
     term_months = serializers.QueryInt64Field(
         min_value=1,
         max_value=TERM_MAX_MONTHS,
         default=None,
-        help_text="The duration. Default: the example's. Omit it for a line of credit.",
+        help_text="The duration in months. Default: the example's. For a line of credit, the API returns 400 `E1001`.",
     )
 
 
@@ -255,10 +302,13 @@ class FormRowSerializer(serializers.JsonPartSerializer):
     """A row of the European information form."""
 
     number = serializers.Int32Field(help_text="The row's number in Annex I, from 1 to 60.")
-    part = serializers.TextField(help_text="`I` or `II` of the key information, or `1` to `4`; empty for the layout.")
+    part = serializers.TextField(
+        help_text="The part: `I` or `II` (key information), or `1` to `4`. Empty for the layout."
+    )
     title = serializers.TextField(help_text="The row's title, in the form's language.")
     value = serializers.TextField(
-        help_text="The row's text, in the form's language. The lender's texts (`texts` of the offer) stay as sent."
+        help_text="The row's text, in the form's language. The lender's texts (`texts` of the offer) are not "
+        "translated."
     )
 
 
@@ -268,7 +318,7 @@ class OfferFormSerializer(serializers.ResponseSerializer):
     language = serializers.TextField(help_text="The language of the form.")
     terms = serializers.FreeField(help_text="The loan that the form is about, with its figures.")
     rows = FormRowSerializer(many=True, help_text="The 60 rows of Annex I.")
-    schedule = InstalmentSerializer(many=True, help_text="Every payment; empty for a line of credit.")
+    schedule = InstalmentSerializer(many=True, help_text="All payments, in order. Empty for a line of credit.")
 
 
 class PrecontractSerializer(serializers.ModelResponseSerializer):
@@ -276,7 +326,8 @@ class PrecontractSerializer(serializers.ModelResponseSerializer):
 
     rows = FormRowSerializer(many=True, help_text="The 60 rows of Annex I.")
     schedule = serializers.ListField(
-        child=serializers.FreeField(), help_text="Every payment, as in `GET …/acceptance`; empty for a line of credit."
+        child=serializers.FreeField(),
+        help_text="All payments, as in `GET …/acceptance`. Empty for a line of credit.",
     )
 
     class Meta:

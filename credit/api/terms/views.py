@@ -68,7 +68,7 @@ class CounterofferViewSet(ApiViewSet):
     def list(self, request: ApiRequest, application_id: str) -> Any:
         """List the counteroffers of an application.
 
-        The newest is first.
+        The newest counteroffer is first. The list has at most 100.
         """
         rows = load_for(application_id, actor_of(request)).counteroffers.select_related("loan_terms")
         return rows.order_by("-id")[:SHOWN_MAX]
@@ -93,9 +93,10 @@ class CounterofferViewSet(ApiViewSet):
         Requires a reviewer who can decide the application. The application must be `under_review`, and stays in that
         status.
 
-        `GET …/acceptance` returns the counteroffer to the applicant. Accepting it also approves the application. If the
-        applicant does not accept it by the deadline, the application is rejected with these reasons. Under four-eyes
-        approval the first request is a proposal, and the same request by a second reviewer creates the counteroffer.
+        `GET …/acceptance` returns the counteroffer to the applicant. Its acceptance approves the application. If it is
+        still open at its deadline, the application is rejected with these reasons, but not before an open request for
+        reconsideration is answered. Under four-eyes approval, the first request proposes the counteroffer. The same
+        request by a second reviewer creates it.
         """
         actor = actor_of(request)
         application, pending = change_status(
@@ -126,7 +127,7 @@ class CounterofferViewSet(ApiViewSet):
     def withdraw(self, request: ApiRequest, application_id: str, counteroffer_id: str) -> None:
         """Withdraw an open counteroffer.
 
-        Requires a reviewer who can decide the application.
+        Requires a reviewer who can decide the application. The application stays under review.
         """
         counteroffers.withdraw(application_id, counteroffer_id, actor=actor_of(request), now=timezone.now())
 
@@ -153,12 +154,12 @@ class AgreementViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str) -> HttpResponse | Agreement:
         """Get the agreement.
 
-        The agreement exists once a loan or a line of credit is accepted. An approval without terms has none. With
-        `Accept: text/html` the API returns a page to print.
+        The agreement exists once a loan or a line of credit is accepted. Before then, and for an approval without
+        terms, the API returns 404. With `Accept: text/html`, it returns a page to print.
 
-        The agreement has the lender, the borrower, and the terms. A loan also has its schedule, and the figures of 12
-        CFR 1026.18. The agreement also has the decision and the acceptance, each with its inclusion proof. If the
-        decision has a score, the operation also requires `score:read`.
+        The agreement has the lender, the borrower, and the terms. It also has the decision and the acceptance, each
+        with its record and inclusion proof. A loan also has its schedule and the figures of 12 CFR 1026.18. If the
+        record of the decision has a score, the operation also requires `score:read`.
         """
         agreement = agreement_of(load_for(application_id, actor_of(request)))
         if agreement.includes_score and not request.auth.carries("score:read"):
@@ -178,7 +179,8 @@ class WithdrawalViewSet(ApiViewSet):
         """Get the right of withdrawal from an agreement.
 
         The right exists once terms of an offer under Directive (EU) 2023/2225 are accepted (Article 26). The response
-        has the end of the period. After a withdrawal it also has the amounts that are due.
+        has the end of the period, and the amounts that a withdrawal makes due. After a withdrawal, it also has the last
+        day for the repayment.
         """
         return withdrawal_right.describe(load_for(application_id, actor_of(request)))
 
@@ -190,11 +192,12 @@ class WithdrawalViewSet(ApiViewSet):
     def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Withdrawable:
         """Withdraw from an agreement.
 
-        A borrower's withdrawal ends the agreement for all borrowers, and each borrower gets a receipt by mail. A
-        reviewer or a member of the lender records a declaration that the lender received. `declared_at` is the time at
-        which the borrower sent it. A borrower must omit `declared_at` and `channel`.
+        A borrower's withdrawal ends the agreement for all borrowers. Each borrower with an email address gets a receipt
+        by mail. A reviewer, with the account's own log-in or an unrestricted API key, records a declaration that the
+        lender received. `declared_at` is the time at which the borrower sent it.
 
-        Idempotent. After the period, the API returns 400 `E3019`, with the last day in `details`.
+        Idempotent. If the declaration was sent after the period, the API returns 400 `E3019`, with the last day in
+        `details`.
         """
         declared = withdrawals.declare(application_id, **body, actor=actor_of(request), now=timezone.now())
         return withdrawal_right.describe(declared)
@@ -215,8 +218,9 @@ class PrecontractViewSet(ApiViewSet):
     def of_offer(self, request: ApiRequest, offer_id: str, query: dict[str, Any]) -> HttpResponse | Form:
         """Get the European information form of an offer.
 
-        The API returns the form of Directive (EU) 2023/2225, Annex I, as JSON, a page, or a PDF. The form is about the
-        amount and the duration in the query, or otherwise about the offer's representative example.
+        The API returns the form of Directive (EU) 2023/2225, Annex I, as JSON, a page, or a PDF. PDF requires that the
+        operator has installed weasyprint. The form is about the amount and the duration in the query. By default, it is
+        about the offer's representative example. Other offers have no form, and the API returns 404.
         """
         offer = load_offer(offer_id)
         form = form_of_offer(offer, today=timezone.now().date(), **query)
@@ -235,8 +239,9 @@ class PrecontractViewSet(ApiViewSet):
         """Get the European information form of an application.
 
         The form is about the terms that can be accepted now, or that were accepted. The API creates it once for these
-        terms and each language. When the applicant first gets the form, the API stores `provided_at` and sends the
-        other borrowers a link to it by mail. Send its `sha256` as the `precontract_sha256` of the acceptance.
+        terms and each language. When the applicant first gets a form, the API stores `provided_at`. The first form of
+        the terms also sends the other borrowers a link by mail. Send the `sha256` of the form as the
+        `precontract_sha256` of the acceptance.
         """
         actor, now = actor_of(request), timezone.now()
         application = load_for(application_id, actor)
