@@ -30,13 +30,13 @@ class Provider(models.Model):
     """
 
     id = models.CharField(
-        primary_key=True, max_length=255, help_text="The lender's id, as a string. Applications have it as an integer."
+        primary_key=True, max_length=255, help_text="The lender's id, as a string. In applications it is an integer."
     )
     name = models.CharField(
         max_length=255,
         blank=True,
         default="",
-        help_text="The lender's name; empty if the id was assigned by its first use.",
+        help_text="The lender's name. Empty until it is set, if the id was assigned by its first use.",
     )
     name_key = models.CharField(  # noqa: DJ001  null without a name, or if an older lender's name looks the same
         max_length=64, null=True, unique=True, editable=False
@@ -45,30 +45,30 @@ class Provider(models.Model):
         max_length=500,
         blank=True,
         default="",
-        help_text="The lender's postal address, which notices contain; empty when it was not sent.",
+        help_text="The lender's postal address, for notices. Empty if it is not set.",
     )
     agency = models.CharField(  # noqa: DJ001  because the API returns null, not ""
         max_length=8,
         null=True,
         choices=agencies.CHOICES,
-        help_text="The Federal agency that notices name; null for the installation's default.",
+        help_text="The Federal agency for notices. Null for the installation's default.",
     )
-    phone = models.CharField(max_length=64, null=True, help_text="The lender's telephone number; null if none.")  # noqa: DJ001
-    email = models.CharField(max_length=254, null=True, help_text="The lender's email address; null if none.")  # noqa: DJ001
+    phone = models.CharField(max_length=64, null=True, help_text="The lender's telephone number. Null for none.")  # noqa: DJ001
+    email = models.CharField(max_length=254, null=True, help_text="The lender's email address. Null for none.")  # noqa: DJ001
     register_number = models.CharField(  # noqa: DJ001
-        max_length=255, null=True, help_text="The register and number of the lender's registration; null if none."
+        max_length=255, null=True, help_text="The register and the number of the lender's registration. Null for none."
     )
     supervisor = JsonTextField(null=True, help_text="The authority that supervises the lender; null if none.")
     redress = JsonTextField(null=True, help_text="The out-of-court dispute resolution body; null if none.")
     debt_advice = models.CharField(  # noqa: DJ001
-        max_length=1000, null=True, help_text="Where borrowers get debt advice; null if none."
+        max_length=1000, null=True, help_text="Where borrowers get debt advice. Null for none."
     )
     logo_sha256 = models.CharField(max_length=64, null=True, editable=False)  # noqa: DJ001  null without a logo
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL,
         on_delete=models.PROTECT,
         related_name="providers",
-        help_text="The account that the lender belongs to.",
+        help_text="The `user_id` of the account that the lender belongs to.",
     )
     members: Any = models.ManyToManyField(
         settings.AUTH_USER_MODEL, through="ProviderMember", related_name="provider_memberships"
@@ -115,7 +115,7 @@ class ProviderMember(models.Model):
             (REVIEWER, "reviewer: reads and decides"),
             (READER, "reader: reads"),
         ],
-        help_text="`owner`, `reviewer`, or `reader`: each role includes the ones after it.",
+        help_text="The role: `owner`, `reviewer`, or `reader`. Each role includes the roles after it.",
     )
 
     class Meta:
@@ -173,7 +173,7 @@ class Offer(models.Model):
         on_delete=models.PROTECT,
         related_name="offers",
         db_index=False,
-        help_text="The lender that makes the offer, as a string. Applications have it as an integer.",
+        help_text="The id of the offer's lender, as a string. In applications it is an integer.",
     )
     owner = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="offers")
     name = models.CharField(max_length=255, help_text="The name of the offer.")
@@ -183,70 +183,73 @@ class Offer(models.Model):
     description = models.TextField(blank=True, default="", help_text="The description of the offer.")
     product_type = models.CharField(max_length=255, help_text="The kind of credit, such as `personal_loan`.")
     apr_min_percent = models.FloatField(
-        null=True, help_text="The lowest annual percentage rate: 7.5 is 7.5 %. Null when it is not set."
+        null=True, help_text="The lowest rate per year: 7.5 is 7.5 %. Null if it is not set."
     )
     apr_max_percent = models.FloatField(
-        null=True, help_text="The highest annual percentage rate: 24.99 is 24.99 %. Null when it is not set."
+        null=True, help_text="The highest rate per year: 24.99 is 24.99 %. Null if it is not set."
     )
     loan_amount_min_cents = models.BigIntegerField(
-        null=True, help_text="The smallest loan, in cents; null for no lower bound."
+        null=True, help_text="The smallest loan, in the currency's minor unit. Null for no lower bound."
     )
     loan_amount_max_cents = models.BigIntegerField(
-        null=True, help_text="The largest loan, in cents; null for no upper bound."
+        null=True, help_text="The largest loan, in the currency's minor unit. Null for no upper bound."
     )
     term_options_months = JsonTextField(
-        null=True, help_text="The terms that can be chosen, in months; null when they are not set."
+        null=True, help_text="The terms that an applicant can choose, in months. Null or empty for a line of credit."
     )
     nationwide = models.BooleanField(
-        null=True, help_text="Whether every US state that is not excluded has the offer; null when it is not set."
+        null=True,
+        help_text="Whether the offer is available in all US states. Null if `included_states` and `excluded_states` "
+        "determine the states.",
     )
     included_states = JsonTextField(
         null=True,
-        help_text="The US states of an offer that is not nationwide, as two-letter codes; null or empty for all.",
+        help_text="The US states in which the offer is available, as two-letter codes. Null or empty for all states "
+        "that are not excluded.",
     )
     excluded_states = JsonTextField(
-        null=True, help_text="The US states in which the offer is not available, as two-letter codes; null if none."
+        null=True, help_text="The US states in which the offer is not available, as two-letter codes. Null for none."
     )
     customer_segment = models.CharField(  # noqa: DJ001  because the API returns null
         max_length=255,
         null=True,
-        help_text="The segment of the scoring model that the offer is for; null for all of them.",
+        help_text="The customer segment that the offer is for. Null for all.",
     )
     blockscore_model_id = models.BigIntegerField(
-        null=True, help_text="The id of the model that scores the applications; null if none."
+        null=True, help_text="The id of the lender's scoring model for the applications. Null for none."
     )
     ab_test_variant = models.CharField(  # noqa: DJ001
-        max_length=255, null=True, help_text="The variant of an A/B test; null if none."
+        max_length=255, null=True, help_text="The variant of an A/B test. Null for none."
     )
     ab_test_allocation = models.IntegerField(
-        null=True, help_text="The share of customers that see a tested offer, in percent; null for all of them."
+        null=True, help_text="The share of customers that get the tested offer, in percent. Null for all."
     )
     # Applications to the offer must meet these requirements (`credit.requirements`).
-    application_schema = JsonTextField(null=True, help_text="JSON Schema of `application_data`; null for any data.")
-    required_documents = JsonTextField(null=True, help_text="The documents that an application requires; null if none.")
-    applicant_requires = JsonTextField(
-        null=True, help_text="The fields that each of `applicants` requires; null if none."
+    application_schema = JsonTextField(null=True, help_text="The JSON Schema of `application_data`. Null for any data.")
+    required_documents = JsonTextField(
+        null=True, help_text="The documents that an application requires. Null for none."
     )
+    applicant_requires = JsonTextField(null=True, help_text="The required fields of each applicant. Null for none.")
     risk_based_pricing = models.CharField(  # noqa: DJ001  because the API returns null
         max_length=16,
         null=True,
         choices=[(method, method) for method in pricing_rules.METHODS],
         help_text="The notice before the acceptance of a price that is based on a consumer report: `notice`, "
-        "`score_disclosure`, or `not_applicable`; null for `notice`.",
+        "`score_disclosure`, or `not_applicable`. Null means `notice`.",
     )
     risk_based_pricing_reason = models.CharField(  # noqa: DJ001
         max_length=32,
         null=True,
         choices=list(pricing_rules.REASONS.items()),
-        help_text="Why `risk_based_pricing` is `not_applicable`; null otherwise.",
+        help_text="Why `risk_based_pricing` is `not_applicable`. Otherwise null.",
     )
     reports = JsonTextField(
-        null=True, help_text="The kinds of reports that the platform requests at the submission; null if none."
+        null=True, help_text="The kinds of reports that the platform requests at the submission. Null for none."
     )
     min_age = models.IntegerField(
         null=True,
-        help_text="The minimum age of each applicant in years. If set, `date_of_birth` is required. If null, the "
-        "minimum of 18 applies only to applicants with a date of birth.",
+        help_text="The minimum age of each applicant, in years. If set, `date_of_birth` is required. If null, a "
+        "minimum of 18 applies to applicants with a date of birth.",
     )
     # These fields are the offer's law (`credit.core.jurisdictions`), and the data that Directive (EU) 2023/2225
     # requires.
@@ -261,13 +264,12 @@ class Offer(models.Model):
         null=True,
         choices=[(name, name) for name in eu_credit.REGIMES],
         help_text="Whether Directive (EU) 2023/2225 applies: `ccd2`, `ccd2_small` (a lighter national regime), or "
-        "`none`; null in the United States.",
+        "`none`. Null with `jurisdiction` `us`.",
     )
     regime_reason = models.CharField(  # noqa: DJ001
         max_length=500,
         null=True,
-        help_text="Why the regime applies; `renovation` for unsecured credit above "
-        "EUR 100,000. Null when it was not sent.",
+        help_text="Why the regime applies, such as `renovation` for unsecured credit above EUR 100,000. Null for none.",
     )
     currency = models.CharField(  # noqa: DJ001
         max_length=3,
@@ -278,29 +280,30 @@ class Offer(models.Model):
         max_length=8,
         null=True,
         choices=[(name, name) for name in jurisdictions.DAY_COUNTS],
-        help_text="How the interest of a day is computed: `act_365` or `30_360`; null in the United States.",
+        help_text="The days of a year for the interest of a day: 365 (`act_365`) or 360 (`30_360`). Null with "
+        "`jurisdiction` `us`.",
     )
     fee_financed = models.BooleanField(
         null=True,
         help_text="Whether the lender deducts the fee from the payout. If false, the borrower pays it separately. Null "
-        "in the United States.",
+        "with `jurisdiction` `us`.",
     )
-    example = JsonTextField(null=True, help_text="The loan of the representative example; null if none.")
+    example = JsonTextField(null=True, help_text="The loan of the representative example. Null for none.")
     apr_cap = models.FloatField(
-        null=True, help_text="The highest annual percentage rate that the law allows; null if none."
+        null=True, help_text="The highest annual percentage rate that the law allows. Null for none."
     )
     terms_text = models.TextField(  # noqa: DJ001
-        null=True, help_text="Adequate explanations of the terms, for applicants; null when they were not sent."
+        null=True, help_text="The adequate explanations of the terms, for applicants. Null for none."
     )
     texts = JsonTextField(
-        null=True, help_text="The lender's words for the rows of the European information form; null if none."
+        null=True, help_text="The lender's texts for the rows of the European information form. Null for none."
     )
     is_active = models.BooleanField(
-        default=True, help_text="Whether the offer is available; false after it was deactivated."
+        default=True, help_text="Whether the offer accepts applications. False once it is deactivated."
     )
     search_words = models.TextField(default="", editable=False)  # in the format of `search_words.as_column`
     version = models.IntegerField(
-        default=1, help_text="The version of the offer, from 1; every change creates the next one."
+        default=1, help_text="The version of the offer's terms, from 1. Each replacement creates the next version."
     )
     created_at = models.DateTimeField(help_text="When the offer was created (UTC).")
     updated_at = models.DateTimeField(help_text="When the offer was last changed (UTC).")

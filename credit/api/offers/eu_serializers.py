@@ -10,7 +10,15 @@ from config.api import serializers
 from config.core.currencies import currencies_in_use
 from credit.api.applications.applicant_serializers import EmailField, PatternField, Whole
 from credit.core.apr import APR_MAX_PERCENT, RATE_MAX_PERCENT, TERM_MAX_MONTHS
-from credit.core.eu_credit import REGIMES, RENOVATION, TEXT_MAX_LENGTH, TEXTS, faults_of
+from credit.core.eu_credit import (
+    REGIMES,
+    RENOVATION,
+    REQUIRED_TEXTS,
+    TEXT_MAX_LENGTH,
+    TEXTS,
+    TEXTS_OF_LINE,
+    faults_of,
+)
 from credit.core.jurisdictions import DAY_COUNTS, DEFAULT_CURRENCY, JURISDICTIONS, US
 from credit.core.logos import BASE64_MAX_LENGTH, MAX_BYTES, PNG_SIDE_MAX, TOO_LARGE, NotALogo, read_base64
 from credit.core.quotes import AMOUNT_MAX_CENTS
@@ -47,7 +55,7 @@ class LongTextField(serializers.TextField):
 
 
 class TextsField(serializers.DictField):
-    """The lender's words for the rows of the European information form; `does not apply` is a value."""
+    """The lender's texts for the rows of the European information form. A text can be `does not apply`."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(child=LongTextField(), **options)
@@ -62,11 +70,11 @@ class ExampleRequestSerializer(Whole):
     """The loan of a representative example."""
 
     amount_cents = serializers.Int64Field(
-        min_value=1, max_value=AMOUNT_MAX_CENTS, help_text="The loan, in the currency's minor unit."
+        min_value=1, max_value=AMOUNT_MAX_CENTS, help_text="The amount, in the currency's minor unit."
     )
-    months = serializers.Int32Field(min_value=1, max_value=TERM_MAX_MONTHS, help_text="The number of payments.")
+    months = serializers.Int32Field(min_value=1, max_value=TERM_MAX_MONTHS, help_text="The duration in months.")
     rate_percent = serializers.NumberField(
-        min_value=0, max_value=RATE_MAX_PERCENT, help_text="The borrowing rate a year: 14.2 is 14.2 %."
+        min_value=0, max_value=RATE_MAX_PERCENT, help_text="The borrowing rate per year: 14.2 is 14.2 %."
     )
     fee_cents = serializers.Int64Field(
         min_value=0, max_value=AMOUNT_MAX_CENTS, default=0, help_text="The fee, in the currency's minor unit."
@@ -74,53 +82,62 @@ class ExampleRequestSerializer(Whole):
 
 
 class JurisdictionRequestSerializer(serializers.RequestSerializer):
-    """The law that an offer follows, with what the European Union requires of it."""
+    """The law that an offer follows, and the fields of an offer in the European Union."""
 
     jurisdiction = serializers.OneOfField(
         JURISDICTIONS,
         **serializers.NULLABLE,
-        help_text="The law that the offer follows: `us`, or `eu` for credit in the European Union. Null for `us`.",
+        help_text="The law that the offer follows: `us`, or `eu` for credit in the European Union. Null means `us`.",
     )
     regime = serializers.OneOfField(
         REGIMES,
         **serializers.NULLABLE,
-        help_text="Required with `eu`. Whether Directive (EU) 2023/2225 applies: `ccd2`, `ccd2_small` (a lighter "
-        "national regime), or `none`.",
+        help_text="Whether Directive (EU) 2023/2225 applies: `ccd2`, `ccd2_small` (a lighter national regime), or "
+        "`none`. Required with `eu`, null with `us`.",
     )
     regime_reason = serializers.NameField(
         max_length=500,
         **serializers.NULLABLE,
-        help_text=f"Why the regime applies. Required with `ccd2_small` and `none`; `{RENOVATION}` for unsecured credit "
-        "above EUR 100,000.",
+        help_text="Why the regime applies. Required with `ccd2_small` and `none`, null with `us`. With `ccd2`, "
+        f"unsecured credit above EUR 100,000 requires `{RENOVATION}`.",
     )
     currency = CurrencyField(
         max_length=3,
         **serializers.NULLABLE,
-        help_text="The ISO 4217 code of every amount, which is in its minor unit. Null for USD, with `eu` for EUR.",
+        help_text="The ISO 4217 code of the currency of all amounts, which are in its minor unit. Null means USD with "
+        "`us`, and EUR with `eu`. An offer with `us` must be in USD.",
     )
     day_count = serializers.OneOfField(
         DAY_COUNTS,
         **serializers.NULLABLE,
-        help_text="Required with `eu`. How the interest of a day is computed: a year of 365 days, or of 360.",
+        help_text="The days of a year for the interest of a day: 365 (`act_365`) or 360 (`30_360`). Required with "
+        "`eu`, null with `us`.",
     )
     fee_financed = serializers.FlagField(
         **serializers.NULLABLE,
-        help_text="Required with `eu`. If true, the lender deducts the fee from the payout, and the total amount of "
-        "credit is the amount less the fee. If false, the borrower pays the fee separately.",
+        help_text="If true, the lender deducts the fee from the payout, and the total amount of credit is the amount "
+        "less the fee. If false, the borrower pays the fee separately. Required with `eu`, null with `us`.",
     )
-    example = ExampleRequestSerializer(**serializers.NULLABLE, help_text="The loan of the representative example.")
+    example = ExampleRequestSerializer(
+        **serializers.NULLABLE,
+        help_text="The loan of the representative example. Required with `ccd2` and `ccd2_small`, null with `us`.",
+    )
     apr_cap = serializers.NumberField(
         min_value=0,
         max_value=APR_MAX_PERCENT,
         **serializers.NULLABLE,
-        help_text="The highest annual percentage rate that the law allows; null if none.",
+        help_text="The highest annual percentage rate that the law allows. Null for none.",
     )
     terms_text = LongTextField(
-        **serializers.NULLABLE, help_text="Adequate explanations of the terms, for applicants (Article 12)."
+        **serializers.NULLABLE,
+        help_text="The adequate explanations of the terms, for applicants (Article 12). Required with `ccd2` and "
+        "`ccd2_small`, null with `us`.",
     )
     texts = TextsField(
         **serializers.NULLABLE,
-        help_text="The lender's words for the rows of the European information form, by the row's name.",
+        help_text="The lender's texts for the rows of the European information form, by the row's name. `ccd2` and "
+        f"`ccd2_small` require {', '.join(f'`{name}`' for name in REQUIRED_TEXTS)}. A line of credit also requires "
+        f"`{TEXTS_OF_LINE[0]}`. Null with `us`.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -144,7 +161,7 @@ class SupervisorRequestSerializer(Whole):
 
 
 class RedressRequestSerializer(Whole):
-    """The body for complaints out of court."""
+    """The body for out-of-court complaints."""
 
     name = serializers.NameField(help_text="The body's name.")
     url = PatternField(
@@ -156,19 +173,26 @@ class RedressRequestSerializer(Whole):
 
 
 class LenderContactRequestSerializer(serializers.RequestSerializer):
-    """How applicants reach a lender, and who supervises it. An offer with `jurisdiction` `eu` requires each field."""
+    """A lender's contact data and supervision. An offer with `regime` `ccd2` or `ccd2_small` requires each field."""
 
-    phone = serializers.NameField(max_length=64, **serializers.NULLABLE, help_text="The lender's telephone number.")
-    email = EmailField(max_length=254, **serializers.NULLABLE, help_text="The lender's email address.")
+    phone = serializers.NameField(
+        max_length=64, **serializers.NULLABLE, help_text="The lender's telephone number. Null for none."
+    )
+    email = EmailField(max_length=254, **serializers.NULLABLE, help_text="The lender's email address. Null for none.")
     register_number = serializers.NameField(
-        **serializers.NULLABLE, help_text="The register and number of the lender's registration."
+        **serializers.NULLABLE, help_text="The register and the number of the lender's registration. Null for none."
     )
     supervisor = SupervisorRequestSerializer(
-        **serializers.NULLABLE, help_text="The authority that supervises the lender."
+        **serializers.NULLABLE, help_text="The authority that supervises the lender. Null for none."
     )
-    redress = RedressRequestSerializer(**serializers.NULLABLE, help_text="The body for complaints out of court.")
+    redress = RedressRequestSerializer(
+        **serializers.NULLABLE, help_text="The body for out-of-court complaints. Null for none."
+    )
     debt_advice = serializers.TextField(
-        min_length=1, max_length=1000, **serializers.NULLABLE, help_text="Where borrowers get debt advice."
+        min_length=1,
+        max_length=1000,
+        **serializers.NULLABLE,
+        help_text="Where borrowers get debt advice. Null for none.",
     )
 
 
@@ -180,33 +204,33 @@ class SupervisorSerializer(serializers.JsonPartSerializer):
 
 
 class RedressSerializer(serializers.JsonPartSerializer):
-    """The body for complaints out of court."""
+    """The body for out-of-court complaints."""
 
     name = serializers.TextField(help_text="The body's name.")
-    url = serializers.TextField(help_text="The address of its website.")
+    url = serializers.TextField(help_text="The address of the body's website.")
 
 
 class ExampleSerializer(serializers.JsonPartSerializer):
     """The loan of a representative example."""
 
-    amount_cents = serializers.Int64Field(help_text="The loan, in the currency's minor unit.")
-    months = serializers.Int32Field(help_text="The number of payments.")
-    rate_percent = serializers.NumberField(help_text="The borrowing rate a year: 14.2 is 14.2 %.")
+    amount_cents = serializers.Int64Field(help_text="The amount, in the currency's minor unit.")
+    months = serializers.Int32Field(help_text="The duration in months.")
+    rate_percent = serializers.NumberField(help_text="The borrowing rate per year: 14.2 is 14.2 %.")
     fee_cents = serializers.Int64Field(help_text="The fee, in the currency's minor unit.")
 
 
 class RepresentativeExampleSerializer(ExampleSerializer):
-    """A representative example, with what its loan costs."""
+    """A representative example: a loan and its cost. All amounts are in the currency's minor unit."""
 
-    currency = serializers.TextField(help_text="The ISO 4217 code of every amount.")
+    currency = serializers.TextField(help_text="The ISO 4217 code of the currency of all amounts.")
     fee_financed = serializers.FlagField(help_text="Whether the lender deducts the fee from the payout.")
     total_credit_cents = serializers.Int64Field(help_text="The total amount of credit.")
     total_cost_cents = serializers.Int64Field(help_text="The total cost of the credit.")
     total_payable_cents = serializers.Int64Field(help_text="The total amount payable.")
     payment_cents = serializers.Int64Field(
-        allow_null=True, help_text="The amount of every payment except the last; null for a line of credit."
+        allow_null=True, help_text="The amount of each payment except the last. Null for a line of credit."
     )
-    apr_percent = serializers.NumberField(help_text="The annual percentage rate, to four digits after the point.")
+    apr_percent = serializers.NumberField(help_text="The annual percentage rate, with up to four decimal places.")
     text = serializers.TextField(help_text="The example in one sentence, for people.")
 
 
@@ -217,21 +241,23 @@ def advertising_fields() -> tuple[Any, Any, Any]:
     """Return the fields of ADVERTISING, which must accompany every EU offer that applicants see."""
     return (
         serializers.TextField(
-            allow_null=True, help_text="The warning of Directive (EU) 2023/2225, Art. 8; null in the United States."
+            allow_null=True,
+            help_text="The warning of Directive (EU) 2023/2225, Article 8. Null for an offer with `jurisdiction` `us`.",
         ),
         RepresentativeExampleSerializer(
-            allow_null=True, help_text="The representative example of an EU offer; null if none."
+            allow_null=True, help_text="The representative example of an EU offer. Null for other offers, and if none."
         ),
         serializers.TextField(
             allow_null=True,
-            help_text="The statement that automated processing personalized the offer (Art. 13); null if not scored.",
+            help_text="The statement that automated processing personalizes the offer (Article 13). Null for an offer "
+            "without a scoring model, and for an offer with `jurisdiction` `us`.",
         ),
     )
 
 
 @extend_schema_field({"type": "string", "format": "byte", "maxLength": BASE64_MAX_LENGTH})
 class LogoField(serializers.TextField):
-    """A PNG or SVG file in Base64. Omitting the field keeps the logo; null removes it."""
+    """A PNG or SVG file in Base64. If the field is absent, the logo stays. Null removes it."""
 
     default_error_messages = {"max_length": TOO_LARGE}
 
@@ -242,7 +268,7 @@ class LogoField(serializers.TextField):
             allow_null=True,
             help_text=f"The lender's logo as Base64: a PNG of at most {PNG_SIDE_MAX:,} by {PNG_SIDE_MAX:,} pixels, or "
             f"an SVG without scripts, animations, and references to other files. The file has at most {MAX_BYTES:,} "
-            "bytes. Omit it to keep the current logo; null removes it.",
+            "bytes. Omit the field to keep the current logo. Null removes the logo.",
             **options,
         )
 
@@ -256,5 +282,5 @@ class LogoField(serializers.TextField):
 
 def logo_url() -> serializers.TextField:
     return serializers.TextField(
-        allow_null=True, help_text="The address of the logo. The file at it never changes. Null for no logo."
+        allow_null=True, help_text="The address of the logo. A new logo has a new address. Null for no logo."
     )

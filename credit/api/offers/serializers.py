@@ -49,20 +49,20 @@ _FRACTION = re.compile(r"-?(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,6})?", re.ASCII)
 
 
 class OfferRequestSerializer(JurisdictionRequestSerializer):
-    """An offer, for creating and for replacing."""
+    """The terms of an offer."""
 
     refuses_unknown = True
     provider_id = serializers.PrintableIdField(
-        help_text="The lender of the offer, as a string of printable characters. Applications have it as an integer."
+        help_text="The lender's id, as a string of printable characters. In applications it is an integer."
     )
     name = serializers.NameField(
-        help_text="The offer's public name. It must not look like that of another active offer of the lender."
+        help_text="The offer's public name. It must not look like the name of another active offer of the lender."
     )
     product_type = serializers.IdField()
     description = serializers.TextField(
         max_length=DESCRIPTION_MAX_LENGTH,
         **serializers.NULLABLE,
-        help_text="The description, for people; null means empty.",
+        help_text="The description, for people. Null means empty.",
     )
     apr_min_percent = serializers.NumberField(min_value=0, max_value=RATE_MAX_PERCENT, **serializers.NULLABLE)
     apr_max_percent = serializers.NumberField(min_value=0, max_value=RATE_MAX_PERCENT, **serializers.NULLABLE)
@@ -87,40 +87,41 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
         child=TitleField(),
         max_length=REQUIRED_DOCUMENTS_MAX,
         **serializers.NULLABLE,
-        help_text="The documents that an application requires before its submission.",
+        help_text="The documents that an application requires before its submission. Null for none.",
     )
     applicant_requires = serializers.ListField(
         child=serializers.OneOfField(REQUIRABLE),
         max_length=len(REQUIRABLE),
         **serializers.NULLABLE,
-        help_text="The required fields of each applicant; any of them makes `applicants` required.",
+        help_text="The required fields of each applicant. If there are any, `applicants` is required. Null for none.",
     )
     risk_based_pricing = serializers.OneOfField(
         pricing_rules.METHODS,
         **serializers.NULLABLE,
         help_text="The notice before the acceptance of a price that is based on a consumer report (12 CFR 1022.70 to "
-        "1022.75). `notice` is the default: a risk-based pricing notice, if the applicant's rate is above the "
-        "offer's lowest. `score_disclosure`: the applicant's credit score, at every rate. `not_applicable`: no "
-        "notice.",
+        "1022.75). `notice`: a risk-based pricing notice, if the applicant's rate is above the offer's lowest. "
+        "`score_disclosure`: the applicant's credit score, at every rate. `not_applicable`: no notice. Null means "
+        "`notice`. Offers with `jurisdiction` `eu` have no such notices.",
     )
     risk_based_pricing_reason = serializers.OneOfField(
         pricing_rules.REASONS,
         **serializers.NULLABLE,
-        help_text="Why no notice is required. Send it only with `not_applicable`, which requires it.",
+        help_text="Why no notice is required. Required with `not_applicable`, otherwise null.",
     )
     reports = serializers.ListField(
         child=serializers.OneOfField(KINDS),
         max_length=len(KINDS),
         **serializers.NULLABLE,
         help_text="The kinds of reports (`credit`, `income`) that the platform requests about the first applicant at "
-        "the submission, if the scoring model reads `report.…`. The score waits for them, at most 24 hours.",
+        "the submission, if the scoring model reads `report.…`. The score waits for them, at most 24 hours. Null for "
+        "none.",
     )
     min_age = serializers.Int32Field(
         min_value=1,
         max_value=MIN_AGE_MAX_YEARS,
         **serializers.NULLABLE,
-        help_text="The minimum age of each applicant in years, on the date where they live. It makes `date_of_birth` "
-        "required. If null, the minimum of 18 applies only to applicants with a date of birth.",
+        help_text="The minimum age of each applicant, in years, on the current date at the applicant's address. It "
+        "makes `date_of_birth` required. If null, a minimum of 18 applies to applicants with a date of birth.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -157,7 +158,7 @@ def _check_names(names: Sequence[str], member: str) -> None:
 
 
 class OfferSerializer(serializers.ModelResponseSerializer):
-    """A lender's offer, with its terms."""
+    """A lender's offer."""
 
     id = serializers.TextField(help_text="The offer's id.")
     term_options_months = serializers.ListField(child=serializers.Int32Field(), allow_null=True)
@@ -168,19 +169,20 @@ class OfferSerializer(serializers.ModelResponseSerializer):
     reports = serializers.ListField(
         child=serializers.TextField(),
         allow_null=True,
-        help_text="The kinds of reports that the platform requests at the submission; null if none.",
+        help_text="The kinds of reports that the platform requests at the submission. Null for none.",
     )
     jurisdiction = serializers.TextField(
         source="conventions.jurisdiction", help_text="The law that the offer follows: `us` or `eu`."
     )
     currency = serializers.TextField(
-        source="conventions.currency", help_text="The ISO 4217 code of every amount, which is in its minor unit."
+        source="conventions.currency",
+        help_text="The ISO 4217 code of the currency of all amounts, which are in its minor unit.",
     )
-    example = ExampleSerializer(allow_null=True, help_text="The loan of the representative example; null if none.")
+    example = ExampleSerializer(allow_null=True, help_text="The loan of the representative example. Null for none.")
     texts = serializers.DictField(
         child=serializers.TextField(),
         allow_null=True,
-        help_text="The lender's words for the rows of the European information form; null if none.",
+        help_text="The lender's texts for the rows of the European information form. Null for none.",
     )
 
     class Meta:
@@ -202,9 +204,9 @@ class OfferQuery(serializers.QuerySerializer):
 
     refuses_unknown = True
 
-    provider_id = serializers.PrintableIdField(help_text="The lender of the offers.")
+    provider_id = serializers.PrintableIdField(help_text="The id of the offers' lender.")
     include_inactive = serializers.QueryFlagField(
-        default=False, help_text="Whether to include the deactivated offers that you created."
+        default=False, help_text="Whether to include the inactive offers that you created."
     )
 
 
@@ -222,18 +224,26 @@ class QueryDecimalField(serializers.NumberField):
 class QuoteQuery(serializers.QuerySerializer):
     """The loan to quote."""
 
-    amount_cents = serializers.QueryInt64Field(min_value=1, max_value=AMOUNT_MAX_CENTS, help_text="The loan, in cents.")
+    amount_cents = serializers.QueryInt64Field(
+        min_value=1, max_value=AMOUNT_MAX_CENTS, help_text="The amount, in the currency's minor unit."
+    )
     term_months = serializers.QueryInt64Field(
-        min_value=1, max_value=TERM_MAX_MONTHS, help_text="The number of monthly payments."
+        min_value=1,
+        max_value=TERM_MAX_MONTHS,
+        help_text="The term in months. The schedule has one payment per month, or fewer if rounded payments repay a "
+        "small loan early.",
     )
     apr_percent = QueryDecimalField(
         min_value=0,
         max_value=RATE_MAX_PERCENT,
         default=None,
-        help_text="The note rate, with at most six decimal places. Default: the offer's lowest.",
+        help_text="The note rate per year in percent, with at most six decimal places. Default: the offer's lowest "
+        "rate, or its highest if it has no lowest. Required if the offer has no rate.",
     )
     fee_cents = serializers.QueryInt64Field(
-        min_value=0, default=0, help_text="The prepaid finance charge in cents: less than the amount."
+        min_value=0,
+        default=0,
+        help_text="The prepaid finance charge, in the currency's minor unit. It must be less than the amount.",
     )
     first_payment_on = serializers.DayField(
         default=None,
@@ -242,7 +252,8 @@ class QuoteQuery(serializers.QuerySerializer):
     method = serializers.OneOfField(
         METHODS,
         default=None,
-        help_text="The method of computing `apr_percent`. Default: the method of the offer's jurisdiction.",
+        help_text="The method of computing `apr_percent`. Default: the method of the offer's jurisdiction. An offer "
+        "with `eu` accepts only `eu_annex_iii`.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -258,67 +269,76 @@ class InstalmentSerializer(serializers.ResponseSerializer):
 
     number = serializers.Int32Field(help_text="The number of the payment, from 1.")
     due_on = serializers.DateField(help_text="The due date.")
-    payment_cents = serializers.Int64Field(help_text="The payment, in cents.")
-    interest_cents = serializers.Int64Field(help_text="The interest in the payment, in cents.")
+    payment_cents = serializers.Int64Field(help_text="The payment, in the currency's minor unit.")
+    interest_cents = serializers.Int64Field(help_text="The interest in the payment, in the currency's minor unit.")
     principal_cents = serializers.Int64Field(
-        help_text="The principal in the payment, in cents. Negative if the interest of a long first period exceeds the "
-        "payment."
+        help_text="The principal in the payment, in the currency's minor unit. Negative if the interest of a long "
+        "first period exceeds the payment."
     )
-    balance_cents = serializers.Int64Field(help_text="The balance after the payment, in cents.")
+    balance_cents = serializers.Int64Field(help_text="The balance after the payment, in the currency's minor unit.")
 
 
 class QuoteSerializer(serializers.ResponseSerializer):
-    """The cost of a loan."""
+    """The cost of a loan. All amounts are in the currency's minor unit."""
 
-    payment_cents = serializers.Int64Field(help_text="The amount of every payment except the last, in cents.")
-    final_payment_cents = serializers.Int64Field(help_text="The last payment, in cents.")
-    total_of_payments_cents = serializers.Int64Field(help_text="All payments together, in cents.")
-    finance_charge_cents = serializers.Int64Field(
-        help_text="The finance charge in cents: all interest and the prepaid fee."
-    )
+    payment_cents = serializers.Int64Field(help_text="The amount of each payment except the last.")
+    final_payment_cents = serializers.Int64Field(help_text="The amount of the last payment.")
+    total_of_payments_cents = serializers.Int64Field(help_text="The sum of all payments.")
+    finance_charge_cents = serializers.Int64Field(help_text="The finance charge: the interest and the prepaid fee.")
     amount_financed_cents = serializers.Int64Field(help_text="The amount less the prepaid fee.")
-    apr_percent = serializers.NumberField(help_text="The annual percentage rate, to four digits after the point.")
-    method = serializers.OneOfField(METHODS, help_text="How `apr_percent` was computed.")
-    schedule = InstalmentSerializer(many=True, help_text="Every payment in order.")
-    currency = serializers.TextField(required=False, help_text="With `eu`: the ISO 4217 code of every amount.")
+    apr_percent = serializers.NumberField(help_text="The annual percentage rate, with up to four decimal places.")
+    method = serializers.OneOfField(METHODS, help_text="The method of computing `apr_percent`.")
+    schedule = InstalmentSerializer(many=True, help_text="All payments, in order.")
+    currency = serializers.TextField(
+        required=False, help_text="The ISO 4217 code of the currency. Only for an offer with `eu`."
+    )
     fee_financed = serializers.FlagField(
-        required=False, help_text="With `eu`: whether the lender deducts the fee from the payout."
+        required=False, help_text="Whether the lender deducts the fee from the payout. Only for an offer with `eu`."
     )
     total_credit_cents = serializers.Int64Field(
-        required=False, help_text="With `eu`: the total amount of credit, without a deducted fee."
+        required=False, help_text="The total amount of credit, without a deducted fee. Only for an offer with `eu`."
     )
     total_cost_cents = serializers.Int64Field(
-        required=False, help_text="With `eu`: the total cost of the credit, interest and fee."
+        required=False, help_text="The total cost of the credit: interest and fee. Only for an offer with `eu`."
     )
     total_payable_cents = serializers.Int64Field(
-        required=False, help_text="With `eu`: the total amount payable, which is the credit plus its cost."
+        required=False, help_text="The total amount of credit plus its total cost. Only for an offer with `eu`."
     )
-    warning = serializers.TextField(required=False, help_text="With `eu`: the warning of Directive (EU) 2023/2225.")
+    warning = serializers.TextField(
+        required=False, help_text="The warning of Directive (EU) 2023/2225, Article 8. Only for an offer with `eu`."
+    )
     representative_example = RepresentativeExampleSerializer(
-        required=False, allow_null=True, help_text="With `eu`: the offer's representative example; null if none."
+        required=False,
+        allow_null=True,
+        help_text="The offer's representative example. Only for an offer with `eu`, and null if there is none.",
     )
 
 
-_CURRENCY = "The ISO 4217 code of the offers' currency. Default: USD if you send `amount_cents`, otherwise all."
+_CURRENCY = (
+    "The ISO 4217 code of the offers' currency. Default: USD if you send `amount_cents`, otherwise all currencies."
+)
+_STATE = (
+    "The two-letter code of a US state or territory, in capitals. It excludes offers that are not available there, and "
+    "offers with `jurisdiction` `eu`."
+)
 
 
 class CatalogueQuery(serializers.PageQuery):
-    """Filters of the catalogue."""
+    """The filters of the catalog."""
 
     product_type = serializers.IdField(
         required=False, help_text="Only offers of this kind of credit, such as `personal_loan`."
     )
-    state = serializers.OneOfField(
-        sorted(US_STATES), required=False, help_text="A US state or territory: two capital letters."
-    )
+    state = serializers.OneOfField(sorted(US_STATES), required=False, help_text=_STATE)
     amount_cents = serializers.QueryInt64Field(
-        min_value=0, required=False, help_text="Only offers that lend this amount, in cents."
+        min_value=0, required=False, help_text="Only offers that lend this amount, in the currency's minor unit."
     )
     currency = CurrencyField(required=False, help_text=_CURRENCY)
     segment = serializers.IdField(
         required=False,
         help_text="Only offers for this customer segment, and offers without a segment. If an offer's model has "
-        "segments and has scored the caller, the segment of the score applies instead.",
+        "segments and has scored the caller, and the credential can read scores, the segment of the score applies "
+        "instead.",
     )
     explain = serializers.QueryFlagField(
         default=False, help_text="Whether to include the excluded offers (the newest 1,000), each with its rule."
@@ -332,7 +352,7 @@ class CatalogueItemSerializer(OfferSerializer):
     variant = serializers.TextField(
         source="ab_test_variant",
         allow_null=True,
-        help_text="The variant of the A/B test that the caller gets; null if there is no test.",
+        help_text="The variant of the A/B test that the caller gets. Null if there is no test.",
     )
     warning, representative_example, personalized = advertising_fields()
 
@@ -341,17 +361,22 @@ class CatalogueItemSerializer(OfferSerializer):
 
 
 class HiddenSerializer(serializers.JsonPartSerializer):
-    """An excluded offer, and the reason."""
+    """An offer that the catalog excludes, and the reason."""
 
-    offer_id = serializers.Int64Field()
-    rule = serializers.TextField(help_text="The reason why it was excluded, such as `state`, `amount` or `score`.")
+    offer_id = serializers.Int64Field(help_text="The offer's id, as a number.")
+    rule = serializers.TextField(
+        help_text="The first rule that the offer does not meet: `product_type`, `state`, `currency`, `amount`, "
+        "`score`, `segment`, or `inactive_variant`."
+    )
 
 
 class CatalogueSerializer(serializers.PageSerializer):
-    """A page of the catalogue."""
+    """A page of the catalog."""
 
     items = CatalogueItemSerializer(many=True, help_text="The offers, newest first.")
-    hidden = HiddenSerializer(many=True, required=False, help_text="Only with `explain=true`.")
+    hidden = HiddenSerializer(
+        many=True, required=False, help_text="The newest 1,000 excluded offers. Only with `explain=true`."
+    )
 
 
 class MatchQuery(serializers.PageQuery):
@@ -361,19 +386,24 @@ class MatchQuery(serializers.PageQuery):
 
 
 class MatchRequestSerializer(serializers.RequestSerializer):
-    """An applicant's wishes and data, as in an application."""
+    """The requested loan, and facts about the applicant."""
 
     state = serializers.OneOfField(
-        sorted(US_STATES), **serializers.NULLABLE, help_text="A US state or territory: two capital letters."
+        sorted(US_STATES),
+        **serializers.NULLABLE,
+        help_text="The two-letter code of a US state or territory, in capitals. Offers with `jurisdiction` `eu` match "
+        "no state. Null for any.",
     )
     amount_cents = serializers.Int64Field(
-        min_value=0, **serializers.NULLABLE, help_text="The requested loan, in cents; null for any amount."
+        min_value=0,
+        **serializers.NULLABLE,
+        help_text="The requested amount, in the currency's minor unit. Null for any amount.",
     )
     currency = CurrencyField(**serializers.NULLABLE, help_text=_CURRENCY)
     facts = SaidFactsField(
         default=dict,
-        help_text="A flat object with facts of the application, such as `application_data.monthly_income_cents`. The "
-        "platform supplies all other facts.",
+        help_text="A flat object with facts below `application_data`, such as `application_data.monthly_income_cents`. "
+        "The platform supplies all other facts.",
     )
 
 
@@ -382,7 +412,8 @@ class MatchedOfferSerializer(OfferSerializer):
 
     matched = serializers.FlagField(help_text="Whether the offer matches.")
     why_not = serializers.ListField(
-        child=serializers.TextField(), help_text="The reason why the offer does not match, for people."
+        child=serializers.TextField(),
+        help_text="The reasons why the offer does not match, for people. Empty if it matches.",
     )
     warning, representative_example, personalized = advertising_fields()
 
@@ -397,16 +428,19 @@ class MatchedOfferSerializer(OfferSerializer):
 
 
 class MatchSerializer(serializers.PageSerializer):
-    """A page of offers."""
+    """A page of offers, and whether each one matches."""
 
-    offers = MatchedOfferSerializer(many=True, help_text="The offers, including offers that do not match.")
+    offers = MatchedOfferSerializer(
+        many=True, help_text="The active offers, newest first, including those that do not match."
+    )
 
 
 class ProviderSerializer(serializers.ModelResponseSerializer):
-    """A lender that the caller is a member of, or is invited to."""
+    """A lender that you are a member of, or are invited to."""
 
     membership = serializers.TextField(
-        help_text="`member`, or `invited`: an invitation grants no rights until `POST …/members/me` accepts it."
+        help_text="`member`, or `invited` until `POST …/members/me` accepts the invitation, which grants no rights "
+        "before."
     )
 
     logo_url = logo_url()
@@ -421,25 +455,23 @@ class ProviderRequestSerializer(LenderContactRequestSerializer):
     """A lender to create or update."""
 
     name = serializers.NameField(help_text="The lender's public name. It must not look like another lender's name.")
-    address = serializers.LinesField(
-        max_length=500, default="", help_text="The lender's postal address, which notices contain."
-    )
+    address = serializers.LinesField(max_length=500, default="", help_text="The lender's postal address, for notices.")
     agency = serializers.OneOfField(
         AGENCIES,
         **serializers.NULLABLE,
-        help_text="The Federal agency that enforces Regulation B for this lender, as notices name it (12 CFR 1002, "
-        "appendix A). Omit it for the installation's default (`NOTICE_AGENCY`).",
+        help_text="The Federal agency that enforces Regulation B for this lender, for notices (12 CFR 1002, appendix "
+        "A). Null for the installation's default (`NOTICE_AGENCY`).",
     )
     logo = LogoField()
 
 
 class NewProviderSerializer(serializers.ModelResponseSerializer):
-    """A lender that was created."""
+    """A lender, with its contact data."""
 
     supervisor = SupervisorSerializer(
-        allow_null=True, help_text="The authority that supervises the lender; null if none."
+        allow_null=True, help_text="The authority that supervises the lender. Null for none."
     )
-    redress = RedressSerializer(allow_null=True, help_text="The body for complaints out of court; null if none.")
+    redress = RedressSerializer(allow_null=True, help_text="The body for out-of-court complaints. Null for none.")
     logo_url = logo_url()
 
     class Meta:
@@ -447,8 +479,8 @@ class NewProviderSerializer(serializers.ModelResponseSerializer):
         fields = ["id", "name", "address", "agency", *LENDER_FIELDS, "logo_url", "owner_id", "created_at"]
         extra_kwargs = {
             "id": {
-                "help_text": "The number that the server assigns. Offers have it as `provider_id` as a string, and "
-                "applications as an integer."
+                "help_text": "The lender's id: `provider_id` of its offers as a string, and of applications as an "
+                "integer."
             }
         }
 
@@ -470,7 +502,7 @@ class PrefilledAddressSerializer(ApplicantAddressRequestSerializer):
 
 
 class PrefilledApplicantSerializer(ApplicantRequestSerializer):
-    """The known data of an applicant. Each field can be missing."""
+    """The known data of an applicant. Each field is optional."""
 
     address = PrefilledAddressSerializer(help_text="The applicant's residential address.")
 
@@ -483,7 +515,7 @@ class PrefillSerializer(serializers.RequestSerializer):
 
     refuses_unknown = True
     application_data = serializers.DictField(
-        default=dict, help_text="Fields of the offer's schema, `amount_cents`, and `term_months`."
+        default=dict, help_text="Values of fields of the offer's schema, of `amount_cents`, and of `term_months`."
     )
     applicants = serializers.ListField(
         child=PrefilledApplicantSerializer(), max_length=APPLICANTS_MAX, default=list, help_text="Up to two applicants."
@@ -491,10 +523,10 @@ class PrefillSerializer(serializers.RequestSerializer):
 
 
 class ApplicationLinkRequestSerializer(serializers.RequestSerializer):
-    """The offer that the link opens, and the answers that it fills in."""
+    """The offer of an application form, and the prefilled answers."""
 
     refuses_unknown = True
-    offer_id = serializers.Int64Field(help_text="An active offer of the lender.")
+    offer_id = serializers.Int64Field(help_text="The id of an active offer of the lender.")
     prefill = PrefillSerializer(
         required=False, help_text=f"Answers that the applicant checks: at most {PREFILL_MAX_BYTES:,} bytes as JSON."
     )
@@ -507,26 +539,30 @@ class ApplicationLinkSerializer(serializers.ResponseSerializer):
     """A link to the form of an application."""
 
     url = serializers.TextField(help_text="The address to open in a browser.")
-    expires_at = serializers.DateTimeField(help_text="When the link ends (UTC).")
+    expires_at = serializers.DateTimeField(help_text="When the link expires (UTC).")
 
 
 class ProvidersPageSerializer(serializers.PageSerializer):
     """A page of lenders."""
 
-    providers = ProviderSerializer(many=True, help_text="The lenders that the caller is a member of, or is invited to.")
+    providers = ProviderSerializer(
+        many=True, help_text="The lenders that you are a member of, or are invited to, oldest first."
+    )
 
 
 class MemberRequestSerializer(serializers.RequestSerializer):
     """The invited member."""
 
-    username = serializers.IdField(help_text="The user name of the new member.")
-    role = serializers.OneOfField(ProviderMember.ROLES, default=ProviderMember.REVIEWER, help_text="The role.")
+    username = serializers.IdField(help_text="The user name of the invited account.")
+    role = serializers.OneOfField(
+        ProviderMember.ROLES, default=ProviderMember.REVIEWER, help_text="The role that the invitation grants."
+    )
 
 
 class RoleRequestSerializer(serializers.RequestSerializer):
     """The new role of a member."""
 
-    role = serializers.OneOfField(ProviderMember.ROLES, help_text="The role.")
+    role = serializers.OneOfField(ProviderMember.ROLES, help_text="The new role.")
 
 
 class InvitationSentSerializer(serializers.ResponseSerializer):
@@ -544,7 +580,9 @@ class InvitationSerializer(serializers.ModelResponseSerializer):
     class Meta:
         model = ProviderInvitation
         fields = ["id", "username", "role", "invited_at", "expires_at"]
-        extra_kwargs = {"id": {"help_text": "The invitation's id, which revokes it."}}
+        extra_kwargs = {
+            "id": {"help_text": "The invitation's id, which `DELETE …/invitations/{invitation_id}` requires."}
+        }
 
 
 class MemberSerializer(serializers.ModelResponseSerializer):
@@ -563,7 +601,8 @@ class MemberSerializer(serializers.ModelResponseSerializer):
 class MembersPageSerializer(serializers.PageSerializer):
     """A page of a lender's members."""
 
-    members = MemberSerializer(many=True, help_text="The members of the lender.")
+    members = MemberSerializer(many=True, help_text="The members, in the order in which they joined.")
     invitations = InvitationSerializer(
-        many=True, help_text="Open invitations, at most 50, on every page. Only owners get them."
+        many=True,
+        help_text="The open invitations, at most 50, on every page. Empty for members without the role `owner`.",
     )

@@ -32,7 +32,7 @@ _decides_who_acts = partial(endpoint, access=FIRST_PARTY, idempotent=True)
 
 
 class OfferViewSet(ApiViewSet):
-    """Offers of lenders: versioned terms, and the cost of a loan."""
+    """Offers of lenders: versioned terms, requirements, and the cost of a loan."""
 
     tag = "provider-offers"
 
@@ -40,7 +40,7 @@ class OfferViewSet(ApiViewSet):
     def list(self, request: ApiRequest, query: dict[str, Any]) -> QuerySet[Offer]:
         """List a lender's active offers.
 
-        The newest is first.
+        The newest offer is first.
         """
         rows = Offer.objects.filter(provider_id=query["provider_id"]).order_by("-id")
         if not query["include_inactive"]:
@@ -56,8 +56,8 @@ class OfferViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any]) -> Offer:
         """Create an offer.
 
-        A lender id belongs to the account that uses it first. If the operator assigns the ids, it must be one of the
-        account's ids.
+        Requires the role `owner` of the lender. An account that sends an unused lender id becomes its owner, unless the
+        operator assigns the ids.
         """
         return offers.create_offer(actor=actor_of(request), terms=body, now=timezone.now())
 
@@ -65,7 +65,7 @@ class OfferViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, offer_id: str) -> Offer:  # noqa: ARG002
         """Get an offer.
 
-        The response also includes inactive offers.
+        The API also returns inactive offers.
         """
         return offers.load_offer(offer_id)
 
@@ -75,11 +75,12 @@ class OfferViewSet(ApiViewSet):
     def quote(self, request: ApiRequest, offer_id: str, query: dict[str, Any]) -> Response:  # noqa: ARG002
         """Quote a loan of an offer.
 
-        The response has its monthly payments and its annual percentage rate.
+        The response has the monthly payments and the annual percentage rate.
 
-        The loan is paid out today (UTC), less the fee. The borrower repays it in level monthly payments; the last one
-        has the remainder. Values outside the offer's limits are rejected. An offer with `eu` and without
-        `term_options_months` is a line of credit: the API returns 400 `E1001`.
+        The loan starts today (UTC). The borrower repays it in level monthly payments. The last payment has the
+        remainder. The lender deducts the fee from the payout, or the borrower pays it separately (`fee_financed`). For
+        values outside the offer's limits, the API returns 400 `E1001`. It also returns `E1001` for an offer with `eu`
+        and without `term_options_months`, which is a line of credit.
         """
         return Response(quotes.make_quote(offers.load_offer(offer_id), today=timezone.now().date(), **query))
 
@@ -91,8 +92,8 @@ class OfferViewSet(ApiViewSet):
     def replace(self, request: ApiRequest, offer_id: str, body: dict[str, Any]) -> Offer:
         """Replace an offer.
 
-        The API stores the new terms as the next version. Only the account that created the offer can replace it, with
-        the role `owner` of the lender.
+        The API stores the new terms as the next version. Only the account that created the offer can replace it. The
+        account must have the role `owner` of the lender.
         """
         number = offers.read_offer_id(offer_id)
         return offers.replace_offer(number, actor=actor_of(request), terms=body, now=timezone.now())
@@ -101,7 +102,8 @@ class OfferViewSet(ApiViewSet):
     def deactivate(self, request: ApiRequest, offer_id: str) -> None:
         """Deactivate an offer.
 
-        Only the account that created the offer can deactivate it. You can still get the offer by its id.
+        Only the account that created the offer can deactivate it. `GET /v1/provider-offers/{offer_id}` still returns
+        the offer. Idempotent.
         """
         offers.deactivate_offer(offers.read_offer_id(offer_id), actor=actor_of(request), now=timezone.now())
 
@@ -115,19 +117,20 @@ class MatchViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> matching.Matches:
         """Match offers to the caller.
 
-        The response has the matching offers, and the reason for each other offer. It creates no application and makes
-        no decision.
+        The response has the active offers, and the reasons why an offer does not match. The request creates no
+        application and makes no decision.
 
-        The champion of each offer's scoring model scores the caller's facts. If the credential has a list of scopes,
-        the score uses only the facts that they cover. With the account's own log-in, the API stores the last score of
-        each model, and the catalog then excludes offers that it declines.
+        The champion of each offer's scoring model scores the facts in the request and the caller's other facts. If the
+        credential has a list of scopes, the score uses only the other facts that the scopes cover. With the account's
+        own log-in or an unrestricted API key, the API stores the last result of each model. The catalog then excludes
+        the offers whose model declined.
         """
         with heavy.slot(request):
             return matching.match_offers(credential=request.auth, **body, **query, now=timezone.now())
 
 
 class ProviderViewSet(ApiViewSet):
-    """A lender's inbox, members, and decisions."""
+    """Lenders: their inbox, members, notices, decisions, and application links."""
 
     tag = "providers"
 
@@ -135,7 +138,7 @@ class ProviderViewSet(ApiViewSet):
     def list(self, request: ApiRequest) -> QuerySet[Provider]:
         """List the caller's lenders.
 
-        The list has the lenders that you are a member of, or are invited to.
+        The list has the lenders that you are a member of, or are invited to, oldest first.
         """
         return providers.list_providers(request.user, now=timezone.now())
 
@@ -150,8 +153,8 @@ class ProviderViewSet(ApiViewSet):
 
         The API assigns the `id`.
 
-        Requires the group `Lender`. Staff add accounts to it. If the account has a second factor, the log-in requires
-        it.
+        Requires the group `Lender`, to which staff add accounts. If the account has a second factor, the log-in
+        requires it. In production, staff always require a second factor.
         """
         return providers.make_provider(**body, actor=actor_of(request), now=timezone.now())
 
@@ -163,8 +166,8 @@ class ProviderViewSet(ApiViewSet):
     def replace(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> Provider:
         """Update a lender.
 
-        The request replaces the lender's public name, postal address, agency, and contact data. Notices contain them.
-        A field that the request does not have becomes empty, except `logo`. Requires the role `owner`.
+        The request replaces the lender's public name, postal address, agency, and contact data. If a field is missing
+        from the request, it becomes empty, except `logo`. Requires the role `owner`.
         """
         return providers.change_provider(provider_id, **body, by=actor_of(request))
 
@@ -178,9 +181,9 @@ class ProviderViewSet(ApiViewSet):
     def link(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> ApplicationLink:
         """Create a link to an application form.
 
-        The link opens the offer's form with the answers of `prefill`. The applicant needs no account to open it, and
-        checks and sends the answers. Requires the lender's role `owner` or `reviewer`. The link is signed. It is
-        valid until it expires, or until its creator loses that role.
+        The link opens the offer's form with the answers in `prefill`, which the applicant checks and sends. The form
+        opens without an account. Requires the lender's role `owner` or `reviewer`. The link is signed and encrypted. It
+        expires at `expires_at`, or when its creator loses that role.
         """
         prefill = {"application_data": {}, "applicants": [], **body.pop("prefill", {})}
         return make_link(provider_id, actor=actor_of(request), **body, prefill=prefill, now=timezone.now())
@@ -191,7 +194,7 @@ class ProviderViewSet(ApiViewSet):
     def members(self, request: ApiRequest, provider_id: str) -> Response:
         """List the members of a lender.
 
-        Owners also get the invitations.
+        Requires a member of the lender. Owners also get the invitations.
         """
         provider = providers.load_read(provider_id, actor_of(request))
         page = self.get_paginated_response(self.paginate_queryset(providers.members_of(provider)))
@@ -209,10 +212,11 @@ class ProviderViewSet(ApiViewSet):
     def invite(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> dict[str, Any]:
         """Invite an account to a lender.
 
-        A `reader` reads applications to the lender. A `reviewer` also decides. An `owner` also manages offers and
-        members. Requires the role `owner`. In production, or if the account has a second factor, the log-in requires
-        one. The response is the same for known and unknown user names. The invitation grants no rights before it is
-        accepted, and expires after 7 days. The owner gets the event `provider.member_invited`.
+        A `reader` can read the applications to the lender. A `reviewer` can also decide them. An `owner` can also
+        manage offers and members. Requires the role `owner`. In production, or if the account has a second factor, the
+        log-in requires a second factor. The response is the same for known and unknown user names. The invitation
+        grants no rights before it is accepted, and expires after 7 days. The account that the lender belongs to gets
+        the event `provider.member_invited`.
         """
         invited = providers.invite_member(provider_id, **body, by=actor_of(request), now=timezone.now())
         return {"username": invited.username, "invited": True}
@@ -221,7 +225,8 @@ class ProviderViewSet(ApiViewSet):
     def accept_invitation(self, request: ApiRequest, provider_id: str) -> ProviderMember:
         """Accept an invitation to a lender.
 
-        Idempotent. If the account has a second factor, or is staff, the log-in requires a second factor.
+        Idempotent. If the account has a second factor, the log-in requires it. In production, staff always require a
+        second factor.
         """
         return providers.accept_invitation(provider_id, actor=actor_of(request), now=timezone.now())
 
@@ -243,7 +248,8 @@ class ProviderViewSet(ApiViewSet):
     ) -> ProviderMember:
         """Change the role of a member.
 
-        The new role applies immediately. Requires the role `owner`.
+        The new role applies immediately. Requires the role `owner`. For the account that the lender belongs to, the
+        API returns 400 `E1001`.
         """
         return providers.change_member(provider_id, user_id, body["role"], by=actor_of(request))
 
@@ -251,7 +257,8 @@ class ProviderViewSet(ApiViewSet):
     def remove_member(self, request: ApiRequest, provider_id: str, user_id: str) -> None:
         """Remove a member of a lender.
 
-        The account can no longer act on behalf of the lender. Requires the role `owner`.
+        The account can no longer act on behalf of the lender. Requires the role `owner`. For the account that the
+        lender belongs to, the API returns 400 `E1001`.
         """
         providers.remove_member(provider_id, user_id, by=actor_of(request))
 
@@ -264,7 +271,8 @@ class ProviderViewSet(ApiViewSet):
     def inbox(self, request: ApiRequest, provider_id: str) -> Response:
         """List applications submitted to a lender.
 
-        Requires a member of the lender. The oldest is first. The list has no drafts.
+        Requires a member of the lender. The list has the applications since their submission, oldest first.
+        Applications of erased accounts are excluded.
         """
         applications = self.filter_queryset(providers.inbox(provider_id, actor_of(request)))
         rows = self.paginate_queryset(applications) or []
@@ -285,16 +293,17 @@ class DecisionViewSet(ApiViewSet):
     def list(self, request: ApiRequest, provider_id: str, query: dict[str, Any]) -> FileResponse:
         """Export the decisions of a lender.
 
-        The file has every decision about applications to the lender, ordered by the time of the decision.
+        The file has the decisions about applications to the lender, oldest first. Applications of erased accounts are
+        excluded. Requires a member of the lender.
 
-        The default format is CSV (`text/csv`), with cells that no spreadsheet executes. With `Accept:
-        application/jsonl` or `application/x-ndjson` the API returns JSON Lines. `Repr-Digest` has the SHA-256 of the
-        file. The file has at most 100,000 lines. If there are more, request a shorter period.
+        The default format is CSV (`text/csv`) without formulas. With `Accept: application/jsonl` or
+        `application/x-ndjson`, the API returns JSON Lines. `Repr-Digest` has the SHA-256 of the file. If there are more
+        than 100,000 decisions, the API returns 400 `E1001`. Then request a shorter period.
 
-        A line is one decision: `id` of the application, `submitted`, `decided`, `outcome`, `terms` of the approval, and
-        codes of the `reasons`. It also has `automated`, `score`, `override` (the decision differs from the score's
-        proposal), and `days` from submission to decision. A credential with a list of scopes also requires
-        `score:read`.
+        A line is one decision: `id` of the application, `submitted`, `decided`, `outcome`, and `reasons`. `terms` has
+        the loan of an application's newest decision if that is an approval. The line also has `automated`, `score`,
+        `override` (the decision differs from the score's proposal), and `days` from the submission to the decision. A
+        credential with a list of scopes also requires `score:read`.
         """
         if not request.auth.carries("score:read"):
             raise InsufficientScope.lacking("score:read")
@@ -319,8 +328,8 @@ class CatalogueViewSet(ApiViewSet):
     def items(self, request: ApiRequest, query: dict[str, Any]) -> catalogue.CataloguePage:
         """List active offers.
 
-        If an offer is in an A/B test, an account always gets the same variant of it, or never gets one. If the
-        credential can read scores (`score:read`), the caller's scores also exclude offers.
+        The newest offer is first. If an offer is a variant of an A/B test, an account either always or never gets it.
+        If the credential can read scores (`score:read`), the caller's scores also exclude offers.
         """
         limit, offset, explain = query.pop("limit"), query.pop("offset"), query.pop("explain")
         filters = catalogue.CatalogueFilter.of(request.auth, **query)
