@@ -24,16 +24,16 @@ class Confirmation(models.Model):
         "credit.Application", on_delete=models.PROTECT, related_name="confirmations", db_index=False
     )
     pointer = models.CharField(
-        max_length=POINTER_MAX_LENGTH, help_text="The JSON pointer (RFC 6901) below `application_data`."
+        max_length=POINTER_MAX_LENGTH, help_text="The JSON pointer (RFC 6901) of the value below `application_data`."
     )
     value = EncryptedTextField(null=True)
     file = models.ForeignKey(
         "credit.DocumentFile", on_delete=models.PROTECT, related_name="+", db_index=False,
-        help_text="The file that shows the value.",
+        help_text="The id of the file that shows the value.",
     )  # fmt: skip
     confirmed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False,
-        help_text="The reviewer who confirmed the value.",
+        help_text="The `user_id` of the reviewer who confirmed the value.",
     )  # fmt: skip
     confirmed_at = models.DateTimeField(help_text="When the value was confirmed (UTC).")
 
@@ -85,14 +85,14 @@ class Correction(ClosableModel):
     )
     fact = models.CharField(max_length=FACT_MAX_LENGTH, help_text="The name of the reported fact.")
     claimed = EncryptedTextField(null=True)
-    statement = EncryptedTextField(null=True, help_text="The applicant's statement; null once it is erased.")
+    statement = EncryptedTextField(null=True, help_text="The applicant's statement. Null after an erasure.")
     file = models.ForeignKey(
         "credit.DocumentFile", null=True, on_delete=models.PROTECT, related_name="+", db_index=False,
-        help_text="An uploaded file of the application that shows the value; null if none.",
+        help_text="An uploaded file of the application that shows the value. Null for none.",
     )  # fmt: skip
     requested_at = models.DateTimeField(help_text="When the value was reported (UTC).")
     due_at = models.DateTimeField(help_text="The deadline of the answer (UTC).")
-    reason = EncryptedTextField(null=True, help_text="The reviewer's reason; null while it is open.")
+    reason = EncryptedTextField(null=True, help_text="The reviewer's reason. Null while the correction is open.")
     score = models.OneToOneField(
         "credit.Score", null=True, on_delete=models.PROTECT, related_name="+",
         help_text="The new assessment; null if none.",

@@ -63,20 +63,21 @@ class Report(models.Model):
     person = models.CharField(max_length=64)  # a keyed hash of the applicant's name, birth date, and address
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False,
-        help_text="The reviewer who requested the report; null if the offer requests it at the submission.",
+        help_text="The `user_id` of the reviewer who requested the report. Null if the offer requested it at the "
+        "submission.",
     )  # fmt: skip
     requested_at = models.DateTimeField(help_text="When the report was requested (UTC).")
     look_at = models.DateTimeField()
     score_waits = models.BooleanField(
         default=False, db_default=False, help_text="Whether the score of the submission waits for the report."
     )
-    as_of = models.DateField(null=True, help_text="The day of the report's data; null before it arrives.")
+    as_of = models.DateField(null=True, help_text="The day of the report's data. Null until it arrives.")
     expires_at = models.DateTimeField(
-        null=True, help_text="When the report expires as a source of facts (UTC); null before it arrives."
+        null=True, help_text="When the report expires as a source of facts (UTC). Null until it arrives."
     )
     summary = EncryptedTextField(null=True)
     summary_sha256 = models.CharField(  # noqa: DJ001  null: no summary
-        max_length=64, null=True, help_text="SHA-256 of the summary's canonical JSON, in hex; null if none."
+        max_length=64, null=True, help_text="The SHA-256 of the summary's canonical JSON, in hex. Null for none."
     )
     raw = EncryptedTextField(null=True)
     raw_sha256 = models.CharField(max_length=64, null=True)  # noqa: DJ001

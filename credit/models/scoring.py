@@ -40,7 +40,7 @@ class ScoringModel(models.Model):
         "credit.Provider",
         on_delete=models.PROTECT,
         related_name="scoring_models",
-        help_text="The lender that the model belongs to, as a string. Applications have it as an integer.",
+        help_text="The id of the model's lender, as a string. In applications it is an integer.",
     )
     name = models.CharField(max_length=255, help_text="The name of the model.")
     description = models.TextField(blank=True, default="", help_text="The purpose of the model, in its owner's words.")
@@ -59,11 +59,13 @@ class ModelVersion(lifecycle.StatefulModel):
         on_delete=models.PROTECT,
         related_name="versions",
         db_index=False,
-        help_text="The scoring model of the version.",
+        help_text="The id of the version's scoring model.",
     )
     number = models.PositiveIntegerField(help_text="The number of the version in its model, from 1.")
     definition: Any = JsonTextField(help_text="The scorecard, as `GET /v1/scoring/definition-schema` describes it.")
-    definition_sha256 = models.CharField(max_length=64, help_text="SHA-256 of the definition's canonical JSON, in hex.")
+    definition_sha256 = models.CharField(
+        max_length=64, help_text="The SHA-256 of the definition's canonical JSON, in hex."
+    )
     status = models.CharField(
         max_length=16,
         choices=[(status, status) for status in MACHINE.statuses],
@@ -74,9 +76,9 @@ class ModelVersion(lifecycle.StatefulModel):
         max_length=16,
         blank=True,
         default="",
-        help_text="`champion` or `challenger` while the version is published; otherwise empty.",
+        help_text="`champion` or `challenger` while the version is published. Otherwise empty.",
     )
-    note = models.TextField(blank=True, default="", help_text="The author's note on the version.")
+    note = models.TextField(blank=True, default="", help_text="The author's note about the version. Empty for none.")
     about: Any = JsonTextField(
         null=True, help_text="Instructions for use, from the version's author; null if there are none."
     )
@@ -88,7 +90,7 @@ class ModelVersion(lifecycle.StatefulModel):
         on_delete=models.PROTECT,
         related_name="+",
         db_index=False,
-        help_text="The account that created the version.",
+        help_text="The `user_id` of the account that created the version.",
     )
     published_by = models.ForeignKey(
         settings.AUTH_USER_MODEL,
@@ -96,10 +98,11 @@ class ModelVersion(lifecycle.StatefulModel):
         on_delete=models.PROTECT,
         related_name="+",
         db_index=False,
-        help_text="The account that published the version; null if unpublished.",
+        help_text="The `user_id` of the account that last published the version or changed its role. Null before the "
+        "publication.",
     )
     published_at = models.DateTimeField(
-        null=True, help_text="When the version received its role (UTC); null before then."
+        null=True, help_text="When the version was published or last changed its role (UTC). Null before then."
     )
     created_at = models.DateTimeField(help_text="When the version was created (UTC).")
 

@@ -10,8 +10,8 @@ class ReportRequestSerializer(serializers.RequestSerializer):
     kind = serializers.OneOfField(KINDS, help_text="`credit` or `income`.")
     purpose = serializers.OneOfField(
         PURPOSES, default=None, allow_null=True,
-        help_text="Required: the permissible purpose. `credit_transaction` (15 USC 1681b(a)(3)(A)), or "
-        "`written_instructions` of the applicant (15 USC 1681b(a)(2)).",
+        help_text="The permissible purpose: `credit_transaction` (15 USC 1681b(a)(3)(A)), or `written_instructions` of "
+        "the applicant (15 USC 1681b(a)(2)). Without it, the API returns 400 `E1022`.",
     )  # fmt: skip
     applicant = serializers.Int32Field(
         min_value=FIRST, max_value=APPLICANTS_MAX, default=FIRST, help_text="The number of the applicant: 1 or 2."
@@ -24,10 +24,10 @@ class ReportScoreSerializer(serializers.JsonPartSerializer):
     value = serializers.Int64Field(help_text="The score.")
     min = serializers.Int64Field(help_text="The lowest possible score.")
     max = serializers.Int64Field(help_text="The highest possible score.")
-    factors = serializers.ListField(child=serializers.TextField(), help_text="The key factors, as strings.")
-    supplier = serializers.TextField(allow_null=True, help_text="The supplier of the score; null for the agency.")
+    factors = serializers.ListField(child=serializers.TextField(), help_text="The key factors of the score, in words.")
+    supplier = serializers.TextField(allow_null=True, help_text="The supplier of the score. Null for the agency.")
     ranks_above_percent = serializers.Int32Field(
-        allow_null=True, help_text="The percentage of consumers with a lower score; null if unknown."
+        allow_null=True, help_text="The percentage of consumers with a lower score. Null if unknown."
     )
 
 
@@ -37,24 +37,32 @@ class AgencySerializer(serializers.JsonPartSerializer):
     name = serializers.TextField(help_text="The agency's name.")
     address = serializers.TextField(help_text="The agency's postal address.")
     phone = serializers.TextField(help_text="The agency's phone number.")
-    website = serializers.TextField(allow_null=True, help_text="The agency's website; null if unknown.")
+    website = serializers.TextField(allow_null=True, help_text="The agency's website. Null if unknown.")
 
 
 class SummarySerializer(serializers.JsonPartSerializer):
     """The summary of a report. Values that the vendor did not return are null."""
 
-    score = ReportScoreSerializer(allow_null=True, help_text="The score; null if none.")
+    score = ReportScoreSerializer(allow_null=True, help_text="The score. Null for none.")
     currency = serializers.TextField(help_text="The ISO 4217 code of the amounts' currency.")
-    income_monthly_cents = serializers.Int64Field(allow_null=True, help_text="Income per month, in minor units.")
-    obligations_monthly_cents = serializers.Int64Field(
-        allow_null=True, help_text="Payments due per month, in minor units."
+    income_monthly_cents = serializers.Int64Field(
+        allow_null=True, help_text="The income per month, in the currency's minor unit. Null if unknown."
     )
-    delinquencies_24_months = serializers.Int64Field(allow_null=True, help_text="Delinquencies of the last 24 months.")
-    inquiries_6_months = serializers.Int64Field(allow_null=True, help_text="Inquiries of the last 6 months.")
-    oldest_account_months = serializers.Int64Field(allow_null=True, help_text="Age of the oldest account, in months.")
+    obligations_monthly_cents = serializers.Int64Field(
+        allow_null=True, help_text="The payments due per month, in the currency's minor unit. Null if unknown."
+    )
+    delinquencies_24_months = serializers.Int64Field(
+        allow_null=True, help_text="The number of delinquencies in the last 24 months. Null if unknown."
+    )
+    inquiries_6_months = serializers.Int64Field(
+        allow_null=True, help_text="The number of inquiries in the last 6 months. Null if unknown."
+    )
+    oldest_account_months = serializers.Int64Field(
+        allow_null=True, help_text="The age of the oldest account, in months. Null if unknown."
+    )
     agency = AgencySerializer(help_text="The agency that supplied the report.")
     categories = serializers.ListField(child=serializers.TextField(), help_text="The categories of data in the report.")
-    result = serializers.TextField(allow_null=True, help_text="The result in words; null if none.")
+    result = serializers.TextField(allow_null=True, help_text="The result, in words. Null for none.")
 
 
 class ReportSerializer(SecretAnswer, serializers.ModelResponseSerializer):
@@ -62,13 +70,17 @@ class ReportSerializer(SecretAnswer, serializers.ModelResponseSerializer):
 
     raw = serializers.TextField(
         source="shown_raw", allow_null=True,
-        help_text="The vendor's response as text, for reviewers who get the report; null for others and in lists.",
+        help_text="The vendor's response as text, only for a reviewer who gets a single report. Otherwise null.",
     )  # fmt: skip
     reused = serializers.FlagField(
-        source="is_reused", help_text="Whether the request returned an unexpired report of the same applicant."
+        source="is_reused",
+        help_text="Whether the request returned an unexpired report of the same applicant. Only true in the response "
+        "to a request.",
     )
     summary = SummarySerializer(
-        source="parsed_summary", allow_null=True, help_text="The summary of the report; null until it arrives."
+        source="parsed_summary",
+        allow_null=True,
+        help_text="The summary of the report. Null until it arrives, for a failed report, and after an erasure.",
     )
 
     class Meta:

@@ -23,7 +23,7 @@ class ReportViewSet(ApiViewSet):
     def list(self, request: ApiRequest, application_id: str) -> QuerySet[Report]:
         """List the reports about the applicants.
 
-        The oldest is first. The account that applies gets only the reports about the first applicant.
+        The oldest report is first. The account that applies gets only the reports about the first applicant.
         """
         application = load_for(application_id, actor_of(request))
         return reports_for(application, request.user)
@@ -51,8 +51,9 @@ class ReportViewSet(ApiViewSet):
     def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Response:
         """Request a report about an applicant.
 
-        Requires a reviewer who can decide the application, while it is in review. If the vendor's response is late or
-        lost, the status stays `requested`, and the worker gets the report later. A retry never orders a second report.
+        Requires a reviewer who is not the applicant. The API returns 400 `E3004` for a draft, and after a decision, a
+        withdrawal, or an expiry. If the vendor's response is late or lost, the API returns 202 with the status
+        `requested`, and the worker gets the report later. A retry never orders a second report.
         """
         report, is_reused = request_report(application_id, **body, actor=actor_of(request), now=timezone.now())
         report.is_reused = is_reused
@@ -63,7 +64,8 @@ class ReportViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str, report_id: str) -> Report:
         """Get a report about an applicant.
 
-        Reviewers also get the vendor's response (`raw`). The access log of personal data records each download of it.
+        Reviewers also get the vendor's response (`raw`). If you get a report about another person, the access log of
+        personal data records it.
         """
         application = load_for(application_id, actor_of(request), is_noted=False)
         report = get_by_uuid(reports_for(application, request.user), report_id, errors.ReportNotFound)

@@ -13,12 +13,18 @@ class LanguageQuery(serializers.QuerySerializer):
     """The language of the response."""
 
     language = serializers.OneOfField(
-        LANGUAGES, default=None, help_text="The language of the texts; by default the applicant's."
+        LANGUAGES, default=None, help_text="The language of the texts. Default: the applicant's."
     )
 
 
+class AutomationQuery(serializers.QuerySerializer):
+    """The language of the response."""
+
+    language = serializers.OneOfField(LANGUAGES, default=LANGUAGES[0], help_text="The language of the texts.")
+
+
 class RightSerializer(serializers.JsonPartSerializer):
-    """A sentence for the applicant, and the law behind it."""
+    """A sentence for the applicant, and the law that requires it."""
 
     text = serializers.TextField(help_text="The sentence.")
     law = serializers.TextField(help_text="The citation of the law.")
@@ -39,14 +45,18 @@ class DataSourceSerializer(serializers.JsonPartSerializer):
 
 
 class AutomationSerializer(serializers.JsonPartSerializer):
-    """The score that an offer uses."""
+    """The automated processing of an offer's applications."""
 
-    offer_id = serializers.TextField(help_text="The offer.")
+    offer_id = serializers.TextField(help_text="The offer's id.")
     automated = serializers.OneOfField(
-        rights.WAYS, help_text="`none`: no score; `assisted`: a person decides with a score; `alone`: a score decides."
+        rights.WAYS,
+        help_text="`none` (no score), `assisted` (a person decides with a score), or `alone` (a score can decide "
+        "without a person).",
     )
-    model_id = serializers.Int64Field(allow_null=True, help_text="The scoring model; null if there is no score.")
-    version = serializers.Int32Field(allow_null=True, help_text="The published version; null if there is no score.")
+    model_id = serializers.Int64Field(allow_null=True, help_text="The scoring model's id. Null without a score.")
+    version = serializers.Int32Field(
+        allow_null=True, help_text="The number of the model's champion. Null without a score."
+    )
     purposes = serializers.ListField(child=serializers.TextField(), help_text="The purposes of the score.")
     categories = DataCategorySerializer(many=True, help_text="The categories of data that the score reads.")
     sources = DataSourceSerializer(  # type: ignore[assignment]  # the metaclass keeps the method of this name
@@ -60,18 +70,18 @@ class ExplainedScoreSerializer(serializers.JsonPartSerializer):
     """The score of the decision."""
 
     total = serializers.Int64Field(
-        allow_null=True, help_text="The total of the points; null if the score used `person.` facts."
+        allow_null=True, help_text="The total of the points. Null if the score used `person.…` facts."
     )
     range = serializers.ListField(child=serializers.Int64Field(), help_text="The lowest and the highest total.")
     outcome = serializers.TextField(
-        allow_null=True, help_text="`approve`, `refer`, or `decline`; null if the score used `person.` facts."
+        allow_null=True, help_text="`approve`, `refer`, or `decline`. Null if the score used `person.…` facts."
     )
     scored_at = serializers.DateTimeField(help_text="When the score was computed (UTC).")
-    model_id = serializers.Int64Field(help_text="The scoring model.")
-    version = serializers.Int32Field(help_text="The version of the model.")
+    model_id = serializers.Int64Field(help_text="The scoring model's id.")
+    version = serializers.Int32Field(help_text="The number of the model's version.")
     reasons = serializers.ListField(
         child=serializers.TextField(),
-        help_text="Its reasons, most important first; empty if the score used `person.` facts.",
+        help_text="The reasons of the score, the most important first. Empty if the score used `person.…` facts.",
     )
 
 
@@ -79,60 +89,82 @@ class ExplainedFactSerializer(serializers.JsonPartSerializer):
     """A fact that an input used."""
 
     name = serializers.TextField(help_text="The fact's name.")
-    value = serializers.FreeField(allow_null=True, help_text="The fact's value; null for `person.` facts.")
+    value = serializers.FreeField(allow_null=True, help_text="The fact's value. Null for `person.…` facts.")
     source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
-        SOURCES, allow_null=True, help_text="The supplier of the value; null for scores before version 1.1."
+        SOURCES, allow_null=True, help_text="The supplier of the value. Null for scores before version 1.1."
     )
-    source_text = serializers.TextField(help_text="The source, for people to read.")
-    as_of = serializers.TextField(allow_null=True, help_text="The day of the value; null if it is unknown.")
+    source_text = serializers.TextField(help_text="The source, for people. Empty if `source` is null.")
+    as_of = serializers.TextField(allow_null=True, help_text="The day of the value. Null if it is unknown.")
 
 
 class ExplainedInputSerializer(serializers.JsonPartSerializer):
     """An input of the score."""
 
     name = serializers.TextField(help_text="The input's name in the scorecard.")
-    is_changeable = serializers.FlagField(help_text="Whether the applicant can change it.")
-    facts = ExplainedFactSerializer(many=True, help_text="The facts that were used; empty for a missing input.")
-    range = serializers.TextField(allow_null=True, help_text="The range of the value; null if there are no points.")
-    points = serializers.Int64Field(allow_null=True, help_text="The points; null for an input without points.")
-    baseline = serializers.Int64Field(allow_null=True, help_text="The points that a reason is measured against.")
-    text = serializers.TextField(help_text="The points, for people to read; empty if there are no points.")
+    is_changeable = serializers.FlagField(help_text="Whether the applicant can change the value.")
+    facts = ExplainedFactSerializer(
+        many=True, help_text="The used facts. Empty for a missing input. With `person.…` facts: all facts of the input."
+    )
+    range = serializers.TextField(
+        allow_null=True, help_text="The range of the value, for people. Null if `points` is null."
+    )
+    points = serializers.Int64Field(
+        allow_null=True,
+        help_text="The points. Null for an input without points, and if the score used `person.…` facts.",
+    )
+    baseline = serializers.Int64Field(
+        allow_null=True, help_text="The baseline. Fewer points are a reason. Null if `points` is null."
+    )
+    text = serializers.TextField(help_text="The points, for people. Empty if `points` is null.")
 
 
 class ExplanationSerializer(serializers.JsonPartSerializer):
     """The explanation of a decision. Texts are in `language`."""
 
-    application_id = serializers.TextField(help_text="The application.")
+    application_id = serializers.TextField(help_text="The application's id.")
     language = serializers.OneOfField(LANGUAGES, help_text="The language of the texts.")
     automated = serializers.OneOfField(
-        rights.WAYS, help_text="`none`: no score; `assisted`: a person decides with a score; `alone`: a score decided."
+        rights.WAYS,
+        help_text="`none` (no score), `assisted` (a person decides with a score), or `alone` (a score decided without "
+        "a person).",
     )
     outcome = serializers.OneOfField(
         rights.OUTCOMES,
         allow_null=True,
-        help_text="`rejection`, `approval`, or `worse`: an approval of less or for a shorter term than requested, or "
-        "with a score at more than the lowest rate. Null before a decision.",
+        help_text="`rejection`, `approval`, or `worse`: an approval of a smaller amount or a shorter term than "
+        "requested, or with a score at more than the lowest rate. Null before a decision.",
     )
-    decided_at = serializers.DateTimeField(allow_null=True, help_text="When it was decided (UTC); null before then.")
-    decided_by = serializers.TextField(help_text="The role of the decider.")
-    role = serializers.TextField(help_text="The role of the score.")
-    reasons = serializers.ListField(child=serializers.TextField(), help_text="The principal reasons of a rejection.")
-    score = ExplainedScoreSerializer(allow_null=True, help_text="The score; null if none was computed.")
-    procedure = serializers.TextField(allow_null=True, help_text="How the score leads to an outcome; null if none.")
+    decided_at = serializers.DateTimeField(
+        allow_null=True, help_text="When the application was decided (UTC). Null before then."
+    )
+    decided_by = serializers.TextField(help_text="A sentence about the decider, without names.")
+    role = serializers.TextField(help_text="A sentence about the role of the score.")
+    reasons = serializers.ListField(
+        child=serializers.TextField(), help_text="The principal reasons of a rejection. Otherwise empty."
+    )
+    score = ExplainedScoreSerializer(allow_null=True, help_text="The score. Null without a score.")
+    procedure = serializers.TextField(
+        allow_null=True, help_text="How the score leads to an outcome. Null without a score."
+    )
     inputs = ExplainedInputSerializer(
-        many=True, allow_null=True, help_text="Every input; null if there is no score, or if its facts were erased."
+        many=True,
+        allow_null=True,
+        help_text="All inputs of the scorecard. Null without a score, and after the erasure of its facts.",
     )
     changes = serializers.ListField(
         child=serializers.TextField(),
         allow_null=True,
-        help_text="Changes that would have led to a better outcome; null like `inputs`, and with `person.` facts.",
+        help_text="The changes that would have led to a better outcome, or a sentence that no change of one or two "
+        "inputs would have. Null if `inputs` is null, and if the score used `person.…` facts.",
     )
     can_do = serializers.ListField(
         child=serializers.TextField(), help_text="The actions that the applicant can take now."
     )
-    rights = RightSerializer(many=True, help_text="The rights after the decision; empty before one.")
+    rights = RightSerializer(many=True, help_text="The rights after the decision. Empty before a decision.")
     notice_days = serializers.Int32Field(
-        allow_null=True, help_text="How many days after the decision its notice is due; null if no law sets a term."
+        allow_null=True,
+        help_text="The number of days after the decision within which its notice is due. Null before a decision, and "
+        "if there is no deadline.",
     )
 
 
@@ -142,36 +174,37 @@ class CorrectionRequestSerializer(serializers.RequestSerializer):
     fact = serializers.IdField(
         max_length=FACT_MAX_LENGTH, help_text="The name of the fact, as in the explanation or in `GET …/facts`."
     )
-    claimed = ScalarField(help_text="The right value: a number, a string, or a boolean.")
+    claimed = ScalarField(help_text="The correct value: a number, a string, or a boolean.")
     statement = serializers.TextField(
         min_length=1, max_length=STATEMENT_MAX, help_text="Why the value is wrong, in the applicant's words."
     )
     file = serializers.IdField(
         required=False,
         **serializers.NULLABLE,
-        help_text="The id of a file that shows the right value. Required unless the fact is a claim of the applicant.",
+        help_text="The id of an uploaded file of the application that shows the correct value. Required for facts that "
+        "are not below `application_data`.",
     )
 
 
 class CorrectionAnswerRequestSerializer(serializers.RequestSerializer):
     """The answer to a correction."""
 
-    status = serializers.StatusField((Correction.CORRECTED, Correction.REFUSED), help_text="The answer.")
-    reason = serializers.TextField(
-        min_length=1, max_length=STATEMENT_MAX, help_text="The reason, which the applicant reads."
-    )
+    status = serializers.StatusField((Correction.CORRECTED, Correction.REFUSED), help_text="`corrected` or `refused`.")
+    reason = serializers.TextField(min_length=1, max_length=STATEMENT_MAX, help_text="The reason, for the applicant.")
 
 
 class CorrectionSerializer(SecretAnswer, serializers.ModelResponseSerializer):
     """A correction that the applicant requested."""
 
     status = serializers.OneOfField((Correction.OPEN, Correction.CORRECTED, Correction.REFUSED))
-    claimed = ScalarField(source="parsed_claim", allow_null=True, help_text="The claimed value; null once erased.")
+    claimed = ScalarField(source="parsed_claim", allow_null=True, help_text="The claimed value. Null after an erasure.")
     statement = serializers.TextField(allow_null=True)
     file = serializers.UUIDField(
-        source="file_id", allow_null=True, help_text="The file that shows the right value; null if none."
+        source="file_id", allow_null=True, help_text="The id of the file that shows the correct value. Null for none."
     )
-    reason = serializers.TextField(allow_null=True)
+    reason = serializers.TextField(
+        allow_null=True, help_text="The reviewer's reason. Null while the correction is open, and after an erasure."
+    )
     is_scored_again = serializers.FlagField(source="has_score", help_text="Whether a new score was computed.")
 
     class Meta:

@@ -11,7 +11,6 @@ from config.core.errors import NotFound
 from config.core.lifecycle import RecordNotEditable, ReviewerRequired, actor_of
 from credit.api.rights import serializers
 from credit.applications.services import load_for
-from credit.core.applicants import LANGUAGES
 from credit.core.errors import READ_ERRORS, ApplicationNotFound, NotCorrectable, OfferNotFound, ReportPending
 from credit.models import Correction
 from credit.offers.services import load_offer
@@ -24,7 +23,7 @@ class AutomationViewSet(ApiViewSet):
 
     @endpoint(
         access=PUBLIC,
-        query=serializers.LanguageQuery,
+        query=serializers.AutomationQuery,
         answer=serializers.AutomationSerializer,
         errors=(OfferNotFound,),
     )
@@ -32,11 +31,11 @@ class AutomationViewSet(ApiViewSet):
         """Get the automated processing of an offer.
 
         The response states whether and how a score is used, which categories and sources of data it reads, and who
-        reviews. It comes from the published version of the offer's scoring model. Display `before` to applicants before
-        they apply. The default language is English.
+        reviews. It is based on the champion of the offer's scoring model. Display `before` to applicants before they
+        apply.
         """
         offer = load_offer(offer_id)
-        with translation.override(query["language"] or LANGUAGES[0]):
+        with translation.override(query["language"]):
             return describe_automation(offer)
 
 
@@ -52,9 +51,9 @@ class ExplanationViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """Get the explanation of a decision.
 
-        The applicant, reviewers, and the lender's members can get it. It has the role of the score, the decider, and
-        what the applicant can do now. `inputs` have value, source, day, and points. Each of the `changes` would have
-        led to a better outcome. Without a score, `automated` is `none`, and the score's fields are null.
+        The response explains the newest decision: the role of the score, the decider, and what the applicant can do
+        now. Before a decision, it explains the current score. `inputs` have the facts with value, source, and day, and
+        the points. Without a score, `automated` is `none`, and `score`, `procedure`, `inputs`, and `changes` are null.
         """
         application = load_for(application_id, actor_of(request))
         with heavy.slot(request):
@@ -72,7 +71,7 @@ class CorrectionViewSet(ApiViewSet):
     def list(self, request: ApiRequest, application_id: str) -> QuerySet[Correction]:
         """List the corrections of an application.
 
-        The newest is first.
+        The newest correction is first.
         """
         return corrections_of(application_id, actor_of(request))
 
@@ -87,9 +86,10 @@ class CorrectionViewSet(ApiViewSet):
     def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Correction:
         """Report a wrong value.
 
-        Only the applicant can report a value. It must be a fact of the application's data, or a fact that its score
-        used. For other facts the API returns 400 `E3020`. A fact has at most one open correction. A reviewer answers
-        within 30 days.
+        Only the applicant can report a value. The fact must be a top-level field of `application_data`, or a fact that
+        the newest score used. `person.…` facts are excluded. For other facts, and for a draft or a withdrawn or expired
+        application, the API returns 400 `E3020`. A fact has at most one open correction. A reviewer must answer by
+        `due_at`, 30 days after the report.
         """
         return request_correction(application_id, **body, actor=actor_of(request), now=timezone.now())
 
@@ -104,8 +104,9 @@ class CorrectionViewSet(ApiViewSet):
     def answer(self, request: ApiRequest, application_id: str, correction_id: str, body: dict[str, Any]) -> Correction:
         """Answer a correction.
 
-        Requires a reviewer who is not the applicant. If the scorecard reads the fact, `corrected` computes a new score
-        with the claimed value. Earlier scores and the application's data stay. `refused` changes nothing. The status of
-        the application stays. If the new score leads to another outcome, decide the application again.
+        Requires a reviewer who is not the applicant. Under four-eyes approval, the only reviewer of an application
+        can't answer. If the model's champion reads the fact, `corrected` computes a new score with the claimed value.
+        The earlier scores, the application's data, and its status stay. If the new score leads to another outcome,
+        decide the application again.
         """
         return answer_correction(application_id, correction_id, **body, actor=actor_of(request), now=timezone.now())

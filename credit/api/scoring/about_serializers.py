@@ -8,7 +8,7 @@ from config.api import serializers
 from credit.core.facts import CATEGORIES
 
 _TEXT_MAX = 4_000
-_CATEGORIES_HELP = f"Categories of data that the scorecard reads: {', '.join(CATEGORIES)}."
+_CATEGORIES_HELP = "The categories of data that the scorecard reads, by its author."
 
 
 class AboutRequestSerializer(serializers.RequestSerializer):
@@ -25,8 +25,8 @@ class AboutRequestSerializer(serializers.RequestSerializer):
         max_length=len(CATEGORIES),
         help_text=f"{_CATEGORIES_HELP} If the list is not empty, the API rejects a scorecard that reads others.",
     )
-    limits = serializers.TextField(default="", max_length=_TEXT_MAX, help_text="Known limits.")
-    human_review = serializers.TextField(default="", max_length=_TEXT_MAX, help_text="How people review its results.")
+    limits = serializers.TextField(default="", max_length=_TEXT_MAX, help_text="The known limits of the model.")
+    human_review = serializers.TextField(default="", max_length=_TEXT_MAX, help_text="How people review the results.")
     accuracy = serializers.TextField(
         default="", max_length=_TEXT_MAX, help_text="The measured accuracy, and the data that it was measured on."
     )
@@ -40,7 +40,7 @@ class AboutField(serializers.FreeField):
 class InstructionsSerializer(serializers.JsonPartSerializer):
     """The instructions for use of a version. Fields that the author did not send are empty."""
 
-    model_id = serializers.Int64Field(help_text="The scoring model.")
+    model_id = serializers.Int64Field(help_text="The scoring model's id.")
     version = serializers.Int32Field(help_text="The number of the version.")
     name = serializers.TextField(help_text="The name of the model.")
 
@@ -64,9 +64,11 @@ class CountField(serializers.FreeField):
 class CertifiedReasonSerializer(serializers.JsonPartSerializer):
     """A reason of the scorecard."""
 
-    code = serializers.TextField(help_text="One of the principal reasons, or `other`.")
-    text = serializers.TextField(help_text="The reason, for people to read.")
-    can_occur = serializers.FlagField(help_text="Whether a combination that isn't approved has it among its reasons.")
+    code = serializers.TextField(help_text="The code of a principal reason, or `other`.")
+    text = serializers.TextField(help_text="The reason, for people.")
+    can_occur = serializers.FlagField(
+        help_text="Whether it can be among the reasons of a combination that is not approved."
+    )
 
 
 class OrderedInputSerializer(serializers.JsonPartSerializer):
@@ -74,7 +76,7 @@ class OrderedInputSerializer(serializers.JsonPartSerializer):
 
     name = serializers.TextField(help_text="The name of the input.")
     is_monotone = serializers.FlagField(
-        help_text="Whether the points only rise or only fall, except for missing values."
+        help_text="Whether the points of the bins only rise or only fall, without the bin of missing values."
     )
 
 
@@ -91,13 +93,14 @@ class CertifiedInputSerializer(serializers.JsonPartSerializer):
 class CertificateSerializer(serializers.JsonPartSerializer):
     """The possible results of a scorecard, computed over every combination of bins."""
 
-    combinations = CountField(help_text="The number of combinations.")
-    declines = CountField(help_text="The number of combinations whose total declines.")
+    combinations = CountField(help_text="The number of combinations. A string above 2^53.")
+    declines = CountField(help_text="The number of combinations whose total declines. A string above 2^53.")
     declines_without_reason = CountField(
-        help_text="The number of declines without a reason: 0 for a published version."
+        help_text="The number of declining combinations without a reason: 0 for a version that was published by "
+        "version 1.1 or later. A string above 2^53."
     )
     reasons = CertifiedReasonSerializer(many=True, help_text="The reasons of characteristics, then those of knockouts.")
-    total_min = serializers.Int64Field(help_text="The lowest total, within the range.")
-    total_max = serializers.Int64Field(help_text="The highest total, within the range.")
+    total_min = serializers.Int64Field(help_text="The lowest possible total, limited to the range.")
+    total_max = serializers.Int64Field(help_text="The highest possible total, limited to the range.")
     ordered = OrderedInputSerializer(many=True, help_text="The inputs that have bins with `below`.")
-    inputs = CertifiedInputSerializer(many=True, help_text="Every input of the scorecard.")
+    inputs = CertifiedInputSerializer(many=True, help_text="All inputs of the scorecard.")

@@ -26,18 +26,20 @@ def _window(attrs: dict[str, Any], prefix: str, default: Window) -> Window:
 
 
 class MonitoringQuery(serializers.QuerySerializer):
-    """The scores to evaluate, and the scores for the comparison."""
+    """The version, and the two windows of its scores."""
 
     refuses_unknown = True
 
     version = serializers.QueryInt64Field(
-        min_value=1, default=None, help_text="A version's number. Default: the champion's."
+        min_value=1, default=None, help_text="The number of the version. Default: that of the champion."
     )
     against_to = serializers.QueryTimeField(
-        default=None, help_text="The end of the window of comparison, exclusive. Default: the beginning of the window."
+        default=None, help_text="The end of the comparison window, exclusive. Default: the beginning of the window."
     )
     against_from = serializers.QueryTimeField(
-        default=None, help_text="The beginning of the window of comparison. Default: the same length before its end."
+        default=None,
+        help_text="The beginning of the comparison window, inclusive. By default, both windows have the same length. "
+        "If you send another `against_to`, the default is 30 days before it.",
     )
     to = serializers.QueryTimeField(default=None, help_text="The end of the window, exclusive. Default: now.")
     from_ = serializers.QueryTimeField(
@@ -58,7 +60,10 @@ class CompareRequestSerializer(serializers.RequestSerializer):
     )
     to = MomentField(default=None, help_text="The end of the period, exclusive. Default: now.")
     limit = serializers.Int32Field(
-        min_value=1, max_value=PAIRS_MAX, default=1_000, help_text="The maximum number of scores, the newest first."
+        min_value=1,
+        max_value=PAIRS_MAX,
+        default=1_000,
+        help_text="The maximum number of scores. The newest are compared.",
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -66,16 +71,16 @@ class CompareRequestSerializer(serializers.RequestSerializer):
 
 
 class WindowSerializer(serializers.ResponseSerializer):
-    """A window of time. `scores` is the number of counted scores of the total `of`."""
+    """A window of time, and the number of its scores."""
 
     from_ = serializers.DateTimeField(help_text="The beginning of the window, inclusive (UTC).")
     to = serializers.DateTimeField(help_text="The end of the window, exclusive (UTC).")
     scores = serializers.Int64Field(
-        help_text="The number of counted scores. If the window has more, the newest ones count."
+        help_text="The number of evaluated scores: the newest scores of the window, at most 20,000."
     )
     of = serializers.Int64Field(help_text="The number of scores in the window.")
     too_few = serializers.FlagField(
-        help_text=f"Whether fewer than {SCORES_MIN} scores were counted. Such a window has no stability index."
+        help_text=f"Whether the window has fewer than {SCORES_MIN} scores, which is too few for a stability index."
     )
 
 
@@ -83,15 +88,17 @@ class TotalBinSerializer(serializers.ResponseSerializer):
     """A range of totals."""
 
     from_ = serializers.Int64Field(
-        allow_null=True, help_text="The beginning of the range, inclusive; null for no bound."
+        allow_null=True, help_text="The beginning of the range, inclusive. Null for no bound."
     )
-    below = serializers.Int64Field(allow_null=True, help_text="The end of the range, exclusive; null for no bound.")
+    below = serializers.Int64Field(allow_null=True, help_text="The end of the range, exclusive. Null for no bound.")
     share = serializers.NumberField(
-        allow_null=True, help_text="The share of the window's scores in this range, from 0 to 1; null if none."
+        allow_null=True,
+        help_text="The share of the window's scores in this range, from 0 to 1. Null if the window has no scores.",
     )
     share_before = serializers.NumberField(
         allow_null=True,
-        help_text="The share of the comparison window's scores in this range, from 0 to 1; null if none.",
+        help_text="The share of the comparison window's scores in this range, from 0 to 1. Null if the window has no "
+        "scores.",
     )
 
 
@@ -101,26 +108,42 @@ class MissingRateSerializer(serializers.ResponseSerializer):
     input = serializers.TextField(help_text="The input's name in the definition.")
     rate = serializers.NumberField(
         allow_null=True,
-        help_text="The share of scores in the window without this input, from 0 to 1; null if there are no scores.",
+        help_text="The share of scores in the window without this input, from 0 to 1. Null if the window has no "
+        "scores.",
     )
-    rate_before = serializers.NumberField(allow_null=True, help_text="The same rate in the window of comparison.")
+    rate_before = serializers.NumberField(
+        allow_null=True,
+        help_text="The share of scores in the comparison window without this input, from 0 to 1. Null if the window "
+        "has no scores.",
+    )
 
 
 class OutcomeRatesSerializer(serializers.ResponseSerializer):
     """The share of each outcome among the window's scores."""
 
-    approve = serializers.NumberField(allow_null=True, help_text="From 0 to 1; null if there are no scores.")
-    refer = serializers.NumberField(allow_null=True, help_text="From 0 to 1; null if there are no scores.")
-    decline = serializers.NumberField(allow_null=True, help_text="From 0 to 1; null if there are no scores.")
+    approve = serializers.NumberField(
+        allow_null=True, help_text="The share of `approve`, from 0 to 1. Null if there are no scores."
+    )
+    refer = serializers.NumberField(
+        allow_null=True, help_text="The share of `refer`, from 0 to 1. Null if there are no scores."
+    )
+    decline = serializers.NumberField(
+        allow_null=True, help_text="The share of `decline`, from 0 to 1. Null if there are no scores."
+    )
 
 
 class OverridesPageSerializer(serializers.ResponseSerializer):
-    """Reviewers' decisions against the champion's proposal, as a share of all decisions after a proposal."""
+    """Reviewers' decisions that differ from the proposal of the version's score."""
 
-    decisions = serializers.Int64Field(help_text="The number of decisions by reviewers after a proposal.")
-    overrides = serializers.Int64Field(help_text="The number of these decisions that differ from the proposal.")
+    decisions = serializers.Int64Field(
+        help_text="The number of applications that the version scored `approve` or `decline` in the window, and that a "
+        "reviewer decided."
+    )
+    overrides = serializers.Int64Field(
+        help_text="The number of these applications whose last decision by a reviewer differs from the proposal."
+    )
     rate = serializers.NumberField(
-        allow_null=True, help_text="`overrides` of `decisions`, from 0 to 1; null if there are no decisions."
+        allow_null=True, help_text="`overrides` divided by `decisions`. Null if there are no decisions."
     )
 
 
@@ -130,43 +153,44 @@ class MonitoringSerializer(serializers.ResponseSerializer):
     model_id = serializers.Int64Field()
     version = serializers.Int32Field(help_text="The number of the version whose scores are compared.")
     window = WindowSerializer(help_text="The window.")
-    against = WindowSerializer(help_text="The window of comparison.")
+    against = WindowSerializer(help_text="The comparison window.")
     psi = serializers.NumberField(
         allow_null=True,
         help_text=(
-            "The stability index (PSI) of the total over `bins`; null if one of the windows has `too_few` scores."
+            "The stability index (PSI) of the total over `bins`. Null if one of the windows has `too_few` scores."
         ),
     )
-    bins = TotalBinSerializer(many=True, help_text="Ranges of totals, and the share of scores in each.")
-    missing = MissingRateSerializer(many=True, help_text="The rate at which each input was missing.")
+    bins = TotalBinSerializer(many=True, help_text="The ranges of totals, with the share of scores in each range.")
+    missing = MissingRateSerializer(many=True, help_text="For each input, the rate at which it was missing.")
     outcomes = OutcomeRatesSerializer(help_text="The share of each outcome in the window.")
-    overrides = OverridesPageSerializer(help_text="The share of decisions that differ from the model's proposal.")
+    overrides = OverridesPageSerializer(help_text="Reviewers' decisions that differ from the proposal.")
 
 
 class OutcomePairSerializer(serializers.ResponseSerializer):
     """The number of scores with a pair of outcomes."""
 
-    outcome = serializers.TextField(help_text="The outcome from this version.")
-    with_outcome = serializers.TextField(help_text="The outcome from the compared version.")
+    outcome = serializers.TextField(help_text="The outcome of this version.")
+    with_outcome = serializers.TextField(help_text="The outcome of the other version.")
     count = serializers.Int64Field(help_text="The number of scores with both outcomes.")
 
 
 class FlipSerializer(serializers.ResponseSerializer):
-    """An application for which the other version has another outcome."""
+    """An application with different outcomes of the two versions."""
 
     application_id = serializers.TextField()
-    total = serializers.Int64Field(help_text="The outcome from this version.")
-    outcome = serializers.TextField(help_text="The outcome from this version.")
-    with_total = serializers.Int64Field(help_text="The outcome from the compared version.")
-    with_outcome = serializers.TextField(help_text="The outcome from the compared version.")
+    total = serializers.Int64Field(help_text="The total of this version.")
+    outcome = serializers.TextField(help_text="The outcome of this version.")
+    with_total = serializers.Int64Field(help_text="The total of the other version.")
+    with_outcome = serializers.TextField(help_text="The outcome of the other version.")
 
 
 class ComparisonSerializer(serializers.ResponseSerializer):
     """The results of two versions for the same applications."""
 
-    pairs = serializers.Int64Field(help_text="The number of scores that both versions computed.")
+    pairs = serializers.Int64Field(help_text="The number of compared scores.")
     table = OutcomePairSerializer(many=True, help_text="The number of scores for each pair of outcomes.")
-    flips = FlipSerializer(many=True, help_text="A sample of the scores with two different outcomes.")
+    flips = FlipSerializer(many=True, help_text="The newest 100 applications with different outcomes.")
     skipped = serializers.Int64Field(
-        help_text="Scores that can't be compared: their facts are erased, or lack one that the other version reads."
+        help_text="The number of scores that can't be compared, because their facts are erased, or lack a fact that "
+        "the other version reads."
     )

@@ -43,8 +43,9 @@ class ScoreViewSet(ApiViewSet):
     def score(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Get the score of an application.
 
-        The offer's scoring model computed it at the submission, or when a reviewer scored the application again. While
-        it waits for reports that the offer requests, at most 24 hours, `status` is `waiting` and the result is null.
+        The response has the newest score. The offer's scoring model computes a score at the submission. It computes a
+        new score after a corrected value, and when a reviewer scores the application again. While the first score waits
+        for reports that the offer requests, at most 24 hours, `status` is `waiting`, and the result is null.
 
         `reasons` state why the score is not higher, and `changes` what would have led to a better outcome. If the model
         reads facts about the applicant's other applications (`person.…`), the applicant gets null for `score`,
@@ -70,10 +71,11 @@ class ScoreViewSet(ApiViewSet):
     def score_again(self, request: ApiRequest, application_id: str) -> dict[str, Any]:
         """Score an application again.
 
-        Requires a reviewer. The model's current champion scores the current facts.
+        Requires a reviewer who is not the applicant. The model's current champion scores the current facts. The API
+        returns 400 `E3004` for a draft, and after a decision, a withdrawal, or an expiry.
 
         The new score replaces the earlier one, which stays stored. Reviewers decide an application that was scored
-        again. The applicant can't score their own application.
+        again.
         """
         return describe(score_again(application_id, actor=actor_of(request), now=timezone.now()))
 
@@ -86,9 +88,9 @@ class ScoreViewSet(ApiViewSet):
     def facts(self, request: ApiRequest, application_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List the facts of an application.
 
-        The list has the current data that the applicant shares with the lender, and the values that reviewers
-        confirmed. With `applicant=2` it has the facts of the reports about the second applicant, for reviewers and the
-        lender's members. The account that applies gets 403.
+        The list has the data that the applicant shares with the lender, the values of reports, and the values that
+        reviewers confirmed or corrected. With `applicant=2`, the list has the facts of the reports about the second
+        applicant. The account that applies gets 403 for them.
         """
         application, now = load_for(application_id, actor_of(request)), timezone.now()
         if query["applicant"] == FIRST:
@@ -106,12 +108,13 @@ class ScoreViewSet(ApiViewSet):
         errors=_ADDING_ERRORS,
     )
     def confirm(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> Confirmation:
-        """Confirm a figure from a document.
+        """Confirm a value from a document.
 
         A reviewer sends the value that a file of the application shows. The newest confirmation of a pointer applies.
 
-        The applicant can't confirm a figure of their own application. Under four-eyes approval, the only reviewer of a
-        lender can't confirm one. The API accepts no confirmation for a draft, or after a decision.
+        The applicant can't confirm a value of their own application. Under four-eyes approval, the only reviewer of an
+        application can't confirm a value. The API returns 400 `E3004` for a draft, and after a decision, a withdrawal,
+        or an expiry.
         """
         return confirm(application_id, **body, actor=actor_of(request), now=timezone.now())
 
@@ -119,12 +122,12 @@ class ScoreViewSet(ApiViewSet):
     def bundle(self, request: ApiRequest, application_id: str) -> HttpResponse:
         """Download the decision bundle.
 
-        The bundle is one file with the newest decision. The verifier checks it offline.
+        The bundle is one file with the newest decision record. The verifier checks it offline.
 
         The bundle contains the scored facts and the applicants, so no scope of an app covers it. The applicant and the
         reviewers can download it. Readers of the lender get 403. If you download another person's bundle, the access
         log of personal data records it. If the score used facts about the applicant's other applications (`person.…`),
-        the applicant's bundle has no `facts`, `facts_opening` opens only the other facts, and `openings` no result.
+        the applicant's bundle has no `facts`, no such facts in `facts_opening`, and no result in `openings`.
         """
         application = load_for(application_id, actor_of(request), is_noted=False)
         if application.consumer_id != request.user.pk and not application.is_reviewed_by(request.user):
@@ -147,6 +150,6 @@ class VerifierViewSet(ApiViewSet):
     def verifier(self, request: ApiRequest) -> HttpResponse:  # noqa: ARG002
         """Download the verifier of decisions.
 
-        It is one Python file without dependencies that checks a decision from its bundle.
+        The verifier is one Python file that checks a decision bundle. It needs only Python's standard library.
         """
         return HttpResponse(_VERIFIER, content_type="text/x-python; charset=utf-8", headers=_VERIFIER_HEADERS)

@@ -31,20 +31,20 @@ class ModelRequestSerializer(serializers.RequestSerializer):
     """A scoring model to create."""
 
     provider_id = serializers.PrintableIdField(
-        help_text="The lender that owns the model, as a string of printable characters."
+        help_text="The id of the model's lender, as a string of printable characters."
     )
     name = serializers.NameField(help_text="The model's name.")
-    description = serializers.TextField(default="", help_text="Your description of the purpose.")
+    description = serializers.TextField(default="", help_text="The purpose of the model, in your words.")
 
 
 @extend_schema_serializer(component_name="Model")
 class ScoringModelSerializer(serializers.ModelResponseSerializer):
-    """A scoring model. Offers refer to its `id` as `blockscore_model_id`."""
+    """A scoring model of a lender."""
 
     class Meta:
         model = ScoringModel
         fields = ["id", "provider_id", "name", "description", "created_at"]
-        extra_kwargs = {"id": {"help_text": "The model's id. Offers refer to it as `blockscore_model_id`."}}
+        extra_kwargs = {"id": {"help_text": "The model's id: `blockscore_model_id` of offers."}}
 
 
 class ModelsPageSerializer(serializers.PageSerializer):
@@ -59,7 +59,9 @@ class VersionRequestSerializer(serializers.RequestSerializer):
     definition = DefinitionField(help_text="The scorecard.")
     note = serializers.TextField(default="")
     about = AboutRequestSerializer(
-        required=False, allow_null=True, help_text="Instructions for use. The anchored publication has their hash."
+        required=False,
+        allow_null=True,
+        help_text="The instructions for use, whose hash is in the record of the publication. Null for none.",
     )
 
 
@@ -82,9 +84,10 @@ class PublishedVersionSerializer(VersionSerializer):
 
     warnings = serializers.ListField(
         child=serializers.TextField(),
-        help_text="Warnings about inputs that an active offer of the model does not require, and about characteristics "
-        "that only the applicant supplies. They also warn if no input reads income, expenses, or obligations, and if "
-        "no input is verified.",
+        help_text="Warnings about inputs whose values an active offer of the model does not accept, and about "
+        "characteristics that only the applicant supplies. There are also warnings if no input reads income, expenses, "
+        "or obligations, if no input is verified, and if no knockout refers applications without a report that the "
+        "scorecard reads.",
     )
 
     class Meta(VersionSerializer.Meta):
@@ -97,9 +100,9 @@ class PublishedVersionSerializer(VersionSerializer):
 
 
 class WholeVersionSerializer(VersionSerializer):
-    """A version of a scoring model."""
+    """A version of a scoring model, with its definition."""
 
-    about = AboutField(allow_null=True, help_text="Instructions for use; null if none.")
+    about = AboutField(allow_null=True, help_text="The instructions for use. Null for none.")
 
     class Meta(VersionSerializer.Meta):
         fields = [*VersionSerializer.Meta.fields, "definition", "about"]
@@ -115,7 +118,8 @@ class PublicationRequestSerializer(serializers.RequestSerializer):
     """The role of a published version."""
 
     role = serializers.OneOfField(
-        (CHAMPION, CHALLENGER), help_text="The role. The champion decides or proposes. Challengers are only compared."
+        (CHAMPION, CHALLENGER),
+        help_text="The role. The champion's scores decide or propose. Challengers' scores are only for comparison.",
     )
 
 
@@ -186,19 +190,19 @@ class EvaluationRequestSerializer(serializers.RequestSerializer):
     """The facts for an evaluation."""
 
     facts = EvaluatedFactsField(
-        help_text="A flat object with the names of `GET /v1/scoring/facts`; null means missing. `scored_on` is the day "
-        "of the score (UTC). Default: today."
+        help_text="A flat object with the names of `GET /v1/scoring/facts`. Null means missing. `scored_on` is the day "
+        "of the score, by default today (UTC)."
     )
 
 
 class PointsPageSerializer(serializers.ResponseSerializer):
     """The points of one characteristic."""
 
-    characteristic = serializers.TextField(help_text="Its name in the definition.")
-    bin = serializers.Int32Field(help_text="The position of the bin, from 0.")
+    characteristic = serializers.TextField(help_text="The characteristic's name in the definition.")
+    bin = serializers.Int32Field(help_text="The position of the bin in the definition, from 0.")
     points = serializers.Int64Field(help_text="The points of the bin.")
     baseline = serializers.Int64Field(
-        help_text=("The baseline of the characteristic. Lost points are the difference to it.")
+        help_text="The baseline of the characteristic. Fewer points are a reason for a lower score."
     )
 
 
@@ -210,32 +214,39 @@ class ReasonSerializer(serializers.JsonPartSerializer):
 
 
 class StepSerializer(serializers.ResponseSerializer):
-    """One characteristic in a better bin. Bins are positions in the definition, from 0."""
+    """A change of one input, which moves its characteristic to another bin."""
 
-    characteristic = serializers.TextField(help_text="Its name in the definition.")
-    input = serializers.TextField(help_text="The input to change.")
-    from_bin = serializers.Int32Field(help_text="The current bin.")
-    to_bin = serializers.Int32Field(help_text="The required bin.")
-    points = serializers.Int64Field(help_text="The additional points of the better bin.")
+    characteristic = serializers.TextField(help_text="The characteristic's name in the definition.")
+    input = serializers.TextField(help_text="The name of the input to change.")
+    from_bin = serializers.Int32Field(help_text="The position of the current bin in the definition, from 0.")
+    to_bin = serializers.Int32Field(help_text="The position of the required bin in the definition, from 0.")
+    points = serializers.Int64Field(
+        help_text="The points of the required bin less those of the current bin. Can be 0 or negative if the current "
+        "bin is that of missing values."
+    )
 
 
 class ChangeSerializer(serializers.JsonPartSerializer):
-    """Changes that together would have led to a better outcome."""
+    """One or two changes that together lead to a better outcome."""
 
-    changes = StepSerializer(many=True, help_text="The changes, which are all required together.")
+    changes = StepSerializer(many=True, help_text="The changes, all of which are required.")
     outcome = serializers.OneOfField(OUTCOMES, help_text="The outcome after these changes.")
 
 
 class EvaluationSerializer(serializers.ResponseSerializer):
-    """A version's result for some facts."""
+    """The result of a version for the facts in the request."""
 
-    total = serializers.Int64Field(help_text="The sum of all points, within the definition's range.")
-    outcome = serializers.OneOfField(OUTCOMES, help_text="The outcome. `refer`: reviewers decide.")
-    segment = serializers.TextField(allow_null=True, help_text="The segment of the total; null if none.")
+    total = serializers.Int64Field(help_text="The sum of the points, limited to the definition's range.")
+    outcome = serializers.OneOfField(OUTCOMES, help_text="The outcome. With `refer`, reviewers decide.")
+    segment = serializers.TextField(allow_null=True, help_text="The segment of the total. Null if there is none.")
     points = PointsPageSerializer(many=True, help_text="The points of each characteristic.")
     reasons = ReasonSerializer(many=True, help_text="At most four reasons, the most important first.")
-    missing = serializers.ListField(child=serializers.TextField(), help_text="Inputs without a value.")
-    changes = ChangeSerializer(many=True, help_text="Changes that would lead to a better outcome, the smallest first.")
+    missing = serializers.ListField(
+        child=serializers.TextField(), help_text="The names of the used inputs without a value."
+    )
+    changes = ChangeSerializer(
+        many=True, help_text="At most five sets of changes that lead to a better outcome, the smallest first."
+    )
 
 
 class FactSerializer(serializers.ResponseSerializer):
@@ -243,9 +254,9 @@ class FactSerializer(serializers.ResponseSerializer):
 
     name = serializers.TextField(help_text="The fact's name in a definition, such as `identity.verified`.")
     type = serializers.TextField(
-        help_text="`number`, `text`, or `boolean`; `any` for `application_data.*` and for `confirmed.*`."
+        help_text="`number`, `text`, or `boolean`. `any` for `application_data.*` and for `confirmed.*`."
     )
-    unit = serializers.TextField(allow_null=True, help_text="The unit of a number; null if there is none.")
+    unit = serializers.TextField(allow_null=True, help_text="The unit of a number. Null if there is none.")
     source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
         tuple(known_facts.SOURCES), help_text="The supplier of the value."
     )
@@ -253,9 +264,11 @@ class FactSerializer(serializers.ResponseSerializer):
 
 
 class FactsPageSerializer(serializers.ResponseSerializer):
-    """The catalogue of facts."""
+    """The catalog of facts."""
 
-    facts = FactSerializer(many=True, help_text="Sorted by name.")
+    facts = FactSerializer(
+        many=True, help_text="The facts, sorted by name. `confirmed.*` and `application_data.*` are last."
+    )
 
 
 class UsedFactSerializer(serializers.JsonPartSerializer):
@@ -265,45 +278,46 @@ class UsedFactSerializer(serializers.JsonPartSerializer):
     source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
         tuple(known_facts.SOURCES), help_text="The supplier of the value."
     )
-    as_of = serializers.TextField(allow_null=True, help_text="The day of the value; null if it is unknown.")
+    as_of = serializers.TextField(allow_null=True, help_text="The day of the value. Null if it is unknown.")
 
 
 class ScorePageSerializer(serializers.ResponseSerializer):
-    """A scoring model's result for an application at its submission."""
+    """The newest score of an application."""
 
     status = serializers.OneOfField(
         (COMPUTED, WAITING),
-        help_text="`computed`, or `waiting` for reports that the offer requests: then all but `model_id` is null or "
-        "empty.",
+        help_text="`computed`, or `waiting` for reports that the offer requests. While it is `waiting`, all other "
+        "fields except `model_id` are null or empty.",
     )
     score = serializers.Int64Field(
         allow_null=True,
-        help_text="The total of the points; null for the applicant if the model reads `person.…`.",
+        help_text="The total of the points. Null for the applicant if the model reads `person.…`.",
     )
     range = serializers.ListField(
         child=serializers.Int64Field(), allow_null=True, help_text="The lowest and the highest possible score."
     )
     scored_at = serializers.DateTimeField(allow_null=True, help_text="When the score was computed (UTC).")
-    model_id = serializers.Int64Field(help_text="The scoring model that computes it.")
+    model_id = serializers.Int64Field(help_text="The scoring model's id.")
     version = serializers.Int32Field(allow_null=True, help_text="The number of the version that computed the score.")
     outcome = serializers.OneOfField(
         OUTCOMES,
         allow_null=True,
-        help_text="The outcome. `refer`: reviewers decide. Null for the applicant if the model reads `person.…`.",
+        help_text="The outcome. With `refer`, reviewers decide. Null for the applicant if the model reads `person.…`.",
     )
     reasons = ReasonSerializer(
-        many=True, help_text="At most four reasons, the most important first; empty if `outcome` is null."
+        many=True, help_text="At most four reasons, the most important first. Empty if `outcome` is null."
     )
     changes = ChangeSerializer(
         many=True,
         allow_null=True,
-        help_text="Changes that would have led to a better outcome, the smallest first; null once the facts are "
-        "erased, and if `score` is null.",
+        help_text="At most five sets of changes that would have led to a better outcome, the smallest first. Null "
+        "after the erasure of the facts, and if `score` is null.",
     )
     facts = UsedFactSerializer(
         many=True,
         allow_null=True,
-        help_text="The facts that were used, by name; null for scores before version 1.1. Empty if `score` is null.",
+        help_text="The used facts, by name. The applicant gets no `person.…` facts. Null for scores before version "
+        "1.1.",
     )
 
 
@@ -339,7 +353,7 @@ class PointerField(serializers.TextField):
 
 
 class ConfirmationRequestSerializer(serializers.RequestSerializer):
-    """A figure to confirm from a file."""
+    """A value to confirm from a file."""
 
     pointer = PointerField(
         max_length=known_facts.POINTER_MAX_LENGTH,
@@ -350,9 +364,11 @@ class ConfirmationRequestSerializer(serializers.RequestSerializer):
 
 
 class ConfirmationSerializer(SecretAnswer, serializers.ModelResponseSerializer):
-    """A figure that a reviewer confirmed."""
+    """A value that a reviewer confirmed."""
 
-    value = ScalarField(source="parsed_value", allow_null=True, help_text="The value that the file shows.")
+    value = ScalarField(
+        source="parsed_value", allow_null=True, help_text="The value that the file shows. Null after an erasure."
+    )
 
     class Meta:
         model = Confirmation
@@ -361,7 +377,7 @@ class ConfirmationSerializer(SecretAnswer, serializers.ModelResponseSerializer):
 
 
 class FactsQuery(serializers.QuerySerializer):
-    """The applicant whom the facts are about."""
+    """The subject of the facts."""
 
     applicant = serializers.QueryInt64Field(
         min_value=FIRST, max_value=APPLICANTS_MAX, default=FIRST, help_text="The number of the applicant: 1 or 2."
@@ -371,20 +387,20 @@ class FactsQuery(serializers.QuerySerializer):
 class ApplicationFactSerializer(serializers.JsonPartSerializer):
     """A fact of an application."""
 
-    name = serializers.TextField(help_text="The fact's name, as `GET /v1/scoring/facts` lists it.")
-    value = ScalarField(allow_null=True, help_text="The value; null if it is missing.")
+    name = serializers.TextField(help_text="The fact's name, as in `GET /v1/scoring/facts`.")
+    value = ScalarField(allow_null=True, help_text="The value. Null if it is missing.")
     source = serializers.OneOfField(  # type: ignore[assignment]  # Field.source is a name
         tuple(known_facts.SOURCES), help_text="The supplier of the value."
     )
-    as_of = serializers.TextField(allow_null=True, help_text="The day of the value; null if it is missing or unknown.")
+    as_of = serializers.TextField(allow_null=True, help_text="The day of the value. Null if it is missing or unknown.")
     differs_from_claim = serializers.FlagField(
         allow_null=True,
-        help_text="Whether the value differs from the applicant's claim: a number by more than 10 %, a string at all. "
-        "Null without a claim.",
+        help_text="Whether the value differs from the applicant's claim, a number by more than 10 % of the claim. Null "
+        "without a value or a claim.",
     )
 
 
 class ApplicationFactsSerializer(serializers.ResponseSerializer):
     """The facts of an application."""
 
-    facts = ApplicationFactSerializer(many=True, help_text="Sorted by name.")
+    facts = ApplicationFactSerializer(many=True, help_text="The facts, sorted by name.")

@@ -58,10 +58,10 @@ class ScoringModelViewSet(ApiViewSet):
     def create(self, request: ApiRequest, body: dict[str, Any]) -> ScoringModel:
         """Create a scoring model.
 
-        The model scores no application before one of its versions is published.
+        The model scores no application before one of its versions is published as champion.
 
-        A lender id belongs to the account that uses it first. If the operator assigns the ids, it must be one of the
-        account's ids.
+        Requires the role `owner` or `reviewer` of the lender. An account that sends an unused lender id becomes its
+        owner, unless the operator assigns the ids.
         """
         return versions.create_model(**body, by=actor_of(request), now=timezone.now())
 
@@ -94,7 +94,7 @@ class ModelVersionViewSet(ApiViewSet):
     def create(self, request: ApiRequest, model_id: str, body: dict[str, Any]) -> ModelVersion:
         """Create a version of a model.
 
-        The version is a draft.
+        The version is a draft. Requires the role `owner` or `reviewer` of the lender.
 
         For errors in a scorecard, `details` has JSON pointers.
         """
@@ -115,11 +115,11 @@ class ModelVersionViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, model_id: str, number: str) -> ModelVersion | HttpResponse:
         """Get a version of a model.
 
-        With `Accept: application/xml` the API returns a PMML 4.4 `Scorecard`.
+        With `Accept: application/xml`, the API returns a PMML 4.4 `Scorecard`.
 
-        Every engine that reads PMML computes the same points and reasons from it. PMML has no form for knockouts,
+        An engine for PMML scorecards computes the same points and reasons from it. PMML can't express knockouts,
         outcomes, segments, the range of the total, and inputs that an applicant can change. An `Extension` has these
-        parts, and the whole definition.
+        parts, and the complete definition.
         """
         version = versions.load_version(model_id, number, request.user)
         if request.accepted_renderer.media_type != PMML:
@@ -138,13 +138,12 @@ class ModelVersionViewSet(ApiViewSet):
     ) -> tuple[ModelVersion, Sequence[str]]:
         """Publish a version or change its role.
 
-        A model has one champion. A new champion replaces the old one immediately, and the old one stays published as a
-        challenger. Under four-eyes approval (`four_eyes`) the author of a version can't publish it.
+        Requires the role `owner` or `reviewer` of the lender. A model has at most one champion. A new champion replaces
+        the previous one immediately, which stays published as a challenger. Under four-eyes approval (`four_eyes`), the
+        author of a version can't publish it, and can't make it the champion.
 
-        `warnings` list inputs that no offer of the model requires, and characteristics that only the applicant
-        supplies. They also warn if no input reads income, expenses, or obligations, and if no input is verified. The
-        first publication computes the certificate. If a scorecard can decline without a reason, the API returns 400
-        `E1001`.
+        `warnings` do not block the publication. The first publication computes the certificate. If the scorecard can
+        decline without a reason, the API returns 400 `E1001`.
         """
         version = versions.load_version(model_id, number, request.user)
         versions.check_writer(version.model, actor_of(request))
@@ -155,10 +154,10 @@ class ModelVersionViewSet(ApiViewSet):
     def certificate(self, request: ApiRequest, model_id: str, number: str) -> Any:
         """Get the certificate of a version.
 
-        The API computes the certificate over every combination of bins, with one bin of each characteristic. For a
-        published version it returns the stored certificate, whose hash is in the anchored records of the publication
-        and of each decision. For a draft it computes a new one. A version whose `declines_without_reason` is not 0
-        can't be published.
+        The API computes the certificate over all combinations of bins, with one bin of each characteristic. For a
+        published or retired version, it returns the certificate of the publication. Its hash is in the records of the
+        publication and of each decision with a score of the version. If there is no stored certificate, for example for
+        a draft, the API computes it. A version whose `declines_without_reason` is not 0 can't be published.
         """
         version = versions.load_version(model_id, number, request.user)
         if version.certificate is not None:
@@ -170,7 +169,7 @@ class ModelVersionViewSet(ApiViewSet):
     def instructions(self, request: ApiRequest, model_id: str, number: str) -> dict[str, Any]:
         """Get the instructions for use of a version.
 
-        The author of a version sends them as `about`. Without them, the text fields are empty.
+        The author of a version sends the instructions as `about`. Without `about`, the text fields are empty.
         """
         version = versions.load_version(model_id, number, request.user)
         about = version.about or InstructionsSerializer.nothing()
@@ -183,7 +182,8 @@ class ModelVersionViewSet(ApiViewSet):
     def retire(self, request: ApiRequest, model_id: str, number: str) -> ModelVersion:
         """Retire a version permanently.
 
-        A model without a champion decides nothing. Idempotent.
+        If you retire the champion, the model scores no application until another version is the champion. Requires the
+        role `owner` or `reviewer` of the lender. Idempotent.
         """
         version = versions.load_version(model_id, number, request.user)
         versions.check_writer(version.model, actor_of(request))
@@ -199,7 +199,7 @@ class ModelVersionViewSet(ApiViewSet):
 
         The API scores the facts in the request with the version, which can be a draft. It stores no result.
 
-        The API computes derived values. Facts that the scorecard does not use have no effect.
+        The API computes the derived values. Facts that the scorecard does not read have no effect.
         """
         card = versions.load_version(model_id, number, request.user).card
         known = {name: value for name, value in body["facts"].items() if value is not None}
@@ -223,8 +223,8 @@ class ScoreMonitoringViewSet(ApiViewSet):
     def monitor(self, request: ApiRequest, model_id: str, query: dict[str, Any]) -> Response:
         """Compare the scores of two windows.
 
-        The API uses the newest 20,000 scores of each window. A stability index below 0.1 counts as stable, and
-        an index above 0.25 as unstable. If a window has fewer than 100 scores, the index is null.
+        The API uses the newest 20,000 scores of each window. By convention, a stability index below 0.1 means stable
+        scores, and an index above 0.25 means unstable scores. If a window has fewer than 100 scores, the index is null.
         """
         version = versions.load_version(model_id, query.pop("version"), request.user)
         with heavy.slot(request):
@@ -234,8 +234,8 @@ class ScoreMonitoringViewSet(ApiViewSet):
     def compare(self, request: ApiRequest, model_id: str, number: str, body: dict[str, Any]) -> Response:
         """Compare two versions of a model.
 
-        The API scores the same applications with the other version, from the stored facts. It stores
-        no result.
+        The API takes the newest scores of the version, and scores the same stored facts with the other version. It
+        stores no result.
         """
         version = versions.load_version(model_id, number, request.user)
         other = versions.load_version(model_id, body.pop("other"), request.user)
@@ -258,7 +258,8 @@ class ScoringCatalogueViewSet(ApiViewSet):
     def facts(self, request: ApiRequest) -> dict[str, Any]:  # noqa: ARG002
         """List the facts for scorecards.
 
-        If a name ends in `*`, any path can replace the asterisk, such as `application_data.income.monthly_cents`. Other
-        names use a JSON pointer: `application_data#/monthly income`. A number is the position of an item in a list.
+        If a name ends in `*`, a path replaces the asterisk, such as in `application_data.income.monthly_cents`. Use a
+        JSON pointer for field names with other characters: `application_data#/monthly income`. A number is the position
+        of an item in a list.
         """
         return {"facts": [*catalogue().values(), *PATHS]}
