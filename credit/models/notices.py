@@ -133,7 +133,8 @@ class Notice(lifecycle.StatefulModel):
 
     applicant = models.PositiveSmallIntegerField(
         null=True,
-        help_text="The number of the only applicant that the notice is for; null for a notice about the application.",
+        help_text="The number of the applicant, if the notice is for only one. Null for a notice about the "
+        "application.",
     )
     kind = models.CharField(
         max_length=24,
@@ -142,7 +143,7 @@ class Notice(lifecycle.StatefulModel):
     )
     profile = models.CharField(max_length=8, help_text="The applicable law: `us` or `eu`.")
     language = models.CharField(
-        max_length=8, default="en", help_text="The language of the notice; empty until the notice is created."
+        max_length=8, default="en", help_text="The language of the notice. It is `en` until the notice is created."
     )
     due_at = models.DateTimeField(help_text="The deadline of the notice (UTC).")
     status = models.CharField(
@@ -159,14 +160,16 @@ class Notice(lifecycle.StatefulModel):
         max_length=64,
         blank=True,
         default="",
-        help_text="SHA-256 of the HTML's bytes, in hex; empty until the notice is created.",
+        help_text="The SHA-256 of the page of record in UTF-8, in hex. Empty until the notice is created.",
     )
     mail = models.ForeignKey(
         "mail.OutgoingMail", null=True, on_delete=models.SET_NULL, related_name="+", db_index=False
     )
     created_at = models.DateTimeField()
-    made_at = models.DateTimeField(null=True, help_text="When the notice was created (UTC); null before then.")
-    delivered_at = models.DateTimeField(null=True, help_text="When the notice was delivered (UTC); null before then.")
+    made_at = models.DateTimeField(null=True, help_text="When the notice was created (UTC). Null before then.")
+    delivered_at = models.DateTimeField(
+        null=True, help_text="When the notice was first delivered (UTC). Null before then."
+    )
 
     machine = MACHINE
     invalid_transition = NoticeSettled
@@ -310,7 +313,7 @@ class Delivery(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False, help_text="The delivery's id.")
     notice = models.ForeignKey(
-        Notice, on_delete=models.PROTECT, related_name="deliveries", help_text="The notice that was delivered."
+        Notice, on_delete=models.PROTECT, related_name="deliveries", help_text="The id of the delivered notice."
     )
     channel = models.CharField(
         max_length=16,
@@ -319,7 +322,7 @@ class Delivery(models.Model):
     )
     at = models.DateTimeField(help_text="When the notice was delivered (UTC).")
     evidence = JsonTextField(
-        help_text="The evidence: a reference, a mail's id, or the credential that opened the notice."
+        help_text="The evidence: a reference, the id of a mail, or the credential that opened the notice."
     )
     recorded_at = models.DateTimeField(help_text="When the delivery was recorded (UTC).")
     principal = models.ForeignKey(
@@ -412,18 +415,16 @@ class ReviewRequest(models.Model):
     application = models.ForeignKey(
         "credit.Application", on_delete=models.PROTECT, related_name="review_requests", db_index=False
     )
-    statement = EncryptedTextField(null=True, help_text="The applicant's statement; null after its retention period.")
+    statement = EncryptedTextField(null=True, help_text="The applicant's statement. Null after its retention period.")
     requested_at = models.DateTimeField(help_text="When the reconsideration was requested (UTC).")
     due_at = models.DateTimeField(help_text="The deadline of the response (UTC).")
-    answered_at = models.DateTimeField(
-        null=True, help_text="When the new decision was made (UTC); null while the request is open."
-    )
+    answered_at = models.DateTimeField(null=True, help_text="When the request was closed (UTC). Null while it is open.")
     answered_by = models.CharField(max_length=255, blank=True, default="")
     outcome = models.CharField(
         max_length=32,
         blank=True,
         default="",
-        help_text="The status of the new decision; empty while the request is open.",
+        help_text="The status of the application that closed the request, or `counteroffer`. Empty while it is open.",
     )
 
     class Meta:

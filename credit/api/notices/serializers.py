@@ -17,7 +17,7 @@ class NoticeRowSerializer(serializers.ModelResponseSerializer):
     waits_for = serializers.TextField(
         source="waiting_reason",
         allow_null=True,
-        help_text="The reason why the notice is not created yet, for people; null if nothing is missing.",
+        help_text="The reason why the notice is not created yet, for people. Null if nothing is missing.",
     )
 
     class Meta:
@@ -42,9 +42,11 @@ class NoticeSerializer(NoticeRowSerializer):
     content = serializers.FreeField(
         source="made_from",
         allow_null=True,
-        help_text="The content of the notice; null until it is created, and after its retention period.",
+        help_text="The content of the notice. Null until it is created, and after its retention period.",
     )
-    html = serializers.TextField(allow_null=True, help_text="The page of record.")
+    html = serializers.TextField(
+        allow_null=True, help_text="The page of record. Null until it is created, and after its retention period."
+    )
     deliveries = NoticeDeliverySerializer(
         many=True,
         source="deliveries_made",
@@ -53,7 +55,8 @@ class NoticeSerializer(NoticeRowSerializer):
     proof = AnchorSerializer(
         allow_null=True,
         source="proof_kept",
-        help_text="The inclusion proof; null until the notice is created and anchored.",
+        help_text="The notice's record and its inclusion proof. Null until the notice is created, and without a "
+        "record.",
     )
 
     class Meta(NoticeRowSerializer.Meta):
@@ -64,7 +67,7 @@ class NoticesPageSerializer(serializers.PageSerializer):
     """A page of notices."""
 
     notices = NoticeRowSerializer(
-        many=True, help_text="The notices: for an application the newest first, for a lender ordered by `due_at`."
+        many=True, help_text="The notices: of an application newest first, of a lender ordered by `due_at`."
     )
 
 
@@ -92,7 +95,7 @@ class NoticeDeliveryRequestSerializer(serializers.RequestSerializer):
     """A delivery of a notice to record."""
 
     channel = serializers.OneOfField(
-        RECORDED, help_text="The channel of the delivery. The platform records `portal` and `email` itself."
+        RECORDED, help_text="The channel of the delivery. The platform itself records `portal` and `email`."
     )
     at = MomentField(help_text="When the notice was delivered: after its creation, and not in the future.")
     reference = serializers.IdField(help_text="A reference to the evidence, such as the number of a registered letter.")
@@ -105,9 +108,9 @@ class ReviewRequestRequestSerializer(serializers.RequestSerializer):
 
 
 class ReviewRequestSerializer(SecretAnswer, serializers.ModelResponseSerializer):
-    """A request for reconsideration, and the decision that answers it."""
+    """A request for reconsideration, and its outcome."""
 
-    status = serializers.OneOfField(("open", "answered"))
+    status = serializers.OneOfField(("open", "answered"), help_text="`open`, or `answered` once it is closed.")
     statement = serializers.TextField(allow_null=True)
 
     class Meta:
@@ -118,7 +121,7 @@ class ReviewRequestSerializer(SecretAnswer, serializers.ModelResponseSerializer)
 class ReviewRequestsPageSerializer(serializers.PageSerializer):
     """A page of an application's requests."""
 
-    review_requests = ReviewRequestSerializer(many=True, help_text="The review requests, newest first.")
+    review_requests = ReviewRequestSerializer(many=True, help_text="The requests, newest first.")
 
 
 class HoldRequestSerializer(serializers.RequestSerializer):
@@ -132,8 +135,8 @@ class GroundSerializer(serializers.ResponseSerializer):
     """A law that requires the retention of the records."""
 
     name = serializers.TextField(source="ground.name", help_text="`regulation_b`, `regulation_z`, or `colorado`.")
-    law = serializers.TextField(source="ground.law", help_text="The citation.")
-    months = serializers.Int32Field(source="ground.months", help_text="The period, in months.")
+    law = serializers.TextField(source="ground.law", help_text="The citation of the law.")
+    months = serializers.Int32Field(source="ground.months", help_text="The period in months, each counted as 31 days.")
     until = serializers.DateTimeField(help_text="When the period ends (UTC).")
 
 
@@ -142,11 +145,17 @@ class HoldSerializer(serializers.ResponseSerializer):
 
     application_id = serializers.TextField()
     on = serializers.FlagField(
-        help_text="Whether a litigation hold is on. During the hold, the API deletes no records of the application."
+        help_text="Whether a litigation hold is on. During a hold, `prune` and erasures keep the application's records."
     )
-    reason = serializers.TextField(allow_null=True, help_text="The reason of the last change; null if there was none.")
-    at = serializers.DateTimeField(allow_null=True, help_text="When the hold was last changed (UTC); null if never.")
-    grounds = GroundSerializer(many=True, help_text="The laws that require the retention of the records.")
+    reason = serializers.TextField(
+        allow_null=True, help_text="The reason of the last change of the hold. Null if there was none."
+    )
+    at = serializers.DateTimeField(
+        allow_null=True, help_text="When the hold was last changed (UTC). Null if there was no change."
+    )
+    grounds = GroundSerializer(
+        many=True, help_text="The laws that require the retention of the records, also if their period has ended."
+    )
 
 
 class LanguageQuery(serializers.QuerySerializer):
@@ -156,7 +165,9 @@ class LanguageQuery(serializers.QuerySerializer):
 class ConsentRequestSerializer(serializers.RequestSerializer):
     """The consent to electronic notices."""
 
-    text_sha256 = serializers.IdField(help_text="SHA-256 of the consent text that you read, from the response to GET.")
+    text_sha256 = serializers.IdField(
+        help_text="The `text_sha256` of the text that you read, from the response to GET."
+    )
     language = serializers.OneOfField(
         LANGUAGES, default=LANGUAGES[0], help_text="The language of the text that you read."
     )
@@ -167,7 +178,7 @@ class ConsentSerializer(serializers.ResponseSerializer):
 
     is_given = serializers.FlagField(help_text="Whether the consent is in effect.")
     at = serializers.DateTimeField(
-        allow_null=True, help_text="When the consent was last given or withdrawn (UTC); null if never."
+        allow_null=True, help_text="When the consent was last given or withdrawn (UTC). Null if never."
     )
     text = serializers.TextField(help_text="The current text of the consent.")
     text_sha256 = serializers.TextField(help_text="The SHA-256 of the text in UTF-8, in hex.")

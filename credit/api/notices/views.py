@@ -35,7 +35,8 @@ class NoticeViewSet(ApiViewSet):
     def list(self, request: ApiRequest, application_id: str) -> QuerySet[Notice]:
         """List the notices of an application.
 
-        The list has due and delivered notices, newest first.
+        The list has the notices of all statuses, newest first. The account that applies does not get notices that are
+        only for another applicant.
         """
         return services.readable_notices(application_id, actor_of(request)).defer("content", "html")
 
@@ -44,15 +45,16 @@ class NoticeViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str, notice_id: str) -> HttpResponse | Notice:
         """Get a notice.
 
-        With `Accept: text/html` the API returns the page of record. With `Accept: application/pdf` it returns the page
-        as a PDF, if the operator has installed weasyprint.
+        With `Accept: text/html`, the API returns the page of record. With `Accept: application/pdf`, it returns the
+        page as a PDF, if the operator has installed weasyprint.
 
         If a notice is only for another applicant (`applicant`), the account that applies can't get it. The lender's
-        members and reviewers can, and deliver it.
+        members and reviewers can get it, and must deliver it.
 
-        `sha256` is the hash of the page, which is anchored in the ledger. If the applicant has consented to electronic
-        notices, opening the notice with their own log-in delivers it (`portal`). A notice with a credit score also
-        requires `score:read`.
+        `sha256` is the hash of the page, and is part of the anchored record. If the applicant has consented to
+        electronic notices, a notice counts as delivered (`portal`) when they first get it with an unrestricted
+        credential. A risk-based pricing notice needs no consent. A notice with a credit score also requires
+        `score:read`.
         """
         actor = actor_of(request)
         notice = services.load_notice(application_id, notice_id, actor)
@@ -76,8 +78,8 @@ class NoticeViewSet(ApiViewSet):
     def deliver(self, request: ApiRequest, application_id: str, notice_id: str, body: dict[str, Any]) -> Delivery:
         """Record the delivery of a notice.
 
-        Use it for a notice that the lender delivered by mail or through its own channel. Requires a reviewer who can
-        decide the application.
+        Use the operation for a notice that the lender delivered by mail or through its own channel. The operator must
+        have enabled the channel (`NOTICE_CHANNELS`). Requires a reviewer.
         """
         return services.record_delivery(application_id, notice_id, **body, actor=actor_of(request), now=timezone.now())
 
@@ -93,7 +95,7 @@ class ProviderNoticeViewSet(ApiViewSet):
     def list(self, request: ApiRequest, provider_id: str) -> Response:
         """List the notices of a lender.
 
-        The list has due and delivered notices of applications to the lender, ordered by `due_at`. Requires a member
+        The list has the notices of applications to the lender, in all statuses, ordered by `due_at`. Requires a member
         of the lender.
         """
         rows = services.notices_of_provider(provider_id, actor_of(request))
@@ -112,7 +114,7 @@ class ReviewRequestViewSet(ApiViewSet):
     def list(self, request: ApiRequest, application_id: str) -> QuerySet[ReviewRequest]:
         """List requests for reconsideration.
 
-        Each request has its decision. The newest is first.
+        The newest request is first.
         """
         return load_for(application_id, actor_of(request)).review_requests.order_by("-id")
 
@@ -125,10 +127,12 @@ class ReviewRequestViewSet(ApiViewSet):
     def create(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> ReviewRequest:
         """Request reconsideration of a decision.
 
-        Only the applicant can request it: for a rejection, for an open counteroffer, or for an approval on worse terms
-        that is not accepted. With `jurisdiction` `eu` it can also be for each approval with a score. One request can be
-        open at a time. A reviewer who had no part in the decision answers within 30 days. The next decision or
-        counteroffer closes the request.
+        Only the applicant can request reconsideration. The application must have a rejection, an open counteroffer, or
+        an approval on worse terms that is not accepted. For an offer with `jurisdiction` `eu`, each unaccepted approval
+        with a score also qualifies. Otherwise, and while a request is open, the API returns 400 `E3004`.
+
+        A reviewer who had no part in the decision must answer by `due_at`, 30 days after the request. The next decision
+        or counteroffer closes the request, and so does an acceptance, a withdrawal, or an expiry.
         """
         return services.request_review(application_id, **body, actor=actor_of(request), now=timezone.now())
 
@@ -156,7 +160,7 @@ class HoldViewSet(ApiViewSet):
     def replace(self, request: ApiRequest, application_id: str, body: dict[str, Any]) -> retention.Held:
         """Start or end a litigation hold.
 
-        During the hold, `prune` and erasures keep the application's records. Each change is recorded with its reason.
+        During a hold, `prune` and erasures keep the application's records. The API stores each change with its reason.
         Requires the group `Operations`.
         """
         return retention.set_hold(application_id, **body, actor=actor_of(request), now=timezone.now())
@@ -181,7 +185,7 @@ class ConsentViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Get the consent to electronic notices.
 
-        The response has the text of the consent, and whether you gave it.
+        The response has the current text, and whether your consent is in effect.
         """
         return self.agreed(query["language"])
 
@@ -194,7 +198,7 @@ class ConsentViewSet(ApiViewSet):
     def give(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Give the consent to electronic notices.
 
-        The API stores the text with its hash.
+        The API stores the text with its hash. If the hash is not that of the current text, it returns 400 `E1001`.
         """
         services.give_consent(**body, actor=actor_of(request), now=timezone.now())
         return self.agreed(body["language"])
@@ -203,6 +207,6 @@ class ConsentViewSet(ApiViewSet):
     def withdraw(self, request: ApiRequest) -> None:
         """Withdraw the consent to electronic notices.
 
-        The lender then delivers notices by other means. Idempotent.
+        The lender then delivers notices by other means, except risk-based pricing notices. Idempotent.
         """
         services.withdraw_consent(actor=actor_of(request), now=timezone.now())

@@ -25,7 +25,8 @@ _MEMBER = {
 }
 APPLICATION_SCHEMA = _of(
     "object",
-    "JSON Schema 2020-12 in a closed profile: an object of strings, integers, numbers, and booleans, without nesting.",
+    "A JSON Schema 2020-12 in a closed profile: an object of strings, integers, numbers, and booleans, without "
+    "nesting.",
     required=["type", "properties"],
     properties={
         "$schema": _of("string", "The dialect of the schema.", enum=[profile.DIALECT]),
@@ -55,8 +56,8 @@ class DueSerializer(serializers.ResponseSerializer):
     """A missing or invalid value."""
 
     pointer = serializers.TextField(
-        help_text="The position as a JSON pointer into the application: below `application_data`, `applicants`, or "
-        "`documents`. It is `/offer_id` if the offer has ended."
+        help_text="The JSON pointer into the application, below `application_data`, `applicants`, or `documents`. It "
+        "is `/offer_id` if the offer has ended."
     )
     title = serializers.TextField(help_text="The label of the field.")
     type = serializers.TextField(help_text="The JSON type of the value, or `document`.")
@@ -69,25 +70,29 @@ class RequiredDocumentSerializer(serializers.ResponseSerializer):
     name = serializers.TextField(help_text="The required document.")
     document_id = serializers.TextField(
         allow_null=True,
-        help_text="The id for uploads to `…/documents/{document_id}/files`; null before an application.",
+        help_text="The id for uploads to `…/documents/{document_id}/files`. Null for an offer, and while the document "
+        "is not on the application's checklist.",
     )
     status = serializers.TextField(
-        allow_null=True, help_text="`requested`, `received`, or `accepted`; null before an application."
+        allow_null=True, help_text="`requested`, `received`, or `accepted`. Null if `document_id` is null."
     )
 
 
 class RequirementsSerializer(serializers.ResponseSerializer):
-    """An offer's requirements, and those that are due now."""
+    """An offer's requirements, and the items that are due."""
 
     currently_due = DueSerializer(
-        many=True, help_text="The requirements that are due; empty if the application can be submitted."
+        many=True,
+        help_text="The missing or invalid items. Empty if the application meets the requirements. For an offer: the "
+        "items that an empty application would lack.",
     )
     application_schema = serializers.FreeField(
-        allow_null=True, help_text="JSON Schema 2020-12 of `application_data`; null for any data."
+        allow_null=True, help_text="The JSON Schema 2020-12 of `application_data`. Null for any data."
     )
     documents = RequiredDocumentSerializer(
         many=True, help_text="The required documents. Each needs a file before the submission."
     )
     applicants = serializers.FreeField(
-        allow_null=True, help_text="JSON Schema 2020-12 of `applicants`; null if the offer does not require applicants."
+        allow_null=True,
+        help_text="The JSON Schema 2020-12 of `applicants`. Null if the offer does not require applicants.",
     )

@@ -17,10 +17,11 @@ class ApplicationRequirementViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, application_id: str) -> Requirements:
         """List the requirements of an application.
 
-        The response has all requirements of the offer, and those that are due before the submission.
+        The response has all requirements of the offer, and the items that the application lacks.
 
         A draft has the requirements of the offer's current version. A submitted application has those of the version at
-        its submission. The checklist of a draft also accepts files.
+        its submission. If the applicant gets a draft's requirements, the API adds the required documents to its
+        checklist, which accepts files.
         """
         application = load_for(application_id, actor_of(request))
         is_own = application.consumer_id == request.user.pk
@@ -34,6 +35,6 @@ class OfferRequirementViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, offer_id: str) -> Requirements:  # noqa: ARG002
         """List the requirements of an offer.
 
-        Applications to the offer must meet them.
+        An application to the offer must meet the requirements before its submission.
         """
         return services.of_offer(load_offer(offer_id))
