@@ -164,6 +164,16 @@ def test_200_and_503_of_health_have_the_same_schema(document):
     assert shapes[0] == shapes[1]
 
 
+def test_a_report_request_documents_each_of_its_success_statuses(document):
+    responses = document["paths"]["/v1/applications/{application_id}/reports"]["post"]["responses"]
+    assert {status for status in responses if status.startswith("2")} == {"200", "201", "202"}
+
+
+def test_pending_decisions_accept_a_proposed_counteroffer(document):
+    proposed = document["components"]["schemas"]["PendingDecision"]["properties"]["to"]
+    assert proposed["enum"] == ["approved", "counteroffer", "rejected"]
+
+
 def test_nullable_fields_accept_null(document):
     body = document["components"]["schemas"]["ApplicationRequest"]["properties"]
     assert None in body["initial_status"]["enum"]

@@ -15,18 +15,18 @@ _CREATED_AT, _SENT_AT = "2026-01-01T00:00:00.000000Z", 1767225605
 _EVENT_ID, _REQUEST_ID = "019b7716-7800-7000-8000-000000000001", "019b7716-7800-7000-8000-000000000002"
 _HEADERS = {
     "X-Service-Signature": "HMAC-SHA256 of the body in lower-case hex. The key is the whole secret as a string.",
-    "webhook-id": "The event's id. It is the same in every attempt. Use it to detect repeated deliveries.",
-    "webhook-timestamp": "When this attempt was signed, in Unix seconds.",
+    "webhook-id": "The event's id, which is the same in all deliveries and attempts. Use it to detect repetitions.",
+    "webhook-timestamp": "The time of the attempt's signature, in Unix seconds.",
     "webhook-signature": "`v1,` and the signature in base64. During a rotation: several, separated by spaces.",
 }
 _SENT = (
-    "The API sends the event to the endpoints of each account with the event in its feed. Standard Webhooks defines "
-    "the signature."
+    "The API sends the event to the enabled endpoints that subscribe to its type, of the account that has the event in "
+    "its feed. Standard Webhooks defines the signature in `webhook-signature`."
 )
 _SIGNED = f"The example headers sign the example body as compact JSON, with the secret `{_SECRET}`."
 _ANSWER = (
-    "Respond with a status from 200 to 299. After a 410, the API disables the endpoint. After any other response, the "
-    f"worker sends the event again later, with at most {len(DELAYS)} attempts."
+    "Respond with a status from 200 to 299. After a 410, the API disables the endpoint. After any other response, and "
+    f"without a response, the worker sends the event again later. There are at most {len(DELAYS)} attempts."
 )
 
 
@@ -59,7 +59,9 @@ def _operation(name: str) -> dict[str, Any]:
                         "type": "object",
                         "description": "The record that the event is about.",
                         "required": ["object"],
-                        "properties": {"object": {**event.schema, "description": "The current record."}},
+                        "properties": {
+                            "object": {**event.schema, "description": "The ids and the state of the record."}
+                        },
                     },
                 },
             },

@@ -23,7 +23,7 @@ class OfferUnavailable(ApiError):
 
 
 class ProviderNotFound(ApiError):
-    """The lender doesn't exist, or the caller can't act on its behalf."""
+    """The lender doesn't exist, or the caller is not a member of it."""
 
     status, error, code, message, stored = 404, "provider_not_found", "E4012", "Lender not found.", True
 
@@ -61,7 +61,7 @@ class PricingNoticeDue(NothingToAccept):
 
 
 class WithdrawalOver(ApiError):
-    """The withdrawal period has ended. `details` has its last day and its end."""
+    """The declaration was sent after the withdrawal period. `details` has the last day and the end of the period."""
 
     error, code, stored = "withdrawal_over", "E3019", True
     message = "The period for withdrawing from the agreement is over."
@@ -97,7 +97,7 @@ def refusal_of(faults: Sequence[tuple[str, str]]) -> ValidationFailed:
 
 
 class RequirementsDue(ApiError):
-    """The application does not meet the offer's requirements yet. `details` has a JSON pointer to each missing item."""
+    """The application does not meet the offer's requirements yet. `details` has each missing item by JSON pointer."""
 
     error, code, stored = "requirements_due", "E1020", True
     message = "The application lacks requirements of its offer. `details` lists each one."
@@ -185,7 +185,7 @@ class ReportPending(ApiError):
 
 
 class ReportVendorError(ApiError):
-    """The vendor did not receive the request. A new request can succeed."""
+    """The vendor did not accept the request, which had no effect. A new request may succeed."""
 
     status, error, code = 502, "report_vendor_error", "E5005"
     message = "The vendor of reports is not available. Request the report again later."
@@ -245,7 +245,7 @@ class NotCorrectable(ApiError):
 
 
 class ScoringModelNotFound(ApiError):
-    """The model or version doesn't exist, or the caller can't act on behalf of the model's lender."""
+    """The model or version doesn't exist, or the caller is not a member of its lender."""
 
     status, error, code, stored = 404, "scoring_model_not_found", "E4011", True
     message = "Scoring model not found."

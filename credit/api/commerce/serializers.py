@@ -54,15 +54,15 @@ class VersionQuery(QuerySerializer):
     """The requested version of the protocol."""
 
     version = IdField(
-        required=False, help_text="The version of the protocol. The API returns 422 for an unsupported version."
+        required=False, help_text="The version of the protocol. For an unsupported version, the API returns 422."
     )
 
 
 class PriceFilterRequestSerializer(RequestSerializer):
-    """A range of amounts financed, in cents. An offer matches if it lends any amount in the range."""
+    """A range of amounts financed, in US cents. An offer in USD matches if it lends any amount in the range."""
 
-    min = AmountField(required=False, help_text="The smallest amount, in cents.")
-    max = AmountField(required=False, help_text="The largest amount, in cents.")
+    min = AmountField(required=False, help_text="The smallest amount, in US cents.")
+    max = AmountField(required=False, help_text="The largest amount, in US cents.")
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs.get("min", 0) > attrs.get("max", AMOUNT_MAX):
@@ -71,14 +71,14 @@ class PriceFilterRequestSerializer(RequestSerializer):
 
 
 class SearchFiltersRequestSerializer(RequestSerializer):
-    """Filters of products; an offer must match all of them."""
+    """The filters of products. An offer must match all of them."""
 
-    categories = _texts(help_text="The categories. An offer matches with any of them.")
+    categories = _texts(help_text="The kinds of credit (`product_type`). An offer matches with any of them.")
     price = PriceFilterRequestSerializer(required=False, help_text="The range of amounts financed.")
 
 
 class PreferredPaymentRequestSerializer(RequestSerializer):
-    """The buyer's preferred payment. Ignored."""
+    """A preferred payment of the buyer, which the API ignores."""
 
     handler = TextField(
         max_length=255, validators=[_check_reverse_domain], help_text="The name of the payment handler."
@@ -90,17 +90,17 @@ class BuyerContextRequestSerializer(RequestSerializer):
     """Known attributes of the buyer. The response excludes offers that are not available in the buyer's state."""
 
     address_country = TextField(
-        **_OPTIONAL, help_text="A two-letter country code. The region has an effect only for `US`."
+        **_OPTIONAL, help_text="The two-letter country code. `address_region` has an effect only for `US`, the default."
     )
     address_region = TextField(
-        **_OPTIONAL, help_text="For the US, a state in capitals: CA or US-CA. Otherwise ignored."
+        **_OPTIONAL, help_text="The US state in capitals: CA or US-CA. Ignored for other countries."
     )
     postal_code = TextField(**_OPTIONAL, help_text="Ignored.")
     currency = TextField(
         **_OPTIONAL,
-        help_text="The currency of the price filter. The API ignores a filter in a currency other than USD.",
+        help_text="The currency of the price filter. Default: USD. The API ignores a price filter in another currency.",
     )
-    language = TextField(**_OPTIONAL, help_text="Ignored: the texts are English.")
+    language = TextField(**_OPTIONAL, help_text="Ignored. The API's own texts are in English.")
     location = TextField(**_OPTIONAL, help_text="Ignored.")
     intent = TextField(required=False, help_text="The buyer's intent. Ignored.")
     eligibility = ListField(
@@ -110,7 +110,7 @@ class BuyerContextRequestSerializer(RequestSerializer):
         help_text="Claims about the buyer. Ignored.",
     )
     payment = PreferredPaymentRequestSerializer(
-        many=True, required=False, help_text="The buyer's preferred payment. Ignored."
+        many=True, required=False, help_text="The buyer's preferred payments. Ignored."
     )
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
@@ -133,17 +133,17 @@ class SelectedOptionRequestSerializer(RequestSerializer):
     """An option that the buyer has chosen."""
 
     name = TextField(max_length=255, help_text="The option's name.")
-    id = TextField(**_OPTIONAL, help_text="The value's id: the term in months.")
-    label: Any = TextField(max_length=255, help_text="The value, as in `values`; used if there is no id.")
+    id = TextField(**_OPTIONAL, help_text="The id of the value: the term in months.")
+    label: Any = TextField(max_length=255, help_text="The label of the value, as in `values`. Used if there is no id.")
 
 
 class PaginationRequestSerializer(RequestSerializer):
     """The position of the page."""
 
     cursor = TextField(
-        **_OPTIONAL, help_text="The cursor of the previous response. Without it, the API returns the first page."
+        **_OPTIONAL, help_text="The `cursor` of the previous page. Without it, the API returns the first page."
     )
-    limit = Int64Field(min_value=1, default=10, help_text="The requested number of products; a page has at most 50.")
+    limit = Int64Field(min_value=1, default=10, help_text="The requested number of products. A page has at most 50.")
 
 
 class _CatalogRequestSerializer(RequestSerializer):
@@ -156,12 +156,13 @@ class _CatalogRequestSerializer(RequestSerializer):
 
 
 class CatalogSearchRequestSerializer(_CatalogRequestSerializer):
-    """A search. Without words and filters it returns every offer."""
+    """A search. Without words and filters, it returns all active offers that the caller can get."""
 
     query = TextField(
         required=False,
         max_length=1_000,
-        help_text="Words to search for. The API returns offers with any of them, and those with most words first.",
+        help_text="The words to search for. An offer matches with any of them. The first 20 words have an effect, and "
+        "words of one or two letters only if there are no longer ones.",
     )
     pagination = PaginationRequestSerializer(required=False)
 
@@ -169,14 +170,18 @@ class CatalogSearchRequestSerializer(_CatalogRequestSerializer):
 class CatalogLookupRequestSerializer(_CatalogRequestSerializer):
     """Ids of products (`12`) and variants (`12-36`)."""
 
-    ids = ListField(child=TextField(max_length=255), min_length=1, help_text="At most 100 ids.")
+    ids = ListField(
+        child=TextField(max_length=255), min_length=1, help_text="The ids of products and variants, at most 100."
+    )
 
 
 class CatalogProductRequestSerializer(_CatalogRequestSerializer):
-    """One product and its selected options."""
+    """The id of a product, and its selected options."""
 
     id = TextField(max_length=255, help_text="The id of a product (`12`) or of one of its variants (`12-36`).")
-    selected = SelectedOptionRequestSerializer(many=True, required=False, help_text="The selected options.")
+    selected = SelectedOptionRequestSerializer(
+        many=True, required=False, help_text="The selected options. Ignored for the id of a variant."
+    )
     preferences = _texts(help_text="The most important options. Ignored.")
 
     def validate_selected(self, selected: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -190,22 +195,26 @@ class UcpSerializer(ResponseSerializer):
     """The metadata of the protocol in a response."""
 
     version = TextField(help_text="The version of the protocol.")
-    status = OneOfField(("success", "error"), help_text="`error` if the request failed; `messages` have the reason.")
+    status = OneOfField(
+        ("success", "error"), help_text="`success`, or `error` if the request failed. `messages` then has the reason."
+    )
     capabilities = FreeField(required=False, help_text="The capability of the response, and its version.")
 
 
 class PriceSerializer(ResponseSerializer):
     """An amount financed: the loan, not its cost."""
 
-    amount = AmountField(help_text="The amount in cents.")
+    amount = AmountField(help_text="The amount, in the currency's minor unit.")
     currency = TextField(help_text="The ISO 4217 code of the currency.")
 
 
 class PriceRangeSerializer(ResponseSerializer):
     """The smallest and the largest amount financed."""
 
-    min = PriceSerializer(help_text="The smallest amount financed.")
-    max = PriceSerializer(help_text="The largest amount financed.")
+    min = PriceSerializer(help_text="The smallest amount financed. One minor unit if the offer has no minimum.")
+    max = PriceSerializer(
+        help_text="The largest amount financed. The platform's largest amount if the offer has no maximum."
+    )
 
 
 class DescriptionSerializer(ResponseSerializer):
@@ -218,14 +227,14 @@ class CategorySerializer(ResponseSerializer):
     """The kind of credit."""
 
     value = TextField(help_text="The offer's `product_type`.")
-    taxonomy = TextField(help_text="The owner of the taxonomy: `merchant`.")
+    taxonomy = TextField(help_text="Always `merchant`: the lender defines the kinds of credit.")
 
 
 class SelectedOptionSerializer(ResponseSerializer):
-    """The options of a variant."""
+    """An option of a variant, with its value."""
 
     name = TextField(help_text="The option's name.")
-    id = TextField(help_text="The value's id: the term in months.")
+    id = TextField(help_text="The id of the value: the term in months.")
     label: Any = TextField()
 
 
@@ -262,19 +271,27 @@ class InputSerializer(ResponseSerializer):
 
 
 class LoanFiguresSerializer(ResponseSerializer):
-    """Costs of a loan that a price does not contain; null where the lender sets nothing."""
+    """The figures of an offer that a price does not contain."""
 
     price_means = OneOfField(("amount_financed",))
     amount_min_cents = Int64Field(allow_null=True)
     amount_max_cents = Int64Field(allow_null=True)
-    apr_min_percent = NumberField(allow_null=True)
-    apr_max_percent = NumberField(allow_null=True)
+    apr_min_percent = NumberField(
+        allow_null=True,
+        help_text="The lowest annual percentage rate: 7.5 is 7.5 %. Null if it is not set, and for an EU offer.",
+    )
+    apr_max_percent = NumberField(
+        allow_null=True,
+        help_text="The highest annual percentage rate: 24.99 is 24.99 %. Null if it is not set, and for an EU offer.",
+    )
 
 
 class VariantMetadataSerializer(LoanFiguresSerializer):
     """Metadata of a variant."""
 
-    term_months = Int64Field(allow_null=True, help_text="The term of the loan in months; null if not set.")
+    term_months = Int64Field(
+        allow_null=True, help_text="The term of the loan, in months. Null for an offer without terms."
+    )
 
 
 class ProductMetadataSerializer(LoanFiguresSerializer):
@@ -283,21 +300,26 @@ class ProductMetadataSerializer(LoanFiguresSerializer):
     term_options_months = ListField(child=Int64Field(), allow_null=True)
     product_type = TextField()
     provider_id = TextField()
-    offer_version = Int64Field(help_text="The version of the offer, from 1. Every change creates the next one.")
+    offer_version = Int64Field(help_text="The version of the offer's terms, from 1.")
 
 
 class VariantSerializer(ResponseSerializer):
     """A term of an offer."""
 
-    id = TextField(help_text="The id of the product and the term in months, such as `12-36`.")
+    id = TextField(
+        help_text="The id of the product and the term in months, such as `12-36`, or `12-any` for an offer without "
+        "terms."
+    )
     title = TextField()
     description = DescriptionSerializer(help_text="The description, for people to read.")
     price = PriceSerializer(help_text="The smallest amount financed.")
     availability = AvailabilitySerializer(help_text="Whether an application is possible.")
-    options = SelectedOptionSerializer(many=True, help_text="The options of the variant.")
+    options = SelectedOptionSerializer(
+        many=True, help_text="The term of the variant. Empty for an offer without terms."
+    )
     metadata = VariantMetadataSerializer(help_text="The figures of the loan.")
     inputs = InputSerializer(
-        many=True, required=False, help_text="The ids in the request that matched; only in the response of a lookup."
+        many=True, required=False, help_text="The ids of the request that match the variant. Only in a lookup."
     )
 
 
@@ -310,10 +332,14 @@ class ProductSerializer(ResponseSerializer):
     categories = CategorySerializer(many=True, help_text="The kind of credit.")
     price_range = PriceRangeSerializer(help_text="The range of amounts financed.")
     options = ProductOptionSerializer(many=True, required=False)
-    variants = VariantSerializer(many=True, help_text="The terms of the offer: one variant for each.")
+    variants = VariantSerializer(
+        many=True,
+        help_text="The variants, one for each term: all terms in a search, the requested terms in a lookup, and the "
+        "selected terms of a single product.",
+    )
     metadata = ProductMetadataSerializer(help_text="The figures of the loan.")
     selected = SelectedOptionSerializer(
-        many=True, required=False, help_text="The selected options; only in the response for a single product."
+        many=True, required=False, help_text="The selected options. Only in the response for a single product."
     )
 
 
@@ -328,35 +354,35 @@ class MessageSerializer(ResponseSerializer):
 
 
 class PaginationSerializer(ResponseSerializer):
-    """The position of the next page."""
+    """The number of matches, and the position of the next page."""
 
-    has_next_page = FlagField(help_text="The position of the next page.")
-    total_count = Int64Field(help_text="The total number of matches.")
-    cursor = TextField(required=False, help_text="The cursor of the next page; absent on the last page.")
+    has_next_page = FlagField(help_text="Whether another page follows.")
+    total_count = Int64Field(help_text="The total number of matches on all pages.")
+    cursor = TextField(required=False, help_text="The cursor of the next page. Absent on the last page.")
 
 
 class CatalogSearchSerializer(ResponseSerializer):
     """A page of products."""
 
     ucp = UcpSerializer()
-    products = ProductSerializer(many=True, help_text="The products, best match first.")
-    pagination = PaginationSerializer()
+    products = ProductSerializer(many=True, help_text="The products, best match first, then newest first.")
+    pagination = PaginationSerializer(help_text="The number of matches, and the position of the next page.")
     messages = MessageSerializer(many=True, required=False)
 
 
 class CatalogLookupSerializer(ResponseSerializer):
-    """The products, and a message for each id without one."""
+    """The products, and a message for each id without a product."""
 
     ucp = UcpSerializer()
-    products = ProductSerializer(many=True)
+    products = ProductSerializer(many=True, help_text="The products of the requested ids, each once.")
     messages = MessageSerializer(many=True, required=False)
 
 
 class CatalogProductSerializer(ResponseSerializer):
-    """One product, or `status` `error` with a message."""
+    """A product, or `ucp.status` `error` with a message."""
 
     ucp = UcpSerializer()
-    product = ProductSerializer(required=False, help_text="The product; absent for an unknown id.")
+    product = ProductSerializer(required=False, help_text="The product. Absent for an unknown id.")
     messages = MessageSerializer(many=True, required=False)
 
 
@@ -372,8 +398,8 @@ class ProtocolRefusalSerializer(ResponseSerializer):
 
     code = OneOfField(("version_unsupported",), help_text="The error in the protocol's form.")
     content = TextField(help_text="The message, for people.")
-    error = TextField(required=False, help_text="The kind of error, as a slug; absent if the request has `UCP-Agent`.")
-    message = TextField(required=False)
+    error = TextField(required=False, help_text="The kind of error, as a slug. Absent if the request has `UCP-Agent`.")
+    message = TextField(required=False, help_text="The message, for people. Absent if the request has `UCP-Agent`.")
     request_id = TextField(
         allow_null=True, required=False, help_text="The id of the request. Quote it when you contact support."
     )
@@ -385,11 +411,11 @@ class ProtocolRefusalSerializer(ResponseSerializer):
 class LinksSerializer(ResponseSerializer):
     """The addresses of other documents."""
 
-    openapi = TextField(help_text="The OpenAPI document of this API.")
-    jwks = TextField(help_text="The public keys that sign the platform's messages (RFC 7517).")
-    oauth_metadata = TextField(help_text="The metadata of the authorization server (RFC 8414).")
-    catalog = TextField(help_text="The catalog of offers.")
-    ledger = TextField(help_text="The ledger that anchors decisions.")
+    openapi = TextField(help_text="The address of the API's OpenAPI document.")
+    jwks = TextField(help_text="The address of the public keys that sign the platform's messages (RFC 7517).")
+    oauth_metadata = TextField(help_text="The address of the authorization server's metadata (RFC 8414).")
+    catalog = TextField(help_text="The address of the catalog of offers.")
+    ledger = TextField(help_text="The base URL of the ledger that anchors decision records.")
 
 
 class BusinessProfileSerializer(ResponseSerializer):
@@ -398,7 +424,7 @@ class BusinessProfileSerializer(ResponseSerializer):
     version = TextField(help_text="The version of the protocol.")
     services = FreeField(help_text="The address of each service of the protocol, by its name.")
     capabilities = FreeField(help_text="The capabilities by name, with specification and schema.")
-    payment_handlers = FreeField(help_text="Always empty: the protocol handles no payments here.")
+    payment_handlers = FreeField(help_text="The payment handlers. Always empty.")
 
 
 class PublicKeySerializer(ResponseSerializer):
@@ -417,11 +443,13 @@ class DiscoverySerializer(ResponseSerializer):
     """The provider metadata that a marketplace reads, and a UCP business profile."""
 
     base_url = TextField(help_text="The base URL of the API.")
-    capabilities = ListField(child=TextField(), help_text="The enabled services.")
+    capabilities = ListField(child=TextField(), help_text="The names of the enabled services, in alphabetical order.")
     name = TextField(help_text="The platform's name.")
     provider_id = TextField(help_text="The platform's id.")
-    supported_versions = ListField(child=TextField(), help_text="Served versions of the API.")
-    version = TextField(help_text="The version of the API.")
+    supported_versions = ListField(
+        child=TextField(), help_text="The supported versions of the discovery protocol, such as `ucp/1.0`."
+    )
+    version = TextField(help_text="The version of the API, such as `1.0.0`.")
     links = LinksSerializer(help_text="The addresses of other documents.")
     ucp = BusinessProfileSerializer(help_text="A business profile of the Universal Commerce Protocol.")
     keys = PublicKeySerializer(many=True, help_text="The public keys that sign the platform's messages.")

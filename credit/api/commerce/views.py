@@ -23,7 +23,7 @@ _ERROR = {"$ref": "#/components/schemas/Error"}
 
 class CommerceSchema(EndpointSchema):
     def get_override_parameters(self) -> list[Any]:
-        text = "The caller's profile, in the protocol's form: profile=\"https://…\". The API never fetches the address."
+        text = 'The caller\'s profile, such as `profile="https://…"`. The API never fetches the address.'
         agent = OpenApiParameter("UCP-Agent", OpenApiTypes.STR, OpenApiParameter.HEADER, description=text)
         return [*super().get_override_parameters(), agent]
 
@@ -65,7 +65,7 @@ class CommerceViewSet(ApiViewSet):
         The products have the form of the Universal Commerce Protocol.
 
         A product is an offer, and a variant is one of its terms. The price is the amount financed: the loan, not its
-        cost. Offers that match most words of `query` are first, then the newest.
+        cost. The offers that match most words of `query` are first. Among equal matches, the newest offer is first.
         """
         filters = catalog.Asked.of(body, credential=request.auth)
         page = body.get("pagination", {})
@@ -95,9 +95,11 @@ class CommerceViewSet(ApiViewSet):
     def product(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> Response:  # noqa: ARG002
         """Get a product.
 
-        The terms match the selected options.
+        The response has the variants that match the selected options. Without a selection, it has the variant of the
+        first term. If no term matches, it has all variants.
 
-        For an unknown id, the API returns 200 with `ucp.status` `error` and a message.
+        If the id is unknown, not available to you, or filtered out, the API returns 200 with `ucp.status` `error` and a
+        message.
         """
         filters = catalog.Asked.of(body, credential=request.auth)
         product = catalog.get_product(filters, body["id"], body.get("selected", []))
@@ -130,8 +132,8 @@ class DiscoveryViewSet(ApiViewSet):
 
         The document has the endpoints, the capabilities, and the supported protocol versions.
 
-        It is also a business profile of the Universal Commerce Protocol. `capabilities` lists the services that this
-        installation enables.
+        The document is also a business profile of the Universal Commerce Protocol. `capabilities` lists the services
+        that this installation enables.
         """
         content = render_json(discovery_document(timezone.now()))
         etag = f'"{sha256(content).hexdigest()[:32]}"'
