@@ -68,8 +68,8 @@ class SandboxAccountViewSet(SandboxViewSet):
     def advance(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Advance the clock of your account.
 
-        The API moves the deadlines of your account closer, in steps of at most 7 days. After each step, the workers
-        process what is due. Access tokens still expire in real time.
+        The API moves the deadlines of your account closer, in steps of at most 7 days. After each step, the API
+        processes due expirations, notices, and payments. Access tokens still expire in real time.
         """
         seconds = body["advance_seconds"]
         return {"advanced_seconds": seconds, "done": clock.advance(request.user.pk, seconds=seconds)}
