@@ -25,7 +25,8 @@ from credit.documents import storage
 from credit.terms.agreement import agreement_of
 
 LOST = "unreadable: the stored file is missing or damaged"
-Part = tuple[str, bytes | str, str]  # (name in the zip file, content, table)
+# A part is a name in the zip file, a content, and a table.
+Part = tuple[str, bytes | str, str]
 
 
 def uploaded_files(user_id: int) -> Iterator[Part]:
@@ -34,7 +35,8 @@ def uploaded_files(user_id: int) -> Iterator[Part]:
         try:
             content = readable(partial(storage.read, file), UNREADABLE)
         except NotFound:
-            continue  # because the file was deleted in the meantime
+            # The file was deleted in the meantime.
+            continue
         except Unavailable as error:
             if not _is_lost(str(file.stored), error):
                 raise

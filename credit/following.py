@@ -66,7 +66,8 @@ OF_APPLICATIONS = (
     Follower(to=(APPROVED,), before=loans.name_terms, after=loans.save_named_terms),
     Follower(to=(*DECIDED, UNDER_REVIEW), after=_anchor),
     Follower(to=DECIDED, after=_audit),
-    Follower(after=clocks.follow),  # which also closes requests for reconsideration
+    # This follower also closes requests for reconsideration.
+    Follower(after=clocks.follow),
     Follower(after=_emit, created=partial(record_application_event, "created")),
     Follower(to=(PENDING_DOCUMENTS, *DECIDED), after=_at(mail_person)),
 )

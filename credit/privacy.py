@@ -199,7 +199,8 @@ TABLES = {
     "credit.Application": table(
         personal("status_reason", "application_data", "applicants", "amount_cents", "notes", keep=APPLICATION),
         personal("offer_snapshot", masked=False, keep=APPLICATION),
-        personal("applicant_index", masked=False, exported=False, keep=APPLICATION),  # has data of both applicants
+        # The index has data of both applicants.
+        personal("applicant_index", masked=False, exported=False, keep=APPLICATION),
         personal("share", erase=REPLACE, masked=False, keep=APPLICATION),
         about_staff("reviewed_by", "data_changed_by"),
         none(

@@ -17,7 +17,8 @@ from credit.core.facts import PERSON
 from credit.models.scoring import Score, ScoreFacts
 
 _NONCE_BYTES = 32
-Openings = dict[str, dict[str, Any]]  # maps a name to its value and nonce (base64)
+# Openings map a name to its value and nonce (base64).
+Openings = dict[str, dict[str, Any]]
 
 
 def facts_in_record(score: Score) -> list[dict[str, Any]] | None:

@@ -100,15 +100,18 @@ def announce_key(key: RecordKey, *, now: datetime) -> None:
         "valid_from": rfc3339(key.valid_from),
         "replaces": None if before is None else before.key_id,
     }
-    with suppress(IntegrityError), transaction.atomic():  # if another process was faster
+    with suppress(IntegrityError), transaction.atomic():
+        # If another process announced the key first, the insert fails.
         queue(canonical_json(record).decode(), now=now, key=before or key, record_key=key)
 
 
 def rotate(*, now: datetime) -> RecordKey:
     """Create the next key. The previous key announces it, and it signs after PUBLISHED_AHEAD (1 minute)."""
     with transaction.atomic():
-        key_at(now)  # to create the first key if necessary
-        RecordKey.objects.select_for_update().get(number=1)  # to serialize concurrent rotations
+        # This creates the first key if it is missing.
+        key_at(now)
+        # The lock serializes concurrent rotations.
+        RecordKey.objects.select_for_update().get(number=1)
         before = RecordKey.objects.latest("number")
         valid_from = max(now, before.valid_from) + PUBLISHED_AHEAD
         fresh = RecordKey.objects.create(

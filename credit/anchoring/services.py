@@ -30,7 +30,8 @@ from credit.anchoring.fact_hashes import openings, without_person
 from credit.models import Application, DecisionAnchor, Score
 
 BATCH_MAX = 100
-_LEASE = timedelta(seconds=60)  # longer than the two deadlines of a batch's requests
+# The lease is longer than the two deadlines of a batch's requests.
+_LEASE = timedelta(seconds=60)
 _BACKOFF_MAX = timedelta(minutes=5)
 # These errors of the ledger concern a single record, not the ledger itself.
 _REFUSALS = frozenset({"contradiction", *(f"status {status}" for status in (400, 409, 413, 422))})
@@ -67,7 +68,8 @@ def bundle_of(application: Application, *, for_applicant: bool = False) -> dict[
         opened = {name: values and without_person(values) for name, values in opened.items()}
     persons = application.applicants
     if persons is not None and persons.sha256 != json.loads(anchor.record).get("applicants_sha256"):
-        persons = None  # because the applicants changed after the decision
+        # The applicants changed after the decision.
+        persons = None
     return {
         "record": anchor.record,
         "signature": anchor.signature_and_key,
@@ -119,7 +121,7 @@ def _claim(rows: QuerySet[DecisionAnchor], now: datetime) -> list[UUID]:
 
 class _Waiting(NamedTuple):
     anchor: DecisionAnchor
-    item: dict[str, Any]  # as in the request to the ledger
+    item: dict[str, Any]
 
 
 def _anchor_claimed(items: "FailedItems[DecisionAnchor]", keys: Sequence[UUID], now: datetime) -> int:

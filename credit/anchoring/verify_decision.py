@@ -57,7 +57,8 @@ from typing import Any, NamedTuple, cast
 
 FILE_MAX_BYTES = 16 * 1024 * 1024
 PERSONS = ("applicants", "applicants_nonce")
-LATER = (*PERSONS, "certificate", "facts_opening", "openings")  # which are missing in older bundles
+# Older bundles lack these fields.
+LATER = (*PERSONS, "certificate", "facts_opening", "openings")
 MEMBERS = ("record", "signature", "proof_file", "opening", "definition", "facts", "nonce", *LATER)
 # These fields of the bundle must be objects. The oldest bundles lack both fields. Later bundles lack some of LATER.
 OBJECTS = {"signature": {"key", "value"}, "opening": {"nonce", "user_id", "report_type", "timestamp"}}
@@ -608,7 +609,8 @@ def ecmascript(value: float) -> str:
         return "0"
     negative, numerals, exponent = Decimal(repr(value)).as_tuple()
     digits = "".join(map(str, numerals))
-    point = len(digits) + int(exponent)  # the position of the decimal point after the first digit
+    # `point` is the position of the decimal point, counted from the first digit.
+    point = len(digits) + int(exponent)
     digits = digits.rstrip("0")
     if 0 < point <= 21:
         whole_digits, rest = digits[:point].ljust(point, "0"), digits[point:]

@@ -39,7 +39,7 @@ from identity.access.consents import CREDIT_REPORT, LENDER_SHARING, Consent, giv
 
 # This maps a status to the days after which an idle application expires.
 IDLE_DAYS = {DRAFT: 30, PENDING_DOCUMENTS: 30, APPROVED: 30}
-_EXPIRY_LEASE = timedelta(minutes=1)  # for each application
+_EXPIRY_LEASE = timedelta(minutes=1)
 # A change of these fields creates a revision. A decision freezes the fields.
 REVISED = frozenset({"application_data", "applicants"})
 
@@ -186,7 +186,8 @@ def create_application(
     return application
 
 
-_PINNED = ("provider_id", *Offer.TERMS)  # in the order of `Offer.terms`
+# `Offer.terms` has the same order.
+_PINNED = ("provider_id", *Offer.TERMS)
 _find_terms = PreparedSelect(
     lambda offer_id: Offer.objects.filter(pk=offer_id), ("is_active", "version", *_PINNED), parsed=True
 ).first
@@ -287,7 +288,8 @@ def change_application(
                 principal=actor.user,
                 credential=actor.credential,
             )
-        application.refresh_from_db(fields=[*columns])  # because the row is locked, other fields are unchanged
+        # The row is locked, so the other fields are unchanged.
+        application.refresh_from_db(fields=[*columns])
         if "applicants" in changes:
             PersonKey.write(application)
         is_changed = seen and application.reviewed_state != seen

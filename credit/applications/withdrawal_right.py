@@ -15,7 +15,8 @@ from credit.core.figures import date_in_words
 from credit.core.jurisdictions import Conventions
 from credit.models import Application, ContractWithdrawal, DecisionAnchor, LoanTerms
 
-FACTS = ("told_of_right_at", "complete_since")  # which determine the period
+# These columns determine the period.
+FACTS = ("told_of_right_at", "complete_since")
 
 
 @dataclass(frozen=True)

@@ -121,7 +121,7 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         cents = record.amount_cents
         if isinstance(cents, int):
             return money(cents, record.shown_currency)
-        return NOTHING if cents is None else str(cents)  # a masked amount is a string already
+        return NOTHING if cents is None else str(cents)
 
     @admin.display(description="applicants")
     def who_applies(self, record: Any) -> SafeString | str:
@@ -246,7 +246,8 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
             "title": self.title_of(record),
             "lead": self.amount(record),
             "status": page["chip"],
-            "chip": "",  # because the toolbar displays the status
+            # The toolbar displays the status, so the page needs no chip.
+            "chip": "",
             "age": self.age(record),
             "numbers": numbers_of(record),
             "score": score_panel(record, revisions=record.newest_revisions, viewer=request.user),
@@ -281,7 +282,8 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
 
     @property
     def retained_fields(self) -> tuple[str, ...]:
-        return self.hidden_fields  # because the other fields are the offer's terms and the shared areas
+        # The other fields are the offer's terms and the shared areas, which need no mask.
+        return self.hidden_fields
 
     def mask_record(self, record: Application) -> None:
         """Mask the applicants and the data. The digest of the data reveals nothing, so it remains visible."""
@@ -340,7 +342,8 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
             lines.append("The applicant sees a checklist of the documents.")
         if to in IDLE_DAYS:
             lines.append(f"The application expires after {IDLE_DAYS[to]} days without activity.")
-        if to != states.COUNTEROFFER:  # because counteroffers have their own lines about the applicant
+        # Counteroffers have their own lines about the applicant.
+        if to != states.COUNTEROFFER:
             lines.append("The applicant can read the new status and the reason, and gets an event.")
         if takes_two(to):
             bound = "If the record or its data change, the proposal is void."

@@ -133,7 +133,8 @@ class ApplicationTransitionForm(TransitionForm):
             str(template.pk): template
             for template in ReplyTemplate.objects.filter(provider__in=self.sides)[:TEMPLATES_MAX]
         }
-        if to != COUNTEROFFER:  # because counteroffers have only principal reasons
+        # Counteroffers have only principal reasons.
+        if to != COUNTEROFFER:
             self.offer_templates(ReplyTemplate.REASON, "reason_template", "Or a common reason")
         if to == PENDING_DOCUMENTS:
             self.offer_templates(ReplyTemplate.DOCUMENTS, "documents_template", "Or a common list")

@@ -230,7 +230,8 @@ def quote_of(record: Offer | Provider, form: OfferForm) -> dict[str, Any]:
     """Return the cost of the largest loan with the form's terms. The form must display it before the offer is saved."""
     figures: list[tuple[str, str]] = []
     if form.is_bound and form.is_valid():
-        with suppress(ValidationFailed):  # because the form's fields have the messages
+        with suppress(ValidationFailed):
+            # The form's fields have the messages of the error.
             figures = _payments(form.read(_before(record)))
     return preview(form, figures, tuple(_MEMBERS), "Show a quote")
 

@@ -22,7 +22,7 @@ from credit.core.figures import money, reference_of
 from credit.models import Applicant, Application
 from credit.models.applications import WITH_CURRENCY
 
-_PEOPLE_MAX = 50  # per page of results
+_PEOPLE_MAX = 50
 # With more matches, reading in order until _PEOPLE_MAX rows match is faster than sorting all matches.
 _COMMON = 8_000
 _APPLICATIONS_SHOWN = 50

@@ -24,7 +24,8 @@ from credit.models.applications import REVIEW_PERMISSION
 
 # The creditor must send the notice within 30 days of a completed application (12 CFR 1002.9(a)(1)(i)).
 REVIEW_DAYS = 30
-UNDECIDED = (*IN_REVIEW, PENDING_DOCUMENTS)  # because a request for documents does not stop the deadline
+# A request for documents does not stop the deadline.
+UNDECIDED = (*IN_REVIEW, PENDING_DOCUMENTS)
 _LIST = "/admin/credit/application/"
 # This maps a tone to the statuses that it colors, including statuses of related records.
 TONES = {
@@ -88,7 +89,7 @@ ANCHORS = Queue(
 )
 
 
-ASSIGNED_MAX = 5_000  # records that are currently assigned
+ASSIGNED_MAX = 5_000
 PROVIDERS_SHOWN = 30
 
 

@@ -16,7 +16,8 @@ Definition = Mapping[str, Any]
 _DECIMALS_SHOWN = 6
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
 # These are the labels of outcomes as proposals to reviewers. The outcome `refer` proposes nothing.
-VERDICTS = {"decline": "reject"}  # as on the reviewer's button
+# The reviewer's button has this label.
+VERDICTS = {"decline": "reject"}
 PROPOSALS = {"approve": "approve", "decline": "reject", "refer": "none: a reviewer decides"}
 
 

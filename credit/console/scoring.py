@@ -41,7 +41,8 @@ from credit.scoring.changes import changes
 from credit.scoring.evaluator import evaluate
 from credit.scoring.facts_of import about_application
 
-VERSIONS_SHOWN = 200  # of a model, newest first
+# A model's page lists at most this number of versions.
+VERSIONS_SHOWN = 200
 _provider_link = partial(record_link, "credit_provider")
 
 

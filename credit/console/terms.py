@@ -28,7 +28,8 @@ from credit.terms import counteroffers
 from credit.terms.loans import compute, loan_of, proposed_terms
 
 NAMES_LOAN = (APPROVED, COUNTEROFFER)
-COUNTEROFFER_DAYS = 14  # by default, to accept a counteroffer
+# By default, the applicant has this number of days to accept a counteroffer.
+COUNTEROFFER_DAYS = 14
 
 
 class LoanConsole(WithdrawalConsole):

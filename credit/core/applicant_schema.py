@@ -10,7 +10,8 @@ NAME_MAX_LENGTH = 200
 LINE_MAX_LENGTH = 200
 POSTAL_CODE_MAX_LENGTH = 20
 EMAIL_MAX_LENGTH = 254
-PHONE = r"^\+[1-9][0-9]{6,14}$"  # E.164
+# The format of phone numbers is E.164.
+PHONE = r"^\+[1-9][0-9]{6,14}$"
 # This matches well-formed language tags (RFC 5646, 2.1), but not the older irregular tags.
 LANGUAGE = (
     r"^([A-Za-z]{2,3}(-[A-Za-z]{3}){0,3}|[A-Za-z]{4,8})(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?"

@@ -21,12 +21,14 @@ from config.mail.addresses import comparable
 from credit.core.applicants import Person
 
 _BATCH_ROWS = 500
-_WORDS_MAX = 10  # in a typed name, because each word adds a condition to the query
-_PARTS_MAX = 40  # in all words of a typed name, because each part adds a condition, too
+# These limits apply to a typed name, because each word and each part of a word adds a condition to the query.
+_WORDS_MAX = 10
+_PARTS_MAX = 40
 _COUNTRY_CODE_DIGITS_MAX = 3
 _PHONE_DIGITS_MIN = 6
 _PHONE = re.compile(r"\+?[0-9\s().\-/\u2010-\u2015]+")
-_DIALED_FIRST = re.compile(r"011|00|0")  # the prefix of a country code or of a national number
+# Callers dial this prefix before a country code or a national number.
+_DIALED_FIRST = re.compile(r"011|00|0")
 
 
 def index_of(persons: Iterable[Person] | None, sha256: str | None) -> str | None:

@@ -18,8 +18,10 @@ from config.core.encryption import EncryptedTextField
 from config.core.json_text import canonical_json
 
 APPLICANTS_MAX = 2
-FIRST = 1  # the number of the applicant to whom the account belongs
-LANGUAGES = tuple(tag for tag, _ in settings.LANGUAGES)  # of the platform's mails and notices
+# The account belongs to this applicant.
+FIRST = 1
+# Mails and notices are available in these languages.
+LANGUAGES = tuple(tag for tag, _ in settings.LANGUAGES)
 _NONCE_BYTES = 32
 
 Person = dict[str, Any]

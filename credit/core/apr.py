@@ -14,8 +14,10 @@ from fractions import Fraction
 from itertools import pairwise
 
 APR_MAX_PERCENT = 1_000_000
-RATE_MAX_PERCENT, TERM_MAX_MONTHS = 1000, 600  # the highest note rate per year, and the longest loan
-PLACES = 4  # decimals of a disclosed rate
+# The note rate is per year.
+RATE_MAX_PERCENT, TERM_MAX_MONTHS = 1000, 600
+# Disclosed rates have this number of decimals.
+PLACES = 4
 STEP = Decimal(1).scaleb(-PLACES)
 EXACT = Context(prec=34)
 # The tolerance is the precision of a rate per period. Newton's method takes about 12 steps, and about 50 for the

@@ -63,8 +63,10 @@ class Input(NamedTuple):
     read_fact: Callable[[Any], Any]
     is_mutable: bool
     is_first: bool
-    claim: str | None  # the claim in `first_of`, if any
-    is_amount: bool  # True for amounts in the minor unit of the offer's currency
+    # `claim` is the claim in `first_of`, if any. `is_amount` is true for amounts in the minor unit of the offer's
+    # currency.
+    claim: str | None
+    is_amount: bool
 
     def used(self, facts: Facts) -> list[str]:
         """Return the names of the facts that the value depends on."""
@@ -164,7 +166,8 @@ class Characteristic(NamedTuple):
     reason: Any
     baseline: int
     bins: tuple[Bin, ...]
-    missing: int  # the position of the bin for missing values
+    # `missing` is the position of the bin for missing values.
+    missing: int
 
     def bin_of(self, value: Any) -> int:
         if value is None:
@@ -203,7 +206,8 @@ class Card:
     base_points: int
     characteristics: tuple[Characteristic, ...]
     outcomes: tuple[tuple[str, int | None], ...]
-    prices: tuple[Price, ...]  # of approvals, by descending total
+    # The prices of approvals are sorted by descending total.
+    prices: tuple[Price, ...]
     segments: tuple[tuple[str, int], ...]
     range: tuple[int, int] | None
     facts: frozenset[str]

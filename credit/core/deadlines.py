@@ -89,7 +89,8 @@ def _zone_of(person: Mapping[str, Any]) -> str:
     where = person.get("address") or {}
     country = where.get("country") or ""
     if country in _ZONES:
-        region = _plain(where.get("region") or "").removeprefix(f"{country}-")  # ISO 3166-2
+        # A region can be an ISO 3166-2 code, such as US-OR.
+        region = _plain(where.get("region") or "").removeprefix(f"{country}-")
         return _ZONE_OF_STATE.get((country, _states_by_name(country).get(region, region)), "UTC")
     return _MAIN.get(country) or _only_zone_of(country)
 
@@ -140,7 +141,8 @@ def day_in_words(moment: datetime, zone: str) -> str:
 def _zone(name: str) -> tzinfo:
     try:
         return ZoneInfo(name)
-    except ZoneInfoNotFoundError:  # if the machine has no time zone database
+    except ZoneInfoNotFoundError:
+        # The machine has no time zone database.
         return UTC
 
 

@@ -15,7 +15,8 @@ from credit.core.figures import Figures, outside
 
 REQUIRED = "Is required."
 _FIGURES = {"amount_cents": "Amount", "term_months": "Term"}
-MIN_AGE_YEARS = 18  # if the offer has no minimum age and the date of birth is known
+# This age applies if the offer has no minimum age and the date of birth is known.
+MIN_AGE_YEARS = 18
 
 
 class Coming(NamedTuple):
@@ -33,7 +34,8 @@ class Due:
     title: str
     type: str
     why: str
-    coming: Coming | None = None  # set if the applicant is too young
+    # `coming` is set if the applicant is too young.
+    coming: Coming | None = None
 
 
 OFFER_ENDED = Due("/offer_id", "Offer", "integer", "The offer has ended. Apply to another offer.")
@@ -55,7 +57,8 @@ class OfferRequirements:
     applicant: Sequence[str] = ()
     min_age: int = MIN_AGE_YEARS
     has_ended: bool = False
-    limits: Mapping[str, Any] | None = None  # the offer's terms, if they limit the amount and the term
+    # `limits` is the offer's terms, if they limit the amount and the term.
+    limits: Mapping[str, Any] | None = None
 
     @classmethod
     def by(cls, terms: Mapping[str, Any] | None, *, has_ended: bool = False) -> "OfferRequirements":
@@ -130,7 +133,8 @@ class OfferRequirements:
             return None
         try:
             day = born.replace(year=born.year + self.min_age)
-        except ValueError:  # for birthdays on February 29
+        except ValueError:
+            # If the year has no February 29, the birthday is March 1.
             day = date(born.year + self.min_age, 3, 1)
         return Coming(self.min_age, day) if day > today_of(person) else None
 

@@ -12,13 +12,15 @@ from credit.core.figures import outside
 from credit.core.jurisdictions import EU
 
 CCD2, CCD2_SMALL, NO_REGIME = REGIMES = ("ccd2", "ccd2_small", "none")
-RENOVATION = "renovation"  # the `regime_reason` of unsecured credit above the limit
+# Unsecured credit above the limit has this `regime_reason`.
+RENOVATION = "renovation"
 DOES_NOT_APPLY = "does not apply"
 AMOUNT_MAX_EUR = 100_000
 TEXT_MAX_LENGTH = 2_000
 
 REQUIRED_TEXTS = ("drawdown", "late_payment", "default", "sureties", "ancillary", "early_repayment", "ombudsman")
-TEXTS_OF_LINE = ("termination",)  # also required for open-end credit (Art. 21(1))
+# Open-end credit also requires these texts (Art. 21(1)).
+TEXTS_OF_LINE = ("termination",)
 OPTIONAL_TEXTS = (
     "credit_type", "insurance", "intermediary", "goods", "cash_price", "allocation", "interest_and_charges",
     "drawdown_mechanisms", "amortisation", "rate_index", "rate_periods", "rate_changes", "unknown_costs", "accounts",
@@ -46,7 +48,8 @@ _PER_EURO = {
 }  # fmt: skip
 
 REQUIRED_BY_REGIME = f"Required with `regime` `{CCD2}` or `{CCD2_SMALL}`."
-Fault = tuple[str, str]  # the field, and its error
+# A fault is a field with its error.
+Fault = tuple[str, str]
 
 
 def follows_directive(terms: Mapping[str, Any] | None) -> bool:

@@ -14,7 +14,8 @@ from config.core.currencies import amount_in_words, exponent_of
 from config.core.ids import INT64_MAX
 from credit.core.jurisdictions import DEFAULT_CURRENCY, US, Conventions
 
-Bound = tuple[str, Any, str]  # (field, limit, message)
+# A bound is a field, a limit, and a message.
+Bound = tuple[str, Any, str]
 _REFERENCE = re.compile(r"a-([0-9a-f]{8})", re.ASCII | re.IGNORECASE)
 _AMOUNT = re.compile(
     r"(?=.*[$,.A-Z])(?:\$|([A-Z]{3}))?\s*([0-9]{1,3}(?:,[0-9]{3}){1,4}|[0-9]{1,13})(?:\.([0-9]{1,4}))?\s*([A-Z]{3})?",

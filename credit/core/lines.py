@@ -21,8 +21,9 @@ ASSUMPTIONS = {
     "h": gettext_noop("A ceiling that is not agreed yet is 1,500 euros."),
 }
 OVERDRAFT_MONTHS, OPEN_END_MONTHS = 3, 12
-CEILING_ASSUMED_EUR = 1_500  # (h)
-CEILING_ASSUMED = CEILING_ASSUMED_EUR * 100  # in minor units
+# Assumption (h) sets this ceiling. CEILING_ASSUMED is in minor units.
+CEILING_ASSUMED_EUR = 1_500
+CEILING_ASSUMED = CEILING_ASSUMED_EUR * 100
 
 
 def payments_of_line(

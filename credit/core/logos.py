@@ -16,16 +16,18 @@ from xml.parsers import expat
 
 MAX_BYTES = 65_536
 BASE64_MAX_LENGTH = -(-MAX_BYTES // 3) * 4
-PNG_SIDE_MAX = 1_024  # in pixels
+PNG_SIDE_MAX = 1_024
 TOO_LARGE = f"Must have at most {MAX_BYTES:,} bytes. Save the logo with fewer pixels, or with a simpler drawing."
 PNG, SVG = "image/png", "image/svg+xml"
 
-_ELEMENTS_MAX, _DEPTH_MAX = 10_000, 50  # for an SVG whose references are replaced with their targets
+# These limits apply to an SVG whose references are replaced with their targets.
+_ELEMENTS_MAX, _DEPTH_MAX = 10_000, 50
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 # These PNG chunks affect how the pixels look. All other chunks, such as texts and times, are removed.
 _KEPT = {b"IHDR", b"PLTE", b"tRNS", b"gAMA", b"cHRM", b"sRGB", b"sBIT", b"bKGD", b"pHYs", b"IDAT", b"IEND"}
 _ANIMATED = {b"acTL", b"fcTL", b"fdAT"}
-_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}  # by PNG color type
+# This maps a PNG color type to its number of channels.
+_CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 _DEPTHS = {0: {1, 2, 4, 8, 16}, 2: {8, 16}, 3: {1, 2, 4, 8}, 4: {8, 16}, 6: {8, 16}}
 
 _SVG_SPACE, _SEPARATOR = "http://www.w3.org/2000/svg", " "
@@ -33,7 +35,8 @@ _ELEMENTS = frozenset({
     "circle", "clipPath", "defs", "desc", "ellipse", "g", "line", "linearGradient", "mask", "path", "pattern",
     "polygon", "polyline", "radialGradient", "rect", "stop", "style", "svg", "symbol", "text", "title", "tspan", "use",
 })  # fmt: skip
-_INERT = re.compile(r"(?:aria|data)-|class$")  # matches attributes that neither draw nor load anything
+# These attributes neither draw nor load anything.
+_INERT = re.compile(r"(?:aria|data)-|class$")
 _LOCAL_URL = re.compile(r"""url\(\s*(["']?)#([^"'()\s]+)\1\s*\)""", re.IGNORECASE)
 _LOADS = re.compile(r"[\\@]|(?:url|src|image|image-set|cross-fade|element|expression)\s*\(|script:", re.IGNORECASE)
 

@@ -19,7 +19,8 @@ from credit.core.facts import PERSON, path_of, type_of
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 MEMBERS_MAX = 60
-BYTES_MAX = 16_384  # as canonical JSON
+# This limits the schema's canonical JSON.
+BYTES_MAX = 16_384
 TITLE_MAX_LENGTH = 200
 DESCRIPTION_MAX_LENGTH = 1_000
 ENUM_MAX = 100
@@ -29,7 +30,8 @@ _NAME_SHOWN = 60
 
 # Field names must also be valid in the names of scorecard facts.
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,60}", re.ASCII)
-X_FACT = "x-fact"  # the fact with which a reviewer compares the claim
+# A field with this keyword is compared with a fact.
+X_FACT = "x-fact"
 _ABOUT = ("type", "title", "description", X_FACT)
 KEYWORDS: dict[str, tuple[str, ...]] = {
     "string": (*_ABOUT, "enum", "minLength", "maxLength", "format"),
@@ -123,7 +125,8 @@ def _member(member: Any, here: str) -> Iterator[Refusal]:
         yield f"{here}/type", f"Must be one of {', '.join(KEYWORDS)}."
         return
     unknown = list(_unknown(member, KEYWORDS[kind], here))
-    if unknown:  # because the checks below require a known type
+    # The checks below require a known type.
+    if unknown:
         yield from unknown
         return
     yield from _texts(member, here)
@@ -162,7 +165,8 @@ def _enum(member: Mapping[str, Any], kind: str, here: str) -> Iterator[Refusal]:
     rest = {name: value for name, value in member.items() if name != "enum"}
     bounds = [name for both in _BOUNDS for name in both if name in member]
     if not all(_is_bound(name, member[name], kind) for name in bounds):
-        return  # because the error is already reported
+        # This error is already reported.
+        return
     seen: set[Any] = set()
     for number, value in enumerate(values):
         if (why := fault(rest, value)) is not None:

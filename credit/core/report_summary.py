@@ -14,7 +14,8 @@ FIGURES = (
 _SCORE = {"value", "min", "max", "factors", "supplier", RANK}
 _AGENCY = {"name", "address", "phone", "website"}
 _MEMBERS = {"score", "agency", "categories", "result", "currency", *FIGURES}
-CURRENCY = "USD"  # the default currency of a summary
+# This is the default currency of a summary.
+CURRENCY = "USD"
 _CODE = re.compile(r"[A-Z]{3}", re.ASCII)
 _FIGURE_MAX = 10**12
 CATEGORIES_MAX = 20

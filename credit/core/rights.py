@@ -75,10 +75,12 @@ _COMPLAIN = Right(gettext_noop("You can complain to a supervisory authority."), 
 _TOLD = Right(gettext_noop("The lender informs you of the rejection without delay."), "CCD2 18(9)")
 _ADVICE = Right(gettext_noop("The lender refers you to debt advice if that helps you."), "CCD2 18(9)")
 
-_US_MONTHS, _US_SCORED_MONTHS = 25, 36  # 12 CFR 1002.12(b)(1); Colorado SB 26-189
-_EU_MONTHS, _EU_SCORED_MONTHS = 36, 36  # the platform's choice, because AI Act 26(6) only requires 6 months of logs
-_US_DAYS = 30  # 12 CFR 1002.9(a)(1); SB 26-189
-_EU_DAYS = 3  # the platform's choice, because the law only requires "without delay"
+# The US values come from 12 CFR 1002.12(b)(1), 12 CFR 1002.9(a)(1), and Colorado SB 26-189. The EU values are the
+# platform's choice: AI Act 26(6) requires only 6 months of logs, and the notice is due "without delay".
+_US_MONTHS, _US_SCORED_MONTHS = 25, 36
+_EU_MONTHS, _EU_SCORED_MONTHS = 36, 36
+_US_DAYS = 30
+_EU_DAYS = 3
 _US_SCORED, _EU_SCORED = (_ROLE, _CORRECT, _PERSON), (_HUMAN, _EXPLAIN, _VIEW, _REVIEW, _RECTIFY, _COMPLAIN)
 _EU_REJECTED = (_TOLD, _ADVICE)
 

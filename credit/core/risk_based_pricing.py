@@ -18,7 +18,8 @@ REASONS = {
     "prescreened": "The offer is a firm offer of credit (12 CFR 1022.74(c)).",
     "home_secured": "A home secures the credit, and the lender discloses the score itself (12 CFR 1022.74(d)).",
 }
-_STEP = Decimal("0.0001")  # the precision of a loan's rate
+# The rate of a loan has this precision.
+_STEP = Decimal("0.0001")
 
 
 def is_best_rate(offer: Mapping[str, Any], rate_percent: Decimal | None) -> bool:

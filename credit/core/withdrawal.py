@@ -16,7 +16,8 @@ from credit.core.deadlines import zones_of
 from credit.core.quotes import half_up
 
 PERIOD_DAYS, MONTHS_WITHOUT_INFORMATION, REPAY_DAYS = 14, 12, 30
-APPLIES_FROM = date(2026, 11, 20)  # earlier agreements follow Directive 2008/48/EC (Art. 47)
+# Earlier agreements follow Directive 2008/48/EC (Art. 47).
+APPLIES_FROM = date(2026, 11, 20)
 _DAYS_A_YEAR = {"act_365": 365, "30_360": 360}
 _SATURDAY = 5
 

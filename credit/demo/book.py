@@ -45,11 +45,13 @@ from credit.terms.loans import proposed_terms
 
 DAYS = 90
 DATA = json.loads(Path(__file__).with_name("book.json").read_text())
-_A_DAY = (4, 3, 3, 3, 2, 1, 0)  # applications per weekday, beginning with Monday
+# This is the number of applications per weekday, beginning with Monday.
+_A_DAY = (4, 3, 3, 3, 2, 1, 0)
 _STAFF = (("Rosa", "Keller"), ("Tom", "Adeyemi"))
 _PAYSLIPS = ("Pay stub of last month", "Photo of an identity card")
 _TWO_DECIDE_CENTS = 1_500_000
-_LATE_DAYS = 33  # after which an application is still undecided, although the deadline has passed
+# Some applications are still undecided after this number of days, which is after the deadline.
+_LATE_DAYS = 33
 
 
 class _NotYet(Exception):

@@ -83,7 +83,8 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
         return
     begun = now - timedelta(days=book.DAYS + 10)
     if settings.ANCHOR_DECISIONS:
-        record_keys.key_at(begun)  # because the first key must be older than the records that it signs
+        # The first key must be older than the records that it signs.
+        record_keys.key_at(begun)
     lender = Actor(user=staff, credential="demo", second_factor=True)
     *terms_of_others, scored_terms, free_terms = ({**_NOTHING, **terms} for terms in book.DATA["offers"])
     offers = [create_offer(actor=lender, terms=terms, now=begun) for terms in terms_of_others]
@@ -126,7 +127,8 @@ def seed(*, consumer: Any, staff: Any, now: datetime) -> None:
     fact = "application_data.monthly_income_cents"
     models.Correction.objects.create(id=demo_ids.CORRECTION, application=lent, fact=fact, due_at=due_at, **claim)
     accept(str(lent.pk), terms_sha256=terms.terms_sha256, actor=actor, now=lent.updated_at)
-    publish_account(consumer.pk, now=now)  # because to number the long feed later would delay a request
+    # The feed is long. If its events were numbered later, a request would be slow.
+    publish_account(consumer.pk, now=now)
 
 
 def _apply(identifier: UUID, consumer: Any, offer: models.Offer, data: Any, moment: datetime) -> models.Application:

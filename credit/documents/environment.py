@@ -53,7 +53,8 @@ def scanner_address(name: str) -> tuple[str, int] | str | None:
                 return parts.hostname, parts.port
             if not parts.netloc and parts.path not in {"", "/"}:
                 return parts.path
-    except ValueError:  # if the port is invalid
+    except ValueError:
+        # The port is invalid.
         pass
     raise ImproperlyConfigured(
         f"{name}={value!r} must be an address such as clamd://127.0.0.1:3310 or clamd:///run/clamav/clamd.ctl."

@@ -12,7 +12,8 @@ _PNG_HEAD = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"
 _JPEG_WITHOUT_LENGTH = frozenset({0x01, *range(0xD0, 0xD8)})
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _JPEG_SCAN, _JPEG_END, _JPEG_TEMPORARY = 0xDA, 0xD9, 0x01
-_JPEG_SEGMENTS_MAX = 10_000  # although pictures with profiles, previews, and many scans have only a few hundred
+# Even pictures with profiles, previews, and many scans have only a few hundred segments.
+_JPEG_SEGMENTS_MAX = 10_000
 _JPEG_FILL = re.compile(rb"\xff+")
 # In coded data, 0xFF precedes a zero, a restart marker, or the next segment (ITU-T T.81, B.1.1.2 and B.1.1.5).
 _JPEG_MARK = re.compile(rb"\xff[^\x00\xff\xd0-\xd7]")
@@ -42,11 +43,13 @@ def _size_of_jpeg(content: bytes) -> tuple[int, int]:
             return int.from_bytes(content[at + 7 : at + 9]), int.from_bytes(content[at + 5 : at + 7])
         if marker in {_JPEG_SCAN, _JPEG_END}:
             break
-        if marker == 0xFF:  # which begins any number of fill bytes
+        # A marker can begin with any number of fill bytes.
+        if marker == 0xFF:
             at = _JPEG_FILL.match(content, at).end() - 1  # type: ignore[union-attr]  # it begins with 0xFF
         elif marker in _JPEG_WITHOUT_LENGTH:
             at += 2
-        elif (length := int.from_bytes(content[at + 2 : at + 4])) < 2:  # because decoders disagree about these
+        elif (length := int.from_bytes(content[at + 2 : at + 4])) < 2:
+            # Decoders disagree about segments with an invalid length.
             break
         else:
             at += 2 + length
@@ -55,7 +58,8 @@ def _size_of_jpeg(content: bytes) -> tuple[int, int]:
 
 # Images begin with these bytes (ITU-T T.81, B.1.1.3, and PNG (W3C), 5.2).
 _PICTURES = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG\r\n\x1a\n": "image/png"}
-_PDF_WITHIN = 1_024  # because readers search for the header in this range (ISO 32000-1, annex H.3, note 13)
+# Readers search for the header in this range (ISO 32000-1, annex H.3, note 13).
+_PDF_WITHIN = 1_024
 # HEIF files, which phones create, have one of these brands (ISO/IEC 23008-12, annex B, and the register of MP4RA).
 _HEIF_BRANDS = frozenset(
     b"heic heix heim heis hevc hevx hevm hevs mif1 mif2 mif3 msf1 miaf avif avis avio avci avcs jpeg jpgs j2ki j2is "

@@ -17,7 +17,8 @@ from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import CBC
 
 ENCRYPT = re.compile(rb"/Encrypt\s*(?:([0-9]{1,10})\s+([0-9]{1,5})\s+R|<<)")
-_DICTIONARY_MAX = 8_192  # bytes, although the largest standard dictionary has about 600
+# The largest standard dictionary has about 600 bytes.
+_DICTIONARY_MAX = 8_192
 _PADDING = bytes.fromhex("28bf4e5e4e758a4164004e56fffa01082e2e00b6d0683e802f0ca9fe6453697a")
 _ESCAPES = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b"\b", b"f": b"\f", b"\n": b"", b"\r": b"", b"\r\n": b""}
 _ESCAPED = re.compile(rb"\\([0-7]{1,3}|\r\n|[\s\S])")
@@ -103,7 +104,8 @@ def _string(content: bytes, name: bytes, opened_by: bytes = b"") -> bytes:
         return bytes.fromhex(rest[: rest.index(b">")].decode("latin-1"))
     depth, at = 1, 0
     while depth:
-        if rest[at] == 0x5C:  # which is a backslash
+        # 0x5C is a backslash.
+        if rest[at] == 0x5C:
             at += 1
         else:
             depth += {0x28: 1, 0x29: -1}.get(rest[at], 0)

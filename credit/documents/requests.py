@@ -80,7 +80,8 @@ def mark_document(
             document.reason = reason
         elif status == RequestedDocument.RECEIVED:
             document.received_at = now
-        else:  # because an accepted document also counts as received
+        else:
+            # An accepted document also counts as received.
             document.received_at, document.accepted_at = document.received_at or now, now
         document.save(update_fields=["status", "reason", "changed_by", "requested_at", "received_at", "accepted_at"])
         record_application_event("updated", application, now=now)

@@ -15,10 +15,12 @@ from credit.core.errors import BrokenFile
 
 logger = logging.getLogger("platform.documents")
 
-Address = tuple[str, int] | str  # (host, port), or the path of a socket
+# The address of the scanner is a host and a port, or the path of a socket.
+Address = tuple[str, int] | str
 
 CONNECT_SECONDS = 2.0
-SCAN_SECONDS = 15.0  # in total, because a longer scan would exceed the deadline of the request
+# A longer scan would exceed the deadline of the request.
+SCAN_SECONDS = 15.0
 _PIECE_BYTES = 65_536
 _ANSWER_MAX_BYTES = 1_024
 
@@ -89,7 +91,8 @@ def _ask(address: Address, command: bytes, content: bytes | None = None) -> str:
             send(b"z" + command + b"\0")
             if content is not None:
                 view = memoryview(content)
-                with suppress(BrokenPipeError, ConnectionResetError):  # because clamd responds and closes at its limit
+                with suppress(BrokenPipeError, ConnectionResetError):
+                    # At its size limit, clamd responds and closes the connection.
                     for start in range(0, len(view), _PIECE_BYTES):
                         piece = view[start : start + _PIECE_BYTES]
                         send(struct.pack("!L", len(piece)))

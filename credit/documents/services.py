@@ -22,10 +22,12 @@ from identity.models import User
 
 logger = logging.getLogger("platform.documents")
 
-FILES_MAX = 10  # per document, for each time that it is requested
+# This limits the files of a document for each time that the document is requested.
+FILES_MAX = 10
 _MIB = 1 << 20
 DRAFT_BYTES_MAX = 200 * _MIB
-DRAFTS_BYTES_MAX = 300 * _MIB  # for all drafts of an account together
+# This limits the files of all drafts of an account together.
+DRAFTS_BYTES_MAX = 300 * _MIB
 ACCOUNT_BYTES_MAX = 1024 * _MIB
 
 NO_DOCUMENT = NotFound("Document not found on the checklist.")

@@ -46,7 +46,7 @@ logger = logging.getLogger("platform.documents")
 # A request takes at most 1 minute, so a file without `is_kept` after this time is abandoned.
 ABANDONED_AFTER = timedelta(hours=1)
 _BATCH_ROWS = 500
-_LEASE = timedelta(minutes=1)  # for each file
+_LEASE = timedelta(minutes=1)
 # Each key encrypts only a single file, so the nonce can be constant.
 _NONCE = bytes(12)
 
@@ -65,7 +65,8 @@ def keep(content: bytes, *, now: datetime) -> StoredFile:
     try:
         name = storage().save(stored.name, ContentFile(AESGCM(key).encrypt(_NONCE, content, stored.id.bytes)))
         _flush(name)
-    except Exception as error:  # because each storage has its own errors
+    except Exception as error:
+        # Each storage raises its own errors.
         logger.exception("a document could not be stored")
         raise Unavailable("The server can't store the file now. Send it again later.") from error
     return stored
@@ -75,7 +76,8 @@ def _flush(name: str) -> None:
     """Wait until the file and its directory entry are on the disk. Storages on other machines are skipped."""
     written_to = storage()
     if not isinstance(written_to, FileSystemStorage):
-        return  # because other storages respond after they stored the file
+        # Other storages respond after they stored the file.
+        return
     file = Path(written_to.path(name))
     for path in (file, file.parent):
         descriptor = os.open(path, os.O_RDONLY)
@@ -100,7 +102,8 @@ def read(file: DocumentFile) -> bytes:
     try:
         with storage().open(stored.name) as written:
             content = AESGCM(key).decrypt(_NONCE, written.read(), stored.id.bytes)
-    except Exception as error:  # because each storage has its own errors
+    except Exception as error:
+        # Each storage raises its own errors.
         logger.exception("document file %s cannot be read", file.pk)
         raise Unavailable("The server can't read the file. Contact the operator.") from error
     if sha256(content).hexdigest() != file.sha256:
@@ -157,7 +160,8 @@ def check_document_storage(**_options: Any) -> list[CheckMessage]:
     """Check that the storage accepts files, and contains the first stored files. The check writes nothing."""
     names = [row.name for row in StoredFile.objects.filter(is_kept=True, deleted_at=None)[:3]]
     try:
-        storage().exists("doctor")  # to check the connection even if no file is stored
+        # This checks the connection even if no file is stored.
+        storage().exists("doctor")
         missing = [name for name in names if not storage().exists(name)]
         is_writable = _is_writable()
     except Exception as error:  # noqa: BLE001  because each storage has its own errors
@@ -173,7 +177,8 @@ def _is_writable() -> bool:
     """Return whether a folder on this machine is writable or can be created."""
     kept_in = storage()
     if not isinstance(kept_in, FileSystemStorage):
-        return True  # because other storages can only be checked by writing
+        # Other storages can only be checked by writing.
+        return True
     folder = Path(kept_in.location)
     while not folder.exists():
         folder = folder.parent

@@ -229,7 +229,8 @@ class Application(DecisionRules):
 
     def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
         if self.status == APPROVED:
-            as_read = {**as_read, "updated_at": self.updated_at}  # because the applicant can accept concurrently
+            # The applicant can accept concurrently.
+            as_read = {**as_read, "updated_at": self.updated_at}
         if self.status == UNDER_REVIEW:
             as_read = {**as_read, "counteroffer_moves": self.counteroffer_moves}
         if self.status == DRAFT:

@@ -12,7 +12,7 @@ from django.db.models import Q
 from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
 
-DOCUMENTS_MAX = 30  # per application
+DOCUMENTS_MAX = 30
 DOCUMENT_NAME_MAX_LENGTH = 255
 CONTENT_TYPES = {"application/pdf": ".pdf", "image/jpeg": ".jpg", "image/png": ".png"}
 

@@ -129,7 +129,8 @@ class Notice(lifecycle.StatefulModel):
     counteroffer = models.ForeignKey(
         "credit.Counteroffer", null=True, on_delete=models.PROTECT, related_name="notices", db_index=False
     )
-    FOR_ACCOUNT = ~Q(applicant__gt=FIRST)  # because the second applicant has no account
+    # The second applicant has no account.
+    FOR_ACCOUNT = ~Q(applicant__gt=FIRST)
 
     applicant = models.PositiveSmallIntegerField(
         null=True,

@@ -301,7 +301,8 @@ class Offer(models.Model):
     is_active = models.BooleanField(
         default=True, help_text="Whether the offer accepts applications. False once it is deactivated."
     )
-    search_words = models.TextField(default="", editable=False)  # in the format of `search_words.as_column`
+    # The format is that of `search_words.as_column`.
+    search_words = models.TextField(default="", editable=False)
     version = models.IntegerField(
         default=1, help_text="The version of the offer's terms, from 1. Each replacement creates the next version."
     )

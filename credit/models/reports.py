@@ -60,7 +60,8 @@ class Report(models.Model):
         max_length=16, choices=[(status, status) for status in STATUSES], default=REQUESTED,
         help_text="`requested`, `received`, `no_file`, `frozen`, or `failed`.",
     )  # fmt: skip
-    person = models.CharField(max_length=64)  # a keyed hash of the applicant's name, birth date, and address
+    # This is a keyed hash of the applicant's name, birth date, and address.
+    person = models.CharField(max_length=64)
     requested_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False,
         help_text="The `user_id` of the reviewer who requested the report. Null if the offer requested it at the "
@@ -82,8 +83,10 @@ class Report(models.Model):
     raw = EncryptedTextField(null=True)
     raw_sha256 = models.CharField(max_length=64, null=True)  # noqa: DJ001
 
-    shown_raw: str | None = None  # the value of `raw` in responses to reviewers
-    is_reused = False  # True if a request returned this earlier report
+    # Responses to reviewers have this value as `raw`.
+    shown_raw: str | None = None
+    # This is true if a request returned this earlier report.
+    is_reused = False
 
     class Meta:
         ordering = ["id"]

@@ -108,7 +108,8 @@ class ModelVersion(lifecycle.StatefulModel):
 
     machine = MACHINE
     invalid_transition = InvalidVersionTransition
-    warnings: tuple[str, ...] = ()  # for the response to the publication, and not stored
+    # The response to a publication contains the warnings. They are not stored.
+    warnings: tuple[str, ...] = ()
 
     class Meta:
         ordering = ["number"]

@@ -208,7 +208,8 @@ class Precontract(models.Model):
         max_length=64, help_text="The SHA-256 of the canonical JSON of the form's terms, in hex."
     )
     language = models.CharField(max_length=8, help_text="The language of the form.")
-    content = EncryptedTextField(null=True)  # null after the erasure
+    # An erasure sets this column to null.
+    content = EncryptedTextField(null=True)
     html = EncryptedTextField(null=True)
     sha256 = models.CharField(max_length=64, help_text="The SHA-256 of the form's HTML, in hex.")
     medium = models.CharField(  # noqa: DJ001  null until the form is provided

@@ -25,9 +25,11 @@ from credit.requirements.services import requirements_of
 from credit.terms.agreement import lender_of
 
 Row = tuple[str, str]
-ROWS_MAX = 200  # for data without a schema
+# This limits the rows of data without a schema.
+ROWS_MAX = 200
 _DEPTH_MAX = 4
-_SEPARATED_FROM = 10_000  # because smaller numbers can be years
+# Smaller numbers can be years, so they have no separators.
+_SEPARATED_FROM = 10_000
 _CENTS = "_cents"
 # These are the default titles of fields with the same name in all offers. The title in an offer overrides the default.
 _TITLES = {

@@ -28,7 +28,8 @@ from credit.my.words import lacks
 from credit.offers.links import Prefill
 
 _CENTS = "_cents"
-_LONG_TEXT = 300  # characters, above which a text has a field with several lines
+# Texts with a higher maximum length have a field with several lines.
+_LONG_TEXT = 300
 _MISSING = gettext_lazy("This field is required.")
 _NUMBER = {"invalid": _("Enter a number.")}
 _WRONG = {
@@ -36,15 +37,18 @@ _WRONG = {
     "email": _("Enter an e-mail address such as name@example.com."),
     "phone": _("Enter the phone number with its country code, such as +1 503 555 0199."),
 }
-_PHONE_LENGTH = 40  # as typed, because the schema limits only the E.164 form
+# This is the length as typed. The schema limits the E.164 form.
+_PHONE_LENGTH = 40
 _AUTOCOMPLETE = {
     "legal_name": "name", "date_of_birth": "bday", "email": "email", "phone": "tel", "address.line1": "address-line1",
     "address.line2": "address-line2", "address.city": "address-level2", "address.region": "address-level1",
     "address.postal_code": "postal-code", "address.country": "country",
 }  # fmt: skip
-_PHONE_SEPARATORS = frozenset("-().,/\u2010\u2011\u2012\u2013\u2212")  # in addition to spaces
+# Spaces also separate digits.
+_PHONE_SEPARATORS = frozenset("-().,/\u2010\u2011\u2012\u2013\u2212")
 _TEL = re.compile(r"^\W*tel:", re.ASCII | re.IGNORECASE)
-_PLAN_OF_ONE = frozenset(["AS", "CA", "GU", "MP", "PR", "US", "VI"])  # which share the country code 1
+# These countries share the country code 1.
+_PLAN_OF_ONE = frozenset(["AS", "CA", "GU", "MP", "PR", "US", "VI"])
 _NUMBER_OF_ONE = re.compile("1?[2-9][0-9]{2}[2-9][0-9]{6}")
 _LOAN = frozenset({"amount_cents", "term_months"})
 
@@ -307,7 +311,8 @@ class ApplicationForms:
         first, second = (persons[0] if persons else None), (persons[1] if len(persons) > 1 else None)
         self.offer, self.requirements = offer, OfferRequirements.by(offer.terms())
         self.data = DataForm(offer, typed, stored=stored)
-        country = None if offer.conventions.is_eu else "US"  # because most applicants of US offers live there
+        # Most applicants to US offers live in the United States.
+        country = None if offer.conventions.is_eu else "US"
         about: dict[str, Any] = {"language": language, "country": country, "requires": self.requirements.applicant}
         self.first = PersonForm(typed, prefix="first", stored=first, **about)
         self.second = PersonForm(typed, prefix="second", stored=second, **about)
@@ -328,7 +333,8 @@ class ApplicationForms:
         Drafts can lack data and applicants. With `is_complete`, the offer's requirements must be met.
         """
         forms_of_all = (self.data, self.first, self.second, self.share)
-        are_valid = [form.is_valid() for form in forms_of_all]  # a list, so that all forms are validated
+        # The list validates all forms, so that the page shows all errors.
+        are_valid = [form.is_valid() for form in forms_of_all]
         first, second = self.first.to_person(), self.second.to_person()
         data = self.data.to_data()
         self._require_data(data, is_complete=is_complete)

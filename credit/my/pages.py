@@ -96,7 +96,8 @@ def localized(request: HttpRequest) -> Iterator[None]:
         newest = own_applications(request).only("applicants").order_by("-id").first()
     persons = newest and newest.readable_applicants
     language = language_of(persons, otherwise=get_language_from_request(request))
-    request.LANGUAGE_CODE = language  # for Django's error page
+    # Django's error page uses this attribute.
+    request.LANGUAGE_CODE = language
     with override(language), timezone.override(deadlines.tzinfo_of(persons)):
         yield
 

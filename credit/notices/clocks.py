@@ -26,7 +26,8 @@ from credit.models.applications import record_application_event
 
 # Directive (EU) 2023/2225, Art. 18(9) and 19(6), requires "without delay". The number of days is the platform's choice.
 EU_WITHOUT_DELAY_DAYS = 3
-REMINDER_FROM, REMINDER_UNTIL = timedelta(days=1), timedelta(days=7)  # after the conclusion (Art. 10(1))
+# The reminder is due in this time after the conclusion (Art. 10(1)).
+REMINDER_FROM, REMINDER_UNTIL = timedelta(days=1), timedelta(days=7)
 _SYSTEM = Actor.system("applications")
 _ENDS_REVIEW = states.DECIDED | {states.WITHDRAWN, states.EXPIRED}
 
@@ -62,7 +63,8 @@ def _follow(application: Any, row: Any, completes: Any) -> Collection[str] | Non
     before, to, now = row.previous_status, row.status, row.changed_at
     if to == states.SUBMITTED:
         Clock.start(application, Clock.APPLICATION, now=now)
-    if (before, to) == (states.APPROVED, states.EXPIRED):  # because the terms can no longer be accepted
+    # The terms can no longer be accepted.
+    if (before, to) == (states.APPROVED, states.EXPIRED):
         Notice.cancel_undelivered(application, now=now, kind=models.PRICING)
     if to == states.SUBMITTED or before == states.DRAFT or (before, to) in _WITHOUT_NOTICE:
         return None
@@ -70,7 +72,8 @@ def _follow(application: Any, row: Any, completes: Any) -> Collection[str] | Non
     last = next((notice for notice in notices if notice.applicant is None), None)
     was_notified_of_missing = last is not None and (last.kind, last.status) == (models.INCOMPLETE, models.DELIVERED)
     if to == states.EXPIRED and was_notified_of_missing and _still_lacks(application, last):
-        Clock.stop(application.pk, Clock.NOT_COMPLETED, now=now)  # 1002.9(c)(2) sets no further obligation
+        # After a notice of incompleteness, 1002.9(c)(2) sets no further obligation.
+        Clock.stop(application.pk, Clock.NOT_COMPLETED, now=now)
         return None
     if to == states.REJECTED and last is not None and _contains_rejection(last, completes):
         return None
@@ -82,7 +85,8 @@ def _follow(application: Any, row: Any, completes: Any) -> Collection[str] | Non
     elif to in _KIND_OF:
         return create_notices(application, _KIND_OF[to], now=now, move=row)
     elif was_notified_of_missing and not Clock.running(application.pk).exists():
-        Clock.start(application, Clock.APPLICATION, now=now)  # because the missing documents have arrived
+        # The missing documents have arrived.
+        Clock.start(application, Clock.APPLICATION, now=now)
     return None
 
 
@@ -177,7 +181,8 @@ def _pricing_owed(application: Any, kind: str, move: Any = None, counteroffer: A
     if Conventions.of(application.offer_snapshot).is_eu or kind not in {models.APPROVAL, models.COUNTEROFFER}:
         return []
     if counteroffer is not None and counteroffer.with_denial:
-        return []  # by 12 CFR 1022.74(b)
+        # 12 CFR 1022.74(b) excludes applicants who receive an adverse action notice.
+        return []
     if not (reports := reports_of(move.metadata if counteroffer is None else counteroffer.rejection_metadata)):
         return []
     terms = application.loan_terms if counteroffer is None else counteroffer.loan_terms

@@ -121,12 +121,14 @@ def gather(notice: Notice) -> dict[str, Any] | Lacking:
     reports = [report for report in reports if report["applicant"] == applicant]
     reasons = [REASONS[INCOMPLETE_REASON]] if missing else _reasons(notice, metadata)
     if not notice.is_for_account:
-        reasons = []  # because the reasons can come from the other applicant's report
+        # The reasons can come from the other applicant's report.
+        reasons = []
     elif is_denial and not reasons:
         return Lacking(Notice.REASONS)
     terms = offered.loan_terms if offered is not None else application.loan_terms
     respond_by, language = None, language_of(application.applicants, number=applicant)
-    if notice.kind == INCOMPLETE and move is not None:  # because an incomplete application expires after the deadline
+    # An incomplete application expires after the deadline.
+    if notice.kind == INCOMPLETE and move is not None:
         respond_by = rfc3339(move.changed_at + timedelta(days=IDLE_DAYS[PENDING_DOCUMENTS]))
     way, is_worse = way_of(move, application.decision_score), application.approves_worse
     outcome = WORSE if move is None else outcome_of(move.status, is_worse=is_worse)
@@ -225,7 +227,8 @@ def _can_ask(notice: Notice) -> bool:
     """Return whether the applicant can request reconsideration (`Application.is_reconsiderable`)."""
     move = notice.move
     if move is None:
-        return True  # because the notice is about a counteroffer
+        # The notice is about a counteroffer.
+        return True
     application: Any = notice.application
     is_worse = application.approves_worse or application.is_scored_in_eu
     return move.status == REJECTED or (move.status == APPROVED and is_worse)

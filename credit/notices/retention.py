@@ -27,7 +27,8 @@ class Ground:
 
     @property
     def period(self) -> timedelta:
-        return timedelta(days=31 * self.months)  # the maximum length of this number of months
+        # A month has at most 31 days.
+        return timedelta(days=31 * self.months)
 
 
 NOTICE, ACCEPTANCE, SCORE = "notice", "acceptance", "score"
@@ -40,7 +41,8 @@ GROUNDS = (REGULATION_B, REGULATION_Z, COLORADO)
 
 HOLD_PERMISSION = "credit.add_retentionhold"
 _NOTICE_START = Coalesce("delivered_at", "made_at")
-_REQUEST_END = Coalesce("answered_at", "due_at")  # because an unanswered request ends at the deadline
+# An unanswered request ends at the deadline.
+_REQUEST_END = Coalesce("answered_at", "due_at")
 
 
 class Kept(NamedTuple):
@@ -120,7 +122,8 @@ def set_hold(application_id: str, *, on: bool, reason: str, actor: Actor, now: d
 def _load(application_id: str, actor: Actor) -> Application:
     """Return an application for an operator who can manage holds. Raises InsufficientScope for other accounts."""
     if not actor.user.has_perm(HOLD_PERMISSION):
-        load_visible(application_id, actor)  # raises ApplicationNotFound if the caller can't read the application
+        # If the caller can't read the application, the response is 404, not 403.
+        load_visible(application_id, actor)
         raise InsufficientScope("Requires the group Operations.", details={"required": HOLD_PERMISSION})
     require_second_factor(actor)
     return get_by_uuid(Application.objects.all(), application_id, ApplicationNotFound)

@@ -37,11 +37,14 @@ from identity.access import consents
 from identity.access.consents import ELECTRONIC_NOTICES
 
 BATCH = 100
-LOOK_AGAIN = timedelta(hours=1)  # between attempts to create a waiting notice
-_LEASE = timedelta(minutes=1)  # per row
-RECORDED = (POST, PROVIDER)  # by a reviewer, because the platform can't detect these deliveries
+# This is the time between attempts to create a waiting notice.
+LOOK_AGAIN = timedelta(hours=1)
+_LEASE = timedelta(minutes=1)
+# A reviewer must record these deliveries. The platform detects all other deliveries.
+RECORDED = (POST, PROVIDER)
 REFERENCE_MAX = 255
-STATEMENT_MAX = 4_000  # characters, in a request for reconsideration
+# This limits the characters of a request for reconsideration.
+STATEMENT_MAX = 4_000
 _SYSTEM = Actor.system("issue_notices")
 
 
@@ -92,7 +95,8 @@ def make(notice: Notice, now: datetime) -> str:
         content = content if mail is not None else Lacking(Notice.MAIL)
     if isinstance(content, Lacking):
         if not notice.waits_for and _is_mailed(notice):
-            write_to_person(notice.application, now=now)  # instead of a mail about the notice
+            # This mail replaces the mail about the notice.
+            write_to_person(notice.application, now=now)
         Notice.objects.filter(pk=notice.pk).update(look_at=now + LOOK_AGAIN, waits_for=content.word)
         return "waiting"
     html = render(content, notice.profile)
@@ -246,7 +250,8 @@ def notices_of_provider(provider_id: str, actor: Actor) -> QuerySet[Notice]:
     """Select the notices of applications to a lender, sorted by `due_at`. Raises the errors of `load_read`."""
     provider = providers.load_read(provider_id, actor)
     number = providers.number_of(provider.pk)
-    if number is None:  # because applications store the lender's ID as an integer
+    # Applications store the lender's ID as an integer.
+    if number is None:
         return Notice.objects.none()
     theirs = Notice.objects.filter(provider_id=number, application__created_at__gte=provider.created_at)
     return theirs.order_by("due_at", "id")

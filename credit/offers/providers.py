@@ -31,8 +31,9 @@ from identity.accounts.roles import InvitedRole
 from identity.models import User
 
 ADD_PERMISSION = "credit.add_provider"
-INVITATIONS_MAX = 50  # open at the same time, per lender
-_FIRST_NUMBER = 10**11  # so that every JSON parser represents the numbers exactly
+INVITATIONS_MAX = 50
+# Numbers have at most twelve digits, which every JSON parser represents exactly.
+_FIRST_NUMBER = 10**11
 
 
 def claim_provider(provider_id: str, actor: Actor, now: datetime, *, roles: Collection[str]) -> Provider:
@@ -214,7 +215,8 @@ def invite_member(provider_id: str, username: str, role: str, *, by: Actor, now:
     require_lender_factor(by)
     with transaction.atomic(savepoint=False):
         provider = load_owned(provider_id, by.user)
-        Provider.objects.select_for_update().get(pk=provider.pk)  # because only the lock makes the count exact
+        # Only the lock makes the count exact.
+        Provider.objects.select_for_update().get(pk=provider.pk)
         same_name = ProviderInvitation.objects.filter(provider=provider, username__iexact=username)
         same_name.exclude(username=username).delete()
         waiting = invitations_of(provider, now=now).exclude(username=username)
@@ -334,7 +336,8 @@ def _check_owner(inviter: Any, invitation: Invitation) -> None:
     """Raise ProviderNotFound or ProviderTaken if the inviter is no owner of the lender."""
     if not invitation.provider_id:
         raise ValidationFailed.of_member("provider_id", "A member requires a `provider_id`.")
-    if inviter is None:  # for an invitation by an operator
+    # Invitations without an inviter come from an operator.
+    if inviter is None:
         if not Provider.objects.filter(pk=invitation.provider_id).exists():
             raise ProviderNotFound
     else:

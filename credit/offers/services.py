@@ -17,7 +17,8 @@ from credit.models import Offer, Provider, ProviderMember
 from credit.offers.providers import claim_provider, role_of
 from identity.access.second_factor import require_lender_factor
 
-ACTIVE_MAX = 1_000  # per lender, because the list of a lender's offers is not paginated
+# The list of a lender's offers is not paginated, so the number of offers is limited.
+ACTIVE_MAX = 1_000
 
 
 def read_offer_id(text: str) -> int:

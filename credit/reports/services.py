@@ -39,7 +39,8 @@ from credit.review.confirmations import load_for_facts
 from identity.access.consents import CREDIT_REPORT, Consent, give_consent
 
 _IN_USE = timedelta(days=30)
-_LEASE = timedelta(seconds=60)  # longer than the time-out of a call
+# The lease is longer than the time-out of a call.
+_LEASE = timedelta(seconds=60)
 _PAUSE, _LONGEST_PAUSE = timedelta(seconds=10), timedelta(hours=1)
 _COPIED = (
     "status", "person", "requested_by_id", "requested_at", "look_at", "as_of", "expires_at", "summary",
@@ -103,7 +104,8 @@ def _order(vendor: ReportVendor, report: Report, *, now: datetime) -> None:
         logger.warning("report %s: the outcome is unknown (%s)", report.pk, error.word)
     except Exception as error:  # noqa: BLE001  the text of an adapter's error can contain personal data
         logger.error("report %s: the adapter raised %s", report.pk, type(error).__name__)  # noqa: TRY400
-    if report.status == REQUESTED:  # because after this call, `collect` can call the vendor
+    # The call has ended, so `collect` can call the vendor.
+    if report.status == REQUESTED:
         Report.objects.filter(pk=report.pk, status=REQUESTED).update(look_at=now + _PAUSE)
 
 
@@ -159,7 +161,8 @@ def index_persons() -> int:
     for report in Report.objects.select_related("application").defer("summary", "raw").iterator(chunk_size=500):
         try:
             persons = Report.persons_of(report.application, report.applicant)
-        except UnreadableSecret:  # which is already logged
+        except UnreadableSecret:
+            # The error is already logged.
             continue
         if report.person in persons[1:]:
             changed += Report.objects.filter(pk=report.pk).update(person=persons[0])

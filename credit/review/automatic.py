@@ -32,7 +32,8 @@ from credit.review.services import decide
 from credit.terms.loans import automatic_terms
 
 BATCH_MAX = 100
-_LEASE = timedelta(minutes=10)  # for BATCH_MAX decisions
+# The lease is long enough for BATCH_MAX decisions.
+_LEASE = timedelta(minutes=10)
 PROPOSED, FAILED = "proposed", "failed"
 
 logger = logging.getLogger("platform.scoring")
@@ -116,7 +117,8 @@ def _decide(pk: Any, now: datetime) -> list[str]:
     if to == REJECTED:
         reasons, has_report = reasons_of({"reasons": score.reasons}), bool(read_by_score(application))
         if not reasons or faults_of(reasons, has_report=has_report) or _rests_on_missing(score):
-            return []  # because a reviewer must decide, with reasons that a notice can contain
+            # A reviewer must decide, with reasons that a notice can contain.
+            return []
         because = {"reason": in_words(reasons), "metadata": {"reasons": reasons}}
     else:
         if (terms := automatic_terms(application)) is None:

@@ -85,7 +85,8 @@ def decide(
     caller must have locked the application's row. Raises AlreadyProposed, InvalidApplicationTransition,
     ReasonsRequired, ReviewerRequired, SecondFactorRequired, and the errors of `with_reports`.
     """
-    if metadata is not None or not takes_two(to, actor):  # because a confirmation uses the proposal's metadata
+    # A confirmation uses the metadata of the proposal.
+    if metadata is not None or not takes_two(to, actor):
         metadata = with_reports(application, to, metadata)
     if takes_two(to, actor):
         pending = pending_decision(application)
@@ -228,7 +229,8 @@ def end_pending_decision(application_id: str, *, actor: Actor, now: datetime) ->
         end_proposal(proposal, by=actor.user, now=now)
 
 
-_RIGHTS = {"is_active", "is_superuser"}  # columns of the account
+# These columns of an account determine its rights.
+_RIGHTS = {"is_active", "is_superuser"}
 
 
 def close_on_change() -> None:

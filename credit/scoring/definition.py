@@ -19,7 +19,8 @@ from credit.scoring.prohibited import is_prohibited, names_age, names_birth
 SCHEMA: dict[str, Any] = json.loads((Path(__file__).parent / "definition.schema.json").read_text())
 _REFUSALS_MAX = 20
 _MESSAGE_MAX = 200
-_ELDERLY_YEARS = 62  # 12 CFR 1002.2(o)
+# 12 CFR 1002.2(o) defines this age.
+_ELDERLY_YEARS = 62
 _SOURCES = ("from", "first_of", "ratio", "sum", "months_since")
 _TESTS = ("equals", "in", "below", "from")
 

@@ -70,7 +70,8 @@ def explain(application: Application, language: str | None = None) -> dict[str, 
 def _explain(application: Application) -> dict[str, Any]:
     move = application.history.filter(status__in=DECIDED).order_by("-position").first()
     if application.status not in DECIDED and application.accepted_at is None:
-        move = None  # because the decision was reopened
+        # The decision was reopened.
+        move = None
     moment = None if move is None else move.changed_at
     scores = Score.deciding(application.pk).select_related("version", "kept_facts")
     score = (scores if moment is None else scores.filter(created_at__lte=moment)).first()
@@ -136,7 +137,8 @@ def _inputs(card: Card, score: Score, facts: Mapping[str, Any], currency: str | 
     inputs = []
     for source in card.inputs:
         names = source.facts if has_person(source.facts) else source.used(facts)
-        is_hidden = score.is_withheld or source.name not in scored  # because points could reveal the facts
+        # Points could reveal the facts.
+        is_hidden = score.is_withheld or source.name not in scored
         points = None if is_hidden else _points(source, *scored[source.name], currency)
         inputs.append(
             {

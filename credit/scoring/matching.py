@@ -16,7 +16,8 @@ from credit.offers.catalogue import CatalogueFilter
 from credit.scoring.evaluator import evaluate
 from credit.scoring.scores import facts_for, last_score, remember
 
-Wanted = tuple[int, str, str]  # (model, lender, currency of the offer)
+# A wanted score has a model, a lender, and the currency of an offer.
+Wanted = tuple[int, str, str]
 Scores = dict[Wanted, LastScore]
 
 

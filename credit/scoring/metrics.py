@@ -9,7 +9,8 @@ from credit.models import Application, Clock, DecisionAnchor, Notice
 from credit.models.notices import UNDELIVERED
 from credit.scoring.monitoring import newest_overrides
 
-PROPOSALS_LOOKED_AT = 1_000  # enough to detect that reviewers stop following a model
+# This number is enough to detect that reviewers stop following a model.
+PROPOSALS_LOOKED_AT = 1_000
 
 
 def measure(*, using: str, now: datetime) -> Iterator[Reading]:

@@ -63,7 +63,8 @@ def _count(scores: QuerySet[Score]) -> Overrides:
 
 
 SCORES_MAX = 20_000
-SCORES_MIN = 100  # because random variation of fewer scores exceeds the limit for a stable model
+# With fewer scores, random variation alone exceeds the limit for a stable model.
+SCORES_MIN = 100
 TOTAL_BINS = 10
 EMPTY_SHARE = 0.0001
 WINDOW = timedelta(days=30)

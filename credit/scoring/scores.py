@@ -138,7 +138,8 @@ def remember_result(score: Score, model_id: int, card: Card, evaluation: Evaluat
 def remember(scores: Iterable[LastScore]) -> None:
     """Store an account's last scores in a single query. Each replaces the previous last score of its model."""
     LastScore.objects.bulk_create(
-        sorted(scores, key=lambda score: score.model_id),  # because a fixed order prevents deadlocks between requests
+        # A fixed order prevents deadlocks between requests.
+        sorted(scores, key=lambda score: score.model_id),
         update_conflicts=True,
         unique_fields=["user", "model"],
         update_fields=["outcome", "segment", "reasons", "scored_at"],
@@ -211,7 +212,8 @@ def compute(versions: Sequence[LiveVersion], *, application: Any, now: datetime,
             for version, facts, known in facts_for(versions, now=now, application=application, **about)
         ]
     except Error:
-        raise  # because the transaction is broken
+        # The transaction is broken.
+        raise
     except Exception:
         model_id = application.offer_snapshot["blockscore_model_id"]
         logger.exception("application %s has no score by model %s", application.pk, model_id)

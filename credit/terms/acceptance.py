@@ -137,7 +137,8 @@ def accept(
         if due := list(Notice.undelivered_about_pricing(application).values_list("pk", flat=True)):
             raise PricingNoticeDue(details={"notices": [str(pk) for pk in due]})
         form = require_form(application, terms, precontract_sha256)
-        if offered is not None and terms is not None:  # because the counteroffer already was the lender's decision
+        # The counteroffer already was the lender's decision.
+        if offered is not None and terms is not None:
             counteroffers.approve_offered(application, offered, terms, actor=actor, now=now)
         elif application.is_reconsiderable:
             clocks.close_review_request(application, APPROVED, by=actor.name, now=now)

@@ -29,7 +29,7 @@ from credit.notices import clocks
 from credit.terms.loans import MEMBERS, compute, loan_of, starts_by
 
 OPEN_MAX_DAYS = 90
-_LEASE = timedelta(minutes=1)  # per counteroffer
+_LEASE = timedelta(minutes=1)
 
 
 def open_of(application: Application) -> Counteroffer | None:

@@ -87,7 +87,8 @@ def compute(
     """
     today = now.date()
     about = {**loan_to_dict(loan), "rate_percent": loan.rate_percent, "first_payment_on": loan.first_payment_on}
-    schedule: list[Instalment] = []  # remains empty for a line of credit
+    # The schedule of a line of credit is empty.
+    schedule: list[Instalment] = []
     conventions = Conventions.of(application.offer_snapshot)
     if conventions.is_eu:
         about["method"] = conventions.apr_method
@@ -158,7 +159,8 @@ def _is_dearer(terms: LoanTerms, schedule: list[Instalment], highest: Decimal) -
     less = [(row.due_on, row.payment_cents - 1) for row in schedule]
     try:
         return apr.us_appendix_j(terms.amount_cents, less, start=terms.as_of) > highest
-    except apr.RateOutOfRange:  # because the payments are less than the loan
+    except apr.RateOutOfRange:
+        # The payments are less than the loan.
         return False
 
 

@@ -38,9 +38,11 @@ from credit.models import Application, LoanTerms, Offer, Precontract, Provider
 REMIND_WITHIN = timedelta(hours=24)
 
 _PERSONALIZED = gettext_noop("Yes. The price is personalized by automated processing.")
-_RIGHTS = [right.text for right in DUTIES[EU, ASSISTED, APPROVAL].after if "18(8)" in right.law]  # before the agreement
+# The form states these rights before the agreement.
+_RIGHTS = [right.text for right in DUTIES[EU, ASSISTED, APPROVAL].after if "18(8)" in right.law]
 
-LONG_KEY_LENGTH = 3_000  # characters, above which the key information fits on two pages only in smaller print
+# Longer key information fits on two pages only in smaller print.
+LONG_KEY_LENGTH = 3_000
 
 
 @dataclass(frozen=True)
