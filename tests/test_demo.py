@@ -46,7 +46,7 @@ def test_seed_demo_creates_every_kind_of_record_and_a_second_run_adds_none(here)
     assert count_all() == counts
 
 
-def test_a_failed_seed_demo_leaves_nothing_and_the_next_creates_everything(here, monkeypatch, tmp_path):
+def test_seed_demo_after_a_failed_run_creates_every_record(here, monkeypatch, tmp_path):
     empty, seeds = count_all(), declared("demo")
     for reached in (0, len(seeds) - 1, len(seeds)):
         monkeypatch.setattr(seed_demo, "declared", lambda _what, reached=reached: [*seeds[:reached], fail])
@@ -76,7 +76,7 @@ def test_seed_demo_does_not_recreate_records_moved_to_another_account(here):
     assert count_all() == counts
 
 
-def test_the_api_key_and_passwords_of_the_demo_work(here, client):
+def test_demo_api_key_and_passwords_are_accepted(here, client):
     demo = run_json("seed_demo")
     assert ApiClient(api_key=demo["api_key"]).read("/applications").status_code == 200
     for name, password in (("username", "password"), ("staff_username", "staff_password")):

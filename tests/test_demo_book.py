@@ -59,7 +59,7 @@ def staff():
     return get_user_model().objects.get(username="admin")
 
 
-def test_the_demos_business_has_its_documented_size():
+def test_demo_data_has_the_documented_size():
     assert Application.objects.values("consumer").distinct().count() >= 30
     applications = Application.objects.filter(applicants__isnull=False, amount_cents__isnull=False)
     assert applications.count() >= 190
@@ -79,7 +79,7 @@ def test_the_demos_business_has_its_documented_size():
     assert {file.content_type for file in DocumentFile.objects.all()} == {"application/pdf", "image/png"}
 
 
-def test_the_demo_has_every_outcome_of_an_application():
+def test_demo_data_contains_every_outcome_of_an_application():
     assert set(Application.objects.values_list("status", flat=True)) == set(MACHINE.statuses)
     assert {*Counteroffer.objects.values_list("outcome", flat=True)} >= {"", "accepted", "declined", "expired"}
     assert {*Proposal.objects.values_list("outcome", flat=True)} == {"", "confirmed"}
@@ -94,19 +94,19 @@ def test_the_demo_has_every_outcome_of_an_application():
     assert all(item.status_reason for item in overridden)
 
 
-def test_every_queue_of_the_demo_has_items_except_dead_letters():
+def test_every_demo_queue_has_items_except_dead_letters():
     empty = {state.queue.name: state.count for state in states_of(staff()) if not state.count}
     assert empty == {"dead_letters": 0}
 
 
-def test_the_chart_shows_a_month_without_weekend_decisions():
+def test_demo_chart_shows_a_month_without_weekend_decisions():
     cache.clear()  # it may contain another test's decisions
     assert sum(sum(series.values) for series in decisions_per_day(None).series) >= 20
     decided = ApplicationHistory.objects.filter(application__pk__gte=demo_ids.booked(1), status__in=DECIDED)
     assert not decided.filter(changed_at__iso_week_day__gte=6).exists()
 
 
-def test_histories_of_the_demo_match_the_applications():
+def test_demo_application_histories_match_the_applications():
     last = ApplicationHistory.objects.filter(application=OuterRef("pk")).order_by("-position")
     moved = Application.objects.filter(moves__gt=0).annotate(
         said=Subquery(last.values("status")[:1]), position=Subquery(last.values("position")[:1])
@@ -120,7 +120,7 @@ def test_histories_of_the_demo_match_the_applications():
         assert all(row.status in MACHINE.transitions[row.previous_status] for row in rows), application.pk
 
 
-def test_approvals_of_the_demo_are_within_their_offers():
+def test_demo_approvals_are_within_the_limits_of_their_offers():
     approved = Application.objects.filter(status=APPROVED).select_related("loan_terms")
     assert approved.count() >= 50
     for application in approved:
@@ -130,14 +130,14 @@ def test_approvals_of_the_demo_are_within_their_offers():
         assert terms.amount_cents <= (offer["loan_amount_max_cents"] or terms.amount_cents)
 
 
-def test_four_eyes_decisions_of_the_demo_have_two_reviewers():
+def test_demo_four_eyes_decisions_have_two_reviewers():
     for proposal in Proposal.objects.filter(outcome=Proposal.CONFIRMED).select_related("application"):
         row = proposal.application.history.get(status=proposal.to, changed_at=proposal.closed_at)
         assert row.metadata["four_eyes"]["seen"] == proposal.seen
         assert row.principal_id == proposal.closed_by_id != proposal.proposed_by_id
 
 
-def test_clocks_and_notices_of_the_demo_are_consistent():
+def test_demo_notice_clocks_and_notices_are_consistent():
     now = timezone.now()
     running = Clock.objects.filter(stopped_at=None, kind__in=Clock.TO_NOTIFY).select_related("application")
     late = [clock.application for clock in running if clock.due_at < now]
@@ -155,12 +155,12 @@ def test_clocks_and_notices_of_the_demo_are_consistent():
         assert notice.status in {"delivered", "cancelled"} or now - notice.created_at < ROOM, notice.pk
 
 
-def test_unaccepted_approvals_of_the_demo_have_expired():
+def test_unaccepted_demo_approvals_have_expired():
     open_ = Application.objects.filter(status=APPROVED, accepted_at=None)
     assert not open_.filter(updated_at__lt=timezone.now() - timedelta(days=33)).exists()
 
 
-def test_decisions_of_the_demo_can_be_verified_offline():
+def test_demo_decisions_can_be_verified_offline():
     keys = ApiClient().read("/.well-known/record-keys.json").content.decode()
     rows = ApplicationHistory.objects.filter(status__in=DECIDED)
     sample = rows.filter(application__status=F("status"), application__offer_snapshot__isnull=False)
@@ -170,7 +170,7 @@ def test_decisions_of_the_demo_can_be_verified_offline():
         assert {steps["record"].state, steps["platform"].state, steps["decision"].state} == {OK}
 
 
-def test_every_decision_of_the_demo_is_by_a_reviewer_with_permission():
+def test_every_demo_decision_is_by_a_reviewer_with_permission():
     decisions = ApplicationHistory.objects.filter(status__in=DECIDED).select_related("principal", "application")
     for row in decisions:
         if "counteroffer" not in (row.metadata or {}):  # otherwise the reviewer who made the counteroffer decided
@@ -178,7 +178,7 @@ def test_every_decision_of_the_demo_is_by_a_reviewer_with_permission():
             assert row.application.is_reviewed_by(row.principal), row
 
 
-def test_rejected_applications_of_the_demo_have_reasons():
+def test_rejected_demo_applications_have_reasons():
     for application in Application.objects.filter(status=REJECTED):
         assert application.status_reason, application.pk
 
@@ -191,5 +191,5 @@ def test_second_seed_demo_creates_no_rows(made):
 
 
 @pytest.mark.parametrize("days", range(7))
-def test_the_demo_has_enough_applications_on_every_weekday(days):
+def test_demo_data_has_enough_applications_on_every_weekday(days):
     assert len(list(book.openings(timezone.now() - timedelta(days=days)))) >= 190

@@ -165,16 +165,16 @@ def failures(urlconf, demo, headers_of):
     return {name: wrong for name, wrong in tried.items() if wrong is not None}
 
 
-def test_every_example_of_the_platform_works_on_a_new_demo(demo):
+def test_every_platform_example_succeeds_on_a_new_demo(demo):
     assert failures(PLATFORM, demo, headers_of(demo)) == {}
 
 
 @pytest.mark.urls(LEDGER)
-def test_every_example_of_the_ledger_works_on_a_new_demo(demo):
+def test_every_ledger_example_succeeds_on_a_new_demo(demo):
     assert failures(LEDGER, demo, lambda _name: {}) == {}
 
 
-def test_signed_examples_verify_each_other(tmp_path):
+def test_bundle_key_and_proof_examples_verify_each_other(tmp_path):
     said, log = (
         {
             name: example.get("response")
@@ -193,7 +193,7 @@ def test_signed_examples_verify_each_other(tmp_path):
     assert said["applications_proof"]["proof_file"] == said["scores_bundle"]["proof_file"]
 
 
-def test_few_examples_are_exempt_from_execution():
+def test_fewer_than_one_in_seven_examples_is_exempt_from_execution():
     names = [name for name, *_ in operations(PLATFORM)]
     assert set(EXCEPTIONS) <= set(names)
     assert len(EXCEPTIONS) * 7 < len(names)

@@ -10,11 +10,11 @@ from tests.processes import ROOT
 
 
 @pytest.mark.parametrize("guard", GUARDS, ids=[guard.name for guard in GUARDS])
-def test_the_text_of_each_guard_occurs_once_in_its_file(guard):
+def test_each_guarded_text_occurs_once_in_its_file(guard):
     assert (ROOT / guard.file).read_text().count(guard.old) == 1
 
 
-def test_the_documented_guards_are_those_of_the_script():
+def test_documented_guards_equal_the_guards_of_the_script():
     listed = re.findall(r"^\| `([a-z-]+)` \| [^|]+ \| `tests/(\S+\.py)` \|$", page("develop/tests.md"), re.MULTILINE)
     assert listed == [(guard.name, guard.tests) for guard in GUARDS]
     assert [file for _, file in listed if file.startswith("system/") or not (TESTS / file).exists()] == []

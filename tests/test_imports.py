@@ -50,14 +50,14 @@ def circle_in(graph: Mapping[str, set[str]]) -> list[str]:
     return []
 
 
-def test_no_files_import_each_other_in_a_cycle():
+def test_product_files_have_no_import_cycle():
     graph = graph_of({name: tree for name, (_, tree) in sources().items()})
     assert len(graph) > 300
     assert sum(map(len, graph.values())) > 900
     assert circle_in(graph) == []
 
 
-def test_check_finds_an_import_cycle_through_a_function_and_ignores_type_imports():
+def test_import_cycle_check_finds_function_imports_and_ignores_type_imports():
     reader = "def read():\n    from app.b import write\n"
     typed = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from app.a import Reader\n"
     sound = {"app.a": ast.parse(reader), "app.b": ast.parse(typed)}
@@ -66,5 +66,5 @@ def test_check_finds_an_import_cycle_through_a_function_and_ignores_type_imports
     assert set(circle_in(graph_of(circular))) == {"app.a", "app.b"}
 
 
-def test_the_root_of_config_has_only_its_listed_modules():
+def test_config_root_contains_only_the_listed_modules():
     assert {path.stem for path in (ROOT / "config").glob("*.py")} == CONFIG_ROOT

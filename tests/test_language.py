@@ -112,13 +112,13 @@ TEXTS = {
 
 
 @pytest.mark.parametrize("kind", TEXTS)
-def test_text_has_no_avoided_word(kind):
+def test_product_text_contains_no_avoided_word(kind):
     hits = ((text, match) for text in TEXTS[kind]() for match in AVOIDED.finditer(text))
     assert [text[max(match.start() - 40, 0) : match.end() + 40] for text, match in hits] == []
 
 
 @pytest.mark.parametrize("kind", LONG_SENTENCES_MAX)
-def test_few_sentences_are_long(kind):
+def test_product_text_has_few_long_sentences(kind):
     sentences = [
         part for text in TEXTS[kind]() for block in BLOCK_END.split(text) for part in SENTENCE_END.split(block)
     ]
@@ -126,7 +126,7 @@ def test_few_sentences_are_long(kind):
     assert len(long) <= LONG_SENTENCES_MAX[kind], "\n\n".join(long)
 
 
-def test_a_summary_has_at_most_eight_words():
+def test_operation_summary_has_at_most_8_words():
     document = json.loads((ROOT / "tests/openapi.json").read_text())
     summaries = [
         operation["summary"]

@@ -77,25 +77,25 @@ def golden(part, *, names_are_fields=False):
     }
 
 
-def test_golden_document_equals_the_generated_document(document):
+def test_golden_openapi_document_equals_the_generated_document(document):
     generated = golden(document)
     if {"UPDATE_CONTRACT", "UPDATE_OPENAPI"} & os.environ.keys():
         COMMITTED.write_text(json.dumps(generated, indent=2, sort_keys=True, ensure_ascii=False) + "\n")
     assert json.loads(COMMITTED.read_text()) == generated, "The API has changed. If you intend this, run: make contract"
 
 
-def test_golden_document_has_at_most_190_lines_per_operation():
+def test_golden_openapi_document_has_at_most_190_lines_per_operation():
     golden_document = COMMITTED.read_text()
     operations = [name for methods in json.loads(golden_document)["paths"].values() for name in methods]
     assert len(golden_document.splitlines()) <= 190 * len(operations)
 
 
-def test_every_route_is_in_the_document(document):
+def test_every_route_is_in_the_openapi_document(document):
     described = {(path, method) for path, operations in document["paths"].items() for method in operations}
     assert described == {(path, method) for path, method, _ in api_operations(PLATFORM)}
 
 
-def test_every_operation_has_exactly_its_declared_statuses_and_errors(document):
+def test_every_operation_documents_exactly_its_declared_statuses_and_errors(document):
     for path, method, handler in api_operations(PLATFORM):
         declared, responses = handler.endpoint, document["paths"][path][method]["responses"]
         required = {declared.status, 400, 403, 406, 429, 500, 503} | {error.status for error in declared.errors}
@@ -122,7 +122,7 @@ def test_every_operation_has_exactly_its_declared_statuses_and_errors(document):
         assert all(response["description"] for response in responses.values()), (path, method)
 
 
-def test_every_operation_has_samples_that_call_its_path(document):
+def test_every_operation_has_code_samples_that_call_its_path(document):
     for path, operations in document["paths"].items():
         prefix = path.partition("{")[0]
         for method, operation in operations.items():
@@ -139,7 +139,7 @@ def test_every_operation_has_a_summary_and_a_unique_id(document):
     assert len(identifiers) == len(set(identifiers))
 
 
-def test_every_implemented_operation_has_the_statuses_of_the_specification(document):
+def test_every_implemented_operation_documents_the_statuses_of_the_specification(document):
     # The success and other statuses of the specification's table, for the implemented apps.
     table = {
         ("/.well-known/ucp", "get"): {"200"}, ("/v1/health", "get"): {"200", "503"},
@@ -158,13 +158,13 @@ def test_every_implemented_operation_has_the_statuses_of_the_specification(docum
         assert statuses <= set(document["paths"][path][method]["responses"]), (path, method)
 
 
-def test_200_and_503_of_health_have_the_same_schema(document):
+def test_health_responses_200_and_503_have_the_same_schema(document):
     answers = document["paths"]["/v1/health"]["get"]["responses"]
     shapes = [answers[status]["content"]["application/json"]["schema"] for status in ("200", "503")]
     assert shapes[0] == shapes[1]
 
 
-def test_a_report_request_documents_each_of_its_success_statuses(document):
+def test_report_request_documents_each_success_status(document):
     responses = document["paths"]["/v1/applications/{application_id}/reports"]["post"]["responses"]
     assert {status for status in responses if status.startswith("2")} == {"200", "201", "202"}
 
@@ -174,7 +174,7 @@ def test_pending_decisions_accept_a_proposed_counteroffer(document):
     assert proposed["enum"] == ["approved", "counteroffer", "rejected"]
 
 
-def test_nullable_fields_accept_null(document):
+def test_nullable_fields_of_the_openapi_document_accept_null(document):
     body = document["components"]["schemas"]["ApplicationRequest"]["properties"]
     assert None in body["initial_status"]["enum"]
     assert not {"type", "oneOf"} & set(body["application_data"]), "any value, null among them"
@@ -199,7 +199,7 @@ def test_the_reference_pages_load_nothing_from_other_hosts(anonymous, path, view
     assert "default-src 'none'" in response.headers["Content-Security-Policy"]
 
 
-def test_every_event_type_is_a_webhook(document):
+def test_every_event_type_is_a_webhook_of_the_openapi_document(document):
     assert set(document["webhooks"]) == set(event_types())
     submitted = document["webhooks"]["application.submitted"]["post"]
     headers = {parameter["name"] for parameter in submitted["parameters"]}
@@ -229,20 +229,20 @@ def moment_of(sent):
     return datetime.fromtimestamp(int(sent["webhook-timestamp"]), UTC)
 
 
-def test_tags_of_the_platform_begin_with_the_account_and_end_with_health(document):
+def test_platform_openapi_tags_begin_with_account_and_end_with_health(document):
     tags = [tag["name"] for tag in document["tags"]]
     assert tags[:4] == ["identity", "accounts", "api-keys", "oauth"]
     assert tags.index("provider-offers") < tags.index("applications") < tags.index("payments") < tags.index("webhooks")
     assert tags[-1] == "health"
 
 
-def test_every_tag_has_a_description(document):
+def test_every_openapi_tag_has_a_description(document):
     used = {tag for path in document["paths"].values() for item in path.values() for tag in item["tags"]}
     assert {tag["name"] for tag in document["tags"]} == used
     assert [tag["name"] for tag in document["tags"] if not tag["description"].endswith(".")] == []
 
 
-def test_error_codes_are_listed_with_their_meanings(document):
+def test_openapi_document_lists_error_codes_with_their_meanings(document):
     codes = document["components"]["schemas"]["ErrorCode"]
     for code in codes["enum"]:
         assert f"- `{code}` {ApiError.registry[code].error} " in codes["description"]
@@ -265,11 +265,11 @@ def test_operations_declare_scopes_that_oauth_grants(document):
     assert not any("x-scope" in item for path in document["paths"].values() for item in path.values())
 
 
-def test_every_field_and_parameter_has_a_description(document):
+def test_every_openapi_field_and_parameter_has_a_description(document):
     assert undescribed(document) == []
 
 
-def test_every_shared_description_is_used(document):
+def test_every_shared_openapi_description_is_used(document):
     written = json.dumps([document, json.loads(document_bytes(LEDGER))], ensure_ascii=False)
     shared = [*MEMBERS.values(), *PARAMETERS.values()]
     assert [text for text in shared if json.dumps(text, ensure_ascii=False)[1:-1] not in written] == []
@@ -279,11 +279,11 @@ def test_every_request_and_every_success_has_an_example(document):
     assert without_examples(document) == set()
 
 
-def test_examples_match_their_schemas(document):
+def test_openapi_examples_match_their_schemas(document):
     assert examples_that_do_not_fit(document) == []
 
 
-def test_examples_contain_no_secret():
+def test_openapi_examples_contain_no_secret():
     for service in ("config", "ledger"):
         assert not re.search(r"ck_(test|live)_|whsec_|eyJ", Path(service, "examples.json").read_text())
 
@@ -304,7 +304,7 @@ def test_provider_ids_describe_whether_they_are_integers_or_strings(document):
     assert all("as a string" in ids[name]["description"] for name in OFFERS)
 
 
-def test_the_introduction_describes_every_kind_of_pagination(document):
+def test_openapi_introduction_describes_every_kind_of_pagination(document):
     known = {"limit", "offset", "after"}
     ways = set()
     for operations in document["paths"].values():

@@ -207,7 +207,7 @@ def is_refused(serializer, given, place, member):
 
 
 @pytest.mark.parametrize("name", WITH_BODY)
-def test_a_body_that_violates_the_openapi_schema_is_400(demo, person, name):
+def test_request_body_that_violates_the_openapi_schema_returns_400(demo, person, name):
     schema, serializer = body_schema(name), declared(name).body
     example = json.loads(body_of(OPERATIONS[name][2], demo)["data"])
     with nothing_written(name):
@@ -221,7 +221,7 @@ def test_a_body_that_violates_the_openapi_schema_is_400(demo, person, name):
 
 # tests/config/test_json_bodies.py tests other invalid bodies with a single operation, because all share the reader.
 @pytest.mark.parametrize("name", WITH_BODY)
-def test_a_body_other_than_a_json_object_is_rejected(demo, person, name):
+def test_request_body_other_than_a_json_object_is_rejected_by_every_operation(demo, person, name):
     wrong = [(400, "E1001", b"[]"), (400, "E1002", b'{"a": 1, "a": 2}'), (413, "E1007", b" " * 1_048_577)]
     if OPERATIONS[name][2]["requestBody"].get("required"):
         wrong.append((400, "E1002", b""))
@@ -233,7 +233,7 @@ def test_a_body_other_than_a_json_object_is_rejected(demo, person, name):
 
 
 @pytest.mark.parametrize("name", sorted({*WITH_BODY} - {*EXCEPTIONS} - EVERY_TABLE))
-def test_read_only_and_unknown_fields_are_ignored(demo, person, name):
+def test_every_operation_ignores_read_only_and_unknown_fields(demo, person, name):
     def answer(**members):
         before = transaction.savepoint()
         response = call(person, name, demo, members=members)
@@ -252,7 +252,7 @@ def test_read_only_and_unknown_fields_are_ignored(demo, person, name):
 
 
 @pytest.mark.parametrize("name", sorted({*WITH_BODY} - {*EXCEPTIONS} - EVERY_TABLE))
-def test_the_response_lists_unknown_fields(demo, person, name):
+def test_unknown_fields_are_rejected_or_listed_as_ignored(demo, person, name):
     known = sorted(members_of(name) or {"member"}, key=len)[-1]
     response = call(person, name, demo, members={f"{known}x": 1, "böse, zeile\r\n": 1})
     if declared(name).body.refuses_unknown:
@@ -265,7 +265,7 @@ def test_the_response_lists_unknown_fields(demo, person, name):
 
 
 @pytest.mark.parametrize("name", [name for name in OPERATIONS if OPERATIONS[name][0] == "GET"])
-def test_the_response_lists_unknown_parameters(demo, person, name):
+def test_unknown_parameters_are_rejected_or_listed_as_ignored(demo, person, name):
     response = call(person, name, demo, query={"limitt": "1"})
     if declared(name).parameters is not None and declared(name).parameters.refuses_unknown:
         check_rejection(response, "query", "limitt", name)
@@ -282,7 +282,7 @@ def test_every_list_rejects_unknown_parameters(name):
 
 # The catalog protocol has another name for its version: tests/credit/commerce/test_agent.py.
 @pytest.mark.parametrize("name", [name for name in taking("query") if not name.startswith("commerces_")])
-def test_a_query_that_violates_the_openapi_schema_is_400(demo, person, name):
+def test_query_that_violates_the_openapi_schema_returns_400(demo, person, name):
     needed = {key: item["example"] for key, item in parameters(name, "query").items() if item.get("required")}
     for member, parameter in parameters(name, "query").items():
         schema = parameter["schema"]
@@ -315,7 +315,7 @@ def not_there(response, name, parameter):
 
 
 @pytest.mark.parametrize("name", sorted({*taking("path")} - SHOWN_TO_EVERYBODY - ANY_ID))
-def test_another_accounts_records_are_404(demo, nosy, name):
+def test_records_of_another_account_return_404_from_every_operation(demo, nosy, name):
     own = {"user_id": nosy.read("/auth/me").json()["user_id"]} if "user_id" in members_of(name) else {}
     place, values_tried = re.search(r"\{(\w+)\}", OPERATIONS[name][1])[1], []
     examples = {key: str(parameter["example"]) for key, parameter in parameters(name, "path").items()}
@@ -329,7 +329,7 @@ def test_another_accounts_records_are_404(demo, nosy, name):
 
 
 @pytest.mark.parametrize("name", sorted({*taking("path")} - ANY_ID))
-def test_an_id_in_another_spelling_is_404(demo, person, name):
+def test_id_in_another_spelling_returns_404(demo, person, name):
     for parameter, item in parameters(name, "path").items():
         if parameter == "counteroffer_id" and name == "counteroffers_withdraw":
             continue  # no open counteroffer exists
@@ -341,7 +341,7 @@ def test_an_id_in_another_spelling_is_404(demo, person, name):
 
 
 @pytest.mark.parametrize("name", [name for name in WITH_BODY if {"user_id", "consumer_id"} & members_of(name)])
-def test_a_body_with_another_user_id_is_401(demo, person, name):
+def test_request_body_with_another_user_id_returns_401(demo, person, name):
     (member,) = {"user_id", "consumer_id"} & members_of(name)
     own = demo_ids.DEMO_USER
     is_number = body_schema(name)["properties"][member].get("type") == "integer"
@@ -351,7 +351,7 @@ def test_a_body_with_another_user_id_is_401(demo, person, name):
             assert refusal["details"][0]["field"] == member
 
 
-def test_each_write_accepts_an_idempotency_key_or_is_a_documented_exception():
+def test_each_write_operation_accepts_an_idempotency_key_or_is_documented():
     assert {*WRITES} - {*WITH_KEY} == {*WITHOUT_KEY}
     assert {*WITH_KEY} <= {*WRITES}, "no read takes a key"
     ignoring = {name for name in OPERATIONS if "`Idempotency-Key` is ignored" in OPERATIONS[name][2]["description"]}
@@ -362,7 +362,7 @@ def test_each_write_accepts_an_idempotency_key_or_is_a_documented_exception():
 
 
 @pytest.mark.parametrize("name", sorted({*WITHOUT_KEY} - {*EXCEPTIONS}))
-def test_an_operation_without_idempotency_ignores_any_key(demo, person, name):
+def test_operation_without_idempotency_ignores_any_idempotency_key(demo, person, name):
     assert 200 <= call(person, name, demo, key="no-uuid").status_code < 300
 
 
@@ -376,7 +376,7 @@ SECOND_FACTOR = [
 
 
 @pytest.mark.parametrize("name", SECOND_FACTOR)
-def test_a_log_in_without_the_second_factor_of_its_account_is_403(demo, person, name):
+def test_log_in_without_the_accounts_second_factor_returns_403(demo, person, name):
     authenticator_of(User.objects.get(pk=demo_ids.DEMO_USER))
     with nothing_written(name):
         assert_error(call(person, name, demo), 403, "E2012")
@@ -388,7 +388,7 @@ RETRIED_WITH = {"sandbox_accounts_advance": {"advance_seconds": 60}}
 
 
 @pytest.mark.parametrize("name", RETRIED)
-def test_a_retry_with_its_key_returns_the_first_response_and_changes_nothing(demo, person, name):
+def test_retry_with_its_idempotency_key_returns_the_first_response_without_changes(demo, person, name):
     assert_error(call(person, name, demo, key="no-uuid"), 400, "E1008")
     key = str(uuid4())
     first = call(person, name, demo, key=key, members=RETRIED_WITH.get(name, ()))
@@ -415,7 +415,7 @@ def refuse_to_write(execute, sql, params, many, context):
 
 
 @pytest.mark.parametrize("name", sorted({*OPERATIONS} - {*EXCEPTIONS}))
-def test_operations_on_a_demoted_primary_succeed_or_are_a_retryable_503(demo, person, name):
+def test_operation_on_a_demoted_primary_succeeds_or_returns_a_retryable_503(demo, person, name):
     with connection.execute_wrapper(refuse_to_write):
         answer = call(person, name, demo)
     if not 200 <= answer.status_code < 300:

@@ -83,7 +83,7 @@ def test_lists_of_public_and_account_only_operations_are_complete():
     assert {stands[item] for item in changing} == {OWN}
 
 
-def test_no_scope_covers_account_only_operations(user):
+def test_account_only_operations_are_covered_by_no_scope(user):
     refused_operations = refusals(key_of(user, *SCOPES), lambda access: access == OWN)
     assert refused_operations.pop((200, None)) == ["GET /v1/auth/me"]  # any credential can get its own account
     assert set(refused_operations) == {(403, "E2005")}
@@ -99,7 +99,7 @@ def test_an_operation_requires_exactly_its_scope(user, scope):
     assert refused_operations.get((403, "E2005"), []) == SCORES_BESIDES.get(scope, [])
 
 
-def test_a_path_accepts_only_the_methods_of_its_operations(api):
+def test_api_path_rejects_methods_without_an_operation_with_405(api):
     taken = {}
     for method, address, _access in operations():
         taken.setdefault(address, {"OPTIONS"}).update({method, "HEAD"} if method == "GET" else {method})

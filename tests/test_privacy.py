@@ -19,11 +19,11 @@ def personal_tables():
     return {label: table for label, table in privacy.register().items() if privacy.personal_fields(model_of(label))}
 
 
-def test_every_field_of_every_model_is_declared():
+def test_privacy_register_declares_every_field_of_every_model():
     assert privacy.undeclared() == []
 
 
-def test_undeclared_field_is_reported(monkeypatch):
+def test_privacy_register_check_reports_an_undeclared_field(monkeypatch):
     tables = dict(privacy.register())
     staged = tables["staging.Note"]
     fields = {name: treatment for name, treatment in staged.fields.items() if name != "text"}
@@ -32,46 +32,46 @@ def test_undeclared_field_is_reported(monkeypatch):
     assert privacy.undeclared() == ["staging.Note.text"]
 
 
-def test_each_field_of_a_model_without_a_declaration_is_reported(monkeypatch):
+def test_privacy_register_check_reports_each_field_of_an_undeclared_model(monkeypatch):
     tables = dict(privacy.register())
     fields = tables.pop("staging.Note").fields
     monkeypatch.setattr(privacy, "register", lambda: tables)
     assert privacy.undeclared() == sorted(f"staging.Note.{name}" for name in fields)
 
 
-def test_field_declared_in_two_groups_is_rejected():
+def test_privacy_register_rejects_a_field_declared_in_two_groups():
     with pytest.raises(ValueError, match="Declared twice: name"):
         privacy.table(privacy.personal("name"), privacy.none("name"))
 
 
-def test_erasure_to_null_needs_a_column_that_can_be_null():
+def test_privacy_register_allows_erasure_to_null_only_for_nullable_columns():
     for label in personal_tables():
         for name, treatment in privacy.personal_fields(model_of(label)).items():
             field = model_of(label)._meta.get_field(name)
             assert treatment.erase != privacy.NULL or field.null, f"{label}.{name}"
 
 
-def test_table_with_personal_data_has_a_subject_and_a_purpose():
+def test_privacy_register_has_subject_and_purpose_of_every_personal_table():
     for label, table in personal_tables().items():
         assert table.subject, label
         assert table.purpose, label
 
 
 @pytest.mark.django_db
-def test_subject_is_a_lookup_of_its_model():
+def test_privacy_register_subject_is_a_valid_lookup_of_its_model():
     for label, table in personal_tables().items():
         if not table.by_value:
             assert not model_of(label)._base_manager.filter(**{table.subject: 1}).exists(), label
 
 
-def test_back_office_pages_mask_every_masked_field_of_the_register():
+def test_back_office_pages_mask_every_masked_field_of_the_privacy_register():
     for model, page in admin.site._registry.items():
         if isinstance(page, PersonalData) and page.is_about_people:
             assert set(page.hidden_fields) == set(privacy.masked_fields(model))
     assert {"first_name", "last_name", "email"} == set(privacy.masked_fields(model_of("identity.User")))
 
 
-def test_personal_data_prints_the_record_of_processing(capsys):
+def test_personal_data_command_prints_the_record_of_processing(capsys):
     call_command("personal_data", "--json")
     fields = {row["field"]: row for row in json.loads(capsys.readouterr().out)["fields"]}
     statement = fields["credit.ReviewRequest.statement"]
@@ -80,7 +80,7 @@ def test_personal_data_prints_the_record_of_processing(capsys):
     assert "credit.Application.status" not in fields
 
 
-def test_personal_data_of_all_tables_has_every_field(capsys):
+def test_personal_data_command_with_all_prints_every_declared_field(capsys):
     call_command("personal_data", "--all", "--json")
     rows = json.loads(capsys.readouterr().out)["fields"]
     assert len(rows) == sum(len(table.fields) for table in privacy.register().values())

@@ -238,14 +238,14 @@ def overrides() -> Iterator[tuple[str, str, str]]:
                         break
 
 
-def test_no_private_name_of_a_dependency_is_used_or_replaced():
+def test_product_code_uses_no_private_name_of_a_dependency():
     texts = [
         f"{path}:{line}: {name}" for path, tree in sources().values() for line, name in uses_of_private_names(tree)
     ]
     assert texts == []
 
 
-def test_the_check_finds_private_names():
+def test_private_name_check_finds_private_names():
     program = """
 import package
 from package.utils import _helper
@@ -261,7 +261,7 @@ class Own:
     )
 
 
-def test_overridden_methods_are_documented_or_listed_with_a_reason():
+def test_overridden_library_methods_are_documented_or_listed_exceptions():
     overridden = {f"{base}.{name}": cls for cls, base, name in overrides()}
     documented = {f"{base}.{name}" for base, names in DOCUMENTED_METHODS.items() for name in names.split()}
     unknown = {method: cls for method, cls in overridden.items() if method not in documented | EXCEPTIONS.keys()}

@@ -77,7 +77,7 @@ def test_every_error_code_is_documented():
     assert rows == {code: str(error.status) for code, error in ours.items()}
 
 
-def test_readme_is_short():
+def test_readme_stays_within_its_length_limit():
     assert len(README.read_text().splitlines()) <= README_LINES_MAX
 
 
@@ -104,7 +104,7 @@ def test_every_file_named_in_the_docs_exists():
     assert not {path for path in named if not (ROOT / path).exists()}
 
 
-def test_every_package_is_in_the_table_of_folders():
+def test_every_package_is_in_the_documented_folder_table():
     rooms = {
         f"`{file.parent.relative_to(ROOT)}/`"
         for app in sorted(OURS)

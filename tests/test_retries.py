@@ -53,7 +53,7 @@ def prepared(name, caller):
     return {"members": RETRIED_WITH.get(name, {})}
 
 
-def test_retries_of_operations_in_any_order_have_no_second_effect(demo, person):  # noqa: F811
+def test_idempotent_retries_in_any_order_have_no_second_effect(demo, person):  # noqa: F811
     """Call three operations in a row, each with its own key, then retry them in another order."""
     random, sent, waiting, succeeded = Random(SEED), 0, [], set()
     while sent < RETRIES:

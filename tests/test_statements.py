@@ -35,7 +35,7 @@ def statements():
 
 
 @pytest.mark.parametrize("name", sorted({*OPERATIONS} - {*EXCEPTIONS} - EVERY_TABLE))
-def test_an_operation_has_its_recorded_statement_count(demo, person, monkeypatch, statements, name):  # noqa: F811
+def test_operation_executes_its_recorded_number_of_statements(demo, person, monkeypatch, statements, name):  # noqa: F811
     monkeypatch.setattr(authentication, "REMEMBERED_SECONDS", 600)  # even on a busy machine
     for _ in range(2):  # the first call loads credentials, keys and scorecards
         before = transaction.savepoint()

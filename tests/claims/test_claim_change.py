@@ -13,7 +13,7 @@ def claim(user):
     return ClaimFactory(user=user, evidence=["letter.pdf"], notes="first")
 
 
-def test_fields_in_the_request_replace_those_of_the_claim(api, user, claim):
+def test_claim_update_replaces_the_sent_fields(api, user, claim):
     changes = {
         "evidence": ["https://example.org/a", "b"], "notes": "second", "verification_level": "evidence_provided",
         "visibility": "conditional",
@@ -30,7 +30,7 @@ def test_fields_in_the_request_replace_those_of_the_claim(api, user, claim):
     assert event["verification_level"] == "evidence_provided"
 
 
-def test_fields_missing_from_the_request_leave_the_claim_unchanged(api, claim):
+def test_claim_update_preserves_fields_missing_from_the_request(api, claim):
     body = api.replace(f"/claims/{claim.pk}", {"visibility": "shared"}).json()
     assert (body["evidence"], body["notes"], body["visibility"]) == (["letter.pdf"], "first", "shared")
 
@@ -40,14 +40,14 @@ def test_fields_missing_from_the_request_leave_the_claim_unchanged(api, claim):
     [{}, {"evidence": None}, dict.fromkeys(("evidence", "notes", "verification_level", "visibility")),
      {"notes": "first", "evidence": ["letter.pdf"]}, {"colour": "red"}],
 )  # fmt: skip
-def test_an_unchanged_claim_emits_no_event(api, user, claim, nothing):
+def test_claim_update_without_a_change_emits_no_event(api, user, claim, nothing):
     before = api.read(f"/claims/{claim.pk}").content
     response = api.replace(f"/claims/{claim.pk}", nothing)
     assert (response.status_code, response.content) == (200, before)
     assert events_of(user) == ([], None)
 
 
-def test_evidence_and_notes_can_be_set_to_empty(api, claim):
+def test_claim_evidence_and_notes_can_be_set_to_empty(api, claim):
     body = api.replace(f"/claims/{claim.pk}", {"evidence": [], "notes": ""}).json()
     assert (body["evidence"], body["notes"]) == ([], "")
 
@@ -72,7 +72,7 @@ def test_reviewer_can_set_every_verification_level_on_their_own_claim(reviewer, 
     ("visibility", "stranger_sees", "reviewer_sees"),
     [("private", False, False), ("conditional", False, True), ("shared", True, True)],
 )
-def test_visibility_decides_who_reads_a_claim_and_only_the_owner_changes_it(
+def test_claim_visibility_controls_readers_and_only_the_owner_can_change_it(
     user, stranger_api, reviewer_api, visibility, stranger_sees, reviewer_sees
 ):
     claim = ClaimFactory(user=user, visibility=visibility)
@@ -91,7 +91,7 @@ def draft(user):
     return ClaimFactory(user=user, visibility="shared", notes="kept")
 
 
-def test_deleting_a_claim_returns_an_empty_body_and_keeps_the_row_for_audit(api, user, draft):
+def test_deleting_a_claim_returns_an_empty_body_and_retains_the_row(api, user, draft):
     response = api.remove(f"/claims/{draft.pk}")
     assert (response.status_code, response.content) == (200, b"")
     tombstone = stored(draft)
@@ -103,7 +103,7 @@ def test_deleting_a_claim_returns_an_empty_body_and_keeps_the_row_for_audit(api,
     assert (kinds, event["claim_id"]) == (["claim.deleted"], str(draft.pk))
 
 
-def test_a_deleted_claim_is_404_for_every_account(api, stranger_api, reviewer_api, draft):
+def test_deleted_claim_returns_404_for_every_account(api, stranger_api, reviewer_api, draft):
     api.remove(f"/claims/{draft.pk}")
     path, status = f"/claims/{draft.pk}", {"status": "pending", "updated_by": "me"}
     for client in (api, stranger_api, reviewer_api):
@@ -116,7 +116,7 @@ def test_a_deleted_claim_is_404_for_every_account(api, stranger_api, reviewer_ap
     assert stored(draft).notes == "kept"
 
 
-def test_a_claim_can_be_deleted_in_every_status(api, user):
+def test_claim_can_be_deleted_in_every_status(api, user):
     for status in ("pending", "approved", "disputed", "revoked"):
         assert api.remove(f"/claims/{ClaimFactory(user=user, status=status).pk}").status_code == 200
 
@@ -148,7 +148,7 @@ def test_new_claim_is_a_private_self_asserted_draft(api, user, body):
     )
 
 
-def test_every_field_of_a_claim_is_stored_as_sent(api, body):
+def test_every_field_of_a_new_claim_is_stored_as_sent(api, body):
     notes = (
         "\u202eright to left, \u200bzero width, \U0001f600, e\u0301 is not \u00e9; '; DROP TABLE <script>{{7*7}} =cmd"
     )
@@ -175,7 +175,7 @@ def test_null_fields_of_a_new_claim_have_default_values(api, body):
     assert (claim["verification_level"], claim["visibility"]) == ("self_asserted", "private")
 
 
-def test_evidence_url_must_use_http_or_https(api, body):
+def test_claim_with_an_evidence_url_other_than_http_or_https_is_rejected(api, body):
     for address in (
         "file:///etc/passwd", "FILE:///etc/passwd", "javascript:alert(1)", "java\tscript:alert(1)", " javascript:x",
         "\x01javascript:x", "javascript: alert(1)", "data:text/html,x", "ftp://example.org/x", "mailto:a@example.org",
@@ -185,14 +185,14 @@ def test_evidence_url_must_use_http_or_https(api, body):
         assert error["details"][0]["field"].startswith("evidence"), address
 
 
-def test_claim_accepts_fifty_evidence_items_of_2048_characters(api, body):
+def test_claim_accepts_50_evidence_items_of_2048_characters(api, body):
     claim = api.send("/claims", {**body, "evidence": ["x" * 2048] * 50})
     assert claim.status_code == 201
     assert len(claim.json()["evidence"]) == 50
 
 
 @pytest.mark.parametrize("level", ["source_verified", "institution_verified"])
-def test_only_reviewers_set_a_reviewed_level(api, reviewer, reviewer_api, body, level):
+def test_only_reviewers_can_create_a_claim_with_a_reviewed_level(api, reviewer, reviewer_api, body, level):
     error = assert_error(api.send("/claims", {**body, "verification_level": level}), 400, "E1001")
     assert error["details"][0]["field"] == "verification_level"
     own = {**body, "user_id": str(reviewer.pk), "verification_level": level}

@@ -17,7 +17,7 @@ def status_call(client, claim, to):
     return lambda: client.replace(f"/claims/{claim.pk}/status", {"status": to, "updated_by": "x"})
 
 
-def test_approve_and_revoke_at_once_leave_one_history_row_for_each_success():
+def test_concurrent_claim_approval_and_revocation_leave_one_history_row_per_success():
     owner = UserFactory()
     clients = [client_of(owner), client_of(owner)]
     collisions = 0
@@ -37,7 +37,7 @@ def test_approve_and_revoke_at_once_leave_one_history_row_for_each_success():
     assert Event.objects.count() == ClaimHistory.objects.count()
 
 
-def test_concurrent_identical_transitions_succeed_once():
+def test_concurrent_identical_claim_transitions_succeed_once():
     owner = UserFactory()
     client = client_of(owner)
     claim = ClaimFactory(user=owner)
@@ -46,7 +46,7 @@ def test_concurrent_identical_transitions_succeed_once():
     assert ClaimHistory.objects.count() == 1
 
 
-def test_concurrent_deletions_succeed_once_and_never_revive_a_claim():
+def test_concurrent_claim_deletions_succeed_once_and_do_not_restore_the_claim():
     owner = UserFactory()
     client = client_of(owner)
     for _ in range(20):

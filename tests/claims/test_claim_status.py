@@ -38,7 +38,7 @@ def claim(user):
     return ClaimFactory(user=user)
 
 
-def test_transition_changes_the_status_and_appends_history_and_an_event(api, user, claim):
+def test_claim_transition_changes_the_status_and_adds_history_and_an_event(api, user, claim):
     response = move(api, claim, "pending", updated_by="clerk 7", reason="ready", metadata={"ignored": True})
     assert response.status_code == 200, response.content
     assert response.json()["status"] == "pending"
@@ -51,14 +51,14 @@ def test_transition_changes_the_status_and_appends_history_and_an_event(api, use
     assert (kinds, event["status"], event["claim_id"]) == (["claim.pending"], "pending", str(claim.pk))
 
 
-def test_transition_missing_from_the_table_changes_nothing(api, claim):
+def test_claim_transition_missing_from_the_status_table_changes_nothing(api, claim):
     error = assert_error(move(api, claim, "disputed"), 400, "E3002")
     assert (error["details"]["from"], error["details"]["to"]) == ("draft", "disputed")
     assert set(error["details"]["allowed"]) == MOVES["draft"]
     assert (stored(claim).status, ClaimHistory.objects.count()) == ("draft", 0)
 
 
-def test_approval_and_revocation_set_their_dates(api, claim):
+def test_claim_approval_and_revocation_set_their_dates(api, claim):
     first = move(api, claim, "approved").json()["approved_at"]
     assert first is not None
     move(api, claim, "disputed")
@@ -73,7 +73,7 @@ def test_approval_and_revocation_set_their_dates(api, claim):
 
 
 @pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
-def test_owner_cannot_approve_a_claim_if_reviewers_decide(api, settings, claim, policy):
+def test_claim_owner_cannot_approve_under_reviewer_policies(api, settings, claim, policy):
     settings.REVIEW_POLICY = policy
     assert_error(move(api, claim, "approved"), 403, "E2010")
     assert stored(claim).status == "draft"
@@ -81,7 +81,7 @@ def test_owner_cannot_approve_a_claim_if_reviewers_decide(api, settings, claim, 
 
 @pytest.mark.parametrize("policy", ["reviewed", "four_eyes"])
 @pytest.mark.parametrize("visibility", ["conditional", "shared"])
-def test_reviewer_decides_claims_that_are_visible_to_reviewers(settings, reviewer_api, policy, visibility):
+def test_reviewer_can_decide_claims_that_are_visible_to_reviewers(settings, reviewer_api, policy, visibility):
     settings.REVIEW_POLICY = policy
     claim = ClaimFactory(status="pending", visibility=visibility)
     assert move(reviewer_api, claim, "approved").json()["status"] == "approved"
@@ -99,7 +99,7 @@ def test_four_eyes_forbids_reviewers_to_decide_their_own_claims(settings, review
     assert move(reviewer_api, claim, "approved").status_code == 200
 
 
-def test_reviewer_group_decides_claims_and_support_group_cannot(db, settings):
+def test_reviewer_group_can_decide_claims_and_support_group_cannot(db, settings):
     settings.REVIEW_POLICY = "reviewed"
     claim = ClaimFactory(status="pending", visibility="shared")
     support, colleague = UserFactory(), UserFactory()
@@ -127,7 +127,7 @@ def test_transition_of_a_claim_deleted_after_loading_raises_not_found(user, clai
     assert (stored(claim).status, ClaimHistory.objects.count()) == ("draft", 0)
 
 
-def test_transition_of_a_claim_moved_after_loading_is_rejected(user, api, claim):
+def test_claim_transition_is_rejected_if_the_status_changed_after_loading(user, api, claim):
     assert move(api, claim, "revoked").status_code == 200
     with pytest.raises(InvalidClaimTransition) as refused, transaction.atomic():
         claim.transition_to("pending", actor=Actor(user=user, credential="test"), changed_by="x", now=timezone.now())
@@ -172,7 +172,7 @@ def actors(db):
 
 
 @pytest.mark.parametrize("policy", ["open", "reviewed", "four_eyes"])
-def test_code_allows_exactly_the_transitions_of_the_table(policies, actors, policy):
+def test_claim_code_allows_exactly_the_documented_transitions(policies, actors, policy):
     policies(policy)
     for status, to, who in product(MOVES, [*MOVES, "bogus"], actors):
         refusal = Claim(user=actors["owner"].user, status=status).check_transition(to, actors[who])
@@ -185,7 +185,7 @@ def test_code_allows_exactly_the_transitions_of_the_table(policies, actors, poli
             assert (refusal.details["from"], {*refusal.details["allowed"]}) == (status, MOVES[status])
 
 
-def test_random_transitions_stay_within_the_table(policies, actors):
+def test_random_claim_transitions_follow_the_transition_table(policies, actors):
     owner = actors["owner"].user
     steps = st.tuples(st.sampled_from([*MOVES, "bogus"]), st.sampled_from([*actors, "owner", "reviewer"]))
 

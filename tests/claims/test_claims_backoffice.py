@@ -36,7 +36,7 @@ def page(claim, *rest):
     return f"{LIST}{claim.pk}/{'/'.join(rest) + '/' if rest else 'change/'}"
 
 
-def test_claim_list_is_searched_by_id_publication_and_account(backoffice, claim):
+def test_claim_list_can_be_searched_by_id_publication_and_account(backoffice, claim):
     other = ClaimFactory(publication_id="10.2/other")
     for term in (str(claim.pk), "10.1/ab", "https://doi.org/10.1%2FAB", "jane", "jan", str(claim.user_id)):
         response = backoffice.get(LIST, {"q": term})
@@ -58,7 +58,7 @@ def test_claim_page_shows_the_evidence_as_text_without_a_link(backoffice, claim)
     assert not [link for link in links_of(response) if "example.org" in link]
 
 
-def test_reviewer_approves_a_claim_with_a_button(backoffice, rita, claim, settings):
+def test_back_office_button_approves_a_claim(backoffice, rita, claim, settings):
     settings.REVIEW_POLICY = "four_eyes"
     response = confirm(backoffice, page(claim, "move", "approved"), reason="The publisher confirms it.")
     assert "is now approved" in text_of(response)
@@ -70,7 +70,7 @@ def test_reviewer_approves_a_claim_with_a_button(backoffice, rita, claim, settin
     assert events_of(claim.user)[0] == ["claim.approved"]
 
 
-def test_revoking_a_claim_requires_a_reason(backoffice, claim):
+def test_back_office_claim_revocation_requires_a_reason(backoffice, claim):
     response = confirm(backoffice, page(claim, "move", "revoked"), reason="")
     assert stored(claim).status == "pending"
     assert "required" in text_of(response)
@@ -78,7 +78,7 @@ def test_revoking_a_claim_requires_a_reason(backoffice, claim):
     assert stored(claim).status == "revoked"
 
 
-def test_claim_changed_after_the_page_was_opened_is_not_approved(backoffice, claim):
+def test_back_office_rejects_approval_of_a_claim_changed_after_opening(backoffice, claim):
     address = page(claim, "move", "approved")
     seen = seen_in(backoffice.get(address))
     type(claim).objects.filter(pk=claim.pk).update(updated_at=timezone.now(), evidence=["other"])
@@ -86,7 +86,7 @@ def test_claim_changed_after_the_page_was_opened_is_not_approved(backoffice, cla
     assert stored(claim).status == "pending"
 
 
-def test_reviewer_sets_the_verification_level_of_a_claim(backoffice, claim):
+def test_reviewer_can_set_the_verification_level_of_a_claim(backoffice, claim):
     response = confirm(backoffice, page(claim, "do", "level"), level="source_verified")
     assert "source verified" in text_of(response)
     assert stored(claim).verification_level == "source_verified"
@@ -106,7 +106,7 @@ def test_deleted_claim_is_shown_and_cannot_be_changed(backoffice, claim):
     assert page(claim) in {link.partition("?")[0] for link in links_of(backoffice.get(LIST, {"deleted": "yes"}))}
 
 
-def test_claim_page_points_out_a_change_after_approval(backoffice, claim):
+def test_claim_page_shows_a_change_after_approval(backoffice, claim):
     now = timezone.now()
     type(claim).objects.filter(pk=claim.pk).update(
         status="approved", approved_at=now, content_changed_at=timezone.now()

@@ -24,7 +24,7 @@ def newest_first(*claims):
     return [str(claim.pk) for claim in reversed(claims)]
 
 
-def test_claim_list_without_filters_has_the_callers_claims_newest_first(api, user, stranger):
+def test_claim_list_without_filters_contains_own_claims_newest_first(api, user, stranger):
     own = [ClaimFactory(user=user, status=status) for status in ("draft", "approved", "revoked")]
     ClaimFactory(user=stranger)
     ClaimFactory(user=stranger, visibility="shared")
@@ -51,7 +51,7 @@ def test_claim_filters_can_be_combined(api, user):
     assert ids(api.read("/claims?status=disputed")) == []
 
 
-def test_claims_are_found_by_every_spelling_of_a_publication(api, user):
+def test_claim_list_finds_every_spelling_of_a_publication_id(api, user):
     claims = [
         ClaimFactory(user=user, publication_id=spelling)
         for spelling in ("10.1000/ABC", "doi:10.1000/abc", "https://doi.org/10.1000%2Fabc")
@@ -64,7 +64,7 @@ def test_claims_are_found_by_every_spelling_of_a_publication(api, user):
     assert ids(api.read("/claims?publication_id=w123")) == []
 
 
-def test_publication_filter_includes_shared_claims_of_other_users(api, user, stranger, stranger_api):
+def test_claim_publication_filter_includes_shared_claims_of_other_users(api, user, stranger, stranger_api):
     own = ClaimFactory(user=user)
     private = ClaimFactory(user=stranger)
     conditional = ClaimFactory(user=stranger, visibility="conditional")
@@ -74,7 +74,7 @@ def test_publication_filter_includes_shared_claims_of_other_users(api, user, str
     assert ids(stranger_api.read(f"/claims?publication_id={DOI}")) == newest_first(private, conditional, shared)
 
 
-def test_publication_filter_shows_reviewers_conditional_claims(reviewer_api, stranger):
+def test_claim_publication_filter_includes_conditional_claims_for_reviewers(reviewer_api, stranger):
     ClaimFactory(user=stranger)
     conditional = ClaimFactory(user=stranger, visibility="conditional")
     shared = ClaimFactory(user=stranger, visibility="shared")
@@ -82,7 +82,7 @@ def test_publication_filter_shows_reviewers_conditional_claims(reviewer_api, str
     assert ids(reviewer_api.read("/claims")) == []
 
 
-def test_another_users_claims_are_listed_only_with_a_publication(api, stranger):
+def test_claims_of_another_user_are_listed_only_with_a_publication_filter(api, stranger):
     ClaimFactory(user=stranger)
     shared = ClaimFactory(user=stranger, visibility="shared")
     other = ClaimFactory(visibility="shared")
@@ -92,7 +92,7 @@ def test_another_users_claims_are_listed_only_with_a_publication(api, stranger):
 
 
 @pytest.mark.parametrize("user_id", ["0%s", "+%s", "%s.0", "nobody", "%%00", "99999999999999999999", "-1", "%%ff"])
-def test_misspelled_user_id_matches_no_user(api, user, user_id):
+def test_misspelled_user_id_filter_matches_no_claim(api, user, user_id):
     ClaimFactory(user=user, visibility="shared")
     filled_sql = user_id % user.pk if "%s" in user_id else user_id % ()
     response = api.read(f"/claims?user_id={filled_sql}")
@@ -101,7 +101,7 @@ def test_misspelled_user_id_matches_no_user(api, user, user_id):
     assert with_publication.status_code == 400 or with_publication.json() == []
 
 
-def test_limit_and_offset_page_through_claims(api, user):
+def test_claim_list_supports_limit_and_offset(api, user):
     claims = newest_first(*[ClaimFactory(user=user) for _ in range(25)])
     assert ids(api.read("/claims")) == claims[:20]
     assert ids(api.read("/claims?limit=100")) == claims

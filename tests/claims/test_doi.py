@@ -56,7 +56,7 @@ def test_doi_normalization_folds_only_ascii_and_decodes_one_layer_of_escapes(spe
         "https://doi.org/10.1000/%ff", "10.\uff11000/182", "",
     ],
 )  # fmt: skip
-def test_identifier_other_than_a_doi_is_used_as_the_key(identifier):
+def test_publication_id_other_than_a_doi_is_its_own_key(identifier):
     assert normalise_doi(identifier) is None
     assert publication_key(identifier) == identifier
 
@@ -139,7 +139,7 @@ def test_all_spellings_of_a_publication_id_have_the_same_key(spelling, key):
         "\u200b", " ", "\u00ad\u200e", "\ufeff",
     ],
 )  # fmt: skip
-def test_a_wrong_check_digit_or_an_invisible_identifier_is_400(api, user, identifier):
+def test_claim_with_an_invalid_publication_id_returns_400(api, user, identifier):
     body = {"user_id": str(user.pk), "publication_id": identifier, "claim_type": "author"}
     refusal = assert_error(api.send("/claims", body), 400, "E1001")
     assert refusal["details"][0]["field"] == "publication_id"
@@ -148,7 +148,7 @@ def test_a_wrong_check_digit_or_an_invisible_identifier_is_400(api, user, identi
 @pytest.mark.parametrize(
     "identifier", ["W2741809807", "978316148410", "2113.00001", "hep-th/9913001", "12345678", "97", "0378-5954"]
 )
-def test_unrecognized_publication_id_is_used_as_the_key(identifier):
+def test_unrecognized_publication_id_is_its_own_key(identifier):
     assert (publication_key(identifier), fault_of(identifier)) == (identifier, "")
 
 

@@ -24,7 +24,7 @@ def move(claim, user, to, **options):
         return claim.transition_to(to, actor=actor, changed_by="x", now=timezone.now(), **options)
 
 
-def test_followers_run_in_order_before_and_after_the_status_is_written(monkeypatch, user, claim):
+def test_status_followers_run_in_order_before_and_after_the_write(monkeypatch, user, claim):
     calls = []
 
     def follower(name):
@@ -41,13 +41,13 @@ def test_followers_run_in_order_before_and_after_the_status_is_written(monkeypat
     ]  # fmt: skip
 
 
-def test_columns_returned_by_a_follower_are_written_with_the_status(monkeypatch, user, claim):
+def test_columns_returned_by_a_status_follower_are_written_with_the_status(monkeypatch, user, claim):
     monkeypatch.setattr(Claim, "followers", (Follower(before=lambda _record, _transition: {"notes": "followed"}),))
     move(claim, user, "pending")
     assert (stored(claim).status, stored(claim).notes, claim.notes) == ("pending", "followed", "followed")
 
 
-def test_followers_receive_the_record_that_a_transition_completes(monkeypatch, user, claim):
+def test_status_followers_receive_the_completed_record(monkeypatch, user, claim):
     received, completed = [], object()
     note = Follower(after=lambda _record, _row, transition: received.append(transition.completes))
     monkeypatch.setattr(Claim, "followers", (note,))
@@ -57,7 +57,7 @@ def test_followers_receive_the_record_that_a_transition_completes(monkeypatch, u
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_follower_that_raises_leaves_status_and_history_unchanged(monkeypatch, user, claim, moment):
+def test_failing_status_follower_leaves_status_and_history_unchanged(monkeypatch, user, claim, moment):
     def refuse(*_arguments):
         raise ValidationFailed("refused")
 
@@ -67,6 +67,6 @@ def test_a_follower_that_raises_leaves_status_and_history_unchanged(monkeypatch,
     assert (stored(claim).status, ClaimHistory.objects.count()) == ("draft", 0)
 
 
-def test_the_app_configurations_set_the_followers_of_their_models():
+def test_app_configurations_set_the_status_followers_of_their_models():
     assert Application.followers is OF_APPLICATIONS
     assert ModelVersion.followers is OF_MODEL_VERSIONS

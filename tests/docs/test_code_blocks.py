@@ -41,7 +41,7 @@ def test_every_page_with_code_blocks_has_a_runner(file):
     assert name_of(file).removeprefix("docs/") in runner
 
 
-def test_most_code_blocks_of_the_docs_are_run():
+def test_most_code_blocks_of_the_docs_are_executed():
     texts = [file.read_text() for file in PAGES]
     run = sum(len(runnable(text)) for text in texts)
     left_out = [block for text in texts for block in blocks(text) if block.not_run]
@@ -51,7 +51,7 @@ def test_most_code_blocks_of_the_docs_are_run():
 
 
 @pytest.mark.parametrize("file", PAGES, ids=name_of)
-def test_every_not_run_mark_is_directly_above_a_block(file):
+def test_every_not_run_mark_is_directly_above_a_code_block(file):
     text = file.read_text()
     marks = re.findall("^<!-- not run", text, flags=re.MULTILINE)
     assert len(marks) == sum(bool(block.not_run) for block in blocks(text))
@@ -100,13 +100,13 @@ def faults_of_a_paste(script):
     return [fault for fault, match in faults.items() if match]
 
 
-def test_checker_finds_unset_names_in_a_script():
+def test_code_block_checker_finds_unset_names_in_a_script():
     assert names_used_before_they_are_set("curl $BASE\nBASE=$(demo base_url)\n") == ["BASE", "demo"]
     assert names_used_before_they_are_set("demo() { cat; }\nBASE=$(demo x)\ncurl ${BASE%/v1}\n") == []
 
 
 @pytest.mark.parametrize("line", ["curl a  # b\n", "curl a/b?c=1\n", 'echo "Hello!you"\n', "rm *.json\n"])
-def test_checker_finds_code_that_cannot_be_pasted(line):
+def test_code_block_checker_finds_code_that_cannot_be_pasted(line):
     assert faults_of_a_paste("curl 'a?b' \"c*\" && echo $((2 * 3)) # \n".replace(" # ", "")) == []
     assert len(faults_of_a_paste(line)) == 1
 
@@ -119,7 +119,7 @@ def test_shell_blocks_can_be_pasted_into_bash_and_zsh(file):
 
 
 @pytest.mark.parametrize("file", PAGES, ids=name_of)
-def test_commands_are_only_in_shell_blocks(file):
+def test_docs_contain_commands_only_in_shell_blocks(file):
     text = file.read_text()
     assert [block.code for block in blocks(text) if block.language != "sh" and COMMAND.search(block.code)] == []
     assert not re.search(r"^ {4}curl ", text, flags=re.MULTILINE)

@@ -54,11 +54,11 @@ def test_guides_run_collectstatic_for_both_services_before_doctor(name):
 
 
 @pytest.mark.parametrize("name", ["operate/install.md", "operate/upgrading.md"])
-def test_copies_into_etc_create_folders_that_debian_lacks(name):
+def test_install_commands_create_etc_folders_that_debian_lacks(name):
     assert not re.findall(r"^cp \S+ /etc/sysusers\.d/", page(name), flags=re.MULTILINE)
 
 
-def test_the_upgrade_enables_each_unit_of_the_installation():
+def test_upgrade_page_enables_each_systemd_unit_of_the_installation():
     def enabled(name):
         lines = re.findall(r"^systemctl enable --now (.+)$", page(name), flags=re.MULTILINE)
         return {unit for line in lines for unit in line.split()}
@@ -75,7 +75,7 @@ def test_compose_collects_static_files_of_both_services():
     assert "prepare-ledger" in services["ledger"]["depends_on"]
 
 
-def test_units_and_containers_start_existing_commands():
+def test_systemd_units_and_containers_start_existing_commands():
     units = "".join(file.read_text() for file in (DEPLOY / "systemd").iterdir())
     install = page("operate/install.md")
     named = set(re.findall(r"creditplatform-(?:(?:ledger-)?worker|job)@(\w+)", install))
@@ -113,7 +113,7 @@ def read_by(*packages):
     return names & set(re.findall(r"^#?([A-Z][A-Z_]+)=", ENV, flags=re.MULTILINE))
 
 
-def test_each_service_has_its_settings_and_no_key_of_another():
+def test_each_service_env_file_has_its_settings_without_keys_of_other_services():
     of = sections()
     # Read by the ledger's commands that root runs with the whole file: `backup_manifest`, `make_release`.
     of_root = {"SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "LEDGER_CLIENT_KEY"}
@@ -125,7 +125,7 @@ def test_each_service_has_its_settings_and_no_key_of_another():
     assert of["ledger"] & secrets == {"LEDGER_API_KEYS"}, "the digests of keys"
 
 
-def test_each_unit_has_user_and_settings_of_one_service():
+def test_each_systemd_unit_has_user_and_settings_of_one_service():
     users = set(re.findall(r"^u (\S+)", (DEPLOY / "systemd/creditplatform.sysusers.conf").read_text(), re.MULTILINE))
     assert users == {f"creditplatform-{service}" for service in SERVICES}
     served = set()
@@ -170,7 +170,7 @@ def test_compose_runs_roles_after_migrate_and_before_each_process():
             assert service["depends_on"]["roles"] == {"condition": "service_completed_successfully"}, name
 
 
-def test_host_names_of_the_settings_resolve_to_nginx_in_compose():
+def test_compose_resolves_the_configured_host_names_to_nginx():
     aliases = compose()["nginx"]["networks"]["default"]["aliases"]
     assert [urlsplit(VALUES[name]).hostname for name in ("BASE_URL", "CHAIN_URL")] == aliases
     assert set(re.findall(r"server_name (\S+);", (DEPLOY / "nginx.conf").read_text())) == set(aliases)
@@ -184,7 +184,7 @@ def test_nginx_serves_both_hosts_over_ipv4_and_ipv6_with_only_tls_1_2_and_1_3():
         assert re.findall(r"^    ssl_protocols (.+);", server, re.MULTILINE) == ["TLSv1.2 TLSv1.3"]
 
 
-def test_the_image_has_the_whole_program():
+def test_container_image_contains_the_complete_program():
     steps = (DEPLOY / "Containerfile").read_text()
     copied = set(re.findall(r"^COPY (\w+) \1$", steps, flags=re.MULTILINE))
     assert copied == {file.parent.name for file in ROOT.glob("*/__init__.py")} - {"tests"} | {"docs"}
@@ -192,7 +192,7 @@ def test_the_image_has_the_whole_program():
     assert beside <= set(re.search(r"^COPY (manage\.py .*) \./$", steps, flags=re.MULTILINE)[1].split())
 
 
-def test_versions_of_python_and_postgresql_come_from_versions_env():
+def test_deploy_files_use_python_and_postgresql_versions_of_versions_env():
     named = dict(re.findall(r"^(\w+)=(.+)$", (DEPLOY / "versions.env").read_text(), flags=re.MULTILINE))
     images = re.findall(r"^FROM \S+/python:(\S+)-slim-bookworm", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)
     assert images == [named["PYTHON"]] * 2
@@ -211,7 +211,7 @@ def test_every_setting_is_in_the_example_env_file():
     assert named == variables() - OF_MAKE_RUN - NOT_THE_OPERATORS
 
 
-def test_the_sandbox_example_starts_without_a_vendor():
+def test_sandbox_example_env_file_starts_without_a_vendor():
     example = (DEPLOY / "sandbox.env.example").read_text()
     named = set(re.findall(r"^#?([A-Z][A-Z_]+)=", example, flags=re.MULTILINE))
     assert named <= set(re.findall(r"^#?([A-Z][A-Z_]+)=", ENV, flags=re.MULTILINE))

@@ -8,7 +8,7 @@ from tests.documents import page
 GUIDE = page("reference/facts.md")
 
 
-def test_table_of_facts_matches_the_catalogue():
+def test_documented_fact_table_matches_the_fact_catalog():
     section = GUIDE.partition("## Facts\n")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| `([^`]+)` \| (\w+) \| (\w*) ?\| `(\w+)` \| (.+) \|$", section, re.MULTILINE)
     assert rows == [
@@ -16,6 +16,6 @@ def test_table_of_facts_matches_the_catalogue():
     ]
 
 
-def test_table_of_sources_matches_the_catalogue():
+def test_documented_source_table_matches_the_fact_catalog():
     section = GUIDE.partition("## Sources\n")[2].partition("\n## ")[0]
     assert dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", section, re.MULTILINE)) == SOURCES

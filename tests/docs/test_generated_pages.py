@@ -24,12 +24,12 @@ def test_event_catalog_lists_every_type_with_its_description(source):
     assert dict(rows) == {name: event_type.description for name, event_type in event_types().items()}
 
 
-def test_scope_table_lists_every_scope(source):
+def test_documented_scope_table_lists_every_scope(source):
     section = (source / "scopes.md").read_text().partition("## Operations by scope\n")[2]
     assert re.findall(r"^\| `([\w:]+)` \| `", section, re.MULTILINE) == sorted(SCOPES)
 
 
-def test_tables_of_roles_list_every_role_and_group(db):
+def test_documented_role_tables_list_every_role_and_group(db):
     text = page("reference/scopes.md")
     roles = text.partition("members\n")[2].partition("\n## ")[0]
     groups = text.partition("## Groups of accounts\n")[2]
@@ -39,7 +39,7 @@ def test_tables_of_roles_list_every_role_and_group(db):
     )
 
 
-def test_table_of_decisions_lists_the_groups_that_can_review_and_read(db):
+def test_documented_decision_table_lists_the_groups_that_review_and_read(db):
     decisions = dict(re.findall(r"^\| staff in the group `(\w+)` \| ([^|]+) \|", page("reference/scopes.md"), re.M))
     can_read = Group.objects.filter(permissions__codename="view_application").values_list("name", flat=True)
     assert {group for group, reads in decisions.items() if reads != "none"} == set(can_read)

@@ -37,19 +37,19 @@ def test_every_page_is_available_as_markdown_with_working_links(built, client):
                 assert client.get(target).status_code == 200, (address, link)
 
 
-def test_address_in_the_browser_plus_md_is_the_page_as_markdown(built, client):
+def test_page_url_with_md_suffix_returns_the_page_as_markdown(built, client):
     for name in (*NAMES, "errors/E1001"):
         assert read(client, f"/docs/{name}.html.md") == read(client, f"/docs/{name}.md")
 
 
-def test_links_to_other_files_become_text(built, client):
+def test_markdown_page_shows_links_to_repository_files_as_text(built, client):
     text = read(client, "/docs/operate/deploying.md")
     assert "The comment at the top of each file of `deploy/`" in text
     assert "](monitoring.md#health)" in text
 
 
 @pytest.mark.parametrize("address", ["/docs/guides/quotes.html", "/docs/guides/quotes.md", "/llms.txt", "/docs.md"])
-def test_a_markdown_page_with_a_matching_etag_is_304(built, client, address):
+def test_markdown_page_with_a_matching_etag_returns_304(built, client, address):
     first = client.get(address)
     assert first.headers["Cache-Control"] == "public, max-age=300"
     again = client.get(address, HTTP_IF_NONE_MATCH=first.headers["ETag"])
@@ -64,7 +64,7 @@ def test_markdown_pages_reject_post_and_set_no_cookie(built, client, address):
     assert not client.get(address).cookies
 
 
-def test_pages_of_error_codes_are_available_as_markdown(built, client):
+def test_error_code_pages_are_available_as_markdown(built, client):
     table = read(client, "/docs/errors.md")
     for code, error in ApiError.registry.items():
         if not error.__module__.startswith("tests."):

@@ -53,19 +53,19 @@ def read(client, address):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_markdown_file_is_a_page(built, client, name):
+def test_every_markdown_file_of_the_docs_is_a_page(built, client, name):
     page = read(client, f"/docs/{name}.html")
     assert page.tags.count("h1") == 1
     assert len(page.ids) == len(set(page.ids))
     assert not [source for source in page.loaded if "//" in source]
 
 
-def test_every_page_is_in_the_navigation(built, client):
+def test_every_page_of_the_docs_is_in_the_navigation(built, client):
     front = read(client, "/docs/")
     assert {f"{name}.html" for name in NAMES if name != "index"} <= set(front.links)
 
 
-def test_every_link_and_anchor_resolves(built, client):
+def test_every_link_and_anchor_of_the_docs_resolves(built, client):
     pages = {file.relative_to(built).as_posix(): Reader(file.read_text()) for file in built.rglob("*.html")}
     assert len(pages) > len(NAMES) + len(ApiError.registry)
     elsewhere = set()
@@ -96,7 +96,7 @@ def test_every_link_and_anchor_resolves(built, client):
         *((f"/docs/{old}", f"/docs/{new}.html") for old, new in MOVED.items()),
     ],
 )
-def test_old_addresses_redirect_to_their_page(built, client, old, new):
+def test_old_documentation_urls_redirect_to_their_page(built, client, old, new):
     assert client.get(old).headers["Location"] == new
     assert client.get(new).status_code == 200
 
@@ -109,7 +109,7 @@ def test_old_addresses_redirect_to_their_page(built, client, old, new):
     "/docs/%2Fetc%2Fpasswd.md", "/docs/guides/quotes%00.md", "/docs/errors/E9999.md", "/docs/.doctrees/index.doctree",
     "/docs/pictures/none.png", "/docs/pictures/..%2f..%2fREADME.md", "/docs/pictures/CASE.PNG",
 ])  # fmt: skip
-def test_only_built_files_are_served(built, client, path):
+def test_documentation_view_serves_only_built_files(built, client, path):
     page = client.get(path, **PERSON)
     assert page.status_code == 404
     assert b"No such page" in page.content
@@ -128,7 +128,7 @@ def test_documentation_pages_reject_post(built, client, path):
 
 
 @pytest.mark.parametrize("path", ["/docs/", "/docs/guides/quotes.html", "/docs/search.html", "/docs/errors/E1001.html"])
-def test_content_security_policy_allows_only_the_themes_scripts(built, client, settings, path):
+def test_documentation_content_policy_allows_only_the_scripts_of_the_theme(built, client, settings, path):
     page = client.get(path, **PERSON)
     assert not page.cookies
     text = page.content.decode()
@@ -142,7 +142,7 @@ def test_content_security_policy_allows_only_the_themes_scripts(built, client, s
     assert not re.findall(r" on\w+=\"", text)
 
 
-def test_pictures_in_markdown_are_served(built, client):
+def test_pictures_of_the_docs_are_served(built, client):
     shown = {
         path for file in PAGES for path in re.findall(r"\]\((?:\.\./|docs/)*pictures/([\w-]+\.png)\)", file.read_text())
     }
@@ -153,7 +153,7 @@ def test_pictures_in_markdown_are_served(built, client):
 
 
 class TestErrors:
-    def test_every_error_code_has_a_page_and_is_listed(self, built, client):
+    def test_every_error_code_has_a_listed_documentation_page(self, built, client):
         listed = read(client, "/docs/reference/errors.html").links
         for code, error in ApiError.registry.items():
             if error.__module__.startswith("tests."):
@@ -163,7 +163,7 @@ class TestErrors:
             assert f"HTTP status {error.status}" in text
             assert f"../errors/{code}.html" in listed
 
-    def test_the_page_of_an_error_code_has_its_table_row(self, built, client):
+    def test_error_code_page_contains_the_table_row_of_the_code(self, built, client):
         text = client.get("/docs/errors/E1001.html").content.decode()
         assert re.search(r"<code[^>]*>.*details.*</code> lists each field", text)
 
@@ -174,18 +174,18 @@ class TestUnbuiltDocumentation:
         settings.DOCS_ROOT = tmp_path
 
     @pytest.mark.parametrize("path", ["/docs/", "/docs/tutorial.html", "/docs/errors/E1001"])
-    def test_an_unbuilt_documentation_returns_build_instructions(self, client, path):
+    def test_unbuilt_documentation_returns_503_with_a_retry_time(self, client, path):
         page = client.get(path, **PERSON)
         assert (page.status_code, page.headers["Retry-After"]) == (503, "10")
         assert b"The documentation is being built" in page.content
         assert "/v1/docs" in Reader(page.content.decode()).links
 
-    def test_agents_get_the_instructions_before_the_build(self, client):
+    def test_agents_get_the_llms_txt_instructions_before_the_build(self, client):
         assert b"/v1/openapi.json" in client.get("/llms.txt").content
         assert client.get("/docs.md").status_code == 404
 
 
-def test_content_security_policy_of_the_reference_is_the_strict_policy(client, settings):
+def test_api_reference_pages_use_the_strict_content_security_policy(client, settings):
     for path in ("/v1/docs", "/v1/docs/applications"):
         assert client.get(path).headers["Content-Security-Policy"] == settings.CONTENT_SECURITY_POLICY
 
@@ -205,34 +205,34 @@ class TestDemoKey:
         assert answer.headers["Cache-Control"] == "no-store"
         return self.key in answer.content.decode()
 
-    def test_the_demo_key_is_shown_to_local_requests(self, client):
+    def test_try_page_shows_the_demo_key_to_local_requests(self, client):
         for host in ("127.0.0.1:8000", "localhost:8000", "[::1]:8000"):
             assert self.shown(client, host), host
         assert "demo account <code>demo</code>" in client.get("/v1/docs/try", HTTP_HOST=host).content.decode()
 
-    def test_the_demo_key_is_hidden_in_production(self, client, settings):
+    def test_try_page_hides_the_demo_key_in_production(self, client, settings):
         settings.PRODUCTION = True
         assert not self.shown(client, secure=True)
 
-    def test_the_demo_key_is_hidden_from_other_machines(self, client):
+    def test_try_page_hides_the_demo_key_from_other_machines(self, client):
         for address in ("192.0.2.7", "2001:db8::7", ""):
             assert not self.shown(client, REMOTE_ADDR=address), address
 
-    def test_the_demo_key_is_hidden_behind_a_tunnel(self, client, settings):
+    def test_try_page_hides_the_demo_key_behind_a_tunnel(self, client, settings):
         settings.ALLOWED_HOSTS = ["tunnel.example"]
         assert not self.shown(client, host="tunnel.example")
 
-    def test_the_demo_key_is_on_no_other_page(self, client):
+    def test_other_documentation_pages_do_not_contain_the_demo_key(self, client):
         for path in ("/v1/docs", "/docs/", "/", "/v1/openapi.json"):
             answer = client.get(path, HTTP_HOST="127.0.0.1:8000", **PERSON)
             assert self.key not in answer.content.decode(), path
 
-    def test_the_page_without_a_demo_explains_how_to_log_in(self, client, settings, tmp_path):
+    def test_try_page_without_a_demo_explains_how_to_log_in(self, client, settings, tmp_path):
         settings.VAR_DIR = tmp_path / "none"
         assert not self.shown(client)
         assert "Log in under <em>Authorize</em>" in client.get("/v1/docs/try").content.decode()
 
-    def test_content_security_policy_of_the_try_page_adds_only_styles(self, client, settings):
+    def test_try_page_content_policy_adds_only_styles(self, client, settings):
         policy = client.get("/v1/docs/try").headers["Content-Security-Policy"]
         added = {"style-src 'self' 'unsafe-inline'"}
         assert set(policy.split("; ")) - set(settings.CONTENT_SECURITY_POLICY.split("; ")) == added

@@ -34,7 +34,7 @@ def sources(document, label):
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_every_operation_has_a_short_sample_in_each_language(documents, service):
+def test_every_operation_has_a_short_code_sample_in_each_language(documents, service):
     for path, method, operation in operations_of(documents[service]):
         assert tuple(item["label"] for item in operation["x-codeSamples"]) == LANGUAGES, (path, method)
         for sample in operation["x-codeSamples"]:
@@ -43,13 +43,13 @@ def test_every_operation_has_a_short_sample_in_each_language(documents, service)
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_samples_send_an_idempotency_key_only_where_the_document_requires_it(documents, service):
+def test_code_samples_send_an_idempotency_key_only_where_required(documents, service):
     for path, method, operation in operations_of(documents[service]):
         is_asked = any("apiKey" in option for option in operation["security"])
         assert {"KEY" in item["source"] for item in operation["x-codeSamples"]} == {is_asked}, (path, method)
 
 
-def test_an_operation_without_a_recorded_run_has_samples(documents):
+def test_operation_without_a_recorded_example_has_code_samples(documents):
     """The end-to-end test reads the document first, so an operation needs samples before its first run."""
     document = copy.deepcopy(documents["platform"])
     for path, method, operation in operations_of(document):
@@ -59,7 +59,7 @@ def test_an_operation_without_a_recorded_run_has_samples(documents):
 
 
 @pytest.mark.parametrize("service", SERVICES)
-def test_python_samples_compile_and_send_the_example(documents, service):
+def test_python_code_samples_compile_and_send_the_example(documents, service):
     for operation, source in sources(documents[service], "Python"):
         calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
         compile(source, operation["operationId"], "exec")

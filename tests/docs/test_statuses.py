@@ -35,7 +35,7 @@ def name_of(machine, to, role):
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_table_of_statuses_matches_the_state_machine(name):
+def test_documented_status_table_matches_the_state_machine(name):
     section = page("reference/statuses.md").partition(f"## {name} statuses\n")[2].partition("\n## ")[0]
     shown = {}
     for status, following in re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|$", section, re.MULTILINE):

@@ -49,7 +49,7 @@ def bureau(monkeypatch):
     server.server_close()
 
 
-def test_adapter_of_the_vendors_page_passes_check_vendor(bureau):
+def test_example_adapter_of_the_vendors_page_passes_check_vendor(bureau):
     [program] = re.findall(r"```python\n(.*?)```", page("develop/vendors.md"), re.DOTALL)
     assert len(program.splitlines()) <= LINES_MAX
     names = {}

@@ -27,7 +27,7 @@ def now():
     return timezone.now()
 
 
-def test_log_in_is_valid_if_the_password_was_changed_in_the_future(db, now):
+def test_log_in_is_valid_after_a_password_change_dated_in_the_future(db, now):
     user = UserFactory(credentials_changed_at=now + AHEAD)
     tokens.start_family(user=user, now=now)
     assert tokens.family_is_live(TokenFamily.objects.get(user=user))
@@ -53,7 +53,7 @@ def test_application_history_stays_in_order_after_the_clock_is_set_back(api, use
 
 
 @pytest.mark.parametrize("path", ["applications", "claims"])
-def test_update_between_transitions_keeps_history_in_order(api, user, now, path):
+def test_application_update_between_transitions_preserves_the_history_order(api, user, now, path):
     changes = {
         "applications": (ApplicationFactory, ["submitted", "under_review"], {"application_data": {"amount": 2}}),
         "claims": (ClaimFactory, ["pending", "draft"], {"notes": "another"}),

@@ -90,14 +90,14 @@ def person():
     return UserFactory()
 
 
-def test_every_table_with_personal_data_gets_a_marker(person):
+def test_erasure_test_data_fills_every_table_with_personal_data(person):
     planted(person, MINE)
     marked = {place.rpartition(".")[0] for place in places_of(MINE)}
     without = {model._meta.label for model in personal_tables() if Planter.texts(model)} - marked
     assert without == set()
 
 
-def test_erasure_without_a_ground_leaves_only_decision_records_and_the_audit_log(person):
+def test_erasure_without_retention_grounds_leaves_only_decision_records_and_audit_log(person):
     other = UserFactory()
     planted(person, MINE)
     planted(other, THEIRS)
@@ -109,7 +109,7 @@ def test_erasure_without_a_ground_leaves_only_decision_records_and_the_audit_log
     assert places_of(THEIRS) == before
 
 
-def test_texts_of_the_audit_log_are_erased_after_5_years(person):
+def test_audit_log_text_is_erased_after_5_years(person):
     planted(person, MINE)
     record = erased(person)
     last_day = (timezone.now() + erasure.AUDIT_LOG_LASTS + timedelta(days=14)).date()
@@ -122,13 +122,13 @@ def test_texts_of_the_audit_log_are_erased_after_5_years(person):
     assert (record.status, record.account) == ("done", None)
 
 
-def test_access_log_entry_without_a_reason_is_not_retained(person):
+def test_erasure_does_not_retain_access_log_entries_without_a_reason(person):
     DataAccess.note("page", viewer=UserFactory(), kind="identity.user", now=timezone.now(), subject=person)
     record = erased(person)
     assert (record.status, record.kept) == ("done", [])
 
 
-def test_staff_texts_about_an_application_are_erased_when_its_ground_ends(person):
+def test_staff_texts_about_an_application_are_erased_when_retention_ends(person):
     application = planted(person, MINE, status="withdrawn", submitted_at=timezone.now())
     about = {"kind": "credit.application", "record_id": str(application.pk)}
     Note.objects.create(author=UserFactory(), text=MINE, at=timezone.now(), **about)
@@ -143,7 +143,7 @@ def test_staff_texts_about_an_application_are_erased_when_its_ground_ends(person
     assert not places & places_of(MINE)
 
 
-def test_erased_fields_of_every_type_are_blank(person):
+def test_fields_of_every_type_are_blank_after_erasure(person):
     planted(person, MINE)
     erased(person)
     for model in personal_tables():
@@ -178,7 +178,7 @@ def test_erasure_removes_the_linked_bank_at_the_vendor(person):
     assert not BankItem.objects.exists()
 
 
-def test_unavailable_vendor_delays_the_erasure_and_loses_no_token(person, monkeypatch):
+def test_unavailable_bank_vendor_delays_the_erasure_without_losing_tokens(person, monkeypatch):
     planted(person, MINE)
 
     class Away:
@@ -195,7 +195,7 @@ def test_unavailable_vendor_delays_the_erasure_and_loses_no_token(person, monkey
     assert not BankItem.objects.exists()
 
 
-def test_every_linked_item_is_removed_although_the_vendor_fails_in_between(person, monkeypatch):
+def test_erasure_removes_every_bank_item_despite_vendor_failures(person, monkeypatch):
     now = timezone.now()
     for number in range(5):
         BankItem.objects.create(
@@ -228,7 +228,7 @@ def _with_an_unreadable_token(item):
 
 
 @pytest.mark.parametrize("break_item", [_of_another_vendor, _with_an_unreadable_token])
-def test_item_that_cannot_be_removed_at_its_vendor_fails_the_erasure_and_keeps_its_token(person, break_item):
+def test_bank_item_removal_failure_fails_the_erasure_and_preserves_the_token(person, break_item):
     planted(person, MINE)
     item = BankItem.objects.get()
     break_item(item)
@@ -242,7 +242,7 @@ def test_item_that_cannot_be_removed_at_its_vendor_fails_the_erasure_and_keeps_i
     assert erasure.process_requested(now=now + timedelta(hours=1)) == {"erased": 1, "failed": 0}
 
 
-def test_records_are_retained_until_their_ground_ends_and_then_pruned(person):
+def test_prune_deletes_retained_records_when_their_retention_ends(person):
     now = timezone.now()
     planted(person, MINE, status="withdrawn", submitted_at=now)
     record = erased(person)
@@ -260,7 +260,7 @@ def test_records_are_retained_until_their_ground_ends_and_then_pruned(person):
     assert grounds_of(Erasure.objects.get()) == EVIDENCE
 
 
-def test_each_application_is_erased_when_its_own_ground_ends(person):
+def test_each_application_is_erased_when_its_own_retention_ends(person):
     now = timezone.now()
     planted(person, MINE, status="withdrawn", submitted_at=now)
     Application.objects.update(updated_at=now - timedelta(days=22 * 30))
@@ -274,7 +274,7 @@ def test_each_application_is_erased_when_its_own_ground_ends(person):
     assert Erasure.objects.get().look_at > now + timedelta(days=31 * 20)
 
 
-def test_erasure_record_has_no_personal_data(person):
+def test_erasure_record_contains_no_personal_data(person):
     planted(person, MINE)
     record = erased(person)
     assert str(person.pk) not in {record.subject_key, str(record.kept)}
@@ -290,7 +290,7 @@ def _steps():
 
 
 @pytest.mark.parametrize("at", range(10))
-def test_erasure_killed_at_any_step_completes_when_repeated(person, monkeypatch, at):
+def test_erasure_killed_at_any_step_completes_on_repetition(person, monkeypatch, at):
     planted(person, MINE)
     steps = _steps()
     assert len(steps) == 9
@@ -325,7 +325,7 @@ def test_erasure_killed_at_any_step_completes_when_repeated(person, monkeypatch,
     assert left_of(MINE) == set()
 
 
-def test_erasure_killed_between_two_tables_completes_when_repeated(person, monkeypatch):
+def test_erasure_killed_between_two_tables_completes_on_repetition(person, monkeypatch):
     planted(person, MINE)
     record = erasure._record(person.pk, requested_at=timezone.now())
     erase_of_table, left = core_erasure._erase, [10]
@@ -399,7 +399,7 @@ def test_canceled_erasure_erases_nothing(person):
     assert (person.is_active, person.erased_at) == (True, None)
 
 
-def test_erasure_empties_mails_to_the_account(person):
+def test_erasure_deletes_the_content_of_mails_to_the_account(person):
     person.email = "gone@example.test"
     person.save(update_fields=["email"])
     now = timezone.now()
@@ -474,7 +474,7 @@ def test_erasure_leaves_rows_of_other_accounts_unchanged(person):
     assert {model: rows_of(model, other).count() for model in personal_tables()} == before
 
 
-def test_erase_subject_erases_at_once_and_is_idempotent(person):
+def test_erase_subject_erases_immediately_and_is_idempotent(person):
     planted(person, MINE)
     call_command("erase_subject", str(person.pk), stdout=StringIO())
     assert left_of(MINE) == set()

@@ -34,7 +34,7 @@ def note_about(application, author):
     return Note.objects.create(author=author, text="qqname called", at=timezone.now(), **about)
 
 
-def test_export_has_notes_about_the_persons_records(person):
+def test_data_export_contains_notes_about_the_applicants_records(person):
     author, other = UserFactory(), UserFactory()
     note = note_about(ApplicationFactory(consumer=person), author)
     theirs = note_about(ApplicationFactory(consumer=other), author)

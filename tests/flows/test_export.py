@@ -63,7 +63,7 @@ def secret_fields():
     }
 
 
-def test_export_has_every_marker_except_those_in_secrets(person):
+def test_data_export_contains_all_planted_personal_data_except_secrets(person):
     planted(person, MINE)
     copies = exported(person)
     for place in places_of(MINE) - secret_fields():
@@ -74,7 +74,7 @@ def test_export_has_every_marker_except_those_in_secrets(person):
         assert any(MINE in json.dumps(row[name]) for row in rows), place
 
 
-def test_export_has_no_secrets_and_no_fields_about_staff(person):
+def test_data_export_contains_no_secrets_or_fields_about_staff(person):
     planted(person, MINE)
     for name, content in exported(person).items():
         label = name.removeprefix("records/").removesuffix(".json")
@@ -84,7 +84,7 @@ def test_export_has_no_secrets_and_no_fields_about_staff(person):
                 assert all(fields[each].is_exported and fields[each].kind != "about_staff" for each in row), name
 
 
-def test_export_has_no_data_of_another_person(person):
+def test_data_export_contains_no_data_of_another_person(person):
     other = UserFactory(username=THEIRS)
     planted(person, MINE)
     planted(other, THEIRS)
@@ -93,7 +93,7 @@ def test_export_has_no_data_of_another_person(person):
 
 
 @pytest.mark.parametrize("is_for_partner", [False, True])
-def test_export_has_only_the_first_applicant(person, is_for_partner):
+def test_data_export_contains_only_the_first_applicant(person, is_for_partner):
     first, second = (changed("legal_name", f"qqapplicant{number}") for number in (1, 2))
     application = ApplicationFactory(consumer=person, applicants=Applicants.of([first, second]))
     ApplicationFactory(consumer=person)
@@ -106,7 +106,7 @@ def test_export_has_only_the_first_applicant(person, is_for_partner):
     assert application.applicants.persons == [first, second]
 
 
-def test_export_has_no_report_and_no_notice_of_the_second_applicant(person):
+def test_data_export_omits_reports_and_notices_of_the_second_applicant(person):
     application = planted(person, MINE)
     rows = {"application": application, "requested_at": NOW, "look_at": NOW, "requested_by": UserFactory()}
     for applicant in (1, 2):
@@ -126,7 +126,7 @@ def test_export_has_no_report_and_no_notice_of_the_second_applicant(person):
 
 
 @pytest.mark.parametrize(("is_for_partner", "left"), [(False, [1]), (True, None)])
-def test_export_has_only_reports_of_the_first_applicant_and_none_for_a_partner(person, is_for_partner, left):
+def test_data_export_contains_only_first_applicant_reports_and_none_for_partners(person, is_for_partner, left):
     application = ApplicationFactory(consumer=person)
     reports = [{"agency": f"agency-of-{applicant}", "applicant": applicant} for applicant in (1, 2)]
     decided = {"application": application, "metadata": {"consumer_report": reports, "note": "x"}}
@@ -151,7 +151,7 @@ def test_export_has_only_reports_of_the_first_applicant_and_none_for_a_partner(p
     assert all(b"agency-of-2" not in content for content in copies.values())
 
 
-def test_export_for_a_partner_has_no_report_note_or_report_fact(person):
+def test_data_export_for_a_partner_omits_reports_notes_and_report_facts(person):
     application = planted(person, MINE)
     about = {"kind": "credit.application", "record_id": str(application.pk)}
     Note.objects.create(author=UserFactory(), text="qqnote", at=NOW, **about)
@@ -177,7 +177,7 @@ def test_mail_to_the_second_applicant_is_erased_and_not_exported(person):
     assert OutgoingMail.objects.get().recipient == ""
 
 
-def test_export_of_a_score_hides_facts_about_other_applications(person):
+def test_data_export_of_a_score_hides_facts_about_other_applications(person):
     definition = {
         "inputs": [{"name": "open", "from": "person.open_applications", "type": "number"}], "base_points": 5,
         "characteristics": [], "outcomes": [{"outcome": "refer"}],
@@ -195,7 +195,7 @@ def test_export_of_a_score_hides_facts_about_other_applications(person):
     assert facts == {"facts": '{"scored_on":"2026-01-31"}', "score": facts["score"]}
 
 
-def test_export_has_files_notices_and_mails(person):
+def test_data_export_contains_files_notices_and_mails(person):
     application = planted(person, MINE)
     EmailAddress.objects.create(user=person, email="me@example.test", verified=True)
     queue_mail("me@example.test", "notice", {"link": "https://x.test/secret"}, now=timezone.now())
@@ -236,7 +236,7 @@ def test_export_and_erasure_exclude_mails_to_unconfirmed_or_foreign_addresses(pe
     assert sorted(mail.recipient for mail in OutgoingMail.objects.all()) == sorted(strangers)
 
 
-def test_export_has_mails_to_the_confirmed_address_and_own_notices(person):
+def test_data_export_contains_mails_to_the_confirmed_address_and_own_notices(person):
     EmailAddress.objects.create(user=person, email="own@example.test", verified=True)
     queue_mail("own@example.test", "notice", {}, now=timezone.now())
     planted(person, MINE)
@@ -249,7 +249,7 @@ def test_export_has_mails_to_the_confirmed_address_and_own_notices(person):
     assert {mail.recipient for mail in OutgoingMail.objects.all()} == {""}
 
 
-def test_undecryptable_notice_and_file_do_not_stop_the_export(person):
+def test_undecryptable_notice_or_file_does_not_stop_the_data_export(person):
     application = planted(person, MINE)
     stored = storage.keep(b"%PDF-1.4", now=timezone.now())
     file = DocumentFile.objects.create(
@@ -286,7 +286,7 @@ def damaged(file):
 
 
 @pytest.mark.parametrize("lose", [missing, damaged])
-def test_export_lists_a_file_that_is_missing_in_the_storage(person, uploaded, lose):
+def test_data_export_lists_a_file_that_is_missing_in_the_storage(person, uploaded, lose):
     lose(uploaded)
     copies = exported(person)
     name = f"files/{uploaded.document.application_id}/{uploaded.pk}.pdf"
@@ -295,7 +295,7 @@ def test_export_lists_a_file_that_is_missing_in_the_storage(person, uploaded, lo
     assert json.loads(copies["records/credit.DocumentFile.json"])[0]["name"] == "Зарплата 給与 راتب.pdf"
 
 
-def test_export_fails_while_the_storage_is_unavailable(person, uploaded, monkeypatch, tmp_path):
+def test_data_export_fails_while_the_document_storage_is_unavailable(person, uploaded, monkeypatch, tmp_path):
     class Away:
         def __getattr__(self, _name):
             raise OSError("away")
@@ -308,7 +308,7 @@ def test_export_fails_while_the_storage_is_unavailable(person, uploaded, monkeyp
     assert list(tmp_path.iterdir()) == []
 
 
-def test_export_index_lists_each_file_with_purpose_source_recipients_and_retention(person):
+def test_data_export_index_lists_purpose_source_recipients_and_retention(person):
     planted(person, MINE)
     copies = exported(person)
     index = json.loads(copies.pop("index.json"))

@@ -28,7 +28,7 @@ def plant(person):
     Note.objects.create(author=UserFactory(), text=marker, at=timezone.now(), **about)
 
 
-def test_no_export_contains_a_marker_of_another_person():
+def test_data_exports_contain_no_data_of_another_person():
     for _ in range(0, EXPORTS, PEOPLE):
         with transaction.atomic():
             people = [UserFactory() for _ in range(PEOPLE)]

@@ -22,7 +22,7 @@ class Discard:
         pass
 
 
-def test_export_has_a_few_applications_in_memory_at_a_time(user, monkeypatch):
+def test_data_export_loads_only_a_few_applications_at_a_time(user, monkeypatch):
     monkeypatch.setattr(export, "CHUNK_ROWS", 5)
     for _ in range(100):
         ApplicationFactory(consumer=user, application_data={"text": "x" * LARGE}, submitted_at=timezone.now())

@@ -134,7 +134,7 @@ def two_rejected(settings):
     return first, second
 
 
-def test_a_poisoned_notice_leaves_the_others_issued(settings, poison):
+def test_failing_notice_does_not_stop_other_notices_from_being_issued(settings, poison):
     poisoned, good = two_rejected(settings)
     poison(notices, "gather", poisoned.notice.pk)
     failing("issue_notices", "1 notices or deadlines failed", "notice", str(poisoned.notice.pk))
@@ -142,7 +142,7 @@ def test_a_poisoned_notice_leaves_the_others_issued(settings, poison):
     passing("issue_notices")
 
 
-def test_a_notice_that_kills_three_processes_is_a_dead_letter(settings, monkeypatch):
+def test_notice_that_kills_three_processes_becomes_a_dead_letter(settings, monkeypatch):
     poisoned, good = two_rejected(settings)
     Notice.objects.filter(pk=poisoned.notice.pk).update(look_at=timezone.now() - timedelta(hours=1))  # the first
     now = killed(monkeypatch, notices, "gather", poisoned.notice.pk, notices.issue_due)
@@ -166,7 +166,7 @@ def test_failing_notice_mail_does_not_block_other_notices(settings, poison):
     assert [key for key, *_ in listed("notice_mail")] == [str(poisoned.notice.pk)]
 
 
-def test_a_poisoned_clock_leaves_the_others_reported(settings, poison):
+def test_failing_notice_clock_does_not_stop_other_overdue_reports(settings, poison):
     poisoned, good = two_rejected(settings)
     past = timezone.now() - timedelta(days=1)
     Clock.objects.update(overdue_told_at=None, stopped_at=None, due_at=past)
@@ -178,7 +178,7 @@ def test_a_poisoned_clock_leaves_the_others_reported(settings, poison):
     assert [key for key, *_ in listed("notice_clock")] == [str(row.pk)]
 
 
-def test_a_poisoned_decision_waits_and_is_listed(settings, poison):
+def test_failing_automatic_decision_is_listed_and_other_decisions_succeed(settings, poison):
     settings.DECISIONING, settings.REVIEW_POLICY = "automatic", "reviewed"
     offer = scored_offer()[0]
     poisoned, good = scored(offer, SAYS_GOOD), scored(offer, SAYS_GOOD)
@@ -188,7 +188,7 @@ def test_a_poisoned_decision_waits_and_is_listed(settings, poison):
     passing("decide_applications")
 
 
-def test_poisoned_waiting_score_leaves_the_others_scored(poison):
+def test_failing_pending_score_does_not_stop_other_scores(poison):
     now, offer = timezone.now(), scored_offer()[0]
     about = {"offer_id": offer.pk, "provider_id": int(offer.provider_id), "offer_snapshot": offer.terms()}
     poisoned, good = (
@@ -205,7 +205,7 @@ def test_poisoned_waiting_score_leaves_the_others_scored(poison):
     passing("decide_applications")
 
 
-def test_a_poisoned_application_leaves_the_others_expired(poison):
+def test_failing_application_expiry_does_not_stop_other_expiries(poison):
     long_ago = timezone.now() - timedelta(days=400)
     poisoned, good = (ApplicationFactory(status="draft", updated_at=long_ago) for _ in range(2))
     poison(applications, "_expire", poisoned.pk)
@@ -214,7 +214,7 @@ def test_a_poisoned_application_leaves_the_others_expired(poison):
     passing("expire_applications")
 
 
-def test_a_poisoned_counteroffer_leaves_the_others_expired(settings, poison):
+def test_failing_counteroffer_expiry_does_not_stop_other_expiries(settings, poison):
     settings.REVIEW_POLICY = "open"
     first = World()
     worlds = first, World(first.offer)
@@ -236,7 +236,7 @@ def test_a_poisoned_counteroffer_leaves_the_others_expired(settings, poison):
     assert Counteroffer.objects.get(pk=good.pk).outcome == "expired"
 
 
-def test_a_poisoned_verification_leaves_the_others_expired(api, stranger_api, poison):
+def test_failing_verification_expiry_does_not_stop_other_expiries(api, stranger_api, poison):
     poisoned, good = start(api), start(stranger_api)
     for shown in (poisoned, good):
         age(shown["verification_id"], expires_at=timedelta(hours=25))
@@ -245,7 +245,7 @@ def test_a_poisoned_verification_leaves_the_others_expired(api, stranger_api, po
     assert row_of(good).status == "expired"
 
 
-def test_a_poisoned_row_leaves_the_others_pruned(poison):
+def test_row_that_fails_prune_does_not_stop_other_rows(poison):
     poisoned, good = (RateCounter.objects.create(bucket=name, window=1, used=1) for name in "ab")
     poison(pruning, "_delete", poisoned.pk)
     failing("prune", "1 rules, tasks, or rows failed", "prune", f"rate_counters {poisoned.pk}")
@@ -254,7 +254,7 @@ def test_a_poisoned_row_leaves_the_others_pruned(poison):
 
 
 @pytest.mark.parametrize("what", ["prune_rules", "prune_tasks"])
-def test_a_poisoned_prune_rule_or_task_does_not_stop_the_others(monkeypatch, what):
+def test_failing_prune_rule_or_task_does_not_stop_other_rules(monkeypatch, what):
     RateCounter.objects.create(bucket="a", window=1, used=1)
 
     def broken(*_args, **_options):
@@ -270,7 +270,7 @@ def test_a_poisoned_prune_rule_or_task_does_not_stop_the_others(monkeypatch, wha
     assert listed("prune") == []
 
 
-def test_a_poisoned_staged_item_leaves_the_others_expired(poison):
+def test_failing_staged_item_expiry_does_not_stop_other_expiries(poison):
     long_ago = timezone.now() - timedelta(days=400)
     poisoned, good = (StagedItemFactory(staged_at=long_ago) for _ in range(2))
     poison(staging, "_decide", poisoned.pk)
@@ -278,7 +278,7 @@ def test_a_poisoned_staged_item_leaves_the_others_expired(poison):
     assert StagedItem.objects.get(pk=good.pk).status == "expired"
 
 
-def test_a_staged_item_that_kills_three_processes_is_a_dead_letter(monkeypatch):
+def test_staged_item_that_kills_three_processes_becomes_a_dead_letter(monkeypatch):
     long_ago = timezone.now() - timedelta(days=400)
     poisoned, good = (StagedItemFactory(staged_at=long_ago) for _ in range(2))
     now = killed(monkeypatch, staging, "_decide", poisoned.pk, staging.expire_staged)
@@ -288,7 +288,7 @@ def test_a_staged_item_that_kills_three_processes_is_a_dead_letter(monkeypatch):
     assert (row.kind, row.key, row.kills, row.dead_at) == ("staged_item", str(poisoned.pk), 3, now)
 
 
-def test_a_poisoned_key_leaves_the_others_announced(user, poison):
+def test_failing_key_expiry_event_does_not_stop_other_announcements(user, poison):
     now = timezone.now()
     poisoned, good = (keys.create_api_key(owner=user, name=name, scopes=None, now=now).record for name in "xy")
     ApiKey.objects.update(expires_at=now + timedelta(days=1))
@@ -297,7 +297,7 @@ def test_a_poisoned_key_leaves_the_others_announced(user, poison):
     assert ApiKey.objects.get(expiry_announced_at__isnull=False).pk == good.pk
 
 
-def test_a_poisoned_bank_item_leaves_the_others_staged(api, user, stranger_api, stranger, poison):
+def test_failing_bank_item_does_not_stop_staging_of_other_items(api, user, stranger_api, stranger, poison):
     exchange(api, user, "public-sandbox-1")
     exchange(stranger_api, stranger, "public-sandbox-2")
     poisoned, good = BankItem.objects.order_by("pk")
@@ -308,7 +308,7 @@ def test_a_poisoned_bank_item_leaves_the_others_staged(api, user, stranger_api, 
     passing("stage_bank_accounts")
 
 
-def test_a_poisoned_unlinked_item_leaves_the_others_removed(api, user, stranger_api, stranger, poison):
+def test_failing_unlinked_bank_item_does_not_stop_other_removals(api, user, stranger_api, stranger, poison):
     exchange(api, user, "public-sandbox-1")
     exchange(stranger_api, stranger, "public-sandbox-2")
     poisoned, _good = BankItem.objects.order_by("pk")
@@ -318,7 +318,7 @@ def test_a_poisoned_unlinked_item_leaves_the_others_removed(api, user, stranger_
     assert list(BankItem.objects.all()) == [poisoned]
 
 
-def test_a_poisoned_payment_leaves_the_others_finished(api, user, poison):
+def test_failing_payment_does_not_stop_other_reconciliations(api, user, poison):
     for _ in range(2):
         process(api, user, key=True, payment_method_id="pm_sandbox_timeout")
     poisoned, good = Payment.objects.order_by("pk")
@@ -330,7 +330,7 @@ def test_a_poisoned_payment_leaves_the_others_finished(api, user, poison):
     passing("reconcile_payments")
 
 
-def test_a_poisoned_event_leaves_the_others_applied(api, user, poison):
+def test_failing_processor_event_does_not_stop_other_events(api, user, poison):
     for _ in range(2):
         process(api, user, key=True, payment_method_id="pm_sandbox_timeout")
     poisoned, good = Payment.objects.order_by("pk")
@@ -358,7 +358,7 @@ def two_submitted(api, user):
     return result
 
 
-def test_a_poisoned_crypto_payment_leaves_the_others_followed(api, user, poison):
+def test_failing_crypto_payment_does_not_stop_other_settlements(api, user, poison):
     poisoned, good = two_submitted(api, user)
     poison(settlement, "_attend", poisoned.pk)
     failing("reconcile_payments", "1 payments or events failed", "crypto_payment", str(poisoned.pk))
@@ -367,7 +367,7 @@ def test_a_poisoned_crypto_payment_leaves_the_others_followed(api, user, poison)
 
 
 @pytest.mark.parametrize("word", ["unreadable", "timeout"])
-def test_a_payment_that_the_node_cannot_report_does_not_block_others(api, user, monkeypatch, word):
+def test_payment_unreported_by_the_node_does_not_block_other_payments(api, user, monkeypatch, word):
     poisoned, good = two_submitted(api, user)
     attend = settlement._attend
 
@@ -420,27 +420,27 @@ class TestRecords:
         return [DecisionAnchor.objects.get(pk=record.pk).anchored_at is not None for record in records]
 
     @pytest.mark.parametrize("record", ["[]", "no JSON", "{}"])
-    def test_a_record_that_cannot_be_read_leaves_the_others_anchored(self, records, record):
+    def test_unreadable_record_does_not_stop_anchoring_of_other_records(self, records, record):
         DecisionAnchor.objects.filter(pk=records[0].pk).update(record=record)
         failing("anchor_decisions", "1 records could not be anchored")
         assert self.anchored(records) == [False, True, True]
         assert [key for key, *_ in listed("record")] == [str(records[0].pk)]
 
     @pytest.mark.parametrize("word", ["status 400", "contradiction"])
-    def test_a_record_rejected_by_the_ledger_leaves_others_of_the_batch_anchored(self, records, word):
+    def test_record_rejected_by_the_ledger_does_not_stop_its_batch(self, records, word):
         self.refused[records[1].record_sha256] = word
         failing("anchor_decisions", "1 records could not be anchored")
         assert self.anchored(records) == [True, False, True]
         assert listed("record") == [(str(records[1].pk), "ProviderError", 1)]
         assert DecisionAnchor.objects.get(pk=records[1].pk).last_error == word
 
-    def test_an_unreachable_ledger_marks_no_record_as_failed(self, records):
+    def test_unreachable_ledger_does_not_mark_records_as_failed(self, records):
         self.refused = dict.fromkeys([record.record_sha256 for record in records], "connect")
         failing("anchor_decisions", "4 records could not be anchored")  # three records, and one of the key
         assert listed("record") == []
         assert {delivery.attempts for delivery in DecisionAnchor.objects.filter(history__isnull=False)} == {1}
 
-    def test_a_poisoned_record_key_does_not_stop_the_anchoring_of_records(self, records, poison):
+    def test_failing_record_key_does_not_stop_the_anchoring_of_records(self, records, poison):
         record_keys.rotate(now=timezone.now())
         DecisionAnchor.objects.filter(record_key=2).delete()
         poison(record_keys, "announce_key", 2)
@@ -460,7 +460,7 @@ def test_lock_and_statement_timeouts_count_as_item_failures(sqlstate, is_own):
             contain(error, "payment", 1)
 
 
-def test_a_poisoned_sandbox_worker_does_not_stop_the_others(monkeypatch):
+def test_failing_sandbox_worker_does_not_stop_other_workers(monkeypatch):
     done = []
 
     def broken(*, now):
@@ -476,7 +476,7 @@ def test_a_poisoned_sandbox_worker_does_not_stop_the_others(monkeypatch):
     assert len(done) == 1
 
 
-def test_doctor_reports_a_failing_check_and_runs_the_others(monkeypatch):
+def test_doctor_reports_a_failing_check_and_runs_the_remaining_checks(monkeypatch):
     def check_broken(**_options):
         raise KeyError("Ada Lovelace")
 
@@ -487,7 +487,7 @@ def test_doctor_reports_a_failing_check_and_runs_the_others(monkeypatch):
     assert any(check["ok"] for check in others)
 
 
-def test_a_failing_metric_does_not_hide_the_others(monkeypatch):
+def test_failing_metric_does_not_hide_other_metrics(monkeypatch):
     def broken(*, using, now):
         raise KeyError(using, now)
 

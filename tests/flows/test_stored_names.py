@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 OLD = "retired"
 
 
-def test_an_item_of_an_unknown_kind_is_listed_and_stays_staged(api, user):
+def test_staged_item_of_an_unknown_kind_is_listed_and_not_approved(api, user):
     old, note = StagedItemFactory(user=user, kind=OLD), StagedItemFactory(user=user)
     kinds = {item["kind"] for item in api.read("/staging/items").json()["items"]}
     assert kinds == {OLD, "note"}
@@ -34,12 +34,12 @@ def test_an_item_of_an_unknown_kind_is_listed_and_stays_staged(api, user):
     assert expire_staged(now=timezone.now() + timedelta(days=31)) == {"staged_items_expired": 1}
 
 
-def test_reject_all_rejects_an_item_of_an_unknown_kind(api, user):
+def test_reject_all_rejects_a_staged_item_of_an_unknown_kind(api, user):
     StagedItemFactory(user=user, kind=OLD)
     assert api.send("/staging/reject-all", {"user_id": str(user.pk)}).status_code == 200
 
 
-def test_events_of_an_unknown_type_are_listed_and_delivered(api, user):
+def test_event_of_an_unknown_type_is_listed_and_delivered(api, user):
     endpoint = api.send("/webhooks/endpoints", {"url": "https://receiver.example/x", "event_types": ["*"]}).json()
     Endpoint.objects.update(event_types=["retired.event"])
     Event.objects.create(account_id=user.pk, type="retired.event", object={"id": "1"}, created_at=timezone.now())
@@ -51,7 +51,7 @@ def test_events_of_an_unknown_type_are_listed_and_delivered(api, user):
     assert api.call("PATCH", path, {"description": "x"}).status_code == 200
 
 
-def test_a_client_with_an_unknown_scope_is_listed_and_can_request_its_other_scopes(api, user):
+def test_oauth_client_with_an_unknown_scope_can_request_its_known_scopes(api, user):
     client, _ = make_client()
     OAuthClient.objects.filter(pk=client.pk).update(scopes=["retired:read", "offers:read"], user=user)
     assert api.read("/oauth/clients").status_code == 200
@@ -61,7 +61,7 @@ def test_a_client_with_an_unknown_scope_is_listed_and_can_request_its_other_scop
     assert (refused.status_code, "invalid_scope" in refused.headers["Location"]) == (302, True)
 
 
-def test_a_key_with_an_unknown_scope_keeps_its_other_scopes(api, user):
+def test_api_key_with_an_unknown_scope_works_with_its_known_scopes(api, user):
     key = issue(user, scopes=["offers:read"])
     ApiKey.objects.filter(pk=key.record.pk).update(scopes=["offers:read", "retired:read"])
     own = ApiClient(api_key=key.key)
@@ -82,12 +82,12 @@ def test_an_invitation_to_an_unknown_role_is_listed_and_its_link_is_invalid(api,
     assert not invitations._still_counts(invitation)
 
 
-def test_a_reason_with_an_unknown_code_is_shown_by_its_code():
+def test_decision_reason_with_an_unknown_code_is_displayed_as_the_code():
     assert in_words([OLD, "income_insufficient"]).startswith(f"{OLD}; ")
     assert in_full([OLD]) == [{"code": OLD, "text": OLD}]
 
 
-def test_an_unknown_status_in_a_history_is_shown_by_its_name(user):
+def test_history_entry_with_an_unknown_status_displays_the_status_name(user):
     application = ApplicationFactory(consumer=user, status="rejected", moves=1)
     ApplicationHistory.objects.create(
         application=application, position=1, status=OLD, previous_status="submitted", changed_by="x",

@@ -40,7 +40,7 @@ def test_nonce_and_metadata_reproduce_the_commitment(client):
     assert opened.hex() == body["commitment"]
 
 
-def test_anchoring_the_same_report_again_returns_the_first_record(client):
+def test_repeated_anchoring_of_a_report_returns_the_first_record(client):
     first = client.anchor("hello").json()
     again = client.anchor("hello")
     assert again.status_code == 200
@@ -63,7 +63,7 @@ def test_report_text_is_hashed_as_received(client):
 
 
 @pytest.mark.parametrize("member", BODY)
-def test_missing_or_invalid_field_of_a_report_is_rejected(client, member):
+def test_report_with_a_missing_or_invalid_field_is_rejected(client, member):
     longest = {"user_id": 255, "report_type": 64}.get(member, 64)
     assert client.post_json("/anchor", {**BODY, member: "x" * longest}).status_code == 200
     before = Entry.objects.count()
@@ -84,7 +84,7 @@ def test_report_of_ten_mebibytes_is_accepted_and_one_byte_more_is_rejected(clien
     assert_error(client.anchor("é" * (5 * 1024 * 1024 + 1)), 413, "E1007")
 
 
-def test_a_body_other_than_a_json_object_is_rejected(client):
+def test_anchor_request_with_a_body_other_than_a_json_object_is_rejected(client):
     for raw in (b"null", b"[]", b'"x"', b"1"):  # test_json_corpus.py covers invalid JSON
         assert_error(client.post("/anchor", raw, content_type="application/json"), 400, "E1001")
     for media_type in ("text/plain", "application/x-www-form-urlencoded", "application/json; charset=latin-1"):
@@ -95,7 +95,7 @@ def item(number, **changes):
     return {"user_id": "42", "report_type": "credit_report", "report_data": f"report {number}", **changes}
 
 
-def test_batch_of_a_thousand_reports_is_one_block_in_order(client):
+def test_anchor_batch_of_1000_reports_creates_one_block_in_order(client):
     response = client.post_json("/anchor/batch", {"items": [item(number) for number in range(1000)]})
     body = response.json()
     assert response.status_code == 200
@@ -105,7 +105,7 @@ def test_batch_of_a_thousand_reports_is_one_block_in_order(client):
     assert Block.objects.count() == 1
 
 
-def test_anchored_report_in_a_batch_keeps_its_index(client):
+def test_previously_anchored_report_in_a_batch_retains_its_index(client):
     first = client.anchor("report 1").json()
     body = client.post_json("/anchor/batch", {"items": [item(0), item(1), item(0)]}).json()
     assert body["block_number"] == 2
@@ -113,26 +113,26 @@ def test_anchored_report_in_a_batch_keeps_its_index(client):
     assert body["results"][2] == {**body["results"][0], "duplicate": True}
 
 
-def test_batch_of_anchored_reports_creates_no_block(client):
+def test_batch_of_previously_anchored_reports_creates_no_block(client):
     client.anchor("report 1")
     body = client.post_json("/anchor/batch", {"items": [item(1)]}).json()
     assert (body["block_number"], Block.objects.count()) == (1, 1)
 
 
 @pytest.mark.parametrize("items", [None, [], {}, "x", [1], [{}], [item(0), item(1, user_id=5)], [item(0)] * 1001])
-def test_invalid_item_rejects_the_whole_batch(client, items):
+def test_anchor_batch_with_an_invalid_item_is_rejected(client, items):
     assert_error(client.post_json("/anchor/batch", {"items": items}), 400, "E1001")
     assert not Entry.objects.exists()
 
 
-def test_item_that_is_too_long_rejects_the_whole_batch(client):
+def test_anchor_batch_with_a_too_long_item_is_rejected(client):
     items = [item(0), item(1, report_data="x" * (10 * 1024 * 1024 + 1))]
     assert_error(client.post_json("/anchor/batch", {"items": items}), 413, "E1007")
     assert not Entry.objects.exists()
 
 
 @pytest.mark.parametrize("path", ["/anchor", "/anchor/batch", "/verify"])
-def test_malformed_json_is_400_and_stores_nothing(client, path):
+def test_anchor_request_with_malformed_json_returns_400_and_stores_nothing(client, path):
     for body in list(dict.fromkeys(json_corpus.malformed()))[::19]:
         assert_error(client.post(path, body, content_type="application/json"), 400, "E1002")
     assert not Entry.objects.exists()

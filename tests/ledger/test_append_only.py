@@ -57,7 +57,7 @@ def test_database_allows_a_complete_erasure_of_an_entry():
     assert Entry.objects.filter(index=3).update(nonce=None, user_id=None, report_type=None) == 1
 
 
-def test_erased_entry_cannot_get_a_new_subject():
+def test_database_rejects_a_new_subject_for_an_erased_entry():
     Entry.objects.filter(index=3).update(nonce=None, user_id=None, report_type=None)
     refused(lambda: Entry.objects.filter(index=3).update(nonce=b"x" * 16, user_id="y", report_type="z"))
 

@@ -56,7 +56,7 @@ def test_malformed_verifier_key_is_rejected(vkey):
         Verifier.from_vkey(vkey)
 
 
-def test_signatures_of_unknown_keys_are_ignored():
+def test_note_signatures_of_unknown_keys_are_ignored():
     cosigned = NOTE + OTHER.sign(HEAD.text()).rpartition("\n\n")[2]
     assert open_checkpoint(cosigned, SIGNER.verifier) == HEAD
     assert open_note(cosigned, OTHER.verifier) == HEAD.text()
@@ -109,12 +109,12 @@ LINE = NOTE.rpartition("\n\n")[2]
      "a\x00b\n\n" + LINE, "a\tb\n\n" + LINE, "\ud800\n\n" + LINE, "x" * 70_000 + "\n\n" + LINE,
      HEAD.text() + "\n" + LINE * (MAX_SIGNATURES + 1)],
 )  # fmt: skip
-def test_malformed_note_is_rejected(note):
+def test_malformed_signed_note_is_rejected(note):
     with pytest.raises(NoteError):
         parse_note(note)
 
 
-def test_text_of_a_note_can_have_empty_lines():
+def test_signed_note_text_can_have_empty_lines():
     note = SIGNER.sign("one\n\nthree\n")
     assert open_note(note, SIGNER.verifier) == "one\n\nthree\n"
 
@@ -146,12 +146,12 @@ def test_verifier_key_with_an_invalid_name_is_rejected(name):
 
 
 @given(st.binary(max_size=80))
-def test_encoded_base64_is_decoded_unchanged(raw):
+def test_checkpoint_base64_is_decoded_unchanged(raw):
     assert decode_base64(base64.b64encode(raw).decode()) == raw
 
 
 @given(st.text(alphabet="0123456789+- ", max_size=21))
-def test_accepted_numbers_are_canonical(text):
+def test_checkpoint_parser_accepts_only_canonical_numbers(text):
     try:
         value = parse_decimal(text)
     except NoteError:

@@ -30,7 +30,7 @@ def files(tmp_path):
     return proof, report
 
 
-def test_ledger_proof_prints_the_proof_that_the_api_serves(client, files):
+def test_ledger_proof_prints_the_proof_of_the_api(client, files):
     served = client.get(f"/proof/{report_digest('report 5').hex()}.tlog-proof").content.decode()
     assert files[0].read_text() == served
 
@@ -41,14 +41,14 @@ def test_ledger_proof_of_an_unanchored_report_fails(files, arguments):
         call_command("ledger_proof", *arguments)
 
 
-def test_stored_proof_is_verified_offline(files, django_assert_num_queries):
+def test_verify_accepts_a_stored_proof_offline(files, django_assert_num_queries):
     out = StringIO()
     with django_assert_num_queries(0):
         call_command("verify", str(files[0]), "--report", str(files[1]), "--json", stdout=out, stderr=StringIO())
     assert json.loads(out.getvalue())["verified"] is True
 
 
-def test_proof_is_verified_with_the_public_key_alone(files, settings):
+def test_verify_accepts_a_proof_with_only_the_public_key(files, settings):
     vkey = signer().verifier.vkey
     settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "other.example", OTHER_SIGNING_KEY
     arguments = ["verify", str(files[0]), "--report", str(files[1])]
@@ -99,7 +99,7 @@ def cosigned_files(files, tmp_path):
     return arguments
 
 
-def test_policy_requires_its_quorum_and_supplies_the_key(cosigned_files, settings):
+def test_verify_with_a_policy_requires_the_quorum_and_uses_its_key(cosigned_files, settings):
     settings.LEDGER_ORIGIN, settings.LEDGER_SIGNING_KEY = "other.example", OTHER_SIGNING_KEY
     errors, out = StringIO(), StringIO()
     call_command(*cosigned_files("1", LOG.verifier), "--json", stdout=out, stderr=errors)
@@ -110,7 +110,7 @@ def test_policy_requires_its_quorum_and_supplies_the_key(cosigned_files, setting
     assert "FAIL witnesses: 1 of 3" in errors.getvalue()
 
 
-def test_policy_of_another_log_and_an_invalid_policy_fail_verification(cosigned_files, tmp_path):
+def test_verify_with_an_invalid_or_foreign_policy_fails(cosigned_files, tmp_path):
     other = Signer("other.example/log", LOG.private_key).verifier
     with pytest.raises(CommandError, match="does not hold"):
         call_command(*cosigned_files("1", other), stdout=StringIO(), stderr=StringIO())
@@ -120,7 +120,7 @@ def test_policy_of_another_log_and_an_invalid_policy_fail_verification(cosigned_
         call_command(*arguments, stdout=StringIO(), stderr=StringIO())
 
 
-def test_invalid_cosignature_fails_verification(cosigned_files, files):
+def test_verify_of_an_invalid_cosignature_fails(cosigned_files, files):
     arguments = cosigned_files("1")
     good = files[0].read_text()
     files[0].write_text(good[:-6] + ("AA==\n" if good[-6:] != "AA==\n" else "BB==\n"))
@@ -130,7 +130,7 @@ def test_invalid_cosignature_fails_verification(cosigned_files, files):
     assert "FAIL" in errors.getvalue()
 
 
-def test_changed_report_fails_verification(files):
+def test_verify_of_a_changed_report_fails(files):
     files[1].write_bytes(b"report 5\n")
     errors = StringIO()
     with pytest.raises(CommandError, match="does not hold"):
@@ -139,13 +139,13 @@ def test_changed_report_fails_verification(files):
 
 
 @pytest.mark.parametrize("rest", [b"", b"\n\xff\xfe", b"\nextra hello"])
-def test_file_with_only_the_first_line_of_a_proof_fails_verification(files, rest):
+def test_verify_of_a_truncated_proof_file_fails(files, rest):
     files[0].write_bytes(b"c2sp.org/tlog-proof@v1" + rest)
     with pytest.raises(CommandError):
         call_command("verify", str(files[0]), "--report", str(files[1]), stderr=StringIO())
 
 
-def test_erasure_removes_the_subject_and_every_proof_stays_valid(client, files):
+def test_ledger_erasure_removes_the_subject_without_invalidating_proofs(client, files):
     seal_reports(["of somebody else"], user="43")
     hash_of = report_digest("report 5").hex()
     out = StringIO()
@@ -160,9 +160,7 @@ def test_erasure_removes_the_subject_and_every_proof_stays_valid(client, files):
     assert not Entry.objects.filter(user_id="42").exists()
 
 
-def test_erasure_is_logged_once_in_the_audit_log_without_the_user_id(
-    files, monkeypatch, django_capture_on_commit_callbacks
-):
+def test_ledger_erasure_is_audited_once_without_the_user_id(files, monkeypatch, django_capture_on_commit_callbacks):
     events = []
     monkeypatch.setattr(audit.CHAIN, "write", events.append)
     with django_capture_on_commit_callbacks(execute=True):

@@ -95,7 +95,7 @@ def bearer(text):
     return {"authorization": f"Bearer {text}"}
 
 
-def test_request_without_a_credential_anchors_nothing(client):
+def test_anchor_request_without_a_credential_is_rejected(client):
     response = client.anchor("hello")
     assert_error(response, 401, "E2001")
     assert response.headers["WWW-Authenticate"].startswith("Bearer")
@@ -103,35 +103,35 @@ def test_request_without_a_credential_anchors_nothing(client):
     assert_error(client.post_json("/anchor/batch", {"items": []}), 401, "E2001")
 
 
-def test_log_is_readable_without_a_credential(client):
+def test_ledger_log_is_readable_without_a_credential(client):
     for path in ("/health", "/stats", "/hash/" + "ab" * 32, "/blocks", "/key", "/"):
         assert client.get(path).status_code == 200, path
 
 
-def test_token_of_service_a_anchors_and_lists_for_its_user(client, settings):
+def test_platform_token_can_anchor_and_list_for_its_user(client, settings):
     headers = bearer(token(settings))
     assert client.anchor("hello", **headers).status_code == 200
     assert client.get("/user/42/hashes", headers=headers).json()["total"] == 1
 
 
-def test_token_of_another_user_is_rejected(client, settings):
+def test_ledger_rejects_a_token_of_another_user(client, settings):
     headers = bearer(token(settings, sub="43"))
     assert_error(client.anchor("hello", **headers), 401, "E2004")
     assert_error(client.get("/user/42/hashes", headers=headers), 401, "E2004")
 
 
-def test_staff_token_acts_for_any_user(client, settings):
+def test_staff_token_can_anchor_on_behalf_of_any_user(client, settings):
     headers = bearer(token(settings, sub="1", staff=True))
     assert client.anchor("hello", **headers).status_code == 200
     assert client.get("/user/42/hashes", headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize("staff", ["true", 1, None, ["staff"]])
-def test_staff_claim_must_be_true(client, settings, staff):
+def test_token_with_a_staff_claim_other_than_true_is_rejected(client, settings, staff):
     assert_error(client.anchor("hello", **bearer(token(settings, sub="1", staff=staff))), 401, "E2004")
 
 
-def test_delegated_token_needs_the_scope(client, settings):
+def test_delegated_token_without_the_ledger_scope_is_rejected(client, settings):
     may = bearer(token(settings, client_id="app", scope="identity:write identity:read"))
     may_not = bearer(token(settings, client_id="app", scope="offers:read"))
     without = bearer(token(settings, client_id="app"))
@@ -143,13 +143,13 @@ def test_delegated_token_needs_the_scope(client, settings):
 
 
 @pytest.mark.parametrize("headers", [{"x-api-key": MACHINE_KEY}, bearer(MACHINE_KEY)])
-def test_listed_key_acts_for_any_user(client, headers):
+def test_listed_ledger_key_can_anchor_on_behalf_of_any_user(client, headers):
     assert client.anchor("hello", **headers).status_code == 200
     assert client.get("/user/7/hashes", headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize("text", ["", "x", MACHINE_KEY + "x", MACHINE_KEY[:-1], "ü", "x" * 10_000])
-def test_unlisted_key_is_rejected(client, text):
+def test_unlisted_ledger_key_is_rejected(client, text):
     assert_error(client.anchor("hello", **{"x-api-key": text}), 401, "E2002")
     assert client.anchor("hello", **bearer(text)).status_code == 401
 
@@ -160,16 +160,16 @@ def test_unlisted_key_is_rejected(client, text):
      {"iat": 4e9}, {"token_type": "refresh"}, {"scope": 5}, {"client_id": 5}, {"without": ("exp",)}, {"sid": "x"},
      {"key": STRANGER}, {"headers": {"kid": "k2"}}, {"headers": {"jwk": JWK}}, {"headers": {"crit": ["x"], "x": 1}}],
 )  # fmt: skip
-def test_malformed_claims_and_headers_of_a_token_are_401(client, settings, changes):
+def test_token_with_malformed_claims_or_headers_returns_401(client, settings, changes):
     """Uses the platform's own token reader; `tests/identity/test_jwt.py` has the other cases."""
     assert_error(client.anchor("hello", **bearer(token(settings, **changes))), 401, "E2002")
 
 
-def test_expired_token_has_its_own_error_code(client, settings):
+def test_expired_token_returns_a_distinct_error_code(client, settings):
     assert_error(client.anchor("hello", **bearer(token(settings, exp=int(time.time()) - 1))), 401, "E2003")
 
 
-def test_malformed_authorization_header_is_401(client):
+def test_malformed_authorization_header_returns_401_from_the_ledger(client):
     for header in (
         "Basic dTpw", "Bearer", "Bearer  x", "Negotiate x", "x", "Bearer a.b.c", "Bearer ..", "Bearer ü.ü.ü",
         "Bearer " + "x." * 5000,
@@ -191,11 +191,11 @@ def test_two_different_credentials_in_one_request_are_rejected(client, settings)
     assert_error(client.anchor("hello", authorization=f"Bearer {token(settings)}, Bearer x"), 400, "E1015")
 
 
-def test_same_key_in_both_headers_is_accepted(client):
+def test_same_ledger_key_in_both_headers_is_accepted(client):
     assert client.anchor("hello", **bearer(MACHINE_KEY), **{"x-api-key": MACHINE_KEY}).status_code == 200
 
 
-def test_published_keys_are_fetched_once_also_for_unknown_key_ids(client, settings, service_a):
+def test_published_keys_are_fetched_once_even_for_unknown_key_ids(client, settings, service_a):
     requested = service_a[1]
     requested.clear()
     headers = bearer(token(settings))
@@ -205,13 +205,13 @@ def test_published_keys_are_fetched_once_also_for_unknown_key_ids(client, settin
     assert requested == ["/.well-known/jwks.json", "/v1/auth/me"]
 
 
-def test_token_is_503_while_service_a_is_unreachable(client, settings):
+def test_token_returns_503_while_the_platform_is_unreachable(client, settings):
     headers = bearer(token(settings))
     settings.BASE_URL = "http://127.0.0.1:9/v1"
     assert_error(client.anchor("hello", **headers), 503, "E5030")
 
 
-def test_token_that_service_a_rejects_is_401(client, settings):
+def test_token_that_the_platform_rejects_returns_401(client, settings):
     ME_STATUS[0] = 401
     headers = bearer(token(settings))
     assert_error(client.anchor("hello", **headers), 401, "E2002")
@@ -219,7 +219,7 @@ def test_token_that_service_a_rejects_is_401(client, settings):
 
 
 @pytest.mark.parametrize("status", [302, 403, 404, 429, 500, 503])
-def test_unclear_token_status_is_503_and_listed_keys_work(client, settings, status):
+def test_unclear_token_status_returns_503_without_affecting_listed_keys(client, settings, status):
     ME_STATUS[0] = status
     assert_error(client.anchor("hello", **bearer(token(settings))), 503, "E5030")
     assert client.anchor("hello", **bearer(MACHINE_KEY)).status_code == 200
@@ -227,7 +227,7 @@ def test_unclear_token_status_is_503_and_listed_keys_work(client, settings, stat
     assert client.anchor("hello", **bearer(token(settings))).status_code == 200
 
 
-def test_a_partner_anchors_on_behalf_of_a_person_until_access_ends(client, settings):
+def test_partner_can_anchor_on_behalf_of_a_customer_until_access_ends(client, settings):
     for acts in ({"client_id": "app"}, {"act": {"sub": "7"}}):
         headers = bearer(token(settings, scope="identity:write", **acts))
         assert client.anchor("hello", **headers).status_code == 200
@@ -236,14 +236,14 @@ def test_a_partner_anchors_on_behalf_of_a_person_until_access_ends(client, setti
     assert_error(client.anchor("hello", **ended), 401, "E2002")
 
 
-def test_token_status_of_another_account_is_not_accepted(settings):
+def test_token_status_of_another_account_raises_unavailable(settings):
     other = token(settings, sub="43")
     introspection = service_a_client.Introspection()
     with pytest.raises(Unavailable):
         introspection.check(other, "42")
 
 
-def test_requests_fail_fast_after_a_timeout_of_service_a(settings, service_a, monkeypatch):
+def test_token_requests_fail_fast_after_a_platform_timeout(settings, service_a, monkeypatch):
     monkeypatch.setattr(service_a_client, "_SECONDS", 0.2)
     text, requested = token(settings), service_a[1]
     introspection = service_a_client.Introspection()
@@ -260,7 +260,7 @@ def test_requests_fail_fast_after_a_timeout_of_service_a(settings, service_a, mo
     assert introspection.check(text, "42") is False
 
 
-def test_writes_are_limited_per_credential(client, settings):
+def test_ledger_writes_are_rate_limited_per_credential(client, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "ledger_write": 3}
     for number in range(3):
         assert client.anchor(f"report {number}", **bearer(MACHINE_KEY)).status_code == 200
@@ -268,7 +268,7 @@ def test_writes_are_limited_per_credential(client, settings):
     assert client.anchor("report 5", **bearer(token(settings))).status_code == 200
 
 
-def test_batch_uses_the_rate_limit_once_for_each_entry(client, settings):
+def test_anchor_batch_uses_one_rate_permit_per_entry(client, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "ledger_write": 10}
 
     def batch(first, number):
@@ -296,7 +296,7 @@ def test_default_rate_limit_of_a_token_is_60_entries_a_minute():
     assert project_settings.RATE_LIMITS["ledger_token"] == 60
 
 
-def test_only_listed_keys_anchor_batches(client, settings):
+def test_only_listed_keys_can_anchor_batches(client, settings):
     items = {"items": [{"user_id": "42", "report_type": "t", "report_data": "a report"}]}
     assert_error(client.post_json("/anchor/batch", items, **bearer(token(settings))), 403, "E2005")
     assert_error(client.post_json("/anchor/batch", items, **bearer(token(settings, staff=True))), 403, "E2005")
@@ -304,7 +304,7 @@ def test_only_listed_keys_anchor_batches(client, settings):
     assert client.post_json("/anchor/batch", items, **bearer(MACHINE_KEY)).status_code == 200
 
 
-def test_readers_without_a_valid_credential_are_limited_by_address(client, settings):
+def test_ledger_reads_without_a_credential_are_rate_limited_by_ip(client, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "anonymous": 2}
     assert [client.get("/stats").status_code for _ in range(3)] == [200, 200, 429]
     assert client.get("/stats", REMOTE_ADDR="192.0.2.9").status_code == 200
@@ -327,13 +327,13 @@ def test_ledger_with_a_read_only_database_still_serves_reads(committed, client):
     assert client.anchor("hello", **bearer(MACHINE_KEY)).status_code == 200
 
 
-def test_writes_in_development_are_limited_by_address(client, settings):
+def test_ledger_writes_in_development_are_rate_limited_by_ip(client, settings):
     settings.PRODUCTION = False
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "ledger_write": 2}
     assert [client.anchor(f"report {number}").status_code for number in range(3)] == [200, 200, 429]
 
 
-def test_writes_in_development_need_no_credential(client, settings):
+def test_ledger_writes_in_development_require_no_credential(client, settings):
     settings.PRODUCTION = False
     assert client.anchor("hello").status_code == 200
     assert client.get("/user/42/hashes").status_code == 200

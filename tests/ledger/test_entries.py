@@ -6,7 +6,7 @@ from hashlib import sha256
 from ledger.entries import Submission, commitment_of, format_timestamp, make_receipt
 
 
-def test_commitment_hashes_the_nonce_and_the_canonical_metadata():
+def test_ledger_commitment_is_the_hash_of_nonce_and_canonical_metadata():
     document = (
         b'{"hash":"' + b"ab" * 32 + b'","report_type":"t","timestamp":"2026-01-31T12:00:00.000000Z","user_id":"42"}'
     )
@@ -16,19 +16,19 @@ def test_commitment_hashes_the_nonce_and_the_canonical_metadata():
     assert commitment == sha256(bytes(16) + document).digest()
 
 
-def test_submissions_have_different_nonces():
+def test_ledger_submissions_have_different_nonces():
     nonces = {Submission(bytes(32), "42", "t").nonce for _ in range(1000)}
     assert len(nonces) == 1000
     assert {len(nonce) for nonce in nonces} == {16}
 
 
-def test_receipt_has_the_hash_of_its_leaf():
+def test_anchor_receipt_contains_the_hash_of_its_leaf():
     receipt = make_receipt(Submission(bytes(32), "42", "t"), index=5, block_number=2, timestamp="")
     assert receipt.leaf_hash == sha256(b"\0" + bytes(32) + receipt.commitment).digest()
     assert not receipt.duplicate
 
 
-def test_timestamps_are_utc_and_sort_as_text():
+def test_ledger_timestamps_are_utc_and_sort_as_strings():
     moment = datetime(2026, 1, 31, 12, tzinfo=timezone(timedelta(hours=2)))
     assert format_timestamp(moment) == "2026-01-31T10:00:00.000000Z"
     assert format_timestamp(datetime(2026, 1, 1, tzinfo=UTC)) < format_timestamp(moment)

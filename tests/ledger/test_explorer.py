@@ -60,7 +60,7 @@ def test_explorer_pages_the_entries_of_a_block(client):
         assert ("later entries" in text, "earlier entries" in text) == (first + 50 < 121, first > 1)
 
 
-def test_the_explorer_explains_missing_witnesses(client):
+def test_explorer_explains_missing_witnesses(client):
     seal_reports(["a"])
     assert "This log has no witnesses" in page(client)
 
@@ -98,7 +98,7 @@ def test_explorer_page_allows_no_external_content_or_inline_style(client):
     assert not re.search(r"<script(?! src=)", text)
 
 
-def test_times_on_the_explorer_are_valid_html(client):
+def test_explorer_times_are_valid_html(client):
     seal_reports(["report"])
     text = page(client, f"?hash={report_digest('report')}")
     assert text.count("<time ") == len(HTML_TIME.findall(text)) > 0

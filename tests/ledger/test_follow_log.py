@@ -53,7 +53,7 @@ def follow(published, tmp_path):
         yield once
 
 
-def test_growing_log_is_followed_with_at_most_10_requests(published, follow):
+def test_follow_log_reads_a_growing_log_with_at_most_10_requests(published, follow):
     leaves = leaves_of(70_000)
     for size in (5, 5, 256, 257, 65_536, 70_000):
         published.grow(leaves[:size])
@@ -62,7 +62,7 @@ def test_growing_log_is_followed_with_at_most_10_requests(published, follow):
         assert len(published.asked) <= 1 + 3 * 3
 
 
-def test_full_tile_replaces_a_deleted_partial_tile(published, follow):
+def test_follow_log_replaces_a_deleted_partial_tile_by_the_full_tile(published, follow):
     leaves = leaves_of(600)
     published.grow(leaves[:300])
     published.files = {path: content for path, content in published.files.items() if ".p/" not in path}
@@ -71,7 +71,7 @@ def test_full_tile_replaces_a_deleted_partial_tile(published, follow):
     assert follow()["size"] == 300
 
 
-def test_older_head_of_the_same_tree_is_not_a_fork(published, follow, tmp_path):
+def test_follow_log_does_not_report_an_older_head_as_a_fork(published, follow, tmp_path):
     leaves = leaves_of(300)
     published.grow(leaves)
     follow()
@@ -119,7 +119,7 @@ def test_fork_stops_follow_log_which_stores_both_checkpoints(published, follow, 
         lambda files: files.update({"tile/0/000.p/12": bytes(9_000)}),
     ],
 )
-def test_damaged_data_is_an_error_without_a_fork_or_a_change_of_state(published, follow, tmp_path, spoil):
+def test_follow_log_reports_damaged_data_without_a_fork_or_state_change(published, follow, tmp_path, spoil):
     follow()
     kept = (tmp_path / "head").read_text()
     published.grow(leaves_of(12))
@@ -132,14 +132,14 @@ def test_damaged_data_is_an_error_without_a_fork_or_a_change_of_state(published,
 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b"\xff"])
-def test_damaged_state_file_is_reported_and_not_replaced(follow, tmp_path, content):
+def test_follow_log_reports_a_damaged_state_file_without_replacing_it(follow, tmp_path, content):
     (tmp_path / "head").write_bytes(content)
     with pytest.raises(CommandError, match="holds no checkpoint of this log"):
         follow()
     assert (tmp_path / "head").read_bytes() == content
 
 
-def test_invalid_arguments_of_follow_log_are_explained(follow):
+def test_follow_log_explains_invalid_arguments(follow):
     with pytest.raises(CommandError, match="--key must be the verifier key of a log"):
         follow(key="x")
     with pytest.raises(CommandError, match="--interval must be a number"):

@@ -51,7 +51,7 @@ def in_threads(count, work):
         return list(pool.map(work, range(count)))
 
 
-def test_waiting_requests_share_a_block_and_get_their_own_receipts():
+def test_waiting_anchor_requests_share_a_block_with_separate_receipts():
     seal = SlowSeal()
     group = GroupCommit(seal)
     wanted = [submission(str(number)) for number in range(32)]
@@ -62,7 +62,7 @@ def test_waiting_requests_share_a_block_and_get_their_own_receipts():
     assert not group.is_busy
 
 
-def test_entries_of_a_request_stay_together_and_blocks_have_a_maximum_size(monkeypatch):
+def test_blocks_do_not_split_requests_and_have_a_maximum_size(monkeypatch):
     monkeypatch.setattr(module, "MAX_BLOCK_ENTRIES", 25)
     seal = SlowSeal()
     group = GroupCommit(seal)
@@ -73,7 +73,7 @@ def test_entries_of_a_request_stay_together_and_blocks_have_a_maximum_size(monke
     assert sum(seal.blocks) == 120
 
 
-def test_failed_block_fails_only_its_own_requests():
+def test_failed_block_fails_only_the_requests_of_the_block():
     failing = threading.Event()
     seal = SlowSeal()
 
@@ -96,7 +96,7 @@ def test_failed_block_fails_only_its_own_requests():
     assert not group.is_busy
 
 
-def test_request_that_waits_too_long_fails_and_the_log_continues(monkeypatch):
+def test_anchor_request_that_waits_too_long_fails_without_stopping_the_log(monkeypatch):
     monkeypatch.setattr(module, "WAIT_SECONDS", 0.05)
     seal = SlowSeal(0.3)
     group = GroupCommit(seal)
@@ -110,7 +110,7 @@ def test_request_that_waits_too_long_fails_and_the_log_continues(monkeypatch):
     assert seal.total == 2
 
 
-def test_anchors_of_sixteen_threads_are_all_stored_with_proofs(committed_log):
+def test_reports_anchored_by_16_threads_are_stored_with_proofs(committed_log):
     group = GroupCommit()
 
     def work(thread):
@@ -135,7 +135,7 @@ def test_anchors_of_sixteen_threads_are_all_stored_with_proofs(committed_log):
     assert verify_log(signer().verifier)[0] == 640
 
 
-def test_same_report_from_twenty_threads_is_anchored_once(committed_log):
+def test_same_report_from_20_threads_is_anchored_once(committed_log):
     group = GroupCommit()
 
     def work(_thread):
@@ -150,7 +150,7 @@ def test_same_report_from_twenty_threads_is_anchored_once(committed_log):
     assert log.read_head().tree_size == 1
 
 
-def test_two_processes_never_sign_two_histories(committed_log, needs_postgresql):
+def test_two_ledger_processes_do_not_sign_two_histories(committed_log, needs_postgresql):
     # Two queues stand for two processes: they share only the database and the guard file.
     groups = [GroupCommit(), GroupCommit()]
 
@@ -167,7 +167,7 @@ def test_two_processes_never_sign_two_histories(committed_log, needs_postgresql)
         assert signer().sign(Checkpoint(signer().name, block.tree_size, bytes(block.root)).text()) == block.checkpoint
 
 
-def test_failing_database_stores_and_acknowledges_nothing(monkeypatch):
+def test_anchoring_with_a_failing_database_stores_and_acknowledges_nothing(monkeypatch):
     def broken(*_arguments):
         raise OperationalError("disk full")
 

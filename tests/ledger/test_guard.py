@@ -36,13 +36,13 @@ def forget_the_last_block(cursor):
     cursor.execute('INSERT INTO ledger_tile (level, "index", hashes) SELECT 0, 0, leaf_hash FROM ledger_entry')
 
 
-def test_guard_stores_the_last_head():
+def test_guard_file_stores_the_last_signed_head():
     seal_reports(["a", "b"])
     head = log.read_head()
     assert guard.read() == guard.Mark(2, head.root)
 
 
-def test_database_older_than_the_guard_is_not_signed(client):
+def test_ledger_does_not_sign_a_database_older_than_the_guard(client):
     seal_reports(["a"])
     seal_reports(["b"])
     put_an_older_copy_back()
@@ -54,7 +54,7 @@ def test_database_older_than_the_guard_is_not_signed(client):
     assert client.get("/health").json()["status"] == "degraded"
 
 
-def test_another_history_of_the_same_size_is_not_signed():
+def test_ledger_does_not_sign_another_history_of_the_same_size():
     seal_reports(["a"])
     guard_file = guard.read()
     assert guard_file is not None
@@ -66,7 +66,7 @@ def test_another_history_of_the_same_size_is_not_signed():
         seal_reports(["another"])
 
 
-def test_guard_older_than_the_database_is_accepted(settings):
+def test_ledger_accepts_a_guard_older_than_the_database(settings):
     seal_reports(["a"])
     old = settings.LEDGER_GUARD_FILE.read_bytes()
     seal_reports(["b"])
@@ -120,7 +120,7 @@ def empty(guard_file):
 
 
 @pytest.mark.parametrize("spoil", [lose, empty])
-def test_log_without_its_guard_is_readable_and_not_signed(client, settings, spoil):
+def test_log_without_its_guard_can_be_read_but_not_signed(client, settings, spoil):
     client.anchor("a")
     spoil(settings.LEDGER_GUARD_FILE)
     assert_only_readable(client)
@@ -162,7 +162,7 @@ def assert_only_readable(client, blocks=1):
         assert client.get(path).status_code == 200
 
 
-def test_log_signs_after_the_guard_update_of_the_first_block_failed(client, settings, monkeypatch):
+def test_log_can_sign_after_a_failed_guard_update_of_the_first_block(client, settings, monkeypatch):
     """The guard file exists before the first block is committed, with size 0."""
     with monkeypatch.context() as full_disk:
         full_disk.setattr(os, "pwrite", _full_disk_after(1))
@@ -178,7 +178,7 @@ def test_guard_size_never_decreases():
     assert guard.read() == guard.Mark(5, b"x" * 32)
 
 
-def test_damaged_guard_stops_signing(settings):
+def test_damaged_guard_file_stops_signing(settings):
     for content in (
         b"x", b"{}", b"[]", b"null", b'{"size": 0, "root": ""}', b'{"size": -1, "root": "' + b"00" * 32 + b'"}',
         b'{"size": "1", "root": "00"}', b'{"size": 1}', b'{"size": 1, "root": 5}', b"\xff\xfe",
@@ -227,7 +227,7 @@ def test_unwritable_guard_stops_sealing_and_health_reports_it(client, monkeypatc
     assert node_status().is_healthy is True
 
 
-def test_metric_of_signing_needs_no_signing_key(settings):
+def test_signing_metric_requires_no_signing_key(settings):
     seal_reports(["a"])
     settings.PRODUCTION, settings.LEDGER_SIGNING_KEY = True, ""
     assert next(item.value for item in measured() if item.name == "platform_ledger_may_sign") == 1
@@ -280,7 +280,7 @@ def test_adopting_the_newest_head_replaces_a_missing_or_damaged_guard(client, he
 
 
 @pytest.mark.parametrize(("size", "root"), [(2, None), (4, None), (3, b"x" * 32), (-1, None)])
-def test_only_the_newest_head_can_be_adopted(head, settings, size, root):
+def test_only_the_newest_ledger_head_can_be_adopted(head, settings, size, root):
     settings.LEDGER_GUARD_FILE.unlink()
     with pytest.raises(CommandError, match=f"--size 3 --root {head.root.hex()}"):
         adopt(size, root or head.root)
@@ -288,7 +288,7 @@ def test_only_the_newest_head_can_be_adopted(head, settings, size, root):
 
 
 @pytest.mark.parametrize("root", ["", "zz", "ab" * 31])
-def test_adopting_an_invalid_root_is_an_error(head, root):
+def test_adopting_an_invalid_ledger_root_fails(head, root):
     with pytest.raises(CommandError, match="64 hex"):
         call_command("adopt_ledger_head", size=3, root=root)
 
@@ -317,6 +317,6 @@ def test_adopting_the_head_of_a_healthy_log_changes_nothing(client, head):
     assert Block.objects.count() == 3
 
 
-def test_head_of_an_empty_log_can_be_adopted(client):
+def test_adopt_command_accepts_the_head_of_an_empty_log(client):
     adopt(0, log.Head().root)
     assert client.anchor("a").status_code == 200

@@ -8,12 +8,12 @@ from django.core.exceptions import ImproperlyConfigured
 from ledger import keys
 
 
-def test_the_configured_key_signs(settings):
+def test_ledger_signer_uses_the_configured_key(settings):
     assert keys.signer().private_key.private_bytes_raw() == bytes(range(32))
     assert keys.signer().name == settings.LEDGER_ORIGIN
 
 
-def test_development_creates_one_key_and_keeps_it(settings, tmp_path):
+def test_ledger_in_development_creates_one_key_and_reuses_it(settings, tmp_path):
     settings.LEDGER_SIGNING_KEY, settings.VAR_DIR = "", tmp_path / "var"
     first = keys.signer().verifier.vkey
     keys._load.cache_clear()
@@ -23,14 +23,14 @@ def test_development_creates_one_key_and_keeps_it(settings, tmp_path):
     assert list(file.parent.iterdir()) == [file]
 
 
-def test_damaged_development_key_is_not_replaced(settings, tmp_path):
+def test_damaged_ledger_development_key_is_not_replaced(settings, tmp_path):
     settings.LEDGER_SIGNING_KEY, settings.VAR_DIR = "", tmp_path
     (tmp_path / keys.KEY_FILE_NAME).write_text("x")
     with pytest.raises(ImproperlyConfigured, match="put the backup back"):
         keys.signer()
 
 
-def test_production_does_not_start_without_a_key(settings, tmp_path):
+def test_ledger_in_production_does_not_start_without_a_key(settings, tmp_path):
     settings.LEDGER_SIGNING_KEY, settings.VAR_DIR, settings.PRODUCTION = "", tmp_path, True
     with pytest.raises(ImproperlyConfigured, match="LEDGER_SIGNING_KEY is missing: set it to 32 random bytes"):
         keys.signer()
@@ -38,21 +38,21 @@ def test_production_does_not_start_without_a_key(settings, tmp_path):
 
 
 @pytest.mark.parametrize("key", ["x", "AAAA", "A" * 44, "é" * 44, "A" * 43 + "=" + "A"])
-def test_error_of_an_invalid_key_contains_the_setting(settings, key):
+def test_invalid_ledger_key_error_contains_the_setting(settings, key):
     settings.LEDGER_SIGNING_KEY = key
     with pytest.raises(ImproperlyConfigured, match="LEDGER_SIGNING_KEY must be an Ed25519 key: set it"):
         keys.signer()
 
 
 @pytest.mark.parametrize("seed", [bytes(32), b"\xff" * 32, b"secret! " * 4, bytes(range(7)) * 4 + bytes(4)])
-def test_guessable_key_is_rejected(settings, seed):
+def test_guessable_ledger_key_is_rejected(settings, seed):
     settings.LEDGER_SIGNING_KEY = b64encode(seed).decode()
     with pytest.raises(ImproperlyConfigured, match="LEDGER_SIGNING_KEY is weak: set it to 32 random bytes"):
         keys.signer()
 
 
 @pytest.mark.parametrize("origin", ["", "a b", "a+b", "a\nb"])
-def test_error_of_an_invalid_log_name_contains_the_setting(settings, origin):
+def test_invalid_log_name_error_contains_the_setting(settings, origin):
     settings.LEDGER_ORIGIN = origin
     with pytest.raises(ImproperlyConfigured, match="LEDGER_ORIGIN"):
         keys.signer()

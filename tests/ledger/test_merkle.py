@@ -47,7 +47,7 @@ def consistency_of(old: int, new: int) -> list[bytes]:
     return [range_hash(*consistency_range) for consistency_range in merkle.consistency_ranges(old, new)]
 
 
-def test_frontier_computes_the_root_of_every_size():
+def test_merkle_frontier_computes_the_root_of_every_size():
     frontier = merkle.Frontier()
     assert frontier.root() == merkle.EMPTY_ROOT
     for size, leaf in enumerate(LEAVES, start=1):
@@ -58,12 +58,12 @@ def test_frontier_computes_the_root_of_every_size():
         assert again.nodes() == frontier.nodes()
 
 
-def test_roots_equal_those_of_pymerkle():
+def test_merkle_roots_equal_the_pymerkle_results():
     tree = foreign.pymerkle_tree(ENTRIES)
     assert all(tree.get_root(size) == ROOTS[size] for size in range(1, SIZES + 1))
 
 
-def test_our_and_third_party_code_accept_the_inclusion_proof_of_every_entry():
+def test_platform_and_third_party_code_accept_every_inclusion_proof():
     for size in PROVEN:
         for index in range(size):
             path = path_of(index, size)
@@ -71,7 +71,7 @@ def test_our_and_third_party_code_accept_the_inclusion_proof_of_every_entry():
             assert foreign.accepts_inclusion(index, size, LEAVES[index], path, ROOTS[size])
 
 
-def test_our_and_third_party_code_accept_the_consistency_proof_of_every_pair_of_sizes():
+def test_platform_and_third_party_code_accept_every_consistency_proof():
     for new in PROVEN:
         for old in range(1, new + 1):
             proof = consistency_of(old, new)
@@ -79,7 +79,7 @@ def test_our_and_third_party_code_accept_the_consistency_proof_of_every_pair_of_
             assert foreign.accepts_consistency(old, new, proof, ROOTS[old], ROOTS[new])
 
 
-def test_audit_paths_equal_those_of_pymerkle():
+def test_merkle_audit_paths_equal_the_pymerkle_results():
     tree = foreign.pymerkle_tree(ENTRIES)
     for size in (1, 2, 3, 7, 8, 100, 255, 256):
         for index in range(size):
@@ -123,7 +123,7 @@ def test_changed_consistency_proof_is_rejected():
                     merkle.verify_consistency(*attempt)
 
 
-def test_consistency_with_the_empty_or_the_same_tree_needs_an_empty_proof():
+def test_consistency_with_the_empty_or_same_tree_requires_an_empty_proof():
     assert merkle.consistency_ranges(0, 9) == []
     assert merkle.consistency_ranges(9, 9) == []
     merkle.verify_consistency(0, 9, [], merkle.EMPTY_ROOT, ROOTS[9])
@@ -136,7 +136,7 @@ def test_consistency_with_the_empty_or_the_same_tree_needs_an_empty_proof():
             merkle.verify_consistency(*attempt)
 
 
-def test_proof_ranges_outside_the_tree_are_rejected():
+def test_merkle_proof_ranges_outside_the_tree_are_rejected():
     for index, size in [(0, 0), (-1, 3), (3, 3)]:
         with pytest.raises(ValueError, match="no entry"):
             merkle.inclusion_ranges(index, size)
@@ -146,7 +146,7 @@ def test_proof_ranges_outside_the_tree_are_rejected():
         merkle.consistency_ranges(-1, 3)
 
 
-def test_entry_with_the_content_of_an_inner_node_has_another_hash():
+def test_merkle_entry_with_inner_node_content_has_another_hash():
     disguised = b"\x01" + LEAVES[0] + LEAVES[1]
     assert merkle.leaf_hash(disguised) != merkle.node_hash(LEAVES[0], LEAVES[1])
     assert merkle.leaf_hash(disguised[1:]) != merkle.node_hash(LEAVES[0], LEAVES[1])
@@ -158,7 +158,7 @@ def test_frontier_rejects_hashes_that_do_not_match_its_size():
             merkle.Frontier(size, packed)
 
 
-def test_roots_equal_the_test_vectors_of_certificate_transparency():
+def test_merkle_roots_equal_the_certificate_transparency_test_vectors():
     # Reference entries and roots of Certificate Transparency logs since RFC 6962.
     entries = ["", "00", "10", "2021", "3031", "40414243", "5051525354555657"]
     entries.append("606162636465666768696a6b6c6d6e6f")

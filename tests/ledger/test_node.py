@@ -13,33 +13,33 @@ from tests.ledger.conftest import seal_reports
 pytestmark = [pytest.mark.usefixtures("committed"), pytest.mark.urls("ledger.urls")]
 
 
-def test_health_of_an_empty_log_is_healthy(client):
+def test_ledger_health_of_an_empty_log_is_healthy(client):
     response = client.get("/health")
     assert response.status_code == 200
     assert response.json() == {"status": "healthy", "block_height": 0, "is_syncing": False, "peers": 0}
 
 
-def test_health_and_stats_count_blocks_and_hashes(client):
+def test_ledger_health_and_stats_count_blocks_and_hashes(client):
     seal_reports(["a", "b"])
     seal_reports(["c"])
     assert client.get("/health").json()["block_height"] == 2
     assert client.get("/stats").json() == {"block_height": 2, "total_hashes": 3, "is_syncing": False, "peers": 0}
 
 
-def test_health_and_stats_report_waiting_entries_as_syncing(client, monkeypatch):
+def test_ledger_health_reports_waiting_entries_as_syncing(client, monkeypatch):
     monkeypatch.setattr(status.group_commit, "_led", True)
     assert client.get("/health").json()["is_syncing"] is True
     assert client.get("/stats").json()["is_syncing"] is True
 
 
-def test_health_is_degraded_if_the_log_is_behind_its_guard(client):
+def test_ledger_health_is_degraded_if_the_log_is_behind_its_guard(client):
     seal_reports(["a"])
     guard.advance(guard.Mark(2, bytes(32)))
     response = client.get("/health")
     assert (response.status_code, response.json()["status"]) == (200, "degraded")
 
 
-def test_health_without_a_database_is_503_with_the_same_fields(client, monkeypatch):
+def test_ledger_health_without_a_database_returns_503_with_the_same_fields(client, monkeypatch):
     def broken():
         raise OperationalError("password authentication failed for host db.internal")
 
@@ -49,7 +49,7 @@ def test_health_without_a_database_is_503_with_the_same_fields(client, monkeypat
     assert response.json() == {"status": "degraded", "block_height": 0, "is_syncing": False, "peers": 0}
 
 
-def test_health_reports_a_hanging_database_within_the_deadline(client, monkeypatch):
+def test_ledger_health_reports_a_hanging_database_within_the_deadline(client, monkeypatch):
     released = threading.Event()
     monkeypatch.setattr(status, "_checkup", Checkup(lambda: released.wait(30)))
     monkeypatch.setattr(status, "CHECK_SECONDS", 0.05)

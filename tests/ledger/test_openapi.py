@@ -7,7 +7,7 @@ from tests.described import examples_that_do_not_fit, undescribed, without_examp
 pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledger.urls")]
 
 
-def test_openapi_document_has_every_endpoint(client):
+def test_ledger_openapi_document_contains_every_endpoint(client):
     document = client.get("/openapi.json").json()
     assert set(document["paths"]) >= {
         "/health", "/stats", "/hash/{report_hash}", "/user/{user_id}/hashes", "/anchor", "/anchor/batch",
@@ -16,7 +16,7 @@ def test_openapi_document_has_every_endpoint(client):
     }  # fmt: skip
 
 
-def test_openapi_document_lists_the_responses_of_anchoring(client):
+def test_ledger_openapi_document_lists_the_responses_of_anchoring(client):
     answers = client.get("/openapi.json").json()["paths"]["/anchor"]["post"]["responses"]
     assert set(answers) >= {"200", "400", "401", "403", "413", "415", "429", "503"}
 

@@ -17,7 +17,7 @@ def item(kind, **changes):
     return {"user_id": "42", "report_type": kind, "report_data": '{"decision":"approved"}', **changes}
 
 
-def test_platform_types_are_the_types_of_platform_records():
+def test_platform_report_types_equal_the_types_of_platform_records():
     assert {
         "application_decision", "acceptance", "scoring_model_version", "notice", "record_key", "release",
         "contract_withdrawal",
@@ -25,7 +25,7 @@ def test_platform_types_are_the_types_of_platform_records():
 
 
 @pytest.mark.parametrize("claims", [{}, {"staff": True}, {"scope": "identity:write"}])
-def test_person_cannot_anchor_platform_types(client, settings, claims):
+def test_user_token_cannot_anchor_platform_report_types(client, settings, claims):
     headers = bearer(token(settings, **claims))
     for kind in PLATFORM_TYPES:
         refused = client.post_json("/anchor", item(kind), **headers)
@@ -48,12 +48,12 @@ def test_report_type_that_looks_like_a_platform_type_is_rejected(client, setting
     assert_error(refused, 403, "E2005")
 
 
-def test_person_can_anchor_other_report_types(client, settings):
+def test_user_token_can_anchor_other_report_types(client, settings):
     for kind in ("press release", "released", "credit_report", "mitteilung"):
         assert client.post_json("/anchor", item(kind), **bearer(token(settings))).status_code == 200
 
 
-def test_listed_keys_and_the_platform_key_anchor_platform_types(client, settings):
+def test_listed_keys_and_the_platform_key_can_anchor_platform_report_types(client, settings):
     settings.LEDGER_CLIENT_KEY = "the-platforms-own-key"
     for key, kind in product((MACHINE_KEY, settings.LEDGER_CLIENT_KEY), PLATFORM_TYPES):
         assert client.post_json("/anchor", item(kind), **{"x-api-key": key}).status_code == 200
@@ -61,7 +61,7 @@ def test_listed_keys_and_the_platform_key_anchor_platform_types(client, settings
         assert client.post_json("/anchor/batch", batch, **bearer(key)).status_code == 200
 
 
-def test_empty_key_is_rejected_if_no_platform_key_is_configured(client, settings):
+def test_empty_ledger_key_is_rejected_without_a_configured_platform_key(client, settings):
     settings.LEDGER_CLIENT_KEY = ""
     for text in ("", hashlib.sha256(b"").hexdigest()):
         answer = client.post_json("/anchor", item("release"), **{"x-api-key": text})
@@ -76,13 +76,13 @@ class TestInDevelopment:
         settings.PRODUCTION = False
 
     @pytest.mark.parametrize("headers", [{}, {"x-api-key": "another"}, {"authorization": "Bearer a.b.c"}])
-    def test_platform_types_require_the_platforms_key_in_development(self, client, headers):
+    def test_platform_report_types_require_the_platform_key_in_development(self, client, headers):
         assert_error(client.post_json("/anchor", item("application_decision"), **headers), 403, "E2005")
         batch = {"items": [item("credit_report"), item("release")]}
         assert_error(client.post_json("/anchor/batch", batch, **headers), 403, "E2005")
         assert client.post_json("/anchor", item("credit_report"), **headers).status_code == 200
 
-    def test_platform_key_anchors_platform_types_in_development(self, client, settings):
+    def test_platform_key_can_anchor_platform_report_types_in_development(self, client, settings):
         assert len(settings.LEDGER_CLIENT_KEY) >= 32
         headers = {"x-api-key": settings.LEDGER_CLIENT_KEY}
         assert client.post_json("/anchor", item("application_decision"), **headers).status_code == 200

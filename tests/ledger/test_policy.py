@@ -29,7 +29,7 @@ def read(text):
     return Policy.from_bytes(text.encode())
 
 
-def test_example_policy_of_the_format_is_parsed():
+def test_example_witness_policy_of_the_format_is_parsed():
     policy = read(TWO_LEVELS)
     assert [log.verifier for log in policy.logs] == [LOG.verifier]
     assert [witness.name for witness in policy.witnesses] == ["X1", "X2", "X3", "Y1", "Y2", "Y3"]
@@ -37,14 +37,14 @@ def test_example_policy_of_the_format_is_parsed():
     assert policy.groups["X-and-Y"].threshold == 2
 
 
-def test_written_policy_is_parsed_unchanged():
+def test_written_witness_policy_is_parsed_unchanged():
     policy = read(TWO_LEVELS)
     again = Policy.from_bytes(policy.text().encode())
     assert (again.groups, again.quorum) == (policy.groups, policy.quorum)
     assert [witness.verifier for witness in again.witnesses] == [witness.verifier for witness in policy.witnesses]
 
 
-def test_quorum_of_two_levels_of_groups_needs_both_groups():
+def test_quorum_of_two_group_levels_requires_both_groups():
     policy = read(TWO_LEVELS)
     names = [witness.name for witness in policy.witnesses]
     for count in range(7):
@@ -53,13 +53,13 @@ def test_quorum_of_two_levels_of_groups_needs_both_groups():
             assert policy.is_met_by(set(cosigned)) is enough, cosigned
 
 
-def test_single_witness_can_form_the_quorum():
+def test_single_witness_can_form_the_policy_quorum():
     policy = read(f"witness w {KEYS[0]}\nwitness v {KEYS[1]}\nquorum w\n")
     assert policy.is_met_by({"w"})
     assert not policy.is_met_by({"v"})
 
 
-def test_quorum_none_needs_no_witness():
+def test_policy_quorum_none_requires_no_witness():
     assert read("quorum none\n").is_met_by(set())
 
 
@@ -99,12 +99,12 @@ WITNESS = f"witness w {KEYS[0]}\n"
         ("#" * (MAX_POLICY_BYTES + 1), "more than"),
     ],
 )  # fmt: skip
-def test_invalid_policy_is_rejected_with_its_line(text, reason):
+def test_invalid_witness_policy_is_rejected_with_the_line(text, reason):
     with pytest.raises(PolicyError, match=reason):
         read(text)
 
 
-def test_policy_allows_32_witnesses_and_groups_and_no_more():
+def test_witness_policy_allows_at_most_32_witnesses_and_groups():
     lines = [f"witness w{n} {cosigner(n).verifier.vkey}\n" for n in range(MAX_OF_A_KIND + 1)]
     names = " ".join(f"w{n}" for n in range(MAX_OF_A_KIND))
     assert len(read("".join(lines[:-1]) + f"group g all {names}\nquorum g\n").witnesses) == MAX_OF_A_KIND
@@ -115,7 +115,7 @@ def test_policy_allows_32_witnesses_and_groups_and_no_more():
         read("".join(lines[:-1]) + members + "group more any g1\nquorum none\n")
 
 
-def test_witness_names_are_bytes():
+def test_witness_names_are_compared_as_bytes():
     raw = f"witness \xff {KEYS[0]}\n".encode("latin-1") + b"quorum \xff\n"
     policy = Policy.from_bytes(raw)
     assert policy.is_met_by({witness.name for witness in policy.witnesses})
@@ -141,7 +141,7 @@ def test_quorum_counts_only_valid_cosignatures_of_listed_witnesses():
 
 
 @pytest.mark.parametrize("seconds", [0, 1_700_000_000, 253_402_300_799, 253_402_300_800, (1 << 63) - 1])
-def test_description_shows_any_cosignature_time_of_the_format(seconds):
+def test_policy_description_shows_any_valid_cosignature_time(seconds):
     policy = read(f"witness w {KEYS[0]}\nquorum w\n")
     note = note_of(leaves_of(5))
     cosigned = note + cosigner(1).cosign(note.partition("\n\n")[0] + "\n", seconds).line()

@@ -43,7 +43,7 @@ def test_third_party_library_accepts_the_proof_file(client):
     assert text.split("\n")[1] == "extra " + base64.b64encode(bytes.fromhex(anchored["commitment"])).decode()
 
 
-def test_proof_is_of_the_earliest_or_the_requested_entry(client):
+def test_proof_endpoint_returns_the_earliest_or_the_requested_entry(client):
     first, second = client.anchor("same", user="1").json(), client.anchor("same", user="2").json()
     address = f"/proof/{first['hash']}"
     assert client.get(address).json()["index"] == first["index"]
@@ -58,12 +58,12 @@ def test_proof_with_an_invalid_index_is_rejected(client):
 
 
 @pytest.mark.parametrize("suffix", ["", ".tlog-proof"])
-def test_proof_of_an_absent_hash_is_404_and_of_an_invalid_hash_is_400(client, suffix):
+def test_proof_of_an_absent_hash_returns_404_and_an_invalid_hash_400(client, suffix):
     assert_error(client.get(f"/proof/{ABSENT}{suffix}"), 404, "E4001")
     assert_error(client.get(f"/proof/{ABSENT}0{suffix}"), 400, "E7001")
 
 
-def test_proof_executes_a_single_query_for_the_tiles(client, django_assert_num_queries):
+def test_proof_endpoint_executes_a_single_query_for_the_tiles(client, django_assert_num_queries):
     seal_reports([f"report {number}" for number in range(700)])
     with django_assert_num_queries(4):  # entry, head, tiles, cosignatures
         assert log.prove(report_digest("report 600")) is not None

@@ -26,7 +26,7 @@ def names_and_verdicts(text: str, report: str) -> list[tuple[str, bool]]:
 
 
 @pytest.mark.parametrize("index", range(5))
-def test_proof_file_is_parsed_unchanged_and_accepted_by_our_and_third_party_code(index):
+def test_proof_file_is_parsed_unchanged_and_accepted_by_a_third_party(index):
     text = proof_of(index).text()
     assert proof_file.ProofFile.from_text(text) == proof_of(index)
     assert names_and_verdicts(text, REPORTS[index]) == [
@@ -51,7 +51,7 @@ def test_proof_with_a_checkpoint_of_another_key_fails_at_the_checkpoint():
     assert names_and_verdicts(bent, REPORTS[2])[-1] == ("checkpoint", False)
 
 
-def test_proof_file_without_the_commitment_fails():
+def test_verification_of_a_proof_file_without_the_commitment_fails():
     bare = proof_file.ProofFile(2, proof_of(2).path, NOTE).text()
     assert proof_file.ProofFile.from_text(bare).extra is None
     assert names_and_verdicts(bare, REPORTS[2]) == [("file", False)]
@@ -74,7 +74,7 @@ def test_malformed_proof_file_is_rejected(text):
     assert names_and_verdicts(text, REPORTS[2]) == [("file", False)]
 
 
-def test_proof_file_with_a_changed_byte_fails():
+def test_verification_of_a_proof_file_with_a_changed_byte_fails():
     raw = TEXT.encode()
     for at in range(len(raw)):
         bent = raw[:at] + bytes([raw[at] ^ 0x01]) + raw[at + 1 :]

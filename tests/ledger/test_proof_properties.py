@@ -69,7 +69,7 @@ def test_consistency_proof_with_a_flipped_bit_is_rejected():
 
 @given(PLACES, st.integers(-2, SIZES + 2), st.integers(-2, SIZES + 2))
 @examples(170)
-def test_inclusion_proof_is_accepted_for_one_index_of_one_tree(place, other_index, other_size):
+def test_inclusion_proof_is_accepted_only_for_its_index_and_tree(place, other_index, other_size):
     index, size = place
     path = path_of(index, size)
     assert includes(LEAVES[index], index, size, path, ROOTS[size])
@@ -115,7 +115,7 @@ def test_consistency_proof_of_another_length_is_rejected(pair, data):
 
 @given(PAIRS, st.integers(1, 31))
 @examples(70)
-def test_hashes_split_at_another_byte_are_rejected(pair, moved):
+def test_consistency_proof_with_hashes_of_wrong_length_is_rejected(pair, moved):
     """Two concatenated hashes are split at another byte, so that neither part has 32 bytes."""
     old, new = pair
     proof = consistency_of(old, new)

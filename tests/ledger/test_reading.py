@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledg
 ABSENT = "ab" * 32
 
 
-def test_anchored_hash_is_found_in_upper_and_lower_case(client):
+def test_hash_lookup_finds_an_anchored_hash_in_any_case(client):
     anchored = client.anchor("hello").json()["hash"]
     body = client.get(f"/hash/{anchored.upper()}").json()
     assert list(body) == ["verified", "hash", "user_id", "report_type", "block_number", "timestamp"]
@@ -27,30 +27,30 @@ def test_anchored_hash_is_found_in_upper_and_lower_case(client):
     assert len(body["timestamp"]) == 27
 
 
-def test_absent_hash_is_200_and_not_verified(client):
+def test_lookup_of_an_absent_hash_returns_200_and_not_verified(client):
     response = client.get(f"/hash/{ABSENT}")
     assert response.status_code == 200
     assert response.json() == {"verified": False, "hash": ABSENT, "message": response.json()["message"]}
 
 
-def test_absent_hash_is_404_with_prefer_handling_strict(client):
+def test_lookup_of_an_absent_hash_with_strict_handling_returns_404(client):
     for prefer in ("handling=strict", "wait=5, handling=strict", 'handling="strict"; x=y'):
         assert_error(client.get(f"/hash/{ABSENT}", headers={"prefer": prefer}), 404, "E4001")
     assert client.get(f"/hash/{ABSENT}", headers={"prefer": "handling=lenient"}).status_code == 200
 
 
-def test_hash_of_several_entries_returns_the_earliest(client):
+def test_lookup_of_a_hash_with_several_entries_returns_the_earliest(client):
     client.anchor("hello", user="1")
     later = client.anchor("hello", user="2").json()
     assert client.get(f"/hash/{later['hash']}").json()["user_id"] == "1"
 
 
-def test_invalid_hash_is_rejected(client):
+def test_lookup_of_an_invalid_hash_is_rejected(client):
     for bad in ("a" * 63, "a" * 65, "g" * 64, "%00" + "a" * 63, "a" * 63 + "%20", "0x" + "a" * 62, "é" * 64):
         assert_error(client.get(f"/hash/{bad}"), 400, "E7001")
 
 
-def test_unknown_and_traversing_paths_are_404(client):
+def test_unknown_or_traversing_ledger_path_returns_404(client):
     for path in (
         "/hash", "/hash/", f"/hash/{ABSENT}/", f"//hash/{ABSENT}", f"/hash/{ABSENT}/x", "/user/../hashes",
         "/user/%2e%2e/hashes", "/user/%2e%2e%2f/hashes", "/user//hashes", "/user/42",
@@ -58,7 +58,7 @@ def test_unknown_and_traversing_paths_are_404(client):
         assert_error(client.get(path), 404, "E4001")
 
 
-def test_head_request_has_the_length_and_no_body(client):
+def test_head_request_returns_the_content_length_without_a_body(client):
     response = client.head(f"/hash/{ABSENT}")
     assert (response.status_code, response.content) == (200, b"")
     assert int(response.headers["Content-Length"]) > 0
@@ -70,14 +70,14 @@ def three_blocks():
         seal_reports([name, name + name])
 
 
-def test_blocks_are_listed_newest_first(client, three_blocks):
+def test_ledger_blocks_are_listed_newest_first(client, three_blocks):
     body = client.get("/blocks?limit=2").json()
     assert ([block["number"] for block in body["blocks"]], body["total"]) == ([3, 2], 3)
     assert [block["number"] for block in client.get("/blocks?offset=2").json()["blocks"]] == [1]
     assert client.get("/blocks?offset=3").json()["blocks"] == []
 
 
-def test_each_block_has_the_hash_of_the_previous_block(client, three_blocks):
+def test_each_block_contains_the_hash_of_the_previous_block(client, three_blocks):
     previous = "0" * 64
     for number in (1, 2, 3):
         block = client.get(f"/blocks/{number}").json()
@@ -88,16 +88,16 @@ def test_each_block_has_the_hash_of_the_previous_block(client, three_blocks):
         assert set(block) == {*covered, "block_hash", "checkpoint"}
 
 
-def test_an_empty_log_has_no_blocks(client):
+def test_block_list_of_an_empty_log_is_empty(client):
     assert client.get("/blocks").json() == {"blocks": [], "total": 0}
 
 
-def test_unknown_block_number_is_404(client, three_blocks):
+def test_unknown_block_number_returns_404(client, three_blocks):
     for number in ("0", "4", "-1", "01", "x", "1.0", "9" * 30, "%00", "%D9%A1"):
         assert_error(client.get(f"/blocks/{number}"), 404, "E4001")
 
 
-def test_limit_or_offset_out_of_range_is_rejected(client):
+def test_block_list_with_limit_or_offset_out_of_range_is_rejected(client):
     for query in ("limit=0", "limit=101", "offset=-1", "limit=x"):
         assert_error(client.get(f"/blocks?{query}"), 400, "E1006")
     for query in ("limit=0", "limit=1001", "limit=-1", "limit=x", "offset=-1", "limit=1&limit=2", "limit="):
@@ -128,17 +128,17 @@ def test_hashes_of_a_user_are_listed_oldest_first_with_the_total(client):
     assert body["hashes"] == everything[1:3]
 
 
-def test_unknown_user_has_an_empty_list_of_hashes(client):
+def test_hash_list_of_an_unknown_user_is_empty(client):
     assert client.get("/user/nobody/hashes").json() == {"user_id": "nobody", "hashes": [], "total": 0}
 
 
-def test_list_of_hashes_has_100_by_default_and_1000_at_most(client):
+def test_hash_list_has_100_items_by_default_and_at_most_1000(client):
     seal_reports([f"report {number}" for number in range(1001)])
     assert len(client.get("/user/42/hashes").json()["hashes"]) == 100
     assert len(client.get("/user/42/hashes?limit=1000").json()["hashes"]) == 1000
 
 
-def test_invalid_user_id_is_rejected(client):
+def test_hash_list_of_an_invalid_user_id_is_rejected(client):
     for user_id in ("%00", "a%00b", "x" * 256):
         assert_error(client.get(f"/user/{user_id}/hashes"), 400, "E1001")
 
@@ -161,7 +161,7 @@ def test_consistency_proof_from_the_empty_tree_is_empty(client):
     assert client.get("/consistency?from=0&to=2").json() == {"from": 0, "to": 2, "proof": []}
 
 
-def test_consistency_requires_two_sizes_within_the_log(client):
+def test_consistency_proof_requires_two_sizes_within_the_log(client):
     seal_reports(["a", "b"])
     for query in ("from=2&to=1", "from=0&to=3", "from=-1&to=2", "from=x&to=2", "from=1.0&to=2", "from=1&to=2&to=2"):
         assert_error(client.get(f"/consistency?{query}"), 400, "E1001")
@@ -182,7 +182,7 @@ def test_empty_log_has_no_checkpoint(client):
     assert_error(client.get("/checkpoint"), 404, "E4001")
 
 
-def test_pem_and_verifier_key_are_the_same_key(client):
+def test_published_pem_and_verifier_key_are_the_same_key(client):
     key = client.get("/key").json()
     assert set(key) == {"origin", "vkey", "pem", "previous", "next"}
     assert (key["previous"], key["next"]) == (None, None)

@@ -6,12 +6,12 @@ import pytest
 @pytest.mark.django_db
 @pytest.mark.urls("ledger.urls")
 class TestReferencePage:
-    def test_policy_of_the_reference_allows_only_what_its_viewer_needs(self, client, settings):
+    def test_ledger_reference_content_policy_adds_only_the_needs_of_the_viewer(self, client, settings):
         policy = client.get("/docs").headers["Content-Security-Policy"]
         added = {"style-src 'self' 'unsafe-inline'", "worker-src blob:"}
         assert set(policy.split("; ")) - set(settings.CONTENT_SECURITY_POLICY.split("; ")) == added
 
-    def test_reference_accepts_only_read_requests(self, client):
+    def test_ledger_reference_accepts_only_read_requests(self, client):
         answer = client.post("/docs")
         assert (answer.status_code, answer.json()["code"]) == (405, "E4050")
         assert client.head("/docs").status_code == 200

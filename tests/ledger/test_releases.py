@@ -115,14 +115,14 @@ def verify(folder, files, *more, key=LOG.verifier.vkey, archive=NAMES.archive):
     return said.getvalue()
 
 
-def test_unchanged_release_is_verified(tmp_path):
+def test_unchanged_release_passes_verification(tmp_path):
     assert json.loads(verify(tmp_path, made())) == {
         "kind": "release", "verified": True, "outcome": "verified", "failed": None, "not_checked": [],
         "ledger_key": LOG.verifier.vkey,
     }  # fmt: skip
 
 
-def test_terminal_output_shows_only_the_fault_in_red(tmp_path, monkeypatch):
+def test_release_verification_shows_only_the_fault_in_red(tmp_path, monkeypatch):
     for name, content in changed(NAMES.archive, flipped).items():
         (tmp_path / name).write_bytes(content)
     terminal = io.StringIO()
@@ -179,14 +179,14 @@ TAMPERINGS = {
 
 
 @pytest.mark.parametrize("name", TAMPERINGS)
-def test_tampered_release_is_not_verified(tmp_path, name):
+def test_tampered_release_fails_verification(tmp_path, name):
     files, step = TAMPERINGS[name]
     said, sentence = verify(tmp_path, files()).strip().splitlines()
     assert (json.loads(said)["verified"], json.loads(said)["failed"]) == (False, step)
     assert sentence.startswith(f"The release does not hold. {step}: ")
 
 
-def test_archive_under_another_name_is_not_verified(tmp_path):
+def test_release_archive_under_another_name_fails_verification(tmp_path):
     (tmp_path / "credit-platform-9.9.9.tar.gz").write_bytes(packed())
     assert "credit-platform-9.9.9.sbom.cdx.json is not there" in verify(
         tmp_path, made(), archive="credit-platform-9.9.9.tar.gz"
@@ -195,7 +195,7 @@ def test_archive_under_another_name_is_not_verified(tmp_path):
     assert "An archive is named" in verify(tmp_path, made(), archive="other.tar.gz")
 
 
-def test_policy_requires_its_witnesses_for_a_release(tmp_path):
+def test_release_verification_with_a_policy_requires_its_witnesses(tmp_path):
     policy = tmp_path / "policy"
     policy.write_text(f"log {LOG.verifier.vkey}\nquorum none\n")
     assert json.loads(verify(tmp_path, made(), "--policy", str(policy), key=None))["verified"]
@@ -204,6 +204,6 @@ def test_policy_requires_its_witnesses_for_a_release(tmp_path):
 
 
 @pytest.mark.parametrize("more", [(), ("--policy", "/nowhere/policy")])
-def test_missing_key_or_policy_for_a_release_is_reported(tmp_path, more):
+def test_release_verification_reports_a_missing_key_or_policy(tmp_path, more):
     said = verify(tmp_path, made(), *more, key=None)
     assert "requires the ledger's key" in said or "/nowhere/policy" in said

@@ -25,7 +25,7 @@ def read_tile(client, path):
     return response.content
 
 
-def test_entries_and_tiles_rebuild_the_signed_root(client, log_of_600):
+def test_served_entries_and_tiles_reproduce_the_signed_root(client, log_of_600):
     entries, leaves = [], b""
     for path in ("000", "001", "002.p/88"):
         bundle = read_tile(client, f"entries/{path}")
@@ -47,7 +47,7 @@ def test_partial_tile_stays_unchanged_as_the_log_grows(client):
     assert (read_tile(client, "0/000.p/5"), read_tile(client, "entries/000.p/5")) == before
 
 
-def test_missing_or_malformed_tile_path_is_404(client, log_of_600):
+def test_missing_or_malformed_tile_path_returns_404(client, log_of_600):
     for path in (
         "0/002", "0/002.p/89", "0/003.p/1", "0/003", "1/000", "1/000.p/3", "2/000.p/1", "63/000.p/1", "", "entries/002",
         "entries/002.p/89", "entries/003", "0/0", "0/x000/000", "0/000.p/0", "0/000.p/256", "00/000", "64/000",

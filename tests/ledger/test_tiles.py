@@ -40,7 +40,7 @@ def test_malformed_tile_path_is_rejected(path):
 
 
 @given(st.text(alphabet="x0123459/.pe", max_size=24))
-def test_accepted_tile_paths_are_canonical(path):
+def test_tile_path_parser_accepts_only_canonical_paths(path):
     try:
         name = tiles.parse_tile_path(path)
     except ValueError:
@@ -60,7 +60,7 @@ def test_tile_counts_equal_the_worked_examples_of_the_specification():
     assert tiles.width_of(1, 0, 256) == 1
 
 
-def test_growing_writes_every_tile_as_the_specification_defines_it():
+def test_growing_log_writes_every_tile_as_specified():
     frontier = merkle.Frontier()
     stored: dict[tuple[int, int], bytes] = {}
     # Uneven steps, so that batches end inside and across tiles.
@@ -83,14 +83,14 @@ def test_growing_writes_every_tile_as_the_specification_defines_it():
             assert tiles.nodes_in_tile(tiles.tile_of(node)[0], stored[tiles.tile_of(node)])(node) == expected
 
 
-def test_node_outside_of_a_partial_tile_is_an_error():
+def test_tile_node_outside_of_a_partial_tile_raises_an_error():
     find = tiles.nodes_in_tile(0, b"".join(LEAVES[:3]))
     for node in [(0, 3), (1, 1), (2, 0), (7, 0)]:
         with pytest.raises(IndexError):
             find(node)
 
 
-def test_inclusion_proof_in_a_tree_with_a_known_right_edge_needs_one_tile_per_level():
+def test_inclusion_proof_with_a_known_right_edge_reads_one_tile_per_level():
     places = [(10**9, 0), (10**9, 10**9 - 1), (10**9 + 12345, 5 * 10**8), (256**3 + 257, 1), (2**40, 77)]
     for size, index in places:
         edge = set(merkle.complete_nodes(0, size))
@@ -102,5 +102,5 @@ def test_inclusion_proof_in_a_tree_with_a_known_right_edge_needs_one_tile_per_le
         assert len({tiles.tile_of(node) for node in nodes}) <= 5
 
 
-def test_entry_bundle_has_the_length_before_each_entry():
+def test_entry_bundle_contains_the_length_before_each_entry():
     assert tiles.pack_bundle([b"ab", b"", b"c" * 64]) == b"\x00\x02ab\x00\x00\x00\x40" + b"c" * 64

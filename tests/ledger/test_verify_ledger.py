@@ -58,15 +58,15 @@ def first_fault() -> str:
     return str(caught.value)
 
 
-def test_empty_log_passes_verification():
+def test_empty_log_passes_ledger_verification():
     assert verify() == {"entries": 0, "blocks": 0, "ok": True}
 
 
-def test_intact_log_passes_verification(small_log):
+def test_intact_log_passes_ledger_verification(small_log):
     assert verify() == {"entries": 265, "blocks": 3, "ok": True}
 
 
-def test_log_with_an_erased_subject_passes_verification(small_log):
+def test_log_with_an_erased_subject_passes_ledger_verification(small_log):
     call_command("erase_subject", "42", stdout=StringIO())
     assert verify() == {"entries": 265, "blocks": 3, "ok": True}
 
@@ -84,7 +84,7 @@ def flipped(value, kind, at):
 
 
 @pytest.mark.parametrize(("table", "column", "kind"), COLUMNS)
-def test_verification_reports_a_changed_byte_in_any_column(small_log, table, column, kind):
+def test_ledger_verification_reports_a_changed_byte_in_any_column(small_log, table, column, kind):
     for which, at in product(("first", "last"), (0, 13, -1) if kind in BYTES_AND_TEXTS else (0,)):
         with transaction.atomic(using=database().alias):
             change_a_byte(table, column, kind, which, at)
@@ -116,41 +116,41 @@ def change_a_byte(table, column, kind, which, at):
 
 @pytest.mark.parametrize("table", ["ledger_block", "ledger_entry", "ledger_tile"])
 @pytest.mark.parametrize("order", ["ASC", "DESC"])
-def test_verification_reports_a_missing_row_of_the_log(small_log, table, order):
+def test_ledger_verification_reports_a_missing_row_of_the_log(small_log, table, order):
     key = "number" if table == "ledger_block" else '"index"'
     with open_log() as cursor:
         cursor.execute(f"DELETE FROM {table} WHERE {key} = (SELECT {key} FROM {table} ORDER BY {key} {order} LIMIT 1)")
     assert "First fault: ledger_" in first_fault()
 
 
-def test_verification_reports_an_additional_tile(small_log):
+def test_ledger_verification_reports_an_additional_tile(small_log):
     Tile.objects.create(level=2, index=0, hashes=b"x" * 32)
     assert "ledger_tile" in first_fault()
 
 
-def test_verification_reports_an_additional_entry(small_log):
+def test_ledger_verification_reports_an_additional_entry(small_log):
     Entry.objects.create(index=265, leaf_hash=b"x" * 32, hash=b"x" * 32, commitment=b"x" * 32, block_id=3)
     assert "ledger_entry 265: stands in no block" in first_fault()
 
 
-def test_verification_reports_a_guard_larger_than_the_log(small_log):
+def test_ledger_verification_reports_a_guard_larger_than_the_log(small_log):
     guard.advance(guard.Mark(266, b"x" * 32))
     assert "guard file" in first_fault()
 
 
-def test_verification_reports_a_guard_with_another_root(small_log, settings):
+def test_ledger_verification_reports_a_guard_with_another_root(small_log, settings):
     settings.LEDGER_GUARD_FILE.unlink()
     guard.advance(guard.Mark(265, b"x" * 32))
     assert "guard file" in first_fault()
 
 
-def test_verification_reports_a_log_signed_by_another_key(small_log, settings):
+def test_ledger_verification_reports_a_log_signed_by_another_key(small_log, settings):
     settings.LEDGER_SIGNING_KEY = OTHER_SIGNING_KEY
     assert "ledger_block 1 checkpoint" in first_fault()
 
 
 @pytest.mark.parametrize("column", ["user_id", "hash", "nonce", "block_number"])
-def test_value_of_another_type_is_reported_as_a_fault(small_log, column):
+def test_ledger_verification_reports_a_value_of_another_type(small_log, column):
     if database().vendor != "sqlite":
         pytest.skip("only SQLite stores any type in any column")
     with open_log() as cursor:
@@ -160,7 +160,7 @@ def test_value_of_another_type_is_reported_as_a_fault(small_log, column):
     assert "ledger_entry 5" in first_fault()
 
 
-def test_progress_covers_every_entry(small_log):
+def test_ledger_verification_progress_includes_every_entry(small_log):
     seen = []
     verify_log(signer().verifier, progress=seen.append)
     assert sum(seen) == 265

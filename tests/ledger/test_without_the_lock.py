@@ -54,7 +54,7 @@ def elsewhere(work):
         return pool.submit(run).result()
 
 
-def test_head_replaced_after_it_was_read_is_never_extended(lockless, settings, tmp_path):
+def test_ledger_does_not_extend_a_head_replaced_after_reading(lockless, settings, tmp_path):
     """A process has read block 2; the database is reset to block 1, and another machine signs its own block 2."""
     seal_reports(["a"])
     machine, other_machine = settings.LEDGER_GUARD_FILE, tmp_path / "other"
@@ -83,7 +83,7 @@ def test_head_replaced_after_it_was_read_is_never_extended(lockless, settings, t
     assert verify_log(signer().verifier)[0] == 2
 
 
-def test_processes_without_the_lock_acknowledge_one_history(lockless):
+def test_ledger_processes_without_the_lock_acknowledge_one_history(lockless):
     groups = [GroupCommit(), GroupCommit()]
 
     def work(thread):

@@ -85,7 +85,7 @@ def cosigners_of(note):
 ALL = ["ledger.example/log", "witness.example/w1", "witness.example/w2", "witness.example/w3"]
 
 
-def test_newest_checkpoint_is_cosigned_and_shown_with_every_proof(client, asks, three):
+def test_newest_checkpoint_is_cosigned_and_returned_with_every_proof(client, asks, three):
     asker = asks(three)
     assert run_round(asker) == {"cosigned": 0, "failed": 0}
     for size in (1, 2, 40):
@@ -117,7 +117,7 @@ def test_witness_gets_one_request_per_checkpoint_until_its_cosignature_is_old(as
     assert len(cosigners_of(log.cosigned_checkpoint(log.read_head()))) == 4
 
 
-def test_log_without_its_cosignatures_requests_them_again(asks, three):
+def test_log_with_deleted_cosignatures_requests_new_cosignatures(asks, three):
     seal_reports(["a", "b"])
     assert run_round(asks(three))["cosigned"] == 3
     with open_log() as cursor:
@@ -149,7 +149,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("reply", "outcome"), REFUSALS, ids=[f"{reply[0]}-{word}" for reply, word in REFUSALS])
-def test_rejection_by_a_witness_is_logged_and_counted_in_metrics(asks, reply, outcome, caplog, tmp_path):
+def test_checkpoint_rejected_by_a_witness_is_logged_and_counted(asks, reply, outcome, caplog, tmp_path):
     seal_reports(["a", "b", "c"])
     with serving(scripted(reply)) as addresses:
         asker = asks(addresses, "1")
@@ -173,7 +173,7 @@ def test_metrics_list_rejecting_witnesses_and_the_age_of_cosignatures(committed,
     assert 'witness_refuses{outcome="cosigned"' not in text
 
 
-def test_unreachable_witness_does_not_delay_the_others(asks, three):
+def test_unreachable_witness_does_not_delay_other_witnesses(asks, three):
     seal_reports(["a"])
     with serving() as _none:
         asker = asks([*three[:2], "http://127.0.0.1:9"])
@@ -183,7 +183,7 @@ def test_unreachable_witness_does_not_delay_the_others(asks, three):
     assert asker.ask(now=timezone.now()) == {"cosigned": 2, "failed": 0}
 
 
-def test_error_of_a_witness_does_not_stop_the_others(asks, three, monkeypatch):
+def test_internal_error_for_a_witness_does_not_stop_other_witnesses(asks, three, monkeypatch):
     seal_reports(["a"])
     keep = witnessing.Asker._keep
 
@@ -218,7 +218,7 @@ def test_other_witnesses_cosign_after_one_fails(asks, three, monkeypatch):
     assert run_round(asker) == {"cosigned": 2, "failed": 1}
 
 
-def test_witness_with_an_endless_response_is_abandoned(asks, three, monkeypatch):
+def test_request_to_a_witness_with_an_endless_response_is_aborted(asks, three, monkeypatch):
     released, outlasted = threading.Event(), []
 
     def endless(environ, start_response):
@@ -276,7 +276,7 @@ def impatient(monkeypatch):
 
 
 @pytest.mark.parametrize("suffix", ["", ".tlog-proof"])
-def test_witnessed_proof_is_under_the_newest_head_with_a_quorum(client, asks, three, impatient, suffix):
+def test_witnessed_proof_uses_the_newest_head_with_a_quorum(client, asks, three, impatient, suffix):
     first = client.anchor("first").json()
     asker = asks(three)
     run_round(asker)
@@ -297,7 +297,7 @@ def test_witnessed_proof_is_under_the_newest_head_with_a_quorum(client, asks, th
     [("signature", bytes(64)), ("witness", "no verifier key"), ("timestamp", 1)],
     ids=["signature", "witness", "timestamp"],
 )
-def test_damaged_cosignature_is_omitted_and_the_others_can_form_a_quorum(
+def test_damaged_cosignature_is_omitted_and_the_rest_can_form_a_quorum(
     client, asks, three, impatient, caplog, column, value
 ):
     anchored = client.anchor("first").json()
@@ -331,7 +331,7 @@ def test_witnessed_proof_is_returned_when_the_quorum_is_reached(committed, clien
     assert (response.status_code, waits.is_set()) == (200, True)
 
 
-def test_no_transaction_is_open_while_waiting_for_a_quorum(committed, client, asks, three, monkeypatch):
+def test_anchor_request_waits_for_a_quorum_outside_of_a_transaction(committed, client, asks, three, monkeypatch):
     anchored = client.anchor("first").json()
     asks(three)
     seen = []
@@ -341,7 +341,7 @@ def test_no_transaction_is_open_while_waiting_for_a_quorum(committed, client, as
     assert set(seen) == {False}
 
 
-def test_number_of_requests_waiting_for_a_quorum_is_limited(client, asks, three, monkeypatch):
+def test_requests_above_the_quorum_wait_limit_are_rejected(client, asks, three, monkeypatch):
     anchored = client.anchor("first").json()
     asks(three)
     for _ in range(witnessing.WAITING_MAX):
@@ -356,7 +356,7 @@ def test_number_of_requests_waiting_for_a_quorum_is_limited(client, asks, three,
             witnessing._waiting.release()
 
 
-def test_unreachable_witness_leaves_the_quorum_of_older_entries(client, asks, three, impatient):
+def test_unreachable_witness_does_not_affect_the_quorum_of_older_entries(client, asks, three, impatient):
     first = client.anchor("first").json()
     run_round(asks(three, "all"))
     asker = asks([three[0], "http://127.0.0.1:9", "http://127.0.0.1:9/x"], "all")
@@ -367,14 +367,14 @@ def test_unreachable_witness_leaves_the_quorum_of_older_entries(client, asks, th
     assert_error(client.get(f"/proof/{last['hash']}?witnessed=1"), 503, "E7003")
 
 
-def test_quorum_of_none_does_not_wait(client, asks):
+def test_anchor_request_with_quorum_none_does_not_wait(client, asks):
     anchored = client.anchor("first").json()
     asks([], text="quorum none\n")
     assert client.get(f"/proof/{anchored['hash']}?witnessed=1").status_code == 200
 
 
 @pytest.mark.parametrize("value", ["2", "true", "", "1&witnessed=1", "%00"])
-def test_invalid_value_of_witnessed_is_rejected(client, value):
+def test_invalid_witnessed_parameter_is_rejected(client, value):
     anchored = client.anchor("first").json()
     assert_error(client.get(f"/proof/{anchored['hash']}?witnessed={value}"), 400, "E1001")
 
@@ -382,7 +382,7 @@ def test_invalid_value_of_witnessed_is_rejected(client, value):
 # --- Peers and the published policy ---------------------------------------------------------------------------------
 
 
-def test_witnesses_of_the_last_hour_are_peers(committed, client, asks, three):
+def test_health_counts_witnesses_of_the_last_hour_as_peers(committed, client, asks, three):
     seal_reports(["a"])
     asker = asks(three)
     assert client.get("/health").json()["peers"] == 0
@@ -394,7 +394,7 @@ def test_witnesses_of_the_last_hour_are_peers(committed, client, asks, three):
     assert witnessing.count_peers(old) == 0
 
 
-def test_published_policy_can_be_stored_and_required(client, asks, three, tmp_path):
+def test_published_witness_policy_can_be_stored_and_required(client, asks, three, tmp_path):
     text = client.get("/policy").content.decode()
     assert text == f"log {signer().verifier.vkey}\nquorum none\n"
     asks(three)
@@ -416,7 +416,7 @@ def test_published_policy_can_be_stored_and_required(client, asks, three, tmp_pa
         (None, "cannot be read (No such file or directory)."),
     ],
 )
-def test_invalid_policy_file_is_reported_in_one_sentence(settings, tmp_path, content, sentence):
+def test_invalid_witness_policy_file_is_reported_in_one_sentence(settings, tmp_path, content, sentence):
     settings.WITNESS_POLICY = str(tmp_path / "policy")
     if content is not None:
         (tmp_path / "policy").write_bytes(content)
@@ -435,7 +435,7 @@ COMMITMENT = b"\x22" * 32
 
 
 @pytest.mark.parametrize("show_the_fork_first", [set(), {1}, {1, 2}, {1, 2, 3}])
-def test_verifiers_with_a_quorum_of_witnesses_accept_only_one_side_of_a_fork(tmp_path, show_the_fork_first):
+def test_verifiers_with_a_witness_quorum_accept_one_side_of_a_fork(tmp_path, show_the_fork_first):
     """The operator signs two trees of one size, shows both to each witness, and each tree to 50 verifiers.
 
     In any order of the requests, one tree gets two of three witnesses, and the other tree never does.

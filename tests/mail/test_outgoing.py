@@ -67,7 +67,7 @@ def stored(column):
         return [row[0] for row in cursor.fetchall()]
 
 
-def test_a_mail_is_sent_once_as_text_and_html():
+def test_queued_mail_is_sent_once_as_text_and_html():
     queue()
     assert deliver() == {"sent": 1, "retried": 0, "failed": 0}
     assert deliver() == {"sent": 0, "retried": 0, "failed": 0}
@@ -80,14 +80,14 @@ def test_a_mail_is_sent_once_as_text_and_html():
     assert sent.extra_headers["Auto-Submitted"] == "auto-generated"
 
 
-def test_a_mail_is_stored_with_its_cause_or_not_at_all():
+def test_queued_mail_is_rolled_back_with_its_transaction():
     with transaction.atomic():
         queue()
         transaction.set_rollback(True)
     assert deliver()["sent"] == 0
 
 
-def test_stored_mails_contain_no_recipient_and_no_content_in_the_clear():
+def test_stored_mails_contain_no_plaintext_recipient_or_content():
     queue()
     assert TO not in stored("recipient")[0]
     assert LINK not in stored("context")[0]
@@ -102,7 +102,7 @@ def test_display_names_are_escaped_in_mails():
 
 
 @pytest.mark.parametrize("language", ["en", "de", "xx"])
-def test_a_language_without_a_translation_falls_back(language):
+def test_mail_in_an_untranslated_language_is_rendered_in_the_fallback(language):
     message = message_of(to=TO, template="invitation", context={"link": LINK}, language=language)
     assert f'<html lang="{language}">' in message.alternatives[0][0]
 
@@ -118,7 +118,7 @@ def test_a_language_without_a_translation_falls_back(language):
         KeyError("an adapter's own"),
     ],
 )
-def test_temporary_rejections_are_retried(answering, error):
+def test_temporary_mail_rejection_is_retried(answering, error):
     queue()
     answering(error)
     assert deliver()["retried"] == 1
@@ -133,7 +133,7 @@ def test_temporary_rejections_are_retried(answering, error):
 @pytest.mark.parametrize(
     "error", [smtplib.SMTPRecipientsRefused({TO: (550, b"no")}), smtplib.SMTPDataError(554, b"no")]
 )
-def test_permanent_rejections_are_not_retried(answering, error, caplog):
+def test_permanent_mail_rejection_is_not_retried(answering, error, caplog):
     queue()
     answering(error)
     assert deliver()["failed"] == 1
@@ -141,14 +141,14 @@ def test_permanent_rejections_are_not_retried(answering, error, caplog):
     assert TO not in caplog.text
 
 
-def test_a_mail_fails_at_the_end_of_its_schedule(answering):
+def test_mail_fails_at_the_end_of_its_retry_schedule(answering):
     queue()
     OutgoingMail.objects.update(attempts=9)
     answering(OSError())
     assert deliver()["failed"] == 1
 
 
-def test_an_unreadable_mail_does_not_stop_the_others(settings):
+def test_unreadable_mail_does_not_stop_other_mails(settings):
     lost, wrong, good = queue(), queue("b@example.org"), queue("c@example.org")
     OutgoingMail.objects.filter(pk=wrong.pk).update(template="no-such")
     with connection.cursor() as cursor:
@@ -160,7 +160,7 @@ def test_an_unreadable_mail_does_not_stop_the_others(settings):
     assert lost.pk
 
 
-def test_mails_of_a_dead_worker_are_sent_after_the_lease():
+def test_mails_of_a_dead_worker_are_sent_after_its_lease_expires():
     row = queue()
     OutgoingMail.objects.update(claim=row.pk, due_at=timezone.now() + timedelta(minutes=4))
     assert deliver()["sent"] == 0
@@ -168,7 +168,7 @@ def test_mails_of_a_dead_worker_are_sent_after_the_lease():
     assert deliver()["sent"] == 1
 
 
-def test_a_mail_worker_that_resumes_after_its_lease_changes_nothing(answering):
+def test_mail_worker_resuming_after_its_lease_changes_nothing(answering):
     row = queue()
 
     class Sleeper(OSError):
@@ -186,7 +186,7 @@ def test_a_mail_worker_that_resumes_after_its_lease_changes_nothing(answering):
     assert OutgoingMail.objects.get().claim == row.pk
 
 
-def test_a_recipient_in_any_spelling_gets_at_most_ten_mails_an_hour():
+def test_recipient_in_any_spelling_is_limited_to_10_mails_an_hour():
     created = [queue("Jane@example.org" if number % 2 else " jane@EXAMPLE.org") for number in range(12)]
     assert [item is not None for item in created] == [True] * 10 + [False] * 2
     assert queue("other@example.org")
@@ -204,7 +204,7 @@ def test_finished_mails_are_deleted_after_a_month():
     assert prune(now=timezone.now())["mails"] == 1
 
 
-def test_production_without_a_mail_server_keeps_mail_and_warns(settings):
+def test_production_without_a_mail_server_stores_mail_and_warns(settings):
     settings.EMAIL_BACKEND = ""
     queue()
     assert deliver()["sent"] == 0

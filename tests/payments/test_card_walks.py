@@ -63,7 +63,7 @@ def do(step, payment, stale):
 
 
 @pytest.mark.django_db
-def test_random_walks_make_only_allowed_status_changes_and_charge_once():
+def test_random_card_payment_steps_follow_the_status_table_and_charge_once():
     @given(st.lists(STEPS, min_size=1, max_size=12))
     @examples(27)
     def walks(steps):
@@ -98,7 +98,7 @@ def test_random_walks_make_only_allowed_status_changes_and_charge_once():
     walks()
 
 
-def test_reconciliation_completes_a_charge_whose_response_was_lost(db, api, user, key):
+def test_card_reconciliation_completes_a_charge_with_a_lost_response(db, api, user, key):
     process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
     assert run_json("reconcile_payments", once=True)["completed"] == 1
     assert only_payment().status == "Completed"
@@ -108,7 +108,7 @@ def test_reconciliation_completes_a_charge_whose_response_was_lost(db, api, user
     assert SandboxCharge.objects.count() == 1
 
 
-def test_reconciliation_fails_an_uncharged_payment(db, api, user, key):
+def test_card_reconciliation_fails_an_uncharged_payment(db, api, user, key):
     process(api, user, key=key, payment_method_id="pm_sandbox_error")
     assert run_json("reconcile_payments", once=True)["failed"] == 1
     assert (only_payment().status, only_payment().failure) == ("Failed", "not_charged")
@@ -116,7 +116,7 @@ def test_reconciliation_fails_an_uncharged_payment(db, api, user, key):
 
 
 @pytest.mark.parametrize("status", ["Pending", "Processing"])
-def test_reconciliation_skips_a_payment_until_its_lease_ends(db, api, user, status):
+def test_card_reconciliation_skips_a_payment_until_its_lease_expires(db, api, user, status):
     process(api, user)
     now = timezone.now()
     Payment.objects.update(status=status, transaction_id=None, processed_at=None, due_at=now + timedelta(seconds=60))
@@ -142,7 +142,7 @@ def resolved_payment(api, user, settings):
     return payment
 
 
-def test_the_back_office_shows_requests_and_responses_of_a_payment(resolved_payment):
+def test_back_office_shows_requests_and_responses_of_a_card_payment(resolved_payment):
     text = text_of(backoffice_client(staff_of("Support")).get(f"/admin/payments/payment/{resolved_payment.pk}/change/"))
     for shown in (
         "Completed",
@@ -158,7 +158,7 @@ def test_the_back_office_shows_requests_and_responses_of_a_payment(resolved_paym
     assert places == sorted(places)
 
 
-def test_the_back_office_finds_a_payment_by_its_id_and_user(resolved_payment, user, stranger_api, stranger):
+def test_back_office_search_finds_a_card_payment_by_id_and_user(resolved_payment, user, stranger_api, stranger):
     process(stranger_api, stranger)
     other = Payment.objects.exclude(pk=resolved_payment.pk).get()
     client = backoffice_client(staff_of("Support"))

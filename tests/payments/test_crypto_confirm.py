@@ -34,7 +34,7 @@ def overdue(payment_id):
     CryptoPayment.objects.filter(pk=payment_id).update(expires_at=timezone.now() - timedelta(seconds=1))
 
 
-def test_a_confirmation_without_a_chain_is_marked_as_simulated(api, user, payment_id):
+def test_crypto_confirmation_without_a_chain_is_marked_as_simulated(api, user, payment_id):
     response = confirm(api, payment_id, "0xabcdef")
     assert response.status_code == 200
     body = response.json()
@@ -46,19 +46,19 @@ def test_a_confirmation_without_a_chain_is_marked_as_simulated(api, user, paymen
     assert (event["payment_id"], event["tx_hash"], event["status"]) == (payment_id, body["tx_hash"], "submitted")
 
 
-def test_a_repeated_confirmation_returns_the_same_response(api, user, payment_id):
+def test_repeated_crypto_confirmation_returns_the_same_response(api, user, payment_id):
     first = confirm(api, payment_id, "0xabcdef").json()
     assert confirm(api, payment_id, "0xabcdef").json() == first
     assert len(statuses(payment_id)) == 2
     assert len(events(user, "payment.crypto.submitted")) == 1
 
 
-def test_two_simulated_payments_have_different_hashes(api, user, payment_id):
+def test_two_simulated_crypto_payments_have_different_hashes(api, user, payment_id):
     other = initiate(api, user, connected(user)).json()["payment_id"]
     assert confirm(api, payment_id, "0x1").json()["tx_hash"] != confirm(api, other, "0x1").json()["tx_hash"]
 
 
-def test_a_confirmation_after_the_deadline_is_rejected_as_expired(api, user, payment_id):
+def test_crypto_confirmation_after_the_deadline_is_rejected_as_expired(api, user, payment_id):
     overdue(payment_id)
     for _ in range(2):
         assert_error(confirm(api, payment_id, "0xabcdef"), 400, "E3008")
@@ -67,13 +67,13 @@ def test_a_confirmation_after_the_deadline_is_rejected_as_expired(api, user, pay
     assert event["payment_id"] == payment_id
 
 
-def test_a_payment_submitted_in_time_stays_submitted(api, payment_id):
+def test_crypto_payment_submitted_in_time_stays_submitted_after_the_deadline(api, payment_id):
     first = confirm(api, payment_id, "0xabcdef").json()
     overdue(payment_id)
     assert confirm(api, payment_id, "0xabcdef").json() == first
 
 
-def test_a_confirmation_for_another_network_is_rejected(api, payment_id):
+def test_crypto_confirmation_for_another_network_is_rejected(api, payment_id):
     body = assert_error(confirm(api, payment_id, "0xabcdef", network="ethereum"), 400, "E3007")
     assert body["details"][0]["field"] == "network"
     assert_error(confirm(api, payment_id, "0xabcdef", network="nowhere"), 400, "E1001")
@@ -81,14 +81,14 @@ def test_a_confirmation_for_another_network_is_rejected(api, payment_id):
     assert confirm(api, payment_id, "0xabcdef", network="base").status_code == 200
 
 
-def test_another_accounts_payment_is_404(api, stranger_api, payment_id):
+def test_crypto_payment_of_another_account_returns_404(api, stranger_api, payment_id):
     assert_error(confirm(stranger_api, payment_id, "0xabcdef"), 404, "E4010")
     for unknown in ("x", "01890000-0000-7000-8000-000000000000", "1" * 255, payment_id.upper()):
         assert_error(confirm(api, unknown, "0xabcdef"), 404, "E4010")
     assert stored(payment_id).status == "awaiting_signature"
 
 
-def test_transaction_without_a_chain_is_a_marked_placeholder(api, user):
+def test_crypto_transaction_without_a_chain_is_a_marked_placeholder(api, user):
     wallet = connected(user)
     response = initiate(api, user, wallet, description="rent")
     assert response.status_code == 200
@@ -105,7 +105,7 @@ def test_transaction_without_a_chain_is_a_marked_placeholder(api, user):
     assert (payment.simulated, payment.description, payment.user_id) == (True, "rent", user.pk)
 
 
-def test_the_event_of_a_crypto_payment_has_only_ids_and_statuses(api, user):
+def test_crypto_payment_event_contains_only_ids_and_statuses(api, user):
     body = initiate(api, user, connected(user), description="rent").json()
     assert events(user, "payment.crypto.initiated") == [
         {
@@ -115,13 +115,13 @@ def test_the_event_of_a_crypto_payment_has_only_ids_and_statuses(api, user):
     ]  # fmt: skip
 
 
-def test_the_signing_deadline_is_fifteen_minutes(api, user):
+def test_crypto_payment_signing_deadline_is_15_minutes(api, user):
     before = timezone.now()
     expires_at = datetime.fromisoformat(initiate(api, user, connected(user)).json()["expires_at"])
     assert timedelta(minutes=15) <= expires_at - before < timedelta(minutes=16)
 
 
-def test_amounts_from_0_to_the_int64_maximum_are_accepted(api, user):
+def test_crypto_payment_accepts_amounts_from_0_to_the_int64_maximum(api, user):
     wallet = connected(user)
     for amount in (0, 2**63 - 1):
         assert initiate(api, user, wallet, amount_usdc=amount).json()["amount_usdc"] == amount
@@ -132,11 +132,11 @@ def test_amounts_from_0_to_the_int64_maximum_are_accepted(api, user):
     [{"to_address": MISTYPED_ADDRESS}, {"to_address": "0x" + "z" * 40}, {"network": "solana:mainnet"},
      {"network": "eip155:0"}, {"network": "nowhere"}],
 )  # fmt: skip
-def test_an_invalid_address_or_network_is_rejected(api, user, changes):
+def test_crypto_payment_with_an_invalid_address_or_network_is_rejected(api, user, changes):
     assert_error(initiate(api, user, connected(user), **changes), 400, "E1001")
 
 
-def test_the_settlement_network_is_the_default_network(api, user):
+def test_crypto_payment_uses_the_settlement_network_by_default(api, user):
     wallet = connected(user)
     for network in (None, "base", "eip155:8453"):
         assert initiate(api, user, wallet, network=network).json()["network"] == NETWORK
@@ -147,7 +147,7 @@ def test_a_custodial_wallet_cannot_pay(api, user):
     assert body["details"][0]["field"] == "wallet_id"
 
 
-def test_payments_from_another_users_or_a_disconnected_wallet_are_404(api, user, stranger):
+def test_crypto_payment_from_a_foreign_or_disconnected_wallet_returns_404(api, user, stranger):
     assert_error(initiate(api, user, connected(stranger)), 404, "E4006")
     wallet = connected(user)
     api.remove(f"/wallet/disconnect/{wallet.pk}")
@@ -162,11 +162,11 @@ def read(api, tx_hash, ending=""):
     return api.read(f"/payments/crypto/receipt/{tx_hash}{ending}")
 
 
-def test_without_a_chain_no_receipt_is_verified(api):
+def test_transaction_receipt_without_a_chain_is_not_verified(api):
     assert read(api, HASH).json() == {"tx_hash": HASH, "verified": False, "network": "eip155:8453"}
 
 
-def test_without_a_chain_the_receipt_has_no_details(api):
+def test_transaction_receipt_without_a_chain_has_no_details(api):
     assert read(api, HASH, "/details").json() == {
         "tx_hash": HASH, "verified": False, "network": "eip155:8453", "block_number": None, "from": None, "to": None,
         "amount_usdc": None, "confirmations": 0, "receipt": None,
@@ -174,12 +174,12 @@ def test_without_a_chain_the_receipt_has_no_details(api):
 
 
 @pytest.mark.parametrize("path", ["receipt/{}", "receipt/{}/details", "status/{}"])
-def test_an_invalid_transaction_hash_is_rejected(api, path):
+def test_chain_request_with_an_invalid_transaction_hash_is_rejected(api, path):
     for tx_hash in ("abc", "%00", HASH[2:], "0X" + HASH[2:]):
         assert_error(api.read(f"/payments/crypto/{path.format(tx_hash)}"), 400, "E1001")
 
 
-def test_without_a_chain_the_status_is_marked_as_static(api):
+def test_chain_status_without_a_chain_is_marked_as_static(api):
     assert api.read(f"/payments/crypto/status/{HASH}").json() == {
         "tx_hash": HASH, "status": "confirmed", "confirmations": 12, "simulated": True,
     }  # fmt: skip
@@ -208,7 +208,7 @@ def sources(app):
 
 
 @pytest.mark.parametrize("app", [app for app in APPS if app not in NOT_OF_THE_CHAIN])
-def test_no_code_contains_a_private_key_or_signs(app):
+def test_product_code_contains_no_private_key_and_does_not_sign(app):
     assert sources(app)
     texts = [
         f"{path.relative_to(ROOT)}:{number}: {line.strip()}"
@@ -219,7 +219,7 @@ def test_no_code_contains_a_private_key_or_signs(app):
     assert texts == []
 
 
-def test_no_other_package_uses_signing_libraries():
+def test_signing_libraries_are_used_only_in_the_transactions_module():
     users = {
         path.relative_to(ROOT).as_posix()
         for app in APPS

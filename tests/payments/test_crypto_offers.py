@@ -46,7 +46,7 @@ def pay(api, user):
 
 @pytest.mark.parametrize("address", NOBODYS)
 @pytest.mark.parametrize("simulated", [True, False])
-def test_a_recipient_address_without_a_key_is_rejected(pay, request, address, simulated):
+def test_crypto_recipient_address_without_a_key_is_rejected(pay, request, address, simulated):
     if not simulated:
         request.getfixturevalue("node")
     refusal = assert_error(pay(to_address=address), 400, "E1001")
@@ -56,7 +56,7 @@ def test_a_recipient_address_without_a_key_is_rejected(pay, request, address, si
 
 
 @pytest.mark.parametrize("address", RECEIVERS)
-def test_a_published_address_with_a_key_can_receive(pay, address):
+def test_published_crypto_address_with_a_key_can_receive_a_payment(pay, address):
     answer = pay(to_address=address)
     assert (answer.status_code, answer.json().get("to_address")) == (200, checksum_address(address))
 
@@ -68,11 +68,11 @@ def test_transfer_to_the_payers_wallet_or_the_token_is_rejected(pay, node, addre
     assert node.called_methods == []
 
 
-def test_payment_to_the_payers_own_wallet_is_rejected_without_a_chain(pay):
+def test_crypto_payment_to_the_payers_own_wallet_is_rejected_without_a_chain(pay):
     assert_error(pay(to_address=ADDRESS), 400, "E1001")
 
 
-def test_another_wallet_of_the_payer_can_receive(api, user, pay, node):
+def test_another_wallet_of_the_payer_can_receive_a_crypto_payment(api, user, pay, node):
     connected(user, OTHER_ADDRESS, network=NETWORK)
     assert pay(to_address=OTHER_ADDRESS).status_code == 200
 
@@ -93,7 +93,7 @@ def test_another_wallet_of_the_payer_can_receive(api, user, pay, node):
     ],
 )
 @pytest.mark.parametrize("method", ["eth_estimateGas", "eth_call"])
-def test_a_transfer_that_would_revert_is_rejected(pay, node, method, error):
+def test_token_transfer_that_would_revert_is_rejected(pay, node, method, error):
     node.answers[method] = error
     message = assert_error(pay(), 400, "E3017")["message"]
     assert message.startswith("The network reports that this transfer would fail: ")
@@ -101,18 +101,18 @@ def test_a_transfer_that_would_revert_is_rejected(pay, node, method, error):
     assert not CryptoPayment.objects.exists()
 
 
-def test_a_transfer_that_the_token_declines_without_a_revert_is_rejected(pay, node):
+def test_token_transfer_declined_without_a_revert_is_rejected(pay, node):
     node.answers["eth_call"] = "0x" + "0" * 64
     assert "declines" in assert_error(pay(), 400, "E3017")["message"]
 
 
 @pytest.mark.parametrize("result", ["0x", "0x" + "0" * 63 + "1", "0x1", None, {}, "x"])
-def test_any_result_of_a_token_except_false_is_accepted(pay, node, result):
+def test_token_transfer_with_any_result_except_false_is_accepted(pay, node, result):
     node.answers["eth_call"] = result
     assert pay().status_code == 200
 
 
-def test_a_rejected_transfer_can_be_retried_with_its_key(api, user, node):
+def test_rejected_token_transfer_can_be_retried_with_its_key(api, user, node):
     wallet, key = connected(user, network=NETWORK), "0192b3c4-d5e6-7f80-9a1b-2c3d4e5f6a7b"
     body = {"user_id": str(user.pk), "wallet_id": str(wallet.pk), "to_address": OTHER_ADDRESS, "amount_usdc": 5}
     node.answers["eth_estimateGas"] = REVERTED
@@ -162,7 +162,7 @@ MISSING = [
 
 
 @pytest.mark.parametrize("answer", MISSING)
-def test_without_a_suggested_tip_the_latest_blocks_determine_it(pay, node, answer):
+def test_fee_tip_without_a_suggestion_is_computed_from_the_latest_blocks(pay, node, answer):
     node.answers["eth_maxPriorityFeePerGas"] = answer
     assert fees(pay()) == (23 * GWEI, 3 * GWEI)
 
@@ -172,42 +172,42 @@ def test_without_a_suggested_tip_the_latest_blocks_determine_it(pay, node, answe
     [*MISSING, {"reward": None}, {"reward": []}, {"reward": [[]]}, {"reward": [None]}, {"reward": [["x"]]},
      {"reward": {"0": ["0x1"]}}, {"reward": [[hex(2**256 - 1)]]}, {"baseFeePerGas": ["0x1"]}, {"reward": [[1]]}],
 )  # fmt: skip
-def test_without_a_fee_history_the_tip_is_gas_price_minus_base_fee(pay, node, history):
+def test_fee_tip_without_a_fee_history_is_gas_price_minus_base_fee(pay, node, history):
     node.answers |= {"eth_maxPriorityFeePerGas": METHOD_MISSING, "eth_feeHistory": history}
     assert fees(pay()) == (22 * GWEI, 2 * GWEI)
 
 
-def test_a_gas_price_below_the_base_fee_gives_no_tip(pay, node):
+def test_fee_tip_is_zero_if_the_gas_price_is_below_the_base_fee(pay, node):
     node.answers |= {"eth_maxPriorityFeePerGas": METHOD_MISSING, "eth_feeHistory": METHOD_MISSING}
     node.answers["eth_gasPrice"] = hex(GWEI)
     assert fees(pay()) == (20 * GWEI, 0)
 
 
-def test_with_a_suggested_tip_fee_history_and_gas_price_are_not_read(pay, node):
+def test_fee_history_and_gas_price_are_not_read_with_a_suggested_tip(pay, node):
     assert fees(pay()) == (21 * GWEI, GWEI)
     assert {"eth_feeHistory", "eth_gasPrice"}.isdisjoint(node.called_methods)
 
 
 @pytest.mark.parametrize("missing", [METHOD_MISSING, HANG_UP, Reply(status=503, content={})])
-def test_a_node_without_tip_fee_history_and_gas_price_is_502(pay, node, missing):
+def test_node_without_tip_fee_history_and_gas_price_returns_502(pay, node, missing):
     node.answers |= dict.fromkeys(("eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_gasPrice"), missing)
     assert_error(pay(), 502, "E5003")
 
 
 @pytest.mark.parametrize("method", ["eth_getTransactionCount", "eth_estimateGas", "eth_gasPrice"])
 @pytest.mark.parametrize("answer", [hex(2**63 - 1), hex(2**64), hex(2**256 - 1), "0x" + "f" * 65, "-0x1", 2**70])
-def test_a_number_of_the_node_out_of_bounds_is_502(pay, node, method, answer):
+def test_node_number_out_of_bounds_returns_502(pay, node, method, answer):
     node.answers |= {"eth_getBlockByNumber": {"number": "0x1"}, method: answer}
     assert_error(pay(), 502, "E5003")
 
 
 @pytest.mark.parametrize("base_fee", [hex(2**62), hex(2**256 - 1), "x", 5, {}, [], ""])
-def test_a_base_fee_out_of_bounds_is_502(pay, node, base_fee):
+def test_node_base_fee_out_of_bounds_returns_502(pay, node, base_fee):
     node.answers["eth_getBlockByNumber"] = {"baseFeePerGas": base_fee}
     assert_error(pay(), 502, "E5003")
 
 
-def test_a_transaction_with_the_largest_accepted_numbers_can_be_sent(pay, node):
+def test_crypto_transaction_with_the_largest_accepted_numbers_can_be_sent(pay, node):
     largest = hex((2**63 - 1) // 4)
     node.answers |= {"eth_getBlockByNumber": {"baseFeePerGas": largest}, "eth_maxPriorityFeePerGas": largest}
     node.answers |= {"eth_estimateGas": largest, "eth_getTransactionCount": largest}

@@ -30,11 +30,11 @@ def settle(*, minutes=0):
 NOTHING = {"confirmed": 0, "failed": 0, "waiting": 0, "resumed": 0, "expired": 0, "unreachable": 0, "errors": 0}
 
 
-def test_settlement_without_payments_does_nothing(db):
+def test_crypto_settlement_without_payments_changes_nothing(db):
     assert settle() == NOTHING
 
 
-def test_a_simulated_payment_is_confirmed_and_marked_as_simulated(api, user):
+def test_simulated_crypto_payment_is_confirmed_and_marked_as_simulated(api, user):
     payment_id = initiate(api, user, connected(user)).json()["payment_id"]
     confirm(api, payment_id, "0x12")
     assert settle() == {**NOTHING, "confirmed": 1}
@@ -44,12 +44,12 @@ def test_a_simulated_payment_is_confirmed_and_marked_as_simulated(api, user):
     assert settle() == NOTHING
 
 
-def test_simulated_payments_expire(api, user):
+def test_overdue_simulated_crypto_payment_expires(api, user):
     initiate(api, user, connected(user))
     assert settle(minutes=16) == {**NOTHING, "expired": 1}
 
 
-def test_every_overdue_payment_expires(api, user):
+def test_every_overdue_crypto_payment_expires(api, user):
     wallet = connected(user)
     for _ in range(8):
         initiate(api, user, wallet)
@@ -57,7 +57,7 @@ def test_every_overdue_payment_expires(api, user):
     assert len(events(user, "payment.crypto.expired")) == 8
 
 
-def test_a_status_change_outside_of_the_table_raises(api, user):
+def test_crypto_payment_status_change_outside_of_the_table_raises_an_error(api, user):
     payment = stored(initiate(api, user, connected(user)).json()["payment_id"])
     with pytest.raises(ValueError, match="Can't change a crypto payment"), transaction.atomic():
         payment.transition_to("confirmed", actor=crypto.Actor.system("x"), now=timezone.now())
@@ -66,7 +66,7 @@ def test_a_status_change_outside_of_the_table_raises(api, user):
 @pytest.mark.parametrize(
     "columns", [{"status": "paid"}, {"amount_usdc": -1}, {"status": "submitted"}, {"status": "broadcasting"}]
 )
-def test_the_database_rejects_inconsistent_columns_of_a_payment(api, user, columns):
+def test_database_rejects_inconsistent_columns_of_a_crypto_payment(api, user, columns):
     payment_id = initiate(api, user, connected(user)).json()["payment_id"]
     with pytest.raises(DatabaseError), transaction.atomic():
         CryptoPayment.objects.filter(pk=payment_id).update(**columns)
@@ -78,14 +78,14 @@ TABLE = {
 }  # fmt: skip
 
 
-def test_code_allows_exactly_the_status_changes_of_the_table():
+def test_code_allows_exactly_the_documented_crypto_payment_status_changes():
     for status, to in product(TABLE, [*TABLE, "bogus"]):
         with nullcontext() if to in TABLE[status] else pytest.raises(ValueError, match="Can't change a crypto payment"):
             CryptoPayment(status=status).check_transition(to, Actor.system("test"))
 
 
 @pytest.mark.django_db
-def test_random_walks_make_only_allowed_status_changes():
+def test_random_crypto_payment_steps_make_only_allowed_status_changes():
     user = UserFactory()
     wallet = connected(user)
 

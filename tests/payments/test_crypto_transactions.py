@@ -55,7 +55,7 @@ def test_every_supported_transaction_type_is_decoded_as_signed(content):
 
 
 @pytest.mark.parametrize("spell", [lambda text: text[2:], str.upper, lambda text: text])
-def test_hex_without_prefix_and_in_either_case_is_accepted(spell):
+def test_transaction_hex_is_accepted_without_prefix_and_in_any_case(spell):
     text = hexed(sign(DYNAMIC).raw_transaction)
     spelt = "0x" + spell(text)[2:] if spell is str.upper else spell(text)
     assert decode_signed(spelt).sender == PERSON.address
@@ -73,7 +73,7 @@ def test_the_value_of_a_transaction_is_decoded():
         ({**DYNAMIC, "nonce": 2**63}, "nonce is out of range"),
     ],
 )
-def test_an_unknown_transaction_type_is_rejected(content, why):
+def test_unknown_crypto_transaction_type_is_rejected(content, why):
     content = {name: value for name, value in content.items() if value is not None}
     with pytest.raises(UnreadableTransaction, match=why):
         decode_signed(hexed(sign(content).raw_transaction))
@@ -84,14 +84,14 @@ def test_an_unknown_transaction_type_is_rejected(content, why):
     ["", "0x", "0x1", "xyz", "0x00", "0x01", "0x02", "0x03c0", "0x04c0", "0x02c0", "0xc0", "0x7f", "0x80", "0xdeadbeef",
      "0x02f8", "0x" + "ff" * 500, "0xc1c0", "0x 02", "02\n", "0x02" + "c1" * 900],
 )  # fmt: skip
-def test_an_invalid_transaction_is_rejected(payload):
+def test_invalid_crypto_transaction_is_rejected(payload):
     with pytest.raises(UnreadableTransaction):
         decode_signed(payload)
 
 
 @pytest.mark.parametrize("content", [DYNAMIC, WITH_LIST, LEGACY])
 @pytest.mark.parametrize("change", ["one byte more", "one byte less", "a member more", "a member less", "nested"])
-def test_a_non_canonical_encoding_is_rejected(content, change):
+def test_noncanonical_transaction_encoding_is_rejected(content, change):
     raw = bytes(sign(content).raw_transaction)
     prefix, body = (raw[:1], raw[1:]) if raw[0] < 0x7F else (b"", raw)
     members = rlp.decode(body)
@@ -113,7 +113,7 @@ def test_a_transaction_with_leading_zeros_in_a_number_is_rejected(position):
         decode_signed(hexed(raw[:1] + rlp.encode(members)))
 
 
-def test_the_malleated_form_of_a_signature_is_rejected():
+def test_malleated_transaction_signature_is_rejected():
     """It can be derived from the first without a key, and gives the same transaction another hash."""
     raw = bytes(sign(DYNAMIC).raw_transaction)
     *content, parity, r, s = rlp.decode(raw[1:])
@@ -148,7 +148,7 @@ OWN, KEY_WORD = bytes.fromhex(TOKEN[2:]), b"\1" * 32
      [[OWN + b"\0", []]], [[b"", []]], [[[], []]], [[OWN, [KEY_WORD[1:]]]], [[OWN, [KEY_WORD + b"\0"]]],
      [[OWN, [b""]]], [[OWN, [[KEY_WORD]]]], [[OWN, []], OWN], [[OWN, []], []], [[[OWN, []]]]],
 )  # fmt: skip
-def test_an_access_list_of_another_form_is_rejected(signed, entries):
+def test_malformed_transaction_access_list_is_rejected(signed, entries):
     *members, _ = members_of(signed)
     with pytest.raises(UnreadableTransaction, match="EIP-2930"):
         decode_signed(resigned(signed[0], [*members, entries]))
@@ -173,7 +173,7 @@ SLOTS = [
      [[OWN, [word]] for word in SLOTS], [[bytes(20), []]], [[bytes(20), [bytes(32)]]], [[b"\xff" * 20, [b"\xff" * 32]]],
      [[bytes(19) + bytes([number]), []] for number in range(1, 10)], [EXAMPLE] * 20, [[OWN, SLOTS * 20]]],
 )  # fmt: skip
-def test_an_access_list_of_the_right_form_is_read(entries):
+def test_valid_transaction_access_list_is_parsed(entries):
     *members, _ = members_of(SIGNED[0])
     assert decode_signed(resigned(2, [*members, entries])).sender == PERSON.address
 
@@ -197,7 +197,7 @@ def test_an_access_list_of_the_right_form_is_read(entries):
         ((0, 0, 0), None),
     ],
 )  # fmt: skip
-def test_fees_that_no_block_accepts_are_rejected(fees, why):
+def test_transaction_with_fees_that_no_block_accepts_is_rejected(fees, why):
     chain, nonce, *_, to, value, data, entries = members_of(SIGNED[0])
     payload = resigned(2, [chain, nonce, *fees, to, value, data, entries])
     if why is None:
@@ -215,14 +215,14 @@ def test_a_transaction_with_an_overflowing_price_is_rejected(price, gas):
             decode_signed(hexed(signed.raw_transaction))
 
 
-def test_the_value_counts_toward_the_overflow_check():
+def test_transaction_value_is_included_in_the_overflow_check():
     content = {**DYNAMIC, "gas": 1, "maxFeePerGas": 2**256 - 2, "value": 1}
     assert decode_signed(hexed(sign(content).raw_transaction)).value == 1
     with pytest.raises(UnreadableTransaction, match="out of range"):
         decode_signed(hexed(sign({**content, "value": 2}).raw_transaction))
 
 
-def test_every_byte_of_an_access_list_affects_the_sender():
+def test_every_byte_of_an_access_list_affects_the_recovered_sender():
     """eth-account accepts this change: it rewrites the list before it checks the signature."""
     raw = bytearray(bytes(sign(WITH_LIST).raw_transaction))
     raw[165] ^= 163
@@ -235,7 +235,7 @@ def test_every_byte_of_an_access_list_affects_the_sender():
 
 @examples(130)
 @given(st.data())
-def test_a_changed_byte_changes_the_sender_or_is_rejected(data):
+def test_transaction_with_a_changed_byte_has_another_sender_or_is_rejected(data):
     """A changed transaction decodes to another sender or raises UnreadableTransaction, and no other error."""
     raw = bytearray(data.draw(st.sampled_from(SIGNED)))
     position = data.draw(st.integers(0, len(raw) - 1))
@@ -249,17 +249,17 @@ def test_a_changed_byte_changes_the_sender_or_is_rejected(data):
 
 @examples(100)
 @given(st.binary(max_size=300))
-def test_arbitrary_bytes_raise_only_unreadable_transaction(payload):
+def test_transaction_parser_raises_only_unreadable_transaction_for_any_bytes(payload):
     with pytest.raises(UnreadableTransaction):
         decode_signed(hexed(payload))
 
 
-def test_call_data_matches_the_erc_20_standard():
+def test_transfer_call_data_matches_the_erc_20_standard():
     assert transfer_call_data("0x" + "ab" * 20, 255) == "0xa9059cbb" + "00" * 12 + "ab" * 20 + "00" * 31 + "ff"
 
 
 @given(st.integers(0, 2**63 - 1), st.binary(min_size=20, max_size=20))
-def test_encoded_call_data_decodes_to_the_same_transfer(amount, address):
+def test_encoded_transfer_call_data_decodes_to_the_same_transfer(amount, address):
     spelt = parse_address(hexed(address))
     assert read_transfer(transfer_call_data(spelt, amount)) == (spelt, amount)
 
@@ -267,7 +267,7 @@ def test_encoded_call_data_decodes_to_the_same_transfer(amount, address):
 @pytest.mark.parametrize(
     "data", ["0x", DATA + "00", DATA[:-2], DATA.replace("a9059cbb", "23b872dd"), DATA[:10] + "01" + DATA[12:]]
 )
-def test_other_call_data_is_not_read_as_a_transfer(data):
+def test_other_call_data_is_not_decoded_as_a_transfer(data):
     assert read_transfer(data) is None
 
 
@@ -284,7 +284,7 @@ def test_hashes_of_transfer_event_and_function_match_erc_20():
         "0x52908400098527886E0F7030069857D2E4169EE7", "0xde709f2102306220921060314715629080e2fb77",
     ],
 )  # fmt: skip
-def test_addresses_are_normalized_to_their_eip_55_checksum(address):
+def test_wallet_addresses_are_normalized_to_their_eip_55_checksum(address):
     assert parse_address(address) == address
     assert parse_address(address.lower()) == address
     assert parse_address("0x" + address[2:].upper()) == address
@@ -295,12 +295,12 @@ def test_addresses_are_normalized_to_their_eip_55_checksum(address):
 
 
 @pytest.mark.parametrize("text", ["eip155:0", "eip155:01", "eip155:x", "solana:x", "", "eip155:1 ", "8453", "EIP155:1"])
-def test_a_network_outside_of_evm_is_rejected(text):
+def test_network_other_than_evm_is_rejected(text):
     assert parse_network(text) is None
     with pytest.raises(ValueError, match="not an EVM network"):
         chain_id_of(text)
 
 
 @pytest.mark.parametrize("text", ["0x" + "a" * 63, "0x" + "a" * 65, "a" * 64, "0x" + "g" * 64, "0x" + "\uff11" * 64])
-def test_an_invalid_hash_is_rejected(text):
+def test_malformed_transaction_hash_is_rejected_by_the_parser(text):
     assert parse_transaction_hash(text) is None

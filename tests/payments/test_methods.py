@@ -17,25 +17,25 @@ def kept(db, settings):
     settings.PAYMENT_METHODS = "persistent"
 
 
-def test_in_documented_mode_a_new_method_is_acknowledged_and_not_stored(api, user):
+def test_new_payment_method_in_documented_mode_is_acknowledged_and_not_stored(api, user):
     body = add(api, user).json()
     assert (body["acknowledged"], body["persisted"]) == (True, False)
     assert api.read(f"/user/{user.pk}/payment-methods").json() == {"payment_methods": [], "total": 0}
 
 
 @pytest.mark.parametrize("act", ["default", "toggle"])
-def test_in_documented_mode_any_method_id_is_acknowledged(api, act):
+def test_any_payment_method_id_in_documented_mode_is_acknowledged(api, act):
     assert api.send(f"/payments/methods/anything-7/{act}").json() == {
         "id": "anything-7", "acknowledged": True, "persisted": False,
     }  # fmt: skip
     assert_error(api.send(f"/payments/methods/{'x' * 256}/{act}"), 400, "E1001")
 
 
-def test_a_card_number_is_rejected_as_a_method(api, user):
+def test_card_number_is_rejected_as_a_payment_method(api, user):
     assert_error(add(api, user, account_id="4242424242424242"), 400, "E1012")
 
 
-def test_stored_methods_are_masked_and_the_first_is_the_default(kept, api, user):
+def test_stored_payment_methods_are_masked_and_the_first_is_default(kept, api, user):
     first, second = add(api, user).json(), add(api, user, account_id="tok_mc_98765").json()
     shown = api.read(f"/user/{user.pk}/payment-methods").json()
     assert shown["total"] == 2
@@ -46,14 +46,14 @@ def test_stored_methods_are_masked_and_the_first_is_the_default(kept, api, user)
     assert "tok_visa" not in str(shown)
 
 
-def test_an_account_has_at_most_one_default_payment_method(kept, api, user):
+def test_account_can_have_at_most_one_default_payment_method(kept, api, user):
     first, second = add(api, user).json(), add(api, user).json()
     assert api.send(f"/payments/methods/{second['id']}/default").json()["is_default"] is True
     assert [method.pk for method in PaymentMethod.objects.filter(is_default=True)] != [first["id"]]
     assert PaymentMethod.objects.filter(is_default=True).count() == 1
 
 
-def test_an_inactive_method_is_not_charged_and_cannot_be_the_default(kept, api, user):
+def test_inactive_payment_method_cannot_be_charged_or_made_the_default(kept, api, user):
     method = add(api, user).json()
     off = api.send(f"/payments/methods/{method['id']}/toggle").json()
     assert (off["is_active"], off["is_default"]) == (False, False)
@@ -63,7 +63,7 @@ def test_an_inactive_method_is_not_charged_and_cannot_be_the_default(kept, api, 
     assert process(api, user, payment_method_id=method["id"]).status_code == 200
 
 
-def test_another_users_payment_method_is_404(kept, api, stranger_api, user, stranger):
+def test_payment_method_of_another_user_returns_404(kept, api, stranger_api, user, stranger):
     method = add(stranger_api, stranger).json()
     for act in ("default", "toggle"):
         assert_error(api.send(f"/payments/methods/{method['id']}/{act}"), 404, "E4001")

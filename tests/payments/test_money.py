@@ -36,7 +36,7 @@ def percent_of(amount):
 @example(10_000_001)
 @example(INT64_MAX)
 @examples(100)
-def test_a_fee_is_the_exact_share_rounded_half_up(amount):
+def test_payment_fee_is_the_exact_share_rounded_half_up(amount):
     exact = Decimal(amount) * percent_of(amount) / 100
     assert fee_cents(amount) == int(exact.quantize(Decimal(1), rounding=ROUND_HALF_UP))
     assert abs(Fraction(exact) - fee_cents(amount)) <= Fraction(1, 2)
@@ -44,7 +44,7 @@ def test_a_fee_is_the_exact_share_rounded_half_up(amount):
 
 @given(AMOUNTS)
 @examples(100)
-def test_fee_and_net_amount_of_a_quote_add_up_to_the_amount(amount):
+def test_fee_and_net_amount_of_a_quote_sum_to_the_amount(amount):
     quote = quote_fee(amount)
     assert quote["fee_amount_cents"] + quote["net_amount_cents"] == quote["amount_cents"] == amount
     assert 0 <= quote["fee_amount_cents"] <= quote["net_amount_cents"]
@@ -56,20 +56,20 @@ def test_fee_and_net_amount_of_a_quote_add_up_to_the_amount(amount):
 
 @given(st.integers(1, INT64_MAX - 1))
 @examples(170)
-def test_within_a_tier_a_larger_amount_never_has_a_lower_fee(amount):
+def test_larger_amount_within_a_tier_does_not_have_a_lower_fee(amount):
     if fee_bps(amount) == fee_bps(amount + 1):
         assert 0 <= fee_cents(amount + 1) - fee_cents(amount) <= 1
 
 
 @given(st.lists(st.integers(1, 999_999), min_size=1, max_size=30))
 @examples(100)
-def test_rounding_changes_each_fee_by_at_most_half_a_cent(parts):
+def test_rounding_changes_a_payment_fee_by_at_most_half_a_cent(parts):
     exact = sum(Fraction(part * 150, 10_000) for part in parts)
     assert abs(sum(map(fee_cents, parts)) - exact) <= Fraction(len(parts), 2)
 
 
 @pytest.mark.django_db
-def test_the_quoted_fee_is_stored_and_shown(api, user, no_rate_limits):
+def test_payment_stores_and_returns_the_quoted_fee(api, user, no_rate_limits):
     @given(AMOUNTS)
     @example(INT64_MAX)
     @examples(20)
@@ -87,7 +87,7 @@ def test_the_quoted_fee_is_stored_and_shown(api, user, no_rate_limits):
 
 
 @pytest.mark.django_db
-def test_an_amount_must_be_whole_cents(api, user, no_rate_limits):
+def test_payment_amount_with_fractional_cents_is_rejected(api, user, no_rate_limits):
     numbers = st.floats(allow_nan=False, allow_infinity=False).map(repr)
     decimals = st.decimals(min_value=-(10**6), max_value=10**6, places=2, allow_nan=False).map(str)
     texts = st.one_of(
@@ -112,14 +112,14 @@ VECTORS = [
 ]  # fmt: skip
 
 
-def test_the_fee_is_exact_at_every_boundary():
+def test_payment_fee_is_exact_at_every_tier_boundary():
     for amount, fee, percentage in VECTORS:
         quote = quote_fee(amount)
         assert (quote["fee_amount_cents"], quote["net_amount_cents"]) == (fee, amount - fee), amount
         assert quote["fee_percentage"] == percentage, amount
 
 
-def test_a_quote_has_a_percentage_with_a_fraction_in_every_tier(api):
+def test_fee_quote_has_a_percentage_with_a_fraction_in_every_tier(api):
     for amount, fee, percentage in VECTORS[-3:]:
         response = api.read(f"/payments/calculate-fee?amount={amount}")
         assert response.json() == {

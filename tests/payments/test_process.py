@@ -17,7 +17,7 @@ from tests.api import assert_error
 from tests.payments.card_support import only_payment, process
 
 
-def test_a_payment_is_charged_once_and_can_be_read(api, user, key):
+def test_card_payment_is_charged_once_and_can_be_read(api, user, key):
     response = process(api, user, key=key, description="Rent", provider_account_id="acct_9")
     body = response.json()
     assert response.status_code == 200, body
@@ -34,7 +34,7 @@ def test_a_payment_is_charged_once_and_can_be_read(api, user, key):
     assert event.object == {"payment_id": payment.pk, "status": "Completed"}
 
 
-def test_a_key_with_another_order_is_rejected(api, user, key):
+def test_payment_key_with_another_order_is_rejected(api, user, key):
     process(api, user, key=key)
     assert_error(process(api, user, key=key, amount_cents=10_001), 422, "E1010")
     assert_error(api.send("/payments/add", {"user_id": user.pk}, key=key), 400, "E1001")
@@ -42,18 +42,18 @@ def test_a_key_with_another_order_is_rejected(api, user, key):
     assert_error(api.send("/payments/add", body, key=key), 422, "E1010")
 
 
-def test_two_requests_without_a_key_create_two_payments(api, user):
+def test_two_payment_requests_without_a_key_create_two_payments(api, user):
     assert process(api, user).json()["payment_id"] != process(api, user).json()["payment_id"]
 
 
-def test_the_key_of_a_payment_never_expires(api, user, key):
+def test_payment_idempotency_key_does_not_expire(api, user, key):
     first = process(api, user, key=key)
     IdempotencyRecord.objects.update(created_at="2020-01-01T00:00:00Z")
     assert process(api, user, key=key).content == first.content
     assert SandboxCharge.objects.count() == 1
 
 
-def test_a_decline_is_final_and_stored(api, user, key):
+def test_declined_payment_is_final_and_replayed(api, user, key):
     first = process(api, user, key=key, payment_method_id="pm_sandbox_declined")
     body = assert_error(first, 502, "E5001")
     assert body["details"]["payment_id"] == only_payment().pk
@@ -63,7 +63,7 @@ def test_a_decline_is_final_and_stored(api, user, key):
     assert Event.objects.filter(type="payment.failed").count() == 1
 
 
-def test_a_retry_with_the_same_key_finds_a_lost_response(api, user, key):
+def test_payment_retry_with_the_same_key_returns_the_lost_result(api, user, key):
     body = assert_error(process(api, user, key=key, payment_method_id="pm_sandbox_timeout"), 502, "E5002")
     assert body["details"]["status"] == "Unknown"
     assert "Send the same request with the same Idempotency-Key again." in body["message"]
@@ -83,7 +83,7 @@ def refused_without_a_key(api, user, **changes):
     return payment
 
 
-def test_without_a_key_the_error_does_not_suggest_a_retry(api, user):
+def test_payment_timeout_without_a_key_does_not_suggest_a_retry(api, user):
     payment = refused_without_a_key(api, user, payment_method_id="pm_sandbox_timeout")
     assert api.read(f"/payments/{payment.pk}").json()["status"] == "Unknown"
     reconcile_due(now=timezone.now())
@@ -98,13 +98,13 @@ def no_outcome_is_written(execute, sql, params, many, context):
     return execute(sql, params, many, context)
 
 
-def test_without_a_key_a_database_outage_after_the_charge_suggests_no_retry(api, user):
+def test_database_outage_without_a_payment_key_does_not_suggest_a_retry(api, user):
     with connection.execute_wrapper(no_outcome_is_written):
         refused_without_a_key(api, user)
     assert SandboxCharge.objects.count() == 1
 
 
-def test_with_a_key_an_outage_of_the_database_is_a_retryable_503(api, user, key):
+def test_database_outage_with_a_payment_key_returns_a_retryable_503(api, user, key):
     with connection.execute_wrapper(no_outcome_is_written):
         assert_error(process(api, user, key=key), 503, "E5030")
     Payment.objects.update(due_at=timezone.now())
@@ -112,7 +112,7 @@ def test_with_a_key_an_outage_of_the_database_is_a_retryable_503(api, user, key)
     assert SandboxCharge.objects.count() == 1
 
 
-def test_without_a_key_a_lost_lease_suggests_no_retry(api, user, monkeypatch):
+def test_lost_lease_without_a_payment_key_does_not_suggest_a_retry(api, user, monkeypatch):
     charge = SandboxProcessor.charge
 
     def overtaken(processor, payment, **how):
@@ -127,7 +127,7 @@ def test_without_a_key_a_lost_lease_suggests_no_retry(api, user, monkeypatch):
 @pytest.mark.parametrize(
     ("status", "lease_left", "seconds"), [("Pending", 90, 25), ("Processing", 75, 10), ("Pending", 40, 40)]
 )
-def test_retry_after_of_a_concurrent_request_is_the_end_of_the_lease(api, user, key, status, lease_left, seconds):
+def test_concurrent_payment_request_returns_the_lease_end_as_retry_after(api, user, key, status, lease_left, seconds):
     """Its holder responds within 25 s; a holder that has not responded by then keeps the lease to its end."""
     process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
     Payment.objects.update(status=status, due_at=timezone.now() + timedelta(seconds=lease_left))
@@ -136,7 +136,7 @@ def test_retry_after_of_a_concurrent_request_is_the_end_of_the_lease(api, user, 
     assert seconds - 10 < int(held.headers["Retry-After"]) <= seconds
 
 
-def test_a_processor_that_always_fails_ends_without_a_charge(api, user, key):
+def test_payment_with_an_always_failing_processor_ends_without_a_charge(api, user, key):
     assert_error(process(api, user, key=key, payment_method_id="pm_sandbox_error"), 502, "E5002")
     final = process(api, user, key=key, payment_method_id="pm_sandbox_error")
     assert_error(final, 502, "E5001")
@@ -145,25 +145,25 @@ def test_a_processor_that_always_fails_ends_without_a_charge(api, user, key):
     assert only_payment().failure == "not_charged"
 
 
-def test_a_currency_is_converted_to_lower_case_and_defaults_to_usd(api, user):
+def test_payment_currency_is_lowercased_and_defaults_to_usd(api, user):
     for currency in ("USD", "usd", None, ...):
         assert process(api, user, currency=currency).status_code == 200
     assert list(Payment.objects.values_list("currency", flat=True)) == ["usd"] * 4
 
 
-def test_an_invalid_order_is_rejected_and_creates_no_payment(api, user):
+def test_invalid_order_is_rejected_without_a_payment(api, user):
     assert_error(process(api, user, key=True, currency="XXX"), 400, "E1001")
     assert not PaymentAttempt.objects.exists()
     assert not IdempotencyRecord.objects.exists()
 
 
-def test_payments_have_their_own_rate_limit(api, user, settings):
+def test_payments_have_a_separate_rate_limit(api, user, settings):
     settings.RATE_LIMITS = {**settings.RATE_LIMITS, "payment": 2}
     statuses = [process(api, user).status_code for _ in range(3)]
     assert statuses == [200, 200, 429]
 
 
-def test_a_payment_needs_a_fixed_number_of_statements_and_commits(committed, api, user, key):
+def test_payment_executes_a_fixed_number_of_statements_and_commits(committed, api, user, key):
     process(api, user)  # create the records that each process creates once
     with CaptureQueriesContext(connection) as context:
         assert process(api, user, key=key).status_code == 200
@@ -176,7 +176,7 @@ def test_a_payment_needs_a_fixed_number_of_statements_and_commits(committed, api
     assert sum(sql.startswith("COMMIT") for sql in statements) == 3, statements
 
 
-def test_the_processor_is_never_called_in_a_transaction(committed, api, user, monkeypatch):
+def test_processor_is_called_outside_of_database_transactions(committed, api, user, monkeypatch):
     seen = []
     charge = SandboxProcessor.charge
 

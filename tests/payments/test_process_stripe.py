@@ -45,14 +45,14 @@ def test_a_charge_without_a_destination_has_no_application_fee(db, double, api, 
     assert b"application_fee_amount" not in double.received[0].data
 
 
-def test_a_decline_by_stripe_is_final(db, double, api, user, key):
+def test_payment_declined_by_stripe_is_final(db, double, api, user, key):
     first = pay(api, user, key, payment_method_id="pm_declined")
     assert_error(first, 502, "E5001")
     assert pay(api, user, key, payment_method_id="pm_declined").content == first.content
     assert (only_payment().failure, double.charges) == ("generic_decline", [])
 
 
-def test_a_required_action_is_a_decline_and_the_intent_is_canceled(db, double, api, user, key):
+def test_required_stripe_action_declines_the_payment_and_cancels_the_intent(db, double, api, user, key):
     assert_error(pay(api, user, key, payment_method_id="pm_requires_action"), 502, "E5001")
     assert [intent["status"] for intent in double.intents.values()] == ["canceled"]
 
@@ -62,7 +62,7 @@ def test_a_required_action_is_a_decline_and_the_intent_is_canceled(db, double, a
     ["500-before", "500-after", "reset-before", "reset-after", "html", "truncated", "redirect", "wrong-amount",
      "wrong-currency", "processing"],
 )  # fmt: skip
-def test_an_unclear_response_is_not_stored_and_the_retry_charges_once(db, double, api, user, key, manner):
+def test_retry_after_an_unclear_stripe_response_charges_once(db, double, api, user, key, manner):
     double.plan = [manner]
     assert_error(pay(api, user, key), 502, "E5002")
     assert only_payment().status == "Unknown"
@@ -82,7 +82,7 @@ def test_an_unclear_response_is_not_stored_and_the_retry_charges_once(db, double
     assert pay(api, user, key).content == final.content
 
 
-def test_a_timeout_of_stripe_leaves_the_outcome_unknown(db, double, api, user, key, monkeypatch):
+def test_stripe_timeout_leaves_the_payment_outcome_unknown(db, double, api, user, key, monkeypatch):
     monkeypatch.setattr(adapter, "READ_TIMEOUT_SECONDS", 0.2)
     double.plan, double.hang_seconds = ["hang-after"], 0.6
     assert_error(pay(api, user, key), 502, "E5002")
@@ -90,13 +90,13 @@ def test_a_timeout_of_stripe_leaves_the_outcome_unknown(db, double, api, user, k
     assert len(double.charges) == 1
 
 
-def test_an_unreachable_processor_leaves_the_outcome_unknown(db, stripe_settings, api, user, key):
+def test_unreachable_stripe_leaves_the_payment_outcome_unknown(db, stripe_settings, api, user, key):
     stripe_settings.STRIPE_BASE_URL = "http://127.0.0.1:9"
     assert_error(pay(api, user, key), 502, "E5002")
     assert only_payment().status == "Unknown"
 
 
-def test_a_failing_charge_is_sent_at_most_twice(db, double, api, user, key):
+def test_failing_stripe_charge_is_sent_at_most_twice(db, double, api, user, key):
     double.plan = ["500-before"]
     pay(api, user, key)
     pay(api, user, key)
@@ -106,7 +106,7 @@ def test_a_failing_charge_is_sent_at_most_twice(db, double, api, user, key):
     assert {sent.headers["Idempotency-Key"] for sent in charges} == {only_payment().processor_key}
 
 
-def test_a_charge_is_found_despite_a_delayed_search_index(db, double, api, user, key):
+def test_stripe_charge_is_found_despite_a_delayed_search_index(db, double, api, user, key):
     double.plan, double.search_lags = ["500-after", "500-after"], True
     double.answers_forgotten = True
     pay(api, user, key)
@@ -117,7 +117,7 @@ def test_a_charge_is_found_despite_a_delayed_search_index(db, double, api, user,
     assert len(double.charges) == 1
 
 
-def test_a_key_that_stripe_may_have_forgotten_is_not_sent_again(db, double, api, user, key):
+def test_idempotency_key_that_stripe_may_have_forgotten_is_not_resent(db, double, api, user, key):
     double.plan = ["reset-after"]
     pay(api, user, key)
     double.forget_keys()
@@ -132,7 +132,7 @@ def test_a_key_that_stripe_may_have_forgotten_is_not_sent_again(db, double, api,
     assert (len(double.charges), double.asked[payment.processor_key]) == (1, 1)
 
 
-def test_a_payment_with_a_possible_charge_in_flight_stays_unknown(db, double, api, user, key):
+def test_payment_with_a_possible_in_flight_charge_stays_unknown(db, double, api, user, key):
     double.plan = ["reset-before"]
     pay(api, user, key)
     Payment.objects.update(created_at=only_payment().created_at - timedelta(hours=21))
@@ -140,7 +140,7 @@ def test_a_payment_with_a_possible_charge_in_flight_stays_unknown(db, double, ap
     assert only_payment().status == "Unknown"
 
 
-def test_stripes_package_accepts_the_responses_of_the_test_double(db, double):
+def test_stripe_package_accepts_the_responses_of_the_test_double(db, double):
     client = stripe.StripeClient("sk_test_secret", base_addresses={"api": double.url})
     options = {"idempotency_key": "k-1"}
     params = {
@@ -155,7 +155,7 @@ def test_stripes_package_accepts_the_responses_of_the_test_double(db, double):
         client.v1.payment_intents.create({**params, "payment_method": "pm_declined"}, {"idempotency_key": "k-2"})
 
 
-def test_a_processing_charge_is_completed_by_its_intent(double, api, user, key):
+def test_processing_stripe_charge_is_completed_by_its_intent(double, api, user, key):
     double.plan = ["processing"]
     assert_error(process(api, user, key=key, payment_method_id="pm_1"), 502, "E5002")
     assert_error(process(api, user, key=key, payment_method_id="pm_1"), 502, "E5002")
@@ -175,7 +175,7 @@ def test_the_worker_fails_a_processing_charge_that_failed(double, api, user):
 
 
 @pytest.mark.parametrize("manner", ["wrong-amount", "wrong-currency"])
-def test_a_response_that_contradicts_the_order_is_logged_as_an_error(double, api, user, caplog, manner):
+def test_stripe_response_that_contradicts_the_order_is_logged_as_an_error(double, api, user, caplog, manner):
     double.plan = [manner]
     assert_error(process(api, user, payment_method_id="pm_1"), 502, "E5002")
     assert only_payment().status == "Unknown"
@@ -204,7 +204,7 @@ def pass_time(seconds):
     Payment.objects.update(**{name: moment and moment - timedelta(seconds=seconds) for name, moment in moved.items()})
 
 
-def test_two_gateway_timeouts_do_not_fail_a_charge_in_flight(double, api, user, key):
+def test_two_gateway_timeouts_do_not_fail_an_in_flight_charge(double, api, user, key):
     double.plan = ["504-before", "504-before"]
     for _ in range(4):
         assert_error(process(api, user, key=key, payment_method_id="pm_1"), 502, "E5002")
@@ -224,7 +224,7 @@ def test_two_gateway_timeouts_without_a_charge_eventually_fail_the_payment(doubl
     assert (only_payment().failure, double.asked[only_payment().processor_key]) == ("not_charged", 2)
 
 
-def test_time_in_flight_is_counted_from_the_last_request_to_stripe(double, api, user, key):
+def test_in_flight_time_starts_at_the_last_request_to_stripe(double, api, user, key):
     double.plan = ["504-before", "504-before"]
     process(api, user, key=key, payment_method_id="pm_1")
     pass_time(70)
@@ -232,7 +232,7 @@ def test_time_in_flight_is_counted_from_the_last_request_to_stripe(double, api, 
     assert only_payment().status == "Unknown"
 
 
-def test_the_result_of_a_former_lease_holder_is_logged_and_ignored(double, api, user):
+def test_result_of_an_expired_lease_holder_is_logged_and_ignored(double, api, user):
     double.plan = ["reset-before"]
     process(api, user, payment_method_id="pm_1")
     paused, now = only_payment(), timezone.now()
@@ -245,7 +245,7 @@ def test_the_result_of_a_former_lease_holder_is_logged_and_ignored(double, api, 
     assert (last.epoch, last.outcome, last.detail) == (paused.epoch, "declined", {"fenced": True})
 
 
-def test_a_charge_of_a_former_lease_holder_completes_the_payment(double, api, user):
+def test_charge_of_an_expired_lease_holder_completes_the_payment(double, api, user):
     double.plan = ["reset-before"]
     process(api, user, payment_method_id="pm_1")
     paused, now = only_payment(), timezone.now()

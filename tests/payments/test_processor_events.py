@@ -44,7 +44,7 @@ def deliver(client, body, header):
     return client.call("POST", "/payments/processor-events", raw=body, Stripe_Signature=header)
 
 
-def test_a_success_event_completes_an_unknown_payment_and_its_key(anonymous, api, user, unknown):
+def test_success_event_completes_an_unknown_payment_and_its_idempotent_response(anonymous, api, user, unknown):
     assert send_event(anonymous, "payment_intent.succeeded", intent_of(unknown)).status_code == 200
     unknown.refresh_from_db()
     assert (unknown.status, unknown.transaction_id) == ("Completed", "pi_of_the_event")
@@ -53,7 +53,7 @@ def test_a_success_event_completes_an_unknown_payment_and_its_key(anonymous, api
     assert (again.status_code, again.json()["transaction_id"]) == (200, "pi_of_the_event")
 
 
-def test_an_event_delivered_twice_has_one_effect(anonymous, unknown):
+def test_processor_event_delivered_twice_has_one_effect(anonymous, unknown):
     for _ in range(2):
         assert send_event(anonymous, "payment_intent.succeeded", intent_of(unknown)).status_code == 200
     assert Event.objects.filter(type="payment.completed").count() == 1
@@ -69,7 +69,7 @@ def test_a_failure_event_after_a_success_changes_nothing(anonymous, unknown, kin
     assert not Event.objects.filter(type="payment.failed").exists()
 
 
-def test_a_success_event_after_a_decline_completes_the_payment_and_keeps_the_response(anonymous, api, user, key):
+def test_success_event_after_a_decline_completes_the_payment_with_the_stored_response(anonymous, api, user, key):
     refused = process(api, user, key=key, payment_method_id="pm_sandbox_declined")
     assert send_event(anonymous, "payment_intent.succeeded", intent_of(only_payment())).status_code == 200
     assert only_payment().status == "Completed"
@@ -83,7 +83,7 @@ def test_a_failure_event_fails_an_unknown_payment(anonymous, api, user):
     assert Event.objects.filter(type="payment.failed").count() == 1
 
 
-def test_an_event_for_an_unknown_payment_id_waits_for_its_payment(anonymous, api, user, unknown):
+def test_processor_event_for_an_unknown_payment_waits_for_the_payment(anonymous, api, user, unknown):
     intent = intent_of(unknown, metadata={"payment_id": "987654321"})
     assert send_event(anonymous, "payment_intent.succeeded", intent).status_code == 200
     assert ProcessorEvent.objects.get().applied_at is None
@@ -98,7 +98,7 @@ def test_an_event_for_an_unknown_payment_id_waits_for_its_payment(anonymous, api
     assert ProcessorEvent.objects.get().applied_at is not None
 
 
-def test_foreign_events_do_not_delay_waiting_events(anonymous, unknown):
+def test_foreign_processor_events_do_not_delay_waiting_events(anonymous, unknown):
     for number in range(60):
         foreign = {"id": f"pi_{number}", "amount": 1, "currency": "usd", "metadata": {}}
         send_event(anonymous, "payment_intent.succeeded", foreign, identifier=f"evt_foreign_{number}")
@@ -118,14 +118,14 @@ def test_a_success_event_with_another_amount_is_logged_and_ignored(anonymous, un
     assert "contradicts" in caplog.text
 
 
-def test_a_second_charge_for_a_payment_is_logged(anonymous, unknown, caplog):
+def test_event_about_a_second_charge_for_a_payment_is_logged(anonymous, unknown, caplog):
     send_event(anonymous, "payment_intent.succeeded", intent_of(unknown))
     send_event(anonymous, "payment_intent.succeeded", intent_of(unknown, id="pi_another"), identifier="evt_2")
     assert only_payment().transaction_id == "pi_of_the_event"
     assert "second charge" in caplog.text
 
 
-def test_an_event_of_another_installation_with_our_payment_id_is_ignored(anonymous, unknown):
+def test_processor_event_of_another_installation_is_ignored(anonymous, unknown):
     intent = intent_of(unknown, metadata={"payment_id": str(unknown.pk), "payment_key": "payment-of-somebody-else"})
     assert send_event(anonymous, "payment_intent.succeeded", intent).status_code == 200
     assert only_payment().status == "Unknown"
@@ -138,7 +138,7 @@ def test_processor_events_of_other_types_change_nothing(anonymous, unknown, kind
     assert only_payment().status == "Unknown"
 
 
-def test_an_event_with_an_invalid_signature_is_401(anonymous, unknown):
+def test_processor_event_with_an_invalid_signature_returns_401(anonymous, unknown):
     now = int(time.time())
     for signature in (
         "", "nonsense", "v1=00", f"t={now}", f"t={now},v1=", f"t={now},v1={'0' * 64}", f"t={now},v0={'0' * 64}",
@@ -152,17 +152,17 @@ def test_an_event_with_an_invalid_signature_is_401(anonymous, unknown):
     assert only_payment().status == "Unknown"
 
 
-def test_without_a_webhook_secret_every_event_is_401(anonymous, unknown, settings):
+def test_processor_event_without_a_configured_webhook_secret_returns_401(anonymous, unknown, settings):
     settings.STRIPE_WEBHOOK_SECRET = ""
     body = json.dumps({"id": "evt_1", "type": "payment_intent.succeeded", "data": {}}).encode()
     assert_error(deliver(anonymous, body, sign_event(body, "")), 401, "E2006")
 
 
-def test_an_event_changed_after_signing_is_401(anonymous, unknown):
+def test_processor_event_changed_after_signing_returns_401(anonymous, unknown):
     assert_error(deliver(anonymous, b'{"id":"evt_2"}', sign_event(b'{"id":"evt_1"}', SECRET)), 401, "E2006")
 
 
-def test_an_event_with_one_valid_signature_of_several_is_accepted(anonymous, unknown):
+def test_processor_event_with_one_valid_signature_of_several_is_accepted(anonymous, unknown):
     body = json.dumps({"id": "e", "type": "payment_intent.succeeded", "data": {"object": intent_of(unknown)}}).encode()
     header = sign_event(body, SECRET).replace("v1=", f"v1={'0' * 64},v1=")
     assert deliver(anonymous, body, header).status_code == 200
@@ -179,13 +179,13 @@ def test_an_event_with_one_valid_signature_of_several_is_accepted(anonymous, unk
         {"id": "e", "type": "payment_intent.succeeded", "data": {"object": {"metadata": {"payment_id": 1.5}}}},
     ],
 )  # fmt: skip
-def test_a_malformed_signed_event_is_never_an_internal_error(anonymous, unknown, document):
+def test_malformed_signed_processor_event_causes_no_internal_error(anonymous, unknown, document):
     body = json.dumps(document).encode()
     response = deliver(anonymous, body, sign_event(body, SECRET))
     assert response.status_code in {200, 400}, response.content
     assert only_payment().status == "Unknown"
 
 
-def test_a_signed_body_other_than_an_object_is_400(anonymous, db):
+def test_signed_processor_event_other_than_an_object_returns_400(anonymous, db):
     for raw in (b"", b"[]", b"{", b"\xff", b"[" * 5000):
         assert deliver(anonymous, raw, sign_event(raw, SECRET)).status_code == 400

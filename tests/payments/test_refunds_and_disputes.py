@@ -66,7 +66,7 @@ def standing(api, payment):
     return body["refunded_cents"], body["disputed"]
 
 
-def test_a_refund_is_returned_and_emits_an_event(api, user, payment, emit):
+def test_refund_is_returned_with_the_payment_and_emits_an_event(api, user, payment, emit):
     assert standing(api, payment) == (0, False)
     assert emit("charge.refunded", **charge(2_500)).status_code == 200
     assert standing(api, payment) == (2_500, False)
@@ -76,7 +76,7 @@ def test_a_refund_is_returned_and_emits_an_event(api, user, payment, emit):
     assert len(events(user, "payment.refunded")) == 2
 
 
-def test_a_dispute_is_found_by_its_intent(api, user, payment, emit):
+def test_dispute_event_is_matched_to_the_payment_by_its_intent(api, user, payment, emit):
     assert emit("charge.dispute.created", **dispute("needs_response")).status_code == 200
     assert standing(api, payment) == (0, True)
     assert events(user, "payment.disputed") == [{"payment_id": payment.pk, "status": "Completed", "disputed": True}]
@@ -89,20 +89,20 @@ def test_a_dispute_is_found_by_its_intent(api, user, payment, emit):
      ("warning_under_review", True), ("a_later_word", True)],
 )  # fmt: skip
 @pytest.mark.parametrize("order", [1, -1])
-def test_dispute_ends_for_either_order_of_its_events(api, payment, emit, status, disputed, order):
+def test_dispute_ends_regardless_of_the_order_of_its_events(api, payment, emit, status, disputed, order):
     stages = [("charge.dispute.created", 1, "needs_response"), ("charge.dispute.closed", 2, status)]
     for kind, at, state in stages[::order]:
         assert emit(kind, at, **dispute(state)).status_code == 200
     assert standing(api, payment) == (0, disputed)
 
 
-def test_a_dispute_that_is_won_emits_an_event(api, user, payment, emit):
+def test_won_dispute_emits_an_event(api, user, payment, emit):
     emit("charge.dispute.created", **dispute("needs_response"))
     emit("charge.dispute.closed", at=2, **dispute("won"))
     assert [event["disputed"] for event in events(user, "payment.disputed")] == [True, False]
 
 
-def test_a_payment_with_one_of_two_disputes_open_is_disputed(api, payment, emit):
+def test_payment_with_one_of_two_disputes_open_is_disputed(api, payment, emit):
     emit("charge.dispute.created", **dispute("needs_response"))
     emit("charge.dispute.created", at=2, **dispute("needs_response", name="dp_2"))
     emit("charge.dispute.closed", at=3, **dispute("won"))
@@ -111,7 +111,7 @@ def test_a_payment_with_one_of_two_disputes_open_is_disputed(api, payment, emit)
     assert standing(api, payment) == (0, False)
 
 
-def test_a_dispute_with_another_amount_is_accepted(api, payment, emit):
+def test_dispute_with_another_amount_than_the_payment_is_accepted(api, payment, emit):
     emit("charge.dispute.created", currency="eur", **dispute("needs_response", amount=12_345))
     assert standing(api, payment) == (0, True)
 
@@ -177,7 +177,7 @@ STORIES = {
 
 
 @pytest.mark.parametrize("name", STORIES)
-def test_events_in_any_order_and_twice_have_the_same_result(api, payment, emit, name):
+def test_refund_and_dispute_events_in_any_order_have_the_same_result(api, payment, emit, name):
     story, refunded = STORIES[name]
     for number, order in enumerate(permutations(enumerate(story))):
         ProcessorEvent.objects.all().delete()
@@ -189,7 +189,7 @@ def test_events_in_any_order_and_twice_have_the_same_result(api, payment, emit, 
         assert standing(api, payment) == (refunded, name == "beside a dispute"), order
 
 
-def test_events_stored_by_version_1_0_are_ignored(api, payment, emit):
+def test_refund_events_stored_by_version_1_0_are_ignored(api, payment, emit):
     facts = {"intent": "ch_1", "amount": AMOUNT, "currency": "usd", "payment_id": str(payment.pk), "payment_key": ""}
     for number, kind in enumerate(("charge.refunded", "charge.dispute.created", "refund.failed")):
         ProcessorEvent.objects.create(
@@ -227,7 +227,7 @@ def test_a_contradictory_refund_is_logged_and_ignored(api, user, payment, emit, 
 @pytest.mark.parametrize(
     "intent", [None, "", "pi_of_another", 5, [], {}, {"id": None}, {"id": "pi_of_another"}, "x" * 300, True]
 )
-def test_an_event_of_an_unknown_intent_is_not_applied(api, payment, emit, intent):
+def test_refund_event_of_an_unknown_intent_is_not_applied(api, payment, emit, intent):
     for kind, members in (("charge.refunded", charge(2_500)), ("charge.dispute.created", dispute("lost"))):
         assert emit(kind, payment_intent=intent, **members).status_code == 200
     call_command("reconcile_payments", "--once")
@@ -235,12 +235,12 @@ def test_an_event_of_an_unknown_intent_is_not_applied(api, payment, emit, intent
     assert set(ProcessorEvent.objects.values_list("applied_at", flat=True)) == {None}
 
 
-def test_an_event_with_an_expanded_intent_is_accepted(api, payment, emit):
+def test_refund_event_with_an_expanded_intent_is_accepted(api, payment, emit):
     emit("charge.refunded", payment_intent={"id": payment.transaction_id, "object": "payment_intent"}, **charge(5))
     assert standing(api, payment) == (5, False)
 
 
-def test_events_wait_until_their_payment_is_completed(api, user, payment, emit):
+def test_refund_events_wait_until_the_payment_is_completed(api, user, payment, emit):
     Payment.objects.update(status="Unknown", transaction_id=None, due_at="2099-01-01T00:00:00Z")
     emit("charge.refunded", **charge(2_500))
     emit("charge.dispute.created", **dispute("needs_response"))
@@ -254,7 +254,7 @@ def test_events_wait_until_their_payment_is_completed(api, user, payment, emit):
 
 
 @pytest.mark.parametrize("created", [None, "1", -1, 1.5, True, 2**70, [], {}, "2026-01-01T00:00:00Z", 0])
-def test_an_event_without_a_time_counts_as_the_earliest(api, payment, emit, created):
+def test_refund_event_without_a_valid_time_is_treated_as_the_earliest(api, payment, emit, created):
     emit("charge.refunded", at=created, identifier="evt_a", **charge(2_500))
     emit("charge.refunded", at=7, identifier="evt_b", **charge(300))
     assert standing(api, payment) == (300, False)
@@ -266,12 +266,12 @@ def test_an_event_without_a_time_counts_as_the_earliest(api, payment, emit, crea
      {"id": {"id": 1}}, {"metadata": 5}, {"metadata": {"payment_id": []}}, {"amount": {}}, {"id": "d" * 300}],
 )  # fmt: skip
 @pytest.mark.parametrize("kind", ["charge.refunded", "refund.failed", "charge.refund.updated", "charge.dispute.closed"])
-def test_a_malformed_refund_event_is_never_an_internal_error(api, payment, emit, kind, members):
+def test_malformed_refund_event_causes_no_internal_error(api, payment, emit, kind, members):
     assert emit(kind, **members).status_code in {200, 400}
     assert standing(api, payment)[0] == 0
 
 
-def test_the_back_office_shows_refunds_and_filters_by_disputes(payment, emit):
+def test_back_office_shows_refunds_and_can_filter_by_disputes(payment, emit):
     emit("charge.refunded", **charge(2_500))
     emit("charge.dispute.created", **dispute("needs_response"))
     client = backoffice_client(staff_of("Support"))
@@ -281,7 +281,7 @@ def test_the_back_office_shows_refunds_and_filters_by_disputes(payment, emit):
         assert (place in client.get(f"/admin/payments/payment/?{query}").content.decode()) == expected
 
 
-def test_the_export_of_payments_has_refunds_and_disputes(payment, emit):
+def test_payment_export_contains_refunds_and_disputes(payment, emit):
     emit("charge.refunded", **charge(2_500))
     emit("charge.dispute.created", **dispute("needs_response"))
     client = backoffice_client(UserFactory(is_staff=True, is_superuser=True))

@@ -90,7 +90,7 @@ def assert_refused(response, logged, *numbers):
         assert "4242" not in heard.replace(number, "")
 
 
-def test_a_card_number_is_found_in_any_spelling_and_never_repeated(api, user, logged, no_rate_limits):
+def test_card_number_is_detected_in_any_format_without_repeating_it(api, user, logged, no_rate_limits):
     for number in NUMBERS:
         logged.clear()
         assert_refused(api.send("/payments/process", order(user, description=number)), logged, number)
@@ -98,7 +98,7 @@ def test_a_card_number_is_found_in_any_spelling_and_never_repeated(api, user, lo
 
 
 @pytest.mark.parametrize("member", ["payment_method_id", "currency", "amount_cents", "unknown"])
-def test_a_card_number_is_found_in_any_field(api, user, member, logged):
+def test_card_number_is_detected_in_any_field(api, user, member, logged):
     for number in ("4242424242424242", 4242424242424242, 4242424242424242.0, -4242424242424242):
         assert_refused(api.send("/payments/process", order(user, **{member: number})), logged, "4242424242424242")
 
@@ -138,7 +138,7 @@ def test_a_card_number_in_a_path_is_rejected(api, settings, method, path, logged
         assert_refused(api.call(method, path.format(quote(number))), logged, number, quote(number))
 
 
-def test_an_unexpected_body_is_screened(api):
+def test_request_body_of_an_operation_without_a_body_is_screened(api):
     path = "/wallet/disconnect/01942424-2424-7242-8242-424242424242"
     assert_error(api.call("DELETE", path, {"why": "4242424242424242"}), 400, "E1012")
     assert_error(api.call("DELETE", path, raw=b" " * ((1 << 20) + 1)), 413, "E1007")
@@ -148,18 +148,18 @@ def test_an_unexpected_body_is_screened(api):
     "parts", [["4242"] * 4, [4242, "4242", 4242, "4242"], list("4242424242424242"), ["42424242", "42424242"],
               ["visa", "4242 4242", "4242 4242", "12/27"]],
 )  # fmt: skip
-def test_a_card_number_split_over_a_list_is_found(api, user, parts, logged):
+def test_card_number_split_over_a_list_is_detected(api, user, parts, logged):
     assert_error(api.send("/payments/process", order(user, unknown={"parts": parts})), 400, "E1012")
     assert holds_card_number({"a": [parts]})
 
 
 @pytest.mark.parametrize("text", HARMLESS)
-def test_digits_other_than_card_numbers_pass_the_screening(text):
+def test_digits_other_than_card_numbers_pass_the_card_screening(text):
     assert not holds_card_number([text, {text: text}])
 
 
 @pytest.mark.parametrize("number", [True, None, 42, 1.5, 1e300, 1e-7, 4242424242424243, 9223372036854775807])
-def test_numbers_other_than_card_numbers_pass_the_screening(number):
+def test_numbers_other_than_card_numbers_pass_the_card_screening(number):
     assert not holds_card_number({"a": [number]})
 
 
@@ -176,7 +176,7 @@ ISSUED = [
     st.sampled_from(ISSUED), st.integers(min_value=0, max_value=10**19),
     st.sampled_from(["", " ", "-", " - ", ".", "\u2003"]),
 )  # fmt: skip
-def test_a_card_number_of_each_network_is_always_found(issued, rest, separator):
+def test_card_number_of_each_network_is_detected(issued, rest, separator):
     beginning, length = issued
     digits = beginning + str(rest).zfill(20)[: length - 1 - len(beginning)]
     total = 0
@@ -204,12 +204,12 @@ _units = st.text(st.sampled_from("0123456789 .-x\u0301\u0323\u2003\uff15é😀")
 @example("1", " " * 50)
 @example("", "".join(map(chr, range(0xE000, 0xF8FF))))
 @examples(20)
-def test_a_long_string_is_screened_in_linear_time(before, repeated):
+def test_long_string_is_screened_for_card_numbers_in_linear_time(before, repeated):
     # With quadratic cost this size would take 15 minutes, and exceed the time limit of a test.
     text = before + repeated * (1_000_000 // len(repeated.encode())) + " x 4111 1111 1111 1111"
     assert holds_card_number(text)
 
 
-def test_a_document_of_many_strings_is_screened_in_linear_time():
+def test_document_of_many_strings_is_screened_in_linear_time():
     document = json.loads("[" + ",".join(['"5555 5555 5555 5555"'] * 9_000) + "]")
     assert not holds_card_number(document)

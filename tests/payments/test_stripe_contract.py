@@ -60,17 +60,17 @@ def test_responses_of_the_test_double_match_stripes_description(judge, double, a
         b"amount=500&currency=usd&automatic_payment_methods[allow_redirects]=never",
     ],
 )  # fmt: skip
-def test_the_validator_rejects_invalid_forms(judge, body):
+def test_stripe_validator_rejects_invalid_forms(judge, body):
     assert judge.of_request("POST", INTENTS, {}, {}, body)
 
 
-def test_the_validator_rejects_json_and_unknown_parameters(judge):
+def test_stripe_validator_rejects_json_and_unknown_parameters(judge):
     assert judge.of_request("POST", INTENTS, {}, {"Content-Type": "application/json"}, b"{}")
     assert judge.of_request("GET", INTENTS, {"metadata": "1"}, {}, b"")
 
 
 @pytest.mark.parametrize("changes", [{"amount": "500"}, {"status": "paid"}, {"id": None}, {"object": "charge"}])
-def test_the_validator_rejects_responses_of_another_shape(judge, changes):
+def test_stripe_validator_rejects_invalid_responses(judge, changes):
     honest = {
         "id": "pi_1", "object": "payment_intent", "amount": 500, "currency": "usd", "status": "succeeded",
         "capture_method": "automatic", "confirmation_method": "automatic", "created": 1, "livemode": False,

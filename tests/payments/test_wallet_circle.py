@@ -31,7 +31,7 @@ def wallet_requests(circle):
     return [request.body for request in circle.received if (request.method, request.path) == ("POST", MAKE)]
 
 
-def test_a_wallet_is_provisioned_with_our_reference_and_no_pii(api, user, circle):
+def test_circle_wallet_is_provisioned_with_a_reference_without_pii(api, user, circle):
     body = api.send(PATH, {"label": "Jane's savings", "network": "base-sepolia"}).json()
     (wallet,) = circle.wallets.values()
     assert body["address"].lower() == wallet["address"]
@@ -47,21 +47,21 @@ def test_a_wallet_is_provisioned_with_our_reference_and_no_pii(api, user, circle
     assert not any("Jane" in str(request.body) for request in circle.received)
 
 
-def test_all_wallets_are_in_the_same_wallet_set(api, stranger_api, circle):
+def test_all_circle_wallets_are_in_the_same_wallet_set(api, stranger_api, circle):
     api.send(PATH, {})
     stranger_api.send(PATH, {})
     assert len(circle.wallets) == 2
     assert len(circle.wallet_sets) == 1
 
 
-def test_a_configured_wallet_set_is_used(api, circle, settings):
+def test_circle_uses_the_configured_wallet_set(api, circle, settings):
     circle.wallet_sets["ours"] = {"id": "ours"}
     settings.CIRCLE_WALLET_SET_ID = "ours"
     assert api.send(PATH, {}).status_code == 200
     assert list(circle.wallet_sets) == ["ours"]
 
 
-def test_the_entity_secret_is_encrypted_freshly_for_every_request(api, circle, settings):
+def test_circle_entity_secret_is_encrypted_anew_for_every_request(api, circle, settings):
     circle.asks_for_secret = True
     settings.CIRCLE_ENTITY_SECRET = ENTITY_SECRET
     assert api.send(PATH, {}).status_code == 200
@@ -71,14 +71,14 @@ def test_the_entity_secret_is_encrypted_freshly_for_every_request(api, circle, s
     assert not any(secret in str(request) for request in circle.received for secret in plain)
 
 
-def test_a_missing_secret_makes_the_vendor_unavailable(api, circle):
+def test_missing_circle_secret_makes_the_vendor_unavailable(api, circle):
     circle.asks_for_secret = True
     assert_error(api.send(PATH, {}), 502, "E5003")
 
 
 @pytest.mark.parametrize("remembers_keys", [True, False])
 @pytest.mark.parametrize("fault", ["before", "after"])
-def test_a_retry_after_a_lost_response_provisions_one_wallet(api, circle, fault, remembers_keys):
+def test_retry_after_a_lost_circle_response_provisions_one_wallet(api, circle, fault, remembers_keys):
     circle.remembers_keys = remembers_keys
     circle.wallet_sets["ours"] = {"id": "ours"}
     circle.faults[MAKE] = fault
@@ -113,7 +113,7 @@ LONG = "0x" + "1" * 40
         wallets_reply([{"id": "x", "address": LONG, "blockchain": "ETH"}]),
     ],
 )  # fmt: skip
-def test_an_invalid_response_creates_no_wallet_and_the_retry_succeeds(api, circle, fault):
+def test_invalid_circle_response_creates_no_wallet_and_a_retry_succeeds(api, circle, fault):
     circle.faults[MAKE] = fault
     assert_error(api.send(PATH, {}), 502, "E5003")
     assert not Wallet.objects.exists()
@@ -122,14 +122,14 @@ def test_an_invalid_response_creates_no_wallet_and_the_retry_succeeds(api, circl
     assert CustodyAccount.objects.count() == 1
 
 
-def test_a_key_that_circle_rejects_is_not_shown(api, circle, settings, caplog):
+def test_error_does_not_contain_a_key_that_circle_rejects(api, circle, settings, caplog):
     settings.CIRCLE_API_KEY = "TEST_API_KEY:wrong:very-secret"
     body = assert_error(api.send(PATH, {}), 502, "E5003")
     assert "very-secret" not in str(body) + caplog.text
     assert "401" in caplog.text  # the operator is told
 
 
-def test_an_unsupported_network_is_rejected_without_a_call(api, circle):
+def test_unsupported_circle_network_is_rejected_without_a_call(api, circle):
     body = assert_error(api.send(PATH, {"network": "eip155:31337"}), 400, "E1001")
     assert body["details"][0]["field"] == "network"
     assert not circle.received
@@ -160,13 +160,13 @@ def test_the_balance_of_a_custodial_wallet_comes_from_circle(api, user, circle, 
         held("1", decimals=-1), held("1", decimals=400), held("1", decimals=True), held("1e999999999"),
     ],
 )  # fmt: skip
-def test_an_invalid_balance_of_circle_is_502(api, user, circle, entry):
+def test_invalid_balance_of_circle_returns_502(api, user, circle, entry):
     wallet = custodial(user)
     circle.balances[wallet.custody_account.provider_account_id] = [entry]
     assert_error(api.read(f"/wallet/balance/{wallet.pk}"), 502, "E5003")
 
 
-def test_an_unreachable_circle_is_502(api, user, circle):
+def test_unreachable_circle_returns_502(api, user, circle):
     wallet = custodial(user)
     circle.faults["/v1/w3s/wallets/"] = "before"
     assert_error(api.read(f"/wallet/balance/{wallet.pk}"), 502, "E5003")

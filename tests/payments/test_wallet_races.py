@@ -19,7 +19,7 @@ def statuses_of(*calls):
     return [answer.status_code for answer in at_once(*calls)]
 
 
-def test_concurrent_default_choices_leave_one_default():
+def test_concurrent_default_wallet_choices_leave_one_default():
     owner = UserFactory()
     api = client_of(owner)
     pair = [connected(owner, ADDRESS), connected(owner, OTHER_ADDRESS)]
@@ -43,7 +43,7 @@ def test_first_wallets_connected_concurrently_have_one_default():
         assert Wallet.objects.filter(user=owner, is_default=True).count() == 1
 
 
-def test_a_concurrently_disconnected_wallet_is_never_the_default():
+def test_concurrently_disconnected_wallet_is_not_the_default():
     owner = UserFactory()
     api = client_of(owner)
     for _ in range(ROUNDS):

@@ -24,7 +24,7 @@ from tests.payments.wallet_support import (
 )
 
 
-def test_the_status_of_a_wallet_is_returned(api, user):
+def test_wallet_status_endpoint_returns_the_status(api, user):
     wallet = connected(user)
     body = api.read(f"/wallet/status/{wallet.pk}").json()
     assert body == {
@@ -37,7 +37,7 @@ def test_a_wallet_of_the_custody_vendor_is_custodial(api, user):
     assert api.read(f"/wallet/status/{custodial(user).pk}").json()["custodial"] is True
 
 
-def test_without_a_chain_the_balance_is_marked_as_simulated(api, user):
+def test_wallet_balance_without_a_chain_is_marked_as_simulated(api, user):
     wallet = connected(user)
     body = api.read(f"/wallet/balance/{wallet.pk}").json()
     assert body == {
@@ -59,12 +59,12 @@ def test_the_balance_of_a_sandbox_wallet_comes_from_the_sandbox(api, user):
         (None, 6, None, None),
     ],
 )  # fmt: skip
-def test_balance_is_exact_in_both_fields(units, decimals, amount, amount_usdc):
+def test_wallet_balance_is_exact_in_amount_and_amount_usdc(units, decimals, amount, amount_usdc):
     balance = WalletBalance(units=units, decimals=decimals, source="chain")
     assert (balance.amount, balance.amount_usdc) == (amount, amount_usdc)
 
 
-def test_the_callers_wallets_are_listed_oldest_first(api, user, stranger):
+def test_wallet_list_contains_own_wallets_oldest_first(api, user, stranger):
     wallets = [custodial(user), connected(user, ADDRESS), connected(user, OTHER_ADDRESS)]
     connected(stranger, ADDRESS)
     response = api.read(f"/wallet/list/{user.pk}")
@@ -76,7 +76,7 @@ def test_the_callers_wallets_are_listed_oldest_first(api, user, stranger):
     assert all(set(wallet) == WALLET_MEMBERS for wallet in body["wallets"])
 
 
-def test_a_disconnected_wallet_is_404(api, user):
+def test_disconnected_wallet_returns_404(api, user):
     wallet = connected(user)
     api.remove(f"/wallet/disconnect/{wallet.pk}")
     before = list(Wallet.objects.values())
@@ -87,7 +87,7 @@ def test_a_disconnected_wallet_is_404(api, user):
     assert len(events(user, "wallet.disconnected")) == 1
 
 
-def test_another_wallet_becomes_the_default(api, user):
+def test_another_wallet_can_become_the_default(api, user):
     first, second = connected(user, ADDRESS), connected(user, OTHER_ADDRESS)
     response = api.send(f"/wallet/default/{second.pk}")
     assert response.status_code == 200
@@ -98,14 +98,14 @@ def test_another_wallet_becomes_the_default(api, user):
     ]
 
 
-def test_choosing_the_current_default_changes_nothing(api, user):
+def test_choosing_the_current_default_wallet_changes_nothing(api, user):
     wallet = connected(user)
     assert api.send(f"/wallet/default/{wallet.pk}").status_code == 200
     assert stored(wallet).is_default
     assert events(user, "wallet.default_changed") == []
 
 
-def test_a_default_can_be_chosen_after_the_old_default_is_disconnected(api, user):
+def test_default_wallet_can_be_chosen_after_the_old_one_is_disconnected(api, user):
     first, second = connected(user, ADDRESS), connected(user, OTHER_ADDRESS)
     api.remove(f"/wallet/disconnect/{first.pk}")
     assert not stored(second).is_default  # the default is not passed on
@@ -131,7 +131,7 @@ def test_disconnecting_a_wallet_returns_an_empty_200(api, user):
     assert events(user, "wallet.disconnected") == [{"wallet_id": str(wallet.pk), "status": "disconnected"}]
 
 
-def test_custody_accounts_outlive_their_wallets(api, user):
+def test_custody_account_is_retained_after_its_wallet_is_disconnected(api, user):
     wallet = custodial(user)
     api.remove(f"/wallet/disconnect/{wallet.pk}")
     assert CustodyAccount.objects.get().address == wallet.address
@@ -151,7 +151,7 @@ def test_the_database_rejects_inconsistent_columns_of_a_wallet(user, columns):
 PATH = "/wallet/connect/circle"
 
 
-def test_a_custodial_wallet_is_provisioned(api, user):
+def test_custodial_wallet_request_provisions_a_wallet(api, user):
     response = api.send(PATH, {"label": "savings"})
     assert response.status_code == 200
     body = response.json()
@@ -165,13 +165,13 @@ def test_a_custodial_wallet_is_provisioned(api, user):
     assert [event["wallet_id"] for event in events(user, "wallet.connected")] == [body["id"]]
 
 
-def test_a_second_request_for_a_custodial_wallet_returns_the_same(api):
+def test_second_custodial_wallet_request_returns_the_same_wallet(api):
     first = api.send(PATH, {"network": "base"}).json()
     assert api.send(PATH, {"network": "eip155:8453"}).json() == first
     assert CustodyAccount.objects.count() == Wallet.objects.count() == 1
 
 
-def test_another_label_or_network_creates_another_wallet(api):
+def test_custodial_request_with_another_label_or_network_creates_another_wallet(api):
     bodies = [{}, {"label": "savings"}, {"network": "polygon"}]
     assert len({api.send(PATH, body).json()["address"] for body in bodies}) == 3
 
@@ -189,7 +189,7 @@ def test_reconnecting_a_custodial_wallet_uses_the_same_account(api):
     assert CustodyAccount.objects.count() == 1
 
 
-def test_an_unknown_network_is_rejected(api):
+def test_custodial_wallet_on_an_unknown_network_is_rejected(api):
     assert_error(api.send(PATH, {"network": "solana"}), 400, "E1001")
     assert not CustodyAccount.objects.exists()
 
@@ -197,7 +197,7 @@ def test_an_unknown_network_is_rejected(api):
 WALLETCONNECT = "/wallet/connect/walletconnect"
 
 
-def test_an_address_is_connected_as_a_wallet(api, user):
+def test_address_with_an_owner_is_connected_as_a_wallet(api, user):
     response = api.send(WALLETCONNECT, {"address": ADDRESS, "label": "my phone"})
     assert response.status_code == 200
     body = response.json()
@@ -216,7 +216,7 @@ def test_an_address_is_connected_as_a_wallet(api, user):
     ]  # fmt: skip
 
 
-def test_an_address_in_any_spelling_is_the_same_wallet(api, user):
+def test_wallet_address_in_any_spelling_is_the_same_wallet(api, user):
     first = api.send(WALLETCONNECT, {"address": ADDRESS}).json()
     for spelling in (ADDRESS, ADDRESS.lower(), "0x" + ADDRESS[2:].upper()):
         assert api.send(WALLETCONNECT, {"address": spelling, "label": "again"}).json() == first
@@ -225,12 +225,12 @@ def test_an_address_in_any_spelling_is_the_same_wallet(api, user):
 
 
 @pytest.mark.parametrize("address", NOBODYS)
-def test_address_without_an_owner_is_rejected(api, address):
+def test_wallet_address_without_an_owner_is_rejected(api, address):
     assert_error(api.send(WALLETCONNECT, {"address": address}), 400, "E1001")
     assert not Wallet.objects.exists()
 
 
-def test_an_address_on_another_network_is_another_wallet(api):
+def test_wallet_address_on_another_network_is_another_wallet(api):
     first = api.send(WALLETCONNECT, {"address": ADDRESS}).json()
     second = api.send(WALLETCONNECT, {"address": ADDRESS, "network": "ethereum"}).json()
     assert second["account_id"] == f"eip155:1:{ADDRESS}"
@@ -241,18 +241,18 @@ def test_an_address_on_another_network_is_another_wallet(api):
 @pytest.mark.parametrize(
     ("given", "kept"), [("base", "eip155:8453"), ("Polygon", "eip155:137"), ("eip155:31337", "eip155:31337")]
 )
-def test_network_is_accepted_as_id_or_alias(api, given, kept):
+def test_wallet_network_is_accepted_as_id_or_alias(api, given, kept):
     assert api.send(WALLETCONNECT, {"address": ADDRESS, "network": given}).json()["network"] == kept
 
 
-def test_an_address_that_another_user_connected_can_be_connected(api, stranger_api):
+def test_wallet_address_connected_by_another_user_can_be_connected(api, stranger_api):
     theirs = stranger_api.send(WALLETCONNECT, {"address": ADDRESS}).json()
     response = api.send(WALLETCONNECT, {"address": ADDRESS})
     assert response.status_code == 200
     assert response.json()["id"] != theirs["id"]
 
 
-def test_a_disconnected_address_can_be_connected_again_as_a_new_wallet(api):
+def test_disconnected_wallet_address_can_be_reconnected_as_a_new_wallet(api):
     first = api.send(WALLETCONNECT, {"address": ADDRESS}).json()
     api.remove(f"/wallet/disconnect/{first['id']}")
     second = api.send(WALLETCONNECT, {"address": ADDRESS}).json()
@@ -266,7 +266,7 @@ def test_a_disconnected_address_can_be_connected_again_as_a_new_wallet(api):
         ADDRESS[2:] + "00", "0X" + ADDRESS[2:].lower(), "0x" + "g" * 40, "0x" + "\uff11" * 40, MISTYPED_ADDRESS,
     )] + [{"network": network} for network in ("solana", "eip155:", "eip155:01")],
 )  # fmt: skip
-def test_an_invalid_address_or_network_is_rejected(api, changes):
+def test_wallet_with_an_invalid_address_or_network_is_rejected(api, changes):
     assert_error(api.send(WALLETCONNECT, {"address": ADDRESS, **changes}), 400, "E1001")
     assert not Wallet.objects.exists()
 
@@ -293,7 +293,7 @@ def page(client, model, pk=None):
     return client.get(address)
 
 
-def test_support_reads_a_crypto_payment_with_its_history(furnished):
+def test_support_can_view_a_crypto_payment_with_its_history(furnished):
     client = backoffice_client(staff_of("Support"))
     for model in MODELS:
         assert page(client, model).status_code == 200
@@ -303,7 +303,7 @@ def test_support_reads_a_crypto_payment_with_its_history(furnished):
     assert "1.500000 USDC" in content
 
 
-def test_the_back_office_finds_a_crypto_payment_by_id_hash_and_user(furnished, user):
+def test_back_office_search_finds_a_crypto_payment_by_id_hash_and_user(furnished, user):
     client = backoffice_client(staff_of("Support"))
     terms = (furnished.pk, furnished.tx_hash, user.username, user.pk, "0x" + "00" * 32)
     pages = [client.get("/admin/payments/cryptopayment/", {"q": str(term)}).content.decode() for term in terms]

@@ -39,11 +39,11 @@ def stored(record):
 # --- The operation -------------------------------------------------------------------------------------------------
 
 
-def test_advancing_the_clock_returns_the_number_of_processed_items(wait):
+def test_sandbox_clock_advance_returns_the_number_of_processed_items(wait):
     assert wait(days=1) == dict.fromkeys(ClockDone().fields, 0)
 
 
-def test_advancing_the_clock_does_not_affect_other_accounts(wait, stranger):
+def test_sandbox_clock_advance_does_not_affect_other_accounts(wait, stranger):
     theirs = [ApplicationFactory(consumer=stranger), StagedItemFactory(user=stranger), ClaimFactory(user=stranger)]
     bearer_of(stranger)
     soon = timezone.now() + timedelta(days=40)
@@ -54,7 +54,7 @@ def test_advancing_the_clock_does_not_affect_other_accounts(wait, stranger):
     assert not Event.objects.filter(account=stranger, type="api_key.expiring").exists()
 
 
-def test_every_count_of_the_workers_is_documented_or_excluded(db):
+def test_sandbox_clock_response_documents_every_worker_count(db):
     fields, counted = set(ClockDone().fields), set(clock.run_workers(now=timezone.now()))
     assert fields <= counted
     of_nobody = {rule.name for rule in declared("prune_rules")} - fields
@@ -64,7 +64,7 @@ def test_every_count_of_the_workers_is_documented_or_excluded(db):
     }  # fmt: skip
 
 
-def test_a_clock_advanced_by_decades_cannot_be_advanced_further(api, user):
+def test_sandbox_clock_advanced_by_decades_cannot_be_advanced_further(api, user):
     type(user).objects.filter(pk=user.pk).update(date_joined=timezone.now() - timedelta(days=365 * 56))
     body = assert_error(api.send(PATH, {"advance_seconds": seconds_of(days=400)}), 400, "E1001")
     assert "new account" in body["message"]
@@ -90,7 +90,7 @@ def short_key(user):
     return issue(user, expires_at=timezone.now() + timedelta(days=20))
 
 
-def test_expiry_of_a_key_within_one_advance_is_announced(wait, user):
+def test_key_expiry_within_one_clock_advance_is_announced(wait, user):
     issued = short_key(user)
     own = ApiClient(api_key=issued.key)
     assert wait(own, days=21)["api_keys_announced"] == 1
@@ -117,7 +117,7 @@ def test_advancing_the_clock_ends_a_log_in_with_its_refresh_token(wait, user):
     assert_error(token.read("/auth/me"), 401, "E2003")
 
 
-def test_the_session_that_advanced_the_clock_must_log_in_again(user):
+def test_session_that_advanced_the_clock_past_its_life_is_rejected(user):
     by_log_in = ApiClient(bearer=tokens.start_family(user=user, now=timezone.now()).access_token)
     assert by_log_in.send(PATH, {"advance_seconds": seconds_of(days=29)}).status_code == 200
     assert by_log_in.read("/auth/me").status_code == 200
@@ -125,7 +125,7 @@ def test_the_session_that_advanced_the_clock_must_log_in_again(user):
     assert "Log in again" in assert_error(by_log_in.read("/auth/me"), 401, "E2003")["message"]
 
 
-def test_sessions_ended_by_a_new_password_stay_ended_after_an_advance(wait, user):
+def test_sessions_ended_by_a_new_password_stay_ended_after_a_clock_advance(wait, user):
     old = bearer_of(user)
     user.set_password("another password")
     user.save()
@@ -156,7 +156,7 @@ def test_advancing_the_clock_permits_the_next_call_to_the_vendor(wait, api):
     assert row_of(shown).refreshed_at > before
 
 
-def test_an_invitation_of_a_lender_ends_after_seven_days(wait, api, user):
+def test_advancing_the_clock_by_7_days_ends_a_lender_invitation(wait, api, user):
     ProviderFactory(id="700", owner=user)
     assert api.send("/providers/700/members", {"username": "nobody"}).status_code == 202
     wait(days=6)
@@ -165,7 +165,7 @@ def test_an_invitation_of_a_lender_ends_after_seven_days(wait, api, user):
     assert api.read("/providers/700/members").json()["invitations"] == []
 
 
-def test_the_key_of_a_payment_survives_an_advance(wait, api, user, key):
+def test_payment_idempotency_key_is_valid_after_a_clock_advance(wait, api, user, key):
     paid = process(api, user, key=key)
     wait(days=10)
     assert process(api, user, key=key).json() == paid.json()
@@ -187,7 +187,7 @@ def test_advancing_the_clock_reconciles_an_unknown_card_payment(wait, api, user)
     assert Payment.objects.get().status == "Completed"
 
 
-def test_an_uncharged_card_payment_fails_after_21_hours(wait, api, user):
+def test_advancing_the_clock_by_21_hours_fails_an_uncharged_card_payment(wait, api, user):
     assert process(api, user, payment_method_id="pm_sandbox_error").status_code == 502
     assert wait(hours=21)["payments_failed"] == 1
     assert Payment.objects.get().failure == "not_charged"

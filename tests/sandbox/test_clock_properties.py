@@ -27,12 +27,12 @@ STORIES = st.lists(st.sampled_from(ACTIONS) | SPANS, min_size=2, max_size=12)
 @pytest.mark.nightly  # takes minutes on PostgreSQL; the test below is the short form
 @given(st.lists(st.sampled_from(ACTIONS), min_size=1, max_size=8), STORIES)
 @examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_advancing_the_clock_has_the_same_result_as_waiting(beginning, rest):
+def test_sandbox_clock_advance_has_the_same_result_as_waiting(beginning, rest):
     story = [*beginning, MONTH, *rest]
     assert seen_after(story, Moved()) == seen_after(story, Waiting())
 
 
 @pytest.mark.parametrize("span", [timedelta(hours=25), timedelta(days=13), MONTH, timedelta(days=77)])
-def test_advancing_after_every_action_has_the_same_result_as_waiting(span):
+def test_sandbox_clock_advance_after_every_action_equals_waiting(span):
     story = [*ACTIONS, "verify", "verify", "fail_to_answer", span]
     assert seen_after(story, Moved()) == seen_after(story, Waiting())

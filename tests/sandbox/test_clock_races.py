@@ -32,7 +32,7 @@ def advance(client, **span):
     return client.send("/sandbox/clock", {"advance_seconds": seconds_of(**span)})
 
 
-def test_times_of_concurrent_clock_advances_add_up():
+def test_concurrent_sandbox_clock_advances_are_summed():
     (user,), (client,) = inhabited(1)
     joined = User.objects.get(pk=user.pk).date_joined
     twins = [ApiClient(api_key=client.credentials["X-API-Key"]) for _ in range(2)]
@@ -43,7 +43,7 @@ def test_times_of_concurrent_clock_advances_add_up():
     assert set(Application.objects.values_list("status", flat=True)) == {"expired"}
 
 
-def test_clocks_of_several_accounts_can_be_advanced_while_workers_run():
+def test_sandbox_clocks_of_several_accounts_can_advance_while_workers_run():
     _, clients = inhabited(3)
 
     def work(number):

@@ -12,13 +12,13 @@ from tests.factories import ApplicationFactory
 
 @pytest.mark.django_db
 @pytest.mark.parametrize("timer", clock.timers(), ids=lambda timer: timer.model._meta.label)
-def test_declared_timers_have_their_columns_and_an_account(timer, user):
+def test_declared_sandbox_timers_have_existing_columns_and_an_account_filter(timer, user):
     assert {field.name for field in timer.model._meta.local_fields} >= set(timer.columns)
     assert not timer.model._default_manager.filter(timer.of(user.pk), pk=None).exists()
 
 
 @pytest.mark.django_db
-def test_moving_the_clock_shifts_set_columns_exactly_and_keeps_null(user, stranger):
+def test_moving_the_sandbox_clock_shifts_set_columns_and_preserves_null(user, stranger):
     moved, other = ApplicationFactory(consumer=user), ApplicationFactory(consumer=stranger)
     by = timedelta(days=1, microseconds=7)
     clock.move(user.pk, by)

@@ -51,7 +51,7 @@ def test_approve_all_stores_the_staged_items_in_the_order_of_staging(api, user, 
     assert [members["item_id"] for _, members in events[1:]] == ids
 
 
-def test_reject_all_stores_nothing(api, user):
+def test_reject_all_does_not_store_payloads(api, user):
     items = [StagedItemFactory(user=user) for _ in range(3)]
     response = decide_all(api, "reject", user.pk)
     assert response.json() == {"rejected": 3, "item_ids": [str(item.pk) for item in items]}
@@ -61,13 +61,13 @@ def test_reject_all_stores_nothing(api, user):
 
 
 @BOTH
-def test_deciding_all_without_staged_items_returns_0(api, user, decision):
+def test_approve_all_and_reject_all_without_staged_items_return_0(api, user, decision):
     StagedItemFactory(user=user, status="approved")
     assert decide_all(api, decision, user.pk).json() == {WORD[decision]: 0, "item_ids": []}
 
 
 @BOTH
-def test_each_round_of_decisions_executes_the_same_number_of_statements(user, monkeypatch, decision):
+def test_approve_all_executes_a_fixed_number_of_statements_per_round(user, monkeypatch, decision):
     monkeypatch.setattr(services, "ITEMS_PER_STATEMENT", 100)
     decide = {"approve": services.approve_all, "reject": services.reject_all}[decision]
 

@@ -24,7 +24,7 @@ def decide(client, decision, item, user_id, **options):
     return client.send(f"/staging/{decision}/{item.pk}", {"user_id": str(user_id)}, **options)
 
 
-def test_approving_an_item_stores_its_payload_and_sets_its_status(api, user, item):
+def test_approving_a_staged_item_stores_its_payload_and_sets_the_status(api, user, item):
     response = decide(api, "approve", item, user.pk)
     assert response.status_code == 200, response.content
     body = response.json()
@@ -40,7 +40,7 @@ def test_approving_an_item_stores_its_payload_and_sets_its_status(api, user, ite
     assert events_of(user) == [("staging.item.approved", members)]
 
 
-def test_rejecting_an_item_stores_nothing(api, user, item):
+def test_rejecting_a_staged_item_does_not_store_its_payload(api, user, item):
     response = decide(api, "reject", item, user.pk)
     assert response.status_code == 200, response.content
     assert response.json()["status"] == "rejected"
@@ -52,7 +52,7 @@ def test_rejecting_an_item_stores_nothing(api, user, item):
 
 
 @BOTH
-def test_decided_item_cannot_be_decided_again(api, user, decision):
+def test_decided_staged_item_cannot_be_decided_again(api, user, decision):
     for status in ("approved", "rejected", "expired"):
         item = StagedItemFactory(user=user, status=status)
         assert_error(decide(api, decision, item, user.pk, key=True), 404, "E4007")
@@ -60,7 +60,7 @@ def test_decided_item_cannot_be_decided_again(api, user, decision):
     assert not Note.objects.exists()
 
 
-def test_approving_twice_with_new_keys_stores_one_row(api, user, item):
+def test_approving_a_staged_item_twice_with_new_keys_stores_one_row(api, user, item):
     assert decide(api, "approve", item, user.pk, key=True).status_code == 200
     assert_error(decide(api, "approve", item, user.pk, key=True), 404, "E4007")
     assert_error(decide(api, "reject", item, user.pk, key=True), 404, "E4007")
@@ -68,14 +68,14 @@ def test_approving_twice_with_new_keys_stores_one_row(api, user, item):
 
 
 @BOTH
-def test_body_is_validated_before_the_user_and_the_user_before_the_item(api, user, stranger, decision):
+def test_staged_item_decision_validates_body_then_user_then_item(api, user, stranger, decision):
     missing = f"/staging/{decision}/0193b6c4-7c00-7000-8000-000000000000"
     assert_error(api.send(missing, {"user_id": user.pk}), 400, "E1001")
     assert_error(api.send(missing, {"user_id": str(stranger.pk)}), 401, "E2004")
     assert_error(api.send(missing, {"user_id": str(user.pk)}), 404, "E4007")
 
 
-def test_database_rejects_a_second_approval_of_an_item(api, user, item):
+def test_database_rejects_a_second_approval_of_a_staged_item(api, user, item):
     decide(api, "approve", item, user.pk)
     with pytest.raises(DatabaseError), transaction.atomic():
         Approval.objects.bulk_create([Approval(item=item, stored_id="again")])
@@ -88,7 +88,7 @@ def test_database_rejects_a_second_approval_of_an_item(api, user, item):
 DAYS = timedelta(days=30)
 
 
-def test_undecided_item_expires_after_30_days(user, api):
+def test_undecided_staged_item_expires_after_30_days(user, api):
     now = timezone.now()
     due = StagedItemFactory(user=user, staged_at=now - DAYS)
     young = StagedItemFactory(user=user, staged_at=now - DAYS + timedelta(seconds=1))
@@ -104,7 +104,7 @@ def test_undecided_item_expires_after_30_days(user, api):
     assert not Note.objects.exists()
 
 
-def test_expiry_processes_1200_items_in_few_statements(user, stranger, django_assert_max_num_queries):
+def test_expiry_processes_1200_staged_items_in_few_statements(user, stranger, django_assert_max_num_queries):
     now = timezone.now()
     StagedItem.objects.bulk_create(
         StagedItem.of(user_id=owner.pk, kind="note", payload={"text": "x"}, source=None, now=now - 2 * DAYS)

@@ -36,7 +36,7 @@ def items(user, stranger):
     return {status: StagedItemFactory(user=user, status=status) for status in STATUSES}
 
 
-def test_list_has_only_the_accounts_own_staged_items(api, items):
+def test_staged_item_list_contains_only_items_of_the_account(api, items):
     body = api.read("/staging/items").json()
     assert (body["total"], body["has_more"]) == (1, False)
     assert [item["id"] for item in body["items"]] == [str(items["staged"].pk)]
@@ -44,14 +44,14 @@ def test_list_has_only_the_accounts_own_staged_items(api, items):
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_decided_items_are_listed_by_status_and_shown_by_id(api, items, status):
+def test_decided_staged_items_can_be_listed_by_status_and_read_by_id(api, items, status):
     assert ids(api.read(f"/staging/items?status={status}")) == [str(items[status].pk)]
     item = api.read(f"/staging/items/{items[status].pk}").json()
     assert item["status"] == status
     assert (item["decided_at"] is None) == (status == "staged")
 
 
-def test_items_are_filtered_by_kind(api, user):
+def test_staged_items_can_be_filtered_by_kind(api, user):
     note = StagedItemFactory(user=user)
     claim = StagedItemFactory(user=user, kind="claim", payload={"publication_id": "x", "claim_type": "author"})
     assert ids(api.read("/staging/items?kind=note")) == [str(note.pk)]
@@ -59,7 +59,7 @@ def test_items_are_filtered_by_kind(api, user):
     assert ids(api.read("/staging/items?kind=claim&status=approved")) == []
 
 
-def test_items_are_paged_newest_first(api, user):
+def test_staged_items_are_paged_newest_first(api, user):
     staged = [str(StagedItemFactory(user=user).pk) for _ in range(23)][::-1]
     first, second = api.read("/staging/items").json(), api.read("/staging/items?offset=20").json()
     assert [item["id"] for item in first["items"] + second["items"]] == staged
@@ -68,14 +68,14 @@ def test_items_are_paged_newest_first(api, user):
     assert ids(api.read("/staging/items?offset=9223372036854775807")) == []
 
 
-def test_filter_by_an_unknown_kind_is_rejected(api):
+def test_staged_item_filter_by_an_unknown_kind_is_rejected(api):
     assert_error(api.read("/staging/items?kind=bogus"), 400, "E1001")
 
 
 NOTE = {"kind": "note", "payload": {"text": "Call the bank.", "title": "Tomorrow"}}
 
 
-def test_new_item_is_staged_and_undecided(api, user):
+def test_new_staged_item_is_undecided(api, user):
     response = api.send("/staging/items", {**NOTE, "source": "phone"})
     assert response.status_code == 201, response.content
     item = response.json()
@@ -91,14 +91,14 @@ def test_new_item_is_staged_and_undecided(api, user):
     assert events_of(user) == [("staging.item.staged", {"item_id": item["id"], "kind": "note", "status": "staged"})]
 
 
-def test_unknown_payload_fields_are_dropped(api):
+def test_unknown_payload_fields_of_a_staged_item_are_dropped(api):
     payload = {"text": "x", "colour": "red", "user_id": "1"}
     item = api.send("/staging/items", {"kind": "note", "payload": payload, "status": "approved"}).json()
     assert (item["payload"], item["status"], item["source"]) == ({"text": "x"}, "staged", None)
     assert item["payload_sha256"] == sha256(b'{"text":"x"}').hexdigest()
 
 
-def test_text_of_a_payload_is_stored_byte_for_byte(api):
+def test_text_of_a_staged_payload_is_stored_byte_for_byte(api):
     text = "\u202eright to left, \u200b, \U0001f600, e\u0301 is not \u00e9; '; DROP TABLE <script>{{7*7}} =cmd|\n"
     item = api.send("/staging/items", {"kind": "note", "payload": {"text": text}}).json()
     assert api.read(f"/staging/items/{item['id']}").json()["payload"] == {"text": text}
@@ -117,7 +117,7 @@ def test_text_of_a_payload_is_stored_byte_for_byte(api):
         ("claim", {"publication_id": "x", "claim_type": "author", "evidence": ["file:///etc"]}, "payload.evidence.0"),
     ],
 )  # fmt: skip
-def test_invalid_payload_is_rejected_with_the_field(api, kind, payload, field):
+def test_invalid_staged_payload_is_rejected_with_the_field(api, kind, payload, field):
     error = assert_error(api.send("/staging/items", {"kind": kind, "payload": payload}), 400, "E1001")
     assert error["details"][0]["field"] == field
     assert not StagedItem.objects.exists()
@@ -140,7 +140,7 @@ def linked(response):
     return {link.partition("?")[0] for link in links_of(response)}
 
 
-def test_backoffice_finds_items_by_id_account_kind_and_status(backoffice, item):
+def test_back_office_finds_staged_items_by_id_account_kind_and_status(backoffice, item):
     other = StagedItemFactory(kind="claim", status="rejected")
     for query in ({"q": str(item.pk)}, {"q": "jan"}, {"q": str(item.user_id)}, {"kind": "note"}, {"status": "staged"}):
         response = backoffice.get(LIST, query)
@@ -148,7 +148,7 @@ def test_backoffice_finds_items_by_id_account_kind_and_status(backoffice, item):
         assert f"{LIST}{other.pk}/change/" not in linked(response), query
 
 
-def test_backoffice_page_of_an_item_shows_payload_hash_and_stored_id(backoffice, item):
+def test_back_office_staged_item_page_shows_payload_hash_and_stored_id(backoffice, item):
     actor = Actor(user=item.user, credential="jwt:x")
     stored_id = approve_item(str(item.pk), actor=actor, now=timezone.now()).stored_id
     text = text_of(backoffice.get(f"{LIST}{item.pk}/change/"))
@@ -160,12 +160,12 @@ def test_backoffice_page_of_an_item_shows_payload_hash_and_stored_id(backoffice,
     assert f"/admin/staging/note/{stored_id}/change/" in linked(backoffice.get("/admin/staging/note/", {"q": "jane"}))
 
 
-def test_kinds_of_all_apps_are_registered():
+def test_staging_kinds_of_all_apps_are_registered():
     assert {"note", "claim"} <= set(kinds())
     assert list(kinds()) == sorted(kinds())
 
 
-def test_items_of_several_kinds_are_staged_in_the_order_given(user, api):
+def test_items_of_several_kinds_are_staged_in_request_order(user, api):
     now = timezone.now()
     claim = {"publication_id": "10.1/x", "claim_type": "author"}
     items = [("note", {"text": "a", "extra": 1}), ("claim", claim), ("note", {"text": "b"})]
@@ -188,12 +188,12 @@ def test_invalid_payload_stages_none_of_the_items(user):
     assert not StagedItem.objects.exists()
 
 
-def test_staging_an_empty_list_is_allowed(user):
+def test_staging_an_empty_list_succeeds(user):
     assert stage_items(user_id=user.pk, items=[], source=None, now=timezone.now()) == []
     assert not Event.objects.exists()
 
 
-def test_each_round_of_staging_executes_the_same_number_of_statements(user, monkeypatch):
+def test_staging_executes_a_fixed_number_of_statements_per_round(user, monkeypatch):
     monkeypatch.setattr(registry, "ITEMS_PER_STATEMENT", 50)
     monkeypatch.setattr(events, "EVENTS_PER_STATEMENT", 50)
 

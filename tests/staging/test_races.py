@@ -20,7 +20,7 @@ def decision(client, user, path):
     return lambda: client.send(f"/staging/{path}", {"user_id": str(user.pk)}, key=True)
 
 
-def test_approving_and_rejecting_one_item_at_once_gives_one_success():
+def test_concurrent_approval_and_rejection_of_a_staged_item_succeed_once():
     user = UserFactory()
     client = client_of(user)
     approvals = 0
@@ -37,7 +37,7 @@ def test_approving_and_rejecting_one_item_at_once_gives_one_success():
     assert Event.objects.count() == ROUNDS
 
 
-def test_concurrent_approve_all_and_single_decisions_decide_each_item_once():
+def test_concurrent_approve_all_and_single_decisions_decide_items_once():
     user = UserFactory()
     client = client_of(user)
     for _ in range(10):
@@ -78,7 +78,7 @@ def test_item_staged_during_approve_all_is_approved_or_still_staged():
     assert Note.objects.count() == 40
 
 
-def test_concurrent_requests_with_one_idempotency_key_run_once():
+def test_concurrent_staging_requests_with_one_idempotency_key_run_once():
     user = UserFactory()
     client = client_of(user)
     stage_items(user_id=user.pk, items=[("note", {"text": "x"})] * 50, source=None, now=timezone.now())

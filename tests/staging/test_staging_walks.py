@@ -26,7 +26,7 @@ def stored(owner):
 
 
 @pytest.mark.django_db
-def test_item_is_decided_once_and_stored_only_by_approval():
+def test_random_staging_steps_decide_an_item_once_and_store_only_approvals():
     stranger = UserFactory()
 
     @given(st.lists(STEPS, min_size=1, max_size=12), st.integers(0, 1))

@@ -62,18 +62,18 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("host", DISGUISED)
-def test_a_url_with_an_internal_address_in_any_spelling_is_rejected(host):
+def test_webhook_url_with_an_internal_address_in_any_spelling_is_rejected(host):
     with pytest.raises(AddressRefused):
         read_url(f"https://{host}/hook")
 
 
 @pytest.mark.parametrize("url", MALFORMED)
-def test_an_ambiguous_url_is_rejected(url):
+def test_ambiguous_webhook_url_is_rejected(url):
     with pytest.raises(AddressRefused):
         read_url(url)
 
 
-def test_the_api_rejects_an_internal_address_on_create_and_on_update(api, make_endpoint):
+def test_webhook_api_rejects_an_internal_address_on_create_and_update(api, make_endpoint):
     path = f"/webhooks/endpoints/{make_endpoint().pk}"
     for url in ("https://127.0.0.1/hook", "https://[::ffff:a9fe:a9fe]/", "https://user@receiver.example/", "ftp://x/"):
         for refused in (api.send("/webhooks/endpoints", {"url": url}), api.call("PATCH", path, {"url": url})):
@@ -98,20 +98,20 @@ def test_the_api_rejects_an_internal_address_on_create_and_on_update(api, make_e
         ("http://receiver.example/", "receiver.example", 80, "/", "receiver.example"),
     ],
 )
-def test_a_valid_url_is_parsed(url, host, port, path, host_header):
+def test_valid_webhook_url_is_parsed(url, host, port, path, host_header):
     target = read_url(url)
     assert (target.host, target.port, target.path, target.host_header) == (host, port, path, host_header)
 
 
 @pytest.mark.parametrize("url", ["http://receiver.example/", "https://receiver.example:8080/", "https://8.8.8.8:80/"])
-def test_production_accepts_only_https_on_its_two_ports(settings, url):
+def test_production_accepts_webhook_urls_only_with_https_on_allowed_ports(settings, url):
     settings.PRODUCTION = True
     with pytest.raises(AddressRefused):
         read_url(url)
     assert read_url("https://receiver.example:8443/").port == 8443
 
 
-def test_development_can_allow_any_address_and_port(private_allowed):
+def test_development_can_allow_any_webhook_address_and_port(private_allowed):
     assert read_url("http://127.0.0.1:9999/").port == 9999
     assert read_url("http://localhost:5000/").host == "localhost"
     assert read_url("http://[::1]:5000/").host == "::1"
@@ -120,11 +120,11 @@ def test_development_can_allow_any_address_and_port(private_allowed):
 @pytest.mark.parametrize(
     "address", ["8.8.8.8", "1.1.1.1", "93.184.215.14", "2606:4700::1111", "2a00:1450:4001:80b::200e"]
 )
-def test_public_addresses_are_not_blocked(address):
+def test_public_webhook_addresses_are_not_blocked(address):
     assert not is_blocked(ip_address(address))
 
 
-def test_every_special_address_of_the_ipaddress_library_is_blocked():
+def test_every_special_ip_address_is_blocked_for_webhooks():
     chance = random.Random(4)
     for bits, kind in ((32, ipaddress.IPv4Address), (128, ipaddress.IPv6Address)):
         for _ in range(5_000):
@@ -136,7 +136,7 @@ def test_every_special_address_of_the_ipaddress_library_is_blocked():
 @pytest.mark.parametrize(
     "addresses", [["10.0.0.1"], ["8.8.8.8", "10.0.0.1"], ["8.8.8.8", "::ffff:10.0.0.1"], ["2606:4700::1111", "::1"]]
 )
-def test_a_host_with_one_internal_address_is_rejected(addresses):
+def test_webhook_host_with_one_internal_address_is_rejected(addresses):
     resolve = lambda _host: [ip_address(address) for address in addresses]  # noqa: E731
     with pytest.raises(AddressRefused) as refusal:
         addresses_of(read_url("https://receiver.example/"), resolve=resolve, seconds=1)
@@ -144,7 +144,7 @@ def test_a_host_with_one_internal_address_is_rejected(addresses):
     assert not any(address in str(refusal.value) for address in addresses)
 
 
-def test_endpoint_requests_do_not_resolve_the_host(api, make_endpoint, monkeypatch):
+def test_webhook_endpoint_requests_do_not_resolve_the_host(api, make_endpoint, monkeypatch):
     requests = []
     monkeypatch.setattr(socket, "getaddrinfo", lambda host, *_arguments, **_options: requests.append(host))
     endpoint = make_endpoint()
@@ -154,7 +154,7 @@ def test_endpoint_requests_do_not_resolve_the_host(api, make_endpoint, monkeypat
     assert requests == []
 
 
-def test_a_host_that_resolves_to_an_internal_address_is_rejected_on_delivery(api, monkeypatch, happen, work):
+def test_webhook_delivery_to_a_host_with_an_internal_address_is_rejected(api, monkeypatch, happen, work):
     inner = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("10.1.2.3", 0))]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_arguments, **_options: inner)
     assert api.send("/webhooks/endpoints", {"url": "https://receiver.example/"}).status_code == 201
@@ -165,7 +165,7 @@ def test_a_host_that_resolves_to_an_internal_address_is_rejected_on_delivery(api
     assert "10.1.2.3" not in str(delivery)
 
 
-def test_a_hanging_resolver_times_out():
+def test_hanging_dns_resolver_times_out_for_webhooks():
     released = threading.Event()
     with pytest.raises(AddressRefused) as refusal:
         addresses_of(read_url("https://receiver.example/"), resolve=lambda _host: released.wait(60), seconds=0.05)

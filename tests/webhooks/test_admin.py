@@ -69,14 +69,14 @@ def test_tokens_in_a_receivers_url_are_hidden_from_staff(operations, support, ma
         assert url == shown or url not in body, address
 
 
-def test_a_delivery_shows_its_attempts(operations, failed):
+def test_back_office_delivery_page_shows_the_attempts(operations, failed):
     text = text_of(operations.get(page_of(failed)))
     assert "503" in text
     assert failed.attempts[0]["at"] in text
     assert "wallet.connected" in text
 
 
-def test_the_list_of_deliveries_has_filters_and_a_search_by_id(operations, failed, user):
+def test_back_office_delivery_list_has_filters_and_a_search_by_id(operations, failed, user):
     def rows(address):
         return len(
             re.findall(r'name="_selected_action"|<th class="field-made', operations.get(address).content.decode())
@@ -90,13 +90,13 @@ def test_the_list_of_deliveries_has_filters_and_a_search_by_id(operations, faile
         assert rows(f"{DELIVERIES}?{query}") == count, query
 
 
-def test_endpoints_are_filtered_by_state(operations, failed):
+def test_back_office_endpoint_list_can_be_filtered_by_state(operations, failed):
     for state, shown in [("failing", True), ("working", False), ("disabled", False), ("deleted", False)]:
         body = operations.get(f"{ENDPOINTS}?state={state}").content.decode()
         assert (page_of(Endpoint.objects.get()) in body) is shown, state
 
 
-def test_the_redeliver_button_sends_the_event_again(operations, failed, receiver, work):
+def test_redeliver_button_sends_the_event_again(operations, failed, receiver, work):
     text = text_of(confirm(operations, button_of(failed, "redeliver")))
     again = Delivery.objects.exclude(pk=failed.pk).get()
     assert str(again.pk) in text
@@ -104,7 +104,7 @@ def test_the_redeliver_button_sends_the_event_again(operations, failed, receiver
     assert receiver.ids == [str(failed.event_id)] * 2
 
 
-def test_support_reads_webhooks_and_cannot_change_them(support, failed):
+def test_support_can_view_but_not_change_webhooks(support, failed):
     endpoint = Endpoint.objects.get()
     assert "Redeliver" not in text_of(support.get(page_of(failed)))
     for record, name in ((failed, "redeliver"), (endpoint, "test"), (endpoint, "disable"), (endpoint, "rotate")):
@@ -114,7 +114,7 @@ def test_support_reads_webhooks_and_cannot_change_them(support, failed):
     assert (endpoint.status, endpoint.secret_version) == ("enabled", 1)
 
 
-def test_an_operator_disables_and_enables_an_endpoint(operations, failed):
+def test_operator_can_disable_and_enable_a_webhook_endpoint(operations, failed):
     endpoint = Endpoint.objects.get()
     confirm(operations, button_of(endpoint, "disable"))
     endpoint.refresh_from_db()
@@ -131,7 +131,7 @@ def confirm_refused(backoffice, delivery):
     return backoffice.get(button_of(delivery, "redeliver"), follow=True)
 
 
-def test_another_accounts_secret_can_be_neither_rotated_nor_read(operations, failed):
+def test_staff_cannot_rotate_or_read_another_accounts_webhook_secret(operations, failed):
     endpoint = Endpoint.objects.get()
     assert "Rotate secret" not in text_of(operations.get(page_of(endpoint)))
     assert operations.get(button_of(endpoint, "rotate")).status_code == 403
@@ -139,7 +139,7 @@ def test_another_accounts_secret_can_be_neither_rotated_nor_read(operations, fai
     assert Endpoint.objects.get().secret == endpoint.secret
 
 
-def test_new_secret_of_the_owners_endpoint_is_shown_once_to_the_owner(operations, failed):
+def test_rotated_webhook_secret_is_shown_once_to_the_owner(operations, failed):
     Endpoint.objects.update(account=operations.get("/admin/").wsgi_request.user.pk)
     endpoint = Endpoint.objects.get()
     response = confirm(operations, button_of(endpoint, "rotate"), grace_hours="2")
@@ -151,7 +151,7 @@ def test_new_secret_of_the_owners_endpoint_is_shown_once_to_the_owner(operations
     assert (endpoint.previous_secret_until - timezone.now()).total_seconds() == pytest.approx(7200, abs=60)
 
 
-def test_a_test_event_is_sent_from_the_back_office(operations, failed, receiver, work):
+def test_back_office_can_send_a_webhook_test_event(operations, failed, receiver, work):
     confirm(operations, button_of(Endpoint.objects.get(), "test"))
     work()
     assert b"webhook.test" in receiver.received[-1].body

@@ -81,7 +81,7 @@ def address_of(listening):
 
 
 @pytest.mark.django_db
-def test_a_host_that_became_private_after_creation_gets_no_packet(
+def test_webhook_host_that_became_private_after_creation_gets_no_packet(
     settings, listener, make_endpoint, happen, work, monkeypatch
 ):
     port = listener.getsockname()[1]
@@ -97,7 +97,9 @@ def test_a_host_that_became_private_after_creation_gets_no_packet(
 
 
 @pytest.mark.django_db
-def test_a_stored_internal_address_gets_no_packet(settings, private_allowed, listener, make_endpoint, happen, work):
+def test_stored_internal_webhook_address_gets_no_packet(
+    settings, private_allowed, listener, make_endpoint, happen, work
+):
     make_endpoint(address_of(listener))
     settings.WEBHOOK_ALLOW_PRIVATE = False
     happen()
@@ -106,7 +108,7 @@ def test_a_stored_internal_address_gets_no_packet(settings, private_allowed, lis
     assert has_no_connection(listener)
 
 
-def test_a_host_with_a_private_address_gets_no_packet(listener, monkeypatch):
+def test_webhook_host_with_a_private_address_gets_no_packet(listener, monkeypatch):
     port = listener.getsockname()[1]
     monkeypatch.setattr("config.clients.addresses._DEVELOPMENT_PORTS", frozenset({port}))
     mixed = [*LOCAL, ipaddress.ip_address("93.184.215.14")]
@@ -116,7 +118,7 @@ def test_a_host_with_a_private_address_gets_no_packet(listener, monkeypatch):
     assert has_no_connection(listener)
 
 
-def test_a_host_is_resolved_once_and_its_checked_address_is_used(private_allowed, monkeypatch):
+def test_webhook_host_is_resolved_once_and_the_checked_address_used(private_allowed, monkeypatch):
     requests = []
 
     def resolve(host):
@@ -136,13 +138,13 @@ def test_a_host_is_resolved_once_and_its_checked_address_is_used(private_allowed
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
-def test_a_redirect_of_a_receiver_is_not_followed(private_allowed, listener, status):
+def test_webhook_receivers_redirect_is_not_followed(private_allowed, listener, status):
     with Receiver(answers=[(status, {"Location": address_of(listener)}, b"")]) as receiver:
         assert post(receiver.url).status == status
     assert has_no_connection(listener)
 
 
-def test_deliveries_connect_only_to_a_checked_address(private_allowed, listener, monkeypatch):
+def test_webhook_deliveries_connect_only_to_a_checked_address(private_allowed, listener, monkeypatch):
     """This holds even if the connection pool resolves the host to another address."""
     elsewhere = [ipaddress.ip_address("127.0.0.2")]
     monkeypatch.setattr("config.clients.pinned.addresses_of", lambda *_target, **_options: elsewhere)
@@ -152,7 +154,7 @@ def test_deliveries_connect_only_to_a_checked_address(private_allowed, listener,
     assert has_no_connection(listener)
 
 
-def test_deliveries_ignore_a_proxy_of_the_environment(private_allowed, listener, monkeypatch):
+def test_webhook_deliveries_ignore_the_proxy_environment_variable(private_allowed, listener, monkeypatch):
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "https_proxy"):
         monkeypatch.setenv(name, address_of(listener))
     with Receiver() as receiver:
@@ -160,13 +162,13 @@ def test_deliveries_ignore_a_proxy_of_the_environment(private_allowed, listener,
     assert has_no_connection(listener)
 
 
-def test_the_next_address_of_a_host_is_tried_if_one_is_unreachable(private_allowed):
+def test_webhook_delivery_tries_the_next_address_of_an_unreachable_host(private_allowed):
     with Receiver() as receiver:
         unused = [ipaddress.ip_address("127.9.9.9"), *LOCAL]
         assert post(f"http://receiver.example:{receiver.port}/", resolve=lambda _host: unused).status == 200
 
 
-def test_a_silent_receiver_is_disconnected_at_the_deadline(private_allowed, listener):
+def test_silent_webhook_receiver_is_disconnected_at_the_deadline(private_allowed, listener):
     release = threading.Event()
     serve_once(listener, then_wait=release)
     with pytest.raises(AttemptFailed) as failure:
@@ -176,7 +178,7 @@ def test_a_silent_receiver_is_disconnected_at_the_deadline(private_allowed, list
 
 
 @pytest.mark.parametrize(("begin", "status"), [(b"HTTP/1.1 20", None), (b"HTTP/1.1 200 OK\r\nX: ", 200)])
-def test_a_slow_receiver_is_disconnected_at_the_deadline(private_allowed, listener, begin, status):
+def test_slow_webhook_receiver_is_disconnected_at_the_deadline(private_allowed, listener, begin, status):
     """No single wait exceeds a timeout; only the sum of the waits does."""
     release = threading.Event()
 
@@ -210,7 +212,7 @@ def test_a_slow_receiver_is_disconnected_at_the_deadline(private_allowed, listen
         b"HTTP/1.1 200 OK\r\n" + b"X: %s\r\n" % (b"x" * 1000) * 90,
     ],
 )
-def test_at_most_20_kilobytes_of_a_receivers_response_are_read(private_allowed, listener, head):
+def test_webhook_delivery_reads_at_most_20_kilobytes_of_a_response(private_allowed, listener, head):
     thread = serve_once(listener, head, *[b"x" * 65536] * 64)
     reply = post(address_of(listener))
     thread.join(5)
@@ -218,7 +220,7 @@ def test_at_most_20_kilobytes_of_a_receivers_response_are_read(private_allowed, 
     assert reply.size <= ANSWER_MAX_BYTES
 
 
-def test_a_gzip_bomb_is_not_unpacked(private_allowed, listener):
+def test_gzip_bomb_of_a_webhook_receiver_is_not_unpacked(private_allowed, listener):
     bomb = gzip.compress(b"\0" * 10_000_000)[:15_000]
     head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(bomb)
     serve_once(listener, head, bomb)
@@ -236,7 +238,7 @@ def test_a_gzip_bomb_is_not_unpacked(private_allowed, listener):
         (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n", "bad_answer"),
     ],
 )  # fmt: skip
-def test_response_without_a_final_status_line_is_a_failed_attempt(private_allowed, listener, answer, word):
+def test_webhook_response_without_a_final_status_line_is_a_failed_attempt(private_allowed, listener, answer, word):
     serve_once(listener, answer)
     with pytest.raises(AttemptFailed) as failure:
         post(address_of(listener))
@@ -256,7 +258,7 @@ def test_response_without_a_final_status_line_is_a_failed_attempt(private_allowe
 @pytest.mark.parametrize(
     "interim", [b"", b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"]
 )
-def test_final_status_line_of_a_response_determines_the_outcome(private_allowed, listener, interim, rest):
+def test_webhook_outcome_is_the_final_status_line_after_interim_responses(private_allowed, listener, interim, rest):
     serve_once(listener, interim + b"HTTP/1.1 204 No Content\r\n" + rest)
     assert post(address_of(listener)).status == 204
 
@@ -299,7 +301,7 @@ def secure_receiver(private_allowed, certificate):
         yield receiver
 
 
-def test_tls_verifies_the_host_name_of_a_connection_to_an_address(secure_receiver, certificate, monkeypatch):
+def test_webhook_tls_verifies_the_host_name_for_a_resolved_address(secure_receiver, certificate, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate / "cert.pem"))
     url = f"https://receiver.example:{secure_receiver.port}/"
     assert post(url, resolve=lambda _host: LOCAL).status == 200
@@ -307,7 +309,7 @@ def test_tls_verifies_the_host_name_of_a_connection_to_an_address(secure_receive
 
 
 @pytest.mark.parametrize(("name", "trusted"), [("receiver.example", False), ("other.example", True)])
-def test_an_unknown_or_mismatched_certificate_ends_the_attempt(
+def test_unknown_or_mismatched_certificate_fails_the_webhook_attempt(
     secure_receiver, certificate, monkeypatch, name, trusted
 ):
     if trusted:

@@ -28,7 +28,7 @@ def log(receiver, make_endpoint, happen, work):
     return first, second
 
 
-def test_deliveries_are_listed_newest_first_with_their_attempts(api, log):
+def test_webhook_deliveries_are_listed_newest_first_with_attempts(api, log):
     body = api.read(PATH).json()
     assert (body["total"], body["has_more"], len(body["deliveries"])) == (4, False, 4)
     newest, failing = body["deliveries"][:2]
@@ -43,7 +43,7 @@ def test_deliveries_are_listed_newest_first_with_their_attempts(api, log):
     assert (attempt["status_code"], attempt["error"]) == (503, "status")
 
 
-def test_the_list_of_deliveries_can_be_filtered(api, log):
+def test_webhook_delivery_list_can_be_filtered(api, log):
     first, second = log
     assert api.read(f"{PATH}?endpoint={second.pk}").json()["total"] == 1
     assert api.read(f"{PATH}?event=wallet.connected").json()["total"] == 3
@@ -52,14 +52,14 @@ def test_the_list_of_deliveries_can_be_filtered(api, log):
     assert api.read(f"{PATH}?endpoint={second.pk}&status=pending").json()["total"] == 0
 
 
-def test_the_list_of_deliveries_is_paged(api, log):
+def test_webhook_delivery_list_returns_pages(api, log):
     whole = api.read(PATH).json()["deliveries"]
     first, last = api.read(f"{PATH}?limit=3").json(), api.read(f"{PATH}?limit=3&offset=3").json()
     assert (first["has_more"], last["has_more"]) == (True, False)
     assert first["deliveries"] + last["deliveries"] == whole
 
 
-def test_deliveries_are_visible_to_their_owner_only(stranger_api, log):
+def test_webhook_deliveries_are_visible_only_to_their_owner(stranger_api, log):
     assert stranger_api.read(PATH).json() == {"deliveries": [], "total": 0, "has_more": False}
     assert stranger_api.read(f"{PATH}?endpoint={log[0].pk}").json()["total"] == 0
 
@@ -68,7 +68,7 @@ def redeliver(api, delivery):
     return api.send(f"{PATH}/{delivery.pk}/redeliver")
 
 
-def test_a_redelivery_is_a_new_delivery_of_the_same_event_id(api, receiver, log, work):
+def test_redelivery_creates_a_new_delivery_with_the_same_event_id(api, receiver, log, work):
     delivery = Delivery.objects.filter(status="delivered").first()
     receiver.received.clear()
     response = redeliver(api, delivery)
@@ -91,7 +91,7 @@ def test_a_redelivery_to_a_disabled_or_deleted_endpoint_is_rejected(api, log):
     assert_error(redeliver(api, delivery), 404, "E4009")
 
 
-def test_prune_deletes_deliveries_after_a_month_and_no_events(receiver, make_endpoint, happen, work):
+def test_prune_deletes_deliveries_after_a_month_without_their_events(receiver, make_endpoint, happen, work):
     make_endpoint(receiver.url)
     happen(3)
     work()
@@ -110,19 +110,19 @@ NOW = datetime(2026, 1, 31, 12, 0, 0, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("attempts", range(1, 10))
-def test_every_retry_delay_is_within_10_percent_of_the_schedule(attempts):
+def test_webhook_retry_delay_is_within_10_percent_of_the_schedule(attempts):
     waits = [next_delay(attempts) for _ in range(200)]
     assert all(DELAYS[attempts] * 0.9 <= wait <= DELAYS[attempts] * 1.1 for wait in waits)
     assert len(set(waits)) > 100
 
 
-def test_the_tenth_attempt_of_a_delivery_is_the_last():
+def test_webhook_delivery_fails_after_the_10th_attempt():
     assert next_delay(10) is None
     assert next_delay(10, retry_after=timedelta(hours=1)) is None
     assert len(DELAYS) == 10
 
 
-def test_retry_after_lengthens_a_retry_delay_and_never_shortens_it():
+def test_retry_after_can_lengthen_but_not_shorten_a_retry_delay():
     assert next_delay(1, retry_after=timedelta(hours=1)) == timedelta(hours=1)
     assert next_delay(9, retry_after=timedelta(seconds=1)) >= timedelta(hours=21)
     assert next_delay(1, retry_after=timedelta(days=9)) == timedelta(hours=24)
@@ -146,6 +146,6 @@ def test_retry_after_lengthens_a_retry_delay_and_never_shortens_it():
         ("Wed, 21 Oct 2026 07:28:00 " + "(" * 15_000, 22_706_880),
     ],
 )  # fmt: skip
-def test_retry_after_is_seconds_or_a_date(text, seconds):
+def test_retry_after_is_parsed_as_seconds_or_a_date(text, seconds):
     expected = None if seconds is None else timedelta(seconds=seconds)
     assert read_retry_after(text, now=NOW) == expected

@@ -30,7 +30,7 @@ def test_an_event_is_delivered_to_every_subscribed_endpoint(receiver, make_endpo
     assert receiver.ids == [event, event]
 
 
-def test_a_delivery_contains_only_the_event(receiver, make_endpoint, happen, work):
+def test_webhook_delivery_contains_only_the_event(receiver, make_endpoint, happen, work):
     make_endpoint(receiver.url)
     (event,) = happen()
     work()
@@ -44,14 +44,14 @@ def test_a_delivery_contains_only_the_event(receiver, make_endpoint, happen, wor
     assert request.headers["Host"] == f"127.0.0.1:{receiver.port}"
 
 
-def test_a_delivered_event_has_the_id_of_its_request(receiver, make_endpoint, work, api):
+def test_delivered_event_contains_the_id_of_its_request(receiver, make_endpoint, work, api):
     endpoint = make_endpoint(receiver.url)
     sent = api.send(f"/webhooks/endpoints/{endpoint.pk}/test")
     work()
     assert json.loads(receiver.received[0].body)["request_id"] == sent.headers["X-Request-Id"]
 
 
-def test_an_accepted_delivery_is_not_sent_again(receiver, make_endpoint, happen, work):
+def test_accepted_webhook_delivery_is_not_sent_again(receiver, make_endpoint, happen, work):
     make_endpoint(receiver.url)
     happen()
     work()
@@ -64,7 +64,7 @@ def test_an_accepted_delivery_is_not_sent_again(receiver, make_endpoint, happen,
     assert len(receiver.received) == 1
 
 
-def test_a_failing_receiver_is_tried_ten_times_on_the_schedule(receiver, make_endpoint, happen, work):
+def test_failing_webhook_receiver_is_tried_10_times_on_the_schedule(receiver, make_endpoint, happen, work):
     make_endpoint(receiver.url)
     receiver.status = 500
     happen()
@@ -84,7 +84,7 @@ def test_a_failing_receiver_is_tried_ten_times_on_the_schedule(receiver, make_en
     assert len({request.body for request in receiver.received}) == 1
 
 
-def test_a_redirect_is_a_failure_and_not_followed(receiver, make_endpoint, happen, work):
+def test_webhook_redirect_response_is_a_failed_attempt(receiver, make_endpoint, happen, work):
     make_endpoint(receiver.url)
     with Receiver() as elsewhere:
         receiver.answers = [(302, {"Location": elsewhere.url}, b"")]
@@ -94,7 +94,7 @@ def test_a_redirect_is_a_failure_and_not_followed(receiver, make_endpoint, happe
     assert [(attempt["status_code"], attempt["error"]) for attempt in only_delivery().attempts] == [(302, "redirect")]
 
 
-def test_410_disables_the_endpoint_immediately_with_an_event(receiver, make_endpoint, happen, work):
+def test_webhook_response_410_disables_the_endpoint_immediately(receiver, make_endpoint, happen, work):
     endpoint = make_endpoint(receiver.url)
     receiver.status = 410
     happen()
@@ -105,7 +105,7 @@ def test_410_disables_the_endpoint_immediately_with_an_event(receiver, make_endp
     assert event.object == {"endpoint_id": str(endpoint.pk), "status": "disabled", "reason": "gone"}
 
 
-def test_other_endpoints_get_the_disabled_event(receiver, make_endpoint, happen, work):
+def test_disabled_event_is_delivered_to_other_endpoints_of_the_account(receiver, make_endpoint, happen, work):
     with Receiver(status=410) as gone:
         make_endpoint(gone.url, event_types=["wallet.connected"])
         make_endpoint(receiver.url, event_types=["webhook.endpoint.disabled"])
@@ -114,7 +114,7 @@ def test_other_endpoints_get_the_disabled_event(receiver, make_endpoint, happen,
     assert [json.loads(delivery.body)["data"]["object"]["reason"] for delivery in receiver.received] == ["gone"]
 
 
-def test_pending_deliveries_of_a_disabled_endpoint_are_abandoned(receiver, make_endpoint, happen, work, api):
+def test_pending_deliveries_of_a_disabled_webhook_endpoint_are_abandoned(receiver, make_endpoint, happen, work, api):
     endpoint = make_endpoint(receiver.url)
     happen()
     receiver.answers = [(500, {}, b"")]
@@ -138,7 +138,7 @@ def test_retry_after_of_a_receiver_delays_the_next_attempt(receiver, make_endpoi
     assert 3590 < seconds <= 3600
 
 
-def test_an_endpoint_that_fails_for_120_hours_is_disabled(receiver, make_endpoint, happen, work):
+def test_webhook_endpoint_that_fails_for_120_hours_is_disabled(receiver, make_endpoint, happen, work):
     endpoint = make_endpoint(receiver.url)
     receiver.status = 500
     happen()
@@ -156,7 +156,7 @@ def test_an_endpoint_that_fails_for_120_hours_is_disabled(receiver, make_endpoin
     assert Event.objects.get(type="webhook.endpoint.disabled").object["reason"] == "failing"
 
 
-def test_success_resets_the_time_since_the_first_failure(receiver, make_endpoint, happen, work):
+def test_successful_delivery_resets_the_failure_time_of_the_endpoint(receiver, make_endpoint, happen, work):
     endpoint = make_endpoint(receiver.url)
     Endpoint.objects.update(failing_since=timezone.now() - timedelta(hours=119))
     happen()
@@ -165,14 +165,14 @@ def test_success_resets_the_time_since_the_first_failure(receiver, make_endpoint
     assert endpoint.failing_since is None
 
 
-def test_an_unreachable_receiver_is_a_failed_attempt(receiver, make_endpoint, happen, work):
+def test_unreachable_webhook_receiver_is_a_failed_attempt(receiver, make_endpoint, happen, work):
     make_endpoint("http://127.0.0.1:9/hook")
     happen()
     assert work()["retried"] == 1
     assert [(attempt["status_code"], attempt["error"]) for attempt in only_delivery().attempts] == [(None, "connect")]
 
 
-def test_a_connection_is_reused_for_many_deliveries(receiver, make_endpoint, happen, work):
+def test_webhook_connection_is_reused_for_many_deliveries(receiver, make_endpoint, happen, work):
     make_endpoint(receiver.url)
     events = happen(50)
     assert work()["delivered"] == 50

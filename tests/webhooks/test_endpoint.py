@@ -24,7 +24,7 @@ def patch(api, endpoint, body):
     return api.call("PATCH", path_of(endpoint), body)
 
 
-def test_an_endpoint_is_returned_to_its_owner(api, make_endpoint):
+def test_webhook_endpoint_is_returned_to_its_owner(api, make_endpoint):
     endpoint = make_endpoint(event_types=["offer.created"])
     assert api.read(path_of(endpoint)).json() == {
         "id": str(endpoint.pk), "url": PUBLIC_URL, "event_types": ["offer.created"], "description": "",
@@ -33,14 +33,14 @@ def test_an_endpoint_is_returned_to_its_owner(api, make_endpoint):
     }  # fmt: skip
 
 
-def test_fields_missing_in_a_change_stay_the_same(api, make_endpoint):
+def test_webhook_endpoint_update_preserves_missing_fields(api, make_endpoint):
     endpoint = make_endpoint(event_types=["offer.created"])
     changed = patch(api, endpoint, {"description": "New"}).json()
     assert (changed["description"], changed["url"], changed["event_types"]) == ("New", PUBLIC_URL, ["offer.created"])
     assert patch(api, endpoint, {}).json() == changed
 
 
-def test_the_owner_disables_and_enables_an_endpoint(api, make_endpoint):
+def test_owner_can_disable_and_enable_a_webhook_endpoint(api, make_endpoint):
     endpoint = make_endpoint()
     disabled = patch(api, endpoint, {"status": "disabled"}).json()
     assert (disabled["status"], disabled["disabled_reason"]) == ("disabled", "disabled_by_owner")
@@ -53,7 +53,7 @@ def test_the_owner_disables_and_enables_an_endpoint(api, make_endpoint):
     assert Endpoint.objects.get().failing_since is None
 
 
-def test_a_disabled_endpoint_has_disabled_at(api, make_endpoint):
+def test_disabled_webhook_endpoint_has_a_disabled_at_time(api, make_endpoint):
     endpoint = make_endpoint()
     first = patch(api, endpoint, {"status": "disabled"}).json()["disabled_at"]
     assert first == Endpoint.objects.get().updated_at.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
@@ -65,7 +65,7 @@ def test_a_disabled_endpoint_has_disabled_at(api, make_endpoint):
     assert api.read(path_of(endpoint)).json()["disabled_at"] is None
 
 
-def test_a_new_url_resets_the_time_of_failure(api, make_endpoint):
+def test_new_webhook_url_resets_the_failure_time(api, make_endpoint):
     endpoint = make_endpoint()
     Endpoint.objects.update(failing_since=timezone.now())
     patch(api, endpoint, {"description": "the same address"})
@@ -74,7 +74,7 @@ def test_a_new_url_resets_the_time_of_failure(api, make_endpoint):
     assert Endpoint.objects.get().failing_since is None
 
 
-def test_events_before_a_change_use_the_old_settings(api, make_endpoint, happen):
+def test_events_before_an_endpoint_change_use_the_old_settings(api, make_endpoint, happen):
     endpoint = make_endpoint(event_types=["offer.created"])
     happen()
     patch(api, endpoint, {"event_types": ["*"]})
@@ -85,7 +85,7 @@ def test_events_before_a_change_use_the_old_settings(api, make_endpoint, happen)
     assert [str(delivery.event_id) for delivery in Delivery.objects.all()] == [event]
 
 
-def test_a_new_endpoint_gets_no_earlier_events(make_endpoint, happen, api):
+def test_new_webhook_endpoint_gets_no_earlier_events(make_endpoint, happen, api):
     happen(3)
     make_endpoint()
     (event,) = happen()
@@ -93,7 +93,7 @@ def test_a_new_endpoint_gets_no_earlier_events(make_endpoint, happen, api):
     assert [str(delivery.event_id) for delivery in Delivery.objects.all()] == [event]
 
 
-def test_deleting_an_endpoint_deletes_its_secret(api, make_endpoint, happen):
+def test_deleting_a_webhook_endpoint_deletes_its_secret(api, make_endpoint, happen):
     endpoint = make_endpoint()
     happen()
     api.read("/webhooks/events")
@@ -111,7 +111,7 @@ PATH = "/webhooks/endpoints"
 MEMBERS = {"id", "url", "event_types", "description", "status", "disabled_reason", "disabled_at", "created_at"}
 
 
-def test_creating_an_endpoint_returns_its_secret_once(api, user):
+def test_creating_a_webhook_endpoint_returns_its_secret_once(api, user):
     response = api.send(PATH, {"url": PUBLIC_URL, "event_types": ["wallet.connected"], "description": "Books"})
     assert response.status_code == 201
     body = response.json()
@@ -123,12 +123,12 @@ def test_creating_an_endpoint_returns_its_secret_once(api, user):
     assert set(api.read(f"{PATH}/{body['id']}").json()) == MEMBERS
 
 
-def test_an_endpoint_gets_all_events_by_default(api):
+def test_webhook_endpoint_gets_all_events_by_default(api):
     body = api.send(PATH, {"url": PUBLIC_URL}).json()
     assert (body["event_types"], body["description"]) == (["*"], "")
 
 
-def test_a_secret_is_32_random_bytes_in_base64(api):
+def test_webhook_secret_is_32_random_bytes_in_base64(api):
     secrets = {api.send(PATH, {"url": PUBLIC_URL}).json()["secret"] for _ in range(3)}
     assert len(secrets) == 3
     for secret in secrets:
@@ -136,7 +136,7 @@ def test_a_secret_is_32_random_bytes_in_base64(api):
         assert len(base64.b64decode(secret.removeprefix("whsec_"), validate=True)) == 32
 
 
-def test_the_list_has_the_callers_endpoints_without_secrets(api, make_endpoint, stranger):
+def test_webhook_endpoint_list_contains_own_endpoints_without_secrets(api, make_endpoint, stranger):
     first, second = make_endpoint(), make_endpoint()
     make_endpoint(owner=stranger)
     body = api.read(PATH).json()
@@ -145,7 +145,7 @@ def test_the_list_has_the_callers_endpoints_without_secrets(api, make_endpoint, 
     assert all(set(endpoint) == MEMBERS for endpoint in body["endpoints"])
 
 
-def test_the_seventeenth_endpoint_is_rejected(api, make_endpoint, user):
+def test_17th_webhook_endpoint_is_rejected(api, make_endpoint, user):
     endpoints = [make_endpoint() for _ in range(16)]
     assert_error(api.send(PATH, {"url": PUBLIC_URL}), 400, "E1001")
     assert Endpoint.objects.filter(account=user).count() == 16
@@ -184,7 +184,7 @@ def listed(caller):
     return {endpoint["id"] for endpoint in caller.read(PATH).json()["endpoints"]}
 
 
-def test_an_app_lists_its_own_endpoints_and_the_user_all(api, user, app):
+def test_app_lists_only_its_webhook_endpoints_and_the_user_all(api, user, app):
     other, _ = app_of(user, "Other app")
     persons, ours, theirs = made_by(api), made_by(app[0]), made_by(other)
     assert (listed(app[0]), listed(other)) == ({ours}, {theirs})
@@ -192,7 +192,7 @@ def test_an_app_lists_its_own_endpoints_and_the_user_all(api, user, app):
 
 
 @pytest.mark.parametrize("maker", ["person", "other app"])
-def test_another_accounts_endpoints_are_404(api, user, app, maker):
+def test_webhook_endpoints_of_another_account_return_404(api, user, app, maker):
     whose = api if maker == "person" else app_of(user, "Other app")[0]
     path = f"{PATH}/{made_by(whose)}"
     answers = [
@@ -205,7 +205,7 @@ def test_another_accounts_endpoints_are_404(api, user, app, maker):
     assert whose.read(path).json()["status"] == "enabled"
 
 
-def test_an_app_lists_and_redelivers_only_its_own_deliveries(api, app):
+def test_app_can_list_and_redeliver_only_its_own_deliveries(api, app):
     ours, persons = made_by(app[0]), made_by(api)
     sent = {item: api.send(f"{PATH}/{item}/test").json()["delivery_id"] for item in (ours, persons)}
     assert [delivery["id"] for delivery in app[0].read("/webhooks/deliveries").json()["deliveries"]] == [sent[ours]]
@@ -215,14 +215,14 @@ def test_an_app_lists_and_redelivers_only_its_own_deliveries(api, app):
     assert Delivery.objects.filter(is_redelivery=True).count() == 1
 
 
-def test_an_app_changes_its_own_endpoint(app):
+def test_app_can_change_its_own_webhook_endpoint(app):
     path = f"{PATH}/{made_by(app[0])}"
     assert app[0].call("PATCH", path, {"description": "Ours"}).json()["description"] == "Ours"
     assert app[0].send(f"{path}/rotate-secret").status_code == 200
     assert app[0].remove(path).status_code == 200
 
 
-def test_ending_an_apps_access_disables_its_endpoints(api, user, app):
+def test_revoking_app_access_disables_the_apps_webhook_endpoints(api, user, app):
     persons, ours = made_by(api), made_by(app[0])
     browser = browser_of(user)
     page = browser.get("/oauth/grants")
@@ -249,7 +249,7 @@ def test_a_test_event_is_delivered_only_to_its_endpoint(api, receiver, make_endp
     assert body["data"]["object"] == {"endpoint_id": str(tested.pk)}
 
 
-def test_a_test_event_is_in_the_feed(api, make_endpoint, happen):
+def test_webhook_test_event_is_in_the_event_feed(api, make_endpoint, happen):
     endpoint = make_endpoint()
     happen(2)
     api.send(f"/webhooks/endpoints/{endpoint.pk}/test")
@@ -257,7 +257,7 @@ def test_a_test_event_is_in_the_feed(api, make_endpoint, happen):
     assert types == ["wallet.connected", "wallet.connected", "webhook.test"]
 
 
-def test_a_test_of_a_disabled_endpoint_is_rejected(api, make_endpoint):
+def test_test_event_for_a_disabled_endpoint_is_rejected(api, make_endpoint):
     endpoint = make_endpoint()
     api.call("PATCH", f"/webhooks/endpoints/{endpoint.pk}", {"status": "disabled"})
     assert_error(api.send(f"/webhooks/endpoints/{endpoint.pk}/test"), 400, "E1001")

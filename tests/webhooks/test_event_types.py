@@ -60,7 +60,7 @@ def written_patterns():
                     yield f"{path}:{call.lineno}", pattern
 
 
-def test_catalog_has_exactly_the_event_types_that_the_code_writes():
+def test_event_catalog_contains_exactly_the_types_that_the_code_emits():
     patterns = list(written_patterns())
     assert len(patterns) > 10
     unknown = [
@@ -104,7 +104,7 @@ def test_every_event_matches_its_schema(api, user, make_endpoint):
         jsonschema.validate(event.object, event_types()[event.type].schema)
 
 
-def test_recording_an_unknown_event_type_raises(user):
+def test_recording_an_unknown_event_type_raises_an_error(user):
     with pytest.raises(ValueError, match="catalogue"):
         record_event("wallet.stolen", account_id=user.pk, now=timezone.now())
     with pytest.raises(ValueError, match="catalogue"):
@@ -112,7 +112,7 @@ def test_recording_an_unknown_event_type_raises(user):
     assert not Event.objects.exists()
 
 
-def test_an_event_body_has_at_most_20_kilobytes(user):
+def test_event_body_is_limited_to_20_kilobytes(user):
     now = timezone.now()
     with pytest.raises(ValueError, match="bytes"):
         record_event("wallet.connected", account_id=user.pk, now=now, wallet_id="x" * OBJECT_MAX_BYTES)

@@ -32,7 +32,7 @@ def sequences(api, query=""):
     return [event["sequence"] for event in api.read(f"{PATH}{query}").json()["events"]]
 
 
-def test_a_change_is_in_the_feed_when_its_request_returns(api, user):
+def test_event_of_a_change_is_in_the_feed_when_the_request_returns(api, user):
     response = api.send("/applications", {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 9})
     (event,) = api.read(PATH).json()["events"]
     assert set(event) == {"id", "type", "created_at", "sequence", "api_version", "data", "request_id"}
@@ -41,7 +41,7 @@ def test_a_change_is_in_the_feed_when_its_request_returns(api, user):
     assert event["data"]["object"]["application_id"] == response.json()["id"]
 
 
-def test_the_feed_continues_after_a_sequence_number(api, happen):
+def test_event_feed_continues_after_a_sequence_number(api, happen):
     happen(25)
     first = api.read(PATH).json()
     assert ([event["sequence"] for event in first["events"]], first["has_more"]) == (list(range(1, 21)), True)
@@ -51,7 +51,7 @@ def test_the_feed_continues_after_a_sequence_number(api, happen):
     assert sequences(api, "?after=3&limit=2") == [4, 5]
 
 
-def test_every_account_has_its_own_sequence_numbers(api, stranger_api, happen, stranger):
+def test_every_account_has_separate_event_sequence_numbers(api, stranger_api, happen, stranger):
     happen(2)
     happen(3, owner=stranger)
     happen(1)
@@ -59,7 +59,7 @@ def test_every_account_has_its_own_sequence_numbers(api, stranger_api, happen, s
     assert sequences(stranger_api) == [1, 2, 3]
 
 
-def test_the_feed_and_a_delivery_contain_the_same_bytes(api, receiver, make_endpoint, happen, work):
+def test_event_feed_and_delivery_contain_the_same_bytes(api, receiver, make_endpoint, happen, work):
     make_endpoint(receiver.url)
     happen()
     work()
@@ -67,19 +67,19 @@ def test_the_feed_and_a_delivery_contain_the_same_bytes(api, receiver, make_endp
     assert receiver.received[0].body in shown
 
 
-def test_reading_the_feed_publishes_only_the_needed_backlog(api, user, happen):
+def test_reading_the_event_feed_publishes_only_the_requested_backlog(api, user, happen):
     happen(1_200)
     assert sequences(api, "?limit=100") == list(range(1, 101))
     assert EventFeed.objects.get().last_sequence == 500
     assert sequences(api, "?after=1100&limit=100") == list(range(1101, 1201))
 
 
-def test_the_feed_after_its_end_is_empty(api, happen):
+def test_event_feed_after_the_last_event_is_empty(api, happen):
     happen()
     assert sequences(api, "?after=9223372036854775807") == []
 
 
-def test_an_event_that_commits_late_gets_a_later_number(committed, needs_postgresql, api, user):
+def test_event_that_commits_late_gets_a_later_sequence_number(committed, needs_postgresql, api, user):
     """The transaction of the first event is still open while the second is written, committed and read."""
     written, released = threading.Event(), threading.Event()
 
@@ -104,7 +104,9 @@ def test_an_event_that_commits_late_gets_a_later_number(committed, needs_postgre
     assert [(event["sequence"], event["data"]["object"]["wallet_id"]) for event in after] == [(2, "first")]
 
 
-def test_feed_has_no_gap_during_concurrent_writes_and_publishing(committed, needs_postgresql, user, make_endpoint):
+def test_event_feed_has_no_gap_during_concurrent_writes_and_publishing(
+    committed, needs_postgresql, user, make_endpoint
+):
     """Six writers with transactions of all lengths, two publishing workers, and readers of the feed."""
     make_endpoint()
     count, writers = 40, 6
@@ -146,7 +148,7 @@ def test_feed_has_no_gap_during_concurrent_writes_and_publishing(committed, need
     assert Delivery.objects.count() == count * writers
 
 
-def test_reading_the_feed_ends_although_events_are_written_as_fast_as_published(user, happen, monkeypatch):
+def test_reading_the_event_feed_ends_during_continuous_writes(user, happen, monkeypatch):
     publish, batches = publishing._publish, []
 
     def publish_while_an_event_is_written(*arguments, **options):
@@ -162,7 +164,7 @@ def test_reading_the_feed_ends_although_events_are_written_as_fast_as_published(
     assert batches == [3]
 
 
-def test_writers_of_events_wait_for_no_other_writer_or_publisher(committed, needs_postgresql, user):
+def test_event_writers_do_not_wait_for_other_writers_or_publishers(committed, needs_postgresql, user):
     """An event is written without a wait while the feed is locked and another writer's transaction is open."""
 
     def write():
@@ -201,7 +203,7 @@ def test_resending_a_sandbox_event_creates_a_new_event(api, user):
     assert len(api.read("/webhooks/events").json()["events"]) == 2
 
 
-def test_the_newest_of_several_events_is_resent(api, user):
+def test_sandbox_resend_uses_the_newest_of_several_events(api, user):
     verification_id = start(api)["verification_id"]
     row = KycVerification.objects.get(pk=verification_id)
     api.send(f"/sandbox/verifications/{verification_id}/outcome", {"outcome": "failed"})
@@ -209,7 +211,7 @@ def test_the_newest_of_several_events_is_resent(api, user):
     assert newest(user).object["status"] == "failed"
 
 
-def test_a_sandbox_event_is_delivered_only_to_the_accounts_endpoints(api, user, stranger, make_endpoint):
+def test_resent_sandbox_event_is_delivered_only_to_the_accounts_endpoints(api, user, stranger, make_endpoint):
     mine, theirs = make_endpoint(), make_endpoint(owner=stranger)
     verification_id = start(api)["verification_id"]
     event_id = send(api, verification_id).json()["event_id"]
@@ -218,20 +220,20 @@ def test_a_sandbox_event_is_delivered_only_to_the_accounts_endpoints(api, user, 
     assert not Delivery.objects.filter(endpoint_id=theirs.pk).exists()
 
 
-def test_resending_another_accounts_event_is_404(api, stranger_api, stranger):
+def test_resending_an_event_of_another_account_returns_404(api, stranger_api, stranger):
     verification_id = start(api)["verification_id"]
     assert_error(send(stranger_api, verification_id), 404, "E4001")
     assert not Event.objects.filter(account=stranger).exists()
 
 
-def test_resending_an_event_that_never_happened_is_404(api, user):
+def test_resending_an_event_that_never_happened_returns_404(api, user):
     verification_id = start(api)["verification_id"]
     for object_id, event_type in ((verification_id, "kyc.verification.updated"), ("nothing", TYPE), ("1", TYPE)):
         assert_error(send(api, object_id, event_type), 404, "E4001")
     assert Event.objects.filter(account=user).count() == 1
 
 
-def test_the_first_field_of_every_event_is_the_id_of_its_record():
+def test_first_field_of_every_event_is_the_id_of_its_record():
     for event_type in event_types().values():
         assert next(iter(event_type.schema["properties"])).endswith("_id"), event_type.name
         assert next(iter(event_type.schema["required"])) == next(iter(event_type.schema["properties"]))

@@ -43,7 +43,7 @@ def refusing(original, is_poisoned, error=ValueError):
     return call
 
 
-def test_an_event_that_cannot_be_published_does_not_delay_others(neighbors, user, stranger, work, monkeypatch):
+def test_unpublishable_event_does_not_delay_other_events(neighbors, user, stranger, work, monkeypatch):
     is_told = refusing(publishing._is_told, lambda endpoint, _event: endpoint.pk == neighbors.pk, KeyError)
     monkeypatch.setattr(publishing, "_is_told", is_told)
     assert work()["published"] == 1
@@ -53,7 +53,7 @@ def test_an_event_that_cannot_be_published_does_not_delay_others(neighbors, user
     assert work()["published"] == 0
 
 
-def test_an_unreadable_event_does_not_delay_others(neighbors, user, stranger, work):
+def test_unreadable_event_does_not_delay_other_events(neighbors, user, stranger, work):
     Event.objects.filter(account=stranger).update(type="x")  # publishing does not read the object of this type
     with connection.cursor() as cursor:
         cursor.execute("UPDATE webhooks_event SET object = '{' WHERE account_id = %s", [stranger.pk])
@@ -62,7 +62,7 @@ def test_an_unreadable_event_does_not_delay_others(neighbors, user, stranger, wo
     assert FailedItem.objects.get(kind="event").error == "JSONDecodeError"
 
 
-def test_an_event_that_kills_three_workers_is_a_dead_letter(neighbors, happen, user, stranger, work, monkeypatch):
+def test_event_that_kills_three_workers_becomes_a_dead_letter(neighbors, happen, user, stranger, work, monkeypatch):
     poisoned = Event.objects.get(account=stranger)
     is_told = refusing(publishing._is_told, lambda endpoint, _event: endpoint.pk == neighbors.pk, Killed)
     with monkeypatch.context() as patched:
@@ -83,7 +83,7 @@ def test_an_event_that_kills_three_workers_is_a_dead_letter(neighbors, happen, u
     assert [event["id"] for event in events] == later
 
 
-def test_a_delivery_with_an_unreadable_endpoint_does_not_delay_others(neighbors, user, stranger, work):
+def test_delivery_with_an_unreadable_endpoint_does_not_delay_other_deliveries(neighbors, user, stranger, work):
     publishing.publish_account(stranger.pk, now=timezone.now())
     with connection.cursor() as cursor:
         cursor.execute("UPDATE webhooks_endpoint SET event_types = '[' WHERE account_id = %s", [stranger.pk])
@@ -95,7 +95,7 @@ def test_a_delivery_with_an_unreadable_endpoint_does_not_delay_others(neighbors,
     assert FailedItem.objects.get(kind="delivery").key == str(Delivery.objects.get(account=stranger).pk)
 
 
-def test_a_body_that_cannot_be_rendered_fails_only_its_delivery(neighbors, user, stranger, work, monkeypatch):
+def test_event_body_that_cannot_be_rendered_fails_only_its_delivery(neighbors, user, stranger, work, monkeypatch):
     render = refusing(queue.event_body, lambda event: event.account_id == stranger.pk)
     monkeypatch.setattr(queue, "event_body", render)
     work()
@@ -103,7 +103,9 @@ def test_a_body_that_cannot_be_rendered_fails_only_its_delivery(neighbors, user,
     assert Delivery.objects.get(account=stranger).attempts[0]["error"] == "internal"
 
 
-def test_a_failing_delivery_does_not_stop_others_of_its_endpoint(receiver, make_endpoint, happen, work, monkeypatch):
+def test_failing_delivery_does_not_stop_other_deliveries_of_its_endpoint(
+    receiver, make_endpoint, happen, work, monkeypatch
+):
     make_endpoint(receiver.url)
     poisoned, other = happen(2)
     monkeypatch.setattr(queue, "event_body", refusing(queue.event_body, lambda event: str(event.pk) == poisoned))
@@ -111,7 +113,7 @@ def test_a_failing_delivery_does_not_stop_others_of_its_endpoint(receiver, make_
     assert Delivery.objects.get(status="delivered").event_id == UUID(other)
 
 
-def test_an_error_of_a_lane_fails_only_its_deliveries(neighbors, user, stranger, work, monkeypatch):
+def test_error_of_a_delivery_lane_fails_only_its_deliveries(neighbors, user, stranger, work, monkeypatch):
     Endpoint.objects.filter(pk=neighbors.pk).update(url="http://poisoned.example")
     channel = refusing(worker.Channel, lambda url: "poisoned" in url)
     monkeypatch.setattr(worker, "Channel", channel)
@@ -120,7 +122,7 @@ def test_an_error_of_a_lane_fails_only_its_deliveries(neighbors, user, stranger,
     assert Delivery.objects.get(account=stranger).attempts[0]["error"] == "internal"
 
 
-def test_an_outcome_that_cannot_be_stored_does_not_lose_others(neighbors, user, stranger, work, monkeypatch):
+def test_unstorable_delivery_outcome_does_not_lose_other_outcomes(neighbors, user, stranger, work, monkeypatch):
     entry = refusing(queue.Outcome.entry, lambda outcome: outcome.task.endpoint.pk == neighbors.pk)
     monkeypatch.setattr(queue.Outcome, "entry", entry)
     assert work()["delivered"] == 1
@@ -152,7 +154,7 @@ def let_leases_end():
     Delivery.objects.filter(status="pending").update(due_at=past)
 
 
-def test_a_delivery_that_kills_three_workers_is_a_dead_letter(neighbors, user, stranger, work, monkeypatch):
+def test_delivery_that_kills_three_workers_becomes_a_dead_letter(neighbors, user, stranger, work, monkeypatch):
     publishing.publish_account(stranger.pk, now=timezone.now())
     publishing.publish_account(user.pk, now=timezone.now())
     poisoned = Delivery.objects.get(account=stranger)

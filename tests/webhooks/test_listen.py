@@ -47,7 +47,7 @@ class TestListenOnce:
         assert lines[0].endswith('{"api_key_id":"key0"}')
         assert counts == {"events": 3, "accepted": 0, "failed": 0}
 
-    def test_listen_begins_after_the_newest_event_by_default(self, user):
+    def test_listen_starts_after_the_newest_event_by_default(self, user):
         happen(user, 3)
         assert listen(user)[1]["events"] == 0
         assert listen(user, "--after", "2")[1]["events"] == 1
@@ -64,7 +64,7 @@ class TestListenOnce:
         assert lines[1].endswith(" -> 200")
         assert counts == {"events": 1, "accepted": 1, "failed": 0}
 
-    def test_each_run_of_listen_has_its_own_secret(self, user):
+    def test_each_run_of_listen_has_a_new_secret(self, user):
         with Receiver() as receiver:
             assert listen(user, "--forward-to", receiver.url)[0] != listen(user, "--forward-to", receiver.url)[0]
 
@@ -96,7 +96,7 @@ class TestListenOnce:
             with pytest.raises(CommandError, match="--forward-to"):
                 listen(user, "--forward-to", url)
 
-    def test_allow_remote_permits_a_remote_address(self, user):
+    def test_listen_with_allow_remote_accepts_a_remote_address(self, user):
         assert listen(user, "--forward-to", "http://93.184.215.14/hook", "--allow-remote")[1]["events"] == 0
 
     def test_listen_rejects_an_invalid_sequence_number(self, user):
@@ -108,7 +108,7 @@ class TestListenOnce:
         with pytest.raises(CommandError, match="Account 'nobody' not found"):
             call_command("listen", "--account", "nobody", "--once")
 
-    def test_listen_does_not_run_in_production(self, user, settings):
+    def test_listen_is_rejected_in_production(self, user, settings):
         settings.PRODUCTION = True
         happen(user)
         with pytest.raises(CommandError, match="for development"):

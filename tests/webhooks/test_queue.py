@@ -40,7 +40,7 @@ def outcome_of(task, *, error=None, status=200):
     return Outcome(task, timezone.now(), status, error, 5)
 
 
-def test_a_leased_delivery_is_not_claimed_again(queued):
+def test_leased_webhook_delivery_is_not_claimed_again(queued):
     queued(3)
     assert len(take_deliveries()) == 3
     assert take_deliveries() == []
@@ -48,14 +48,14 @@ def test_a_leased_delivery_is_not_claimed_again(queued):
     assert len(take_deliveries(seconds=61)) == 3
 
 
-def test_the_oldest_delivery_is_claimed_first(queued):
+def test_oldest_webhook_delivery_is_claimed_first(queued):
     queued(5)
     oldest = Delivery.objects.order_by("-id").first()
     Delivery.objects.filter(pk=oldest.pk).update(due_at=timezone.now() - timedelta(hours=1))
     assert [task.delivery.pk for task in take_deliveries(1)] == [oldest.pk]
 
 
-def test_a_webhook_worker_that_resumes_after_its_lease_changes_nothing(queued):
+def test_webhook_worker_resuming_after_its_lease_changes_nothing(queued):
     queued(1)
     (sleeper,) = take_deliveries()
     (other,) = take_deliveries(seconds=61)
@@ -67,7 +67,7 @@ def test_a_webhook_worker_that_resumes_after_its_lease_changes_nothing(queued):
     assert Delivery.objects.get().status == "delivered"
 
 
-def test_a_returned_delivery_can_be_claimed_immediately(queued):
+def test_released_webhook_delivery_can_be_claimed_immediately(queued):
     queued(2)
     assert hand_back(take_deliveries(), due_at=timezone.now()) == 2
     assert len(take_deliveries()) == 2
@@ -83,7 +83,7 @@ def test_concurrent_publishers_deliver_an_event_once(queued):
         )  # fmt: skip
 
 
-def test_an_endpoint_with_a_success_in_the_batch_is_not_failing(queued):
+def test_endpoint_with_a_success_in_the_batch_is_not_marked_as_failing(queued):
     queued(3)
     tasks = take_deliveries()
     outcomes = [outcome_of(tasks[0], error="status", status=500), outcome_of(tasks[1]), outcome_of(tasks[2])]
@@ -92,7 +92,9 @@ def test_an_endpoint_with_a_success_in_the_batch_is_not_failing(queued):
     assert Endpoint.objects.get().failing_since is None
 
 
-def test_claiming_and_storing_a_batch_of_any_size_need_the_same_statements(queued, django_assert_num_queries):
+def test_claiming_and_storing_deliveries_executes_statements_independent_of_batch_size(
+    queued, django_assert_num_queries
+):
     queued(60)
     with django_assert_num_queries(4 + 2):  # choose, claim, deliveries with events, endpoints; and a savepoint
         tasks = take_deliveries(50)
@@ -100,7 +102,7 @@ def test_claiming_and_storing_a_batch_of_any_size_need_the_same_statements(queue
         store_outcomes([outcome_of(task) for task in tasks], now=timezone.now())
 
 
-def test_concurrent_workers_claim_every_delivery_once(committed, needs_postgresql, queued):
+def test_concurrent_workers_claim_each_webhook_delivery_once(committed, needs_postgresql, queued):
     queued(400)
     taken, lock = Counter(), threading.Lock()
 
@@ -144,7 +146,7 @@ def plans_of(action):
     return plans
 
 
-def test_a_long_backlog_and_a_long_feed_are_read_by_index(needs_postgresql, user, make_endpoint):
+def test_long_event_backlog_and_feed_are_read_by_index(needs_postgresql, user, make_endpoint):
     endpoint = make_endpoint()
     with connection.cursor() as cursor:
         cursor.execute(_FILL, {"account": user.pk, "endpoint": endpoint.pk, "count": 100_000})

@@ -48,7 +48,7 @@ def sent(receiver, happen, work):
     return send
 
 
-def test_both_schemes_verify_with_the_returned_secret(receiver, make_endpoint, sent):
+def test_both_signature_schemes_verify_with_the_returned_secret(receiver, make_endpoint, sent):
     endpoint = make_endpoint(receiver.url)
     request = sent()
     assert signed_by(request, endpoint.secret) == {"service", "standard"}
@@ -56,14 +56,14 @@ def test_both_schemes_verify_with_the_returned_secret(receiver, make_endpoint, s
     assert abs(int(request.headers["webhook-timestamp"]) - timezone.now().timestamp()) < 60
 
 
-def test_a_changed_delivery_body_verifies_with_neither_scheme(receiver, make_endpoint, sent):
+def test_changed_delivery_body_fails_both_signature_schemes(receiver, make_endpoint, sent):
     endpoint = make_endpoint(receiver.url)
     request = sent()
     request.body = request.body.replace(b"wallet-0", b"wallet-1")
     assert signed_by(request, endpoint.secret) == set()
 
 
-def test_both_secrets_sign_during_the_grace_period_and_only_the_new_one_after(api, receiver, make_endpoint, sent):
+def test_old_webhook_secret_signs_only_during_the_grace_period(api, receiver, make_endpoint, sent):
     endpoint = make_endpoint(receiver.url)
     old, new = endpoint.secret, rotate(api, endpoint).json()["secret"]
     assert old != new
@@ -94,7 +94,7 @@ def test_service_signature_uses_the_new_secret_after_the_first_successful_test(
     assert (signed_by(request, old), signed_by(request, new)) == ({"standard"}, {"service", "standard"})
 
 
-def test_a_second_rotation_retires_the_oldest_secret(api, receiver, make_endpoint, sent):
+def test_second_rotation_retires_the_oldest_webhook_secret(api, receiver, make_endpoint, sent):
     endpoint = make_endpoint(receiver.url)
     first = endpoint.secret
     second, third = (rotate(api, endpoint).json()["secret"] for _ in range(2))
@@ -102,7 +102,7 @@ def test_a_second_rotation_retires_the_oldest_secret(api, receiver, make_endpoin
     assert [bool(signed_by(request, secret)) for secret in (first, second, third)] == [False, True, True]
 
 
-def test_rotation_without_grace_replaces_the_secret_immediately(api, receiver, make_endpoint, sent):
+def test_rotation_without_grace_replaces_the_webhook_secret_immediately(api, receiver, make_endpoint, sent):
     endpoint = make_endpoint(receiver.url)
     old, new = endpoint.secret, rotate(api, endpoint, {"grace_seconds": 0}).json()["secret"]
     request = sent()
@@ -110,14 +110,14 @@ def test_rotation_without_grace_replaces_the_secret_immediately(api, receiver, m
     assert Endpoint.objects.get().previous_secret is None
 
 
-def test_a_test_sent_before_a_rotation_does_not_prove_the_new_secret(make_endpoint):
+def test_test_event_sent_before_a_rotation_does_not_prove_the_new_secret(make_endpoint):
     before = make_endpoint()
     rotate_secret(before.pk, grace=timedelta(hours=1), now=timezone.now())
     prove_secret(before)
     assert not Endpoint.objects.get().secret_proven
 
 
-def test_rotation_returns_the_endpoint_and_the_secret(api, make_endpoint):
+def test_webhook_secret_rotation_returns_the_endpoint_and_the_secret(api, make_endpoint):
     endpoint = make_endpoint()
     body = rotate(api, endpoint, {"grace_seconds": 604_800}).json()
     assert body["id"] == str(endpoint.pk)
@@ -125,7 +125,7 @@ def test_rotation_returns_the_endpoint_and_the_secret(api, make_endpoint):
     assert "secret" not in api.read(f"/webhooks/endpoints/{endpoint.pk}").json()
 
 
-def test_rotation_by_command_prints_the_secret(make_endpoint):
+def test_webhook_secret_rotation_command_prints_the_secret(make_endpoint):
     endpoint = make_endpoint()
     out = StringIO()
     call_command("rotate_webhook_secret", str(endpoint.pk), "--grace-seconds", "60", "--json", stdout=out)
@@ -137,7 +137,7 @@ def test_rotation_by_command_prints_the_secret(make_endpoint):
 
 
 @pytest.mark.parametrize("arguments", [["x"], ["01930000-0000-7000-8000-000000000000"], ["{id}", "--grace-seconds=-1"]])
-def test_rotation_by_command_rejects_invalid_arguments(make_endpoint, arguments):
+def test_webhook_secret_rotation_command_rejects_invalid_arguments(make_endpoint, arguments):
     endpoint = make_endpoint()
     with pytest.raises(CommandError):
         call_command("rotate_webhook_secret", *[argument.format(id=endpoint.pk) for argument in arguments])
@@ -152,7 +152,7 @@ def test_webhook_secrets_survive_a_rotation_of_the_encryption_key(settings, make
     assert Endpoint.objects.get().secret == endpoint.secret
 
 
-def test_every_delivery_can_be_verified_during_rotations(api, receiver, make_endpoint, happen, work):
+def test_every_delivery_can_be_verified_during_secret_rotations(api, receiver, make_endpoint, happen, work):
     """A receiver that tries all its secrets accepts every delivery."""
     endpoint = make_endpoint(receiver.url)
     known = [endpoint.secret]

@@ -39,7 +39,7 @@ def delivered(body, secrets, *, message_id="m"):
 
 @given(BODIES, st.lists(SECRETS, min_size=1, max_size=2, unique=True), IDS)
 @examples(30)
-def test_a_signature_verifies_with_every_live_secret_and_no_other(body, secrets, message_id):
+def test_webhook_signature_verifies_only_with_live_secrets(body, secrets, message_id):
     headers = delivered(body, secrets, message_id=message_id)
     assert all(received(headers, body, secret) for secret in secrets)
     other = "whsec_" + base64.b64encode(hmac.digest(secrets[0].encode(), b"other", "sha256")).decode()
@@ -49,7 +49,7 @@ def test_a_signature_verifies_with_every_live_secret_and_no_other(body, secrets,
 
 @given(BODIES, SECRETS, st.integers(0, 10_000), st.integers(1, 255))
 @examples(50)
-def test_a_changed_byte_invalidates_both_signatures(body, secret, place, flip):
+def test_changed_byte_invalidates_both_webhook_signatures(body, secret, place, flip):
     at = place % len(body)
     changed = body[:at] + bytes([body[at] ^ flip]) + body[at + 1 :]
     assert service_signature(secret, changed) != service_signature(secret, body)
@@ -60,7 +60,7 @@ def test_a_changed_byte_invalidates_both_signatures(body, secret, place, flip):
 
 @given(BODIES, SECRETS, IDS, st.sampled_from(["webhook-id", "webhook-timestamp", "webhook-signature"]))
 @examples(30)
-def test_a_changed_header_invalidates_the_standard_signature(body, secret, message_id, name):
+def test_changed_header_invalidates_the_standard_webhook_signature(body, secret, message_id, name):
     headers = delivered(body, [secret], message_id=message_id)
     if name == "webhook-timestamp":
         changed = str(int(headers[name]) + 1)
@@ -76,7 +76,7 @@ def test_a_changed_header_invalidates_the_standard_signature(body, secret, messa
 
 @given(SECRETS, st.text("abc019-", min_size=1, max_size=9), st.integers(0, 10**10), BODIES, st.data())
 @examples(50)
-def test_no_other_delivery_has_the_same_signed_text(secret, message_id, timestamp, body, data):
+def test_different_deliveries_have_different_signed_strings(secret, message_id, timestamp, body, data):
     """An id contains no full stop and a time only digits, so `id.time.body` has a single reading."""
     text = f"{message_id}.{timestamp}.".encode() + body
     cut = data.draw(st.integers(0, len(text)))
@@ -91,7 +91,7 @@ SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
 
 
 @pytest.mark.parametrize("body", [b"", b"{}", b'{"a":1}', "ü".encode(), b"\x00\xff", b"x" * 20_000])
-def test_signatures_of_both_schemes_equal_those_of_other_libraries(body):
+def test_webhook_signatures_equal_the_results_of_other_libraries(body):
     assert service_signature(SECRET, body) == hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
     if body != b"\x00\xff":  # the third-party library accepts only text
         theirs = standardwebhooks.Webhook(SECRET).sign(
@@ -100,7 +100,7 @@ def test_signatures_of_both_schemes_equal_those_of_other_libraries(body):
         assert standard_signature(SECRET, message_id="id-1", timestamp=1_700_000_000, body=body) == theirs
 
 
-def test_the_keys_of_the_two_schemes_differ():
+def test_webhook_signature_schemes_use_different_hmac_keys():
     """One scheme uses the secret's text as key, the other its decoded bytes."""
     body, decoded = b"{}", bytes(range(32))
     assert service_signature(SECRET, body) != hmac.new(decoded, body, hashlib.sha256).hexdigest()
@@ -118,11 +118,11 @@ def delivery(receiver, make_endpoint, happen, work):
     return endpoint.secret, {name.lower(): value for name, value in request.headers.items()}, request.body
 
 
-def test_published_function_accepts_a_delivery(delivery):
+def test_published_verify_function_accepts_a_delivery(delivery):
     assert is_valid(*delivery)
 
 
-def test_published_function_rejects_forged_and_changed_deliveries(delivery):
+def test_published_verify_function_rejects_forged_and_changed_deliveries(delivery):
     secret, headers, body = delivery
     assert not is_valid(new_secret(), headers, body)
     assert not is_valid(secret, headers, body + b" ")
@@ -138,12 +138,12 @@ def test_published_function_rejects_forged_and_changed_deliveries(delivery):
         ("webhook-signature", ""),
     ],
 )  # fmt: skip
-def test_published_function_rejects_a_changed_header(delivery, name, value):
+def test_published_verify_function_rejects_a_changed_header(delivery, name, value):
     secret, headers, body = delivery
     assert not is_valid(secret, {**headers, name: value}, body)
 
 
-def test_published_function_rejects_an_old_delivery(delivery):
+def test_published_verify_function_rejects_an_old_delivery(delivery):
     secret, _headers, body = delivery
     old = signature_headers(
         message_id="m", timestamp=1_700_000_000, body=body, header_secret=secret, live_secrets=[secret]

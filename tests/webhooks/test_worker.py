@@ -40,14 +40,14 @@ def test_events_of_accounts_without_endpoints_are_published_without_deliveries(h
 
 
 @pytest.mark.django_db
-def test_signal_handlers_are_restored_after_the_command(db):
+def test_signal_handlers_are_restored_after_deliver_webhooks(db):
     before = signal.getsignal(signal.SIGTERM)
     call_command("deliver_webhooks", "--once", stdout=StringIO())
     assert signal.getsignal(signal.SIGTERM) is before
 
 
 @pytest.mark.django_db
-def test_a_stopped_worker_finishes_its_attempts_and_releases_the_rest(private_allowed, make_endpoint, happen):
+def test_stopped_webhook_worker_finishes_attempts_and_releases_other_deliveries(private_allowed, make_endpoint, happen):
     with Receiver(seconds=0.1) as receiver:
         make_endpoint(receiver.url)
         happen(30)
@@ -70,7 +70,7 @@ def test_a_stopped_worker_finishes_its_attempts_and_releases_the_rest(private_al
 
 
 @pytest.mark.django_db
-def test_sent_deliveries_are_stored_after_a_database_outage(receiver, make_endpoint, happen, monkeypatch):
+def test_sent_webhook_deliveries_are_stored_after_a_database_outage(receiver, make_endpoint, happen, monkeypatch):
     make_endpoint(receiver.url)
     happen(3)
     monkeypatch.setattr(worker_module, "_DATABASE_PAUSE_SECONDS", 0)
@@ -88,7 +88,7 @@ def test_sent_deliveries_are_stored_after_a_database_outage(receiver, make_endpo
 
 
 @pytest.mark.django_db
-def test_a_hanging_receiver_is_disconnected_after_a_quarter_of_the_lease(
+def test_hanging_webhook_receiver_is_disconnected_after_a_quarter_of_the_lease(
     settings, private_allowed, make_endpoint, happen, work
 ):
     settings.WEBHOOK_LEASE_SECONDS = 2
@@ -102,7 +102,7 @@ def test_a_hanging_receiver_is_disconnected_after_a_quarter_of_the_lease(
 
 
 @pytest.mark.django_db
-def test_hanging_receivers_do_not_delay_a_fast_receiver(
+def test_hanging_webhook_receivers_do_not_delay_a_fast_receiver(
     settings, private_allowed, receiver, make_endpoint, happen, work, stranger
 ):
     """Sixteen hanging endpoints of one account, with far more deliveries than the worker has lanes."""
@@ -128,6 +128,6 @@ def stop_when(worker, condition):
     worker.stop()
 
 
-def test_an_attempt_lasts_at_most_15_seconds_and_a_lease_60(settings):
+def test_webhook_attempt_lasts_at_most_15_s_and_lease_60_s(settings):
     assert settings.WEBHOOK_LEASE_SECONDS == 60
     assert Worker()._attempt_seconds == 15.0
