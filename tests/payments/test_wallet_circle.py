@@ -61,7 +61,7 @@ def test_circle_uses_the_configured_wallet_set(api, circle, settings):
     assert list(circle.wallet_sets) == ["ours"]
 
 
-def test_circle_entity_secret_is_encrypted_anew_for_every_request(api, circle, settings):
+def test_circle_entity_secret_is_encrypted_separately_for_every_request(api, circle, settings):
     circle.asks_for_secret = True
     settings.CIRCLE_ENTITY_SECRET = ENTITY_SECRET
     assert api.send(PATH, {}).status_code == 200
