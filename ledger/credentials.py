@@ -18,7 +18,7 @@ from config.core.names import skeleton
 from config.core.tokens import verify_access_token
 from ledger import service_a
 
-# The types of service A's own records. Only the platform can anchor them.
+# The types of service A's own records. Only keys of LEDGER_API_KEYS and LEDGER_CLIENT_KEY can anchor them.
 PLATFORM_TYPES = frozenset({
     "application_decision", "acceptance", "scoring_model_version", "notice", "record_key", "release",
     "contract_withdrawal",

@@ -56,7 +56,7 @@ class AccountInvitationViewSet(ApiViewSet):
         The API emails a link that works once, within 7 days, for that address.
 
         If the account has a second factor, the log-in requires it. Owners of a lender invite its members. Accounts
-        that can create staff invite staff. Other invitations require the permission to invite. The response is the same
+        that can change users invite staff. Other invitations require the permission to invite. The response is the same
         for known and unknown addresses. Your account can send 100 mails per hour to addresses that it enters. After
         that, the API returns 429 `E6001` with `Retry-After`.
         """
@@ -117,7 +117,8 @@ class ManagedAccountViewSet(ApiViewSet):
     def disable(self, request: ApiRequest, account_id: str) -> None:
         """Disable a managed account.
 
-        The account can't log in, and no app or partner can act on its behalf. Its records stay.
+        The account can't log in, and no app or partner can act on its behalf. The API deletes the `email` and `name`
+        that you sent. The account's other records stay.
 
         If the account has an in-flight payment, the API returns 400 `E3004`. If the customer has claimed the account,
         the account stays active, and only your access to it ends.

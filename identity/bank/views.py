@@ -52,8 +52,8 @@ class BankdataViewSet(ApiViewSet):
     def exchange(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Link a bank.
 
-        The request has the result of Plaid Link. The API puts the item's accounts and the transactions of the last 90
-        days into staging, where the account's owner approves or rejects them.
+        The request has the result of Plaid Link. The API puts the item's accounts and the booked transactions of the
+        previous 90 days into staging, where the account's owner approves or rejects them.
         """
         require_self(request, body["user_id"])
         return services.link_item(actor=actor_of(request), public_token=body["public_token"], now=timezone.now())
