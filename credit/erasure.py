@@ -42,7 +42,7 @@ def kept_applications(user_id: int, *, now: datetime) -> Ends:
 
 
 def _loan_ends(application: Application) -> list[datetime]:
-    """Return the end of an accepted loan; an empty list for a line of credit, or after a withdrawal."""
+    """Return the end of an accepted loan. The list is empty for a line of credit, and after a withdrawal."""
     terms, at = application.loan_terms, application.accepted_at
     if terms is None or at is None or terms.term_months is None or application.withdrawn_from_at is not None:
         return []

@@ -70,7 +70,7 @@ def _agreement_page(application: models.Application) -> bytes:
 
 
 def _reports(named: Any, *, is_for_partner: bool) -> Any:
-    """Return the reports about the first applicant from a `consumer_report`; None for partners."""
+    """Return the reports about the first applicant from a `consumer_report`, or None for partners."""
     if is_for_partner or named is None:
         return None
     if not isinstance(named, list):

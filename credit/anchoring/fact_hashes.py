@@ -22,7 +22,7 @@ Openings = dict[str, dict[str, Any]]
 
 
 def facts_in_record(score: Score) -> list[dict[str, Any]] | None:
-    """Return name, source, day, and hash of each fact that a score used; None after erasure or before version 1.1."""
+    """Return name, source, day, and hash of each fact that a score used, or None if the facts are not stored."""
     opened = openings(score)
     if opened is None:
         return None
@@ -30,7 +30,7 @@ def facts_in_record(score: Score) -> list[dict[str, Any]] | None:
 
 
 def openings(score: Score) -> Openings | None:
-    """Return value and nonce of each fact that a score used, by name; None in the cases of `facts_in_record`."""
+    """Return the value and the nonce of each fact that a score used, by name, or None if the facts are not stored."""
     kept = score.facts_if_kept
     if kept is None or score.sources is None:
         return None

@@ -184,7 +184,7 @@ class ApplicationTransitionForm(TransitionForm):
         return chosen.text if chosen else ""
 
     def read_documents(self) -> list[str]:
-        """Parse the document names, of which each line has one, and remove duplicates."""
+        """Return the document names, which are separate lines of the input, without duplicates."""
         text = f"{self.cleaned_data['documents']}\n{self.template_text('documents_template')}"
         try:
             names = list(dict.fromkeys(clean_words(line) for line in text.splitlines() if line.strip()))

@@ -1,6 +1,6 @@
-"""The list of litigation holds, where operators start and end a hold by an application's number.
+"""The list of litigation holds, where operators start or end the hold of an application.
 
-It shows no data of an application, because operators can't open applications.
+The list shows no data of applications, because operators can't open applications.
 """
 
 from typing import Any
@@ -30,7 +30,7 @@ _NEWEST = RetentionHold.objects.filter(application=OuterRef("application")).orde
 
 
 def _numbered(typed: str) -> Q | None:
-    """Return the condition for the application with a number; None if the text is not a number."""
+    """Return the condition for the application with a reference or an ID, or None for other texts."""
     identifier, end = parse_uuid(typed.strip().lower()), end_of_id(typed.strip())
     if identifier is not None:
         return Q(pk=identifier)
@@ -38,7 +38,7 @@ def _numbered(typed: str) -> Q | None:
 
 
 class NewHoldForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Starts or ends the hold of the application with a number."""
+    """The form that starts or ends the hold of an application."""
 
     number = forms.CharField(label="Application", max_length=40, help_text=f"{_NUMBER}.")
     change = forms.ChoiceField(
@@ -112,7 +112,7 @@ def _end(request: HttpRequest, hold: RetentionHold, form: SeenForm) -> str:
 
 @admin.register(RetentionHold)
 class HoldAdmin(ReadOnlyAdmin):
-    """Starts and ends of holds, latest first."""
+    """The admin of the starts and ends of holds, latest first."""
 
     list_display = ("reference", "state", "reason", "changed", "principal")
     list_display_links = ("state",)
@@ -145,7 +145,7 @@ class HoldAdmin(ReadOnlyAdmin):
 
     @admin.display(description="application")
     def reference(self, record: RetentionHold) -> SafeString | str:
-        """Display the reference; it is a link for viewers who can open applications."""
+        """Display the reference, as a link for viewers who can open applications."""
         text = reference_of(record.application_id)
         return record_link("credit_application", record.application_id, text) if record.opens else code(text)  # type: ignore[attr-defined]
 

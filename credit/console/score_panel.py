@@ -73,7 +73,7 @@ def point_rows(
 
 
 def score_panel(application: Any, *, revisions: Iterable[ApplicationRevision], viewer: Any) -> dict[str, Any] | None:
-    """Return the score's context for an application's page. If masked, it has no total, points, or reasons.
+    """Return the score's context for an application's page. A masked score has no total, points, or reasons.
 
     `revisions` are the changes of the application's data. A lender's members see only scores of their own models.
     """

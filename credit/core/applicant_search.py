@@ -32,7 +32,7 @@ _DIALED_FIRST = re.compile(r"011|00|0")
 
 
 def index_of(persons: Iterable[Person] | None, sha256: str | None) -> str | None:
-    """Return the blind index of applicants in the format of its column; None without applicants.
+    """Return the blind index of applicants in the format of the column, or None without applicants.
 
     The index ends with the applicants' hash, which `out_of_date` compares.
     """
@@ -51,7 +51,7 @@ def applicant_filter(typed: str) -> Q | None:
     """Return a filter for applications with the typed name, e-mail address, or phone number.
 
     Each typed word must equal a word of a legal name, in any order. The search ignores case, accents, and hyphens.
-    `Müller` also finds `Mueller`, and the other way round. Returns None if the text is none of the three.
+    `Müller` also finds `Mueller`, and the other way round. Returns None if the text can't be any of these.
     """
     plain = _without_copied_signs(typed)
     if "@" in plain:

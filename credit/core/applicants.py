@@ -1,4 +1,4 @@
-"""The one or two applicants of an application, stored as one encrypted value together with the nonce of their hash.
+"""The one or two applicants of an application, stored as a single encrypted value with the nonce of their hash.
 
 Erasing the value also erases the nonce. The hash remains in the application and in anchored records, but its input can
 no longer be guessed.

@@ -44,7 +44,7 @@ def in_month(month: int, day: int) -> date:
 
 
 def due_day(start: date, dates: Sequence[date]) -> int | None:
-    """Return the day of the month on which all payments of a series fall due; None if the days differ.
+    """Return the day of the month on which all payments of a series fall due, or None if the days differ.
 
     In a short month, payments fall due on the last day. If possible, `start` counts as a date of the series: from
     January 31 to February 28 is a month.

@@ -33,7 +33,7 @@ def number_of(value: Any) -> Decimal | None:
 
 
 def text_of(value: Any) -> str | None:
-    """Normalize a string to NFC, because keyboards encode the same word differently; None for other types."""
+    """Normalize a string to NFC, because keyboards encode words differently. Return None for other types."""
     return normalize("NFC", value) if isinstance(value, str) else None
 
 
@@ -144,7 +144,7 @@ def _sum(numbers: Sequence[Decimal | None]) -> Decimal | None:
 
 
 def _months(since: date | None, until: date | None) -> Decimal | None:
-    """Return the whole months between two days; None if a day is unknown or the first day is later."""
+    """Return the whole months between two days, or None if a day is unknown or the first day is later."""
     if since is None or until is None or since > until:
         return None
     months = 12 * (until.year - since.year) + until.month - since.month

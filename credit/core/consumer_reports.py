@@ -97,7 +97,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _words(value: Any) -> str:
-    """Return a string after `clean_words`; raises ValueError for anything else."""
+    """Clean a string with `clean_words`. Raises ValueError for other types and for invalid strings."""
     if not isinstance(value, str) or len(value) > TEXT_MAX:
         raise ValueError
     return clean_words(value)
@@ -118,7 +118,7 @@ def _day(report: dict[str, Any], where: str) -> str:
 
 
 def _list_of_words(named: Any) -> list[str]:
-    """Return a list of strings; empty for anything else."""
+    """Return a list of cleaned strings, or an empty list if the value is not a list of valid strings."""
     try:
         return [_words(item) for item in named] if isinstance(named, list) else []
     except ValueError:

@@ -71,7 +71,7 @@ _ZONE_OF_STATE = {
 
 
 def zone_of(applicants: Any) -> str:
-    """Return the IANA time zone of the first applicant's state or country; UTC if unknown."""
+    """Return the IANA time zone of the first applicant's state or country, or UTC if it is unknown."""
     return _zone_of(applicants.persons[0] if isinstance(applicants, Applicants) and applicants.persons else {})
 
 
@@ -108,7 +108,7 @@ def _plain(region: str) -> str:
 
 @lru_cache(maxsize=300)
 def zones_of(country: str) -> list[ZoneInfo]:
-    """Return the time zones of a country (ISO 3166-1 code); UTC if no zone is known."""
+    """Return the time zones of a country (ISO 3166-1 code), or UTC if no zone is known."""
     known = available_timezones()
     names = [name for name, code in get_global("zone_territories").items() if code == country and name in known]
     return [ZoneInfo(name) for name in names or ["UTC"]]

@@ -237,7 +237,7 @@ class NotCorrectable(ApiError):
 
     @classmethod
     def of(cls, status: str, fact: str, allowed: Sequence[str]) -> Self:
-        """Return the error for a fact; `allowed` are the application's facts that can be corrected."""
+        """Return the error for a fact. `allowed` are the application's facts that can be corrected."""
         if not allowed:
             return cls(f"Values can't be corrected while the application is `{status}`.")
         why = "`fact` must be a value of the application or of its score"

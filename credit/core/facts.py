@@ -156,7 +156,7 @@ def type_of(name: str) -> str | None:
 
 
 def path_of(name: str) -> Sequence[str]:
-    """Parse the name of a claimed or confirmed value into its path below `application_data`; empty for other names.
+    """Return the path below `application_data` in the name of a claimed or confirmed value; other names have none.
 
     A pointer must not contain control characters or characters that change the direction of text.
     """

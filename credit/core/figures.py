@@ -29,13 +29,13 @@ def reference_of(application_id: UUID) -> str:
 
 
 def end_of_id(reference: str) -> str | None:
-    """Return the last 8 digits of an application's ID from its reference; None if the text is not a reference."""
+    """Return the last 8 digits of an application's ID from its reference, or None for other texts."""
     spelled = _REFERENCE.fullmatch(reference)
     return spelled[1].lower() if spelled else None
 
 
 def amount_in(typed: str) -> tuple[int, str] | None:
-    """Parse an amount, such as $20,000 or 20,000 EUR, into minor units and a currency; None if it is not an amount.
+    """Parse an amount, such as $20,000 or 20,000 EUR, into minor units and a currency. Return None for other texts.
 
     An amount without a currency code is in dollars, and requires a `$`, a comma, or two decimals.
     """

@@ -41,7 +41,7 @@ class Conventions:
 
     @property
     def shown_currency(self) -> str | None:
-        """The currency for `figures.money`; None under US law, where amounts have a dollar sign."""
+        """The currency for `figures.money`, or None under US law, where amounts have a dollar sign."""
         return self.currency if self.is_eu else None
 
     @property

@@ -152,7 +152,7 @@ def text_of(reason: Reason) -> str:
 
 
 def warning_of(left_out: Sequence[Reason]) -> str:
-    """Return a warning about the score's reasons that a rejection has left out; an empty string without any."""
+    """Return a warning about reasons of the score that a rejection lacks, or "" if it lacks none."""
     if not left_out:
         return ""
     return (

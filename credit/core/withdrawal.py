@@ -47,7 +47,7 @@ def period_end(
 def _last_day(
     zones: list[ZoneInfo], concluded_at: datetime, complete_since: datetime | None, told_of_right_at: datetime | None
 ) -> date | None:
-    """Return the last day of the period, before adjusting for weekends and holidays; None without an end."""
+    """Return the last day of the period, not adjusted for weekends and holidays, or None without an end."""
     concluded = _day_in(zones, concluded_at)
     if told_of_right_at is None or (complete_since is None and concluded < APPLIES_FROM):
         return None

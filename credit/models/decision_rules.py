@@ -78,7 +78,7 @@ class DecisionRules(StatefulModel):
         abstract = True
 
     def check_transition(self, to: str, actor: Actor) -> ApiError | None:
-        """Return the error that blocks this transition for `actor` under `REVIEW_POLICY`; None if it is allowed.
+        """Return the error that blocks this transition for `actor` under `REVIEW_POLICY`, or None.
 
         `open` follows the specification literally: every account that can read an application can make transitions,
         except for the lender's readers. `reviewed` reserves decisions for reviewers. `four_eyes` adds two rules. A

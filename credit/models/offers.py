@@ -343,12 +343,12 @@ class Offer(models.Model):
 
     @property
     def warning(self) -> str | None:
-        """The warning of Directive (EU) 2023/2225, Art. 8; None for offers under US law."""
+        """The warning of Directive (EU) 2023/2225, Art. 8, or None for offers under US law."""
         return gettext(quotes.WARNING) if self.conventions.is_eu else None
 
     @property
     def personalized(self) -> str | None:
-        """The statement of Art. 13 for an EU offer with a scoring model; None for other offers."""
+        """The statement of Art. 13 for an EU offer with a scoring model, or None for other offers."""
         is_scored = self.conventions.is_eu and self.blockscore_model_id is not None
         return gettext(quotes.PERSONALIZED) if is_scored else None
 

@@ -93,7 +93,7 @@ class LoanTerms(models.Model):
         }
 
     def _of_directive(self) -> dict[str, Any]:
-        """Return the currency and the figures of Directive (EU) 2023/2225, Art. 3; None for a line of credit."""
+        """Return the currency and the figures of Directive (EU) 2023/2225, Art. 3. A line of credit has no figures."""
         conventions = self.application.conventions
         return eu_totals(conventions, self.amount_cents, self.fee_cents, self.finance_charge_cents)
 

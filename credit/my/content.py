@@ -209,8 +209,7 @@ def report_tables(application: Application) -> list[tuple[str, list[Row]]]:
 def offer_to_edit(application: Application) -> Offer | None:
     """Return the offer whose form edits a draft, or None if no form can edit the draft.
 
-    No form can edit a draft whose offer is unlisted or inactive. The API can also store data that is not an object,
-    which no form can edit.
+    A form requires an active, listed offer. It also requires data that is an object, but the API can store other data.
     """
     is_draft = application.status == states.DRAFT and isinstance(application.application_data, dict | None)
     offers = Offer.objects.filter(pk=application.offer_id, provider=str(application.provider_id), is_active=True)

@@ -76,7 +76,7 @@ def _is_monotone(scored: Characteristic) -> bool:
 
 
 def _end_of(card: Card, *, declines: bool) -> float:
-    """Return the lowest unclipped total of a better outcome than `decline`; without `declines`, that of `approve`."""
+    """Return the lowest unclipped total that is not declined, or without `declines`, that is approved."""
     if declines and card.outcomes[-1][0] != DECLINE:
         return -inf
     if declines:

@@ -39,9 +39,9 @@ class Evaluation:
 
 
 def evaluate(card: Card, facts: Facts) -> Evaluation:
-    """Evaluate a card. A fact that is absent, null, or of the wrong type is missing.
+    """Evaluate a card. Facts that are absent, null, or of the wrong type are missing.
 
-    For a fact of the wrong type, the outcome is `refer` unless a knockout applies.
+    If a fact has the wrong type and no knockout applies, the outcome is `refer`.
     """
     values = {source.name: source.read(facts) for source in card.inputs}
     knockout = card.knockout_of(facts)

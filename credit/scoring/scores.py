@@ -69,7 +69,7 @@ Version = TypeVar("Version", ModelVersion, LiveVersion)
 
 
 def live_versions(model_id: int, provider_id: str) -> Sequence[LiveVersion]:
-    """Return the published versions of a lender's model, champion first; an empty list without a champion.
+    """Return the published versions of a lender's model, champion first. Without a champion, the list is empty.
 
     An offer can have any number as model ID, so the model must belong to the offer's lender.
     """

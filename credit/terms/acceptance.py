@@ -82,7 +82,7 @@ def _acceptable(
 
 
 def terms_today(terms: LoanTerms, *, now: datetime) -> LoanTerms | None:
-    """Return the terms of a loan that starts today, possibly unsaved; None if the first payment is in the past."""
+    """Return the possibly unsaved terms of a loan that starts today, or None if the first payment is in the past."""
     if terms.as_of == now.date():
         return terms
     try:

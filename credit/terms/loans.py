@@ -220,7 +220,7 @@ def _percent(value: Any) -> Decimal | None:
 
 
 def lowest_rate(offer: Mapping[str, Any]) -> Decimal | None:
-    """Return the offer's lowest rate, or its only rate, rounded up to PLACES decimals; None without rates."""
+    """Return the offer's lowest or only rate, rounded up to PLACES decimals, or None without rates."""
     rates = map(_percent, (offer.get("apr_min_percent"), offer.get("apr_max_percent")))
     lowest = next((rate for rate in rates if rate is not None), None)
     return None if lowest is None else lowest.quantize(apr.STEP, ROUND_CEILING)
@@ -246,7 +246,7 @@ def _refuse(broken: Any, where: str) -> None:
 
 
 def price_of(application: Application) -> Price | None:
-    """Return the card's price for the score's total; None without an approving score, or without prices."""
+    """Return the card's price for the score's total, or None without an approving score or without prices."""
     score = application.decision_score
     return score.version.card.price_of(score.total) if score is not None and score.outcome == APPROVE else None
 
