@@ -1,4 +1,4 @@
-"""`manage.py seed_demo`: every app's demo data, once. Its ninety days of business have their own tests."""
+"""Test that `manage.py seed_demo` creates the demo data of every app once."""
 
 import pytest
 from django.apps import apps

@@ -1,4 +1,4 @@
-"""The demo's ninety days of business have the intended size and are consistent."""
+"""Test that the demo's ninety days of business have the intended size and are consistent."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""The guards that `python -m tests.guards` removes: each text occurs once, and the documentation lists it."""
+"""Test that each text that `python -m tests.guards` removes occurs once and is documented."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Modules have no import cycle: each can be read and imported after its imports. import-linter checks the layers."""
+"""Test that modules have no import cycle. import-linter checks the layers."""
 
 import ast
 from collections.abc import Iterator, Mapping

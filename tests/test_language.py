@@ -1,4 +1,4 @@
-"""The countable rules of CONTRIBUTING.md, "How text is written", checked over all text for readers."""
+"""Check the countable rules of CONTRIBUTING.md, "How text is written", over all text for readers."""
 
 import ast
 import functools

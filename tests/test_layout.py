@@ -1,4 +1,4 @@
-"""The folder of a test decides where it runs: tests that start another process are in tests/system/."""
+"""Test that tests outside of tests/system/ start no process."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""Every operation rejects callers without its scope, anonymous callers unless it is public, and other methods."""
+"""Test that every operation rejects callers without its scope, anonymous callers, and other methods."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The register of personal data has every field of every table."""
+"""Test that the register of personal data contains every field of every table."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The product uses only documented names of its dependencies, so an upgrade cannot break it through a private name."""
+"""Test that the product uses only documented names of its dependencies, so that upgrades don't break it."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""README and docs name everything that an operator can set or call, and nothing that does not exist."""
+"""Test that README and docs mention every setting and command for operators, and nothing that does not exist."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""Retries of every write operation in generated orders have no second effect. RETRIES sets their number."""
+"""Test that retries of write operations in generated orders have no second effect. RETRIES sets their number."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The number of SQL statements of every operation, on a demo with its book, so that lists have rows."""
+"""Test the number of SQL statements of every operation on a demo, so that lists have rows."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Access to the back office, and pages without links that lead to a refusal."""
+"""Test who can open the back office, and that its pages have no link to a rejected page."""
 
 import pytest
 from django.contrib import admin

@@ -1,4 +1,4 @@
-"""API keys in the back office: identified by fingerprint, rotated and revoked with buttons, shown once."""
+"""Test that the back office identifies API keys by fingerprint, rotates and revokes them, and shows a new key once."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The export of applications: names, terms, reasons, and assignees, for those who may see them."""
+"""Test which names, terms, reasons, and assignees each viewer can export."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Applications in the back office: searched, read, and moved by the same rules as in the API."""
+"""Test that the back office searches, shows, and moves applications by the rules of the API."""
 
 import re
 from datetime import timedelta

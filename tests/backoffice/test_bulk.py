@@ -1,4 +1,4 @@
-"""Decisions in the back office: bulk decisions, rejections with principal reasons, and the checklist of documents."""
+"""Test bulk decisions, rejections with principal reasons, and the document checklist of the back office."""
 
 import pytest
 from django.urls import reverse

@@ -1,4 +1,4 @@
-"""An application's page for reviewers: figures, the applicant, the next case, notes, and saved views."""
+"""Test the case page of an application: figures, applicant, next case, notes, and saved views."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Actions of a case: each action once, in a bar or a menu, with one label everywhere."""
+"""Test that a case page offers each action once, in a bar or a menu, with a consistent label."""
 
 import re
 

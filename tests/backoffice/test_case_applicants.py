@@ -1,4 +1,4 @@
-"""Applicants on an application's page, and application data with the titles of the offer's schema."""
+"""Test how the case page shows applicants, and application data with the titles of the offer's schema."""
 
 from uuid import uuid4
 

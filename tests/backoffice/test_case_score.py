@@ -1,4 +1,4 @@
-"""The score on the page of an application."""
+"""Test the score on the page of an application."""
 
 import re
 from datetime import timedelta

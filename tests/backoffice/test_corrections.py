@@ -1,4 +1,4 @@
-"""Corrections and litigation holds in the console: the queue, the answer, and a case's page."""
+"""Test the queue of corrections, their answers, and litigation holds in the console."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""The page of a decision: the case next to the form, confirmed terms, suggested reasons, and the next case."""
+"""Test the decision page: the case next to the form, confirmed terms, suggested reasons, and the next case."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Uploaded documents in the back office: viewed, logged, accepted, or requested again."""
+"""Test that reviewers can view, accept, and request uploaded documents, and that each access is logged."""
 
 import pytest
 from django.urls import reverse

@@ -1,4 +1,4 @@
-"""Records of erased accounts, which a law retains, are masked on every page of the back office."""
+"""Test that every back office page masks the retained records of erased accounts."""
 
 from datetime import timedelta
 

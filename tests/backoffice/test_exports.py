@@ -1,4 +1,4 @@
-"""Lists exported as files: safe in a spreadsheet, with a digest, and logged."""
+"""Test that exported lists contain no formula, have a digest, and are logged."""
 
 import base64
 import csv

@@ -1,4 +1,4 @@
-"""Claimed, sourced, and confirmed figures on an application's page, and reviewers' actions on them."""
+"""Test claimed, sourced, and confirmed figures on an application's page, and the reviewers' actions on them."""
 
 import re
 

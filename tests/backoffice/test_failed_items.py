@@ -1,4 +1,4 @@
-"""Items that a worker failed to process, and their retry."""
+"""Test the list and the retry of items that a worker failed to process."""
 
 from datetime import timedelta
 

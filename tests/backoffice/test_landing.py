@@ -1,4 +1,4 @@
-"""The landing page: queues, waiting times, and decisions."""
+"""Test the queues, waiting times, and decisions on the landing page."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""A lender's console: what its members see and do, and that they can't reach another lender's records.
+"""Test what members can view and do in a lender's console, and that other lenders' records are inaccessible.
 
 `make test` sends 100 requests, `make test-all` 400, and `CONSOLE_PROBES=100000` that many.
 """

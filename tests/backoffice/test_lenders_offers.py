@@ -1,4 +1,4 @@
-"""A lender's owner creates, changes, and deactivates offers in the console, after a quote."""
+"""Test that a lender's owner can create, change, and deactivate offers in the console after a quote."""
 
 import pytest
 from django.urls import reverse

@@ -1,4 +1,4 @@
-"""Lists of the back office: statements, filters, names, and links."""
+"""Test the statements, filters, names, and links of the back office lists."""
 
 import re
 from itertools import product

@@ -1,4 +1,4 @@
-"""Support opens every list and every page, and sees no masked data."""
+"""Test that no list and no page shows unmasked data to support."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""People in the back office: members of a lender, invitations, and an account's page."""
+"""Test lender members, invitations, and the account page in the back office."""
 
 import pytest
 from django.urls import reverse

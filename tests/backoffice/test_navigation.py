@@ -1,4 +1,4 @@
-"""The main links of the console, the list of all records, and formatted figures."""
+"""Test the main links of the console, the page of all records, and the formats of figures."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Notices in the console: deadlines by days left, and a notice next to its source data."""
+"""Test the notice deadlines in the console, and the notice page with its source data."""
 
 from datetime import UTC, datetime, timedelta
 

@@ -1,4 +1,4 @@
-"""People in a lender's console: its applicants, legal name first, and no other persons."""
+"""Test that a lender's console lists the lender's applicants by legal name, and no other people."""
 
 import pytest
 from django.db import connection

@@ -1,4 +1,4 @@
-"""Personal data in the back office: full or masked, with every access logged."""
+"""Test that the back office masks personal data by role and logs every access."""
 
 import pytest
 from django.db import DatabaseError, transaction

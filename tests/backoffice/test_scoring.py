@@ -1,4 +1,4 @@
-"""Scoring models and versions in the back office: the card, differences, trials, and publication."""
+"""Test scorecards, differences, trials, and publication of model versions in the back office."""
 
 import pytest
 from django.urls import reverse

@@ -1,4 +1,4 @@
-"""Searches in the console's lists, with queries as people type them."""
+"""Test the searches in the console's lists with typical queries."""
 
 from io import StringIO
 

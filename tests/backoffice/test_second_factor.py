@@ -1,4 +1,4 @@
-"""The second factor in the back office: required, added, and reset."""
+"""Test when the back office requires a second factor, and how staff add and reset it."""
 
 import io
 import json

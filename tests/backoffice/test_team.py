@@ -1,4 +1,4 @@
-"""A lender's team: only its owners invite members, by mail from the console."""
+"""Test that only owners of a lender can invite members from the console."""
 
 import pytest
 from django.urls import reverse

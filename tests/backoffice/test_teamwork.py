@@ -1,4 +1,4 @@
-"""Teamwork of reviewers: proposals, assignment, and presence."""
+"""Test proposals, case assignment, and presence of reviewers."""
 
 from datetime import timedelta
 from functools import partial

@@ -1,4 +1,4 @@
-"""`POST /claims`, and `GET`, `PUT` and `DELETE /claims/{id}`."""
+"""Test `POST /claims`, and `GET`, `PUT`, and `DELETE /claims/{id}`."""
 
 import pytest
 

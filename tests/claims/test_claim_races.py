@@ -1,4 +1,4 @@
-"""Concurrent transitions and deletions of one claim, on PostgreSQL."""
+"""Test concurrent transitions and deletions of one claim on PostgreSQL."""
 
 import pytest
 

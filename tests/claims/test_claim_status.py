@@ -1,4 +1,4 @@
-"""`PUT /claims/{id}/status`: each transition, and random sequences of transitions."""
+"""Test each transition of `PUT /claims/{id}/status`, and random sequences of transitions."""
 
 from functools import partial
 from itertools import product

@@ -1,4 +1,4 @@
-"""Claims in the back office."""
+"""Test the back office pages of claims."""
 
 import pytest
 from django.utils import timezone

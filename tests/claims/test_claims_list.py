@@ -1,4 +1,4 @@
-"""`GET /claims`."""
+"""Test `GET /claims`."""
 
 import json
 from urllib.parse import urlencode

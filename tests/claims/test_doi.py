@@ -1,4 +1,4 @@
-"""DOI names in every spelling."""
+"""Test that all spellings of a DOI name have one key."""
 
 from importlib import import_module
 from types import SimpleNamespace

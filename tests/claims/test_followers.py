@@ -1,4 +1,4 @@
-"""Followers of a transition: apps list them, and they run in order in the transition's transaction."""
+"""Test that the followers of a transition run in order in its transaction."""
 
 import pytest
 from django.db import transaction

@@ -1,4 +1,4 @@
-"""The access log: one line per request, without personal data."""
+"""Test that the access log has one line per request, without personal data."""
 
 import hashlib
 import json

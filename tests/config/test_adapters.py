@@ -1,4 +1,4 @@
-"""Vendors that an installation adds as `package.module:Class`."""
+"""Test the vendor adapters that an installation adds as `package.module:Class`."""
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured

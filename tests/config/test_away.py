@@ -1,4 +1,4 @@
-"""If the database is unavailable, demoted, or silent, callers get a retryable 503, and workers wait."""
+"""Test that callers get a retryable 503 and workers wait while the database is unavailable, demoted, or silent."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Encrypted values are bound to table, column, and primary key: SQL cannot copy one to another place."""
+"""Test that an encrypted value is bound to its table, column, and primary key, so that a copy by SQL is rejected."""
 
 import base64
 import json

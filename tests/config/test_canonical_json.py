@@ -1,4 +1,4 @@
-"""Canonical JSON is RFC 8785: checked by the RFC's vectors, a third-party library, and the verifier's separate code."""
+"""Test canonical JSON with the vectors of RFC 8785, a third-party library, and the verifier's separate code."""
 
 import json
 import struct

@@ -1,4 +1,4 @@
-"""Our own start-up checks."""
+"""Test the platform's start-up checks."""
 
 from django.core.checks import run_checks
 from django.urls import path

@@ -1,4 +1,4 @@
-"""Database connections that the server has closed while idle, and the state that a connection can keep."""
+"""Test database connections that the server closed while idle, and the session state that a connection retains."""
 
 import psycopg
 import pytest

@@ -1,4 +1,4 @@
-"""`manage.py doctor`: its checks and its exit status."""
+"""Test the checks and the exit status of `manage.py doctor`."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""The middleware for every request: request ids, HTTPS, hosts, and headers."""
+"""Test the middleware for every request: request ids, HTTPS, hosts, and headers."""
 
 import re
 import uuid

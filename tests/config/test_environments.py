@@ -1,4 +1,4 @@
-"""Development, sandbox, production: the settings of each, and the differences in behavior."""
+"""Test the settings and the behavior of the development, sandbox, and production environments."""
 
 import base64
 import re

@@ -1,4 +1,4 @@
-"""Every error has one class, one number and one slug, and is in the OpenAPI documents; no others are returned."""
+"""Test that every error has one class, number, and slug, and is in the OpenAPI documents."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Queue items that fail or kill their worker's process, and the effect on other items."""
+"""Test queue items that fail or kill the process of their worker, and their effect on other items."""
 
 from datetime import timedelta
 

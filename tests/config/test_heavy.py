@@ -1,4 +1,4 @@
-"""Heavy operations: one slot per account, two per process; few others wait, and only briefly."""
+"""Test that heavy operations have one slot per account and two per process, and that few requests wait briefly."""
 
 import re
 import threading

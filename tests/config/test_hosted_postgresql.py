@@ -1,4 +1,4 @@
-"""Hosted PostgreSQL: an unprivileged role, behind a proxy that pins a session to its client after some commands."""
+"""Test an unprivileged role behind a proxy that pins a session to its client after some commands."""
 
 from collections import Counter
 

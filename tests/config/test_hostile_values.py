@@ -1,4 +1,4 @@
-"""Parsers of untrusted input: every value is read or rejected; no other error is raised."""
+"""Test that parsers of untrusted input accept or reject every value, and raise no other error."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Idempotency-Key: one execution per key, the same bytes for every retry, and which responses are not stored."""
+"""Test that an Idempotency-Key executes a request once, replays its response, and does not store some responses."""
 
 import json
 import threading

@@ -1,4 +1,4 @@
-"""JSON bodies: the rejections of the strict JSON reader that all endpoints share."""
+"""Test the rejections of the strict JSON reader that all endpoints share."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""The JSON reader against thousands of malformed documents, Python's reader and a third-party reader."""
+"""Compare the JSON reader with Python's reader and a third-party reader on thousands of malformed documents."""
 
 import json
 from itertools import accumulate

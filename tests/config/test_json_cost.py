@@ -1,4 +1,4 @@
-"""The cost of reading untrusted JSON: time proportional to its size, whatever its content."""
+"""Test that reading untrusted JSON takes time proportional to its size."""
 
 import json
 import tracemalloc

@@ -1,4 +1,4 @@
-"""Migrations, and the rules of docs/design/scaling.md for primary keys."""
+"""Test the migrations, and the rules of docs/design/scaling.md for primary keys."""
 
 import pytest
 from django.apps import apps

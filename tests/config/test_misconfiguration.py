@@ -1,4 +1,4 @@
-"""Wrong settings: one sentence names the variable. `tests/system/config` has the output of the processes."""
+"""Test that one sentence names a wrong setting. `tests/system/config` tests the output of the processes."""
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured

@@ -1,4 +1,4 @@
-"""Serializers of models derive their fields from the columns."""
+"""Test that model serializers derive their fields from the columns."""
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured

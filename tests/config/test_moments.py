@@ -1,4 +1,4 @@
-"""Times: every form of RFC 3339 is accepted, and pages write the form that HTML allows."""
+"""Test that every form of an RFC 3339 time is accepted, and that pages write the form that HTML allows."""
 
 import re
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""Every request to an external server ends within its deadline, however slowly the server responds."""
+"""Test that every request to an external server ends within its deadline."""
 
 import threading
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Lists: a response has at most 8 MiB; a page that would exceed it has fewer rows, and is marked."""
+"""Test that a list response is limited to 8 MiB, and that a truncated page is marked."""
 
 import gc
 

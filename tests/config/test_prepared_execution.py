@@ -1,4 +1,4 @@
-"""Prepared execution returns the same as Django's, and supports its wrappers, query log and transactions."""
+"""Test that prepared execution equals Django's execution, and supports wrappers, the query log, and transactions."""
 
 from datetime import UTC, datetime
 from uuid import uuid4

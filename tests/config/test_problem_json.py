@@ -1,4 +1,4 @@
-"""Errors in the format of RFC 9457, if the caller accepts it."""
+"""Test that errors have the format of RFC 9457 if the caller accepts it."""
 
 from uuid import uuid4
 

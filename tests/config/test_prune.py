@@ -1,4 +1,4 @@
-"""`manage.py prune`: deletes expired records and nothing else."""
+"""Test that `manage.py prune` deletes only expired records."""
 
 import uuid
 from datetime import timedelta

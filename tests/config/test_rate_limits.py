@@ -1,4 +1,4 @@
-"""Rate limits: no number of workers exceeds a limit, and rejected callers learn when to retry."""
+"""Test that workers together do not exceed a rate limit, and that rejected callers get a retry time."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""The database readings for `/metrics`: the length and age of each queue."""
+"""Test the length and the age of each queue in the database metrics of `/metrics`."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Apps declare what they own: no code contains the name of another app, or of its objects, in a string."""
+"""Test that no code contains the name of another app, or of its objects, in a string."""
 
 import ast
 import re

@@ -1,4 +1,4 @@
-"""The request log: `GET /v1/requests`, the content of a line, and that the log fails no request."""
+"""Test `GET /v1/requests`, the content of a request log line, and that the log does not fail a request."""
 
 import json
 import logging

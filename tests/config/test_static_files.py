@@ -1,4 +1,4 @@
-"""`collectstatic` in production."""
+"""Test `collectstatic` in production."""
 
 import os
 

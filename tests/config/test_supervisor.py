@@ -1,4 +1,4 @@
-"""`make run` restarts an ended process, each time after a longer wait, and does not affect the others."""
+"""Test that `make run` restarts an ended process after increasing waits, and does not affect other processes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Stored secrets are encrypted; a secret that no key decrypts is logged, and everything else works."""
+"""Test that an undecryptable secret is logged and does not affect other records."""
 
 import json
 from io import StringIO

@@ -1,4 +1,4 @@
-"""Files in VAR_DIR are readable only by their owner."""
+"""Test that files in VAR_DIR are readable only by their owner."""
 
 import os
 from types import SimpleNamespace

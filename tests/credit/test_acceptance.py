@@ -1,4 +1,4 @@
-"""`/applications/{id}/acceptance`: the applicant accepts the approved terms."""
+"""Test that the applicant accepts the approved terms at `/applications/{id}/acceptance`."""
 
 import json
 from datetime import timedelta

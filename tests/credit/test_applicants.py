@@ -1,4 +1,4 @@
-"""`applicants` of an application, stored encrypted."""
+"""Test the encrypted `applicants` of an application."""
 
 import json
 import logging

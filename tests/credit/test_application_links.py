@@ -1,4 +1,4 @@
-"""A partner's links to the application form: signed, with prefilled answers, and without side effects when opened."""
+"""Test a partner's signed links to the application form, which prefill answers without side effects."""
 
 import re
 from datetime import timedelta

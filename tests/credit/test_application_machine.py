@@ -1,4 +1,4 @@
-"""The state machine compared with the table, over random sequences of transitions."""
+"""Compare the state machine with the transition table over random sequences of transitions."""
 
 import hypothesis.strategies as st
 import pytest

@@ -1,4 +1,4 @@
-"""`GET /applications/{id}/proof` and the records of decisions."""
+"""Test `GET /applications/{id}/proof` and the records of decisions."""
 
 from django.test import override_settings
 

@@ -1,4 +1,4 @@
-"""Races on PostgreSQL: one of two transitions succeeds, and one of 50 identical requests is executed."""
+"""Test races on PostgreSQL: one of two transitions succeeds, and one of 50 identical requests is executed."""
 
 import time
 import uuid

@@ -1,4 +1,4 @@
-"""POST /v1/applications: applying to an offer."""
+"""Test POST /v1/applications."""
 
 import json
 import re

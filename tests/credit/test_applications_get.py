@@ -1,4 +1,4 @@
-"""GET /v1/applications/{id}: the caller's own applications, or applications to review."""
+"""Test GET /v1/applications/{id} for applicants, reviewers, and members of a lender."""
 
 import pytest
 from django.contrib.auth.models import Group

@@ -1,4 +1,4 @@
-"""GET /v1/applications/{id}/history: every entered status in order, in append-only rows."""
+"""Test that GET /v1/applications/{id}/history returns every status in order, from append-only rows."""
 
 import pytest
 from django.db import DatabaseError, connection, transaction

@@ -1,4 +1,4 @@
-"""GET /v1/applications: the caller's applications, newest first."""
+"""Test that GET /v1/applications lists the caller's applications, newest first."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""PUT /v1/applications/{id}: replaces data, notes, or both."""
+"""Test that PUT /v1/applications/{id} replaces data, notes, or both."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The scopes `applications:read` and `applications:write`: only the account's own applications, and no decisions."""
+"""Test that `applications:read` and `applications:write` cover only own applications, and no decisions."""
 
 import pytest
 from django.contrib.auth.models import Group

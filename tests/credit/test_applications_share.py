@@ -1,4 +1,4 @@
-"""`share`: what the applicant shares with the lender in addition to the application."""
+"""Test `share`, the data that the applicant shares with the lender in addition to the application."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""PUT /v1/applications/{id}/status: the state table, the review policies, and what a transition writes."""
+"""Test the state table, the review policies, and the effects of PUT /v1/applications/{id}/status."""
 
 import pytest
 from django.db import transaction

@@ -1,4 +1,4 @@
-"""GET /v1/applications/{id}/transitions: the allowed transitions, and why others are blocked."""
+"""Test that GET /v1/applications/{id}/transitions returns allowed transitions, and reasons for blocked ones."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The annual percentage rate, compared with examples printed in the law, and the counting of time."""
+"""Compare the annual percentage rate with examples printed in the law, and test how time is counted."""
 
 from datetime import date, timedelta
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""GET /v1/ucp/catalog/items: active offers, filtered for the caller."""
+"""Test that GET /v1/ucp/catalog/items returns active offers, filtered for the caller."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The catalog's rules, as the database applies them, compared with the same rules in Python."""
+"""Compare the catalog's rules in the database with the same rules in Python."""
 
 import random
 from base64 import urlsafe_b64encode

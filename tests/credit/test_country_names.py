@@ -1,4 +1,4 @@
-"""Names of countries and languages."""
+"""Test the names of countries and languages."""
 
 import pytest
 

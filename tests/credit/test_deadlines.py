@@ -1,4 +1,4 @@
-"""Deadlines in the time zone of a person's state or country, compared with IANA's zones."""
+"""Test deadlines in the time zone of a person's state or country, and compare the zones with IANA's zones."""
 
 from datetime import datetime
 from unittest.mock import patch

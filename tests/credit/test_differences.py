@@ -1,4 +1,4 @@
-"""Differences between two documents, as shown in the back office."""
+"""Test the differences between two documents in the back office."""
 
 import pytest
 from django.contrib.auth.models import Group

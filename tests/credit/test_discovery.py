@@ -1,4 +1,4 @@
-"""GET {host_root}/.well-known/ucp: the discovery document."""
+"""Test the discovery document at GET {host_root}/.well-known/ucp."""
 
 import pytest
 

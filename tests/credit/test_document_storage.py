@@ -1,4 +1,4 @@
-"""Storage of documents: encryption, key rotation, and removal of unused files."""
+"""Test encryption, key rotation, and the removal of unused files in the document storage."""
 
 import json
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""GET /v1/applications/{id}/documents/{document_id}/files/{file_id}: download, and its readers."""
+"""Test who can download GET /v1/applications/{id}/documents/{document_id}/files/{file_id}."""
 
 import pytest
 from django.utils import timezone

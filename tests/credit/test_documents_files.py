@@ -1,4 +1,4 @@
-"""POST and GET /v1/applications/{id}/documents/{document_id}/files: uploads, and their list."""
+"""Test uploads and their list at /v1/applications/{id}/documents/{document_id}/files."""
 
 import hashlib
 import tracemalloc

@@ -1,4 +1,4 @@
-"""POST and GET /v1/applications/{id}/documents: requested documents, and their readers."""
+"""Test requested documents and their readers at /v1/applications/{id}/documents."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""`DOCUMENT_SCANNER`: uploads are scanned before they are stored."""
+"""Test that `DOCUMENT_SCANNER` scans uploads before they are stored."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Early repayment, and the assumed payments of lines of credit."""
+"""Test early repayment, and the assumed payments of lines of credit."""
 
 import random
 from datetime import date, timedelta

@@ -1,4 +1,4 @@
-"""`expire_applications`: idle applications expire."""
+"""Test that `expire_applications` expires idle applications."""
 
 import io
 import json

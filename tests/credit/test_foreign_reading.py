@@ -1,4 +1,4 @@
-"""Reading another person's application: with the second factor required for decisions, and always logged."""
+"""Test that reading another person's application requires a second factor and is logged."""
 
 import pytest
 from django.utils import timezone

@@ -1,4 +1,4 @@
-"""`POST /v1/providers`, and `PROVIDERS=granted`: the server assigns a provider's number, and others can't claim it."""
+"""Test that the server assigns a lender's ID with `PROVIDERS=granted`, and that others can't claim it."""
 
 import os
 

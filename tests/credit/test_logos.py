@@ -1,4 +1,4 @@
-"""A lender's logo: accepted files, who sets it, and how it is served."""
+"""Test which files are accepted as a lender's logo, who sets the logo, and how it is served."""
 
 import base64
 import hashlib

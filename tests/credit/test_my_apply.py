@@ -1,4 +1,4 @@
-"""Applying in the browser: the list of offers, and the form of an offer."""
+"""Test the offer list and the application form in the browser."""
 
 import re
 from datetime import timedelta

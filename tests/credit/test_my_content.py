@@ -1,4 +1,4 @@
-"""The page of an application in words: its offer, data, applicants, and shared data."""
+"""Test the application page: its offer, data, applicants, and shared data in words."""
 
 import re
 from datetime import UTC, datetime

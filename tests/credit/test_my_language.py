@@ -1,4 +1,4 @@
-"""`/my` and its mails in the applicant's language, or in the browser's."""
+"""Test that `/my` and its mails use the applicant's language, or the browser's."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Pages under `/my`: the status of the applicant's applications, what is due, and the buttons."""
+"""Test the pages under `/my`: the status of applications, the next steps, and the buttons."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The page on which the applicant accepts or declines a loan's terms, and the agreement."""
+"""Test the page on which the applicant accepts or declines loan terms, and the agreement."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""GET, PUT and DELETE /v1/provider-offers/{id}, and the list of a provider's offers."""
+"""Test GET, PUT, and DELETE /v1/provider-offers/{id}, and the offer list of a lender."""
 
 import pytest
 

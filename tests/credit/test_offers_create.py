@@ -1,4 +1,4 @@
-"""POST /v1/provider-offers: creating an offer."""
+"""Test POST /v1/provider-offers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Under `four_eyes` two reviewers decide together, over the API or in the back office."""
+"""Test that two reviewers decide together under `four_eyes`, over the API and in the back office."""
 
 from hashlib import sha256
 

@@ -1,4 +1,4 @@
-"""Encrypted PDFs: files by qpdf 11 with every revision, with an owner password, or also a user password."""
+"""Test PDFs that qpdf 11 encrypted with every revision, with an owner password or also a user password."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""`GET /providers/{id}/decisions`: the export of decisions, and the permissions of each role."""
+"""Test the decision export at `GET /providers/{id}/decisions`, and the permissions of each role."""
 
 import base64
 import csv

@@ -1,4 +1,4 @@
-"""`/providers/{id}/members`: invitations by user name without account enumeration, acceptance, and removal."""
+"""Test invitations by user name without account enumeration, acceptance, and removal of lender members."""
 
 from datetime import timedelta
 

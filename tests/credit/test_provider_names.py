@@ -1,4 +1,4 @@
-"""Names of lenders, of a lender's offers, and of an account's keys must not look alike."""
+"""Test that lenders, a lender's offers, and an account's keys can't have names that look alike."""
 
 from datetime import timedelta
 from importlib import import_module

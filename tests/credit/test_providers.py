@@ -1,4 +1,4 @@
-"""`/providers`: their members, the inbox of applications, and the owner's events."""
+"""Test lender members, the inbox of applications, and the owner's events at `/providers`."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Query plans of frequent requests on large tables: PostgreSQL uses an index, and never scans the whole table."""
+"""Test that frequent requests on large tables use an index on PostgreSQL."""
 
 import pytest
 from django.db import connection, models

@@ -1,4 +1,4 @@
-"""GET /v1/provider-offers/{id}/quote: the cost of a loan of an offer."""
+"""Test the cost of a loan at GET /v1/provider-offers/{id}/quote."""
 
 from datetime import date, timedelta
 

@@ -1,4 +1,4 @@
-"""The principal reasons of a rejection (`metadata.reasons`)."""
+"""Test the principal reasons of a rejection (`metadata.reasons`)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""GET /.well-known/record-keys.json, `rotate_record_key`, and the key that signs each record."""
+"""Test GET /.well-known/record-keys.json, `rotate_record_key`, and the key that signs each record."""
 
 import json
 from base64 import b64decode, b64encode

@@ -1,4 +1,4 @@
-"""Responses with values that the database encrypts are stored encrypted under an Idempotency-Key, too."""
+"""Test that responses with encrypted database values are stored encrypted under an Idempotency-Key."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The period of withdrawal, compared with a second computation by instants, holidays, and time zones."""
+"""Compare the withdrawal period with a second computation by instants, holidays, and time zones."""
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""The answers to the verification standard name existing tests."""
+"""Test that the ASVS page names existing tests."""
 
 import re
 

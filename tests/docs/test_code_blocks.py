@@ -1,4 +1,4 @@
-"""Every code block in README.md and docs/ is run by a test, or has the reason above it."""
+"""Test that every code block in README.md and docs/ is run by a test, or states why not."""
 
 import re
 from pathlib import Path

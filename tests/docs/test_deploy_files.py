@@ -1,4 +1,4 @@
-"""The files in `deploy/` that operators copy match the program; `tests/system/deploy` runs the tools that read them."""
+"""Test that the files in `deploy/` match the program. `tests/system/deploy` runs the tools that read the files."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The page of facts lists the facts of the catalogue."""
+"""Test that the page of facts lists the facts of the catalog."""
 
 import re
 

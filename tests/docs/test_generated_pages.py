@@ -1,4 +1,4 @@
-"""The event catalog and the scope table list what the code declares."""
+"""Test that the event catalog and the scope table list what the code declares."""
 
 import re
 

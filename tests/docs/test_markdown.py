@@ -1,4 +1,4 @@
-"""Pages as Markdown, at their addresses plus `.md`, and /llms.txt: the documentation for agents."""
+"""Test the documentation for agents: pages as Markdown at their URL plus `.md`, and /llms.txt."""
 
 import re
 from posixpath import dirname, join, normpath

@@ -1,4 +1,4 @@
-"""The documentation at /docs: every page exists, every link works, and only pages are served."""
+"""Test that every page and link of /docs works, and that only pages are served."""
 
 import json
 import re

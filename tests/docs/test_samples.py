@@ -1,4 +1,4 @@
-"""The code samples of both OpenAPI documents, without running them; `tests/system/docs` runs scripts of them."""
+"""Test the code samples of both OpenAPI documents without running them. `tests/system/docs` runs scripts of them."""
 
 import ast
 import copy

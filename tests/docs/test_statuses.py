@@ -1,4 +1,4 @@
-"""The tables of statuses list the transitions that the state machines allow."""
+"""Test that the status tables list the transitions that the state machines allow."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""The adapter on the page about vendors passes `check_vendor` against a vendor double over HTTP."""
+"""Test that the adapter on the page about vendors passes `check_vendor` against a vendor double over HTTP."""
 
 import json
 import re

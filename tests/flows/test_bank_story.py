@@ -1,4 +1,4 @@
-"""A person links a bank, reads its data, and approves it into permanent storage, over HTTP."""
+"""Test over HTTP that a person can link a bank, read its data, and approve the data for permanent storage."""
 
 import pytest
 

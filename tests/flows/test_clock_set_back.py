@@ -1,4 +1,4 @@
-"""Histories and log-ins after the servers' clock was set back."""
+"""Test histories and log-ins after the clock of the servers was set back."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Append-only rows: the database lets an erasure blank all personal columns at once, and rejects other changes."""
+"""Test that an append-only row accepts only an update that blanks all personal columns."""
 
 import pytest
 from django.contrib.admin.models import LogEntry

@@ -1,4 +1,4 @@
-"""Erasure of an account: personal data is deleted, or retained on a legal ground until its end."""
+"""Test that an account erasure deletes personal data, or retains it on a legal ground for a limited time."""
 
 from datetime import timedelta
 from importlib import import_module

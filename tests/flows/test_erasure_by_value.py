@@ -1,4 +1,4 @@
-"""Personal data without a link to the account: notes, mails, and a bank linked during an erasure."""
+"""Test personal data without a link to the account: notes, mails, and a bank linked during an erasure."""
 
 import json
 

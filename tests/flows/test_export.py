@@ -1,4 +1,4 @@
-"""The export of a person has everything in the privacy register, and nothing about another person."""
+"""Test that a data export contains everything in the privacy register, and nothing about another person."""
 
 import json
 from io import BytesIO, StringIO

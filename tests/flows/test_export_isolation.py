@@ -1,4 +1,4 @@
-"""An export has no data of any other person in the database."""
+"""Test that a data export contains no data of any other person in the database."""
 
 import os
 import re

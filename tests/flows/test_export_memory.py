@@ -1,4 +1,4 @@
-"""The memory of an export does not grow with the number of records."""
+"""Test that the memory of a data export does not grow with the number of records."""
 
 import tracemalloc
 

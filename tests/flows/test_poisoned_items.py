@@ -1,4 +1,4 @@
-"""An item that raises an error doesn't stop its worker or other items, is retried ever later, and is listed."""
+"""Test that a failing item does not stop its worker, is retried with growing delays, and is listed."""
 
 from datetime import timedelta
 from io import StringIO

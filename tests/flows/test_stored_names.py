@@ -1,4 +1,4 @@
-"""Stored names that the code no longer defines are shown unchanged, and cause no errors."""
+"""Test that stored names without a definition in the code are shown unchanged and cause no errors."""
 
 from datetime import timedelta
 

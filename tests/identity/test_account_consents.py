@@ -1,4 +1,4 @@
-"""/v1/account/consents: each consent is stored when it is given, and ending it revokes the permission."""
+"""Test that /v1/account/consents stores each consent, and that ending a consent revokes the permission."""
 
 from datetime import timedelta
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""/v1/account/erasure and /account/privacy: an account requests its erasure, and can cancel it for 14 days."""
+"""Test that an account can request its erasure, and cancel it for 14 days."""
 
 from datetime import timedelta
 from io import StringIO

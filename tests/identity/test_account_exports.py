@@ -1,4 +1,4 @@
-"""/v1/account/exports and exports by partners: created by the worker, downloadable for 7 days, then deleted."""
+"""Test that a worker creates data exports, which can be downloaded for 7 days and are then deleted."""
 
 import json
 from datetime import timedelta

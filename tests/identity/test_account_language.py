@@ -1,4 +1,4 @@
-"""The pages and mails of accounts are in the reader's language: no sentence is equal in two languages."""
+"""Test that account pages and mails are completely translated: no sentence is equal in two languages."""
 
 import gettext
 import json

@@ -1,4 +1,4 @@
-"""Pages under `/account/`: sign-up, confirmation, log-in, password reset, changes, and deletion."""
+"""Test sign-up, confirmation, log-in, password reset, changes, and deletion under `/account/`."""
 
 import html
 import re

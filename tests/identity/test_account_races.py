@@ -1,4 +1,4 @@
-"""Concurrent requests: one account per external id, at most twenty keys, one acceptance of an invitation."""
+"""Test that concurrent requests do not create duplicate accounts, excess keys, or second acceptances."""
 
 import pytest
 from django.utils import timezone

@@ -1,4 +1,4 @@
-"""Email addresses are compared in lower case, with the domain in the ASCII form of IDNA 2008, everywhere."""
+"""Test that email addresses are compared in lower case with the IDNA 2008 ASCII form of the domain."""
 
 import pytest
 from django.core.exceptions import ValidationError

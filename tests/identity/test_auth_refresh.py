@@ -1,4 +1,4 @@
-"""POST /v1/auth/refresh: a token works once, a second use ends the log-in, and retries need an Idempotency-Key."""
+"""Test that a refresh token works once, that reuse ends the log-in, and that retries require a key."""
 
 from datetime import timedelta
 from functools import partial

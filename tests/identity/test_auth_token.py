@@ -1,4 +1,4 @@
-"""Log-in by user name and password, `GET /v1/auth/me`, and revocation: /v1/auth/token, /me and /revoke."""
+"""Test log-in by user name and password, `GET /v1/auth/me`, and token revocation."""
 
 import jwt
 import pytest

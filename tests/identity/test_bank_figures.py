@@ -1,4 +1,4 @@
-"""Bank figures: income and spending of an applicant's accounts, and their balances, as facts for scoring."""
+"""Test income, spending, and balances of an applicant's accounts as facts for scoring."""
 
 from datetime import date, timedelta
 from itertools import count

@@ -1,4 +1,4 @@
-"""GET /v1/bankdata/accounts/{user_id} and POST /v1/bankdata/link-token: linked items and their accounts."""
+"""Test linked bank items and their accounts, and POST /v1/bankdata/link-token."""
 
 from hashlib import sha256
 

@@ -1,4 +1,4 @@
-"""POST /v1/bankdata/exchange: link a bank with the public token from Plaid Link."""
+"""Test that POST /v1/bankdata/exchange links a bank with the public token from Plaid Link."""
 
 from datetime import timedelta
 from functools import partial

@@ -1,4 +1,4 @@
-"""Approved bank payloads become permanent rows, marked as reported by the client or by our bank link."""
+"""Test that approved bank payloads become permanent rows, marked as claimed by the client or reported by the bank."""
 
 import pytest
 from django.utils import timezone

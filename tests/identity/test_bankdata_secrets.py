@@ -1,4 +1,4 @@
-"""Access tokens never appear in the clear: not in the database's bytes, a dump, a log, or a page."""
+"""Test that the database, dumps, logs, and pages contain no plaintext access token."""
 
 import logging
 

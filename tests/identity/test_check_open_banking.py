@@ -1,4 +1,4 @@
-"""`check_vendor` with an open banking adapter: the sandbox passes, and each fault is named."""
+"""Test that `check_vendor` passes the open banking sandbox, and names each fault of an adapter."""
 
 import json
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""The management commands of identity: one task each, idempotent, one JSON object on the last line."""
+"""Test that identity commands are idempotent and print one JSON object on the last line."""
 
 import io
 import json

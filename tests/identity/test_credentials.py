@@ -1,4 +1,4 @@
-"""Precedence of credentials, and the error for each kind of invalid credential."""
+"""Test the precedence of credentials, and the error for each kind of invalid credential."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Pages under `/developers`: the same services as the API, only the account's own records, secrets shown once."""
+"""Test that the pages under `/developers` use the services of the API, only for the account's own records."""
 
 import html
 import re

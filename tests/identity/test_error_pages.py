@@ -1,4 +1,4 @@
-"""Error pages: browsers get HTML; programs, and every caller of the API, get JSON."""
+"""Test that browsers get HTML error pages, and that programs and API callers get JSON."""
 
 import re
 from datetime import timedelta

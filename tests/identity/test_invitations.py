@@ -1,4 +1,4 @@
-"""Invitations: `/invitations`, the command, the back office, and the effect of a mailed link."""
+"""Test invitations over the API, the command, and the back office, and the effect of a mailed link."""
 
 import json
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Access tokens as credentials: which tokens are accepted, and which are rejected."""
+"""Test which access tokens are accepted as credentials."""
 
 import base64
 import hmac

@@ -1,4 +1,4 @@
-"""POST /v1/kyc/create, and how `prune` and `stage_bank_accounts` continue its work."""
+"""Test POST /v1/kyc/create, and how `prune` and `stage_bank_accounts` continue its work."""
 
 from datetime import datetime, timedelta
 

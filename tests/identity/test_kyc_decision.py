@@ -1,4 +1,4 @@
-"""Reviewers decide verifications that the vendor leaves open, in the back office and with a reason."""
+"""Test that reviewers decide verifications that the vendor leaves open, with a reason."""
 
 from functools import partial
 

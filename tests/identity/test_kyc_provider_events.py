@@ -1,4 +1,4 @@
-"""POST /v1/kyc/provider-events: Plaid's signed events."""
+"""Test Plaid's signed events at POST /v1/kyc/provider-events."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Outcomes of sandbox verifications: on the hosted page and by POST /v1/sandbox/verifications/{id}/outcome."""
+"""Test outcomes of sandbox verifications on the hosted page and over the sandbox API."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""GET /v1/kyc/status/{verification_id}: the status of a verification, read from the vendor at most every 10 s."""
+"""Test that GET /v1/kyc/status/{verification_id} reads the status from the vendor at most every 10 s."""
 
 from datetime import timedelta
 

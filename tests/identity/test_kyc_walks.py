@@ -1,4 +1,4 @@
-"""The statuses of an identity verification over random walks."""
+"""Test the statuses of an identity verification over random steps."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Password guessing: all pages and endpoints that accept a password share limits, and check them before hashing."""
+"""Test that all pages and endpoints that accept a password share limits, which are checked before hashing."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor, as_completed

@@ -1,4 +1,4 @@
-"""The limit of mails that an account causes: invitations, mails to customers' accounts, and address changes."""
+"""Test the limit of mails that an account causes by invitations, customer accounts, and address changes."""
 
 import pytest
 from django.test import override_settings

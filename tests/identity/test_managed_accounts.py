@@ -1,4 +1,4 @@
-"""`/accounts`: a partner creates accounts for its customers and acts on their behalf; the customer can end that."""
+"""Test that a partner creates customer accounts and acts on their behalf until the customer ends it."""
 
 import json
 from datetime import timedelta

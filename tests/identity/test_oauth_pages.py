@@ -1,4 +1,4 @@
-"""`/oauth/authorize` and `/oauth/grants`: the pages that a user sees."""
+"""Test the pages of `/oauth/authorize` and `/oauth/grants`."""
 
 import re
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""A code and a refresh token, each used by eight concurrent requests on PostgreSQL: one succeeds."""
+"""Test on PostgreSQL that one of eight concurrent uses of a code or refresh token succeeds."""
 
 import os
 from functools import partial

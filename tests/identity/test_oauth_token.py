@@ -1,4 +1,4 @@
-"""`POST /v1/oauth/token` and `/v1/oauth/revoke`."""
+"""Test `POST /v1/oauth/token` and `/v1/oauth/revoke`."""
 
 import base64
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""`/api-keys`: a logged-in account creates, rotates and revokes its own keys; a key never creates a key."""
+"""Test that a logged-in account can create, rotate, and revoke its keys, and that a key can't create keys."""
 
 from datetime import timedelta
 

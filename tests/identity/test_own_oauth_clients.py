@@ -1,4 +1,4 @@
-"""`/oauth/clients`: a logged-in account registers, changes and deletes its own OAuth clients."""
+"""Test that a logged-in account can register, change, and delete its OAuth clients."""
 
 from importlib import import_module
 from types import SimpleNamespace

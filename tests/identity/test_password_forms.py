@@ -1,4 +1,4 @@
-"""Forms with passwords and codes: each field and the account are labeled for password managers."""
+"""Test that forms with passwords and codes label each field and the account for password managers."""
 
 from html.parser import HTMLParser
 

@@ -1,4 +1,4 @@
-"""The Plaid adapter over HTTP: its requests match Plaid's description, and every failure has an error of ours."""
+"""Test that the Plaid adapter's requests match Plaid's description, and that each failure raises a platform error."""
 
 import json
 import logging

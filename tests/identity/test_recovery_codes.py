@@ -1,4 +1,4 @@
-"""Recovery codes: stored as hashes, one hash per attempt, including the codes of version 1.0."""
+"""Test that recovery codes, including those of version 1.0, are stored as hashes and cost one hash per attempt."""
 
 import json
 from importlib import import_module

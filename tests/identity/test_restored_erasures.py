@@ -1,4 +1,4 @@
-"""A restored backup contains erased accounts: `erasures.jsonl`, outside of the database, lists them to erase again."""
+"""Test that erased accounts in a restored backup are erased again from `erasures.jsonl`."""
 
 import json
 from io import StringIO

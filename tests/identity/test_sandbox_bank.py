@@ -1,4 +1,4 @@
-"""The bank of the sandbox: its statements and balances, and POST /v1/sandbox/bank-items/{id}/require-login."""
+"""Test the statements, balances, and required log-ins of the sandbox bank."""
 
 from datetime import date, timedelta
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Pages of the second factor: add, use, replace and remove."""
+"""Test the pages that add, use, replace, and remove a second factor."""
 
 import json
 import re

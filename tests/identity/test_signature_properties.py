@@ -1,4 +1,4 @@
-"""A signature covers every part of the request, and each signed text has only one reading."""
+"""Test that a signature covers every part of the request, and that each signed text has only one reading."""
 
 import time
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Signed requests: what a signature covers, how long it is valid, and every kind of manipulation."""
+"""Test the coverage and the validity of request signatures, and every kind of manipulation."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""Keys of access tokens: which key signs when, and GET /.well-known/jwks.json, which publishes them."""
+"""Test which key signs access tokens at each time, and GET /.well-known/jwks.json."""
 
 from datetime import timedelta
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""Staff log-in by OpenID Connect, against an issuer over HTTP: accounts, groups, and the end of sessions."""
+"""Test accounts, groups, and the end of sessions of staff log-ins by OpenID Connect against an issuer over HTTP."""
 
 import re
 import time

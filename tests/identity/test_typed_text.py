@@ -1,4 +1,4 @@
-"""Typed text outlives the session: the same user gets it back after the next log-in."""
+"""Test that form input of an expired session is restored to the same user after the next log-in."""
 
 from html import unescape
 

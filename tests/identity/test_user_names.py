@@ -1,4 +1,4 @@
-"""User names: which names users and operators can choose, and that names are unique in any case."""
+"""Test which user names can be chosen, and that user names are unique in any case."""
 
 from importlib import import_module
 from types import SimpleNamespace

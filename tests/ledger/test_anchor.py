@@ -1,4 +1,4 @@
-"""POST /anchor (specification section 4.3)."""
+"""Test POST /anchor (specification section 4.3)."""
 
 from hashlib import sha256
 

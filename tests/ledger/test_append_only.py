@@ -1,4 +1,4 @@
-"""The database rejects changes of the log from every client."""
+"""Test that the database rejects changes of the log from every client."""
 
 import pytest
 from django.db import DatabaseError, transaction

@@ -1,4 +1,4 @@
-"""Signed notes, checkpoints, and verifier keys: third-party code accepts ours, and ours rejects malformed ones."""
+"""Test signed notes, checkpoints, and verifier keys against third-party code and malformed input."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""The commands `ledger_proof`, `verify` for a proof, and `erase_subject`."""
+"""Test the commands `ledger_proof`, `verify` for a proof, and `erase_subject`."""
 
 import json
 from io import StringIO

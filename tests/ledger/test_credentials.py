@@ -1,4 +1,4 @@
-"""Write access in production: tokens of service A, checked against its published keys, or listed keys."""
+"""Test that writing in production requires a platform token or a listed key."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The entry of a report: canonical JSON, commitment, and receipt."""
+"""Test the canonical JSON, the commitment, and the receipt of an entry."""
 
 from datetime import UTC, datetime, timedelta, timezone
 from hashlib import sha256

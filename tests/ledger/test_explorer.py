@@ -1,4 +1,4 @@
-"""The explorer page at /: searches without JavaScript, with strict headers and no external content."""
+"""Test that the explorer page works without JavaScript, with strict headers and no external content."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""`manage.py follow_log`: checks each new head over tiles, and saves both checkpoints if a log forks."""
+"""Test that `manage.py follow_log` checks each new head over tiles, and saves both checkpoints of a fork."""
 
 import json
 from io import StringIO

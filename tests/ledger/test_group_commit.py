@@ -1,4 +1,4 @@
-"""Group commit with real threads: requests share blocks, no entry is lost, and every request ends."""
+"""Test with real threads that requests share blocks, that no entry is lost, and that every request ends."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""The guard file stops signing if the database is older than the last signed head."""
+"""Test that the guard file stops signing if the database is older than the last signed head."""
 
 import errno
 import json

@@ -1,4 +1,4 @@
-"""The signing key: created once in development, required in production, rejected with the name of the setting."""
+"""Test that the signing key is created once in development, required in production, and validated."""
 
 from base64 import b64encode
 

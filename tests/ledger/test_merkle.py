@@ -1,4 +1,4 @@
-"""The tree of every size from 0 to 256, compared with RFC 6962's definition and with third-party code."""
+"""Compare the tree of every size from 0 to 256 with the definition of RFC 6962 and with third-party code."""
 
 from functools import cache
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""GET /health and /stats (specification section 4.3)."""
+"""Test GET /health and /stats (specification section 4.3)."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""GET /openapi.json: the OpenAPI document of service B."""
+"""Test the OpenAPI document of the ledger at GET /openapi.json."""
 
 import pytest
 

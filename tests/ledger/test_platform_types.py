@@ -1,4 +1,4 @@
-"""Report types of service A's own records: only its key and listed keys anchor them, in every profile."""
+"""Test that only the platform key and listed keys can anchor report types of platform records."""
 
 import hashlib
 from itertools import product

@@ -1,4 +1,4 @@
-"""Policy files (C2SP tlog-policy): strict parsing, and quorums."""
+"""Test strict parsing and quorums of policy files (C2SP tlog-policy)."""
 
 from itertools import combinations
 

@@ -1,4 +1,4 @@
-"""GET /proof/{hash} and /proof/{hash}.tlog-proof."""
+"""Test GET /proof/{hash} and /proof/{hash}.tlog-proof."""
 
 import base64
 

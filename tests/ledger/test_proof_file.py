@@ -1,4 +1,4 @@
-"""The tlog-proof file: canonical encoding, verified offline and by third-party code."""
+"""Test the canonical encoding of tlog-proof files, and their verification offline and by third-party code."""
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

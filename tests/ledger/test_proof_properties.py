@@ -1,4 +1,4 @@
-"""Tree proofs: our code and third-party code reject a proof with any changed bit or shape."""
+"""Test that platform and third-party code reject a tree proof with any changed bit or shape."""
 
 import hypothesis.strategies as st
 import pytest

@@ -1,4 +1,4 @@
-"""GET /hash, /blocks, /user/{user_id}/hashes, /consistency and /checkpoint."""
+"""Test GET /hash, /blocks, /user/{user_id}/hashes, /consistency, and /checkpoint."""
 
 from hashlib import sha256
 from urllib.parse import quote

@@ -1,4 +1,4 @@
-"""The API reference at /docs of service B, with the content security policy of its viewer."""
+"""Test the ledger's API reference at /docs, and its content security policy."""
 
 import pytest
 

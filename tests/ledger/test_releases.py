@@ -1,4 +1,4 @@
-"""The command `verify` for a release: an unchanged release passes, a tampered release fails with its first fault."""
+"""Test that `verify` accepts an unchanged release, and reports the first fault of a tampered release."""
 
 import gzip
 import io

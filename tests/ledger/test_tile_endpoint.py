@@ -1,4 +1,4 @@
-"""GET /tile/...: C2SP tlog-tiles, checked by rebuilding the tree from tiles alone."""
+"""Test GET /tile/... (C2SP tlog-tiles) by rebuilding the tree from tiles."""
 
 import base64
 

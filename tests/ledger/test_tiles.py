@@ -1,4 +1,4 @@
-"""Tile names in canonical spelling, tile arithmetic, and hashes computed from tiles."""
+"""Test canonical tile names, tile arithmetic, and hashes computed from tiles."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""`manage.py verify`: detection of the kind of a file, and the exit status for each outcome of a decision bundle."""
+"""Test how `manage.py verify` detects the kind of a file, and its exit status for a decision bundle."""
 
 import json
 import tracemalloc

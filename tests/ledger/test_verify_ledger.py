@@ -1,4 +1,4 @@
-"""`manage.py verify_ledger`: an intact log passes, and a changed byte in any column is found and named."""
+"""Test that `manage.py verify_ledger` accepts an intact log, and reports a changed byte in any column."""
 
 import json
 from io import StringIO

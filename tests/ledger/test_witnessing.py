@@ -1,4 +1,4 @@
-"""Requesting, storing, and showing cosignatures of witnesses: real ones over HTTP, and faulty ones."""
+"""Test how witness cosignatures are requested, stored, and shown, with real and faulty witnesses over HTTP."""
 
 import json
 import threading

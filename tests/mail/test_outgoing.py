@@ -1,4 +1,4 @@
-"""Mail: queued in the transaction of its cause, sent by `deliver_mail`."""
+"""Test that mail is queued in the transaction of its cause and sent by `deliver_mail`."""
 
 import io
 import json

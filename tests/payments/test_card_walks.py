@@ -1,4 +1,4 @@
-"""Card payments over time: random walks, `reconcile_payments`, and the back office."""
+"""Test random sequences of card payment steps, `reconcile_payments`, and the back office."""
 
 from contextlib import suppress
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""`/v1/payments/crypto` without a configured chain: initiate, confirm, receipt, status; no private key in the code."""
+"""Test `/v1/payments/crypto` without a configured chain, and that the code contains no private key."""
 
 import re
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""The transaction that POST /v1/payments/crypto/initiate returns, and its rejections before the signature."""
+"""Test the transaction of POST /v1/payments/crypto/initiate, and its rejections before the signature."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Crypto payments after submission: the worker, random walks, and the settings of a chain."""
+"""Test crypto payments after submission: the worker, random steps, and the chain settings."""
 
 from contextlib import nullcontext
 from datetime import timedelta

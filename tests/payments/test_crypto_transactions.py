@@ -1,4 +1,4 @@
-"""Signed transactions are decoded and call data encoded, checked against eth-account."""
+"""Compare decoded transactions and encoded call data with eth-account."""
 
 import pytest
 import rlp

@@ -1,4 +1,4 @@
-"""Payment methods in documented and in persistent mode."""
+"""Test payment methods in documented and in persistent mode."""
 
 import pytest
 

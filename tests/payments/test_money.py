@@ -1,4 +1,4 @@
-"""Money is whole cents: exact in every tier, for every valid amount, and never a float."""
+"""Test that amounts and fees are exact whole cents in every tier."""
 
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""POST /payments/process with the built-in processor."""
+"""Test POST /payments/process with the built-in processor."""
 
 from datetime import timedelta
 

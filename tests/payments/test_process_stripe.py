@@ -1,4 +1,4 @@
-"""POST /payments/process with Stripe, over HTTP, against a double that simulates faults."""
+"""Test POST /payments/process over HTTP against a Stripe double that simulates faults."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""POST /payments/processor-events: events that the processor sends late, twice and out of order."""
+"""Test processor events at POST /payments/processor-events that arrive late, twice, and out of order."""
 
 import json
 import time

@@ -1,4 +1,4 @@
-"""Refunds and disputes of card payments: events that the processor sends twice, late and in any order."""
+"""Test refund and dispute events of card payments that arrive twice, late, and in any order."""
 
 import json
 from itertools import permutations

@@ -1,4 +1,4 @@
-"""Card numbers in any request under /payments and /wallet are rejected, not stored, and never repeated."""
+"""Test that card numbers under /payments and /wallet are rejected, not stored, and not repeated."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Our requests to Stripe, and the double's responses, are validated against Stripe's own description."""
+"""Validate the platform's Stripe requests and the double's responses against Stripe's description."""
 
 import pytest
 import requests

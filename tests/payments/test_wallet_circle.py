@@ -1,4 +1,4 @@
-"""The custody vendor Circle, over HTTP: one account per request, whatever happens to the responses."""
+"""Test over HTTP that the custody vendor Circle creates one account per request despite faulty responses."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""Concurrent changes of a user's wallets, on PostgreSQL."""
+"""Test concurrent changes of a user's wallets on PostgreSQL."""
 
 from functools import partial
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""/v1/wallet: status, balance, list, default, and disconnection; connecting has its own files."""
+"""Test the status, balance, list, default, and disconnection of wallets at /v1/wallet."""
 
 import pytest
 from django.db import IntegrityError, transaction

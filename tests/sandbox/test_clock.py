@@ -1,4 +1,4 @@
-"""POST /v1/sandbox/clock does immediately what waiting would do; test_clock_properties.py compares both."""
+"""Test the effects of POST /v1/sandbox/clock. test_clock_properties.py compares them with waiting."""
 
 from datetime import timedelta
 

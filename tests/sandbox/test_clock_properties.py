@@ -1,4 +1,4 @@
-"""For any story, advancing the clock has the same result as waiting."""
+"""Test that advancing the clock has the same result as waiting, for random stories."""
 
 from datetime import timedelta
 

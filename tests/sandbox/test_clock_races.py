@@ -1,4 +1,4 @@
-"""Concurrent clocks, and clocks next to workers: every advance takes effect, and no request fails."""
+"""Test concurrent clock advances, and advances during the work of workers."""
 
 from datetime import timedelta
 from functools import partial

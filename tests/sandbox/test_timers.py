@@ -1,4 +1,4 @@
-"""The columns that move with an account's clock: exactly those that an app declares."""
+"""Test that exactly the declared columns move with an account's clock."""
 
 from datetime import timedelta
 

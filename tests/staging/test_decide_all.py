@@ -1,4 +1,4 @@
-"""`POST /staging/approve-all` and `POST /staging/reject-all`."""
+"""Test `POST /staging/approve-all` and `POST /staging/reject-all`."""
 
 import pytest
 from django.db import connection, connections

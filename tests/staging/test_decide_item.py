@@ -1,4 +1,4 @@
-"""Decisions about an item, and the expiry of undecided items after 30 days."""
+"""Test decisions about a staged item, and the expiry of undecided items after 30 days."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Items: staged over HTTP and by other apps, listed, and shown in the back office."""
+"""Test that items can be staged over HTTP and by other apps, listed, and viewed in the back office."""
 
 from hashlib import sha256
 

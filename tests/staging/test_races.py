@@ -1,4 +1,4 @@
-"""Concurrent decisions about the same items, on PostgreSQL."""
+"""Test concurrent decisions about the same staged items on PostgreSQL."""
 
 import pytest
 from django.utils import timezone

@@ -1,4 +1,4 @@
-"""Random decisions about several staged items, by their owner, a stranger, and expiry."""
+"""Test random decisions about staged items by their owner, by a stranger, and by expiry."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Which URLs are accepted, how they are parsed, and which addresses are never connected to."""
+"""Test which webhook URLs are accepted, how they are parsed, and which addresses are blocked."""
 
 import ipaddress
 import random

@@ -1,4 +1,4 @@
-"""Endpoints and deliveries in the back office."""
+"""Test webhook endpoints and deliveries in the back office."""
 
 import re
 

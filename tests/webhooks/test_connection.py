@@ -1,4 +1,4 @@
-"""The addresses that deliveries connect to, and the limits that end a connection."""
+"""Test the addresses that deliveries connect to, and the limits that end a connection."""
 
 import datetime as dt
 import gzip

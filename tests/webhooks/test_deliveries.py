@@ -1,4 +1,4 @@
-"""Deliveries: listed, redelivered, retried, and pruned."""
+"""Test that deliveries can be listed and redelivered, and are retried and pruned."""
 
 from datetime import UTC, datetime, timedelta
 

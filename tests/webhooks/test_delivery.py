@@ -1,4 +1,4 @@
-"""The requests that a receiver gets, and the effects of its responses."""
+"""Test the requests to a webhook receiver, and the effects of its responses."""
 
 import json
 from datetime import timedelta

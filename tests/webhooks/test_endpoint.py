@@ -1,4 +1,4 @@
-"""`/v1/webhooks/endpoints`: create, list, change, delete and test, by a user or an app."""
+"""Test that a user or an app can create, list, change, delete, and test `/v1/webhooks/endpoints`."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""GET /v1/webhooks/event-types, and that the catalog matches the events in the code."""
+"""Test GET /v1/webhooks/event-types, and that the catalog matches the events in the code."""
 
 import ast
 import importlib

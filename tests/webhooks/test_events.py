@@ -1,4 +1,4 @@
-"""GET /v1/webhooks/events: every change, in order, immediately, without a gap."""
+"""Test that GET /v1/webhooks/events returns every change in order, immediately, and without a gap."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor, wait

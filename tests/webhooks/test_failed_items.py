@@ -1,4 +1,4 @@
-"""A failing item in the queues of webhooks: it waits, and other items are served."""
+"""Test that a failing item in a webhook queue does not delay other items."""
 
 from datetime import timedelta
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""manage.py listen: print and forward the events of an account."""
+"""Test that `manage.py listen` prints and forwards the events of an account."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The delivery queue: which deliveries a worker claims, for how long, and with how many statements."""
+"""Test which deliveries a worker claims, for how long, and with how many statements."""
 
 import threading
 from collections import Counter

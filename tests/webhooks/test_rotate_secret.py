@@ -1,4 +1,4 @@
-"""POST /v1/webhooks/endpoints/{id}/rotate-secret, its command, and which secret signs what."""
+"""Test the rotation of a webhook secret by API and command, and which secret signs a delivery."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""Signatures of deliveries: known values, a third-party library, the guide's receiver, and any change of a body."""
+"""Test delivery signatures with known values, a third-party library, the guide's receiver, and changed bodies."""
 
 import base64
 import hashlib

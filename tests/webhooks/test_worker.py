@@ -1,4 +1,4 @@
-"""The webhook commands, and the end of a worker."""
+"""Test the webhook commands, and the shutdown of a worker."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""`UCP-Agent` and the requested version, on every operation of the catalogue."""
+"""Test `UCP-Agent` and the requested version on every operation of the UCP catalog."""
 
 import socket
 

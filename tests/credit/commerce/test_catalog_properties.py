@@ -1,4 +1,4 @@
-"""Answers of the catalogue about random offers and requests are valid in the protocol."""
+"""Test that UCP responses about random offers and requests match the schemas of UCP."""
 
 import pytest
 from hypothesis import HealthCheck, given

@@ -1,4 +1,4 @@
-"""POST /v1/ucp/catalog/lookup: products and variants by id."""
+"""Test POST /v1/ucp/catalog/lookup, which returns products and variants by ID."""
 
 import pytest
 

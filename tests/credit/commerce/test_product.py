@@ -1,4 +1,4 @@
-"""POST /v1/ucp/catalog/product: one product and its selected variants."""
+"""Test POST /v1/ucp/catalog/product, which returns one product with its selected variants."""
 
 import pytest
 

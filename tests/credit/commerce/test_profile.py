@@ -1,4 +1,4 @@
-"""GET {host_root}/.well-known/ucp: the business profile and the list of enabled capabilities."""
+"""Test the business profile and the enabled capabilities of GET {host_root}/.well-known/ucp."""
 
 import pytest
 

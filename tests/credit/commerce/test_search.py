@@ -1,4 +1,4 @@
-"""POST /v1/ucp/catalog/search: offers as products of the protocol."""
+"""Test POST /v1/ucp/catalog/search, which returns offers as UCP products."""
 
 import itertools
 import json

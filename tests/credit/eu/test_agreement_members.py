@@ -1,4 +1,4 @@
-"""The items of an EU agreement (Directive (EU) 2023/2225, Art. 21), and the two times that its acceptance stores."""
+"""Test the items of an EU agreement (Directive (EU) 2023/2225, Art. 21), and the two times stored at its acceptance."""
 
 import json
 import re

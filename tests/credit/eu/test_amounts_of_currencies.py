@@ -1,4 +1,4 @@
-"""Amounts in forms, lists and panels have the offer's currency and its decimal places."""
+"""Test that forms, lists, and panels show amounts in the offer's currency with its decimal places."""
 
 import pytest
 from django.core.exceptions import ValidationError

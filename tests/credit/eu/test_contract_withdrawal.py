@@ -1,4 +1,4 @@
-"""`GET` and `POST /applications/{id}/withdrawal`, the page of the withdrawal, and its effects."""
+"""Test `GET` and `POST /applications/{id}/withdrawal`, the withdrawal page, and the effects of a withdrawal."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Cases of the GDPR: required and forbidden content of answers to a person's request."""
+"""Test the required and forbidden content of responses to GDPR requests."""
 
 import json
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Cases of EU law: documents from a report that a score used, and from a line of credit without a ceiling."""
+"""Test EU documents about a scored report, and about a line of credit without a ceiling."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Documents of EU credit in every currency and language have no dollar sign.
+"""Test that EU documents in every currency and language have no dollar sign.
 
 `EU_DOCUMENTS=10000` generates that many documents.
 """

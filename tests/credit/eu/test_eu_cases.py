@@ -1,4 +1,4 @@
-"""Cases of EU law: required and forbidden content of documents, their deadlines, and rejected requests.
+"""Test the content, deadlines, and rejected requests of EU documents.
 
 Each test names its article of Directive (EU) 2023/2225.
 """

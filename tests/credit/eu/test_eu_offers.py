@@ -1,4 +1,4 @@
-"""The fields of an EU offer and its lender: defaults, validation, and the conventions that applications pin."""
+"""Test the defaults and validation of EU offers and lenders, and the conventions that applications pin."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The figures of Directive (EU) 2023/2225, Art. 3 and 8, in the API and on pages."""
+"""Test the figures of Directive (EU) 2023/2225, Art. 3 and 8, in the API and on pages."""
 
 from datetime import date
 from decimal import Decimal

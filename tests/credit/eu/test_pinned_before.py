@@ -1,4 +1,4 @@
-"""Applications that pinned their offer before offers had a `jurisdiction`."""
+"""Test applications that pinned their offer before offers had a `jurisdiction`."""
 
 import pytest
 from django.utils import timezone

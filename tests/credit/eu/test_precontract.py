@@ -1,4 +1,4 @@
-"""The European information form (Directive (EU) 2023/2225, Art. 10): its rows, its pages, and its readers."""
+"""Test the rows, pages, and readers of the European information form (Directive (EU) 2023/2225, Art. 10)."""
 
 import json
 import re

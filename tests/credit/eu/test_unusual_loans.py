@@ -1,4 +1,4 @@
-"""Documents of EU loans that are unusual: one payment, a week, a first payment on another day, a line of credit."""
+"""Test EU documents of loans with one payment, a week's term, or a moved first payment, and of lines of credit."""
 
 import re
 from datetime import UTC, date, datetime, timedelta

@@ -1,4 +1,4 @@
-"""The record of a withdrawal from a contract: its content, its readers, and that it is written once."""
+"""Test the content and the readers of a withdrawal's record, and that it is written once."""
 
 import json
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The reminder of the right of withdrawal, due 1 to 7 days after the conclusion (Art. 10(1))."""
+"""Test the reminder of the right of withdrawal, due 1 to 7 days after the conclusion (Art. 10(1))."""
 
 from datetime import UTC, datetime, timedelta
 

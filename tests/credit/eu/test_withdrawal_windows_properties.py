@@ -1,4 +1,4 @@
-"""Declarations in the last second of the withdrawal period, and one second later.
+"""Test declarations in the last second of the withdrawal period, and one second later.
 
 `AGREEMENTS=10000` makes that many agreements.
 """

@@ -1,4 +1,4 @@
-"""The agencies in a notice: the lender's federal agency, and consumer reporting agencies."""
+"""Test the lender's federal agency and the consumer reporting agencies in a notice."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`issue_notices`: created notices, waiting notices, overdue clocks, and concurrent runs."""
+"""Test created and waiting notices, overdue clocks, and concurrent runs of `issue_notices`."""
 
 import json
 from io import StringIO

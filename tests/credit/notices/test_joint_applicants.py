@@ -1,4 +1,4 @@
-"""Joint applicants: each reads only their own consumer report (15 USC 1681m(a), 12 CFR 1002.9(f))."""
+"""Test that each joint applicant reads only their own consumer report (15 USC 1681m(a), 12 CFR 1002.9(f))."""
 
 import pytest
 

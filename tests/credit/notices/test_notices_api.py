@@ -1,4 +1,4 @@
-"""GET /applications/{id}/notices, …/{notice_id}, POST …/deliveries, GET /providers/{id}/notices."""
+"""Test the endpoints that list, return, and deliver notices of an application or a lender."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""The page of a notice as visible text, parsed without knowledge of its templates."""
+"""Test the visible text of notice pages without knowledge of their templates."""
 
 import gettext
 import re

@@ -1,4 +1,4 @@
-"""Notices before a consumer accepts a price based on a consumer report (12 CFR 1022.70 to 1022.75)."""
+"""Test notices before a consumer accepts a price from a consumer report (12 CFR 1022.70 to 1022.75)."""
 
 from decimal import Decimal
 

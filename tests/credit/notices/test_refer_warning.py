@@ -1,4 +1,4 @@
-"""A rejection after a referral has reasons of both the score and the reviewer (12 CFR 1002.9, comment 9(b)(2)-7)."""
+"""Test the warning if a rejection after a referral lacks reasons of the score (12 CFR 1002.9, comment 9(b)(2)-7)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""How long notices are retained: for the longest period that applies, and during a litigation hold."""
+"""Test that notices are retained for the longest period that applies, and during a litigation hold."""
 
 from datetime import timedelta
 

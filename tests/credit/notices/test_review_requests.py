@@ -1,4 +1,4 @@
-"""POST and GET /applications/{id}/review-requests: another reviewer reconsiders a decision."""
+"""Test that another reviewer reconsiders a decision after POST /applications/{id}/review-requests."""
 
 import os
 from datetime import timedelta

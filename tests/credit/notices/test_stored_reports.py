@@ -1,4 +1,4 @@
-"""Notices of decisions that reference stored reports (`metadata.report_ids`)."""
+"""Test notices of decisions that reference stored reports (`metadata.report_ids`)."""
 
 import pytest
 from django.utils import timezone

@@ -1,4 +1,4 @@
-"""Required notices in forty cases, and their deadlines, from 12 CFR 1002.9 (Regulation B) and the EU's rules.
+"""Test the required notices and their deadlines in forty cases of 12 CFR 1002.9 (Regulation B) and EU law.
 
 Each row has its section, the events by day since the submission (day 0), and the newest required notice: its kind, its
 last day and its blocks, or None if no notice is required.

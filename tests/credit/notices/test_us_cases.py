@@ -1,4 +1,4 @@
-"""Cases of US law: required and forbidden content of documents, their deadlines, and rejected requests.
+"""Test the content, deadlines, and rejected requests of US documents.
 
 Each test names its section of Regulation B (12 CFR 1002), the FCRA (15 USC 1681) or Regulation V (12 CFR 1022).
 """

@@ -1,4 +1,4 @@
-"""`min_age` of an offer: rejected ages, the day that counts, and the messages."""
+"""Test rejected ages, the day of the age, and the messages of an offer's `min_age`."""
 
 from datetime import UTC, date, datetime, timedelta
 

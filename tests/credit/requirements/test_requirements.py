@@ -1,4 +1,4 @@
-"""Requirements of an offer: declared, validated, shown, and checked before an application is submitted."""
+"""Test that an offer's requirements are validated, shown, and checked before an application is submitted."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""GET /v1/applications/{id}/score: the score of an application."""
+"""Test GET /v1/applications/{id}/score."""
 
 import pytest
 from django.contrib.auth.models import Group

@@ -1,4 +1,4 @@
-"""Decisions against the score's proposal require a reason, and are counted as overrides."""
+"""Test that decisions against the score require a reason, and are counted as overrides."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""An app with the scope `offers:read` alone tries to learn its user's bank balance, and to change their catalog.
+"""Test that an app with only `offers:read` can't infer a user's bank balance or change the user's catalog.
 
 The attacker has an account, a lender, and the app.
 """

@@ -1,4 +1,4 @@
-"""GET /v1/ucp/catalog/items: offers with a scoring model, for people with scores."""
+"""Test which offers with a scoring model GET /v1/ucp/catalog/items hides from people with scores."""
 
 import pytest
 from django.utils import timezone

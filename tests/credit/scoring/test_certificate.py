@@ -1,4 +1,4 @@
-"""The certificate of a scorecard equals an enumeration; cards that can decline without a reason are rejected."""
+"""Test that a scorecard's certificate equals an enumeration, and that unexplained declines are rejected."""
 
 import json
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""`check_vendor` with an adapter of reports: the sandbox passes, and each fault is named."""
+"""Test that `check_vendor` passes the sandbox report adapter, and names each fault of an adapter."""
 
 import json
 from dataclasses import replace

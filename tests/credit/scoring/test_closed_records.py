@@ -1,4 +1,4 @@
-"""Anchored records have only hashes of reason texts, ids, and results; an erasure closes the hashes forever."""
+"""Test that anchored records have only hashes of reasons, IDs, and results, which an erasure makes unreadable."""
 
 import json
 from base64 import b64decode

@@ -1,4 +1,4 @@
-"""Comparison of two versions on the same applications."""
+"""Test the comparison of two model versions on the same applications."""
 
 import copy
 

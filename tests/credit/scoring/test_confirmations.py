@@ -1,4 +1,4 @@
-"""Figures that reviewers confirm, the facts of an application, and repeated scoring."""
+"""Test figures that reviewers confirm, the facts of an application, and repeated scoring."""
 
 import json
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Corrections: reported by the applicant, answered by a reviewer, and scored again with the old score retained."""
+"""Test that applicants request corrections, and that an accepted correction creates a new score."""
 
 from datetime import date, timedelta
 

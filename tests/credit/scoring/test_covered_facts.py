@@ -1,4 +1,4 @@
-"""Scores and their facts, as far as a credential's scopes reveal them."""
+"""Test that a credential reveals only scores and facts that its scopes cover."""
 
 import json
 

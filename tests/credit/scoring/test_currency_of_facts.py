@@ -1,4 +1,4 @@
-"""Bank and report facts are used only in the offer's currency, in its minor units."""
+"""Test that bank and report facts are used only in the offer's currency, in its minor units."""
 
 import json
 from datetime import timedelta

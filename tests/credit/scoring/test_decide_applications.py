@@ -1,4 +1,4 @@
-"""`decide_applications`: applications that scores decide automatically, and those left to reviewers."""
+"""Test which applications `decide_applications` decides, and which it leaves to reviewers."""
 
 import json
 from datetime import timedelta

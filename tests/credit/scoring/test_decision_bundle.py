@@ -1,4 +1,4 @@
-"""GET /v1/applications/{id}/decision-bundle and GET /v1/scoring/verifier: the evidence, and its verifier."""
+"""Test the decision bundle of an application, and the download of its verifier."""
 
 import json
 from base64 import b64decode

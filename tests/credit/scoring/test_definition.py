@@ -1,4 +1,4 @@
-"""Validation of scorecards: every error names its place."""
+"""Test that every validation error of a scorecard names its location."""
 
 import pytest
 from jsonschema import Draft202012Validator

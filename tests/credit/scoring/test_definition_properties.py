@@ -1,4 +1,4 @@
-"""Hostile and random definitions are either rejected or accepted, without other effects."""
+"""Test that hostile and random definitions are rejected or accepted without other effects."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""POST …/versions/{number}/evaluate: the result of a version for given facts; and the catalog and schema."""
+"""Test the evaluation of a model version with given facts, the fact catalog, and the definition schema."""
 
 import json
 

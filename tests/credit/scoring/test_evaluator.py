@@ -1,4 +1,4 @@
-"""Computing a scorecard: by hand, and compared with the verifier; five mutants must be found."""
+"""Compare the evaluator with results computed by hand and with the verifier, which must detect five mutants."""
 
 import inspect
 import random

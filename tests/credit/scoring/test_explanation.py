@@ -1,4 +1,4 @@
-"""The explanation of a decision, the automation of an offer, and their pages."""
+"""Test the explanation of a decision, the automation of an offer, and the pages of both."""
 
 import re
 from html import unescape

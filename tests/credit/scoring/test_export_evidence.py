@@ -1,4 +1,4 @@
-"""`export_evidence`: the form of the files for reasonsmith, which `tests/system` runs on them."""
+"""Test the file format of `export_evidence`. `tests/system` runs reasonsmith on the files."""
 
 import ast
 import json

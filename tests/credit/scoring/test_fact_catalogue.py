@@ -1,4 +1,4 @@
-"""The catalog of facts, and reading facts about a person."""
+"""Test the catalog of facts, and how facts about a person are read."""
 
 from datetime import UTC, datetime
 

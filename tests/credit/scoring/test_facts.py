@@ -1,4 +1,4 @@
-"""Facts for scorecards from identity, bank data, and applications."""
+"""Test scorecard facts from identity, bank data, and applications."""
 
 from datetime import timedelta
 

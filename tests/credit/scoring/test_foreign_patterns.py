@@ -1,4 +1,4 @@
-"""The patterns of a scorecard's schema, in the validator that fuzzes the API."""
+"""Test the patterns of the scorecard schema in the validator that fuzzes the API."""
 
 import json
 import re

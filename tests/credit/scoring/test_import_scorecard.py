@@ -1,4 +1,4 @@
-"""`import_scorecard`: the next draft of a model from a table of optbinning, or from a definition as JSON."""
+"""Test that `import_scorecard` creates a draft from an optbinning table or a JSON definition."""
 
 import csv
 import hashlib

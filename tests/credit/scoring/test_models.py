@@ -1,4 +1,4 @@
-"""POST and GET /v1/scoring/models, GET /v1/scoring/models/{model_id}."""
+"""Test the endpoints that create, list, and return scoring models."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Stability, missing rates, outcomes, and overrides of a version's scores."""
+"""Test the stability, missing rates, outcomes, and overrides of a version's scores."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""GET …/monitoring and POST …/versions/{number}/compare."""
+"""Test the monitoring and comparison endpoints of scoring models."""
 
 from datetime import timedelta
 

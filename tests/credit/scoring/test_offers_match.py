@@ -1,4 +1,4 @@
-"""POST /v1/offers/match: the offers that fit a person, and why others don't."""
+"""Test that POST /v1/offers/match returns the offers for a person, and the reasons against other offers."""
 
 import pytest
 

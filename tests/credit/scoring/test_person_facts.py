@@ -1,4 +1,4 @@
-"""`person.…`: a lender's other applications of the same person, found by keyed hashes."""
+"""Test `person.…` facts, which count the person's other applications to a lender by keyed hashes."""
 
 from datetime import timedelta
 from random import Random

@@ -1,4 +1,4 @@
-"""Probes: no text that the applicant reads depends on whether another account is the same person."""
+"""Test that no text for the applicant depends on whether another account belongs to the same person."""
 
 import json
 import os

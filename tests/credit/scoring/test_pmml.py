@@ -1,4 +1,4 @@
-"""Scorecards as PMML 4.4: the content of the document. test_jpmml.py compares the results of an engine."""
+"""Test the content of scorecards as PMML 4.4. test_jpmml.py compares the results of an engine."""
 
 import json
 import random

@@ -1,4 +1,4 @@
-"""Names of prohibited grounds, and names that reveal a person's age."""
+"""Test the detection of fact names that reveal a prohibited ground or a person's age."""
 
 import pytest
 

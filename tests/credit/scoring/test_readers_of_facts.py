@@ -1,4 +1,4 @@
-"""Who reads the facts and reports of an application: a row for each kind of caller."""
+"""Test which callers can read the facts and reports of an application."""
 
 import pytest
 from django.contrib.auth.models import Group

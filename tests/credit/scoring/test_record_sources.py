@@ -1,4 +1,4 @@
-"""Sources of facts in the record of a decision (version 4), and their openings."""
+"""Test the sources of facts in a decision record of version 4, and their openings."""
 
 import json
 import os

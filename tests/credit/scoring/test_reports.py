@@ -1,4 +1,4 @@
-"""Reports of vendors: who requests and reads them, unknown outcomes, reuse, and their facts."""
+"""Test requests, readers, unknown outcomes, reuse, and facts of vendor reports."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""The migration that numbers scores can be interrupted at any statement and repeated."""
+"""Test that the migration that numbers scores can be interrupted at any statement and repeated."""
 
 from itertools import count
 

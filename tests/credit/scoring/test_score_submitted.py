@@ -1,4 +1,4 @@
-"""Submitting an application scores it in the same transaction if its offer names a model."""
+"""Test that submitting an application scores it in the same transaction if its offer has a model."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Cards that read facts with a source: `first_of`, `verified`, and the sources that a score records."""
+"""Test scorecards that use `first_of` or `verified`, and the sources that a score records."""
 
 from datetime import date, timedelta
 from random import Random

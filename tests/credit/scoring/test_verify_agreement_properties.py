@@ -1,4 +1,4 @@
-"""The verifier and the evaluator share no code, and agree on random cards and facts."""
+"""Test that the verifier and the evaluator, which share no code, agree on random cards and facts."""
 
 import json
 from random import Random

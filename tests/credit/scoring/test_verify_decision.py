@@ -1,4 +1,4 @@
-"""The verifier: valid bundles, and the failing step of each invalid bundle. It needs only the standard library."""
+"""Test that the verifier accepts valid bundles and reports the failing step of invalid bundles."""
 
 import base64
 import json

@@ -1,4 +1,4 @@
-"""POST /v1/scoring/models/{model_id}/versions, and GET of them."""
+"""Test the endpoints that create, list, and return model versions."""
 
 from xml.etree import ElementTree as ET
 from xml.sax.saxutils import unescape

@@ -1,4 +1,4 @@
-"""POST …/versions/{number}/publish and …/retire."""
+"""Test the endpoints that publish and retire a model version."""
 
 import pytest
 

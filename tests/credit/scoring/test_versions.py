@@ -1,4 +1,4 @@
-"""Creating, publishing, and retiring versions, with their history, events, and anchored records."""
+"""Test creation, publication, and retirement of model versions, with history, events, and anchored records."""
 
 import json
 from hashlib import sha256

@@ -1,4 +1,4 @@
-"""Decisions about applications whose score waits for reports."""
+"""Test decisions about applications whose score waits for reports."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Reports that an offer requests at submission, and the score that waits for them."""
+"""Test reports that an offer requests at submission, and the score that waits for them."""
 
 from copy import deepcopy
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Scorecard definitions in words."""
+"""Test the descriptions of scorecard definitions in words."""
 
 from decimal import Decimal
 

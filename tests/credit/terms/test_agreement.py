@@ -1,4 +1,4 @@
-"""`GET /applications/{id}/agreement`: the complete agreement as JSON and as a page to print."""
+"""Test the agreement of `GET /applications/{id}/agreement` as JSON and as a page to print."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Terms of an approval: given and derived terms, terms outside the offer, acceptance, and proposals."""
+"""Test sent and derived approval terms, terms outside the offer, acceptance, and proposals."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta

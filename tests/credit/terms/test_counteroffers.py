@@ -1,4 +1,4 @@
-"""Counteroffers: made by reviewers, accepted or declined by the consumer, withdrawn, superseded or expired."""
+"""Test that counteroffers can be created, accepted, declined, withdrawn, and superseded, and expire."""
 
 from datetime import timedelta
 

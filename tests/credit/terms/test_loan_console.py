@@ -1,4 +1,4 @@
-"""Loans in the back office: the form of an approval, counteroffers, and the page of an application."""
+"""Test the approval form, counteroffers, and the application page of loans in the back office."""
 
 from datetime import timedelta
 

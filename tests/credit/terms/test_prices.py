@@ -1,4 +1,4 @@
-"""Prices of a scorecard: their validation, proposals, and automatic approvals."""
+"""Test validation, proposals, and automatic approvals of scorecard prices."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Rates and amounts of notices, information forms and agreements, compared with the package curo.
+"""Compare rates and amounts of notices, information forms, and agreements with the package curo.
 
 `SHOWN_LOANS=200` requests that many loans under each law.
 """

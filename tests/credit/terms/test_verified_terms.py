@@ -1,4 +1,4 @@
-"""Terms of approvals: the verifier computes the same with its own arithmetic, and curo finds the same rate.
+"""Test that the verifier computes the terms of approvals separately, and that curo finds the same rate.
 
 `APPROVALS=10000` makes that many random approvals instead of a few.
 """
