@@ -1,4 +1,4 @@
-"""Pages of record, as a page or as a PDF, if weasyprint is installed."""
+"""Render pages of record as HTML or PDF. PDF requires weasyprint."""
 
 from importlib import import_module
 from pathlib import Path

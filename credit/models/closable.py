@@ -10,7 +10,7 @@ class ClosableModel(models.Model):
     """A record of an `application` that is open until it has an `outcome`. Only one record can be open at a time."""
 
     outcome = models.CharField(max_length=16, blank=True, help_text="How it ended; empty while it is open.")
-    closed_at = models.DateTimeField(null=True, help_text="When it was closed (UTC); null while it is open.")
+    closed_at = models.DateTimeField(null=True, help_text="When the record was closed (UTC). Null while it is open.")
     closed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+", db_index=False
     )

@@ -199,8 +199,8 @@ class Offer(models.Model):
     )
     nationwide = models.BooleanField(
         null=True,
-        help_text="Whether the offer is available in all US states. Null if `included_states` and `excluded_states` "
-        "determine the states.",
+        help_text="True if the offer is available in all US states. Otherwise, `included_states` and `excluded_states` "
+        "determine the states. Null if it is not set.",
     )
     included_states = JsonTextField(
         null=True,

@@ -65,10 +65,10 @@ def _unsafe_integers(value: Any, pointer: str) -> Iterator[str]:
 class ApplicationRequestSerializer(serializers.RequestSerializer):
     """An application to create."""
 
-    consumer_id = serializers.IdField(help_text="The consumer: your own user_id, as a string.")
+    consumer_id = serializers.IdField(help_text="Your own `user_id`, as a string.")
     offer_id = serializers.Int64Field(help_text="The id of the application's offer.")
     provider_id = serializers.Int64Field(
-        help_text="The lender of the offer, as an integer. Offers and lenders have it as a string."
+        help_text="The id of the offer's lender, as an integer. In offers and lenders it is a string."
     )
     application_data = ApplicationDataField(**serializers.NULLABLE)
     applicants = ApplicantsRequestField(
@@ -110,7 +110,7 @@ class ApplicationStatusRequestSerializer(serializers.RequestSerializer):
     refuses_unknown = True
     status = serializers.StatusField(MACHINE.statuses, help_text="The new status.")
     updated_by = serializers.IdField()
-    reason = serializers.TextField(**serializers.NULLABLE, help_text="The reason, for people; null if none.")
+    reason = serializers.TextField(**serializers.NULLABLE, help_text="The reason, for people. Null for none.")
     metadata = serializers.FreeField(
         **serializers.NULLABLE,
         help_text="Data about the decision, which the API stores with the status change: the principal `reasons` of a "

@@ -53,7 +53,7 @@ def _list_applications(*, consumer_id: int, limit: int, offset: int, **filters: 
 
 
 _reads = partial(endpoint, access="applications:read")
-HISTORY_MAX = 1_000  # maximum number of transitions in a response
+HISTORY_MAX = 1_000  # the maximum number of transitions in a response
 
 _writes_application = partial(endpoint, access="applications:write", idempotent=True)
 
@@ -177,8 +177,8 @@ class ApplicationViewSet(ApiViewSet):
         contains `pending_decision`. The same request by a second reviewer, on unchanged data, decides.
 
         An approval has the loan in `metadata.terms`: {amount_cents, rate_percent, term_months, fee_cents,
-        first_payment_on}. A missing amount or term comes from `application_data`. A missing rate is the lowest rate of
-        the offer at the submission. All values must be within the limits of that offer. An offer without
+        first_payment_on}. A missing amount or term comes from `application_data`. A missing rate is the lowest or only
+        rate of the offer at the submission. All values must be within the limits of that offer. An offer without
         `term_options_months` is a line of credit, and the amount is its limit. Under the policy `open`, and for an
         unlisted offer, an approval can omit the terms.
 

@@ -22,7 +22,7 @@ from credit.offers.catalogue import CatalogueFilter
 PAGE_MAX = 50
 IDS_MAX = 100
 WORDS_MAX = 20
-_WORD_LETTERS_MIN = 3  # shorter words count only in a query without longer ones
+_WORD_LETTERS_MIN = 3  # shorter words have an effect only in a query without longer words
 _PART_LETTERS_MIN = 4  # words of at least this length also match parts of words
 _POSITION = re.compile(r"([0-9]{1,6})\.([1-9][0-9]{0,18})", re.ASCII)
 

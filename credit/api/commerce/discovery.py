@@ -10,7 +10,7 @@ from identity.access import signing_keys
 
 VERSION = "2026-08-25"
 SEARCH, LOOKUP = "dev.ucp.shopping.catalog.search", "dev.ucp.shopping.catalog.lookup"
-# The specification's own clients request this version; the version of the protocol is `ucp.version`.
+# The specification's own clients request this version. The version of the UCP is `ucp.version`.
 SUPPORTED_VERSIONS = ("ucp/1.0",)
 _PUBLISHED = f"https://ucp.dev/{VERSION}"
 

@@ -17,7 +17,7 @@ CURRENCY = "USD"
 PRICE_MEANS = "amount_financed"
 TERM = "Term"
 ANY_TERM = "any"
-# The largest integer that every JSON parser represents exactly, and the protocol's largest amount.
+# This is the largest integer that every JSON parser represents exactly, and the protocol's largest amount.
 AMOUNT_MAX = 2**53 - 1
 _PRICE_IN_WORDS = "The price is the amount financed, not the cost of the loan"
 
@@ -87,7 +87,7 @@ def _figures(offer: Offer) -> dict[str, Any]:
         "price_means": PRICE_MEANS,
         "amount_min_cents": offer.loan_amount_min_cents,
         "amount_max_cents": offer.loan_amount_max_cents,
-        # A note rate is not an annual percentage rate; for EU offers only the example has that rate.
+        # The rates of an EU offer are note rates. Only its example has an annual percentage rate.
         "apr_min_percent": None if offer.conventions.is_eu else offer.apr_min_percent,
         "apr_max_percent": None if offer.conventions.is_eu else offer.apr_max_percent,
     }
@@ -105,7 +105,7 @@ def _in_words(offer: Offer, terms: list[str]) -> str:
     length = "Any term" if terms == [ANY_TERM] else f"Repaid over {either([*terms[:-1], term_label(terms[-1])])}"
     example = offer.representative_example
     always = f"{_PRICE_IN_WORDS}: {amounts}. {_rates(offer)}. {length}."
-    # Directive (EU) 2023/2225, Art. 8 and 13, requires these of an EU offer.
+    # Directive (EU) 2023/2225, Art. 8 and 13, requires these sentences for an EU offer.
     advertising = (offer.warning and f"{offer.warning}.", example["text"] if example else "", offer.personalized)
     return " ".join([always, *filter(None, advertising)])
 

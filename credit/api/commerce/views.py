@@ -39,7 +39,7 @@ class CommerceSchema(EndpointSchema):
         return responses
 
 
-# Options that all operations of the protocol share.
+# All operations of the protocol share these options.
 _operation = partial(endpoint, access="offers:read", limit="read", query=serializers.VersionQuery)
 
 

@@ -22,8 +22,8 @@ from rest_framework.parsers import MultiPartParser
 
 from config.core.errors import ApiError, PayloadTooLarge, UnsupportedMediaType, ValidationFailed
 
-READ_AWAY_MAX_BYTES = 67_108_864  # of a rejected body; then the connection closes
-FORM_MAX_BYTES = 65_536  # an allowance for boundaries, headers, and other fields
+READ_AWAY_MAX_BYTES = 67_108_864  # the server closes the connection if a rejected body is longer
+FORM_MAX_BYTES = 65_536  # the allowance for boundaries, headers, and other fields
 
 
 @extend_schema_field(OpenApiTypes.BINARY)
@@ -57,7 +57,7 @@ class FileParser(MultiPartParser):
             raise _too_large(limit) from error
         except ParseError as error:
             raise ValidationFailed(f"The multipart form is not valid: {error.detail}") from error
-        # Too many fields, an unknown charset, or a closed connection.
+        # The form has too many fields or an unknown charset, or the client closed the connection.
         except (SuspiciousOperation, LookupError, ValueError, OSError) as error:
             raise ValidationFailed("The multipart form is not valid.") from error
 

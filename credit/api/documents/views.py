@@ -24,7 +24,7 @@ from credit.models import Application
 from credit.models.documents import CONTENT_TYPES, DocumentFile
 
 _BYTES = "application/octet-stream"
-# Headers that forbid scripts and requests in a displayed file.
+# These headers forbid scripts and requests in a displayed file.
 FILE_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; sandbox",
     "X-Content-Type-Options": "nosniff",

@@ -44,7 +44,7 @@ TERMS_MAX = 60
 DESCRIPTION_MAX_LENGTH = 2_000
 REQUIRED_DOCUMENTS_MAX = 20
 MIN_AGE_MAX_YEARS = 120
-OFFERS_MAX = 20  # each may have its own model, and large models take milliseconds
+OFFERS_MAX = 20  # each offer can have its own model, and a large model takes milliseconds
 _FRACTION = re.compile(r"-?(?:0|[1-9][0-9]{0,8})(?:\.[0-9]{1,6})?", re.ASCII)
 
 
@@ -81,7 +81,7 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
     ab_test_variant = serializers.IdField(**serializers.NULLABLE)
     ab_test_allocation = serializers.Int32Field(min_value=0, max_value=100, **serializers.NULLABLE)
     application_schema = ApplicationSchemaField(
-        **serializers.NULLABLE, help_text="The schema of `application_data`; null for any data."
+        **serializers.NULLABLE, help_text="The schema of `application_data`. Null for any data."
     )
     required_documents = serializers.ListField(
         child=TitleField(),
@@ -518,7 +518,10 @@ class PrefillSerializer(serializers.RequestSerializer):
         default=dict, help_text="Values of fields of the offer's schema, of `amount_cents`, and of `term_months`."
     )
     applicants = serializers.ListField(
-        child=PrefilledApplicantSerializer(), max_length=APPLICANTS_MAX, default=list, help_text="Up to two applicants."
+        child=PrefilledApplicantSerializer(),
+        max_length=APPLICANTS_MAX,
+        default=list,
+        help_text="The known data of up to two applicants.",
     )
 
 
@@ -551,7 +554,7 @@ class ProvidersPageSerializer(serializers.PageSerializer):
 
 
 class MemberRequestSerializer(serializers.RequestSerializer):
-    """The invited member."""
+    """An invitation of a member."""
 
     username = serializers.IdField(help_text="The user name of the invited account.")
     role = serializers.OneOfField(
@@ -595,7 +598,7 @@ class MemberSerializer(serializers.ModelResponseSerializer):
     class Meta:
         model = ProviderMember
         fields = ["user_id", "username", "role", "is_owner"]
-        extra_kwargs = {"user_id": {"help_text": "The member's user_id."}}
+        extra_kwargs = {"user_id": {"help_text": "The member's `user_id`."}}
 
 
 class MembersPageSerializer(serializers.PageSerializer):

@@ -25,7 +25,7 @@ from credit.offers import services as offers
 from credit.offers.links import ApplicationLink, make_link
 from credit.scoring import matching
 
-# Options that operations share.
+# Several operations share these options.
 _reads_offers = partial(endpoint, access="offers:read")
 _writes_offers = partial(endpoint, access="offers:write", idempotent=True)
 _decides_who_acts = partial(endpoint, access=FIRST_PARTY, idempotent=True)
@@ -181,9 +181,9 @@ class ProviderViewSet(ApiViewSet):
     def link(self, request: ApiRequest, provider_id: str, body: dict[str, Any]) -> ApplicationLink:
         """Create a link to an application form.
 
-        The link opens the offer's form with the answers in `prefill`, which the applicant checks and sends. The form
-        opens without an account. Requires the lender's role `owner` or `reviewer`. The link is signed and encrypted. It
-        expires at `expires_at`, or when its creator loses that role.
+        The link opens the offer's form with the answers in `prefill`, which the applicant checks and sends. Without a
+        log-in, the link shows only the offer. Requires the lender's role `owner` or `reviewer`. The link is signed and
+        encrypted. It expires at `expires_at`, or earlier when its creator loses that role.
         """
         prefill = {"application_data": {}, "applicants": [], **body.pop("prefill", {})}
         return make_link(provider_id, actor=actor_of(request), **body, prefill=prefill, now=timezone.now())

@@ -25,7 +25,7 @@ class ReportScoreSerializer(serializers.JsonPartSerializer):
     min = serializers.Int64Field(help_text="The lowest possible score.")
     max = serializers.Int64Field(help_text="The highest possible score.")
     factors = serializers.ListField(child=serializers.TextField(), help_text="The key factors of the score, in words.")
-    supplier = serializers.TextField(allow_null=True, help_text="The supplier of the score. Null for the agency.")
+    supplier = serializers.TextField(allow_null=True, help_text="The supplier of the score. Null if it is the agency.")
     ranks_above_percent = serializers.Int32Field(
         allow_null=True, help_text="The percentage of consumers with a lower score. Null if unknown."
     )

@@ -34,14 +34,14 @@ class DataCategorySerializer(serializers.JsonPartSerializer):
     """A category of data."""
 
     code = serializers.OneOfField(CATEGORIES)
-    text = serializers.TextField(help_text="The category, for people to read.")
+    text = serializers.TextField(help_text="The category, for people.")
 
 
 class DataSourceSerializer(serializers.JsonPartSerializer):
     """A source of data."""
 
     code = serializers.OneOfField(SOURCES)
-    text = serializers.TextField(help_text="The source, for people to read.")
+    text = serializers.TextField(help_text="The source, for people.")
 
 
 class AutomationSerializer(serializers.JsonPartSerializer):
@@ -57,13 +57,15 @@ class AutomationSerializer(serializers.JsonPartSerializer):
     version = serializers.Int32Field(
         allow_null=True, help_text="The number of the model's champion. Null without a score."
     )
-    purposes = serializers.ListField(child=serializers.TextField(), help_text="The purposes of the score.")
+    purposes = serializers.ListField(
+        child=serializers.TextField(), help_text="A sentence for each purpose of the score. Empty without a score."
+    )
     categories = DataCategorySerializer(many=True, help_text="The categories of data that the score reads.")
     sources = DataSourceSerializer(  # type: ignore[assignment]  # the metaclass keeps the method of this name
         many=True, help_text="The suppliers of the data."
     )
-    reviewed_by = serializers.TextField(help_text="How people take part in the decision.")
-    before = RightSerializer(many=True, help_text="The notice before use, as on the applicant's form.")
+    reviewed_by = serializers.TextField(help_text="A sentence about the role of people in the decision.")
+    before = RightSerializer(many=True, help_text="The sentences to display before an application, with their law.")
 
 
 class ExplainedScoreSerializer(serializers.JsonPartSerializer):

@@ -84,7 +84,7 @@ class PublishedVersionSerializer(VersionSerializer):
 
     warnings = serializers.ListField(
         child=serializers.TextField(),
-        help_text="Warnings about inputs whose values an active offer of the model does not accept, and about "
+        help_text="Warnings about inputs that are no fields of an active offer's `application_schema`, and about "
         "characteristics that only the applicant supplies. There are also warnings if no input reads income, expenses, "
         "or obligations, if no input is verified, and if no knockout refers applications without a report that the "
         "scorecard reads.",
@@ -209,8 +209,8 @@ class PointsPageSerializer(serializers.ResponseSerializer):
 class ReasonSerializer(serializers.JsonPartSerializer):
     """A principal reason for a lower score."""
 
-    code = serializers.TextField(help_text="One of the principal reasons, or `other`.")
-    text = serializers.TextField(help_text="The reason, for people to read.")
+    code = serializers.TextField(help_text="The code of a principal reason, or `other`.")
+    text = serializers.TextField(help_text="The reason, for people.")
 
 
 class StepSerializer(serializers.ResponseSerializer):

@@ -33,10 +33,10 @@ from credit.scoring.evaluator import evaluate
 from credit.scoring.monitoring import compare, monitoring
 
 _reads = partial(endpoint, access="score:read")
-DEFINITION_MEMBERS_MAX = 50_000  # lists of strings can be long; the largest card with only numbers has 8,000
+DEFINITION_MEMBERS_MAX = 50_000  # lists of strings can be long: the largest card with only numbers has 8,000 members
 SCHEMA_MAX_AGE_SECONDS = 300
 PMML = "application/xml"
-# Options that all writing methods share.
+# All writing methods share these options.
 _writes = partial(endpoint, access="score:write", idempotent=True)
 
 

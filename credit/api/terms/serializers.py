@@ -36,7 +36,7 @@ class CounterofferRequestSerializer(serializers.RequestSerializer):
     terms = serializers.FreeField(
         **serializers.NULLABLE,
         help_text="The loan, in the form of `metadata.terms` of an approval, with at least one value. A missing amount "
-        "or term comes from the application. A missing rate is the offer's lowest.",
+        "or term comes from the application. A missing rate is the lowest or only rate of the offer.",
     )
     reasons = serializers.FreeField(
         help_text="One to four principal reasons of the rejection that follows if the applicant does not accept."
