@@ -1,9 +1,9 @@
 """Migration operations that make a table, or some of its columns, append-only by database triggers.
 
-The rows of a history must survive faulty code and staff with a shell. On PostgreSQL, the triggers are `ENABLE ALWAYS`,
-so that `session_replication_role` does not disable them.
+Faulty code and staff with a shell must not be able to change a history. On PostgreSQL, the triggers are
+`ENABLE ALWAYS`, so that `session_replication_role` does not disable them.
 
-`AllowErasure` permits an erasure to blank all personal columns of a row after the ground for their retention ends.
+`AllowErasure` permits an erasure to blank all personal columns of a row after the ground for their retention has ended.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from django.db.migrations.operations.base import Operation
 
 
 def _differs(connection: Any) -> str:
-    """Return the SQL operator for inequality in which two NULLs are equal."""
+    """Return the SQL operator for inequality that treats two NULLs as equal."""
     return "IS DISTINCT FROM" if connection.vendor == "postgresql" else "IS NOT"
 
 
@@ -29,7 +29,7 @@ class AppendOnly(Operation):
     """Reject every UPDATE, DELETE and (on PostgreSQL) TRUNCATE on `table`, which must already exist."""
 
     rule = "is append-only"
-    columns: Sequence[str] = ()  # rejects an UPDATE of these columns; if empty, rejects every UPDATE
+    columns: Sequence[str] = ()  # an UPDATE of these columns is rejected; if empty, every UPDATE
 
     def __init__(self, table: str) -> None:
         self.table = table
@@ -65,7 +65,7 @@ class AppendOnly(Operation):
             schema_editor.execute(_sqlite_trigger(table, verb, when, self.rule), params=None)
 
     def changes(self, differs: str) -> str:
-        """Return the condition under which an UPDATE is rejected; an empty string means always."""
+        """Return the SQL condition under which an UPDATE is rejected. An empty string rejects every UPDATE."""
         return " OR ".join(f"OLD.{name} {differs} NEW.{name}" for name in self.columns)
 
     def database_backwards(self, app_label: str, schema_editor: Any, _from_state: Any, _to_state: Any) -> None:
@@ -81,7 +81,8 @@ class AppendOnly(Operation):
 class KeepTriggers(Operation):
     """Restore the triggers of `rule` on SQLite, where Django copies a table to alter a column and loses the triggers.
 
-    Place one after the operations that copy the table, and one before them for the reverse migration.
+    Place one `KeepTriggers` after the operations that copy the table. Place another before these operations, for the
+    reverse migration.
     """
 
     def __init__(self, rule: AppendOnly) -> None:
@@ -103,7 +104,7 @@ class KeepTriggers(Operation):
 
 
 class NeverChanges(AppendOnly):
-    """Reject every UPDATE that changes `columns`, and every DELETE, on `table`, which must already exist."""
+    """Reject every DELETE on an existing `table`, and every UPDATE that changes one of `columns`."""
 
     rule = "never changes"
 
@@ -113,7 +114,7 @@ class NeverChanges(AppendOnly):
 
 
 class KeepsLast(NeverChanges):
-    """Reject every UPDATE that changes `column` from its final value `last`, and every DELETE, on `table`."""
+    """Reject every DELETE on `table`, and every UPDATE of `column` after it has the final value `last`."""
 
     rule = "keeps its last value"
 
@@ -128,7 +129,7 @@ class KeepsLast(NeverChanges):
 class AllowErasure(Operation):
     """Permit one UPDATE of an append-only row that blanks all personal `columns` and changes nothing else.
 
-    `never_change` lists the columns of a table with `NeverChanges`; its other columns remain changeable.
+    For a table with `NeverChanges`, `never_change` lists the protected columns. Other columns remain changeable.
     """
 
     _BLANK = """('', '{}', '[]', '""', 'false', '0', '0.0000')"""

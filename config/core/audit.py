@@ -1,4 +1,4 @@
-"""The audit stream: one JSON line per security event, in the classes of OCSF 1.5, for a SIEM.
+"""The audit log: one JSON line per security event, in the classes of OCSF 1.5, for a SIEM.
 
 Each process numbers its lines, and each line contains the SHA-256 of the previous line (`prev`), so that lost or
 changed lines are detectable. The hashes have no key: an attacker who can write the whole log can replace it. A line
@@ -22,7 +22,7 @@ from django.db import transaction
 from config.core.context import request_id
 
 AUDIT_LOGGER = "platform.audit"
-START = b'{"logger":"platform.audit",'  # how each line begins
+START = b'{"logger":"platform.audit",'  # every line begins with this text
 NO_LINE = "0" * 64  # `prev` of a process's first line
 _TIME_END = 253_402_300_800_000  # ms since 1970 at the end of the year 9999
 AUTHENTICATION, ENTITY, GROUP, LIFECYCLE = 3002, 3004, 3006, 6002  # classes of OCSF
@@ -90,27 +90,27 @@ KINDS: dict[str, Kind] = {
 
 
 def person(user_id: Any, credential: str = "") -> dict[str, str]:
-    """Return an account as OCSF's `user`: its id, and the public id of the credential that was used."""
+    """Return an account as OCSF's `user`: the account's id, and the public id of the credential that was used."""
     return {"uid": str(user_id), **({"credential_uid": credential} if credential else {})}
 
 
 def entity(kind: str, record_id: Any = "") -> dict[str, str]:
-    """Return a record as OCSF's `managed_entity`; without an id, a list of records of this kind."""
+    """Return a record as OCSF's `managed_entity`. Without an id, the entity is a list of records of this kind."""
     return {"type": kind, **({"uid": str(record_id)} if record_id != "" else {"name": kind})}
 
 
 def emit(kind: str, **members: Any) -> None:
-    """Write the line of an event when the transaction commits; raises KeyError for an unknown kind."""
+    """Write an event's line when the transaction commits. Raises KeyError for an unknown kind."""
     transaction.on_commit(partial(CHAIN.write, _event(kind, members)), robust=True)
 
 
 def emit_now(kind: str, **members: Any) -> None:
-    """Write the line of an event immediately, even if the transaction rolls back, as for a failed log-in."""
+    """Write an event's line immediately, even if the transaction rolls back later, as after a failed log-in."""
     CHAIN.write(_event(kind, members))
 
 
 def emit_start() -> None:
-    """Write the settings of this server process that affect permissions; none of them is secret."""
+    """Write the settings of this server process that affect permissions. None of these settings is secret."""
     names = (
         "SERVICE", "ENVIRONMENT", "REVIEW_POLICY", "PROVIDERS", "DECISIONING", "SIGN_UP", "BACKOFFICE_SECOND_FACTOR",
         "ANCHOR_DECISIONS", "ALLOW_SANDBOX", "STAFF_PASSWORDS", "STAFF_OIDC_GROUPS",
@@ -153,7 +153,7 @@ class Chain:
         self.process, self.sequence, self._prev = str(uuid4()), 0, NO_LINE
 
     def write(self, event: dict[str, Any]) -> None:
-        """Write one line. If the log can't be written, the line is lost, and its number remains used."""
+        """Write one line. If the write fails, the line is lost, and its sequence number is not reused."""
         with self._lock:
             self.sequence += 1
             place = {"logger": AUDIT_LOGGER, "process": self.process, "sequence": self.sequence, "prev": self._prev}
@@ -166,7 +166,7 @@ CHAIN = Chain()
 
 
 class Checked(NamedTuple):
-    """The result of a check of a process's chain: the last valid line, its time (ms since 1970), and the fault."""
+    """The result of the check of one process's chain: the last valid line, its time (ms since 1970), and the fault."""
 
     process: str
     last: int
@@ -182,7 +182,7 @@ class _Reader:
         self.digests, self.fault = [bytes.fromhex(NO_LINE)], ""  # indexed by a line's sequence number; 0 is `NO_LINE`
 
     def read(self, line: bytes, event: dict[str, Any]) -> None:
-        """Verify the next line; raises ValueError, KeyError or TypeError if it lacks a valid sequence or time."""
+        """Verify the next line. Raises ValueError, KeyError, or TypeError if the sequence or time is not valid."""
         sequence, milliseconds, digest = int(event["sequence"]), int(event["time"]), sha256(line).digest()
         if not (sequence > 0 and 0 <= milliseconds < _TIME_END):
             raise ValueError
@@ -195,7 +195,7 @@ class _Reader:
         elif sequence < expected:
             self.fault = f"line {sequence} follows line {self.sequence}"
         elif event["prev"] != self.digests[-1].hex():
-            # This line or the previous one was changed, so neither counts as valid.
+            # Either this line or the previous line was changed, so the check accepts neither.
             self.fault = f"line {sequence} doesn't follow from line {self.sequence}"
             self.sequence, self.time = self.before
         else:
@@ -205,7 +205,7 @@ class _Reader:
 
 
 def check(lines: Iterable[bytes], *, report: Callable[[str], None] = lambda _fault: None) -> list[Checked]:
-    """Verify the chain of each process in a log; `report` receives a message for each unreadable line.
+    """Verify the chain of each process in a log. `report` is called with a message for each unreadable line.
 
     Lines of other loggers, and text that a collector inserts before a line, are ignored.
     """

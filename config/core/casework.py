@@ -1,7 +1,8 @@
 """Work on records: the access log of personal data, assignments, notes, reply templates and saved lists.
 
-Records of every app are referenced by kind (`credit.application`) and id, as text. Services write some of these models,
-so they are here, below the back office that displays them. Their tables belong to the app `backoffice`.
+These models reference records of all apps by kind (`credit.application`) and id, as text. Services write some of the
+models, so this module is in the core, below the back office that displays them. The tables belong to the app
+`backoffice`.
 """
 
 from datetime import datetime, timedelta
@@ -18,7 +19,7 @@ from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 from config.core.registration import declared
 
-PRESENT_FOR = timedelta(minutes=5)  # after opening a page, a person counts as present for this time
+PRESENT_FOR = timedelta(minutes=5)  # a viewer is displayed as present for this time after opening a page
 
 
 def named(record: models.Model) -> dict[str, Any]:
@@ -35,7 +36,7 @@ def _side() -> Any:
 
 
 def _person(**options: Any) -> Any:
-    """Return a foreign key to an account, which prevents its deletion. Each model declares its own indexes."""
+    """Return a foreign key that prevents the deletion of the account. Each model declares its own indexes."""
     return models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+", db_index=False, **options
     )
@@ -53,7 +54,7 @@ class RecordNamed(models.Model):
 class DataAccess(RecordNamed):
     """An access to personal data: viewer, subject, time, and reason. Append-only.
 
-    The action `refused` is a request for a list with a parameter that the list does not offer.
+    The action `refused` means that the viewer requested a list with an unsupported parameter.
     """
 
     PAGE, LIST, UNMASKED, EXPORT, REFUSED = "page", "list", "unmasked", "export", "refused"
@@ -105,7 +106,7 @@ class DataAccess(RecordNamed):
 
 
 class Assignment(RecordNamed):
-    """The assignee of a record: at most one person of the platform, and one of the lender."""
+    """The assignee of a record: at most one staff member of the platform, and one member of the lender."""
 
     provider = _side()
     assignee = _person()
@@ -124,9 +125,9 @@ class Assignment(RecordNamed):
 
     @classmethod
     def in_force(cls, permission: str, **about: Any) -> models.QuerySet["Assignment"]:
-        """Select the assignments of people with the permission, and of lenders' members who may still decide.
+        """Select the assignments of staff with the permission, and of lenders' members with permission to decide.
 
-        Records of a colleague who is disabled, removed or demoted can be assigned again.
+        A record is assignable again if its assignee was disabled, removed, or demoted.
         """
         accounts: Any = get_user_model()._default_manager
         reviewers = accounts.with_perm(permission).filter(pk=OuterRef("assignee"))
@@ -137,7 +138,7 @@ class Assignment(RecordNamed):
 
 
 class Note(RecordNamed):
-    """A note about a record for colleagues on the same side, the platform's or the lender's. Append-only."""
+    """A note about a record, visible either to the platform's staff or to the lender's members. Append-only."""
 
     provider = _side()
     author = _person()
@@ -158,7 +159,7 @@ class Note(RecordNamed):
 
     @classmethod
     def unread_by(cls, user: Any) -> models.QuerySet["Note"]:
-        """Select the notes that mention the user and are newer than the user's last visit of the record's page."""
+        """Select the notes that mention the user and were written after the user's last visit to the record's page."""
         looked = DataAccess.objects.filter(
             kind=OuterRef("kind"), record_id=OuterRef("record_id"), viewer=user, action=DataAccess.PAGE
         ).filter(at__gte=OuterRef("at"))
@@ -166,7 +167,7 @@ class Note(RecordNamed):
 
 
 class ReplyTemplate(models.Model):
-    """A reusable text of reviewers: a reason, or document names, one per line."""
+    """A reusable text for reviewers: either a reason, or document names (one per line)."""
 
     DOCUMENTS, REASON = "documents", "reason"
 

@@ -1,4 +1,4 @@
-"""The context of this thread's current request, for log lines and for rows that store a request id."""
+"""Context of the request that this thread serves, for log lines and for rows that store a request id."""
 
 import logging
 from contextvars import ContextVar

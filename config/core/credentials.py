@@ -1,4 +1,4 @@
-"""The credential of a request, as every app uses it."""
+"""The credential of a request, and the errors of authentication and of missing scopes."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -8,13 +8,13 @@ from config.core.errors import ApiError
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
-# Access rules that an endpoint can declare in place of a scope.
+# An endpoint declares either a scope or one of these access rules.
 PUBLIC = "public"  # no credential is required
 ANY_CALLER = "any"  # any valid credential is sufficient
 FIRST_PARTY = "first-party"  # the account itself, never a delegated credential (decision 9)
 LOG_IN = "log-in"  # the account itself, logged in: no key is accepted
 
-# In this time before a key expires, every response has a header with the expiry.
+# During this time before a key expires, every response has a header with the expiry.
 KEY_EXPIRY_NOTICE = timedelta(days=14)
 SIGNATURE_TOLERANCE_SECONDS = 300
 
@@ -108,7 +108,7 @@ class Credential:
     client_id: str | None = None
     expires_at: datetime | None = None
     actor_id: int | None = None
-    second_factor: bool = False  # whether its log-in used a second factor
+    second_factor: bool = False  # True if the log-in used a second factor
 
     @property
     def delegated(self) -> bool:
@@ -127,6 +127,6 @@ class Credential:
 
     @cached_property
     def label(self) -> str:
-        """Return the name of the credential for history rows and logs: kind, public id, and acting partner."""
+        """Return the credential's name for history rows and logs: kind, public id, and the partner that acts."""
         named = f"{self.kind}:{self.id}"
         return named if self.actor_id is None else f"{named} act:{self.actor_id}"

@@ -1,4 +1,4 @@
-"""ISO 4217 currencies: their codes, decimal places, and localized amounts."""
+"""Codes and decimal places of ISO 4217 currencies, and localized amounts."""
 
 from datetime import date
 from decimal import Decimal
@@ -25,14 +25,14 @@ _PATTERNS = {0: "#,##0", 2: "#,##0.00", 3: "#,##0.000", 4: "#,##0.0000"}
 
 
 def exponent_of(currency: str | None) -> int:
-    """Return a currency's number of decimal places: 2 for most, and for codes that ISO 4217 does not list."""
+    """Return a currency's number of decimal places. Codes that ISO 4217 does not list have 2."""
     code = (currency or "").upper()
     return 0 if code in _WITHOUT_MINOR_UNIT else _EXPONENTS.get(code, 2)
 
 
 @cache
 def currencies_in_use() -> frozenset[str]:
-    """Return the codes of the currencies that are legal tender in any country on the day of the first call."""
+    """Return the codes of currencies that are legal tender in any country. The first call determines the day."""
     today = date.today()  # noqa: DTZ011  a list of countries' currencies needs no time zone
     return frozenset(
         code
@@ -43,25 +43,25 @@ def currencies_in_use() -> frozenset[str]:
 
 @cache
 def with_other_places() -> dict[int, frozenset[str]]:
-    """Return the currencies with a number of decimal places other than 2, by that number."""
+    """Return the currencies whose number of decimal places is not 2, as `{places: codes}`."""
     places = {code: exponent_of(code) for code in (*_WITHOUT_MINOR_UNIT, *_EXPONENTS)}
     return {number: frozenset(code for code in places if places[code] == number) for number in {*places.values()}}
 
 
 def to_units(minor_units: int | None, currency: str | None) -> Decimal | None:
-    """Return an amount of minor units in units, with all decimal places of the currency; None for None."""
+    """Convert minor units to units, with all decimal places of the currency. None returns None."""
     return None if minor_units is None else Decimal(minor_units).scaleb(-exponent_of(currency))
 
 
 def to_minor_units(units: Decimal, currency: str | None) -> Decimal:
-    """Return an amount of units in minor units; the result has a fraction if the currency has fewer decimal places."""
+    """Convert units to minor units. An amount with more decimal places than the currency gives a fraction."""
     return units.scaleb(exponent_of(currency))
 
 
 def separators(currency: str | None) -> tuple[str, str]:
-    """Return the separators of thousands and of decimals in the active language.
+    """Return the separators for thousands and for decimals in the active language.
 
-    Without a currency, they are those of US English in every language.
+    Without a currency, returns the separators of US English in every language.
     """
     locale = "en" if currency is None else _locale()
     return get_group_symbol(locale), get_decimal_symbol(locale)
@@ -72,14 +72,14 @@ def _locale() -> str:
 
 
 def number_in_words(value: Decimal | float) -> str:
-    """Return a number in the active language, with its own decimals: "18.8", "18,8"."""
+    """Format a number for the active language, without rounding: "18.8", "18,8"."""
     return str(format_decimal(Decimal(str(value)), locale=_locale(), decimal_quantization=False))
 
 
 def amount_in_words(minor_units: int, currency: str) -> str:
-    """Return an amount in the active language, with the currency's code: "10,000.00 EUR", "10.000,00 EUR".
+    """Format an amount for the active language, with the currency's code: "10,000.00 EUR", "10.000,00 EUR".
 
-    The code is unambiguous; several currencies share a symbol.
+    A code is unambiguous, whereas several currencies share a symbol.
     """
     exponent = exponent_of(currency)
     amount = Decimal(minor_units).scaleb(-exponent)

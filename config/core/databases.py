@@ -19,15 +19,16 @@ from config.env import close_to_others
 
 logger = logging.getLogger("platform.database")
 _AWAY_LOG_SECONDS = 60.0
-_logged_away_at: dict[str, float] = {}  # by reason
+_logged_away_at: dict[str, float] = {}  # the last time of a log line, by the reason for the unavailability
 
-# A transaction that is idle for this long belongs to a paused or lost process. PostgreSQL ends the transaction, which
-# releases its Idempotency-Key. If the process resumes, its transaction fails.
+# A transaction that is idle for this time belongs to a paused or lost process. PostgreSQL ends the transaction, and so
+# releases the request's Idempotency-Key. If the process resumes, its transaction fails.
 IDLE_TRANSACTION_SECONDS = 90
 _LOOK_SECONDS = 0.25
 _READ_ONLY_SQLSTATE = "25006"
 _RETRIABLE_SQLSTATES = {"40001", "40P01"}  # serialization failure, deadlock
-# PostgreSQL: a transaction that evaluates it commits without waiting, and is lost if the server crashes immediately.
+# A PostgreSQL transaction that evaluates this expression commits without waiting for the disk. If the server crashes
+# immediately afterward, the transaction is lost.
 UNAWAITED = "set_config('synchronous_commit', 'off', true)"
 
 Result = TypeVar("Result")
@@ -71,11 +72,12 @@ def database_of(url: str, *, statement_timeout_seconds: int, variable: str = "DA
     entry["ENGINE"] = "config.core.postgresql"
     options = entry["OPTIONS"]
     options["connect_timeout"] = _whole_number(options, "connect_timeout", 3, variable=variable)
-    # Executions until the server prepares a statement of `config.core.prepared`; Django's own are never prepared.
-    # Behind a pooler without support for prepared statements, add `?prepare_threshold=1000000000` to the URL.
+    # After this number of executions, the server prepares a statement of `config.core.prepared`. Django's own
+    # statements are never prepared. Behind a pooler without support for prepared statements, operators add
+    # `?prepare_threshold=1000000000` to the URL.
     options["prepare_threshold"] = _whole_number(options, "prepare_threshold", 2, variable=variable)
-    # A proxy that rejects `options`, or pins the session to a client because of it, needs `?startup_options=0`. The
-    # role then has these settings (deploy/roles.sql).
+    # Some proxies reject the startup parameter `options`, or pin the session to a client because of it. With
+    # `?startup_options=0`, the role has these settings instead (deploy/roles.sql).
     if _whole_number({"startup_options": options.pop("startup_options", 1)}, "startup_options", 1, variable=variable):
         options["options"] = " ".join([str(options.get("options", "")), *settings_of_session]).strip()
     return entry
@@ -115,7 +117,7 @@ def _keep_private(name: str) -> None:
     """Create the database file with access only for its owner; SQLite would create it readable for every local user."""
     if name == ":memory:":
         return
-    with suppress(OSError):  # SQLite's own error describes a problem with the path
+    with suppress(OSError):  # a later error of SQLite describes a problem with the path
         os.close(os.open(name, os.O_CREAT | os.O_RDONLY, 0o600))
     for suffix in ("", "-wal", "-shm"):
         close_to_others(Path(name + suffix))
@@ -129,20 +131,21 @@ def _whole_number(options: dict[str, Any], name: str, default: int, *, variable:
 
 
 def is_away(error: BaseException | None) -> bool:
-    """Return whether an error means that the database is unavailable, so that a retry may succeed.
+    """Check whether an error means that the database is unavailable, so that a retry may succeed.
 
-    A demoted primary responds, but rejects writes. It counts as unavailable until connections reach the new primary.
+    A demoted primary responds, but rejects writes. It is treated as unavailable until connections reach the new
+    primary.
     """
     if isinstance(error, InternalError) or type(error) is DatabaseError:
-        # None is the driver's own error for a connection that breaks during a statement, such as two responses to a
-        # BEGIN.
+        # The driver's own errors have the SQLSTATE None. They mean that the connection broke during a statement, for
+        # example because a BEGIN had two responses.
         return getattr(error.__cause__, "sqlstate", "") in {None, _READ_ONLY_SQLSTATE}
     return isinstance(error, OperationalError | InterfaceError)
 
 
 def log_away(error: BaseException) -> None:
-    """Log host and reason of an unavailable database: each reason at most once per minute and process."""
-    from django.conf import settings  # imported here, because the settings import this module
+    """Log the host of an unavailable database and the reason. Each process logs a reason at most once per minute."""
+    from django.conf import settings  # here, because the settings import this module
 
     cause = error.__cause__ or error
     reason = getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorname", None) or type(cause).__name__
@@ -161,11 +164,10 @@ def is_disk_full(error: BaseException) -> bool:
 
 @contextmanager
 def unawaited() -> Iterator[None]:
-    """Commit the block without waiting for the disk or a standby.
+    """Commit the block without waiting for the disk or for a standby.
 
-    Rows that the block writes may be lost, such as the time of a key's last use.
-
-    Read requests write such rows, so they must not wait with the writers if no standby responds.
+    A crash may lose the written rows, so this is only for rows such as the time of a key's last use. Read requests
+    write these rows, and must not wait for a standby that does not respond.
     """
     from django.db import connection, transaction
 
@@ -178,12 +180,12 @@ def unawaited() -> Iterator[None]:
 
 @contextmanager
 def alone(alias: str, *, purpose: str) -> Iterator[None]:
-    """Run a block under an exclusive lock on a database, across all machines; other callers wait until the block ends.
+    """Run a block under an exclusive lock across all machines. Other callers wait until the block ends.
 
-    On PostgreSQL, a separate connection holds an advisory lock, which ends with the process. On SQLite, which runs on
-    one machine, a file next to the database is locked. An in-memory database needs no lock.
+    On PostgreSQL, a separate connection acquires an advisory lock, which ends with the process. SQLite runs on one
+    machine, so a file next to the database is locked. An in-memory database needs no lock.
     """
-    from django.db import connections  # imported here, because it needs the settings
+    from django.db import connections  # here, because `django.db` requires the settings
 
     connection = connections[alias]
     if connection.vendor == "postgresql":
@@ -194,8 +196,8 @@ def alone(alias: str, *, purpose: str) -> Iterator[None]:
             with holder.cursor() as cursor:
                 for limit in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
                     cursor.execute(f"SET LOCAL {limit} = 0")
-                # Polled: a waiting statement would hold a snapshot, and a CREATE INDEX CONCURRENTLY of the lock's
-                # holder would wait for that snapshot.
+                # This polls, because a waiting statement would have a snapshot. If the lock's holder ran CREATE INDEX
+                # CONCURRENTLY, that statement would wait for the snapshot.
                 while True:
                     cursor.execute("SELECT pg_try_advisory_xact_lock(hashtext(%s))", [f"credit-platform {purpose}"])
                     if cursor.fetchone()[0]:
@@ -220,9 +222,9 @@ def alone(alias: str, *, purpose: str) -> Iterator[None]:
 
 
 def retry_deadlocks(work: Callable[[], Result], *, tries: int = 3) -> Result:
-    """Call `work`, which manages its own transactions; call it again if the database aborted it in a deadlock.
+    """Call `work`, and call it again if the database aborted it in a deadlock, up to `tries` times.
 
-    It is called at most `tries` times.
+    `work` manages its own transactions.
     """
     for attempt in range(1, tries + 1):
         try:

@@ -1,9 +1,10 @@
-"""The time limit of a request's wait for PostgreSQL: its connection is then closed, and the API returns 503.
+"""A time limit for requests that wait for PostgreSQL. After the limit, the API closes the connection and returns 503.
 
-The server's `statement_timeout` and `lock_timeout` end neither a COMMIT that waits for a synchronous standby nor the
-wait for a silent server. Such a COMMIT must not be canceled: the server would report success, although only one machine
-has stored it. So the client closes the connection. The outcome of the transaction is then unknown, as after any lost
-connection. The caller can retry the request with its Idempotency-Key.
+PostgreSQL's `statement_timeout` and `lock_timeout` do not end a COMMIT that waits for a synchronous standby, or the
+wait for a server that does not respond. A COMMIT that waits for a standby must not be canceled, because PostgreSQL
+would report success although only one machine has stored the transaction. So the API closes the connection. The outcome
+of the transaction is then unknown, as after any lost connection. The caller can retry the request with the same
+Idempotency-Key.
 """
 
 import logging
@@ -23,17 +24,17 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 
 logger = logging.getLogger("platform.errors")
 
-# A request has 30 s in total, which include the work after this time, such as a wait for another lock.
+# A request has 30 s in total. The rest is for work after this limit, such as a wait for another lock.
 REQUEST_SECONDS = 24.0
 _LOOK_SECONDS = 0.5
 
-# By the id of a serving thread: the start time of its request, and its database connections.
+# The start time of each current request, and its database connections, by the id of the thread that serves it.
 _serving: dict[int, tuple[float, Sequence[BaseDatabaseWrapper]]] = {}
 _lock = threading.Lock()
 
 
 class DeadlineMiddleware:
-    """Records the requests in progress; a separate thread interrupts those that wait too long."""
+    """Records the requests in progress. A separate thread interrupts requests that wait too long."""
 
     def __init__(self, get_response: Callable[[Any], Any]) -> None:
         if not any(connection.vendor == "postgresql" for connection in connections.all()):
@@ -54,7 +55,7 @@ class DeadlineMiddleware:
 
 @cache
 def _start_watching() -> None:
-    """Start the watching thread once per process, although tests build a handler for each client."""
+    """Start the thread once per process. Tests build a handler, and so a middleware, for each client."""
     threading.Thread(target=_watch, name="deadline", daemon=True).start()
 
 
@@ -65,7 +66,7 @@ def _watch() -> None:
 
 
 def cut_off(*, began_before: float) -> int:
-    """Close the connections on which requests wait that began before this monotonic time; return their number.
+    """Close the connections of waiting requests that began before this monotonic time; return the number.
 
     A request that waits for something else, such as a vendor's response, continues.
     """

@@ -7,7 +7,7 @@ A value has one of two forms:
 
 - Bound: AES-256-GCM. The associated data is the value's place: table, column, and primary key. A value that SQL copied
   to another place can't be decrypted.
-- Unbound: Fernet, as version 1.0 writes it. It can be decrypted at any place.
+- Unbound: Fernet, the form that version 1.0 writes. An unbound value can be decrypted at any place.
 
 The database stores the mode, which only moves forward. `unbound` writes unbound values and reads both forms. `binding`
 writes bound values and reads both forms. `bound` rejects unbound values. `rotate_encryption_key` changes the mode. A
@@ -64,7 +64,7 @@ class UnreadableSecret(Unavailable):
 
 
 def readable(read: Callable[[], Any], otherwise: Any = None) -> Any:
-    """Return the result of `read`, or `otherwise` if it needs a secret that no key decrypts."""
+    """Return the result of `read`, or `otherwise` if `read` needs a secret that no key decrypts."""
     try:
         return read()
     except UnreadableSecret:  # the error is already logged
@@ -76,7 +76,7 @@ class _DoesNotOpenError(Exception):
 
 
 class _Mode:
-    """The mode of this installation, as last read from the database."""
+    """The mode that this process last read from the database."""
 
     def __init__(self) -> None:
         self.word, self.until = UNBOUND, 0.0
@@ -114,7 +114,7 @@ def _index_keys_of(keys: tuple[str, ...]) -> tuple[bytes, ...]:
 
 
 def blind_digests(text: str) -> list[str]:
-    """Return a keyed digest of a text for each key, in hex. A blind index stores the first; searches use all."""
+    """Return one keyed digest of a text per key, in hex. A blind index stores the first; searches use all digests."""
     keys = _index_keys_of(tuple(settings.FIELD_ENCRYPTION_KEYS))
     return [hmac.digest(key, text.encode(), "sha256")[:_DIGEST_BYTES].hex() for key in keys]
 
@@ -142,7 +142,7 @@ def _unbind(content: bytes, place: str, ciphers: tuple[AESGCM, ...]) -> bytes:
     for cipher in ciphers:
         try:
             return cipher.decrypt(nonce, encrypted, form + place.encode())
-        except (InvalidTag, ValueError):  # ValueError: too short for a nonce
+        except (InvalidTag, ValueError):  # ValueError if the content is too short for a nonce
             continue
     raise _DoesNotOpenError
 
@@ -170,7 +170,7 @@ def is_sealed(content: bytes) -> bool:
 
 
 def opened(content: bytes, place: str, *, kind: str = "a sealed value", record_id: str = "") -> bytes:
-    """Return the decrypted value of this place; raises UnreadableSecret, and logs the value's kind and record."""
+    """Decrypt the value of this place. If no key decrypts it, logs its kind and record and raises UnreadableSecret."""
     try:
         return _open(content, place)
     except _DoesNotOpenError:
@@ -182,8 +182,8 @@ def opened(content: bytes, place: str, *, kind: str = "a sealed value", record_i
 def sealed_again(content: bytes, place: str) -> tuple[bytes | None, bool]:
     """Encrypt a stored value with the first key, bound to its place.
 
-    Return the new value (None if unchanged), and whether a key decrypts it. If no key decrypts an unbound
-    value, its ciphertext is bound unchanged. If the lost key is restored, the value can be decrypted again.
+    Returns the new value (None if unchanged), and whether a key decrypts the value. If no key decrypts an unbound
+    value, the ciphertext itself is bound. After the lost key is restored, the value can be decrypted again.
     """
     if content.startswith(SEALED):
         try:
@@ -210,12 +210,12 @@ def _wrapped(content: bytes, place: str) -> bytes | None:
 
 @dataclass(slots=True)
 class Sealed:
-    """An encrypted value as the database stores it; not a string, so that it can't be used in place of the value."""
+    """A stored encrypted value. It is not a string, so that code can't use it in place of the decrypted value."""
 
     ciphertext: str
 
 
-# For an INSERT that assigns the primary key. The same transaction then writes the value.
+# The value for an INSERT that assigns the primary key. The same transaction then writes the encrypted value.
 PLACELESS = Sealed("")
 
 
@@ -238,8 +238,8 @@ class _Opened(DeferredAttribute):
 class EncryptedTextField(models.TextField):  # type: ignore[type-arg]
     """Text that is encrypted in the database and bound to its row.
 
-    `save`, `create`, and `bulk_create` encrypt. `QuerySet.update` accepts the result of `sealed_values`. `values` and
-    `values_list` return Sealed, which `open` decrypts.
+    `save`, `create`, and `bulk_create` encrypt the text. `QuerySet.update` accepts the result of `sealed_values`.
+    `values` and `values_list` return `Sealed`, which `open` decrypts.
     """
 
     descriptor_class = _Opened
@@ -257,11 +257,11 @@ class EncryptedTextField(models.TextField):  # type: ignore[type-arg]
         return Sealed(seal(self.to_text(value).encode(), self.place(pk)).decode())
 
     def open(self, value: Sealed | None, pk: Any) -> Any:
-        """Return the decrypted value; raises and logs UnreadableSecret."""
+        """Return the decrypted value. Logs and raises UnreadableSecret if no key decrypts it."""
         if value is None:
             return None
         content = value.ciphertext.encode()
-        place = "" if content.startswith(FERNET) else self.place(pk)  # unbound: the place is not used
+        place = "" if content.startswith(FERNET) else self.place(pk)  # an unbound value needs no place
         return self.from_text(opened(content, place, kind=kind_of(self.model, self), record_id=str(pk)).decode())
 
     def to_text(self, value: Any) -> str:

@@ -1,8 +1,8 @@
 """Errors of the API (specification section 7).
 
-An error is a small exception class next to the code that raises it, with its status, `error` slug and `code`. This
-module contains the errors that belong to no app. `ApiError.registry` contains all errors, so that the tests can compare
-them with the OpenAPI document. `config.api.errors` renders them.
+Each error is an exception class, next to the code that raises it, with a status, an `error` slug, and a `code`. This
+module contains the errors that belong to no app. `ApiError.registry` lists all errors, so that tests can compare
+the list with the OpenAPI document. `config.api.errors` renders errors.
 """
 
 import re
@@ -16,7 +16,7 @@ from config.core.context import request_id
 
 Details = list[dict[str, Any]] | dict[str, Any]
 
-_FIELDS_MAX = 20  # names of failed fields in the log of requests
+_FIELDS_MAX = 20  # maximum of failed fields in a line of the request log
 _PATH_END = re.compile(r"[./]")
 PROBLEM = "application/problem+json"
 
@@ -24,8 +24,8 @@ PROBLEM = "application/problem+json"
 class ApiError(Exception):
     """An error that the API returns.
 
-    `status` is the HTTP status, `error` the slug, `code` the `E` number. If `stored` is True, the response is stored
-    under the request's Idempotency-Key. Domain errors are stored; errors that a retry may resolve are not.
+    `status` is the HTTP status, `error` the slug, and `code` the `E` number. If `stored` is True, the response is
+    stored under the request's Idempotency-Key. Domain errors are stored. Errors that a retry may resolve are not.
     """
 
     status: ClassVar[int] = 400
@@ -33,7 +33,7 @@ class ApiError(Exception):
     code: ClassVar[str] = ""
     message: ClassVar[str] = ""
     stored: ClassVar[bool] = False
-    names_are_ours: ClassVar[bool] = True  # whether all names in `details` are the API's own, not the caller's
+    names_are_ours: ClassVar[bool] = True  # False if `details` can contain names that the caller chose
     registry: ClassVar[dict[str, type["ApiError"]]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -48,7 +48,7 @@ class ApiError(Exception):
     def __init__(
         self, message: str = "", *, details: Details | None = None, headers: dict[str, str] | None = None
     ) -> None:
-        """Set the message; `details` is returned unchanged, `headers` are added to the response."""
+        """Create an error. The response contains `details` unchanged, and `headers` in addition to its own."""
         super().__init__(message or self.message)
         self.details = details
         self.headers = headers or {}
@@ -64,7 +64,7 @@ class ApiError(Exception):
         return members if self.details is None else {**members, "details": self.details}
 
     def _failed_fields(self) -> list[str] | None:
-        """Return the top-level names of the fields in `details`; nested names may be the caller's own."""
+        """Return the names of top-level fields in `details`. Nested names are excluded: callers may choose them."""
         if not (self.names_are_ours and isinstance(self.details, list)):
             return None
         paths = [str(entry["field"]).lstrip("/") for entry in self.details if "field" in entry]
@@ -74,10 +74,10 @@ class ApiError(Exception):
         """Render the error as JSON; every 401 has `WWW-Authenticate` with an accepted scheme (RFC 9110, 11.6.1)."""
         headers = {"WWW-Authenticate": 'Bearer realm="api"', **self.headers} if self.status == 401 else self.headers
         content = orjson.dumps(self.body())
-        # Set here, because errors before Django's own middleware would otherwise be sent in chunks.
+        # An error that occurs before Django's own middleware would otherwise be sent in chunks.
         headers = {**headers, "Content-Length": str(len(content))}
         response = HttpResponse(content, content_type="application/json", status=self.status, headers=headers)
-        # For the log of requests, because another format may replace the body.
+        # The request log reads these attributes, because a different format may replace the body.
         response.error_code, response.failed_fields = self.code, self._failed_fields()  # type: ignore[attr-defined]
         return response
 
@@ -118,7 +118,7 @@ class HttpsRequired(ApiError):
 
 
 class UnsupportedMediaType(ApiError):
-    """The endpoint does not accept the media type of the body; by default it accepts application/json in UTF-8."""
+    """The endpoint does not accept the body's media type. By default, endpoints accept application/json in UTF-8."""
 
     status, error, code = 415, "unsupported_media_type", "E1013"
     message = "Send application/json in UTF-8 (a file: multipart/form-data), without Content-Encoding."
@@ -159,7 +159,7 @@ class InternalError(ApiError):
 
 
 class Unavailable(ApiError):
-    """The database is unreachable or too busy; the caller may retry the request."""
+    """The database is unreachable or too busy. The caller may retry the request."""
 
     status, error, code = 503, "unavailable", "E5030"
     message = "The service is temporarily unavailable. Retry after the time in Retry-After."

@@ -1,7 +1,7 @@
-"""The copy of a person's data (GDPR Articles 15 and 20): a ZIP file with a JSON file per table of the register.
+"""The copy of an account's data (GDPR Articles 15 and 20): a ZIP file with one JSON file per table of the register.
 
-Tables are read row by row, so that memory use does not grow with the export. Passwords, tokens and the fields about
-staff are excluded.
+Tables are read row by row, so that memory use does not grow with the export. Passwords, tokens, and fields about staff
+are excluded.
 """
 
 from base64 import b64encode
@@ -56,7 +56,7 @@ def write_export(user_id: int, file: Any, *, now: datetime, is_for_partner: bool
 
 
 def _exported(declaration: Table) -> list[str]:
-    """Return the names of the exported fields; an empty list for a table whose personal fields are all secret."""
+    """Return the names of the exported fields: none for a table whose personal fields are all secret."""
     fields = declaration.fields.items()
     if not any(treatment.kind == "personal" and treatment.is_exported for _name, treatment in fields):
         return []
@@ -111,7 +111,7 @@ def _described(declaration: Table) -> dict[str, Any]:
 
 
 def _index(user_id: int, contents: list[dict[str, Any]], *, now: datetime) -> dict[str, Any]:
-    """Return the list of the ZIP file's contents, and the information of Article 15(1) of the GDPR."""
+    """Return a list of the ZIP file's contents, and the information that Article 15(1) of the GDPR requires."""
     return {
         "controller": settings.PROVIDER_NAME,
         "user_id": str(user_id),

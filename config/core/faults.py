@@ -1,8 +1,9 @@
-"""Places at which a test may kill or stop the process: `fault_point("name")`.
+"""Fault points, at which a test can kill or stop the process: `fault_point("name")`.
 
-Nothing happens unless the environment names the point. `FAULT_POINT=name` ends the process there with SIGKILL, as a
-machine without memory does. `FAULT_POINT=name:stop` stops it with SIGSTOP, as a paused machine does. Commas separate
-several points. `FAULT_CHANCE` is the probability of the fault, from 0 to 1, default 1.
+A fault point does nothing if the environment variable `FAULT_POINT` does not contain its name. `FAULT_POINT=name` kills
+the process with SIGKILL, as a machine without free memory does. `FAULT_POINT=name:stop` stops the process with SIGSTOP,
+as a paused machine does. Commas separate several points. `FAULT_CHANCE` is the probability of the fault, from 0 to 1
+(default 1).
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Form fields for numbers."""
+"""Form fields that accept numbers and amounts with the separators of the page's language."""
 
 import re
 import unicodedata
@@ -22,7 +22,7 @@ def as_typed(value: Decimal | float, currency: str | None) -> str:
 
 
 class FigureField(forms.DecimalField):
-    """A typed number such as `8,000`, `$8,000.50`, `7.25 %`, `8 000`, and on a German page `8.000,50 EUR`.
+    """A form field for numbers such as `8,000`, `$8,000.50`, `7.25 %`, `8 000`, and on a German page `8.000,50 EUR`.
 
     A misplaced separator is rejected with an explanation, because `8,5` and `8.000` mean different numbers in different
     countries.
@@ -33,8 +33,7 @@ class FigureField(forms.DecimalField):
     def __init__(self, *, sign: str = "", currency: str | None = None, **options: Any) -> None:
         """Accept `sign` with the number: `$` before it, `%` after it, `EUR` on either side.
 
-        With a currency, the separators are those of the page's language; without a currency, those of the United
-        States.
+        With a currency, the separators depend on the page's language. Without a currency, they are those of US English.
         """
         super().__init__(**options)
         self.sign, self.currency = sign, currency
@@ -70,7 +69,10 @@ def _misread(group: str, point: str) -> forms.ValidationError:
 
 
 class AmountField(FigureField):
-    """An amount in units of a currency; None is the US dollar with `$`. `to_minor_units` converts the input."""
+    """A form field for an amount in units of a currency. The currency None is the US dollar with `$`.
+
+    `to_minor_units` converts the input.
+    """
 
     def __init__(self, currency: str | None, **options: Any) -> None:
         options = {"decimal_places": exponent_of(currency), "sign": currency or "$", **options}

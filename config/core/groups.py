@@ -1,8 +1,8 @@
-"""The groups, filled by each app for its own models.
+"""The groups of accounts, and the migration operation with which an app grants them permissions for its models.
 
-In the back office, `Reviewer` decides records, `Support` reads them, and `Operations` manages keys and webhooks.
-`Lender` and `Partner` are not staff: by the API, a `Lender` may create lenders, and a `Partner` may create accounts for
-its customers. Each app's migrations grant the permissions for its models with `GrantToGroups`.
+In the back office, `Reviewer` decides records, `Support` views records, and `Operations` manages keys and webhooks.
+`Lender` and `Partner` are not staff. Through the API, a `Lender` may create lenders, and a `Partner` may create
+accounts for its customers.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ LENDER, PARTNER = "Lender", "Partner"
 class GrantToGroups(migrations.RunPython):
     """Grant permissions on models to groups: `GrantToGroups("credit", {"offer": {SUPPORT: ["view"]}})`.
 
-    The verbs are the first part of a permission's code name, before the model's name: `view`, `change`, `review`.
+    The verbs (`view`, `change`, `review`) are the part of a permission's code name before the model's name.
     """
 
     def __init__(self, app_label: str, grants: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
@@ -25,7 +25,7 @@ class GrantToGroups(migrations.RunPython):
 
 
 def _grant(apps: Any, app_label: str, grants: Mapping[str, Mapping[str, Sequence[str]]]) -> None:
-    """Create the permissions, which Django would only create after the last migration, and grant them."""
+    """Grant the permissions. This first creates them, because Django creates permissions after the last migration."""
     content_types = apps.get_model("contenttypes", "ContentType").objects
     groups = apps.get_model("auth", "Group").objects
     permissions = apps.get_model("auth", "Permission").objects

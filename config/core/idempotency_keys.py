@@ -25,7 +25,10 @@ class RequestInProgress(ApiError):
 
 
 def read_key(request: HttpRequest) -> UUID | None:
-    """Return the key of the header, bare or quoted, in any case, or None without one; raises InvalidIdempotencyKey."""
+    """Return the key from the header, or None without the header. Raises InvalidIdempotencyKey.
+
+    The header's value may be quoted, and in upper or lower case.
+    """
     raw = request.META.get("HTTP_IDEMPOTENCY_KEY")
     if raw is None:
         return None

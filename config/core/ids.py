@@ -1,4 +1,4 @@
-"""Identifiers: UUIDv7 (RFC 9562), and the canonical spelling of UUIDs and numbers, which is the only accepted one."""
+"""Identifiers: UUIDv7 (RFC 9562), and parsers that accept only the canonical spelling of UUIDs and numbers."""
 
 import re
 from collections.abc import Callable
@@ -19,23 +19,23 @@ _CANONICAL_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[
 _CANONICAL_POSITIVE = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
 
 
-# A new time-ordered UUID: later ids sort after earlier ones, so indexes grow at one end.
+# Returns a new time-ordered UUID. Later ids sort after earlier ids, so indexes grow at one end.
 uuid7: Callable[[], UUID] = uuid_utils.compat.uuid7
 
 
 def parse_uuid(text: str) -> UUID | None:
-    """Return the UUID of a canonical spelling (lower case, hyphens), otherwise None."""
+    """Return the UUID if `text` is its canonical spelling (lower case, with hyphens), otherwise None."""
     return UUID(text) if _CANONICAL_UUID.fullmatch(text) else None
 
 
 def get_by_uuid(rows: QuerySet[Row], text: str, missing: Exception | type[Exception]) -> Row:
-    """Return the row whose primary key is the UUID `text` in canonical spelling; raises `missing` if there is none."""
+    """Return the row whose primary key is the UUID `text` in canonical spelling. Raises `missing` if no row matches."""
     identifier = parse_uuid(text)
     return first_or(rows.filter(pk=identifier) if identifier else rows.none(), missing)
 
 
 def first_or(rows: QuerySet[Row], missing: Exception | type[Exception]) -> Row:
-    """Return the first row; raises `missing` if there is none."""
+    """Return the first row. Raises `missing` if `rows` is empty."""
     row = rows.first()
     if row is None:
         raise missing
@@ -43,12 +43,12 @@ def first_or(rows: QuerySet[Row], missing: Exception | type[Exception]) -> Row:
 
 
 def queryable(text: str) -> str:
-    """Return a string, or "" for a string with a NUL character, which PostgreSQL rejects in queries."""
+    """Return `text`, or "" if it contains a NUL character, which PostgreSQL rejects in queries."""
     return "" if "\0" in text else text
 
 
 def parse_positive_int64(text: str) -> int | None:
-    """Return the number of a canonical spelling (no sign, no leading zero), otherwise None."""
+    """Return the number if `text` is its canonical spelling (no sign, no leading zero), otherwise None."""
     if not _CANONICAL_POSITIVE.fullmatch(text):
         return None
     number = int(text)

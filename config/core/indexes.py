@@ -1,7 +1,7 @@
 """Migration operations that add indexes, checks, and columns while PostgreSQL accepts writes.
 
-The migration of an index or a check needs `atomic = False`, and can be interrupted and rerun. SQLite has only one
-writer, so it needs no such operation.
+A migration that adds an index or a check needs `atomic = False`, and can be interrupted and rerun. On SQLite, which has
+only one writer, these operations behave like Django's own.
 """
 
 from typing import Any
@@ -43,7 +43,7 @@ class AddCheckWithoutLock(AddConstraintNotValid):
 class AddFields(Operation):
     """Add nullable fields without defaults, as `{model: {name: field}}`, in one short transaction.
 
-    `AddField` computes the models again for each field, while the table is locked by the field before.
+    Consecutive `AddField` operations compute the models again for each field, while the previous field locks the table.
     """
 
     def __init__(self, fields: dict[str, dict[str, Any]]) -> None:
@@ -78,7 +78,10 @@ def drop(schema_editor: Any, name: str) -> None:
 
 
 def add_for_postgresql(name: str, definition: str) -> migrations.RunPython:
-    """Return the operation that creates an index only on PostgreSQL, such as `table USING gin (column)`."""
+    """Return an operation that creates an index on PostgreSQL only.
+
+    `definition` is, for example, `table USING gin (column)`.
+    """
 
     def forwards(apps: Any, schema_editor: Any) -> None:  # noqa: ARG001
         if schema_editor.connection.vendor == "postgresql":

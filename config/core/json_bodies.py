@@ -1,8 +1,8 @@
 """The strict JSON parser for all request bodies of both services.
 
-Python's own decoder accepts duplicate keys, NaN, unlimited nesting, NUL characters and lone surrogates. Each of these
-crashes some parsers or has another meaning in other languages. So a body with any of them is rejected before it reaches
-a serializer.
+Python's own decoder accepts duplicate keys, NaN, unlimited nesting, NUL characters, and lone surrogates. Each of these
+crashes some parsers, or has a different meaning in some languages. So this parser rejects a body with any of them
+before the body reaches a serializer.
 """
 
 import json
@@ -21,11 +21,11 @@ BODY_MAX_BYTES = 1_048_576
 DEPTH_MAX = 32
 MEMBERS_MAX = 10_000
 
-_LONGEST_INT64 = 20  # characters of -9223372036854775808
+_LONGEST_INT64 = 20  # -9223372036854775808 has this number of characters
 
 
 def read_body(request: Any, *, limit: int = BODY_MAX_BYTES) -> bytes:
-    """Return the raw body, which Django caches.
+    """Return the raw body. Django caches it.
 
     Raises PayloadTooLarge if the body is longer than `limit` bytes, and MalformedJSON if it is shorter than its
     `Content-Length`.

@@ -1,4 +1,4 @@
-"""JSON as text: rendering of responses, nesting depth, the canonical form for hashes, and storage in the database."""
+"""Conversions of JSON text: rendered responses, nesting depth, the canonical form for hashes, and a database field."""
 
 import re
 from datetime import UTC, date, datetime
@@ -31,17 +31,17 @@ def without_texts(marks: bytes) -> bytes:
 
 
 def depth(marks: bytes) -> int:
-    """Return the nesting depth of a document; `marks` excludes the marks inside strings."""
+    """Return a document's nesting depth. `marks` is the result of `marks_of`, without the marks inside strings."""
     return max(accumulate(map(_STEPS.__getitem__, marks)), default=0)
 
 
 def is_deeper(body: bytes, levels: int) -> bool:
-    """Return whether a document has more than `levels` levels of nesting; see Note [Looking before decoding]."""
+    """Check whether a document has more than `levels` levels of nesting. See Note [Looking before decoding]."""
     return body.count(b"[") + body.count(b"{") > levels and depth(without_texts(marks_of(body))) > levels
 
 
 def escaped(part: Any) -> str:
-    """Return a field's name escaped for a JSON pointer (RFC 6901)."""
+    """Escape a field's name for a JSON pointer (RFC 6901)."""
     return str(part).replace("~", "~0").replace("/", "~1")
 
 
@@ -60,7 +60,9 @@ _MOMENT = re.compile(
 
 
 def parse_rfc3339(text: str) -> datetime | None:
-    """Return the UTC datetime of an RFC 3339 `text`, or None. Digits below microseconds are truncated.
+    """Parse an RFC 3339 `text` to a UTC datetime.
+
+    Return None if it is not valid. Digits below microseconds are cut off.
 
     A leap second is converted to the previous second, because Python does not support leap seconds.
     """
@@ -78,7 +80,7 @@ def parse_rfc3339(text: str) -> datetime | None:
 
 
 def day_of(text: Any) -> date | None:
-    """Return the date of a string such as 2026-01-31, or None for any other value."""
+    """Return the date if `text` is a string such as 2026-01-31, otherwise None."""
     try:
         day = date.fromisoformat(text)
     except (TypeError, ValueError):
@@ -114,7 +116,7 @@ def is_safe(number: int) -> bool:
 
 
 def _in_order(value: Any) -> Any:
-    """Return a value with sorted fields; numbers that orjson would write differently are RFC 8785's text."""
+    """Sort the fields of a value. Replace numbers that orjson writes differently from RFC 8785."""
     if isinstance(value, dict):
         # RFC 8785 compares UTF-16 code units, in which U+1F600 comes before U+FF21.
         return {name: _in_order(value[name]) for name in sorted(value, key=lambda name: name.encode("utf-16-be"))}
@@ -126,7 +128,7 @@ def _in_order(value: Any) -> Any:
 
 
 def _number_text(number: float) -> str:
-    """Return a number as ECMAScript's `Number::toString` does: 9, 0.000001, 1e-7, 1e+21."""
+    """Format a number like ECMAScript's `Number::toString`: 9, 0.000001, 1e-7, 1e+21."""
     if not isfinite(number):
         raise ValueError("This number has no JSON form.")
     shortest = repr(number)
@@ -136,7 +138,7 @@ def _number_text(number: float) -> str:
 
 
 class JsonTextField(models.TextField):  # type: ignore[type-arg]
-    """A JSON document that is stored as text; None is NULL.
+    """A model field for a JSON document that is stored as text. None is stored as NULL.
 
     PostgreSQL's `jsonb` reorders keys and rewrites numbers (`1e300` is returned with 301 digits), which would
     invalidate signatures and hashes. No query searches these documents, so text has no disadvantage.

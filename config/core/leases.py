@@ -1,6 +1,6 @@
-"""Functions for queues: claim due rows, update many rows in one statement, and isolate the error of one item.
+"""Functions for queues in tables: claim due rows, update many rows in one statement, and isolate an item's error.
 
-`due_at` is the earliest time of a row's next claim: the end of a lease or of a wait.
+A row's `due_at` is the earliest time of its next claim: the end of a lease, or of the wait before a retry.
 """
 
 import logging
@@ -25,8 +25,8 @@ _TOOK_TOO_LONG = frozenset({"55P03", "57014"})  # lock_not_available, query_canc
 def claim_due(queue: QuerySet[Row], *, limit: int, now: datetime, lease: timedelta) -> QuerySet[Row]:
     """Claim up to `limit` due rows of a queue, the longest waiting first; return the claimed rows.
 
-    `due_at` is set to the end of the lease, and `claim` to a new id, which is required to store a result. So a worker
-    that was paused for longer than its lease can't store one.
+    This sets `due_at` to the end of the lease, and `claim` to a new id. Storing a result requires the current `claim`,
+    so a worker that was paused for longer than its lease can't store a result.
     """
     claim, due_rows = uuid7(), queue.filter(due_at__lte=now)
     with transaction.atomic():
@@ -43,9 +43,9 @@ def update_each(
 ) -> int:
     """Update many rows of `model`; return the number of updated rows.
 
-    Each of `rows` contains the values of the fields in `match`, which select the row, then the values of the fields in
-    `change`. This is a join with a list of values. The ORM's `bulk_update` generates a CASE with a branch per row for
-    every column, which is 7 times slower at 500 rows.
+    Each item of `rows` contains the values of the fields in `match`, which select the row, then the new values of the
+    fields in `change`. The statement is a join with a list of values. The ORM's `bulk_update` generates a CASE with a
+    branch per row for every column, which is 7 times slower for 500 rows.
     """
     if not rows:
         return 0
@@ -76,11 +76,11 @@ def update_each(
 
 
 def contain(error: Exception, kind: str, key: object) -> str:
-    """Log the exception of one item of a queue; return its type's name. Raises the exception if the database caused it.
+    """Log an exception of one queue item, and return the name of its type. Re-raise errors of the database.
 
-    A timeout of a lock or statement is not raised: the database is available, and other items may succeed.
+    A timeout of a lock or statement is not raised, because the database is available, and other items may succeed.
 
-    The log contains the type and the stack frames, but not the message, which may quote personal data.
+    The log line contains the type and the stack frames. It excludes the message, which may quote personal data.
     """
     took_too_long = getattr(error.__cause__, "sqlstate", "") in _TOOK_TOO_LONG
     if (is_away(error) and not took_too_long) or isinstance(error, ProgrammingError):

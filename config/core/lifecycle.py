@@ -1,4 +1,4 @@
-"""State machines: declared transitions, a history row for each transition, and the only function that writes a status.
+"""State machines: declared transitions, a history row per transition, and `transition_to`, which alone writes a status.
 
 An app declares a `Machine` and an append-only history, and derives its model from `StatefulModel`. In one transaction,
 `transition_to` compares and sets the status, sets derived columns, writes the history row, calls the followers, and
@@ -32,11 +32,11 @@ class Role(StrEnum):
 class Actor:
     """The actor of a transition, from authenticated data only."""
 
-    user: Any  # the account; None for the system and for a scoring model
+    user: Any  # the account, or None for the system and for a scoring model
     credential: str  # for example `api_key:4fT…`, `admin`, `command:expire_applications`
-    second_factor: bool = False  # whether the log-in used a second factor
-    limited: bool = False  # a scoped credential, which can't make decisions
-    is_model: bool = False  # a scoring model, which can make the transitions that the record's rules allow
+    second_factor: bool = False  # True if the log-in used a second factor
+    limited: bool = False  # True for a scoped credential, which can't make decisions
+    is_model: bool = False  # True for a scoring model, which can make the transitions that the record's rules allow
 
     @property
     def is_system(self) -> bool:
@@ -44,9 +44,9 @@ class Actor:
 
     @property
     def lacks_second_factor(self) -> bool:
-        """Return whether the log-in lacks the second factor that staff and lenders' members need.
+        """Check whether the log-in lacks the second factor that staff and lenders' members need.
 
-        With `BACKOFFICE_SECOND_FACTOR=0`, only accounts with an authenticator need it.
+        With `BACKOFFICE_SECOND_FACTOR=0`, only accounts with an authenticator need a second factor.
         """
         if self.second_factor or self.user is None:
             return False
@@ -64,12 +64,12 @@ class Actor:
 
     @classmethod
     def model(cls, version: str) -> "Actor":
-        """Return the actor for a version of a scoring model, such as `7@2`."""
+        """Return the actor for a scoring model's version, such as `7@2`."""
         return cls(user=None, credential=f"model:{version}", is_model=True)
 
 
 def audit_actor(actor: Actor) -> dict[str, Any]:
-    """Return an actor in the format of the audit stream: an account with its credential, a command, or a model."""
+    """Return an actor in the format of the audit log: an account with its credential, a command, or a model."""
     if actor.user is None:
         return {"app_name": actor.credential}
     return {"user": person(actor.user.pk, actor.credential)}
@@ -93,7 +93,7 @@ class Machine:
         return tuple(self.transitions)
 
     def moves_from(self, status: str) -> Mapping[str, Role]:
-        return self.transitions.get(status, {})  # empty for a status of another version
+        return self.transitions.get(status, {})  # a status that a different version wrote has no transitions here
 
 
 class ReviewerRequired(ApiError):
@@ -116,7 +116,7 @@ class RecordNotEditable(ApiError):
 
 
 class InvalidTransition(ApiError):
-    """The record's status does not allow the transition; each machine has a subclass with its own code."""
+    """The record's status does not allow the transition. Each machine has a subclass with a separate code."""
 
     @classmethod
     def between(cls, record: "StatefulModel", to: str) -> Self:
@@ -129,7 +129,7 @@ class InvalidTransition(ApiError):
 
 
 class StatusHistory(models.Model):
-    """One status change. `changed_by` is the caller's own text; `principal` and `credential` were authenticated."""
+    """A status change. The caller chose the text of `changed_by`. `principal` and `credential` were authenticated."""
 
     id = models.UUIDField(primary_key=True, default=uuid7, editable=False)
     position = models.PositiveIntegerField(help_text="The number of the status change, from 1.")
@@ -153,7 +153,7 @@ class StatusHistory(models.Model):
     credential = models.CharField(
         max_length=80, help_text="The credential that was used, such as `api_key:…` or `jwt:…`."
     )
-    # A code for the reason; histories that store codes override this.
+    # The code of the reason. Histories that store codes override this attribute.
     reason_code: Any = None
 
     class Meta:
@@ -172,24 +172,25 @@ class Transition:
     now: datetime
     reason: str | None = None
     metadata: Any = None
-    # The record that the transition completes, such as a counteroffer. Its creation was the decision.
+    # The record that the transition completes, such as a counteroffer, whose creation was the decision.
     completes: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class Follower:
-    """An action of another package in the transaction of a transition.
+    """An action of another package that runs in the transaction of a transition.
 
-    An app's configuration sets a model's `followers`, so that the model does not import those packages.
+    The `ready` of an app sets the followers of a model, so that the model does not import those packages.
     """
 
-    # The statuses that trigger the action, by a transition or a creation; None for every status.
+    # The statuses that trigger the action, after a transition or a creation. None means every status.
     to: Collection[str] | None = None
-    # Called before anything is written. Returns further columns to set; raises ApiError to reject the transition.
+    # This is called before the first write. It returns further columns to set, or raises ApiError to reject the
+    # transition.
     before: Callable[[Any, Transition], Mapping[str, Any]] | None = None
-    # Called with the written record, its history row, and the transition.
+    # This is called with the written record, its history row, and the transition.
     after: Callable[[Any, Any, Transition], None] | None = None
-    # Called by `follow_creation` with the created record and the time.
+    # `follow_creation` calls this with the created record and the time.
     created: Callable[[Any, datetime], None] | None = None
 
 
@@ -208,7 +209,7 @@ def _insert(row: models.Model) -> None:
 
 
 class StatefulModel(models.Model):
-    """A record whose status only `transition_to` changes.
+    """A record whose status only changes through `transition_to`.
 
     A model defines `machine`, the error `invalid_transition`, and a `StatusHistory` whose foreign key to the model has
     the related name `history`. It implements `check_transition`, `require_reasons` (the required reasons),
@@ -219,7 +220,7 @@ class StatefulModel(models.Model):
     machine: ClassVar[Machine]
     invalid_transition: ClassVar[type[InvalidTransition]]
     followers: ClassVar[tuple[Follower, ...]] = ()
-    # Functions that write a transition and its history row.
+    # These functions write a transition and its history row.
     update_row: ClassVar[Callable[..., int]] = _update
     insert_row: ClassVar[Callable[[Any], None]] = _insert
     status: Any
@@ -231,21 +232,21 @@ class StatefulModel(models.Model):
         abstract = True
 
     def requestable(self) -> list[str]:
-        """Return the statuses to which people can change the record now."""
+        """Return the statuses to which users can change the record now."""
         return [to for to, role in self.machine.moves_from(self.status).items() if role is not Role.SYSTEM]
 
     def check_transition(self, to: str, actor: Actor) -> ApiError | None:
         raise NotImplementedError
 
     def require_reasons(self, to: str, *, reason: str | None, metadata: Any) -> None:
-        """Raise ApiError if a required reason of a transition is missing; also called for proposals."""
+        """Raise ApiError if a required reason of a transition is missing. This is also called for proposals."""
 
     def derived_columns(self, transition: Transition) -> dict[str, Any]:
-        """Return further columns that a transition sets; raises ApiError if required data is missing."""
+        """Return further columns that a transition sets. Raises ApiError if required data is missing."""
         raise NotImplementedError
 
     def record_transition(self, row: Any) -> None:
-        """Record the model's own event of a transition; `row` is the history row."""
+        """Record the model's own event for a transition. `row` is the history row."""
 
     @classmethod
     def set_followers(
@@ -262,13 +263,13 @@ class StatefulModel(models.Model):
         cls.followers, cls.update_row, cls.insert_row = followers, update_row, insert_row
 
     def follow_creation(self, now: datetime) -> None:
-        """Call the followers of this record's creation. Call this in the transaction that creates the record."""
+        """Call the followers of this record's creation. This requires the transaction that creates the record."""
         for follower in self.followers:
             if follower.created is not None and (follower.to is None or self.status in follower.to):
                 follower.created(self, now)
 
     def write_transition(self, as_read: Mapping[str, Any], columns: Mapping[str, Any]) -> int:
-        """Set the columns if the stored record equals `as_read`; return 1, or 0 if another transition was first."""
+        """Set `columns` if the stored record equals `as_read`. Returns 1, or 0 if another transition came first."""
         return type(self).update_row(type(self), where=as_read, values=columns)
 
     def lost_race(self, to: str) -> Exception:
@@ -290,17 +291,17 @@ class StatefulModel(models.Model):
     ) -> Any:
         """Change the status, write the history row and the event, and update this instance; return the history row.
 
-        `changed_by` is the caller's own text, by default the actor's id. `changes` are further columns to set. With
-        `completes`, `check_transition` is not called: it was called when that record was created. Call this in a
-        transaction, together with related writes. Raises the error of `check_transition`, or of `lost_race` if the
-        stored record has changed; the transaction remains usable.
+        `changed_by` is a text of the caller, by default the actor's id. `changes` are further columns to set. With
+        `completes`, `check_transition` is not called, because it was called when that record was created. This
+        requires a transaction, which can contain related writes. Raises the error of `check_transition`, or of
+        `lost_race` if the stored record has changed. The transaction remains usable after an error.
         """
         if completes is None and (refusal := self.check_transition(to, actor)):
             raise refusal
         self.require_reasons(to, reason=reason, metadata=metadata)
         if not transaction.get_connection().in_atomic_block:
             raise transaction.TransactionManagementError("A status changes inside a transaction.")
-        # If the clock was set back, the history must still be in order.
+        # The history must be in order, even if the machine's clock was set back.
         now, changed_by = max(now, self.updated_at), actor.name if changed_by is None else changed_by
         transition = Transition(to, actor, changed_by, now, reason, metadata, completes)
         columns = {"status": to, "moves": self.moves + 1, "updated_at": now, **self.derived_columns(transition)}
@@ -309,7 +310,7 @@ class StatefulModel(models.Model):
             if follower.before is not None:
                 columns |= follower.before(self, transition)
         columns |= changes or {}
-        # Also compares `moves`, because the record may have left its status and returned to it.
+        # This also compares `moves`, because the record may have left its status and returned to it.
         if not self.write_transition({"pk": self.pk, "status": self.status, "moves": self.moves}, columns):
             raise self.lost_race(to)
         history, parent = _history_of(type(self))

@@ -1,4 +1,4 @@
-"""Displayed names (of lenders, offers, apps, keys, documents): validation, and comparison by appearance.
+"""Validation of displayed names (of lenders, offers, apps, keys, documents), and their comparison by appearance.
 
 Personal names and addresses have looser rules, which accept all scripts: `clean_words`.
 """
@@ -37,7 +37,7 @@ class NameTaken(Exception):
 
 
 def clean_name(text: str) -> str:
-    """Return a name in NFC with each run of white space as one space.
+    """Normalize a name to NFC, with one space for each run of white space.
 
     Raises ValueError, with the reason, for control, bidirectional and invisible characters, and for a blank name.
     """
@@ -64,12 +64,12 @@ _RA_YAPHALA = "\u09b0\u200d\u09cd\u09af"  # Bengali RA, JOINER, VIRAMA, YA: the 
 
 
 def clean_words(text: str) -> str:
-    """Return a personal name, address line or title, with each run of white space as one space.
+    """Normalize a personal name, address line, or title, with one space for each run of white space.
 
-    Letters of every script are accepted, and joiners where RFC 5892 (CONTEXTJ) allows them, as in Persian and Sinhala
-    names. A joiner without an effect is removed if it follows a letter of a script with joiners, as is a zero-width
-    space in a script without spaces. Raises ValueError, with the reason, for line breaks, control, bidirectional and
-    other invisible characters, and for a blank text.
+    Letters of every script are accepted. Joiners are accepted where RFC 5892 (CONTEXTJ) allows them, as in Persian and
+    Sinhala names. A joiner without an effect is removed if it follows a letter of a script with joiners. A zero-width
+    space is removed in a script without spaces. Raises ValueError, with the reason, for a blank text, and for line
+    breaks, control, bidirectional, and other invisible characters.
     """
     kept: list[str] = []
     for position, character in enumerate(text):
@@ -92,7 +92,7 @@ def _joins(text: str, position: int) -> bool:
         return True
     try:
         return idna.valid_contextj(text, position)
-    except ValueError:  # next to a character that is not in idna's version of Unicode
+    except ValueError:  # the adjacent character is not in idna's version of Unicode
         return False
 
 
@@ -102,9 +102,10 @@ def _script_of(character: str) -> str:
 
 
 def skeleton(text: str) -> str:
-    """Return a name's appearance: NFKC without invisible characters and case, look-alikes merged (Unicode TR 39).
+    """Return the skeleton of a name, for comparison by appearance (Unicode TR 39).
 
-    People can confuse two names with the same skeleton. Use it only for comparison; store `name_key`.
+    It is the name in NFKC, without invisible characters and case, and with look-alikes merged. Users can confuse two
+    names with the same skeleton. Use the skeleton only for comparison, and store `name_key`.
     """
     seen = "".join(
         _plain_letter(character)
@@ -123,7 +124,7 @@ def name_key(text: str, scope: object = "") -> str:
 
 
 def save_named(record: Any, *, scope: object = "", **options: Any) -> None:
-    """Save a record with the key of its name; raises NameTaken, also if a concurrent request used the name first."""
+    """Save a record with its name's key. Raises NameTaken, also if a concurrent request used the name first."""
     record.name_key = name_key(record.name, scope)
     with unique_name(type(record)._default_manager.exclude(pk=record.pk), record.name_key):
         record.save(**options)
@@ -131,7 +132,7 @@ def save_named(record: Any, *, scope: object = "", **options: Any) -> None:
 
 @contextmanager
 def unique_name(others: Any, key: str | None) -> Iterator[None]:
-    """Raise NameTaken if the block violates a unique constraint and one of the records `others` has the key."""
+    """Raise NameTaken if the block violates a unique constraint, and a record in `others` has the key."""
     try:
         with transaction.atomic():
             yield
@@ -142,7 +143,7 @@ def unique_name(others: Any, key: str | None) -> Iterator[None]:
 
 
 def check_keys(records: Any) -> list[checks.CheckMessage]:
-    """Return a warning for `doctor` with the records whose names look like the name of an older record."""
+    """Return a warning for `doctor` that lists the records whose names look like an older record's name."""
     names = [
         f"{record.name} ({record.pk})"
         for record in records.filter(name_key__isnull=True).exclude(name="").order_by("pk")
@@ -153,13 +154,13 @@ def check_keys(records: Any) -> list[checks.CheckMessage]:
 
 
 def listed(names: list[str]) -> str:
-    """Return names as text: at most LISTED_MAX of them, and the number of the others."""
+    """Join up to LISTED_MAX names, and append the number of omitted names."""
     more = f"; and {len(names) - LISTED_MAX} more" if len(names) > LISTED_MAX else ""
     return "; ".join(names[:LISTED_MAX]) + more
 
 
 def shows_nothing(text: str) -> bool:
-    """Return whether a text has no visible character: only white space, control or zero-width characters."""
+    """Check whether a text has only white space, control, and zero-width characters."""
     return all(unicodedata.category(character).startswith(_MARKS) or _is_unseen(character) for character in text)
 
 
@@ -176,8 +177,8 @@ def _skeleton_of_word(word: str) -> str:
     """Return the skeleton of one word.
 
     A capital of another script can look like a Latin capital although their small letters differ, such as Cyrillic VE.
-    So in a word with Latin letters, or only with look-alikes of them, look-alikes are replaced before the case is
-    folded. The small letter `i` is compared as its capital, which looks like `l`.
+    So look-alikes are replaced before the case is folded in two cases: the word has Latin letters, or all of its
+    letters look like Latin letters. The small letter `i` is compared as its capital, which looks like `l`.
     """
     looks = _replaced(word)
     if any(character.isascii() and character.isalpha() for character in word) or looks.isascii():
@@ -202,8 +203,8 @@ def _prototypes() -> dict[str, str]:
     }
     prototypes = {}
     for source, others in similar.items():
-        # A prototype's entry lists all of its sources; a source's entry lists its prototype. In a pair, the longer text
-        # is the prototype.
+        # A prototype's entry lists all of its sources. A source's entry lists its prototype. If two entries list only
+        # each other, the longer text is the prototype.
         if len(source) == 1 and len(others) == 1:
             is_pair = len(similar.get(others[0], ())) <= 1
             prototypes[source] = max(source, others[0], key=lambda text: (len(text), text)) if is_pair else others[0]

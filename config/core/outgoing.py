@@ -1,8 +1,8 @@
-"""HTTP requests to other servers with `requests`, each with one deadline for the request and its response.
+"""HTTP requests to other servers. One deadline applies to each request and its response.
 
-`requests` limits each wait, but not their sum, so a server that sends single bytes could block a thread forever. Here,
-the sockets of the connection pool check the limits of the current exchange before each operation. Redirects are not
-followed. Proxies, cookies and log-ins from the process environment are not used.
+The library `requests` limits each wait, but not the sum of all waits, so a server that sends single bytes could block a
+thread forever. Here, the sockets of the connection pool check the limits of the current exchange before each operation.
+Redirects are not followed. Proxies, cookies, and log-ins from the process environment are not used.
 """
 
 import re
@@ -40,7 +40,7 @@ _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 class NoAnswer(Exception):
     """No complete response arrived. `word` is connect, tls, timeout, reset, stopped, too_large or unreadable.
 
-    `was_sent` is False if no byte of the request was sent. `status` is the final status line's, or 0 without one.
+    `was_sent` is False if no byte of the request was sent. `status` is the status code, or 0 if none arrived.
     """
 
     def __init__(self, word: str, *, was_sent: bool, status: int = 0) -> None:
@@ -74,7 +74,7 @@ class Exchange:
     word: str = ""
 
     def end(self, word: str) -> OSError:
-        """Record the reason for the exchange's end; return the error to raise."""
+        """Record the reason why the exchange ends; return the error to raise."""
         self.word = self.word or word
         return TimeoutError(word) if word == "timeout" else OSError(word)
 
@@ -94,7 +94,7 @@ class Exchange:
 
     @property
     def status(self) -> int:
-        """Return the status of the final status line, or 0 if none has arrived. Interim responses (1xx) are skipped."""
+        """Return the status code of the final response, or 0 before it arrives. Interim responses (1xx) are skipped."""
         line = _STATUS_LINE.match(self.head)
         while line and line[1].startswith(b"1"):
             end = _END_OF_HEAD.search(self.head, line.end(1))
@@ -171,12 +171,12 @@ class _TlsConnection(HTTPSConnection):
         exchange = _current.get()
         connected = _connect(self.host, self.port)
         context = _tls_context(exchange.ca_file, ssl.get_default_verify_paths())
-        connected.settimeout(exchange.seconds_left())  # for the whole handshake
+        connected.settimeout(exchange.seconds_left())  # this limits the handshake as a whole
         try:
             self.sock = context.wrap_socket(connected, server_hostname=self.host)
         except TimeoutError as error:
             raise exchange.end("timeout") from error
-        except (OSError, ValueError) as error:  # ValueError: a host name that is invalid in certificates
+        except (OSError, ValueError) as error:  # ValueError if a certificate can't contain the host name
             raise exchange.end("tls") from error
         self.is_verified = True
 
@@ -276,7 +276,7 @@ def _word_of(error: BaseException, limits: Exchange) -> str:
     if limits.word or not limits.was_sent:
         return limits.word or "unreadable"
     causes: list[BaseException] = [error]
-    for cause in causes:  # the causes that requests and urllib3 wrapped
+    for cause in causes:  # requests and urllib3 wrap the original error
         inner = (*cause.args, cause.__cause__, cause.__context__)
         causes += [each for each in inner if isinstance(each, BaseException) and each not in causes]
     return "reset" if any(isinstance(cause, ConnectionError | IncompleteRead) for cause in causes) else "unreadable"
@@ -285,16 +285,16 @@ def _word_of(error: BaseException, limits: Exchange) -> str:
 def resolve_by_system(host: str) -> list[Address]:
     """Return the distinct addresses of a name; raises OSError if it has none."""
     addresses = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    # Only link-local addresses have a scope such as %eth0. `config.clients.addresses` blocks them by number.
+    # Only link-local addresses have a scope such as %eth0. `config.clients.addresses` blocks their range.
     return list(dict.fromkeys(ip_address(str(entry[4][0]).partition("%")[0]) for entry in addresses))
 
 
 def resolve_within(resolve: Resolve, host: str, seconds: float) -> Sequence[Address]:
-    """Return the addresses that `resolve` finds for a name within `seconds`, or [].
+    """Return the addresses that `resolve` finds for a name within `seconds`, or an empty list.
 
-    An IP address is returned without a call of `resolve`.
+    If `host` is an IP address, it is returned without a call of `resolve`.
 
-    The system's resolver can't be interrupted, so it runs in a thread, which is abandoned if it is too slow.
+    The system's resolver can't be interrupted, so it runs in a thread. After the time limit, the thread is abandoned.
     """
     with suppress(ValueError):
         return [ip_address(host)]

@@ -1,12 +1,12 @@
-"""SQL that the ORM generates once, for the few most frequent reads and writes.
+"""Statements that the ORM compiles once, for the most frequent reads and writes.
 
-For a query of constant shape, the ORM spends most of its time on generating the same SQL again. Here, a queryset with
-slots in place of its arguments is built and compiled once per database, and then only executed. Django still generates
-the SQL. All other code uses the ORM directly.
+For a query of constant shape, the ORM spends most of its time on generating the same SQL again. This module builds a
+queryset with slots in place of its arguments, compiles it once per database, and then only executes the SQL. All other
+code uses the ORM directly.
 
-On PostgreSQL, the driver's own cursor executes the SQL: it sends arguments separately, and the server prepares frequent
-statements. Django's cursor writes the arguments into the SQL. It is used on other databases, and while a test or an
-execute wrapper records the statements.
+On PostgreSQL, the driver's own cursor executes the SQL. It sends arguments separately, and the server prepares frequent
+statements. Django's cursor writes the arguments into the SQL. This module uses Django's cursor on other databases, and
+while a test or an execute wrapper records the statements.
 """
 
 import inspect
@@ -39,7 +39,7 @@ def execute(
 ) -> tuple[list[Row], int]:
     """Execute a statement; return its rows, and the number of returned or changed rows.
 
-    `binary` must be False if a column is of a type in `_READ_AS_TEXT`.
+    `binary` must be False if a column has a type in `_READ_AS_TEXT`.
     """
     if connection.vendor != "postgresql" or connection.queries_logged or connection.execute_wrappers:
         with connection.cursor() as watched:
@@ -52,9 +52,9 @@ def execute(
         try:
             cursor.execute(cast("Any", sql), parameters, binary=binary)
         except psycopg.errors.FeatureNotSupported:
-            # A migration changed a column's type after the statement was prepared. In a transaction, the error is
-            # raised, and the rollback discards prepared statements. Otherwise the statement is executed again without
-            # preparation.
+            # A migration changed a column's type after the statement was prepared. In a transaction, this raises the
+            # error, and the rollback discards prepared statements. Outside of a transaction, this executes the
+            # statement again without preparation.
             if connection.in_atomic_block:
                 raise
             cursor.execute(cast("Any", sql), parameters, binary=binary, prepare=False)
@@ -84,7 +84,7 @@ class _Slot(Value):
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """SQL for one database; `parameters` are names of slots or constants, `converters` convert columns to values."""
+    """SQL for one database. `parameters` lists slot names and constants. `converters` convert columns to values."""
 
     sql: str
     parameters: tuple[tuple[str | None, Any], ...]
@@ -94,17 +94,18 @@ class _Statement:
 
 
 def _fragment(value: Any, _expression: Any, _connection: Any) -> Any:
-    """Return a stored document as a fragment for the response, without parsing it."""
+    """Convert a stored JSON document to a fragment for the response, without parsing the document."""
     return value if value is None else orjson.Fragment(value)
 
 
 class PreparedSelect:
     """A SELECT of constant shape, compiled at its first use.
 
-    `build` accepts named arguments and returns a queryset; `arguments` lists the names if the signature does not.
-    `build` is called once, so an argument may only be a filter value, and `limit` and `offset` only the bounds of a
-    slice. Documents are fragments for `render_json`, or Python values if `parsed` is True. An encrypted column is
-    decrypted with the primary key, which must be among the columns; with `PreparedGet`, the instance decrypts it.
+    `build` accepts named arguments and returns a queryset. `arguments` lists the names if the signature does not.
+    `build` is called once, so it may use arguments only as filter values, and `limit` and `offset` only as bounds of a
+    slice. JSON documents are returned as fragments for `render_json`, or as Python values if `parsed` is True.
+    Decrypting an encrypted column requires the primary key, which must be among the columns. With `PreparedGet`, the
+    instance decrypts the column.
     """
 
     def __init__(
@@ -128,7 +129,7 @@ class PreparedSelect:
         return rows[0] if rows else None
 
     def rows(self, **arguments: Any) -> list[Row]:
-        """Execute with these arguments; return tuples in the order of the requested columns."""
+        """Execute the statement with these arguments; return tuples in the order of the requested columns."""
         connection = connections[router.db_for_read(self._queryset.model)]
         statement = self._statements.get(connection.alias)
         if statement is None:
@@ -176,9 +177,9 @@ class PreparedSelect:
 
 
 class PreparedGet(Generic[Record]):
-    """A SELECT of constant shape that returns instances of a model; a call returns the first instance, or None.
+    """A SELECT of constant shape. A call returns the first model instance, or None.
 
-    `annotations` lists annotations of the queryset that become attributes; `defer` lists columns to omit.
+    `annotations` lists the queryset's annotations that become attributes. `defer` lists the columns to omit.
     """
 
     def __init__(
@@ -215,7 +216,6 @@ def insert(record: models.Model) -> None:
     connection = connections[alias]
     sql, fields = _insertion(type(record), alias)
     values = [(field, field.pre_save(record, add=True)) for field in fields]
-    # NULL needs no conversion.
     parameters = [None if value is None else field.get_db_prep_save(value, connection) for field, value in values]
     execute(connection, sql, parameters)
     record._state.adding = False
@@ -232,7 +232,7 @@ def _insertion(model: type[models.Model], alias: str) -> tuple[str, list[Any]]:
 
 
 def update(model: type[models.Model], *, where: Mapping[str, Any], values: Mapping[str, Any]) -> int:
-    """Set columns in the rows whose fields equal `where`; return their number. No signals are sent.
+    """Set columns in the rows whose fields equal `where`; return the number of rows. Sends no signals.
 
     The value of a foreign key can be an instance, as in `QuerySet.update`.
     """
@@ -254,7 +254,7 @@ def update(model: type[models.Model], *, where: Mapping[str, Any], values: Mappi
 def _updating(
     model: type[models.Model], alias: str, conditions: tuple[str, ...], columns: tuple[str, ...]
 ) -> tuple[str, list[tuple[bool, str, Any]]]:
-    """Generate the UPDATE with Django; return its SQL, and for each parameter (is new value, slot's name, constant)."""
+    """Generate an UPDATE with Django. Returns the SQL, and `(is new value, slot name, constant)` for each parameter."""
     wanted = {name: _Slot(name) for name in conditions}
     query = cast("UpdateQuery", model._default_manager.using(alias).filter(**wanted).query.chain(UpdateQuery))
     query.add_update_values({name: _Slot(name) for name in columns})

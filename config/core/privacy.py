@@ -1,7 +1,7 @@
-"""The register of personal data: the subject and the erasure of every field of every table.
+"""The register of personal data: the data subject and the kind of erasure for every field of every table.
 
-An app declares its own tables, and the tables of the packages that it uses, in `privacy.py` (`personal_data` of its
-AppConfig). Masking, erasure and `manage.py personal_data` use only this register.
+Each app declares its own tables, and the tables of its dependencies, in `privacy.py` (`personal_data` of the
+AppConfig). Masking, erasure, and `manage.py personal_data` use only this register.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,18 +24,18 @@ CONSENT = "consent: Article 6(1)(a)"
 LEGAL_OBLIGATION = "legal obligation: Article 6(1)(c)"
 LEGITIMATE_INTEREST = "legitimate interest: Article 6(1)(f)"
 
-# Default source and recipients of data.
+# The default source of data.
 THE_PERSON = "the person, and their use of the account"
 EVERY_ROW = Q()
 
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """A ground to retain personal data after an erasure: its name, and a description of its rule."""
+    """A ground to retain personal data after an erasure: the ground's name, and a description of its rule."""
 
     ground: str
     rule: str
-    is_permanent: bool = False  # retained forever, because proofs of the values were issued
+    is_permanent: bool = False  # True if the values are retained forever, because proofs of them were issued
 
 
 AUDIT_LOG = Keep("audit_log", "5 years from the erasure, for legal claims: 15 U.S.C. 1691e(f); GDPR Article 17(3)(e)")
@@ -48,9 +48,9 @@ class Treatment:
     kind: str
     erase: str = ""
     keep: Keep | None = None
-    is_masked: bool = False  # masked in the back office for viewers without permission for personal data
-    is_secret: bool = False  # a password, a token or its hash, excluded from a copy of the data
-    is_exported: bool = True  # included in a copy of the data
+    is_masked: bool = False  # True if the back office masks the field for viewers without permission for personal data
+    is_secret: bool = False  # True for a password, a token, or a hash, which a copy of the data excludes
+    is_exported: bool = True  # True if a copy of the data includes the field
 
 
 Fields = dict[str, Treatment]
@@ -58,12 +58,12 @@ Fields = dict[str, Treatment]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The declaration of a table; `subject` is the lookup from a row to the id of its data subject.
+    """The declaration of a table. `subject` is the lookup from a row to the id of its data subject.
 
-    `exported` selects the rows for a copy of the data; other rows are about another applicant. If `only_subject` is
-    True, a partner's copy excludes the table. `kept_by` is the lookup to the record on which a `Keep` depends; it is
-    empty if the `Keep` depends on the account. If `by_value` is True, rows have no lookup to their subject: a step of
-    the app erases them.
+    `exported` selects the rows for a copy of the data. Rows that it excludes are about another applicant. If
+    `only_subject` is True, a partner's copy excludes the table. `kept_by` is the lookup to the record on which a `Keep`
+    depends. It is empty if the `Keep` depends on the account. If `by_value` is True, rows have no lookup to their
+    subject, and a step of the app erases them.
     """
 
     subject: str
@@ -87,19 +87,19 @@ def personal(
     secret: bool = False,
     exported: bool = True,
 ) -> Fields:
-    """Declare fields with personal data of the table's subject, and the kind of their erasure."""
+    """Declare fields with personal data of the table's subject, and how to erase these fields."""
     return dict.fromkeys(
         names, Treatment("personal", erase, keep, masked and not secret, secret, exported and not secret)
     )
 
 
 def about_staff(*names: str) -> Fields:
-    """Declare fields that name the reviewer, member or operator who acted."""
+    """Declare fields that identify the reviewer, member, or operator who acted."""
     return dict.fromkeys(names, Treatment("about_staff"))
 
 
 def none(*names: str) -> Fields:
-    """Declare fields without personal data: ids, references, times, statuses and hashes."""
+    """Declare fields without personal data: ids, references, times, statuses, and hashes."""
     return dict.fromkeys(names, Treatment("none"))
 
 
@@ -116,7 +116,7 @@ def table(
     exported: Q = EVERY_ROW,
     only_subject: bool = False,
 ) -> Table:
-    """Declare a table by groups of its fields; raises ValueError if two groups contain the same field."""
+    """Declare a table by groups of its fields. Raises ValueError if two groups contain the same field."""
     fields: Fields = {}
     for group in groups:
         if twice := fields.keys() & group.keys():
@@ -133,14 +133,14 @@ def register() -> Mapping[str, Table]:
 
 
 def tables_of(user_id: int) -> Iterator[tuple[str, Table, Any]]:
-    """Yield label, declaration and the account's rows for each table with a lookup to its subject."""
+    """Yield `(label, declaration, rows of the account)` for each table with a lookup to its subject."""
     for label, declaration in register().items():
         if declaration.subject and not declaration.by_value:
             yield label, declaration, all_rows(apps.get_model(label)).filter(**{declaration.subject: user_id})
 
 
 def personal_fields(model: type[models.Model]) -> Fields:
-    """Return the fields of a model with personal data; an empty dictionary for a model without a declaration."""
+    """Return a model's fields with personal data. A model without a declaration has none."""
     declaration = register().get(model._meta.label)
     fields = {} if declaration is None else declaration.fields
     return {name: treatment for name, treatment in fields.items() if treatment.kind == "personal"}
@@ -156,7 +156,7 @@ def all_rows(model: Any) -> Any:
 
 
 def of_erased_accounts(rows: Any) -> Any:
-    """Select the rows of erased accounts, which exist because a law requires them."""
+    """Select the rows of erased accounts. These rows are retained because a law requires them."""
     declaration = register().get(rows.model._meta.label)
     if declaration is None or not declaration.subject or declaration.by_value:
         return rows.none()
@@ -165,7 +165,7 @@ def of_erased_accounts(rows: Any) -> Any:
 
 
 def erased_among(rows: Sequence[Any]) -> set[Any]:
-    """Return the keys of the rows whose account is erased; without a query if the accounts are loaded."""
+    """Return the keys of the rows whose account is erased. If the accounts are loaded, this needs no query."""
     accounts = [_loaded_account(row) for row in rows]
     if all(account is not None for account in accounts):
         return {row.pk for row, account in zip(rows, accounts, strict=True) if account.erased_at is not None}
@@ -200,9 +200,9 @@ def undeclared() -> list[str]:
 
 
 def record_of_processing(*, with_all: bool) -> Iterator[dict[str, Any]]:
-    """Yield each personal field with subject, purpose, ground and retention (GDPR Article 30).
+    """Yield each personal field with its subject, purpose, ground, and retention (GDPR Article 30).
 
-    `with_all` also yields the fields without personal data, and those about staff.
+    If `with_all` is True, this also yields the fields without personal data, and the fields about staff.
     """
     for label, declaration in sorted(register().items()):
         for name, treatment in declaration.fields.items():

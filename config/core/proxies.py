@@ -5,9 +5,9 @@ from django.http import HttpRequest
 
 
 def client_address(request: HttpRequest) -> str:
-    """Return the caller's IP address in its canonical spelling: the nearest that is not a trusted proxy's.
+    """Return the caller's IP address in canonical spelling: the nearest address that is not a trusted proxy's.
 
-    If a proxy forwards a text that is no address, such as `unknown`, this is the address of the last trusted proxy.
+    If a proxy forwards a text such as `unknown` instead of an address, returns the address of the last trusted proxy.
     """
     meta = request.META
     peer = _canonical(str(meta.get("REMOTE_ADDR", "")))
@@ -32,7 +32,10 @@ def _without_port(hop: str) -> str:
 
 
 def _canonical(text: str) -> str:
-    """Return an address by RFC 5952, an IPv4 address without its mapping to IPv6; any other text unchanged."""
+    """Return an IP address in the spelling of RFC 5952. Converts an IPv4-mapped IPv6 address to IPv4.
+
+    Any other text is returned unchanged.
+    """
     try:
         address = ip_address(text)
     except ValueError:

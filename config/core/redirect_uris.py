@@ -1,4 +1,4 @@
-"""Addresses to which browsers are redirected."""
+"""Validation of the addresses to which the server redirects browsers."""
 
 import re
 from ipaddress import ip_address
@@ -9,14 +9,14 @@ import idna
 URI = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]+", re.ASCII)  # RFC 3986, without a fragment
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _LABEL = r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)"  # RFC 1123, and the underscore, which browsers accept
-_NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*", re.ASCII)  # browsers parse a host with such an end as IPv4
+_NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*", re.ASCII)  # browsers parse a host that ends in a number as IPv4
 _IN_BRACKETS = re.compile(r"\[[^\[\]]*\](?::[0-9]*)?", re.ASCII)
 _JOINERS = "\u200c\u200d"
 _DOMAIN = re.compile(rf"(?=.{{1,254}}\Z){_LABEL}(?:\.{_LABEL})*\.?")
 
 
 def can_be_opened(address: str) -> bool:
-    """Return whether browsers can parse the host, the port, and the percent-escapes of an address."""
+    """Check whether browsers can parse the host, the port, and the percent-escapes of an address."""
     try:
         parts = urlsplit(address)
         return parts.port != 0 and not _BAD_ESCAPE.search(address) and _is_host(parts.netloc, parts.hostname or "")
@@ -25,7 +25,7 @@ def can_be_opened(address: str) -> bool:
 
 
 def _is_host(netloc: str, host: str) -> bool:
-    """Return whether this is a domain name or an IP address without a zone. Raises ValueError for a bad IP address."""
+    """Check for a domain name, or an IP address without a zone. Raises ValueError for a malformed IP address."""
     if "[" in netloc:
         return bool(_IN_BRACKETS.fullmatch(netloc) and "%" not in host and ip_address(host))
     if _NUMBER.fullmatch(host.removesuffix(".").rpartition(".")[2]):
@@ -35,8 +35,8 @@ def _is_host(netloc: str, host: str) -> bool:
 
 
 def _is_punycode(text: str) -> bool:
-    """Return whether browsers accept the rest of an `xn--` label (UTS 46). Raises ValueError for other faults."""
-    label = text.encode().decode("punycode")  # a UnicodeError is a ValueError
+    """Check whether browsers accept the rest of an `xn--` label (UTS 46). Raises ValueError if it can't be decoded."""
+    label = text.encode().decode("punycode")  # UnicodeError is a subclass of ValueError
     is_canonical = label.encode("punycode").decode() == text and not label.isascii()
     joins = all(idna.valid_contextj(label, at) for at, sign in enumerate(label) if sign in _JOINERS)
     is_mapped = idna.uts46_remap(label, std3_rules=False, transitional=False) != label

@@ -1,4 +1,4 @@
-"""The schedule of retries, as pure functions."""
+"""Pure functions that compute the schedule of retries."""
 
 import random
 from datetime import UTC, datetime, timedelta
@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 # The total of 75.5 hours covers an outage during a weekend.
 _SECONDS = (0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400)
 DELAYS = tuple(timedelta(seconds=seconds) for seconds in _SECONDS)
-JITTER = 0.10  # receivers that failed at the same time must not be retried in the same second
+JITTER = 0.10  # it spreads the retries for receivers that failed at the same time
 RETRY_AFTER_MAX = timedelta(hours=24)
 
 
@@ -24,7 +24,7 @@ def next_delay(attempts: int, *, retry_after: timedelta | None = None) -> timede
 
 
 def read_retry_after(text: str, *, now: datetime) -> timedelta | None:
-    """Return the delay that a `Retry-After` header requests (RFC 9110, 10.2.3: seconds or a date), if any."""
+    """Return the delay in a `Retry-After` header (RFC 9110, 10.2.3: seconds or a date), or None if it is malformed."""
     text = text.strip()
     if text.isascii() and text.isdigit():
         digits = text.lstrip("0") or "0"

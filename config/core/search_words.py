@@ -1,6 +1,6 @@
-"""Words for searches. Stored and typed text are split by the same rules.
+"""Splitting of stored and typed text into words for searches.
 
-Case, accents, and the kind of hyphen and apostrophe are ignored. A compound matches by its parts and as one word.
+A search ignores case, accents, and the kind of hyphen and apostrophe. A compound matches by its parts and as one word.
 """
 
 import re
@@ -11,13 +11,13 @@ from collections.abc import Iterable
 _PLAIN = str.maketrans(
     {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "ħ": "h", "\u0131": "i", "æ": "ae", "œ": "oe", "þ": "th"}
 )
-# Spellings of these letters in passports, on airline tickets, and on keyboards without them.
+# Passports, airline tickets, and users of keyboards without these letters spell them in this way.
 _SPELLED_OUT = str.maketrans(
     {"ä": "ae", "ö": "oe", "ü": "ue", "å": "aa", "ø": "oe", "Ä": "Ae", "Ö": "Oe", "Ü": "Ue", "Å": "Aa", "Ø": "Oe"}
 )
 # Letters that keyboards for Persian, Urdu, and Arabic write differently.
 _ARABIC = str.maketrans("\u06cc\u0649\u06a9\u0629\u06c1\u06be\u06d5", "\u064a\u064a\u0643\u0647\u0647\u0647\u0647")
-# Scripts whose names are written with or without a space.
+# Names in these scripts are written with or without a space.
 _UNSPACED = ("CJK", "HANGUL", "HIRAGANA", "KATAKANA")
 _APOSTROPHES = dict.fromkeys(map(ord, "\u00b4`\u2018\u2019\u201b\u02b9\u02bb\u02bc\u02bd\u2032"), "'")
 _DROPPED = {"Mn", "Mc", "Me", "Cf"}
@@ -57,7 +57,10 @@ def compounds_of(text: str) -> list[list[str]]:
 
 
 def words_of(text: str) -> list[str]:
-    """Return the distinct words of a text; for a compound, its parts, joined neighboring parts, and the whole."""
+    """Return the distinct words of a text.
+
+    A compound yields its parts, joined adjacent parts, and the whole compound.
+    """
     return list(dict.fromkeys(word for parts in compounds_of(text) for word in _joined(parts)))
 
 
@@ -68,12 +71,12 @@ def _joined(parts: list[str]) -> Iterable[str]:
 
 
 def as_column(words: Iterable[str]) -> str:
-    """Return words as a column stores them: each between spaces, so that a search can match a whole word."""
+    """Return words in the stored format: each word between spaces, so that a search can match a whole word."""
     return f" {' '.join(words)} "
 
 
 def has_words(text: str, compounds: list[list[str]]) -> bool:
-    """Return whether a text contains each typed compound, by its parts or as one word, in any order.
+    """Check whether a text contains each typed compound, by its parts or as one word, in any order.
 
     A typed word can match a part of a word.
     """

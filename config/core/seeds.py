@@ -1,4 +1,4 @@
-"""Seeds of Ed25519 keys: from the environment in production; created once in `VAR_DIR` in development."""
+"""Seeds of Ed25519 keys. In production, the environment contains a seed. In development, a file in `VAR_DIR` does."""
 
 import base64
 import binascii
@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config.env import keep_once
 
 SEED_BYTES = 32
-_WEAK_BYTES = 8  # a random seed has at least this number of different bytes
+_WEAK_BYTES = 8  # a seed with fewer different bytes is not random
 _HOW_TO = (
     "set it to 32 random bytes in base64, for example the output of "
     "`python -c 'import base64, os; print(base64.b64encode(os.urandom(32)).decode())'`, and keep a copy: "
@@ -19,9 +19,9 @@ _HOW_TO = (
 
 
 def read_seed(variable: str, configured: str, *, without: str, file_name: str, damaged: str) -> bytes:
-    """Return the configured seed, or in development the seed that is stored in a file.
+    """Return the configured seed, or in development the seed from a file.
 
-    `without` describes the consequence of a lost key, `damaged` the remedy for an invalid file. Raises
+    `without` describes the consequence of a lost key. `damaged` describes the remedy for an invalid file. Raises
     ImproperlyConfigured with the name of the setting.
     """
     how_to = f"{_HOW_TO}{without}"

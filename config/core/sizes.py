@@ -9,7 +9,7 @@ from django.db.models import BigIntegerField, F, Func, Model, TextField, Value
 from django.db.models.functions import Coalesce
 
 ANSWER_MAX_BYTES = 8 * 1_048_576
-ROWS_MAX_BYTES = ANSWER_MAX_BYTES - 4_096  # without the envelope around the rows
+ROWS_MAX_BYTES = ANSWER_MAX_BYTES - 4_096  # the difference is for the envelope around the rows
 _ROW_BYTES = 512  # estimate for a row's field names and short columns
 
 
@@ -24,14 +24,14 @@ class ByteLength(Func):
 
 
 def weight_of(model: type[Model], columns: Iterable[str]) -> Any:
-    """Return the SQL expression for the approximate bytes of a row; it measures the text columns of `columns`."""
+    """Return an SQL expression for a row's approximate size in bytes, based on the text columns in `columns`."""
     names = [field.attname for field in model._meta.concrete_fields if isinstance(field, TextField)]
     lengths = [Coalesce(ByteLength(F(name)), 0) for name in names if name in columns]
     return reduce(add, lengths, Value(_ROW_BYTES, output_field=BigIntegerField()))
 
 
 def number_that_fits(sizes: Iterable[int]) -> int:
-    """Return the number of rows of these sizes, in order, that fit into a response; at least 1."""
+    """Return the number of rows that fit into a response, at least 1. `sizes` are the rows' sizes in order."""
     room, number = ROWS_MAX_BYTES, 0
     for size in sizes:
         room -= size

@@ -1,6 +1,6 @@
-"""Validation of access tokens: the signature, and the value and type of every claim.
+"""Validation of an access token's signature, and of the value and type of each claim.
 
-Service A issues these tokens, and both services accept them. This module validates only the token itself; service A
+Service A issues access tokens, and both services accept them. This module validates only the token itself. Service A
 also checks whether the token's log-in has ended.
 """
 
@@ -14,7 +14,7 @@ from config.core.credentials import ExpiredToken, InvalidToken
 from config.core.ids import parse_positive_int64, parse_uuid
 
 ALGORITHM = "ES256"
-CLOCK_SKEW_SECONDS = 60  # how far ahead the clock of the issuing machine may be
+CLOCK_SKEW_SECONDS = 60  # the clock of the machine that issues tokens may be ahead by this time
 _HEADER_MEMBERS = {"alg", "typ", "kid"}
 _TOKEN_MAX_LENGTH = 4096
 _LATEST_MOMENT = 253_402_300_800  # the year 10000, above the range of datetime

@@ -14,16 +14,16 @@ class DatabaseWrapper(base.DatabaseWrapper):
     """
 
     def chunked_cursor(self) -> Any:
-        """Return a cursor for `iterator()`: within a transaction, a server-side cursor, which saves memory.
+        """Return a cursor for `iterator()`. Within a transaction, this is a server-side cursor, which saves memory.
 
-        Django's setting DISABLE_SERVER_SIDE_CURSORS would also disable them for large reads within one transaction.
+        Django's setting DISABLE_SERVER_SIDE_CURSORS would also disable server-side cursors within transactions.
         """
         return super().chunked_cursor() if self.in_atomic_block else self.cursor()
 
     def is_usable(self) -> bool:
-        """Return whether the connection is idle without pending data, or responds to a query.
+        """Check whether the connection has no pending data, or responds to a query.
 
-        A server that closes a connection sends a message first, which is pending data.
+        Before a server closes a connection, it sends a message, which is pending data.
         """
         said = select.poll()
         try:
