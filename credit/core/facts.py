@@ -73,7 +73,8 @@ class Fact:
     Facts that are computed together share a `read` function, which returns an object. `part` is the attribute with the
     fact's value. `dated` is the attribute with the date of the value. Without `dated`, that date is the day of the
     score. With `in_currency`, `read` also receives a currency, and values in other currencies are missing. With
-    `of_application`, `read` receives the application instead of the account.
+    `of_application`, `read` receives the application instead of the account. With `excludes_application`, `read` also
+    receives the application, which can be None.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Fact:
     dated: str | None = None
     of_application: bool = False
     in_currency: bool = False
+    excludes_application: bool = False
 
 
 class Known(NamedTuple):
@@ -227,7 +229,8 @@ def read_facts(
             known[name] = Known(None, PLATFORM if fact is None else fact.source, None)
             continue
         if fact.part is None:
-            known[name] = Known(fact.read(subject, now), fact.source, now.date())
+            value = fact.read(subject, now, *([application] if fact.excludes_application else []))
+            known[name] = Known(value, fact.source, now.date())
             continue
         if fact.read not in together:
             together[fact.read] = fact.read(subject, now, *([currency] if fact.in_currency else []))

@@ -13,7 +13,7 @@ from config.core.credentials import FIRST_PARTY
 from config.core.prepared import PreparedSelect
 from credit.core.facts import BANK, PERSON, PLATFORM, REPORT, SHAREABLE, Fact, Read
 from credit.models import Application, Report, person_figures
-from identity.bank.figures import MONTHS_MAX, BankFigures
+from identity.bank.figures import BankFigures
 from identity.bank.models import BOOKINGS_DAYS, BankItem
 from identity.kyc.machine import DECISIONS, VERIFIED
 from identity.kyc.models import KycVerification
@@ -58,10 +58,11 @@ def account_age_days(user_id: int, now: datetime) -> int | None:
     return None if joined is None else _days(joined, now)
 
 
-def applications_lately(user_id: int, now: datetime) -> int:
-    """Count the applications that the account submitted in the last 90 days, without the current application."""
+def applications_lately(user_id: int, now: datetime, application: Application | None = None) -> int:
+    """Count the applications that the account submitted in the last 90 days, without `application`."""
     since = now - timedelta(days=APPLICATIONS_DAYS)
-    return Application.objects.filter(consumer_id=user_id, submitted_at__gte=since, submitted_at__lt=now).count()
+    lately = Application.objects.filter(consumer_id=user_id, submitted_at__gte=since, submitted_at__lt=now)
+    return (lately if application is None else lately.exclude(pk=application.pk)).count()
 
 
 def _days(since: datetime, now: datetime) -> int:
@@ -69,7 +70,8 @@ def _days(since: datetime, now: datetime) -> int:
 
 
 _CENTS, _DAYS = "cents", "days"
-_WINDOW = f"the complete calendar months with all bookings, at most {MONTHS_MAX}"
+_WINDOW = "the complete calendar months with all bookings"
+_LAST_DAYS = f"the {BOOKINGS_DAYS} days up to `bank.as_of`"
 _TOGETHER = "the owned accounts together, as the banks reported them"
 
 
@@ -118,15 +120,15 @@ FACTS = (
     ),
     _bank(
         "months_covered", "number", "months_covered",
-        f"How many complete calendar months the bookings cover, at most {MONTHS_MAX}.", unit="months",
+        "How many complete calendar months the bookings cover, at most 3.", unit="months",
     ),
     _bank(
         "lowest_balance_cents", "number", "lowest_balance_cents",
-        f"The lowest end-of-day balance of {_TOGETHER}, in the last {BOOKINGS_DAYS} days.", unit=_CENTS,
+        f"The lowest end-of-day balance of {_TOGETHER}, in {_LAST_DAYS}.", unit=_CENTS,
     ),
     _bank(
         "overdrawn_days_90", "number", "overdrawn_days",
-        f"How many of the last {BOOKINGS_DAYS} days ended with an owned account below zero.", unit=_DAYS,
+        f"How many of {_LAST_DAYS} ended with an owned account below zero.", unit=_DAYS,
     ),
     _bank("as_of", "text", "as_of_text", "The last day with all bookings, such as `2026-01-31`."),
     Fact(
@@ -138,8 +140,9 @@ FACTS = (
     ),
     Fact(
         "applications.in_90_days", "number", applications_lately, "applications:read", PLATFORM,
-        f"How many applications the person submitted in the last {APPLICATIONS_DAYS} days, without this one.",
+        f"How many other applications the account submitted in the last {APPLICATIONS_DAYS} days.",
         "applications",
+        excludes_application=True,
     ),
     _person(
         "open_applications", "How many other applications of the same person are open with the lender.", "applications"

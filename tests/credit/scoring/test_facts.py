@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from config.core.credentials import FIRST_PARTY
-from credit.core.facts import SOURCES, catalogue, gather
+from credit.core.facts import SOURCES, catalogue, gather, read_facts, shared
 from credit.scoring import known_facts as facts
 from identity.models import BankAccount, BankItem, KycVerification
 from tests.factories import ApplicationFactory
@@ -147,3 +147,14 @@ def test_application_count_fact_includes_90_days_after_submission(user, stranger
     ApplicationFactory(consumer=user)
     ApplicationFactory(consumer=user, status="submitted", submitted_at=NOW)
     assert facts.applications_lately(user.pk, NOW) == 2
+
+
+def test_count_of_applications_excludes_the_application_that_is_scored_again(user):
+    for ago in (1, 2):
+        application = ApplicationFactory(
+            consumer=user, status="submitted", submitted_at=NOW - timedelta(days=ago), application_data={}
+        )
+    name = "applications.in_90_days"
+    about = {"user_id": user.pk, "application_data": {}, "may_read": shared(()), "now": NOW}
+    assert read_facts([name], **about)[name].value == 2
+    assert read_facts([name], application=application, **about)[name].value == 1
