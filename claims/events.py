@@ -18,7 +18,7 @@ FAMILIES = (
             "approved": "A claim was approved.",
             "disputed": "A claim is disputed.",
             "revoked": "A claim was revoked.",
-            "draft": "A claim was returned to its owner.",
+            "draft": "The owner withdrew a claim from the review.",
             "deleted": "A claim was deleted.",
         },
         {"claim_id": str(demo_ids.CLAIM_PENDING), "verification_level": "evidence_provided", "visibility": "shared"},

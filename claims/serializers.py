@@ -73,9 +73,13 @@ class ClaimRequestSerializer(serializers.RequestSerializer):
     )
     claim_type = serializers.TextField(min_length=1, max_length=64, help_text="For example `author` or `contributor`.")
     evidence = _evidence(help_text="Web addresses (http or https; the API never fetches them) or documents.")
-    notes = serializers.TextField(allow_null=True, required=False, help_text="Free text for people; null means empty.")
+    notes = serializers.TextField(allow_null=True, required=False, help_text="Notes for people to read; null if none.")
     verification_level = serializers.OneOfField(
-        LEVELS, allow_null=True, required=False, help_text="How the claim is verified. Default: `self_asserted`."
+        LEVELS,
+        allow_null=True,
+        required=False,
+        help_text="How the claim is verified. Only reviewers can set `source_verified` and `institution_verified`. "
+        "Default: `self_asserted`.",
     )
     visibility = serializers.OneOfField(
         VISIBILITIES, allow_null=True, required=False, help_text="The visibility of the claim. Default: `private`."
@@ -96,7 +100,7 @@ class ClaimChangeRequestSerializer(serializers.RequestSerializer):
 
     evidence = _evidence()
     notes = serializers.TextField(
-        allow_null=True, required=False, help_text="Free text for people; null changes nothing."
+        allow_null=True, required=False, help_text="Notes for people to read; null changes nothing."
     )
     verification_level = serializers.OneOfField(
         LEVELS, allow_null=True, required=False, help_text="Null changes nothing."
@@ -125,13 +129,13 @@ class ClaimQuery(serializers.PageQuery):
     filterset_class = ClaimFilter
 
     user_id = serializers.IdField(
-        required=False, help_text="The claimant; another user's claims require `publication_id`."
+        required=False, help_text="The claimant. For another account, `publication_id` is required."
     )
     publication_id = PublicationField(
         min_length=1,
         max_length=PUBLICATION_MAX_LENGTH,
         required=False,
-        help_text="The publication's id, in any spelling. The list then includes claims of others that you can read.",
+        help_text="The publication's id, in any spelling. The list then has only claims to this publication.",
     )
 
 

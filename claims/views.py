@@ -30,8 +30,8 @@ class ClaimViewSet(ApiViewSet):
     def list(self, request: ApiRequest, query: dict[str, Any]) -> QuerySet[Claim]:
         """List claims.
 
-        The list has your own claims. With `publication_id` it also has the visible claims of others to that
-        publication.
+        Without `publication_id`, the list has your own claims. With `publication_id`, it has the claims to that
+        publication that you can read. The newest is first.
         """
         return services.list_claims(
             viewer=request.user, user_id=query.get("user_id", ""), publication_id=query.get("publication_id", "")
@@ -59,9 +59,8 @@ class ClaimViewSet(ApiViewSet):
     def update(self, request: ApiRequest, claim_id: str, body: dict[str, Any]) -> Claim:
         """Update a claim.
 
-        The request replaces its evidence, notes, verification level, or visibility.
-
-        Fields that are absent or null don't change.
+        The request replaces the evidence, notes, verification level, or visibility. Fields that are absent or null
+        don't change.
         """
         return services.change_claim(claim_id, actor=actor_of(request), changes=body, now=timezone.now())
 

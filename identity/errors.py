@@ -28,7 +28,7 @@ class TooManyAttempts(ApiError):
     error, code, stored = "too_many_attempts", "E3006", True
     message = (
         f"An account has at most {ATTEMPTS_MAX} attempts in {ATTEMPTS_DAYS} days. "
-        "Attempts without submitted data don't count."
+        "Attempts that the applicant did not start don't count."
     )
 
     @classmethod

@@ -98,7 +98,7 @@ class AuthViewSet(ApiViewSet):
     def revoke(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:  # noqa: ARG002
         """Revoke a refresh token.
 
-        The session of the token ends. The API also accepts an unknown token.
+        All tokens of the same log-in become invalid. The API also accepts an unknown token.
         """
         tokens.revoke_refresh_token(body["refresh_token"], now=timezone.now())
         return {}
@@ -107,7 +107,7 @@ class AuthViewSet(ApiViewSet):
     def me(self, request: ApiRequest) -> dict[str, Any]:
         """Get the authenticated account.
 
-        An app gets only its own scopes, and the id of the account that it acts on behalf of.
+        A credential that acts on behalf of the account gets only its own scopes and the account's id.
         """
         user: User = request.user
         caller = {"id": user.pk, "scopes": sorted(SCOPES if request.auth.scopes is None else request.auth.scopes)}
@@ -122,7 +122,8 @@ class AuthViewSet(ApiViewSet):
     def collect(self, request: ApiRequest, key_id: str) -> IssuedKey:
         """Collect a rotated API key.
 
-        Use it after an operator has rotated your key. Only this response contains the new value and secret.
+        Use it after an operator has rotated your key. Only this response, and a retry with its Idempotency-Key, contain
+        the new value and secret.
 
         The event `api_key.rotated` has the id. The old key is valid until this call and for the grace period after it.
         A second call returns 404, unless it has the Idempotency-Key of the first one.

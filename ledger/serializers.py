@@ -66,7 +66,7 @@ class BatchRequestSerializer(serializers.RequestSerializer):
         child=AnchorItem(),
         min_length=1,
         max_length=1_000,
-        help_text="The reports, which all enter one block.",
+        help_text="The reports. All new ones enter one block.",
     )
 
 
@@ -129,7 +129,7 @@ class LogSerializer(serializers.ResponseSerializer):
 class HealthSerializer(serializers.ResponseSerializer):
     """The health of the node."""
 
-    status = serializers.TextField(help_text="`healthy`, or `degraded` when the log cannot be read or written.")
+    status = serializers.TextField(help_text="`healthy`, or `degraded` if the log can't be read or can't sign.")
     block_height = serializers.Int64Field()
     is_syncing = serializers.FlagField()
     peers = serializers.Int64Field()
@@ -174,7 +174,7 @@ class UserHashesSerializer(serializers.ResponseSerializer):
 
 
 class AnchorSerializer(LogSerializer):
-    """The place of a report in the log. Only this response contains the nonce that opens the commitment."""
+    """The place of a report in the log, and the nonce that opens its commitment."""
 
     success = serializers.FlagField(help_text="Always true: the report is in the log.")
     hash = serializers.TextField(source="report_hash")
@@ -184,17 +184,20 @@ class AnchorSerializer(LogSerializer):
     leaf_hash = serializers.TextField()
     commitment = serializers.TextField()
     nonce = serializers.TextField(
-        help_text="The nonce that opens the commitment, in hex. Store it: only this response contains it."
+        help_text="The nonce that opens the commitment, in hex. Store it: proofs do not contain it."
     )
     duplicate = serializers.FlagField(
-        help_text="Whether this user had already anchored the same report. The ledger then added no entry."
+        help_text="Whether the same report of this type and user was already anchored. The ledger then added no entry."
     )
 
 
 class BatchSerializer(serializers.ResponseSerializer):
-    """The block that holds the batch, and a result for each item in order."""
+    """The newest block of the batch, and a result for each item in order."""
 
-    block_number = serializers.Int64Field(help_text="The number of the reports' block.")
+    block_number = serializers.Int64Field(
+        help_text="The number of the newest block of the reports. Reports that were already anchored can be in earlier "
+        "blocks."
+    )
     results = AnchorSerializer(many=True, help_text="The results, one for each item in order.")
 
 

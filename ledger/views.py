@@ -85,9 +85,9 @@ class NodeViewSet(LedgerViewSet):
     def health(self, _request: ApiRequest) -> NodeStatus | Response:
         """Check the health of the node.
 
-        `degraded` means that the node can read and not sign. The causes are a database that is read-only or behind its
-        signature, a guard file that is lost or not writable, and a changed key. If the node also can't read, it
-        returns 503 with the same fields.
+        `degraded` means that the node can read the log, but can't sign. Possible causes are a database that is
+        read-only or behind its signature, a guard file that is lost or not writable, and a changed key. If the node
+        can't read the log, it returns 503 with the same fields.
         """
         status = status_in_time()
         if status is not None:
@@ -219,7 +219,7 @@ class RecordViewSet(LedgerViewSet):
     def user_hashes(self, _request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List the hashes of a user.
 
-        The oldest is first. In production, the ledger requires the user's credential, staff, or a key in
+        The oldest is first. In production, the ledger requires a token of the user or of staff, or a key in
         `LEDGER_API_KEYS`.
         """
         wanted = read_user_id(user_id)
@@ -235,7 +235,8 @@ class RecordViewSet(LedgerViewSet):
         The ledger responds once the report is in a committed and signed block.
 
         The report types `application_decision`, `acceptance`, `scoring_model_version`, `notice`, `record_key`,
-        `contract_withdrawal`, and `release` are reserved for the platform. Other callers get 403.
+        `contract_withdrawal`, and `release` are reserved for the platform and the keys in `LEDGER_API_KEYS`. Other
+        callers get 403.
         """
         self.caller.check_anchoring(body)
         return group_commit.anchor([submission_of(body)])[0]
@@ -245,8 +246,8 @@ class RecordViewSet(LedgerViewSet):
     def anchor_batch(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Anchor up to 1,000 reports in one block.
 
-        The ledger anchors all reports or none. In production, it requires a key in `LEDGER_API_KEYS`. Each report
-        counts toward the limit of writes.
+        The ledger anchors all reports or none. Reports that were already anchored stay in their blocks. In production,
+        the ledger requires a key in `LEDGER_API_KEYS`. Each report counts toward the limit of writes.
         """
         self.take_permits(request, len(body["items"]) - 1)
         for item in body["items"]:

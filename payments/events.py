@@ -8,15 +8,17 @@ FAMILIES = (
             payment_id=said(INT64, "The payment's id."),
             status=said(TEXT, "The payment's current status."),
             sometimes={
-                "disputed": said(FLAG, "True while the payer disputes the payment at their bank, and after they win.")
+                "disputed": said(
+                    FLAG, "True while the payer disputes the payment at their bank, and after the payer has won."
+                )
             },
         ),
         {
             "completed": "A card payment was completed.",
             "failed": "A card payment failed. The card was not charged.",
-            "unknown": "The processor's response to a card payment is missing. The worker requests it again.",
+            "unknown": "The outcome of a card payment is unknown. The worker queries it again.",
             "refunded": "The refunded amount of a card payment changed.",
-            "disputed": "The payer disputes a card payment at their bank, or the payee has won the dispute.",
+            "disputed": "The field `disputed` of a card payment changed.",
         },
         {"payment_id": 1},
         statuses={

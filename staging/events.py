@@ -8,6 +8,7 @@ FAMILIES = (
             item_id=said(UUID, "The item's id."),
             kind=said(TEXT, "The kind of the payload."),
             status=said(TEXT, "The item's current status."),
+            sometimes={"stored_id": said(TEXT, "The id of the permanent row. Only in `staging.item.approved`.")},
         ),
         {
             "staged": "An item is waiting for its owner's approval.",

@@ -20,7 +20,9 @@ class ItemRequestSerializer(serializers.RequestSerializer):
     """An item to stage."""
 
     kind = KindField(help_text="The kind of the payload, for example `note` or `claim`.")
-    payload = serializers.FreeField(help_text="The data that approval stores. Their form depends on `kind`.")
+    payload = serializers.FreeField(
+        help_text="The data that an approval stores. The fields depend on `kind`; unknown fields are removed."
+    )
     source = serializers.IdField(allow_null=True, default=None, help_text="The source of the payload.")  # type: ignore[assignment]
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class StagingViewSet(ApiViewSet):
     def stage(self, request: ApiRequest, body: dict[str, Any]) -> StagedItem:
         """Stage an item.
 
-        You approve or reject it later.
+        You approve or reject it later. After 30 days without a decision, the item expires.
         """
         return services.stage_item(user_id=request.user.pk, now=timezone.now(), **body)
 
@@ -46,7 +46,7 @@ class StagingViewSet(ApiViewSet):
     def retrieve(self, request: ApiRequest, item_id: str) -> StagedItem:
         """Get a staged item.
 
-        The response includes items that are already decided.
+        You can also get items that are already decided.
         """
         return get_by_uuid(StagedItem.objects.filter(user_id=request.user.pk), item_id, StagedItemNotFound)
 
@@ -58,7 +58,7 @@ class StagingViewSet(ApiViewSet):
     def approve(self, request: ApiRequest, item_id: str, body: dict[str, Any]) -> StagedItem:
         """Approve a staged item.
 
-        The item moves to permanent storage.
+        The API stores the payload permanently.
         """
         require_self(request, body["user_id"])
         return services.approve_item(item_id, actor=actor_of(request), now=timezone.now())
@@ -67,7 +67,7 @@ class StagingViewSet(ApiViewSet):
     def reject(self, request: ApiRequest, item_id: str, body: dict[str, Any]) -> StagedItem:
         """Reject a staged item.
 
-        The item never moves to permanent storage.
+        The API never stores the payload permanently.
         """
         require_self(request, body["user_id"])
         return services.reject_item(item_id, actor=actor_of(request), now=timezone.now())
@@ -77,7 +77,7 @@ class StagingViewSet(ApiViewSet):
     def approve_all(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Approve all staged items.
 
-        The API approves all of your items, or none.
+        The API approves all of your staged items, or none. It skips items of a kind that no longer exists.
         """
         require_self(request, body["user_id"])
         item_ids = services.approve_all(actor=actor_of(request), now=timezone.now())
@@ -88,7 +88,7 @@ class StagingViewSet(ApiViewSet):
     def reject_all(self, request: ApiRequest, body: dict[str, Any]) -> dict[str, Any]:
         """Reject all staged items.
 
-        The API rejects all of your items, or none.
+        The API rejects all of your staged items, or none.
         """
         require_self(request, body["user_id"])
         item_ids = services.reject_all(actor=actor_of(request), now=timezone.now())

@@ -82,7 +82,7 @@ def create_endpoint(
 def change_endpoint(endpoint: Endpoint, *, changes: dict[str, Any], now: datetime) -> Endpoint:
     """Change `url`, `event_types`, `description` or `status` of an endpoint; return the changed endpoint.
 
-    Earlier events are delivered with the old settings. Raises ValidationFailed like `check_url`, and
+    The old event types apply to earlier events. Raises ValidationFailed like `check_url`, and
     WebhookEndpointNotFound if the endpoint has been deleted.
     """
     if "url" in changes:

@@ -95,7 +95,7 @@ class Endpoint(models.Model):
         default="",
         help_text=("The app that created the endpoint; empty for the account itself."),
     )
-    url = models.TextField(help_text="The https address that events are sent to.")
+    url = models.TextField(help_text="The https address that events are sent to; outside of production also http.")
     event_types: Any = JsonTextField(
         help_text="The event types that the endpoint receives. `*` is every type, including future ones."
     )
@@ -212,7 +212,7 @@ class Delivery(models.Model):
         max_length=16,
         default=PENDING,
         choices=[(status, status) for status in (PENDING, DELIVERED, FAILED)],
-        help_text="`pending` until the last attempt, then `delivered` or `failed`.",
+        help_text="`pending` until an attempt succeeds (`delivered`) or the last attempt fails (`failed`).",
     )
     attempts: Any = JsonTextField(default=list)
     due_at = models.DateTimeField(null=True, blank=True, help_text="When the next attempt is due (UTC); null if none.")

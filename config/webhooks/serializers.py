@@ -74,11 +74,11 @@ class EndpointSerializer(serializers.ModelResponseSerializer):
 
 
 class EndpointSecretSerializer(SecretAnswer, EndpointSerializer):
-    """An endpoint and its secret. Only this response contains the secret."""
+    """An endpoint and its secret."""
 
     secret = serializers.TextField(
-        help_text="The secret that signs the deliveries (Standard Webhooks): `whsec_` and base64. Only this response "
-        "contains it."
+        help_text="The secret that signs the deliveries (Standard Webhooks): `whsec_` and base64. Only creation "
+        "and rotation return it."
     )
 
     class Meta(EndpointSerializer.Meta):
@@ -86,7 +86,7 @@ class EndpointSecretSerializer(SecretAnswer, EndpointSerializer):
 
 
 class EndpointsPageSerializer(serializers.CollectionSerializer):
-    """All endpoints of the account, oldest first."""
+    """The endpoints of the account, or those that the app created, oldest first."""
 
     endpoints = EndpointSerializer(many=True, help_text="The endpoints, oldest first.")
 
@@ -170,7 +170,7 @@ class EventSerializer(serializers.JsonPartSerializer):
     data: Any = EventDataSerializer(help_text="The record that the event is about.")
     request_id = serializers.TextField(
         allow_null=True,
-        help_text="The id of the request that caused the event; null if a deadline or an operator caused it.",
+        help_text="The id of the request that caused the event; null if a worker or a command caused it.",
     )
 
 

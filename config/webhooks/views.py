@@ -65,9 +65,8 @@ class WebhookEndpointViewSet(ApiViewSet):
     def partial_update(self, request: ApiRequest, endpoint_id: str, body: dict[str, Any]) -> Endpoint:
         """Update a webhook endpoint.
 
-        The request changes its URL, event types, description, or status.
-
-        Earlier events are delivered with the old settings.
+        The request changes its URL, event types, description, or status. The new event types apply to events that
+        happen from now on.
         """
         record = endpoints.find_endpoint(endpoint_id, request.auth)
         return endpoints.change_endpoint(record, changes=body, now=timezone.now())
@@ -76,7 +75,7 @@ class WebhookEndpointViewSet(ApiViewSet):
     def destroy(self, request: ApiRequest, endpoint_id: str) -> None:
         """Delete a webhook endpoint.
 
-        Its deliveries stay in the delivery log.
+        Its deliveries stay in the delivery log for 30 days.
         """
         record = endpoints.find_endpoint(endpoint_id, request.auth)
         endpoints.delete_endpoint(record, now=timezone.now())
@@ -92,7 +91,7 @@ class WebhookEndpointViewSet(ApiViewSet):
     def rotate(self, request: ApiRequest, endpoint_id: str, body: dict[str, Any]) -> Endpoint:
         """Rotate the secret of an endpoint.
 
-        Only this response contains the new secret.
+        Only this response, and a retry with its Idempotency-Key, contain the new secret.
 
         During the grace period, `webhook-signature` has a signature of each secret. `X-Service-Signature` uses the new
         secret after the first successful test, or after the grace period.
@@ -108,7 +107,8 @@ class WebhookEndpointViewSet(ApiViewSet):
     def test(self, request: ApiRequest, endpoint_id: str) -> Delivery:
         """Test a webhook endpoint.
 
-        The API sends a `webhook.test` event only to this endpoint, regardless of its event types.
+        The API sends a `webhook.test` event only to this endpoint, regardless of its event types. The endpoint must be
+        enabled.
         """
         record = endpoints.find_endpoint(endpoint_id, request.auth)
         return endpoints.send_test(record, now=timezone.now())
@@ -134,7 +134,8 @@ class WebhookDeliveryViewSet(ApiViewSet):
     def redeliver(self, request: ApiRequest, delivery_id: str) -> Delivery:
         """Send a delivery again.
 
-        The same endpoint gets the event with the same `webhook-id`, regardless of earlier outcomes.
+        The same endpoint gets the event with the same `webhook-id`, regardless of earlier outcomes. The endpoint must
+        be enabled.
         """
         delivery = get_by_uuid(endpoints.deliveries_of(request.auth), delivery_id, NotFound("Delivery not found."))
         return endpoints.redeliver(delivery, now=timezone.now())
@@ -147,10 +148,8 @@ class WebhookEventViewSet(ApiViewSet):
     def list(self, request: ApiRequest, query: dict[str, Any]) -> dict[str, Any]:
         """List the events of the account.
 
-        The events are in order, without a gap.
-
-        The API stores an event in the same transaction as the change. To continue, set `after` to the
-        last `sequence` that you received.
+        The events are in order, without a gap. The API stores an event in the same transaction as the change. To
+        continue, set `after` to the last `sequence` that you received.
         """
         events, has_more = feed_page(account_id=request.user.pk, now=timezone.now(), **query)
         return {"events": events, "has_more": has_more}

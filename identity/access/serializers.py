@@ -67,16 +67,14 @@ class ApiKeysPageSerializer(serializers.PageSerializer):
 
 
 class IssuedKeySerializer(SecretAnswer, serializers.ResponseSerializer):
-    """An API key with its value and secret. Only this response contains them. The key in `replaces` expires at
-    `old_expires_at`.
-    """
+    """An API key with its value and secret. The key in `replaces` expires at `old_expires_at`."""
 
     id = serializers.TextField(source="record.pk", help_text="The key's id, which is not secret.")
-    name = serializers.TextField(source="record.name", help_text="The owner's description of its purpose.")
-    key = serializers.TextField(help_text="The key: send it as `X-API-Key`. Only this response contains it.")
-    secret = serializers.TextField(help_text="The secret that signs requests. Only this response contains it.")
+    name = serializers.TextField(source="record.name", help_text="The purpose of the key, in its owner's words.")
+    key = serializers.TextField(help_text="The key: send it as `X-API-Key`. No other operation returns it.")
+    secret = serializers.TextField(help_text="The secret that signs requests. No other operation returns it.")
     scopes = serializers.ListField(source="record.scopes", child=serializers.TextField(), allow_null=True)
-    expires_at = serializers.DateTimeField(source="record.expires_at", help_text="When the object expires (UTC).")
+    expires_at = serializers.DateTimeField(source="record.expires_at", help_text="When the key expires (UTC).")
     replaces = serializers.TextField(
         source="record.replaces_id",
         allow_null=True,

@@ -53,7 +53,8 @@ class ApiKeyViewSet(ApiViewSet):
     def rotate(self, request: ApiRequest, key_id: str, body: dict[str, Any]) -> IssuedKey:
         """Rotate an API key.
 
-        The new key has the same name and scopes, and is valid for 90 days. Only this response contains its values.
+        The new key has the same name and scopes, and is valid for 90 days. Only this response, and a retry with its
+        Idempotency-Key, contain its values.
 
         The old key is valid for another `grace_days`, but not past its own expiry. Both keys count toward the limit of
         20.

@@ -250,7 +250,7 @@ class Erasure(models.Model):
     kept: Any = models.JSONField(
         default=list, help_text="The retained rows of each ground, and the day on which the last one is erased."
     )
-    completed_at = models.DateTimeField(null=True, help_text="When everything was erased (UTC); null before then.")
+    completed_at = models.DateTimeField(null=True, help_text="When the erasure was completed (UTC); null before then.")
 
     class Meta:
         ordering = ["id"]

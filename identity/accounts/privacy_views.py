@@ -88,10 +88,10 @@ class AccountConsentViewSet(ApiViewSet):
     def destroy(self, request: ApiRequest, consent_id: str) -> None:
         """End a consent.
 
-        The effect depends on `kind`. For an app, the API revokes its tokens. For a bank, it unlinks the bank and
-        removes it at the vendor. For notices by mail and for data shared with a lender, it stops them. For a credit
-        report, the lender can't request it with the applicant's instructions again. The data of earlier decisions
-        remain. Idempotent.
+        The effect depends on `kind`. For an app, the API revokes its tokens and disables its webhook endpoints. For a
+        bank, it unlinks the bank and removes it at the vendor. For notices by mail and for data shared with a lender,
+        it stops them. For a credit report, the lender can't request it with the applicant's instructions again. The
+        data of earlier decisions remain. Idempotent.
         """
         consents.end_consent(actor_of(request), consent_id, now=timezone.now())
 
@@ -112,8 +112,9 @@ class AccountErasureViewSet(ApiViewSet):
     def create(self, request: ApiRequest, **account: str) -> Erasure:
         """Request the erasure of your account.
 
-        The erasure starts after 14 days, and is due within 30 days of the request. You can cancel it before it starts.
-        If the account has a second factor, the log-in requires it. A second request returns the first erasure.
+        The erasure starts after 14 days, and is due within 30 days of the request. An obstacle delays it. You can
+        cancel it before it starts. If the account has a second factor, the log-in requires it. A second request returns
+        the first erasure.
 
         If the account has an obstacle, the API returns 400 `E3021`. `details.obstacles` lists each obstacle, and when
         it ends.
@@ -149,6 +150,7 @@ class ManagedErasureViewSet(AccountErasureViewSet):
         """Request the erasure of a customer's account.
 
         If the customer has claimed the account, the API returns 400 `E3004`: only the customer can request the erasure.
+        Apps get 403 `E2005`.
         """,
         SecondFactorRequired,
         ErasureNotPossible,
@@ -157,7 +159,8 @@ class ManagedErasureViewSet(AccountErasureViewSet):
         AccountErasureViewSet.retrieve,
         """Get the erasure of a customer's account.
 
-        You can also get it after the erasure is completed. If none is requested, `status` is `none`.
+        You can also get it after the erasure is completed. If none is requested, `status` is `none`. Apps get 403
+        `E2005`.
         """,
     )
     destroy = _for_customers(

@@ -139,7 +139,9 @@ class KeptRowsSerializer(serializers.ResponseSerializer):
         "contain the text of the reason."
     )
     rows = serializers.Int64Field(help_text="The number of retained rows.")
-    until = serializers.DayField(allow_null=True, help_text="The day on which the last row is erased; null if unknown.")
+    until = serializers.DayField(
+        allow_null=True, help_text="The day on which the last row is erased; null if unknown or never."
+    )
 
 
 class AccountConsentSerializer(serializers.ModelResponseSerializer):
@@ -188,10 +190,8 @@ class ErasureSerializer(serializers.ModelResponseSerializer):
     )
     kept = KeptRowsSerializer(
         many=True,
-        help_text=(
-            "The retained rows for each ground; before the erasure, the rows that it"
-            " would retain now. Empty with `none`."
-        ),
+        help_text="The retained rows for each ground; before the erasure, the rows that it would retain now. Empty "
+        "with `none`.",
     )
 
     class Meta:

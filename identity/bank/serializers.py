@@ -145,9 +145,9 @@ class ItemStateSerializer(serializers.JsonPartSerializer):
 class BankAccountsSerializer(serializers.ResponseSerializer):
     """The accounts of all linked items."""
 
-    accounts = BankAccountSerializer(many=True, help_text="The accounts of all linked items.")
+    accounts = BankAccountSerializer(many=True, help_text="The accounts of the items that were read.")
     item_ids = serializers.ListField(child=serializers.TextField(), help_text="The items that were read.")
-    items = ItemStateSerializer(many=True, help_text="Each linked item. One that fails does not hide the others.")
+    items = ItemStateSerializer(many=True, help_text="Each requested item, also if it can't be read.")
     total = serializers.Int64Field()
 
 
@@ -175,4 +175,4 @@ class BankTransactionsSerializer(serializers.PageSerializer):
     """One page of the transactions of all linked items, newest first."""
 
     transactions = BankTransactionSerializer(many=True, help_text="The transactions, newest first.")
-    items = ItemStateSerializer(many=True, help_text="Each linked item. One that fails does not hide the others.")
+    items = ItemStateSerializer(many=True, help_text="Each requested item, also if it can't be read.")

@@ -53,7 +53,8 @@ class BankdataViewSet(ApiViewSet):
         """Link a bank.
 
         The request has the result of Plaid Link. The API puts the item's accounts and the booked transactions of the
-        previous 90 days into staging, where the account's owner approves or rejects them.
+        previous 90 days into staging, where the account's owner approves or rejects them. If the vendor does not have
+        the data yet, the worker stages them later.
         """
         require_self(request, body["user_id"])
         return services.link_item(actor=actor_of(request), public_token=body["public_token"], now=timezone.now())
@@ -62,7 +63,8 @@ class BankdataViewSet(ApiViewSet):
     def accounts(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List bank accounts.
 
-        The list has the accounts of all linked items. The API requests them from the banks for each call.
+        The list has the accounts of all linked items that can be read. The API requests them from the open-banking
+        vendor for each call.
         """
         require_self(request, user_id)
         return services.read_accounts(user=request.user, now=timezone.now(), **query)
@@ -71,7 +73,8 @@ class BankdataViewSet(ApiViewSet):
     def transactions(self, request: ApiRequest, user_id: str, query: dict[str, Any]) -> dict[str, Any]:
         """List bank transactions.
 
-        The list has the transactions of all linked items, newest first.
+        The list has the transactions of all linked items that can be read, newest first. The API requests them from the
+        open-banking vendor for each call.
         """
         require_self(request, user_id)
         return services.read_transactions(user=request.user, now=timezone.now(), **query)

@@ -58,12 +58,14 @@ class KycVerification(StatefulModel):
     redirect_uri = models.TextField(null=True)  # noqa: DJ001
     template_id = models.CharField(max_length=255, null=True)  # noqa: DJ001
     last_error: Any = JsonTextField(
-        null=True, help_text="Why the verification ended: code, message, steps; null if none."
+        null=True, help_text="Why the verification failed, ended, or was revoked: code, message, steps; null if none."
     )
-    expires_at = models.DateTimeField(help_text="When the verification expires unless it is completed (UTC).")
+    expires_at = models.DateTimeField(
+        help_text="By when the applicant must start on the vendor's page (UTC). After that, the verification expires."
+    )
     refreshed_at = models.DateTimeField(help_text="When the platform last requested the status from the vendor.")
     completed_at = models.DateTimeField(
-        null=True, help_text="When the verification was decided (UTC); null before then."
+        null=True, help_text="When the verification was decided, expired, or was canceled (UTC); null before then."
     )
     created_at = models.DateTimeField(help_text="When the verification was created (UTC).")
 

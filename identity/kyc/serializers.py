@@ -19,7 +19,7 @@ _NOT_OPENED = (
 class VerificationRequestSerializer(serializers.RequestSerializer):
     """Options of a new verification; all are optional."""
 
-    user_id = serializers.IdField(required=False, help_text="The caller's own id.")
+    user_id = serializers.IdField(required=False, help_text="Your own `user_id`, as a string.")
     redirect_uri = serializers.TextField(
         max_length=ADDRESS_MAX_LENGTH,
         allow_null=True,
@@ -48,7 +48,7 @@ class VerificationSerializer(serializers.ModelResponseSerializer):
     hosted_url = serializers.TextField(
         source="live_url",
         allow_null=True,
-        help_text="The address of the vendor's page; null once the verification is closed.",
+        help_text="The address of the vendor's page; null once the applicant can't continue there.",
     )
     attempt = serializers.Int64Field()
     previous_attempt_id = serializers.TextField(

@@ -45,8 +45,8 @@ class KycViewSet(ApiViewSet):
         The applicant continues at `hosted_url`.
 
         If the account has an open verification with the same `template_id` and `redirect_uri`, or one in `processing`,
-        the API returns it. It cancels any other open one. An account has at most three attempts in 30 days. Only
-        attempts in which the applicant submitted data count. The sandbox of a development server has no limit.
+        the API returns it. It cancels any other open one. An account has at most three attempts in 30 days. Attempts
+        that the applicant did not start don't count. The sandbox of a development server has no limit.
         """
         stored = None if key is None else key.stored()
         if stored is not None:
@@ -72,7 +72,7 @@ class KycViewSet(ApiViewSet):
     def status(self, request: ApiRequest, verification_id: str) -> KycVerification:
         """Get an identity verification.
 
-        The API requests the status from the vendor at most once in 10 s.
+        Until the verification is decided, the API requests the status from the vendor, at most once in 10 s.
         """
         return services.read_verification(verification_id, user=request.user, now=timezone.now())
 
@@ -83,7 +83,7 @@ class KycViewSet(ApiViewSet):
     def receive(self, request: ApiRequest) -> dict[str, Any]:
         """Receive an event of the identity vendor.
 
-        The vendor signs it in `Plaid-Verification`.
+        The vendor signs the event in `Plaid-Verification`.
 
         The API uses only the id in the event, and requests the verification's status from the vendor. Events can
         therefore arrive twice, late, or out of order.

@@ -73,12 +73,12 @@ class OAuthClientsPageSerializer(serializers.PageSerializer):
 
 
 class IssuedClientSerializer(SecretAnswer, OAuthClientSerializer):
-    """An OAuth client and its secret. Only this response contains the secret."""
+    """An OAuth client and its secret."""
 
     client_secret = serializers.TextField(
         source="plain_secret",
         allow_null=True,
-        help_text="The client's secret; null for a public client. Only this response contains it.",
+        help_text="The client's secret; null for a public client. No other operation returns it.",
     )
 
     class Meta(OAuthClientSerializer.Meta):

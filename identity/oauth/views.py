@@ -96,7 +96,7 @@ class OAuthViewSet(ApiViewSet):
     def revoke(self, request: ApiRequest, body: dict[str, str]) -> dict[str, Any]:
         """Revoke an access or refresh token.
 
-        The session of the token ends. The API also accepts an unknown token (RFC 7009).
+        All tokens of the same authorization become invalid. The API also accepts an unknown token (RFC 7009).
         """
         self._ask(_REVOCATION.create_revocation_response, request, body)
         return {}
@@ -221,7 +221,8 @@ class OAuthClientViewSet(ApiViewSet):
     def rotate_secret(self, request: ApiRequest, client_id: str) -> OAuthClient:
         """Rotate the secret of a client.
 
-        Only this response contains the new secret. The old one becomes invalid immediately.
+        Only this response, and a retry with its Idempotency-Key, contain the new secret. The old secret becomes invalid
+        immediately.
         """
         return clients.rotate_own_secret(actor_of(request), client_id, now=timezone.now())
 

@@ -30,7 +30,9 @@ class Payment(models.Model):
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="payments")
     amount_cents = models.BigIntegerField(help_text="The amount, in cents.")
     fee_amount_cents = models.BigIntegerField(help_text="The fee, in cents.")
-    currency = models.CharField(max_length=3, help_text="The ISO 4217 code of the currency.")
+    currency = models.CharField(
+        max_length=3, help_text="The ISO 4217 code of the currency in lower case, such as `usd`."
+    )
     payment_method_id = models.CharField(max_length=255)
     description = models.TextField(null=True)  # noqa: DJ001  the API returns null
     provider_account_id = models.CharField(max_length=255, null=True)  # noqa: DJ001
@@ -48,7 +50,9 @@ class Payment(models.Model):
         max_length=255, null=True, help_text="The processor's id of the charge; null before the charge."
     )
     failure = models.CharField(  # noqa: DJ001
-        max_length=64, null=True, help_text="Why the payment failed, for people to read; null when it did not."
+        max_length=64,
+        null=True,
+        help_text="The reason of the failure, such as `card_declined`; null unless the payment failed.",
     )
     refunded_cents = models.BigIntegerField(
         default=0, db_default=0, help_text="The refunded part of the amount, in cents."
@@ -65,7 +69,9 @@ class Payment(models.Model):
     )
     unanswered_since = models.DateTimeField(null=True, help_text="When a request to the processor got no response.")
     created_at = models.DateTimeField(help_text="When the payment was created (UTC).")
-    processed_at = models.DateTimeField(null=True, help_text="When the payment was completed (UTC); null before then.")
+    processed_at = models.DateTimeField(
+        null=True, help_text="When the payment was completed or failed (UTC); null before then."
+    )
 
     class Meta:
         indexes = [

@@ -60,7 +60,10 @@ class ProcessedSerializer(serializers.ModelResponseSerializer):
     class Meta:
         model = Payment
         fields = ["amount_cents", "payment_id", "processed_at", "status", "transaction_id"]
-        extra_kwargs = {"processed_at": {"allow_null": False}, "transaction_id": {"allow_null": False}}
+        extra_kwargs = {
+            "processed_at": {"allow_null": False, "help_text": "When the payment was completed (UTC)."},
+            "transaction_id": {"allow_null": False, "help_text": "The processor's id of the charge."},
+        }
 
 
 class PaymentSerializer(serializers.ModelResponseSerializer):

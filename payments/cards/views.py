@@ -47,10 +47,10 @@ class CardPaymentViewSet(PaymentsViewSet):
     def process(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
         """Charge a payment method.
 
-        With an Idempotency-Key, you can retry the request any number of times without a second charge. The error
-        `E5001` (502) is final: no amount was charged. The error `E5002` (502) means that the outcome is not known yet.
-        Send the same request with the same key to resolve it. Don't repeat a request without a key: that would be
-        another payment. Query the payment in the response instead.
+        With an Idempotency-Key, you can retry the request any number of times without a second charge. After the error
+        `E5001` (502), no amount was charged. After `E5002` (502), the outcome is not known yet. Send the same request
+        with the same key to resolve it. Don't repeat a request without a key: that would be another payment. Query the
+        payment `details.payment_id` instead.
         """
         require_self(request, body.pop("user_id"))
         body["currency"] = card.check_currency(body["currency"] or DEFAULT_CURRENCY)
@@ -72,7 +72,7 @@ class CardPaymentViewSet(PaymentsViewSet):
     def events(self, request: ApiRequest) -> dict[str, bool]:
         """Receive an event of the card processor.
 
-        The processor signs it in `Stripe-Signature`, at most 5 minutes before.
+        The processor signs the event in `Stripe-Signature`. The time of the signature must be within 5 minutes of now.
 
         Events can arrive twice, late, or out of order. The API applies each event once, and no event reopens a
         completed payment.
@@ -124,7 +124,8 @@ class PaymentMethodViewSet(PaymentsViewSet):
     def toggle(self, request: ApiRequest, method_id: str) -> PaymentMethod | dict[str, Any]:
         """Enable or disable a payment method.
 
-        If the installation stores no methods, the API only acknowledges the request.
+        The request enables a disabled method, and disables an enabled one. A disabled method is not the default. If the
+        installation stores no methods, the API only acknowledges the request.
         """
         if not methods.are_kept():
             return methods.acknowledge(method_id)

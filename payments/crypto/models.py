@@ -49,7 +49,9 @@ class CryptoPayment(StatefulModel):
     )
     block_number = models.BigIntegerField(null=True)
     failure = models.CharField(max_length=255, null=True)  # noqa: DJ001
-    expires_at = models.DateTimeField(help_text="When the payment expires unless it is confirmed (UTC).")
+    expires_at = models.DateTimeField(
+        help_text="By when the signed transaction must be sent (UTC). After that, the payment expires."
+    )
     look_at = models.DateTimeField(null=True, help_text="When the worker checks the transaction on the chain again.")
     submitted_at = models.DateTimeField(null=True)
     settled_at = models.DateTimeField(null=True)

@@ -39,14 +39,14 @@ class ConfirmRequestSerializer(serializers.RequestSerializer):
 class UnsignedTransactionSerializer(serializers.JsonPartSerializer):
     """A transaction for a wallet to sign; amounts and fees in wei."""
 
-    to = serializers.TextField(help_text="The contract of USDC.")
+    to = serializers.TextField(help_text="The address of the USDC contract.")
     data = serializers.TextField(help_text="The call data of the transfer: 0x and hex digits.")  # type: ignore[assignment]
     value = serializers.Int64Field(help_text="The value in wei. Always 0: the transaction moves tokens.")
     chain_id = serializers.Int64Field(help_text="The network's number (EIP-155).")
     nonce = serializers.Int64Field(help_text="The number of the wallet's earlier transactions.")
     gas = serializers.Int64Field(help_text="The gas limit.")
-    max_fee_per_gas = serializers.Int64Field(help_text="The fee in wei.")
-    max_priority_fee_per_gas = serializers.Int64Field(help_text="The fee in wei.")
+    max_fee_per_gas = serializers.Int64Field(help_text="The maximum total fee per unit of gas, in wei.")
+    max_priority_fee_per_gas = serializers.Int64Field(help_text="The maximum priority fee per unit of gas, in wei.")
 
 
 class InitiatedSerializer(serializers.ModelResponseSerializer):
@@ -73,7 +73,9 @@ class ConfirmedSerializer(serializers.ModelResponseSerializer):
     class Meta:
         model = CryptoPayment
         fields = ["payment_id", "tx_hash", "status", "simulated"]
-        extra_kwargs = {"tx_hash": {"allow_null": False}}
+        extra_kwargs = {
+            "tx_hash": {"allow_null": False, "help_text": "The hash of the transaction: 0x and 64 hex digits."}
+        }
 
 
 class TransactionStatusSerializer(serializers.ResponseSerializer):
@@ -91,7 +93,10 @@ class ReceiptSerializer(serializers.ResponseSerializer):
     """Whether the settlement chain has a receipt."""
 
     tx_hash = serializers.TextField()
-    verified = serializers.FlagField(help_text="Whether the network has a receipt of success.")
+    verified = serializers.FlagField(
+        help_text="Whether the network has a receipt of a successful USDC transfer. For a payment of this platform, "
+        "the transfer must match the payment."
+    )
     network = serializers.TextField(help_text="The network, as a CAIP-2 id.")
 
 
@@ -101,16 +106,18 @@ class ReceiptDetailsSerializer(ReceiptSerializer):
     block_number = serializers.Int64Field(
         allow_null=True, help_text="The block number of the transaction; null while it is in no block."
     )
-    to = serializers.TextField(allow_null=True, help_text="The payee; null while unknown.")
+    to = serializers.TextField(allow_null=True, help_text="The payee; null if `verified` is false.")
     amount_usdc = serializers.Int64Field(
         allow_null=True,
-        help_text="The amount in the smallest units of USDC: 1,000,000 is one dollar. Null while unknown.",
+        help_text="The amount in the smallest units of USDC: 1,000,000 is one dollar. Null if `verified` is false.",
     )
     confirmations = serializers.Int64Field()
-    receipt = serializers.FreeField(allow_null=True, help_text="The receipt as the node returned it.")
+    receipt = serializers.FreeField(
+        allow_null=True, help_text="The receipt as the node returned it; null while it is unknown."
+    )
 
     def get_fields(self) -> dict[str, Any]:
         return {
             **super().get_fields(),
-            "from": serializers.TextField(allow_null=True, help_text="The payer; null while unknown."),
+            "from": serializers.TextField(allow_null=True, help_text="The payer; null if `verified` is false."),
         }

@@ -40,7 +40,7 @@ class CryptoPaymentViewSet(PaymentsViewSet):
     def initiate(self, request: ApiRequest, body: dict[str, Any], key: ReservableKey | None) -> Outcome:
         """Initiate a crypto payment.
 
-        The API stores the payment and returns the transaction that the wallet signs.
+        The API stores the payment and returns the transaction that the wallet must sign.
 
         Without a settlement chain, the transaction is a placeholder, and `simulated` is true.
         """
@@ -66,15 +66,19 @@ class CryptoPaymentViewSet(PaymentsViewSet):
     def confirm(self, request: ApiRequest, body: dict[str, Any]) -> CryptoPayment:
         """Confirm a crypto payment.
 
-        The API validates the signed transaction and sends it to the network.
+        The API sends the signed transaction to the network. The transaction must be exactly the initiated transfer. If
+        you send the same transaction again, the API returns the payment with its current status.
 
-        The transaction must be exactly the initiated transfer. The same transaction again returns the same response.
+        Without a settlement chain, the API does not check the transaction, and simulates its submission.
         """
         return crypto.confirm_payment(body.pop("payment_id"), actor=actor_of(request), now=timezone.now(), **body)
 
     @endpoint(access="wallet:read", answer=serializers.TransactionStatusSerializer, errors=_READING_ERRORS)
     def status(self, request: ApiRequest, tx_hash: str) -> dict[str, Any]:  # noqa: ARG002  any caller may read the chain
-        """Get the status of a transaction."""
+        """Get the status of a transaction.
+
+        Without a settlement chain, `status` is always `confirmed`, and `simulated` is true.
+        """
         return queries.transaction_status(queries.read_hash(tx_hash))
 
     @endpoint(access=FIRST_PARTY, answer=serializers.ReceiptSerializer, errors=_READING_ERRORS)

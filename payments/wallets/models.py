@@ -70,7 +70,7 @@ class Wallet(models.Model):
         max_length=16,
         choices=[(CONNECTED, CONNECTED), (DISCONNECTED, DISCONNECTED)],
         default=CONNECTED,
-        help_text="`connected` or `disconnected`.",
+        help_text="`connected` or `disconnected`. The API returns 404 for a disconnected wallet.",
     )
     is_default = models.BooleanField(default=False, help_text="Whether this is the account's default wallet.")
     connected_at = models.DateTimeField(help_text="When the wallet was connected (UTC).")

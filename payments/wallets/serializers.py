@@ -65,12 +65,17 @@ class WalletBalanceSerializer(serializers.ResponseSerializer):
 
     wallet_id = serializers.TextField()
     asset = serializers.TextField(help_text="The asset, such as `USDC`.")
-    amount = serializers.TextField(allow_null=True, help_text="The amount as an exact decimal string.")
+    amount = serializers.TextField(
+        allow_null=True, help_text="The amount as an exact decimal string; null if `source` is `unavailable`."
+    )
     decimals = serializers.Int64Field(help_text="The decimal places of the asset.")
-    amount_usdc = serializers.Int64Field(allow_null=True, help_text="The amount in the smallest units of the asset.")
+    amount_usdc = serializers.Int64Field(
+        allow_null=True,
+        help_text="The amount in the smallest units of the asset; null if `source` is `unavailable`.",
+    )
     as_of = serializers.DateTimeField(help_text="When the balance was requested (UTC).")
     source = serializers.OneOfField(
         ("sandbox", "circle", "chain", "simulated", "unavailable"),
-        help_text="The source of the amounts; `unavailable` if the platform does not read the wallet's network, and "
-        "the amounts are null.",
+        help_text="The source of the amounts. `simulated` if no chain is configured: the amounts are 0. "
+        "`unavailable` if the platform does not read the wallet's network: the amounts are null.",
     )  # type: ignore[assignment]

@@ -32,8 +32,8 @@ class WalletViewSet(CardFreeViewSet):
     def connect_circle(self, request: ApiRequest, body: dict[str, Any]) -> Wallet:
         """Connect a custodial wallet.
 
-        The custody vendor holds the keys. There is one wallet for each network and label. Connecting it again returns
-        it.
+        The custody vendor holds the keys. There is one wallet for each network and label. A repeated request returns
+        the connected wallet.
         """
         return wallets.connect_custodial(owner=request.user, now=timezone.now(), **_own(request, body))
 
@@ -75,8 +75,9 @@ class WalletViewSet(CardFreeViewSet):
     def balance(self, request: ApiRequest, wallet_id: str) -> dict[str, Any]:
         """Get the balance of a wallet.
 
-        The API requests it from the custody vendor or the settlement chain for each call. `source` shows if it did not:
-        no chain is configured, or the platform does not read the wallet's network.
+        For each call, the API requests the balance from the custody vendor or the settlement chain. If no chain is
+        configured, `source` is `simulated`. If the platform does not read the wallet's network, `source` is
+        `unavailable`.
         """
         wallet = wallets.load_wallet(wallet_id, request.user)
         balance = wallets.read_balance(wallet)
@@ -94,7 +95,7 @@ class WalletViewSet(CardFreeViewSet):
     def disconnect(self, request: ApiRequest, wallet_id: str) -> None:
         """Disconnect a wallet.
 
-        The API deletes only its reference. No funds move.
+        The API removes only the reference. No funds move, and no other wallet becomes the default.
         """
         wallets.disconnect_wallet(wallet_id, owner=request.user, now=timezone.now())
 
