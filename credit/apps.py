@@ -15,7 +15,7 @@ class CreditConfig(Declarations, AppConfig):
     }
     demo = ("demo.seeding.seed",)
     invitation_roles = "offers.providers.ROLES"
-    account_not_acted_for = ("offers.providers.why_nobody_acts_for",)
+    account_not_acted_for = ("offers.providers.delegation_refusal",)
     erasure_steps = ("erasure.delete_files",)
     erasure_grounds = "erasure.GROUNDS"
     account_not_erased = ("erasure.open_applications",)
@@ -26,8 +26,8 @@ class CreditConfig(Declarations, AppConfig):
     consent_endings = ("notices.services.CONSENT_ENDING", "applications.services.CONSENT_ENDING")
     prune_rules = "offers.providers.PRUNE_RULES"
     prune_tasks = (
-        "documents.storage.forget_abandoned", "documents.storage.delete_files_of_ended_drafts",
-        "notices.retention.forget_old", "applications.services.index_changed_applicants",
+        "documents.storage.delete_abandoned", "documents.storage.delete_files_of_ended_drafts",
+        "notices.retention.erase_expired", "applications.services.index_changed_applicants",
         "applications.services.follow_sharing",
     )  # fmt: skip
     readings = ("scoring.metrics.READING",)
@@ -41,7 +41,7 @@ class CreditConfig(Declarations, AppConfig):
         "console.queues.COUNTEROFFERS",
         "console.queues.ANCHORS",
         "console.notices.TO_TELL",
-        "console.notices.LOOK_AGAIN",
+        "console.notices.RECONSIDERATIONS",
         "console.facts.QUEUE",
         "console.proposals.QUEUE",
     )

@@ -32,7 +32,7 @@ def kept_applications(user_id: int, *, now: datetime) -> Ends:
         if application.submitted_at is not None:
             days.append(application.updated_at + REGULATION_B.period)
         days += _loan_ends(application)
-        days += [due + REGULATION_B.period for due in _owed(application)]
+        days += [due + REGULATION_B.period for due in _due_dates(application)]
         last = max(days, default=now)
         if application.pk in held:
             ends[application.pk] = None
@@ -49,7 +49,7 @@ def _loan_ends(application: Application) -> list[datetime]:
     return [at + timedelta(days=31 * (terms.term_months + 1))]
 
 
-def _owed(application: Application) -> Iterator[datetime]:
+def _due_dates(application: Application) -> Iterator[datetime]:
     """Yield the due date of each undelivered notice, and of each running clock."""
     running = Clock.objects.filter(application=application, stopped_at__isnull=True, kind__in=Clock.TO_NOTIFY)
     yield from running.values_list("due_at", flat=True)

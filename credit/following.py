@@ -9,7 +9,7 @@ from django.conf import settings
 from config.core.lifecycle import Follower, Transition
 from credit.anchoring import record_keys
 from credit.anchoring.records import decision_record
-from credit.applications.mails import mail_person
+from credit.applications.mails import mail_applicant
 from credit.applications.services import consent_to_sharing, pin_at_submission
 from credit.core.machine import APPROVED, DECIDED, DRAFT, PENDING_DOCUMENTS, SUBMITTED, UNDER_REVIEW
 from credit.models.applications import record_application_event
@@ -69,6 +69,6 @@ OF_APPLICATIONS = (
     # This follower also closes requests for reconsideration.
     Follower(after=clocks.follow),
     Follower(after=_emit, created=partial(record_application_event, "created")),
-    Follower(to=(PENDING_DOCUMENTS, *DECIDED), after=_at(mail_person)),
+    Follower(to=(PENDING_DOCUMENTS, *DECIDED), after=_at(mail_applicant)),
 )
 OF_MODEL_VERSIONS = (Follower(to=(PUBLISHED,), after=_anchor_publication),)

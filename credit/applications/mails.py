@@ -12,17 +12,17 @@ from credit.core.applicants import language_of
 from credit.models.notices import EMAIL, Consent
 
 
-def mail_person(application: Any, *, now: datetime) -> None:
+def mail_applicant(application: Any, *, now: datetime) -> None:
     """Mail the confirmed address of an account that an application was decided, or waits for the applicant.
 
     Applicants who consented to notices by mail receive the mail about the notice instead. If the notice can't be
     created yet, `issue_notices` sends this mail.
     """
     if not (EMAIL in settings.NOTICE_CHANNELS and Consent.is_given_by(application.consumer_id)):
-        write_to_person(application, now=now)
+        queue_applicant_mail(application, now=now)
 
 
-def write_to_person(application: Any, *, now: datetime) -> None:
+def queue_applicant_mail(application: Any, *, now: datetime) -> None:
     row = _confirmed_address.first(user_id=application.consumer_id)
     if row is not None:
         [address] = row

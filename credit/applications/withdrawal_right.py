@@ -45,11 +45,11 @@ def is_withdrawable(application: Application) -> bool:
     return application.accepted_at is not None and follows_directive(application.offer_snapshot)
 
 
-def conclude(application: Application, *, is_told: bool, is_complete: bool) -> list[str]:
+def conclude(application: Application, *, is_informed: bool, is_complete: bool) -> list[str]:
     """Set the times of the borrowers' information to the acceptance. Return the changed columns."""
     if not is_withdrawable(application):
         return []
-    application.told_of_right_at = application.accepted_at if is_told else None
+    application.told_of_right_at = application.accepted_at if is_informed else None
     application.complete_since = application.accepted_at if is_complete else None
     return [*FACTS]
 

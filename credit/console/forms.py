@@ -56,13 +56,13 @@ def loan_fields(currency: str | None, *, is_needed: bool) -> dict[str, forms.Fie
     }  # fmt: skip
 
 
-def filled_in(terms: Mapping[str, Any], currency: str | None) -> dict[str, Any]:
+def initial_terms(terms: Mapping[str, Any], currency: str | None) -> dict[str, Any]:
     """Return the initial values of the loan's fields."""
     amounts = {field: to_units(terms.get(name), currency) for field, name in _AMOUNTS.items()}
     return {**amounts, "rate_percent": terms.get("rate_percent"), "term_months": terms.get("term_months")}
 
 
-def tell(form: forms.Form, refusal: ApiError) -> list[tuple[str, str]]:
+def set_errors(form: forms.Form, refusal: ApiError) -> list[tuple[str, str]]:
     """Set the errors of a loan on the form's fields. For an unsubmitted form, return the errors as rows instead."""
     fields = {name: field for field, name in _AMOUNTS.items()}
     details: Any = refusal.details or ()

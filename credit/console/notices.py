@@ -206,7 +206,7 @@ TO_TELL = Queue(
     urgent_days=28,
     rank=12,
 )
-LOOK_AGAIN = Queue(
+RECONSIDERATIONS = Queue(
     name="review-requests",
     title="Requests for reconsideration",
     permission="credit.view_reviewrequest",

@@ -187,7 +187,7 @@ class ModelVersionAdmin(NamedRecords):
                 looked = {"scoring_model": record.model_id, "version": record.number}
                 applications: Any = self.admin_site.get_model_admin(Application)
                 applications.note(request, DataAccess.PAGE, application, details=looked)
-                page["tried"] = tried(record, application)
+                page["tried"] = try_result(record, application)
         return self.draw(request, "credit/backoffice_try.html", record, form=form, **page)
 
     def find_application(self, request: HttpRequest, term: str) -> Application | None:
@@ -241,7 +241,7 @@ def card_page(version: ModelVersion) -> dict[str, Any]:
     }
 
 
-def tried(version: ModelVersion, application: Application) -> dict[str, Any]:
+def try_result(version: ModelVersion, application: Application) -> dict[str, Any]:
     """Compute a version's result for the current data of an application. Nothing is stored."""
     card = version.card
     facts = gather(card.facts, now=timezone.now(), **about_application(application))

@@ -15,7 +15,7 @@ from config.backoffice.personal import MASK
 from config.backoffice.records import Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry
 from config.core.errors import ApiError
-from credit.console.forms import LOAN_FIELDS, chosen_reasons, filled_in, preview, tell, terms_of
+from credit.console.forms import LOAN_FIELDS, chosen_reasons, initial_terms, preview, set_errors, terms_of
 from credit.console.withdrawals import WithdrawalConsole, period_rows
 from credit.core.card import APPROVE
 from credit.core.errors import CounterofferOpen
@@ -48,7 +48,7 @@ class LoanConsole(WithdrawalConsole):
             initial |= chosen_reasons(score.reasons)
         if to not in NAMES_LOAN or record.offer_snapshot is None:
             return initial
-        return {**initial, **filled_in(proposed_terms(record), record.shown_currency)}
+        return {**initial, **initial_terms(proposed_terms(record), record.shown_currency)}
 
     def beside_form(self, record: Application, form: TransitionForm) -> dict[str, Any]:
         """Show the cost of the loan. If the loan isn't allowed, set errors on the form's fields."""
@@ -64,7 +64,7 @@ class LoanConsole(WithdrawalConsole):
                 terms = None if loan is None else compute(record, loan, kind=kind, now=timezone.now())
                 figures = [] if terms is None else _figures(record, terms)
             except ApiError as refusal:
-                figures = tell(form, refusal)
+                figures = set_errors(form, refusal)
         return {**beside, **preview(form, figures, LOAN_FIELDS, "Show terms")}
 
     def bulk_form(self, request: HttpRequest, to: str, data: Any = None) -> TransitionForm:

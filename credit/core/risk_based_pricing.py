@@ -28,7 +28,7 @@ def is_best_rate(offer: Mapping[str, Any], rate_percent: Decimal | None) -> bool
     return lowest is not None and rate_percent is not None and rate_percent - Decimal(str(lowest)) < _STEP
 
 
-def applicants_owed(
+def pricing_notice_applicants(
     offer: Mapping[str, Any] | None, reports: list[dict[str, Any]], rate_percent: Decimal | None
 ) -> list[int]:
     """Return the numbers of the applicants who must receive a pricing notice for an approval or counteroffer.

@@ -77,7 +77,7 @@ def write(*, consumer: Any, staff: Any, now: datetime) -> None:
         draw = Random(number)  # noqa: S311  because the demo data is no secret
         person = draw.randrange(len(people))
         offer = draw.choices([scored, *plain], (6, 4, 1))[0]
-        Story(number, people[person], DATA["people"][person], offer, reviewers, opened, now).tell()
+        Story(number, people[person], DATA["people"][person], offer, reviewers, opened, now).run()
     ReplyTemplate.objects.bulk_create(ReplyTemplate(use=use, name=name, text=text) for use, name, text in DATA["texts"])
     _leave_on_consoles(*reviewers, now=now)
 
@@ -108,10 +108,10 @@ def apply(identifier: UUID, consumer: Any, offer: Offer, data: Any, persons: Any
     return application
 
 
-def kept(name: str, content: bytes, *, now: datetime) -> services.Received:
+def store_upload(name: str, content: bytes, *, now: datetime) -> services.Received:
     """Write a file like an upload does. After a rollback of the demo, the file remains, but no key decrypts it."""
     facts = {"name": name, "content_type": recognize(content), "size_bytes": len(content)}
-    return services.Received(storage.keep(content, now=now), {**facts, "sha256": sha256(content).hexdigest()})
+    return services.Received(storage.store_file(content, now=now), {**facts, "sha256": sha256(content).hexdigest()})
 
 
 def _accounts(names: Any, joined: datetime, *, is_staff: bool = False) -> list[Any]:
@@ -181,9 +181,9 @@ class Story:
             "inquiries": round(6 * (1 - merit) * draw.random()),
         }
 
-    def tell(self) -> None:
+    def run(self) -> None:
         is_late = timedelta(days=_LATE_DAYS) < self.now - self.at < timedelta(days=_LATE_DAYS + 7)
-        ways = (self.decide, self.ask_for_documents, self.offer_other_terms, self.withdraw)
+        ways = (self.decide, self.request_documents, self.offer_other_terms, self.withdraw)
         way = self.draw.choices(ways, (80, 6, 6, 8))[0]
         try:
             self.move(states.SUBMITTED, self.owner, minutes=25)
@@ -228,7 +228,7 @@ class Story:
             if self.draw.random() < 0.8:
                 self.wait(hours=2 + 20 * self.draw.random())
                 self.consent()
-                notices.note_opening(notice, actor=self.owner, now=self.at)
+                notices.record_opening(notice, actor=self.owner, now=self.at)
             else:
                 self.wait(hours=30)
                 reference, pk = f"RR{notice.pk.int % 10**9:09d}US", str(self.application.pk)
@@ -260,13 +260,13 @@ class Story:
             metadata, days = proposal.confirmed_metadata(by=self.first.user), 0
         self.move(to, self.first, reason=reason, metadata=metadata, days=days)
 
-    def ask_for_documents(self) -> None:
+    def request_documents(self) -> None:
         requests.request_documents(self.application, _PAYSLIPS, by=self.first.user, now=self.wait(hours=5))
         metadata = {"documents": list(_PAYSLIPS)}
         self.move(states.PENDING_DOCUMENTS, self.first, reason="Please send these two.", metadata=metadata, minutes=0)
         files = sorted(DATA["files"].items(), reverse=True)
         for document, (name, text) in zip(self.application.requested_documents.order_by("name"), files, strict=True):
-            received = kept(name, b64decode(text), now=self.wait(hours=9 + 30 * self.draw.random()))
+            received = store_upload(name, b64decode(text), now=self.wait(hours=9 + 30 * self.draw.random()))
             pk = str(self.application.pk)
             services.add_file(pk, str(document.pk), received, actor=self.owner, now=self.at)
         self.move(states.UNDER_REVIEW, self.owner, minutes=20)

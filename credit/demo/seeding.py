@@ -156,7 +156,7 @@ def _ask_for_payslips(application: models.Application, *, consumer: Any, staff: 
         received_at=now,
         **requested,
     )
-    kept = book.kept("payslip.pdf", _PAYSLIP, now=now)
+    kept = book.store_upload("payslip.pdf", _PAYSLIP, now=now)
     type(kept.stored).objects.filter(pk=kept.stored.pk).update(is_kept=True)
     handed = {"document": received, "stored": kept.stored, "received_at": now, **kept.facts}
     file = DocumentFile.objects.create(id=demo_ids.DOCUMENT_FILE, principal=consumer, credential="demo", **handed)

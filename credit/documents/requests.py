@@ -37,7 +37,7 @@ def request_documents(application: Application, names: Iterable[str], *, by: Any
         raise ValidationFailed(f"names: An application has at most {DOCUMENTS_MAX} documents.")
 
 
-def ask_for_documents(
+def move_to_pending_documents(
     application_id: str, names: list[str], *, actor: Actor, reason: str | None, now: datetime
 ) -> Application:
     """Move an application to `pending_documents`, add documents to its checklist, and return the application.

@@ -14,7 +14,7 @@ from credit.core.errors import ApplicationNotFound, DocumentClosed, InfectedFile
 from credit.core.machine import DRAFT, FROZEN
 from credit.documents.kinds import recognize
 from credit.documents.scanning import find_infection
-from credit.documents.storage import keep
+from credit.documents.storage import store_file
 from credit.models import Application, RequestedDocument
 from credit.models.applications import record_application_event
 from credit.models.documents import DocumentFile, StoredFile
@@ -88,7 +88,7 @@ def receive_file(
             )  # fmt: skip
         logger.warning("infected file refused for document %s: %s", document.pk, infection)
         raise InfectedFile(f"The scanner found {infection} in the file. It was not stored.")
-    return Received(keep(content, now=now), facts)
+    return Received(store_file(content, now=now), facts)
 
 
 def add_file(application_id: str, document_id: str, received: Received, *, actor: Actor, now: datetime) -> DocumentFile:

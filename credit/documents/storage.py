@@ -55,7 +55,7 @@ def storage() -> Storage:
     return storages["documents"]
 
 
-def keep(content: bytes, *, now: datetime) -> StoredFile:
+def store_file(content: bytes, *, now: datetime) -> StoredFile:
     """Write a file, and return its row, in which `is_kept` is still false. Call this outside of transactions.
 
     Raises Unavailable if the storage fails.
@@ -112,10 +112,10 @@ def read(file: DocumentFile) -> bytes:
     return content
 
 
-def forget_abandoned(*, now: datetime) -> dict[str, int]:
+def delete_abandoned(*, now: datetime) -> dict[str, int]:
     """Delete abandoned files, whose upload was never completed, and return the count. The next run retries errors."""
     abandoned = StoredFile.objects.filter(is_kept=False, begun_at__lt=now - ABANDONED_AFTER)
-    return {"abandoned_document_files": _each("abandoned_file", abandoned, _forget, now)}
+    return {"abandoned_document_files": _each("abandoned_file", abandoned, _delete_abandoned_file, now)}
 
 
 def _each(kind: str, files: "QuerySet[StoredFile]", do: Callable[[StoredFile], int], now: datetime) -> int:
@@ -125,7 +125,7 @@ def _each(kind: str, files: "QuerySet[StoredFile]", do: Callable[[StoredFile], i
     return sum(results)
 
 
-def _forget(file: StoredFile) -> int:
+def _delete_abandoned_file(file: StoredFile) -> int:
     with transaction.atomic():
         # Because of the lock, a concurrent `add_file` waits, and then finds no row.
         stored = StoredFile.objects.select_for_update().filter(pk=file.pk, is_kept=False).first()

@@ -161,7 +161,7 @@ class ApplyPage(_FormPage):
         return self.answer(request, self._offer(offer_id), None)
 
     def _offer(self, offer_id: str) -> Offer:
-        offers = _with_number(_offers(self.request).ever_seen())
+        offers = _with_number(_offers(self.request).visible())
         number = parse_positive_int64(offer_id)
         offer = None if number is None else offers.filter(pk=number).first()
         if offer is None:
@@ -177,7 +177,7 @@ class LinkPage(InTheirLanguage):
             prefill = read_link(token, now=timezone.now())
         except LinkEnded:
             return render(request, "credit/my/link.html", status=410)
-        offers = _offers(request).ever_seen() if request.user.is_authenticated else active_offers()
+        offers = _offers(request).visible() if request.user.is_authenticated else active_offers()
         offer = _with_number(offers).filter(pk=prefill.offer_id).first()
         if offer is None:
             return render(request, "credit/my/link.html", status=410)

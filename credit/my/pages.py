@@ -40,7 +40,7 @@ from credit.models.applications import LENDER_NAME, WITH_CURRENCY
 from credit.models.documents import RequestedDocument
 from credit.models.notices import CANCELLED
 from credit.my import content
-from credit.my.words import lacks, of_status, said, standing_of, told
+from credit.my.words import lacks, of_status, reason_in_words, said, standing_of
 from credit.notices import services as notices
 from credit.notices.services import STATEMENT_MAX
 from credit.requirements.services import of_application
@@ -160,6 +160,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
     # The page of the terms has the button that declines the approval, so this page needs no button to withdraw.
     declines = application.status == states.APPROVED and terms.acceptable and pricing is None
     moves = list(application.history.order_by("-position"))
+    last_reason = reason_in_words(moves[0]) if moves else ""
     is_loan, costs = False, {}
     if terms.as_of is not None and (terms.acceptable or application.accepted_at is not None):
         is_loan, costs = True, with_costs_of_line(terms.terms, application.offer_snapshot, start=terms.as_of)
@@ -191,10 +192,11 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "by_post": not Consent.is_given_by(application.consumer_id),
         "accepted_at": application.accepted_at and deadlines.in_words(application.accepted_at, zone),
         "moves": [
-            (of_status(move.status).words, deadlines.in_words(move.changed_at, zone), told(move)) for move in moves
+            (of_status(move.status).words, deadlines.in_words(move.changed_at, zone), reason_in_words(move))
+            for move in moves
         ],
-        "rejected_because": told(moves[0]) if application.status == states.REJECTED and moves else "",
-        "requested_because": told(moves[0]) if application.status == states.PENDING_DOCUMENTS and moves else "",
+        "rejected_because": last_reason if application.status == states.REJECTED else "",
+        "requested_because": last_reason if application.status == states.PENDING_DOCUMENTS else "",
     }
 
 
@@ -293,7 +295,7 @@ class NoticePage(MyPage):
             raise Http404 from refusal
         if notice.html is None:
             raise Http404
-        notices.note_opening(notice, actor=actor_on(request), now=timezone.now())
+        notices.record_opening(notice, actor=actor_on(request), now=timezone.now())
         back = render_to_string("credit/my/back.html", {"application_id": application_id}, request)
         return HttpResponse(_BODY.sub(lambda body: body[0] + back, notice.html, count=1))
 

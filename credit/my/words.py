@@ -87,7 +87,7 @@ def said(refusal: ApiError) -> str:
     return gettext(str(next(known, refusal)))
 
 
-def told(move: ApplicationHistory) -> str:
+def reason_in_words(move: ApplicationHistory) -> str:
     """Return the reason of a transition. Principal reasons are in the active language, other texts are unchanged."""
     if move.reason == DECLINED_TEXT:
         return gettext(DECLINED_TEXT)

@@ -19,7 +19,7 @@ from credit.core import machine as states
 from credit.core.applicants import FIRST
 from credit.core.consumer_reports import reports_of
 from credit.core.jurisdictions import EU, Conventions
-from credit.core.risk_based_pricing import applicants_owed
+from credit.core.risk_based_pricing import pricing_notice_applicants
 from credit.models import Application, Clock, Notice, ReviewRequest
 from credit.models import notices as models
 from credit.models.applications import record_application_event
@@ -149,12 +149,12 @@ def create_notices(application: Any, kind: str, *, now: datetime, **about: Any) 
     insert(Notice(kind=kind, **members))
     for applicant in _other_applicants(kind, **about):
         insert(Notice(kind=models.ADVERSE_ACTION, applicant=applicant, **members))
-    for applicant in _pricing_owed(application, kind, **about):
+    for applicant in _pricing_notice_applicants(application, kind, **about):
         insert(Notice(kind=models.PRICING, applicant=applicant, **members))
     return ran
 
 
-def owe_reminders(application: Application, *, now: datetime) -> None:
+def create_reminders(application: Application, *, now: datetime) -> None:
     """Create a reminder of the right of withdrawal for each borrower, due 1 to 7 days after the conclusion.
 
     The reminder is required if the information of Directive (EU) 2023/2225, Art. 10, was provided less than a day
@@ -176,7 +176,7 @@ def owe_reminders(application: Application, *, now: datetime) -> None:
         )
 
 
-def _pricing_owed(application: Any, kind: str, move: Any = None, counteroffer: Any = None) -> list[int]:
+def _pricing_notice_applicants(application: Any, kind: str, move: Any = None, counteroffer: Any = None) -> list[int]:
     """Return the applicants who must receive a pricing notice. With an adverse action notice, none must."""
     if Conventions.of(application.offer_snapshot).is_eu or kind not in {models.APPROVAL, models.COUNTEROFFER}:
         return []
@@ -186,7 +186,7 @@ def _pricing_owed(application: Any, kind: str, move: Any = None, counteroffer: A
     if not (reports := reports_of(move.metadata if counteroffer is None else counteroffer.rejection_metadata)):
         return []
     terms = application.loan_terms if counteroffer is None else counteroffer.loan_terms
-    return applicants_owed(application.offer_snapshot, reports, None if terms is None else terms.rate_percent)
+    return pricing_notice_applicants(application.offer_snapshot, reports, None if terms is None else terms.rate_percent)
 
 
 def _other_applicants(kind: str, move: Any = None, counteroffer: Any = None) -> list[int]:

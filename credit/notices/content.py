@@ -55,7 +55,7 @@ def blocks_of(
     has_terms: bool,
     reports: Any = (),
     has_source: bool = False,
-    can_ask: bool = False,
+    can_request_review: bool = False,
     is_other: bool = False,
     way: str = NONE,
     is_worse: bool = False,
@@ -63,9 +63,9 @@ def blocks_of(
 ) -> list[str]:
     """Return the blocks of a notice in their order.
 
-    With `is_denial`, the notice of a counteroffer also denies the request (comment 9(a)(1)-6). With `can_ask`, the
-    applicant can request reconsideration. An adverse action notice has the block of 15 USC 1681m(a) if there are
-    `reports`, and the block of 1681m(b)(1) with `has_source`.
+    With `is_denial`, the notice of a counteroffer also denies the request (comment 9(a)(1)-6). If `can_request_review`
+    is true, the applicant can request reconsideration. An adverse action notice has the block of 15 USC 1681m(a) if
+    there are `reports`, and the block of 1681m(b)(1) with `has_source`.
 
     In the European Union, a notice states the `way` of the decision and the rights only if a score was computed
     (Directive (EU) 2023/2225, Art. 18(8), (9)). In the United States, also only an approval or a counteroffer on worse
@@ -94,7 +94,7 @@ def blocks_of(
         ("rights", is_scored),
         ("debt_advice", kind == ADVERSE_ACTION and is_eu and has_debt_advice),
         ("creditor", True),
-        ("review", can_ask and not is_scored),
+        ("review", can_request_review and not is_scored),
     )
     return [name for name, is_in in blocks if is_in and (not is_other or name in _OF_OTHERS)]
 
@@ -207,7 +207,7 @@ def _blocks(notice: Notice, *, reports: list[dict[str, Any]], **about: Any) -> l
         notice.profile,
         reports=reports,
         has_source="bank" in (application.share or ()) or _shared_bank_data(application),
-        can_ask=_can_ask(notice),
+        can_request_review=_can_request_review(notice),
         is_other=not notice.is_for_account,
         **about,
     )
@@ -223,7 +223,7 @@ def _is_incomplete(notice: Notice) -> bool:
     return notice.kind == INCOMPLETE or (notice.move is not None and notice.move.status == EXPIRED)
 
 
-def _can_ask(notice: Notice) -> bool:
+def _can_request_review(notice: Notice) -> bool:
     """Return whether the applicant can request reconsideration (`Application.is_reconsiderable`)."""
     move = notice.move
     if move is None:

@@ -92,7 +92,7 @@ def without_ground(rows: "QuerySet[Any]", *, now: datetime) -> "QuerySet[Any]":
     return rows.filter(Exists(expired))
 
 
-def forget_old(*, now: datetime) -> dict[str, int]:
+def erase_expired(*, now: datetime) -> dict[str, int]:
     """Erase notices and statements that have no retention ground. Their hashes and dates remain."""
     before = now - REGULATION_B.period
     due = Notice.objects.annotate(start=_NOTICE_START).filter(made_at__lte=before, start__lte=before)

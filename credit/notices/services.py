@@ -26,7 +26,7 @@ from config.ops.failed_items import FailedItems
 from config.webhooks.events import record_event
 from credit.anchoring import record_keys
 from credit.anchoring.records import record_about
-from credit.applications.mails import write_to_person
+from credit.applications.mails import queue_applicant_mail
 from credit.applications.services import load_for, lock_own
 from credit.models import Clock, Consent, Delivery, Notice, ReviewRequest
 from credit.models.applications import record_application_event
@@ -38,7 +38,7 @@ from identity.access.consents import ELECTRONIC_NOTICES
 
 BATCH = 100
 # This is the time between attempts to create a waiting notice.
-LOOK_AGAIN = timedelta(hours=1)
+RETRY_AFTER = timedelta(hours=1)
 _LEASE = timedelta(minutes=1)
 # A reviewer must record these deliveries. The platform detects all other deliveries.
 RECORDED = (POST, PROVIDER)
@@ -60,7 +60,7 @@ def issue_due(*, now: datetime) -> dict[str, int]:
     work: tuple[tuple[str, QuerySet[Any], Callable[[Any, datetime], str]], ...] = (
         ("notice", Notice.objects.filter(look_at__lte=now, status=DUE).order_by("look_at"), make),
         ("notice_mail", mailed, _after_mail),
-        ("notice_clock", late.order_by("due_at"), _name_overdue),
+        ("notice_clock", late.order_by("due_at"), _report_overdue),
     )
     for kind, queue, step in work:
         items = FailedItems(kind, queue, lease=_LEASE)
@@ -96,8 +96,8 @@ def make(notice: Notice, now: datetime) -> str:
     if isinstance(content, Lacking):
         if not notice.waits_for and _is_mailed(notice):
             # This mail replaces the mail about the notice.
-            write_to_person(notice.application, now=now)
-        Notice.objects.filter(pk=notice.pk).update(look_at=now + LOOK_AGAIN, waits_for=content.word)
+            queue_applicant_mail(notice.application, now=now)
+        Notice.objects.filter(pk=notice.pk).update(look_at=now + RETRY_AFTER, waits_for=content.word)
         return "waiting"
     html = render(content, notice.profile)
     digest = digest_of(html)
@@ -148,7 +148,7 @@ def _deliver(notice: Notice, channel: str, *, at: datetime, evidence: Any, actor
     return delivery
 
 
-def _name_overdue(clock: Clock, now: datetime) -> str:
+def _report_overdue(clock: Clock, now: datetime) -> str:
     """Send an event about an overdue clock to the lender's owner. The caller must have locked the clock."""
     Clock.objects.filter(pk=clock.pk).update(overdue_told_at=now)
     rows = clock.application.notices.order_by("-id")
@@ -180,7 +180,7 @@ def _held(notice: Notice) -> Notice:
     return rows.get(pk=notice.pk)
 
 
-def note_opening(notice: Notice, *, actor: Actor, now: datetime) -> None:
+def record_opening(notice: Notice, *, actor: Actor, now: datetime) -> None:
     """Record that the applicant opened the notice with their own log-in or key. Later openings are ignored.
 
     Opening a notice counts as its delivery only with the consent to electronic records (12 CFR 1002.4(d)(2), 15 USC

@@ -106,7 +106,7 @@ class CatalogueFilter:
     def shown(self) -> QuerySet[Offer]:
         return active_offers().filter(*self.rules.values())
 
-    def ever_seen(self) -> QuerySet[Offer]:
+    def visible(self) -> QuerySet[Offer]:
         """Select the offers that the caller can see without filters, which excludes other variants of A/B tests."""
         return active_offers().filter(self.rules["inactive_variant"])
 

@@ -351,7 +351,7 @@ def _admit_as(role: str) -> Callable[..., None]:
     return admit
 
 
-def why_nobody_acts_for(user_id: int) -> str:
+def delegation_refusal(user_id: int) -> str:
     """Return the reason why partners get no token for an account, or "". Members of lenders can read others' data."""
     return "The account is a member of a lender." if ProviderMember.objects.filter(user_id=user_id).exists() else ""
 

@@ -87,14 +87,14 @@ def _waiting(decidable: QuerySet[Application]) -> Iterator[Any]:
             moment, pk = last
             following = following.filter(Q(submitted_at__gt=moment) | Q(submitted_at=moment, pk__gt=pk))
         page = list(following.values_list("submitted_at", "pk")[:BATCH_MAX])
-        taken = _with_people([pk for _, pk in page])
+        taken = _with_reviewers([pk for _, pk in page])
         yield from (pk for _, pk in page if pk not in taken)
         if len(page) < BATCH_MAX:
             return
         last = page[-1]
 
 
-def _with_people(identifiers: list[UUID]) -> set[UUID]:
+def _with_reviewers(identifiers: list[UUID]) -> set[UUID]:
     """Return the IDs of applications that have an assignee or any proposal, including closed proposals."""
     about = {"kind": Application._meta.label_lower, "record_id__in": list(map(str, identifiers))}
     assigned = Assignment.in_force(REVIEW_PERMISSION, **about).values_list("record_id", flat=True)
@@ -108,7 +108,7 @@ def _decide(pk: Any, now: datetime) -> list[str]:
     if application is None:
         return []
     # The conditions are checked again after the row is locked, because another process can have been faster.
-    if not _decidable().filter(pk=pk).exists() or _with_people([pk]):
+    if not _decidable().filter(pk=pk).exists() or _with_reviewers([pk]):
         return []
     score, to = application.decision_score, application.proposed_decision
     if score is None or to is None:

@@ -200,7 +200,7 @@ def assess(application: Application, champion: scores.LiveVersion, *, now: datet
     [(_, facts, known)] = scores.facts_for([champion], corrected=corrected, now=now, **about)
     evaluation = evaluate(champion.card, facts)
     before = Score.deciding(application.pk).values_list("number", flat=True).first()
-    score = scores.keep(
+    score = scores.store_score(
         champion,
         facts,
         evaluation,
@@ -245,5 +245,5 @@ def _score(pk: UUID, now: datetime) -> bool:
             return False
         corrected, about = Correction.known_of(locked.pk), about_application(locked)
         computed = scores.compute(scores.versions_for(locked), corrected=corrected, now=now, **about)
-        scores.keep_all(locked, computed, now=now)
+        scores.store_scores(locked, computed, now=now)
         return bool(computed)

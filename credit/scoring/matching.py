@@ -14,7 +14,7 @@ from credit.models import LastScore, ModelVersion, Offer
 from credit.models.scoring import CHAMPION, PUBLISHED
 from credit.offers.catalogue import CatalogueFilter
 from credit.scoring.evaluator import evaluate
-from credit.scoring.scores import facts_for, last_score, remember
+from credit.scoring.scores import facts_for, last_score, store_last_scores
 
 # A wanted score has a model, a lender, and the currency of an offer.
 Wanted = tuple[int, str, str]
@@ -50,7 +50,7 @@ def scores_for_match(
     before = _last_scores(models, user_id)
     new = {score.model_id: score for key, score in scores.items() if not score.has_same_result_as(before.get(key))}
     if new and credential.is_first_party:
-        remember(new.values())
+        store_last_scores(new.values())
     return before | scores
 
 
@@ -96,7 +96,7 @@ def match_offers(
     facts that the credential covers. The pages exclude A/B variants of other test groups.
     """
     filters = CatalogueFilter.of(credential, state=state, amount_cents=amount_cents, currency=currency)
-    seen = filters.ever_seen()
+    seen = filters.visible()
     total, page = seen.count(), list(seen.annotate(**_unmet(filters))[offset : offset + limit])
     models = {wanted for offer in page if (wanted := _wanted(offer)) is not None}
     scores = scores_for_match(models, facts, credential=credential, now=now) if models else {}

@@ -84,7 +84,7 @@ def champion_of(model_id: int | None, provider_id: str) -> LiveVersion | None:
     return versions[0] if versions else None
 
 
-def keep(
+def store_score(
     version: ModelVersion | LiveVersion,
     facts: Mapping[str, Any],
     evaluation: Evaluation,
@@ -132,10 +132,10 @@ def last_score(model_id: int, card: Card, evaluation: Evaluation, *, user_id: in
 def remember_result(score: Score, model_id: int, card: Card, evaluation: Evaluation) -> None:
     """Store the result of an application's score for the catalog. Skip results that only the lender can read."""
     if not score.is_withheld:
-        remember([last_score(model_id, card, evaluation, user_id=score.user_id, now=score.created_at)])
+        store_last_scores([last_score(model_id, card, evaluation, user_id=score.user_id, now=score.created_at)])
 
 
-def remember(scores: Iterable[LastScore]) -> None:
+def store_last_scores(scores: Iterable[LastScore]) -> None:
     """Store an account's last scores in a single query. Each replaces the previous last score of its model."""
     LastScore.objects.bulk_create(
         # A fixed order prevents deadlocks between requests.
@@ -181,7 +181,7 @@ def score_submission(application: Any, now: datetime) -> None:
     if computed and (due := list(_unreadable(computed[0].version.card, computed[0].evaluation))):
         raise RequirementsDue.of_each(due)
     if not waits:
-        keep_all(application, computed, now=now)
+        store_scores(application, computed, now=now)
 
 
 def versions_for(application: Any) -> Sequence[LiveVersion]:
@@ -220,12 +220,12 @@ def compute(versions: Sequence[LiveVersion], *, application: Any, now: datetime,
         return []
 
 
-def keep_all(application: Any, computed: Sequence[Computed], *, now: datetime) -> None:
+def store_scores(application: Any, computed: Sequence[Computed], *, now: datetime) -> None:
     """Store the scores of an application, and store the champion's score also as the last score."""
     for version, facts, evaluation, sources in computed:
         purpose = Score.DECISION if version.role == CHAMPION else Score.SHADOW
         about = {"purpose": purpose, "user_id": application.consumer_id, "application_id": application.pk, "now": now}
-        score = keep(version, facts, evaluation, sources, **about)
+        score = store_score(version, facts, evaluation, sources, **about)
         if version.role == CHAMPION:
             remember_result(score, application.offer_snapshot["blockscore_model_id"], version.card, evaluation)
 

@@ -28,7 +28,7 @@ from credit.notices import clocks
 from credit.terms import counteroffers, loans
 from credit.terms.agreement import lender_of, mail_links, record_of_link
 from credit.terms.members import is_complete, members_of
-from credit.terms.precontract import form_of_acceptable, require_form, was_late
+from credit.terms.precontract import form_of_acceptable, require_form, was_provided_late
 
 
 class Acceptable(NamedTuple):
@@ -180,7 +180,7 @@ def _store_acceptance(
     members: Any = None
     if terms is not None and follows_directive(application.offer_snapshot):
         members = members_of(application, terms, lender_of(application))
-    informed = conclude(application, is_told=members is not None, is_complete=is_complete(members))
+    informed = conclude(application, is_informed=members is not None, is_complete=is_complete(members))
     application.save(update_fields=["accepted_at", "updated_at", "loan_terms", *informed])
     Clock.stop(application.pk, Clock.TAKEN_UP, now=now)
     acceptance = Acceptance.objects.create(
@@ -200,8 +200,8 @@ def _store_acceptance(
         record_keys.queue(record.text, openings=record.openings, now=now, **about)
     if members is not None:
         mail_links(application, now=now)
-    if form is not None and was_late(form, now=now):
-        clocks.owe_reminders(application, now=now)
+    if form is not None and was_provided_late(form, now=now):
+        clocks.create_reminders(application, now=now)
     record_application_event("accepted", application, now=now)
 
 

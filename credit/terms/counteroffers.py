@@ -17,7 +17,7 @@ from config.core.ids import get_by_uuid
 from config.core.json_text import rfc3339
 from config.core.lifecycle import Actor, RecordNotEditable
 from config.ops.failed_items import FailedItems
-from credit.applications.mails import mail_person
+from credit.applications.mails import mail_applicant
 from credit.applications.services import load_visible, lock_own
 from credit.core.errors import CounterofferOpen, NothingToAccept, require_specific
 from credit.core.machine import APPROVED, COUNTEROFFER, REJECTED, UNDER_REVIEW
@@ -109,7 +109,7 @@ def make(
     Notice.cancel_undelivered(application, now=now)
     clocks.create_notices(application, COUNTEROFFER, now=now, counteroffer=offered)
     record_application_event("counteroffered", application, now=now, counteroffer_id=str(offered.pk))
-    mail_person(application, now=now)
+    mail_applicant(application, now=now)
     return offered
 
 

@@ -53,13 +53,13 @@ def loan_of(application: Any, terms: Any, *, where: str = "metadata.terms") -> L
     amount = requested["amount_cents"] or applied.amount_cents
     term = requested["term_months"] or (applied.term_months if has_term else None)
     rate = lowest_rate(limits) if requested["rate_percent"] is None else requested["rate_percent"]
-    is_told = {
+    is_known = {
         "amount_cents": 0 < (amount or 0) <= AMOUNT_MAX_CENTS,
         "rate_percent": rate is not None,
         "term_months": (term or 0) <= apr.TERM_MAX_MONTHS and bool(term or offer is None or not has_term),
     }
-    if amount is None or rate is None or not all(is_told.values()):
-        missing = [f"{where}.{name}" for name, is_known in is_told.items() if not is_known]
+    if amount is None or rate is None or not all(is_known.values()):
+        missing = [f"{where}.{name}" for name, has_value in is_known.items() if not has_value]
         words = "Neither the application nor the offer contains it."
         raise TermsRequired(details=[{"field": name, "message": words} for name in missing])
     loan = Loan(amount, rate, term or None, requested["fee_cents"] or 0, requested["first_payment_on"])

@@ -351,7 +351,7 @@ def require_form(application: Application, terms: LoanTerms | None, given: str |
     return form
 
 
-def was_late(form: Precontract, *, now: datetime) -> bool:
+def was_provided_late(form: Precontract, *, now: datetime) -> bool:
     """Return whether the applicant first received the form less than REMIND_WITHIN before the conclusion."""
     forms = Precontract.objects.filter(application=form.application_id, terms_sha256=form.terms_sha256)
     return not forms.filter(provided_at__lte=now - REMIND_WITHIN).exists()

@@ -18,7 +18,7 @@ from config.core.casework import Assignment, DataAccess, Note, ReplyTemplate
 from config.core.lifecycle import Actor
 from config.core.log_in import SECOND_FACTOR
 from credit.documents.requests import request_documents
-from credit.documents.storage import keep
+from credit.documents.storage import store_file
 from credit.models import (
     Applicant,
     Application,
@@ -99,7 +99,7 @@ def lender_of(mark, number):
     application.transition_to("under_review", actor=reviewer, now=now - timedelta(days=2), reason=mark)
     request_documents(application, [f"Payslip {mark}"], by=reviewer.user, now=now)
     document = RequestedDocument.objects.get(application=application)
-    stored = keep(PDF, now=now)
+    stored = store_file(PDF, now=now)
     kept = DocumentFile.objects.create(
         document=document, stored=stored, name=f"{mark}.pdf", content_type="application/pdf", size_bytes=len(PDF),
         sha256=sha256(PDF).hexdigest(), received_at=now, principal=consumer, credential="jwt:x",

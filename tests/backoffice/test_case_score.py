@@ -11,7 +11,7 @@ from django.utils import timezone
 from credit.models import ApplicationRevision
 from credit.models.scoring import Score
 from credit.scoring.evaluator import evaluate
-from credit.scoring.scores import keep
+from credit.scoring.scores import store_score
 from tests.backoffice.pages import text_of
 from tests.backoffice.test_applications import make, move_of, page_of
 from tests.credit.erasing import erase_facts
@@ -30,7 +30,7 @@ def case(champion, facts=POOR, purpose=Score.DECISION, **options):
     offer = OfferFactory(provider=champion.model.provider, blockscore_model_id=champion.model_id)
     application = make(offer_id=offer.pk, offer_snapshot=offer.terms(), **options)
     evaluation = evaluate(champion.card, facts)
-    keep(
+    store_score(
         champion, facts, evaluation, purpose=purpose, user_id=application.consumer_id, application_id=application.pk,
         now=timezone.now() - timedelta(days=2),
     )  # fmt: skip

@@ -11,7 +11,7 @@ from credit.core.applicants import Applicants
 from credit.core.figures import reference_of
 from credit.models import Application, ApplicationHistory, LastScore, Score
 from credit.scoring.evaluator import evaluate
-from credit.scoring.scores import keep, last_score, remember
+from credit.scoring.scores import last_score, store_last_scores, store_score
 from identity.models import TokenFamily, UsedSignature
 from tests.api import ApiClient, client_of
 from tests.backoffice.conftest import backoffice_client
@@ -58,9 +58,9 @@ def crowd(settings):
     multiply(person, 10 * PEOPLE, username="'other' || n")  # with only 400 accounts a scan costs no more
     version = make_version(make_model(), role="champion")
     evaluation, now = evaluate(version.card, GOOD), timezone.now()
-    score = keep(version, GOOD, evaluation, purpose=Score.SHADOW, user_id=person.pk, now=now)
+    score = store_score(version, GOOD, evaluation, purpose=Score.SHADOW, user_id=person.pk, now=now)
     multiply(score, ROWS, id="gen_random_uuid()", user_id=f"{person.pk} + n % {PEOPLE}")
-    remember([last_score(version.model_id, version.card, evaluation, user_id=person.pk, now=now)])
+    store_last_scores([last_score(version.model_id, version.card, evaluation, user_id=person.pk, now=now)])
     multiply(version.model, ROWS // PEOPLE)
     multiply(LastScore.objects.get(), ROWS // PEOPLE, model_id=f"{version.model_id} + n")
     offer = OfferFactory(is_active=False, blockscore_model_id=version.model_id)

@@ -157,7 +157,7 @@ def test_fields_of_every_type_are_blank_after_erasure(person):
 
 def test_erasure_deletes_uploaded_files_with_their_keys(person):
     application = planted(person, MINE)
-    stored = storage.keep(b"%PDF-1.4 " + MINE.encode(), now=timezone.now())
+    stored = storage.store_file(b"%PDF-1.4 " + MINE.encode(), now=timezone.now())
     document = RequestedDocument.objects.get(application=application)
     DocumentFile.objects.create(
         document=document, stored=stored, name="x", size_bytes=1, received_at=timezone.now(), principal=person

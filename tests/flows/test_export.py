@@ -200,7 +200,7 @@ def test_data_export_contains_files_notices_and_mails(person):
     EmailAddress.objects.create(user=person, email="me@example.test", verified=True)
     queue_mail("me@example.test", "notice", {"link": "https://x.test/secret"}, now=timezone.now())
     queue_mail("you@example.test", "notice", {}, now=timezone.now())
-    stored = storage.keep(b"%PDF-1.4", now=timezone.now())
+    stored = storage.store_file(b"%PDF-1.4", now=timezone.now())
     file = DocumentFile.objects.create(
         document=RequestedDocument.objects.get(application=application), stored=stored, name="x", size_bytes=1,
         content_type="application/pdf", sha256=storage.sha256(b"%PDF-1.4").hexdigest(), received_at=timezone.now(),
@@ -251,7 +251,7 @@ def test_data_export_contains_mails_to_the_confirmed_address_and_own_notices(per
 
 def test_undecryptable_notice_or_file_does_not_stop_the_data_export(person):
     application = planted(person, MINE)
-    stored = storage.keep(b"%PDF-1.4", now=timezone.now())
+    stored = storage.store_file(b"%PDF-1.4", now=timezone.now())
     file = DocumentFile.objects.create(
         document=RequestedDocument.objects.get(application=application), stored=stored, name="x", size_bytes=1,
         content_type="application/pdf", received_at=timezone.now(), principal=person,
@@ -266,7 +266,7 @@ def test_undecryptable_notice_or_file_does_not_stop_the_data_export(person):
 @pytest.fixture
 def uploaded(person):
     """Return a file that the person uploaded."""
-    stored = storage.keep(b"%PDF-1.4", now=timezone.now())
+    stored = storage.store_file(b"%PDF-1.4", now=timezone.now())
     document = RequestedDocument.objects.create(
         application=ApplicationFactory(consumer=person), name="Pay slip", requested_at=NOW, changed_by=person
     )

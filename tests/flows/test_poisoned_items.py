@@ -172,7 +172,7 @@ def test_failing_notice_clock_does_not_stop_other_overdue_reports(settings, pois
     Clock.objects.update(overdue_told_at=None, stopped_at=None, due_at=past)
     row = Clock.objects.filter(application=poisoned.pk).first()
     Clock.objects.exclude(pk=row.pk).filter(application=poisoned.pk).update(stopped_at=past)
-    poison(notices, "_name_overdue", row.pk)
+    poison(notices, "_report_overdue", row.pk)
     failing("issue_notices", "1 notices or deadlines failed")
     assert Event.objects.filter(type="notice.overdue").count() == Clock.objects.filter(application=good.pk).count() > 0
     assert [key for key, *_ in listed("notice_clock")] == [str(row.pk)]

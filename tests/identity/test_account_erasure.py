@@ -226,7 +226,7 @@ def test_retained_application_is_masked_for_reviewers(kept):
 
 
 def test_files_of_a_retained_application_can_be_opened_after_unmasking(kept):
-    stored = storage.keep(b"%PDF-1.4", now=timezone.now())
+    stored = storage.store_file(b"%PDF-1.4", now=timezone.now())
     document = RequestedDocument.objects.create(
         application=kept, name="Pay slip", requested_at=timezone.now(), changed_by=kept.consumer
     )

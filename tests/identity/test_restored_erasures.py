@@ -91,7 +91,7 @@ def test_restored_file_of_an_erased_account_is_deleted(person, log):
     document = RequestedDocument.objects.create(
         application=ApplicationFactory(consumer=person), name="x", requested_at=timezone.now(), changed_by=person
     )
-    stored = storage.keep(b"%PDF-1.4", now=timezone.now())
+    stored = storage.store_file(b"%PDF-1.4", now=timezone.now())
     DocumentFile.objects.create(
         document=document, stored=stored, name="x", size_bytes=1, received_at=timezone.now(), principal=person
     )

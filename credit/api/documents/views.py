@@ -17,7 +17,7 @@ from credit.api.documents.parsers import FileParser
 from credit.applications.services import load_for, note_reading
 from credit.core import errors
 from credit.documents.kinds import may_be_shown
-from credit.documents.requests import ask_for_documents
+from credit.documents.requests import move_to_pending_documents
 from credit.documents.services import add_file, documents_of, load_document, load_file, receive_file
 from credit.documents.storage import read
 from credit.models import Application
@@ -83,7 +83,9 @@ class DocumentViewSet(ApiViewSet):
         Requires a reviewer. The application must be `submitted`, `under_review`, or `pending_documents`. Its status
         becomes `pending_documents`. A document that is already on the checklist is requested again.
         """
-        return _checklist(ask_for_documents(application_id, actor=actor_of(request), now=timezone.now(), **body))
+        return _checklist(
+            move_to_pending_documents(application_id, actor=actor_of(request), now=timezone.now(), **body)
+        )
 
     @endpoint(
         access="applications:read", answer=serializers.DocumentFilesSerializer, errors=(*errors.READ_ERRORS, NotFound)

@@ -64,7 +64,7 @@ class NoticeViewSet(ApiViewSet):
         if is_page and notice.html is None:
             raise NotFound("The notice is not created yet, or was deleted after its retention period.")
         page = printed(request, notice.html or "")
-        services.note_opening(notice, actor=actor, now=timezone.now())
+        services.record_opening(notice, actor=actor, now=timezone.now())
         return page or notice
 
     @endpoint(

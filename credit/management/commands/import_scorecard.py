@@ -30,7 +30,7 @@ def _pair(text: str) -> tuple[str, str]:
     return name, value
 
 
-def shown(text: str) -> str:
+def printable(text: str) -> str:
     """Require printable text, because undecodable bytes become surrogates, which can't be stored."""
     if not text.isprintable():
         raise ArgumentTypeError(f"{text[:60]!r} holds a character that cannot be shown")
@@ -54,7 +54,7 @@ def reason(text: str) -> tuple[str, Reason]:
     name, value = _pair(text)
     if value in REASONS:
         return name, value
-    words = shown(value.removeprefix(f"{OTHER}:").strip())
+    words = printable(value.removeprefix(f"{OTHER}:").strip())
     if words == value.strip() or not words:
         raise ArgumentTypeError(f"{value[:60]!r} must be a principal reason: {', '.join(REASONS)}, or {OTHER}:WORDS")
     return name, {"code": OTHER, "text": words}
@@ -70,7 +70,7 @@ class Command(JsonCommand):
         parser.add_argument("file", type=Path)
         parser.add_argument("--model", type=int, required=True, help="The scoring model's id.")
         parser.add_argument("--user", help="The version's author. Default: the owner of the model's lender.")
-        parser.add_argument("--note", type=shown, default="")
+        parser.add_argument("--note", type=printable, default="")
         parser.add_argument(
             "--outcome", type=outcome, action="append", default=[], metavar="approve=640",
             help="The lowest total of an outcome, approve or refer. Repeatable. Lower totals are declined.",

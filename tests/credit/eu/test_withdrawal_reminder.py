@@ -8,8 +8,8 @@ from django.utils import timezone
 from credit.core.applicants import Applicants
 from credit.models import Application, Clock, Notice
 from credit.models.notices import WITHDRAWAL_REMINDER
-from credit.notices.clocks import owe_reminders
-from credit.notices.services import note_opening
+from credit.notices.clocks import create_reminders
+from credit.notices.services import record_opening
 from credit.terms.withdrawals import declare
 from tests.credit.eu.test_contract_withdrawal import OTHER, PERSON
 from tests.credit.notices.test_pages import read
@@ -30,7 +30,7 @@ def accepted(*persons, start=None):
     world.issue(0.2)
     moment = world.at(0.5)
     Application.objects.filter(pk=world.pk).update(accepted_at=moment, told_of_right_at=moment, complete_since=moment)
-    owe_reminders(world.application, now=moment)
+    create_reminders(world.application, now=moment)
     return world
 
 
@@ -72,7 +72,7 @@ def test_delivered_withdrawal_reminder_does_not_stop_the_notice_clock():
     world.consent(1)
     world.issue(2)
     (reminder,) = reminders_of(world)
-    note_opening(reminder, actor=world.consumer, now=world.at(3))
+    record_opening(reminder, actor=world.consumer, now=world.at(3))
     assert reminders_of(world)[0].status == "delivered"
     assert Clock.running(world.pk).exists()
 

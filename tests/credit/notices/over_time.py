@@ -84,7 +84,7 @@ class Simulation:
     def step_for(self, world: World, application: Application, notice: Notice | None, roll: float):
         age = self.day - self.stories[world.pk]
         if notice is not None and notice.status in {"ready", "failed"} and roll < 0.5:
-            return lambda: services.note_opening(notice, actor=world.consumer, now=world.at(self.day))
+            return lambda: services.record_opening(notice, actor=world.consumer, now=world.at(self.day))
         if application.status == "under_review":
             return self.decision(world, application, roll, is_last_day=age >= LENDER_DECIDES_WITHIN)
         if application.status == "pending_documents":

@@ -133,7 +133,7 @@ def test_notice_clock_runs_until_every_notice_of_the_decision_is_delivered(world
     _, second = deny(world)
     world.consent(6)
     first = notices_of(world)[0]
-    services.note_opening(first, actor=world.consumer, now=world.at(7))
+    services.record_opening(first, actor=world.consumer, now=world.at(7))
     assert Clock.objects.get().stopped_at is None
     about = {"channel": "post", "at": world.at(9), "reference": "RE 1", "actor": world.lender, "now": world.at(9)}
     services.record_delivery(str(world.pk), str(second.pk), **about)

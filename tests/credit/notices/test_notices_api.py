@@ -293,7 +293,7 @@ class TestConsent:
         world.mails("failed")
         world.issue(7)
         assert world.notice.status == "failed"
-        services.note_opening(world.notice, actor=world.consumer, now=world.at(8))
+        services.record_opening(world.notice, actor=world.consumer, now=world.at(8))
         assert world.notice.status == "delivered"
 
 

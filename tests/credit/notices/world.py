@@ -159,7 +159,7 @@ class World:
         if not Consent.is_given_by(self.consumer.user.pk):
             self.consent(day)
         self.issue(day)
-        services.note_opening(self.notice, actor=self.consumer, now=self.at(day))
+        services.record_opening(self.notice, actor=self.consumer, now=self.at(day))
 
     def consent(self, day, language="en"):
         digest = digest_of(services.consent_text(language))

@@ -8,7 +8,7 @@ from django.utils import timezone
 from config.core.json_text import canonical_json
 from credit.models.scoring import ModelVersion, Score, ScoringModel
 from credit.scoring.evaluator import evaluate
-from credit.scoring.scores import keep
+from credit.scoring.scores import store_score
 from tests.credit.scoring.cards import DEFINITION
 from tests.factories import ApplicationFactory, ProviderFactory, UserFactory
 
@@ -38,7 +38,7 @@ def scored(version, facts, *, days_ago=1, purpose=Score.DECISION, **members):
     """Return the score of a new application with these facts, so many days ago."""
     application = ApplicationFactory(consumer=UserFactory(), status="under_review", **members)
     facts = {name: facts.get(name) for name in version.card.facts} | {"scored_on": "2026-01-31"}
-    return keep(
+    return store_score(
         version, facts, evaluate(version.card, facts), purpose=purpose, user_id=application.consumer_id,
         application_id=application.pk, now=NOW - timedelta(days=days_ago),
     )  # fmt: skip

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from credit.models import LastScore, ModelVersion
 from credit.scoring.evaluator import evaluate
-from credit.scoring.scores import last_score, remember
+from credit.scoring.scores import last_score, store_last_scores
 from tests.credit.scoring.cards import GOOD, POOR, definition
 from tests.credit.scoring.making import make_model, make_version
 from tests.credit.scoring.submitting import SAYS_POOR, draft_for, submit, verify
@@ -28,7 +28,7 @@ def offer(version):
 
 def score(version, user, facts=POOR):
     evaluation = evaluate(version.card, facts)
-    remember([last_score(version.model_id, version.card, evaluation, user_id=user.pk, now=timezone.now())])
+    store_last_scores([last_score(version.model_id, version.card, evaluation, user_id=user.pk, now=timezone.now())])
 
 
 def list_offers(api, query=""):

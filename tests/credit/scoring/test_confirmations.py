@@ -16,7 +16,7 @@ from credit.anchoring.services import bundle_of
 from credit.anchoring.verify_decision import verify
 from credit.core.profile import check as check_schema
 from credit.documents.requests import request_documents
-from credit.documents.storage import keep
+from credit.documents.storage import store_file
 from credit.models import Confirmation, DocumentFile, Proposal, ProviderMember, Score
 from credit.review.automatic import decide_scored
 from tests.api import assert_error, client_of
@@ -46,7 +46,7 @@ def file_of(application):
     now = timezone.now()
     request_documents(application, ["Payslip"], by=application.consumer, now=now)
     return DocumentFile.objects.create(
-        document=application.requested_documents.get(), stored=keep(PDF, now=now), name="payslip.pdf",
+        document=application.requested_documents.get(), stored=store_file(PDF, now=now), name="payslip.pdf",
         content_type="application/pdf", size_bytes=len(PDF), sha256=sha256(PDF).hexdigest(), received_at=now,
         principal=application.consumer, credential="jwt:x",
     )  # fmt: skip

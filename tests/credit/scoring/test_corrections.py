@@ -49,7 +49,7 @@ def uploaded(application):
     now = timezone.now()
     person = application.consumer
     document = RequestedDocument.objects.create(application=application, name="x", requested_at=now, changed_by=person)
-    stored = storage.keep(b"%PDF-1.4", now=now)
+    stored = storage.store_file(b"%PDF-1.4", now=now)
     about = {"name": "x", "size_bytes": 1, "received_at": now, "principal": person}
     return str(DocumentFile.objects.create(document=document, stored=stored, **about).pk)
 

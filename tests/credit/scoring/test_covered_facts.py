@@ -5,7 +5,7 @@ import json
 import pytest
 
 from credit.models import LastScore
-from credit.scoring.scores import last_score, remember
+from credit.scoring.scores import last_score, store_last_scores
 from tests.api import ApiClient, assert_error
 from tests.credit.commerce.support import call_catalog
 from tests.credit.scoring.making import make_model, make_version
@@ -96,7 +96,7 @@ class TestScopesOfScores:
         card = version.card and last_score(
             version.model_id, version.card, _evaluation(version), user_id=user.pk, now=user.date_joined
         )
-        remember([card])
+        store_last_scores([card])
         return offer
 
     @pytest.mark.parametrize(("scopes", "hides"), [(["offers:read"], False), (["offers:read", "score:read"], True)])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from credit.models import ApplicationHistory, Score
 from credit.scoring.evaluator import evaluate
 from credit.scoring.monitoring import EMPTY_SHARE, SCORES_MIN, Window, _counts, equal_frequency_edges, monitoring, psi
-from credit.scoring.scores import keep
+from credit.scoring.scores import store_score
 from tests.credit.erasing import erase_facts
 from tests.credit.scoring.cards import GOOD, POOR
 from tests.credit.scoring.past import NOW, model_of, scored, version_of
@@ -132,7 +132,7 @@ class TestMonitoring:
     def test_monitoring_counts_an_application_that_was_scored_again_once(self, version):
         first = scored(version, POOR)
         facts = {name: GOOD.get(name) for name in version.card.facts} | {"scored_on": "2026-01-31"}
-        keep(
+        store_score(
             version, facts, evaluate(version.card, facts), purpose=Score.DECISION, user_id=first.user_id,
             application_id=first.application_id, now=NOW - timedelta(hours=1), number=2,
         )  # fmt: skip

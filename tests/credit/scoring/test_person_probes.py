@@ -86,7 +86,7 @@ def scored(card, values, monkeypatch):
     known = {name: Known(values[name], source_of(name), NOW.date()) for name in version.card.facts}
     facts, about = values_of(known, now=NOW), {"purpose": Score.DECISION, "user_id": 1, "now": NOW}
     evaluation = evaluate(version.card, facts)
-    score = scores.keep(version, facts, evaluation, scores.sources_of(version.card, facts, known), **about)
+    score = scores.store_score(version, facts, evaluation, scores.sources_of(version.card, facts, known), **about)
     score.version, score.kept_facts = version, stored[1]
     scores.remember_result(score, 7, version.card, evaluation)
     return score, [(row.outcome, row.segment, row.reasons) for row in remembered]

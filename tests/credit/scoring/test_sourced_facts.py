@@ -11,7 +11,7 @@ from credit.core.facts import gather
 from credit.models import Score, ScoreFacts
 from credit.scoring.definition import check
 from credit.scoring.evaluator import evaluate
-from credit.scoring.scores import keep
+from credit.scoring.scores import store_score
 from tests.credit.scoring import sourced
 from tests.credit.scoring.making import make_model, make_version
 from tests.credit.scoring.refusals import refusals
@@ -169,7 +169,7 @@ class TestSources:
         offer, version = scored_offer(definition=sourced.card())
         application, facts = draft_for(offer, user, CLAIMS, status="submitted"), {sourced.CLAIMED: 1}
         kept = {"purpose": Score.DECISION, "user_id": user.pk, "application_id": application.pk, "now": timezone.now()}
-        keep(version, facts, evaluate(version.card, facts), **kept)
+        store_score(version, facts, evaluate(version.card, facts), **kept)
         assert api.read(f"/applications/{application.pk}/score").json()["facts"] is None
 
     def test_loading_all_bank_facts_executes_two_statements(self, user, django_assert_num_queries):

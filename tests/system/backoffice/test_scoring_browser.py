@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from credit.models.scoring import Score
 from credit.scoring.evaluator import evaluate
-from credit.scoring.scores import keep
+from credit.scoring.scores import store_score
 from tests.backoffice.conftest import staff_of
 from tests.backoffice.test_applications import make, page_of
 from tests.backoffice.test_scoring import MODELS
@@ -50,7 +50,7 @@ def furnished(settings, transactional_db):
         consumer=UserFactory(username="jane"), offer_id=offer.pk, offer_snapshot=offer.terms(), application_data=DATA,
         submitted_at=timezone.now() - timedelta(days=2),
     )  # fmt: skip
-    keep(
+    store_score(
         champion, POOR, evaluate(champion.card, POOR), purpose=Score.DECISION, user_id=case.consumer_id,
         application_id=case.pk, now=timezone.now(),
     )  # fmt: skip

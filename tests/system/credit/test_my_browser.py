@@ -5,7 +5,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from config.core.lifecycle import Actor
-from credit.documents.requests import ask_for_documents
+from credit.documents.requests import move_to_pending_documents
 from credit.models import Application, DocumentFile
 from identity.accounts.addresses import confirm
 from tests.credit.document_support import PDF
@@ -50,7 +50,9 @@ def test_an_applicant_uploads_documents_and_accepts_the_terms(chromium, live_ser
     application = applied(offer, consumer=user)
     owner = Actor(user=offer.provider.owner, credential="test")
     with transaction.atomic():
-        ask_for_documents(str(application.pk), names=["Payslip"], reason="The last.", actor=owner, now=timezone.now())
+        move_to_pending_documents(
+            str(application.pk), names=["Payslip"], reason="The last.", actor=owner, now=timezone.now()
+        )
     person = Person(chromium, live_server)
     person.open(mailed_path(), "my-log-in")
     person.send("my-documents", login=EMAIL, password=PASSWORD)

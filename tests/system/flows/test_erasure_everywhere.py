@@ -171,7 +171,7 @@ def plant(person):
     planter = KindsPlanter(person, MINE, application=application)
     planter.plant()
     content = b"%PDF-1.4 " + MINE.encode()
-    stored = storage.keep(content, now=timezone.now())
+    stored = storage.store_file(content, now=timezone.now())
     DocumentFile.objects.create(
         document=RequestedDocument.objects.get(application=application), stored=stored, name=f"{MINE}.pdf",
         size_bytes=1, content_type="application/pdf", sha256=storage.sha256(content).hexdigest(),
