@@ -7,7 +7,7 @@ FAMILIES = (
         "claim",
         object_of(
             claim_id=said(UUID, "The claim's id."),
-            status=said(TEXT, "The claim's current status."),
+            status=said(TEXT, "The claim's status at the time of the event."),
             verification_level=said(TEXT, "The claim's verification level."),
             visibility=said(TEXT, "The visibility of the claim."),
         ),

@@ -7,7 +7,7 @@ FAMILIES = (
         "kyc.verification",
         object_of(
             verification_id=said(UUID, "The verification's id."),
-            status=said(TEXT, "The verification's current status."),
+            status=said(TEXT, "The verification's status at the time of the event."),
             attempt=said(INT64, "The number of the account's verification, from 1."),
         ),
         {
@@ -50,8 +50,8 @@ FAMILIES = (
     EventFamily(
         "account",
         object_of(
-            user_id=said(TEXT, "The user_id of the account's owner."),
-            managed_by=said(TEXT, "The user_id of the partner that created it."),
+            user_id=said(TEXT, "The `user_id` of the account."),
+            managed_by=said(TEXT, "The `user_id` of the partner that created the account."),
         ),
         {
             "created": "A partner created an account for a customer.",

@@ -6,7 +6,7 @@ FAMILIES = (
         "payment",
         object_of(
             payment_id=said(INT64, "The payment's id."),
-            status=said(TEXT, "The payment's current status."),
+            status=said(TEXT, "The payment's status at the time of the event."),
             sometimes={
                 "disputed": said(
                     FLAG, "True while the payer disputes the payment at their bank, and after the payer has won."
@@ -34,7 +34,7 @@ FAMILIES = (
         "payment.crypto",
         object_of(
             payment_id=said(UUID, "The payment's id."),
-            status=said(TEXT, "The payment's current status."),
+            status=said(TEXT, "The payment's status at the time of the event."),
             sometimes={
                 "network": said(TEXT, "The EVM network, by its CAIP-2 id."),
                 "tx_hash": said(TEXT_OR_NULL, "The hash of the transaction. Null before it is signed."),
@@ -70,7 +70,7 @@ FAMILIES = (
                 "is_default": said(FLAG, "True if it is the account's default wallet. Only in `wallet.connected`."),
                 "previous_wallet_id": said(
                     {"type": ["string", "null"], "format": "uuid"},
-                    "The previous default wallet; null if there was none. Only in `wallet.default_changed`.",
+                    "The id of the previous default wallet. Null if there was none. Only in `wallet.default_changed`.",
                 ),
             },
         ),

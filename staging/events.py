@@ -7,7 +7,7 @@ FAMILIES = (
         object_of(
             item_id=said(UUID, "The item's id."),
             kind=said(TEXT, "The kind of the payload."),
-            status=said(TEXT, "The item's current status."),
+            status=said(TEXT, "The item's status at the time of the event."),
             sometimes={"stored_id": said(TEXT, "The id of the permanent row. Only in `staging.item.approved`.")},
         ),
         {

@@ -88,10 +88,10 @@ FAMILIES = (
         "webhook.endpoint",
         object_of(
             endpoint_id=said(UUID, "The endpoint's id."),
-            status=said(one_of("disabled"), "The endpoint's current status."),
+            status=said(one_of("disabled"), "The endpoint's status at the time of the event."),
             reason=said(
                 one_of("gone", "failing", "disabled_by_owner", "disabled_by_operator", "disabled_by_password_reset"),
-                "The reason.",
+                "The reason why the endpoint was disabled.",
             ),
         ),
         {"disabled": "An endpoint was disabled. Read the feed, then enable the endpoint."},

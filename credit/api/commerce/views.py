@@ -95,8 +95,9 @@ class CommerceViewSet(ApiViewSet):
     def product(self, request: ApiRequest, body: dict[str, Any], query: dict[str, Any]) -> Response:  # noqa: ARG002
         """Get a product.
 
-        The response has the variants that match the selected options. Without a selection, it has the variant of the
-        first term. If no term matches, it has all variants.
+        For the id of a variant, the response has this variant. For the id of a product, it has the variants that match
+        the selected options, or all variants if none matches. Without a selection, it has the variant of the first
+        term.
 
         If the id is unknown, not available to you, or filtered out, the API returns 200 with `ucp.status` `error` and a
         message.

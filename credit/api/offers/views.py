@@ -136,7 +136,7 @@ class ProviderViewSet(ApiViewSet):
 
     @_reads_offers(page=PageQuery, answer=serializers.ProvidersPageSerializer)
     def list(self, request: ApiRequest) -> QuerySet[Provider]:
-        """List the caller's lenders.
+        """List your lenders.
 
         The list has the lenders that you are a member of, or are invited to, oldest first.
         """
@@ -154,7 +154,7 @@ class ProviderViewSet(ApiViewSet):
         The API assigns the `id`.
 
         Requires the group `Lender`, to which staff add accounts. If the account has a second factor, the log-in
-        requires it. In production, staff always require a second factor.
+        requires it. With `BACKOFFICE_SECOND_FACTOR`, the default in production, staff require a second factor.
         """
         return providers.make_provider(**body, actor=actor_of(request), now=timezone.now())
 
@@ -213,10 +213,10 @@ class ProviderViewSet(ApiViewSet):
         """Invite an account to a lender.
 
         A `reader` can read the applications to the lender. A `reviewer` can also decide them. An `owner` can also
-        manage offers and members. Requires the role `owner`. In production, or if the account has a second factor, the
-        log-in requires a second factor. The response is the same for known and unknown user names. The invitation
-        grants no rights before it is accepted, and expires after 7 days. The account that the lender belongs to gets
-        the event `provider.member_invited`.
+        manage offers and members. Requires the role `owner`. With `BACKOFFICE_SECOND_FACTOR`, the default in
+        production, the log-in requires a second factor. It always does if the account has one. The response is the same
+        for known and unknown user names. The invitation grants no rights before it is accepted, and expires after 7
+        days. The account that the lender belongs to gets the event `provider.member_invited`.
         """
         invited = providers.invite_member(provider_id, **body, by=actor_of(request), now=timezone.now())
         return {"username": invited.username, "invited": True}
@@ -225,8 +225,8 @@ class ProviderViewSet(ApiViewSet):
     def accept_invitation(self, request: ApiRequest, provider_id: str) -> ProviderMember:
         """Accept an invitation to a lender.
 
-        Idempotent. If the account has a second factor, the log-in requires it. In production, staff always require a
-        second factor.
+        Idempotent. If the account has a second factor, the log-in requires it. With `BACKOFFICE_SECOND_FACTOR`, the
+        default in production, staff require a second factor.
         """
         return providers.accept_invitation(provider_id, actor=actor_of(request), now=timezone.now())
 
