@@ -1,4 +1,4 @@
-"""A separate PostgreSQL server for tests and for the bench."""
+"""Run a separate PostgreSQL server for tests and for the bench."""
 
 import os
 import shutil
@@ -40,7 +40,7 @@ def _run(program, *arguments):
     command = [_path_of(program), *arguments]
     if os.geteuid() == 0:
         command = ["runuser", "-u", "postgres", "--", *command]
-    # To a file: a server started by pg_ctl would keep a pipe open.
+    # The output goes to a file, because a server started by pg_ctl would keep a pipe open.
     with tempfile.TemporaryFile() as printed:
         done = subprocess.run(command, stdout=printed, stderr=printed, cwd="/", timeout=240, check=False)
         printed.seek(0)
@@ -56,7 +56,7 @@ class Postgres:
         self.port = free_port()
 
     def make(self, settings=""):
-        """Create its data, with lines for its configuration."""
+        """Create the data of the server, with lines for the configuration."""
         _run(
             "initdb",
             "-D",

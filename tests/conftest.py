@@ -1,4 +1,4 @@
-"""Shared fixtures and settings: fast password hashes, empty caches, API clients."""
+"""Define shared fixtures and settings: fast password hashes, empty caches, and API clients."""
 
 import functools
 import gc
@@ -41,7 +41,8 @@ def pytest_configure(config):
     """Use fast password hashes: their strength is not under test."""
     from django.conf import settings
 
-    gc.disable()  # until the tests start: what pytest creates while it collects tests stays alive until the end
+    # Collection is disabled until the tests start, because objects of the test collection stay alive until the end.
+    gc.disable()
     register_profiles()
     # A server or browser ended by a test may still be connected when the database is dropped.
     DatabaseCreation._destroy_test_db = _drop_with_force
@@ -51,8 +52,8 @@ def pytest_configure(config):
     # Each client creates the middleware again, which would list all static files, for longer than most tests take.
     # Servers started by tests list them as in production.
     settings.WHITENOISE_AUTOREFRESH = True
-    request_log.FLUSH_SECONDS = 0.0  # a test calls `flush` where it wants lines
-    rotation.SETTLE_SECONDS = 0.0  # no other process writes
+    request_log.FLUSH_SECONDS = 0.0  # Tests call `flush` to write lines.
+    rotation.SETTLE_SECONDS = 0.0  # No other process writes.
     RecoveryCodeHasher.time_cost, RecoveryCodeHasher.memory_cost = 1, 8
     documents = tempfile.mkdtemp(prefix="credit-platform-documents-")
     config.add_cleanup(lambda: shutil.rmtree(documents, ignore_errors=True))
@@ -74,7 +75,7 @@ _OPERATIONS = tuple(f"tests/test_{name}.py" for name in ("operations", "statemen
 
 
 def pytest_collection_modifyitems(config, items):
-    """With the option, run only tests that use the database, and only the first and the last case of each."""
+    """If the option is set, run the first and last case of each test that uses the database."""
     if config.getoption("--database-only"):
         cases = {}
         for item in filter(_uses_database, items):
@@ -86,7 +87,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish():
-    """Enable garbage collection again, rarely and only for objects of tests: it took a tenth of the time."""
+    """Enable rare garbage collection for test objects only, because it took a tenth of the time."""
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
     gc.enable()
@@ -107,7 +108,7 @@ def pytest_runtest_makereport():
     return report
 
 
-# Folders of tests in which third-party programs process responses. The database has no effect on responses.
+# In these folders, third-party programs process responses. The database has no effect on responses.
 _FOREIGN = tuple(
     f"tests/system/{part}" for part in ("clients/", "credit/", "docs/", "ledger/test_go", "ledger/test_samples")
 )
@@ -134,15 +135,15 @@ def _nothing_remembered():
     request_log.LOG.begin_anew()
     authentication.forget_credentials()
     rate_limits.forget_lots()
-    # Cached, so that no test counts the statement that reads it.
+    # The value is cached, so that no test counts the statement that reads it.
     encryption.mode.word, encryption.mode.until = encryption.UNBOUND, math.inf
     yield
-    erasure_log.path().unlink(missing_ok=True)  # it lists accounts of databases that were rolled back
+    erasure_log.path().unlink(missing_ok=True)  # The cache lists accounts of databases that were rolled back.
     authentication.forget_credentials()
     rate_limits.forget_lots()
 
 
-# Rows written by migrations, which tests do not change.
+# Migrations write these rows, and tests do not change the rows.
 _KEPT_TABLES = {
     "django_migrations", "django_content_type", "auth_permission", "auth_group", "auth_group_permissions",
     "ops_installation",
@@ -215,7 +216,7 @@ def _guards_of(cursor, table):
 
 @pytest.fixture
 def committed(transactional_db):
-    """A database with real commits, for races and other processes; emptied afterwards."""
+    """A database with real commits, for races and other processes, and empty it afterwards."""
 
 
 @pytest.fixture
@@ -227,37 +228,37 @@ def needs_postgresql():
 
 @pytest.fixture
 def user(db):
-    """An account."""
+    """Return an account."""
     return UserFactory()
 
 
 @pytest.fixture
 def stranger(db):
-    """Another account."""
+    """Return another account."""
     return UserFactory()
 
 
 @pytest.fixture
 def api(user):
-    """A client that calls as `user`."""
+    """Return a client that calls as `user`."""
     return client_of(user)
 
 
 @pytest.fixture
 def stranger_api(stranger):
-    """A client that calls as `stranger`."""
+    """Return a client that calls as `stranger`."""
     return client_of(stranger)
 
 
 @pytest.fixture
 def anonymous():
-    """A client without a credential."""
+    """Return a client without a credential."""
     return ApiClient()
 
 
 @pytest.fixture
 def key():
-    """A new Idempotency-Key."""
+    """Return a new Idempotency-Key."""
     return str(uuid.uuid4())
 
 

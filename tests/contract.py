@@ -34,18 +34,18 @@ SECRETS = frozenset(
     {"access_token", "client_secret", "code_verifier", "key", "link_token", "password", "refresh_token", "secret",
      "token"}
 )  # fmt: skip
-# Ids, times, hashes and signatures: words with a digit, or with a capital letter after a small one; except for the
+# IDs, times, hashes, and signatures are words with a digit, or with a capital letter after a small one, except for the
 # demo's ids.
 CHANGING = re.compile(r"[^\s\",]*(?:\d|[a-z][A-Z])[^\s\",]*")
 KNOWN = "01900000-0000-7000-8000-"
-# Signed values and keys: by field name, the last line of a checkpoint, or the form of a verifier key.
+# Signed values and keys are found by field name, as the last line of a checkpoint, or by the form of a verifier key.
 SIGNED = re.compile(r'"(?:leaf_hash|proof|proof_file|public_key|root|signature)"|\\n— |\+[0-9a-f]{8}\+')
 FILES = {PLATFORM: Path(config.urls.__file__), LEDGER: Path(ledger.urls.__file__)}
 
 
 @pytest.fixture
 def demo(transactional_db, live_server, settings, tmp_path):
-    """A new demo with anchored decisions and issued notices."""
+    """Yield a new demo with anchored decisions and issued notices."""
     with demo_settings(tmp_path):
         seeds = seeded()
         with override_settings(ROOT_URLCONF=LEDGER, CHAIN_URL=live_server.url):
@@ -146,7 +146,7 @@ def _form(part: Any) -> Any:
     """Return a part of a response without the values that differ between runs."""
     if isinstance(part, dict):
         return {name: _form(value) for name, value in part.items()}
-    if isinstance(part, list):  # the number of items can vary
+    if isinstance(part, list):  # The number of items can vary.
         return [_form(item) for item in (part[:1] if part and isinstance(part[0], dict) else part)]
     if isinstance(part, str):
         return CHANGING.sub(lambda word: word[0] if KNOWN in word[0] else "0", part)

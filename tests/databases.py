@@ -1,4 +1,4 @@
-"""Databases that are created once and copied, because a migration takes many seconds; fixtures of every test."""
+"""Create each test database once and copy it, because a migration takes many seconds."""
 
 import fcntl
 import hashlib
@@ -31,10 +31,10 @@ def configure(config, database):
     options = database["OPTIONS"]
     options["options"] = f"{options.get('options', '')} -c synchronous_commit=off".strip()
     template = config.stash[_TEMPLATE] = f"test_{database['NAME']}_template"
-    if not hasattr(config, "workerinput"):  # the last process to end
+    if not hasattr(config, "workerinput"):  # The main process ends last.
 
         def drop():
-            with suppress(psycopg.OperationalError):  # a server that was never reached has none
+            with suppress(psycopg.OperationalError):  # The server may never have been reached.
                 drop_database(own_database_url(), template)
 
         config.add_cleanup(drop)
@@ -86,7 +86,7 @@ def store_environment(address, kind):
             here.execute(statement)
 
 
-# Migrations are written with these; packages also have migrations.
+# Migrations depend on these files, and on packages with migrations.
 _MIGRATIONS = (
     "*/migrations/*.py", "*/*/migrations/*.py", "config/core/*.py", "ledger/triggers.py", "requirements.txt",
 )  # fmt: skip
@@ -102,7 +102,7 @@ def _fingerprint():
 
 @pytest.fixture(scope="session")
 def migrated():
-    """A migrated SQLite file to copy. It is stored in `var/`, and reused until a migration changes."""
+    """Return a migrated SQLite file to copy. It is stored in `var/`, and reused until a migration changes."""
     folder = ROOT / "var" / "tests"
     folder.mkdir(parents=True, exist_ok=True)
     file = folder / f"migrated-{_fingerprint()}.sqlite3"
@@ -121,13 +121,13 @@ def migrated():
 
 @pytest.fixture(scope="session")
 def template(made_once, pytestconfig):
-    """The name of a migrated PostgreSQL database to copy, on the server of the tests."""
+    """Return the name of a migrated PostgreSQL database to copy, on the server of the tests."""
     name = pytestconfig.stash.get(_TEMPLATE, None)
     if name is None:
         pytest.skip("needs PostgreSQL: set TEST_DATABASE_URL")
 
     def make(file):
-        drop_database(own_database_url(), name)  # left by a run that was killed
+        drop_database(own_database_url(), name)  # A killed run may have left this database.
         create_database(own_database_url(), name)
         with tempfile.TemporaryDirectory() as folder:
             migrate(urlsplit(own_database_url())._replace(path=f"/{name}").geturl(), folder)

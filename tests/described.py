@@ -1,4 +1,4 @@
-"""Missing descriptions and examples of an OpenAPI document, and examples that do not match their schemas."""
+"""Find missing descriptions and examples of an OpenAPI document, and examples that do not match their schemas."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ READ_AS_OBJECTS = ("application/json", "application/x-www-form-urlencoded")
 
 
 def undescribed(part: Any, place: str = "") -> list[str]:
-    """Return the places of schema properties and parameters without a description, at any depth."""
+    """Return the locations of schema properties and parameters without a description, at any depth."""
     if isinstance(part, list):
         return [match for number, item in enumerate(part) for match in undescribed(item, f"{place}/{number}")]
     if not isinstance(part, dict):

@@ -1,4 +1,4 @@
-"""README and everything under `docs/`, for the tests that compare them with the code."""
+"""Read README and everything under `docs/` for the tests that compare the documentation with the code."""
 
 import re
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ def links(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Block:
-    """A fenced block of code; `not_run` is the reason in a comment above it, or empty."""
+    """A fenced code block. `not_run` is the reason in a comment above the block, or empty."""
 
     language: str
     code: str

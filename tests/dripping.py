@@ -1,4 +1,4 @@
-"""A server that never ends its response, and is never silent: it sends a byte every 20 ms, for a minute."""
+"""Serve a response that does not end: the server sends a byte every 20 ms for a minute."""
 
 import socket
 import threading

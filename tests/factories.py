@@ -1,4 +1,4 @@
-"""Records for tests, created with factory-boy."""
+"""Create records for tests with factory-boy."""
 
 from datetime import timedelta
 from hashlib import sha256

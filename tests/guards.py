@@ -14,7 +14,7 @@ from typing import NamedTuple
 from tests.processes import ROOT
 
 TESTS = ROOT / "tests"
-_CAUGHT = 1  # pytest's exit code: tests ran, and one failed
+_CAUGHT = 1  # This exit code of pytest means that a test failed.
 
 
 class Guard(NamedTuple):
@@ -338,7 +338,7 @@ GUARDS = (
 
 
 def main(names: list[str]) -> int:
-    """Remove the named guards, or all; return 1 if the tests miss the removal of one."""
+    """Remove the named guards, or all guards; return 1 if the tests miss the removal of a guard."""
     chosen = [guard for guard in GUARDS if not names or guard.name in names]
     with tempfile.TemporaryDirectory(prefix="guards-") as folder:
         tree = Path(folder)
@@ -356,7 +356,7 @@ def _copy_tracked(tree: Path) -> None:
 
 
 def _is_caught(guard: Guard, tree: Path) -> bool:
-    """Run the guard's tests without it; raises ValueError unless its text occurs once in its file."""
+    """Run the tests of a guard without the guard. Raise ValueError if its text does not occur once in its file."""
     file, tests = tree / guard.file, f"tests/{guard.tests}"
     whole = file.read_text()
     if whole.count(guard.old) != 1:
@@ -374,7 +374,7 @@ def _is_caught(guard: Guard, tree: Path) -> bool:
 
 
 def _write(file: Path, text: str) -> None:
-    """Write a module, and delete its cached bytecode, which could have the same time stamp."""
+    """Write a module, and delete its cached bytecode, which could have the same timestamp."""
     file.write_text(text)
     Path(cache_from_source(str(file))).unlink(missing_ok=True)
 

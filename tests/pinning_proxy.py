@@ -25,7 +25,7 @@ class PinningProxy:
     def __init__(self, host, port):
         self._server = (host, port)
         self.pins, self.statements = Counter(), 0
-        self.admin = ""  # an address that bypasses the proxy, for the test
+        self.admin = ""  # The test uses this address to bypass the proxy.
 
     def __enter__(self):
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -70,7 +70,7 @@ class _Connection:
     def _forward_start(self):
         while head := _read(self.client, 8):
             length, code = int.from_bytes(head[:4], "big"), int.from_bytes(head[4:], "big")
-            if code in {80_877_103, 80_877_104}:  # TLS and GSSAPI: none
+            if code in {80_877_103, 80_877_104}:  # The proxy supports neither TLS nor GSSAPI.
                 self.client.sendall(b"N")
                 continue
             body = _read(self.client, length - 8)
@@ -80,7 +80,7 @@ class _Connection:
             return
 
     def _look_at(self, kind, body):
-        if kind == b"P":  # Parse: the statement's name, then its text
+        if kind == b"P":  # A Parse message contains the statement's name, then its text.
             name, _, rest = body.partition(b"\0")
             self.proxy.pins["named statement"] += bool(name)
             text = rest.partition(b"\0")[0]

@@ -1,4 +1,4 @@
-"""Helpers to start processes for tests and the bench: ports, management commands, temporary databases."""
+"""Start processes for tests and the bench, with ports, management commands, and temporary databases."""
 
 import contextlib
 import fcntl
@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-if TYPE_CHECKING:  # the end-to-end test has only the standard library
+if TYPE_CHECKING:  # The end-to-end test has only the standard library.
     import psycopg
 
 ROOT = Path(__file__).resolve().parent.parent
-PATIENCE_SECONDS = 120  # only failures take this long
-PASSWORD = "correct horse battery"  # of every account created here
-# Below the kernel's ephemeral ports, so that no client gets a port between its choice and its use.
+PATIENCE_SECONDS = 120  # Only failures take this long.
+PASSWORD = "correct horse battery"  # Every account created here has this password.
+# The ports are below the kernel's ephemeral ports, so that no client gets a chosen port before its use.
 _FIRST_PORT, _LAST_PORT = 10_000, 30_000
 
 

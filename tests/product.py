@@ -1,4 +1,4 @@
-"""The product's own source files, for tests that read them."""
+"""Read the product's source files for tests."""
 
 import ast
 from functools import cache

@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import settings
 
-# The share of a test's examples in each profile.
+# Each profile has a share of a test's examples.
 _SHARES = {"quick": 0.25, "full": 1, "thorough": 100}
 PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "quick")
 _LEAST = 5

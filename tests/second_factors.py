@@ -1,4 +1,4 @@
-"""Second factors of users in tests."""
+"""Create second factors of users in tests."""
 
 import json
 import secrets
@@ -16,7 +16,7 @@ from fido2 import cbor
 from identity.accounts.codes import seal_secret
 from identity.accounts.recovery import make_codes
 
-SECRET = "A" * 32  # 20 bytes
+SECRET = "A" * 32  # The secret has 20 bytes.
 
 
 def authenticator_of(user, secret=SECRET):
@@ -31,7 +31,7 @@ def recovery_codes_of(user):
 
 
 def code_of(secret=SECRET, steps=0):
-    """Return the current code of an app, or that of some 30 s steps later."""
+    """Return the current code of an app, or the code after some steps of 30 s."""
     return TOTP(b32decode(secret), 6, SHA1(), 30, enforce_key_length=False).generate(time.time() + 30 * steps).decode()
 
 

@@ -45,7 +45,7 @@ ROOM = timedelta(days=6)
 
 @pytest.fixture(scope="module")
 def made(django_db_setup, django_db_blocker, tmp_path_factory):
-    """A new demo, which exists until the tests of this file end."""
+    """Yield a new demo, which exists until the tests of this file end."""
     with lasting_demo(tmp_path_factory.mktemp("demo"), django_db_blocker) as printed:
         yield printed
 
@@ -70,7 +70,7 @@ def test_demo_data_has_the_documented_size():
     assert min(lenders[1001], lenders[demo_ids.OWN_PROVIDER]) >= 50
     card = ModelVersion.objects.get(model__name="Cedar everyday card").definition
     assert len(card["characteristics"]) == 8
-    verified = Card.of({**card, "verified": True})  # does not read claims
+    verified = Card.of({**card, "verified": True})  # The check does not read claims.
     sourced = {source.name for source in verified.inputs if source.facts}
     assert sum(each.input in sourced for each in verified.characteristics) >= 6
     read = [Counter(fact["source"] for fact in score.sources) for score in Score.objects.filter(number=2)]
@@ -100,7 +100,7 @@ def test_every_demo_queue_has_items_except_dead_letters():
 
 
 def test_demo_chart_shows_a_month_without_weekend_decisions():
-    cache.clear()  # it may contain another test's decisions
+    cache.clear()  # The database may contain decisions of another test.
     assert sum(sum(series.values) for series in decisions_per_day(None).series) >= 20
     decided = ApplicationHistory.objects.filter(application__pk__gte=demo_ids.booked(1), status__in=DECIDED)
     assert not decided.filter(changed_at__iso_week_day__gte=6).exists()
@@ -173,7 +173,7 @@ def test_demo_decisions_can_be_verified_offline():
 def test_every_demo_decision_is_by_a_reviewer_with_permission():
     decisions = ApplicationHistory.objects.filter(status__in=DECIDED).select_related("principal", "application")
     for row in decisions:
-        if "counteroffer" not in (row.metadata or {}):  # otherwise the reviewer who made the counteroffer decided
+        if "counteroffer" not in (row.metadata or {}):  # Otherwise, the author of the counteroffer decided.
             assert row.principal is not None, row
             assert row.application.is_reviewed_by(row.principal), row
 

@@ -28,7 +28,7 @@ from tests.conftest import empty_database
 from tests.ledger.conftest import SIGNING_KEY, LedgerClient
 
 PLATFORM, LEDGER = "config.urls", "ledger.urls"
-# Operations whose example alone can't succeed, with the reason.
+# These operations can't succeed with their example alone, for the given reason.
 EXCEPTIONS = {
     "account_erasures_create": "the account has an open application",
     "account_exports_file": "a worker makes the file",
@@ -55,7 +55,7 @@ EXCEPTIONS = {
     "withdrawals_retrieve": "the demo has no agreement under the law of the European Union",
     "scores_score_again": "takes a reviewer who is not the applicant",
 }
-EXAMPLES = Path(config.urls.__file__), Path(ledger.urls.__file__)  # the files next to these
+EXAMPLES = Path(config.urls.__file__), Path(ledger.urls.__file__)
 PDF = b"%PDF-1.4\n%%EOF\n"
 
 
@@ -80,7 +80,7 @@ def seeded():
 
 @pytest.fixture
 def demo(db, tmp_path, bookless):
-    """A new demo; returns the object that `make run` prints for it."""
+    """Create a new demo; yield the object that `make run` prints for it."""
     with demo_settings(tmp_path):
         seeds = seeded()
         with override_settings(ROOT_URLCONF=LEDGER):

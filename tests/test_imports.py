@@ -24,7 +24,7 @@ def _imports(node: ast.AST) -> Iterator[tuple[str, bool]]:
 
 
 def graph_of(trees: Mapping[str, ast.AST]) -> dict[str, set[str]]:
-    """Return which of these modules import which, also inside functions.
+    """Return the imports between these modules, including imports inside functions.
 
     An import of `a.b.c` runs the packages `a` and `a.b` too, which counts unless the importer lies in them itself.
     """

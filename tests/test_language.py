@@ -13,7 +13,7 @@ import pytest
 
 from tests.documents import ROOT
 
-# Words with a plain counterpart, or that hide the actor.
+# These words have a plain counterpart, or hide the actor.
 AVOIDED = re.compile(
     r"\b(whoever|whomever|whatsoever|nobody|somebody|anybody|everybody|anew|seldom|hence|thereof|whereof|beside"
     r"|take[sn]? up(?! to)|taking up|hand(?:s|ed|ing)? in|another look|the interface|(?:is|are) told)\b",

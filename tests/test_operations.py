@@ -71,12 +71,12 @@ CONDITIONAL = {"wallets_disconnect", "providers_accept_invitation"}
 
 
 def parameters(name, place):
-    """Return the parameters of an operation in a place (path or query), by name."""
+    """Return the path or query parameters of an operation by name."""
     return {item["name"]: item for item in OPERATIONS[name][2].get("parameters", ()) if item["in"] == place}
 
 
 def taking(place):
-    """Return the operations that have parameters in a place."""
+    """Return the operations with path or query parameters."""
     return [name for name in OPERATIONS if parameters(name, place)]
 
 
@@ -122,20 +122,21 @@ def declared(name):
 
 
 def refused_by(schema):
-    """Return values that a schema rejects: other types, out of bounds, other words."""
+    """Return values that a schema rejects because of their type, bounds, or words."""
     schema = resolved(schema)
     tried = [None, True, 7, 1.5, "", "x", "x" * (schema.get("maxLength", 255) + 1), [], {}, [None], [5], [[]], {"a": 1}]
     tried += [schema[bound] + step for bound, step in (("minimum", -1), ("maximum", 1)) if bound in schema]
     tried += [[word] * (schema["maxItems"] + 1) for word in ("x", 1) if "maxItems" in schema]
     tried += [word.swapcase() for word in schema.get("enum", ()) if isinstance(word, str)][:2]
-    tried = [item for item in tried if item not in (2**63, -(2**63) - 1)]  # JSON's own bound has another code
+    # The bound of JSON itself has another error code.
+    tried = [item for item in tried if item not in (2**63, -(2**63) - 1)]
     judge = Draft202012Validator({**schema, "components": DOCUMENT["components"]})
     return [item for item in tried if not judge.is_valid(item)]
 
 
 @pytest.fixture(scope="module")
 def demo(django_db_setup, django_db_blocker, tmp_path_factory):
-    """A new demo without its book, until the tests of this file end; the object that `make run` prints."""
+    """Create a demo without its book for the tests of this file; yield the object that `make run` prints."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("credit.demo.book.write", lambda **_given: None)
         with lasting_demo(tmp_path_factory.mktemp("demo"), django_db_blocker) as created:
@@ -144,20 +145,20 @@ def demo(django_db_setup, django_db_blocker, tmp_path_factory):
 
 @pytest.fixture
 def person(demo, db):
-    """A client of the account that owns the demo's records."""
+    """Return a client of the account that owns the demo's records."""
     return client_of(User.objects.get(pk=demo_ids.DEMO_USER))
 
 
 @pytest.fixture
 def nosy(demo, db):
-    """A client of an account with the same rights and no records."""
+    """Return a client of an account with the same rights and no records."""
     owner = ProviderFactory().owner
     owner.groups.add(Group.objects.get(name="Partner"))
     return client_of(owner)
 
 
 def call(client, name, demo, *, path=(), query=(), members=(), left_out=(), **options):
-    """Call an operation with its example and the given changes. Parts of a path are sent as they are spelled."""
+    """Call an operation with its example and the given changes. Path parameters are sent unchanged."""
     method, template, operation = OPERATIONS[name]
     quotes_by_key = {
         key: quote(str(parameter["example"])) for key, parameter in parameters(name, "path").items()
@@ -306,7 +307,7 @@ def test_query_that_violates_the_openapi_schema_returns_400(demo, person, name):
 
 
 def not_there(response, name, parameter):
-    """Check that a rejection is that of the record named by a part of the path."""
+    """Check that a rejection is about the record that a path parameter names."""
     if parameter == "user_id" and "/providers/" not in OPERATIONS[name][1]:
         assert_error(response, 401, "E2004")
     else:
@@ -332,9 +333,9 @@ def test_records_of_another_account_return_404_from_every_operation(demo, nosy, 
 def test_id_in_another_spelling_returns_404(demo, person, name):
     for parameter, item in parameters(name, "path").items():
         if parameter == "counteroffer_id" and name == "counteroffers_withdraw":
-            continue  # no open counteroffer exists
+            continue  # The application has no open counteroffer.
         if parameter == "correction_id":
-            continue  # only another user can answer it
+            continue  # Only another user can answer this request.
         with nothing_written(name):
             for spelling in (*MISSPELT, *({str(item["example"]).upper()} - {str(item["example"])})):
                 not_there(call(person, name, demo, path={parameter: spelling.format(item["example"])}), name, parameter)

@@ -14,7 +14,7 @@ from tests.test_openapi import COMMITTED
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("no_rate_limits")]
 
 PUBLIC, OWN = "public", "the account itself"
-# Public operations: vendors sign their events, and a log-in contains its own credential.
+# These operations are public: vendors sign their events, and a log-in contains its own credential.
 PUBLIC_OPERATIONS = {
     "GET /.well-known/jwks.json", "GET /.well-known/oauth-authorization-server", "GET /.well-known/record-keys.json",
     "GET /.well-known/ucp", "POST /v1/auth/refresh", "POST /v1/auth/revoke", "POST /v1/auth/token", "GET /v1/health",
@@ -22,7 +22,7 @@ PUBLIC_OPERATIONS = {
     "GET /v1/provider-offers/1/automation", "POST /v1/payments/processor-events", "GET /v1/scoring/definition-schema",
     "GET /v1/scoring/verifier",
 }  # fmt: skip
-# Areas in which no scope permits changes, and other operations without a scope.
+# No scope permits changes in these areas, and these operations have no scope.
 OWN_AREAS = {"api-keys", "claims", "invitations", "payments", "providers", "staging", "user", "wallet"}
 OWN_BESIDES = {
     "GET /v1/notice-consent", "PUT /v1/notice-consent", "DELETE /v1/notice-consent",
@@ -78,14 +78,14 @@ def test_lists_of_public_and_account_only_operations_are_complete():
     assert {stand for stand, access in stands.items() if access == PUBLIC} == PUBLIC_OPERATIONS
     in_areas = {stand for stand in stands if stand.split("/")[2] in OWN_AREAS}
     assert {stand for stand, access in stands.items() if access == OWN} - in_areas == {*OWN_BESIDES, "GET /v1/auth/me"}
-    links = {"POST /v1/providers/1/application-links"}  # partners' apps create them
+    links = {"POST /v1/providers/1/application-links"}  # The apps of partners create managed accounts.
     changing = {in_area for in_area in in_areas - PUBLIC_OPERATIONS - links if not in_area.startswith("GET ")}
     assert {stands[item] for item in changing} == {OWN}
 
 
 def test_account_only_operations_are_covered_by_no_scope(user):
     refused_operations = refusals(key_of(user, *SCOPES), lambda access: access == OWN)
-    assert refused_operations.pop((200, None)) == ["GET /v1/auth/me"]  # any credential can get its own account
+    assert refused_operations.pop((200, None)) == ["GET /v1/auth/me"]  # Any credential can get its own account.
     assert set(refused_operations) == {(403, "E2005")}
 
 

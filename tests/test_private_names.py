@@ -16,7 +16,8 @@ DOCUMENTED_ATTRIBUTES = {
 # Documented methods of dependencies that our classes override, by defining class.
 DOCUMENTED_METHODS = {
     "AbstractBaseUser": "check_password set_password",
-    "AbstractApplication": "redirect_uri_allowed",  # the toolkit's page about extending the application model
+    # The toolkit's page about extending the application model documents these names.
+    "AbstractApplication": "redirect_uri_allowed",
     "AdminConfig": "ready",
     "AdminSite": "each_context get_urls has_permission register",
     "APIView": "dispatch get_exception_handler get_permissions initial options",
@@ -25,16 +26,16 @@ DOCUMENTED_METHODS = {
     "AuthenticationMiddleware": "process_request",
     "AutoSchema": "get_auth get_description get_extensions get_operation_id get_override_parameters "
     "get_request_serializer get_response_serializers get_summary get_tags map_parsers",
-    "BaseApplication": "load load_config",  # gunicorn's guide to custom applications
+    "BaseApplication": "load load_config",  # The guide of gunicorn to custom applications documents these methods.
     "BaseAuthentication": "authenticate authenticate_header",
     "BaseEmailBackend": "send_messages",
     "BaseUserManager": "get_by_natural_key normalize_email",
-    "AuthorizationView": "form_valid get_initial",  # of Django's FormView
+    "AuthorizationView": "form_valid get_initial",  # Django documents these methods of `FormView`.
     "BaseAuthorizationView": "dispatch",
     "BaseCommand": "add_arguments execute handle",
     "BaseForm": "clean",
-    "_BaseAddWebAuthnForm": "clean",  # of Django's forms, like `BaseForm`
-    "BaseJsonFormatter": "format formatException",  # of logging.Formatter
+    "_BaseAddWebAuthnForm": "clean",  # Django documents these methods of forms for `BaseForm`.
+    "BaseJsonFormatter": "format formatException",  # Python documents these methods of `logging.Formatter`.
     "BaseManager": "get_queryset",
     "BaseModelForm": "clean save",
     "BaseModelAdmin": "formfield_for_manytomany get_fields get_fieldsets get_ordering get_queryset get_readonly_fields "
@@ -52,7 +53,7 @@ DOCUMENTED_METHODS = {
     "BooleanField": "to_internal_value",
     "CharField": "to_internal_value",
     "UUIDField": "to_internal_value",
-    "ViewSetMixin": "initialize_request",  # a dispatch method of REST framework's page on views
+    "ViewSetMixin": "initialize_request",  # The REST framework's page on views documents this dispatch method.
     "ChoiceField": "to_internal_value",
     "DictField": "to_internal_value",
     "Collector": "collect",
@@ -62,7 +63,7 @@ DOCUMENTED_METHODS = {
     "Operation": "database_backwards database_forwards describe state_forwards",
     "DateTimeField": "to_internal_value",
     "ContextMixin": "get_context_data",
-    "DecimalField": "to_python",  # of Django's forms
+    "DecimalField": "to_python",  # Django documents these methods of forms.
     "DefaultAccountAdapter": "add_message authenticate clean_email confirm_email generate_unique_username "
     "get_client_ip get_email_verification_redirect_url get_login_stages is_open_for_signup "
     "is_reauthentication_required post_login reauthenticate save_user send_mail",
@@ -104,7 +105,7 @@ DOCUMENTED_METHODS = {
     "View": "dispatch",
     "SQLiteNumericMixin": "as_sqlite",  # `as_vendor` of expressions
 }
-# Names without an underscore that are undocumented; each with the reason why there is no other way.
+# These names have no underscore and are undocumented; each has the reason why it is needed.
 EXCEPTIONS = {
     "Field.prepare_value": "Django localizes initial values by the locale alone, and not by the offer's currency",
     "BaseSignupForm.validate_unique_email": "a known address costs the same statements as an unknown one",

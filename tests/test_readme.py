@@ -14,7 +14,7 @@ from tests.documents import EVERYTHING, PAGES, README, ROOT, anchors, links, pag
 
 README_LINES_MAX = 150
 OURS = {"config", "identity", "credit", "claims", "payments", "staging", "ledger"}
-# Read only by the supervisor of `make run`.
+# Only the supervisor of `make run` reads these variables.
 OF_MAKE_RUN = {"HOST", "PORT", "LEDGER_PORT"}
 READ = re.compile(r'(?:environment\.\w+|(?<![\w.])(?:text|listing|base_address)|os\.environ\.get)\(\s*"([A-Z][A-Z_]+)"')
 
@@ -26,7 +26,7 @@ def variables():
 
 
 def commands():
-    """Return every management command of ours, including `migrate` of Django."""
+    """Return every management command of the platform, and `migrate` of Django."""
     apps = {name: str(getattr(app, "name", app)).partition(".")[0] for name, app in get_commands().items()}
     return {name for name, app in apps.items() if app in OURS}
 
@@ -69,7 +69,7 @@ def test_every_command_called_in_the_docs_exists():
 
 def test_every_error_code_is_documented():
     for urls in ("config.urls", "ledger.urls"):
-        import_module(urls)  # with the URLs, load every module that raises errors
+        import_module(urls)  # Loading the URLs loads every module that raises errors.
     guide = page("reference/errors.md")
     ours = {code: error for code, error in ApiError.registry.items() if error.__module__.partition(".")[0] in OURS}
     assert len(ours) >= 40

@@ -22,7 +22,7 @@ from tests.test_operations import RETRIED_WITH, WITH_KEY, WITHOUT_KEY, call, dem
 
 RETRIES = int(os.environ.get("RETRIES", "120"))
 SEED = 20260911
-# The key is ignored, and each call creates something independent: a log-in, a token, a link.
+# The key is ignored, and each call creates an independent log-in, token, or link.
 MAKE_ANOTHER = {"auth_token", "bankdata_link_token", "managed_accounts_issue_token", "oauth_token"}
 SPELLINGS = ("{}", '"{}"')
 WRITING = re.compile(r"(INSERT|UPDATE|DELETE)\b(?!.*api_ratecounter)")

@@ -19,14 +19,14 @@ STATEMENTS_FILE = Path(__file__).with_name("statements.json")
 
 @pytest.fixture(scope="module")
 def demo(django_db_setup, django_db_blocker, tmp_path_factory):
-    """A new demo, which exists until the tests of this file end; returns the object that `make run` prints."""
+    """Create a demo for the tests of this file; yield the object that `make run` prints."""
     with lasting_demo(tmp_path_factory.mktemp("demo"), django_db_blocker) as created:
         yield created
 
 
 @pytest.fixture(scope="module")
 def statements():
-    """The recorded statement counts by operationId; `make contract` rewrites them."""
+    """Yield the recorded statement counts by operationId; `make contract` rewrites them."""
     recorded = json.loads(STATEMENTS_FILE.read_text())
     yield recorded
     if os.environ.get("UPDATE_CONTRACT"):
@@ -36,8 +36,8 @@ def statements():
 
 @pytest.mark.parametrize("name", sorted({*OPERATIONS} - {*EXCEPTIONS} - EVERY_TABLE))
 def test_operation_executes_its_recorded_number_of_statements(demo, person, monkeypatch, statements, name):  # noqa: F811
-    monkeypatch.setattr(authentication, "REMEMBERED_SECONDS", 600)  # even on a busy machine
-    for _ in range(2):  # the first call loads credentials, keys and scorecards
+    monkeypatch.setattr(authentication, "REMEMBERED_SECONDS", 600)
+    for _ in range(2):  # The first call loads credentials, keys, and scorecards.
         before = transaction.savepoint()
         with CaptureQueriesContext(connection) as captured:
             answer = call(person, name, demo)

@@ -1,4 +1,4 @@
-"""Random walks over a state machine: for any requested steps, the transition table decides."""
+"""Run random steps of a state machine, and compare the results with its transition table."""
 
 from itertools import pairwise
 

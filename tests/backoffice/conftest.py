@@ -1,4 +1,4 @@
-"""Staff accounts of the back office, each with a logged-in Django client."""
+"""Create back office staff accounts, each with a logged-in Django client."""
 
 import pytest
 from django.contrib.auth.models import Group

@@ -21,7 +21,7 @@ from tests.credit.scoring.cards import GOOD
 from tests.credit.scoring.past import model_of, scored, version_of
 from tests.factories import ApplicationFactory, OfferFactory, ProviderFactory, UserFactory
 
-# Tables that reading a page can extend: access log, presence, and sessions.
+# Reading a page can add rows to the access log, presence, and sessions.
 MAY_GROW = {"sessions.session", "backoffice.dataaccess", "backoffice.presence"}
 
 
@@ -72,7 +72,7 @@ def crawl(client, *, kind_of, start="/admin/"):
         for link in addresses:
             target = urlsplit(urljoin(address, link))
             plain = target.path + (f"?{target.query}" if target.query else "")
-            # One filter at a time, and no sorting: combinations show the same pages again.
+            # The crawl uses one filter at a time and no sorting, because combinations show the same pages again.
             is_combined = "&" in target.query or "o=" in target.query
             if not target.path.startswith("/admin/") or is_combined or kind_of(plain) in seen:
                 continue

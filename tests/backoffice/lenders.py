@@ -1,4 +1,4 @@
-"""Two lenders with one record of every kind each, and a client of every role."""
+"""Create two lenders with one record of every kind each, and a client of every role."""
 
 import re
 from dataclasses import dataclass, field
@@ -59,8 +59,8 @@ class Lender:
     mark: str
     number: int
     people: dict = field(default_factory=dict)
-    records: dict = field(default_factory=dict)  # a record of each model, by label
-    parts: dict = field(default_factory=dict)  # values for the other parts of addresses
+    records: dict = field(default_factory=dict)  # The dictionary has a record of each model, by label.
+    parts: dict = field(default_factory=dict)  # These values are for the other parts of URLs.
 
     @property
     def application(self):

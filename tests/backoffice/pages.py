@@ -1,4 +1,4 @@
-"""Helpers to read the back office's pages in tests."""
+"""Read the back office's pages in tests."""
 
 import re
 from html import unescape
@@ -29,6 +29,7 @@ def confirm(client, address, **fields):
     assert page.status_code == 200, (address, page.status_code, page.headers.get("Location"))
     sent = {"seen": seen_in(page), "terms_seen": (page.context or {}).get("terms_seen", ""), **fields}
     shown = client.post(address, sent, follow=True)
-    if shown.context and shown.context.get("unseen") and not shown.context["form"].errors:  # changed terms
+    # The form has changed terms.
+    if shown.context and shown.context.get("unseen") and not shown.context["form"].errors:
         return client.post(address, {**sent, "terms_seen": shown.context["terms_seen"]}, follow=True)
     return shown

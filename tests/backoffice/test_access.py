@@ -15,7 +15,7 @@ from tests.test_examples import demo  # noqa: F401  a fixture
 @pytest.mark.usefixtures("demo", "furnished")
 @pytest.mark.parametrize("group", ["Support", None])
 def test_crawled_back_office_pages_have_no_failing_link_or_side_effect(group):
-    """Crawls one record of each kind; `tests/system/backoffice` follows every link for every group."""
+    """Crawls one record of each kind. `tests/system/backoffice` follows every link for every group."""
     person = staff_of(group) if group else UserFactory(is_staff=True, is_superuser=True)
     assert_no_link_fails(backoffice_client(person), kind_of=one_record)
 
@@ -76,7 +76,7 @@ def test_back_office_error_pages_link_to_the_landing_page(supports_client):
         assert "/admin/" in links_of(response)
 
 
-# Models that each group can view.
+# Each group can view these models.
 APPLICATIONS = {
     "credit.Application", "credit.ApplicationHistory", "credit.ApplicationRevision", "credit.Clock", "credit.Notice",
     "credit.ContractWithdrawal", "credit.Correction", "credit.Offer", "credit.ReviewRequest", "claims.Claim",

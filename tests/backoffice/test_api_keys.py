@@ -53,13 +53,13 @@ def test_revoking_a_key_invalidates_the_key_and_notifies_the_owner(operations_cl
 
 @pytest.fixture
 def omar(operations_client):
-    """The account of `operations_client`."""
+    """Return the account of `operations_client`."""
     return User.objects.get(username="omar")
 
 
 @pytest.fixture
 def own(omar):
-    """An API key of that account."""
+    """Return an API key of that account."""
     return keys.create_api_key(owner=omar, name="mine", scopes=None, now=timezone.now())
 
 

@@ -152,7 +152,7 @@ def test_application_page_shows_the_data_the_pinned_offer_and_the_digest(reviewe
     assert '"purpose": "<roof>"' in text
     assert "Roof loan" in text
     assert "nationwide yes" in text
-    assert "d5d7b1" not in text  # digests are computed when the page is shown
+    assert "d5d7b1" not in text  # Digests are computed when the page is shown.
     from hashlib import sha256
 
     assert sha256(b'{"purpose":"<roof>"}').hexdigest() in text
@@ -262,7 +262,8 @@ def test_back_office_rejection_requires_a_reason(reviewers_client):
 
 def test_disallowed_back_office_transition_shows_the_api_error(reviewers_client):
     application = make("draft")
-    for address in (move_of(application, "approved"), move_of(make(), "expired")):  # expiry is never manual
+    # Reviewers can't expire an application.
+    for address in (move_of(application, "approved"), move_of(make(), "expired")):
         assert "Can't change the status of application" in text_of(reviewers_client.get(address, follow=True))
         assert "Can't change the status of application" in text_of(
             reviewers_client.post(address, {"seen": "x"}, follow=True)
@@ -411,7 +412,7 @@ def test_every_application_list_uses_an_index(needs_postgresql, rf, superuser, q
     request.user = superuser
     rows, ordering = admin.site._registry[Application].filtered_rows(request, query)
     statements = [rows.order_by()[:5001].values("pk")]
-    if "status__exact" not in query:  # of one status, newest first: a walk over the key, or a small sort
+    if "status__exact" not in query:  # The list of one status, newest first, is read in key order or by a small sort.
         statements.append(rows.order_by(*ordering).values("pk")[:50])
     for expected in statements:
         with connection.cursor() as cursor:

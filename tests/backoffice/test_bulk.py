@@ -144,7 +144,7 @@ def test_back_office_rejection_with_invalid_reasons_is_rejected(reviewers_client
 
 @pytest.fixture
 def incomplete(reviewers_client):
-    """An application with two requested documents."""
+    """Return an application with two requested documents."""
     application = make()
     lines = "Payslip of  September\n\n Payslip of October \nPayslip of October"
     confirm(reviewers_client, move_of(application, "pending_documents"), reason="Please send these.", documents=lines)

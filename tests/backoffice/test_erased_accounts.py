@@ -41,7 +41,7 @@ def test_back_office_pages_of_an_erased_account_contain_no_personal_data(owner, 
     client = console_client(owner) if viewer == "lender" else backoffice_client(staff_of(viewer))
     opened = set()
     for model in admin.site._registry:
-        if model is DataAccess:  # the audit log, which only Operations opens
+        if model is DataAccess:  # Only Operations can open the audit log.
             continue
         name = f"admin:{model._meta.app_label}_{model._meta.model_name}"
         rows = model._default_manager.all()[:5]

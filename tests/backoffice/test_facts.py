@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def sent(user):
-    """A scored application, with a bank and a file."""
+    """Return a scored application, with a bank and a file."""
     sourced.bank(user, paid_in=230_000, paid_out=120_000)
     offer, version = scored_offer(definition=card())
     application = draft_for(offer, user, CLAIMS)
@@ -36,7 +36,7 @@ def sent(user):
 
 
 def do(client, application, name, **fields):
-    """Open an action's page, and send its form with these fields."""
+    """Open the page of an action, and send the form with these fields."""
     address = page_of(application).replace("/change/", f"/do/{name}/")
     seen = re.search(r'name="seen" value="([^"]+)"', client.get(address).content.decode())[1]
     return client.post(address, {"seen": seen, **fields}, follow=True)

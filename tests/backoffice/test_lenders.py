@@ -88,7 +88,7 @@ def probes(ours, theirs):
         ):  # fmt: skip
             pairs = zip(questions_about(model, record, term), questions_about(model, record, other), strict=True)
             yield from (("GET", *pair) for pair in pairs)
-        # The own record's address, with foreign ids in its other parts and in its body.
+        # The request has the URL of the own record, with foreign IDs in the other parts and in the body.
         own = ours.records.get(model._meta.label_lower) or ours.application
         pairs = zip(addresses_of(model, own.pk, theirs.parts), addresses_of(model, own.pk, absent), strict=True)
         yield from (("GET", *pair) for pair in pairs)
@@ -175,7 +175,7 @@ def test_members_can_view_every_kind_of_record_of_their_lender(ours, theirs, cli
         shown = clients[role].get(page_of(record))
         assert shown.status_code == 200, label
         options = record._meta
-        # Sorted, because the unsorted list of a single lender opens the lender's page.
+        # The list is sorted, because the unsorted list of a single lender opens the lender's page.
         listed = clients[role].get(reverse(f"admin:{options.app_label}_{options.model_name}_changelist"), {"o": "1"})
         assert listed.status_code == 200, label
         assert listed.context["cl"].result_count == type(record)._default_manager.filter(

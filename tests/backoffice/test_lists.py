@@ -39,7 +39,7 @@ def listed():
 
 @pytest.mark.usefixtures("demo")
 def test_every_list_executes_few_statements_without_filters_from_tables(superusers_client):
-    superusers_client.get("/admin/")  # the first page fills the process's caches
+    superusers_client.get("/admin/")  # The first page fills the caches of the process.
     for model in listed():
         address = reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
         query = {"q": "some-record"} if model._meta.label == "backoffice.DataAccess" else {}
@@ -168,10 +168,10 @@ ROOTS = {"config", "identity", "credit", "claims", "payments", "staging", "ledge
 APPS = [app for app in apps.get_app_configs() if app.name.partition(".")[0] in ROOTS]
 NAMES_OURS = [model for app in APPS for model in app.get_models()]
 SHOWN = sorted(admin.site._registry, key=str)
-# Uncountable words, and words that are plural already.
+# These words are uncountable, or already plural.
 UNCOUNTED = {"history", "mail", "terms", "facts"}
 ACRONYMS = {"API", "European", "OAuth"}
-# A plural that was wrongly formed by adding an "s".
+# The plural was wrongly formed by adding an "s".
 WRONG_PLURAL = re.compile(r"(ss|xs|chs|shs|[^aeiou]ys)$")
 
 
@@ -207,7 +207,7 @@ def test_back_office_app_names_are_readable_words(app):
 
 @pytest.mark.parametrize("key", ["1", "0", "x", "01942424-2424-7242-8242-424242424242", "9" * 30])
 def test_view_on_site_returns_404_for_any_content_type_and_key(superusers_client, key):
-    kinds = ContentType.objects.get_for_models(User, Application).values()  # with integer and UUID keys
+    kinds = ContentType.objects.get_for_models(User, Application).values()  # The records have integer and UUID keys.
     for number in [0, 10**9, *(kind.pk for kind in kinds)]:
         assert superusers_client.get(f"/admin/r/{number}/{key}/").status_code == 404
 

@@ -37,8 +37,8 @@ from tests.credit.applicants import changed
 from tests.factories import ApplicationFactory, ClaimFactory, ProviderFactory, StagedItemFactory, UserFactory
 from tests.payments.wallet_support import ADDRESS, connected, custodial
 
-SECRET = "qqsecret"  # part of every personal text
-NUMBER = 98_765_431  # every personal number
+SECRET = "qqsecret"  # Every personal text contains this string.
+NUMBER = 98_765_431  # Every personal number has this value.
 SHOWN = re.compile(rf"{SECRET}|98,?765,?431|987,?654\.31", re.IGNORECASE)
 ADMINS = {
     model: model_admin
@@ -162,7 +162,7 @@ def test_lists_and_pages_show_support_no_unmasked_data(secret_records, supports_
     assert all(model._base_manager.exists() for model in ADMINS)
     for address in pages():
         response = supports_client.get(address)
-        # Reviewers, lenders, or Operations have these pages alone.
+        # Only reviewers, lenders, or Operations can open these pages.
         of_others = any(kind in address for kind in ("/proposal/", "/credit/applicant/", "/processorevent/"))
         assert response.status_code == (403 if of_others else 200), address
         assert not (match := SHOWN.search(response.content.decode())), (address, match)

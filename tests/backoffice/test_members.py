@@ -95,7 +95,7 @@ def test_operations_can_create_and_revoke_an_invitation(operations_client, suppo
     sent = Invitation.objects.get()
     assert (sent.email, sent.role, OutgoingMail.objects.count()) == ("jane@example.org", "partner", 1)
     page = reverse("admin:identity_invitation_change", args=[sent.pk])
-    for address in (LIST, page):  # both groups see a masked address
+    for address in (LIST, page):  # Both groups get a masked address.
         for client in (operations_client, supports_client):
             assert "jane@" not in client.get(address).content.decode()
     button = reverse("admin:identity_invitation_do", args=[sent.pk, "revoke"])

@@ -36,7 +36,7 @@ def champion(model):
 
 @pytest.fixture
 def draft(model, champion):
-    """The second version: one bin has fewer points, and the characteristic `housing` is removed."""
+    """Return the second version: one bin has fewer points, and the characteristic `housing` is removed."""
     card = definition(base_points=540)
     card["characteristics"].pop()
     card["characteristics"][0]["bins"][1]["points"] = 5

@@ -152,7 +152,7 @@ def test_search_by_a_name_executes_at_most_four_more_statements(reviewers_client
     address = "/admin/credit/application/"
     with CaptureQueriesContext(connection) as listed:
         reviewers_client.get(address)
-    # Accounts by user name, by email address, and by applicants, after an estimate by PostgreSQL.
+    # The statements find accounts by user name, by email address, and by applicants, after an estimate by PostgreSQL.
     with django_assert_max_num_queries(len(listed) + 4):
         reviewers_client.get(address, {"q": "quillfeather"})
 

@@ -1,4 +1,4 @@
-"""Fixtures and helpers for the tests of claims."""
+"""Define fixtures and helpers for the tests of claims."""
 
 import pytest
 from django.contrib.auth.models import Permission
@@ -11,7 +11,7 @@ from tests.factories import UserFactory
 
 @pytest.fixture
 def reviewer(db):
-    """An account with permission to review claims."""
+    """Return an account with permission to review claims."""
     account = UserFactory()
     account.user_permissions.add(Permission.objects.get(codename="review_claim"))
     return account
@@ -19,7 +19,7 @@ def reviewer(db):
 
 @pytest.fixture
 def reviewer_api(reviewer):
-    """An API client of the reviewer."""
+    """Return an API client of the reviewer."""
     return client_of(reviewer)
 
 

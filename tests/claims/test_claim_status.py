@@ -20,12 +20,12 @@ from tests.factories import ClaimFactory, UserFactory
 from tests.properties import examples
 from tests.walks import walk
 
-# Allowed transitions of claims, written out a second time to check the table in the code.
+# The allowed transitions of claims are repeated here to check the table in the code.
 MOVES = {
     "draft": {"pending", "approved", "revoked"}, "pending": {"approved", "draft", "disputed", "revoked"},
     "approved": {"disputed", "revoked"}, "disputed": {"approved", "pending", "revoked"}, "revoked": set(),
 }  # fmt: skip
-# Transitions that require a reviewer unless the policy is `open`.
+# These transitions require a reviewer, except under the policy `open`.
 DECISIONS = {("draft", "approved"), ("pending", "approved"), *(("disputed", to) for to in MOVES["disputed"])}
 
 
@@ -87,7 +87,7 @@ def test_reviewer_can_decide_claims_that_are_visible_to_reviewers(settings, revi
     assert move(reviewer_api, claim, "approved").json()["status"] == "approved"
     assert move(reviewer_api, claim, "disputed").json()["status"] == "disputed"
     assert move(reviewer_api, claim, "pending").json()["status"] == "pending"
-    assert_error(move(reviewer_api, claim, "draft"), 403, "E2010")  # only the owner can return a claim to draft
+    assert_error(move(reviewer_api, claim, "draft"), 403, "E2010")  # Only the owner can return a claim to draft.
     assert move(reviewer_api, claim, "revoked").json()["status"] == "revoked"
 
 

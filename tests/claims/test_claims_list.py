@@ -113,7 +113,7 @@ def test_claim_list_supports_limit_and_offset(api, user):
 
 
 ROWS = 1_000_000
-# 10,000 claims of one publication, and many publications with few claims.
+# The table has 10,000 claims of one publication, and many publications with few claims.
 _FILL = """
 INSERT INTO claims_claim (id, user_id, publication_id, publication_key, claim_type, status, moves, verification_level,
                           visibility, evidence, created_at, updated_at, deleted_with)
@@ -173,7 +173,7 @@ def test_every_claim_list_is_read_from_an_index(million):
     assert Claim.objects.count() == ROWS
 
     rows, nodes = plan_of(million, publication_id="10.1000/77")
-    assert len(rows) == 20  # of 99 claims, all shared
+    assert len(rows) == 20  # The account has 99 claims, which are all shared.
     assert_read_through(nodes, "claims_claim_publication", rows_max=2_000)
 
     rows, nodes = plan_of(million, publication_id="10.1000/popular")

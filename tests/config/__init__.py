@@ -1,1 +1,1 @@
-"""Tests of the code that all apps share."""
+"""Test the code that all apps share."""

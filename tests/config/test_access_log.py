@@ -19,7 +19,7 @@ from tests.identity.support import issue
 
 @pytest.fixture
 def lines(settings, caplog):
-    """The records of requests, while the access log is on."""
+    """Return the records of requests, while the access log is on."""
     settings.ACCESS_LOG = True
     caplog.set_level(logging.INFO, "platform.access")
     return lambda: [record for record in caplog.records if record.name == "platform.access"]

@@ -139,7 +139,7 @@ def test_changes_of_keys_and_groups_write_audit_lines_with_their_ids(db, lines, 
 
 
 def test_each_audited_action_writes_a_valid_line_without_names_and_passwords(db, lines, committing, settings):
-    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "token": None}  # a rate-limited attempt is no failed log-in
+    settings.RATE_LIMITS = {**settings.RATE_LIMITS, "token": None}  # A rate-limited attempt is not a failed log-in.
     marker, rounds = "mk-jane", int(os.environ.get("AUDITED", "40")) // 8
     for number in range(rounds):
         user = UserFactory(username=f"{marker}-{number}")
@@ -197,7 +197,7 @@ def test_requested_report_emits_one_audit_line_with_only_ids(db, lines, committi
     person = {"legal_name": "Rosa Thickfile", "date_of_birth": "1990-04-05", "address": None}
     application = ApplicationFactory(status=UNDER_REVIEW, applicants=Applicants.of([person]))
     with committing():
-        for status in (201, 200):  # the second request uses the report again
+        for status in (201, 200):  # The second request reuses the report.
             body = {"kind": "credit", "purpose": "credit_transaction"}
             response = client_of(reviewer).send(f"/applications/{application.pk}/reports", body)
             assert response.status_code == status, response.content
@@ -290,7 +290,7 @@ def test_documentation_lists_each_audit_kind_with_class_and_activity():
 
 @pytest.fixture
 def log(lines, tmp_path):
-    """A log with ten audit lines between other lines, as a container runtime stores it."""
+    """Return a log with ten audit lines between other lines, as a container runtime stores it."""
     for number in range(10):
         audit.emit_now("log_out", user=audit.person(number))
     texts = [f"2026-11-28T20:00:0{number}Z stderr F {text}" for number, text in enumerate(lines.texts)]
@@ -312,8 +312,10 @@ def verified(file, **options):
 
 def test_verify_command_accepts_a_complete_audit_log(log):
     assert verified(log())["verified"] is True
-    assert verified(log(lambda texts: [*texts[:5], texts[4], *texts[5:]]))["verified"] is True  # delivered twice
-    assert verified(log(lambda texts: [*texts[:5], *texts[2:]]))["verified"] is True  # three of them again
+    # The log contains the lines twice.
+    assert verified(log(lambda texts: [*texts[:5], texts[4], *texts[5:]]))["verified"] is True
+    # The log contains three of the lines again.
+    assert verified(log(lambda texts: [*texts[:5], *texts[2:]]))["verified"] is True
 
 
 def test_verify_command_finds_audit_lines_after_many_other_lines(log, tmp_path):

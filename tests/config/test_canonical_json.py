@@ -12,7 +12,7 @@ from config.core.json_text import SAFE_INTEGER_MAX, canonical_json
 from credit.anchoring.verify_decision import jcs, parse
 from tests.properties import examples
 
-# RFC 8785, appendix B: the bits of a double, and its serialization.
+# RFC 8785, appendix B, lists the bits of a double and its serialization.
 NUMBERS = {
     "0000000000000000": "0",
     "8000000000000000": "0",
@@ -39,7 +39,7 @@ NUMBERS = {
     "becbf647612f3696": "-0.0000033333333333333333",
     "43143ff3c1cb0959": "1424953923781206.2",
 }
-# Examples of sections 3.2.2 and 3.2.3, and similar documents.
+# The documents are examples of sections 3.2.2 and 3.2.3, and similar documents.
 DOCUMENTS = {
     (
         r'{"numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001], '
@@ -58,7 +58,7 @@ DOCUMENTS = {
     '{"1": {"f": {"f": "hi", "F": 5}, "\\n": 56.0}, "10": {}, "": "empty", "a": {}}': (
         '{"":"empty","1":{"\\n":56,"f":{"F":5,"f":"hi"}},"10":{},"a":{}}'
     ),
-    '{"Å": 1, "A\u030a": 2}': '{"A\u030a":2,"Å":1}',  # nothing is normalized
+    '{"Å": 1, "A\u030a": 2}': '{"A\u030a":2,"Å":1}',  # Canonical JSON does not normalize strings.
     "[56.0, -0.0, 1e2, 100000000000000000000.0, 12e-8]": "[56,0,100,100000000000000000000,1.2e-7]",
 }  # fmt: skip
 SCALARS = (

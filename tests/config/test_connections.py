@@ -17,7 +17,7 @@ def test_closed_database_connection_is_replaced_before_a_prepared_statement(comm
     before = connection.connection.info.backend_pid
     with psycopg.connect(own_database_url(), autocommit=True) as other:
         other.execute("SELECT pg_terminate_backend(%s, 120000)", [before])
-    close_old_connections()  # as Django does at the start of a request, though not with the test client
+    close_old_connections()  # Django does this at the start of a request, except with the test client.
     assert api.read("/applications").status_code == 200
     assert connection.connection.info.backend_pid != before
 

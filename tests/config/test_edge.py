@@ -153,7 +153,8 @@ class TestHeaders:
             body = assert_error(anonymous.generic("GET", path), 404, "E4001")
             assert "without the slash at the end" in body["message"]
             assert "424242" not in body["message"]
-        for path in ("/v1/nowhere/", "/v1/applications//", "/v1/nowhere"):  # unknown without the slash, too
+        # The path is unknown without the slash, too.
+        for path in ("/v1/nowhere/", "/v1/applications//", "/v1/nowhere"):
             assert "slash" not in assert_error(anonymous.generic("GET", path), 404, "E4001")["message"]
 
     def test_root_url_returns_a_page_with_links_to_browsers(self, anonymous):

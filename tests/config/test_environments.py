@@ -40,7 +40,7 @@ REAL = {
     "CUSTODY": "circle",
 }  # fmt: skip
 
-# The settings that differ: in development, in a sandbox, in production.
+# Each setting has its values in development, in a sandbox, and in production.
 SETTINGS = {
     "PRODUCTION": (False, True, True),
     "SANDBOX": (False, True, False),
@@ -75,7 +75,7 @@ def read(environment, **variables):
 
 @pytest.fixture(scope="module")
 def of_each():
-    """The settings of each environment, by its name."""
+    """Return the settings of each environment, by its name."""
     return {environment: read(environment) for environment in ENVIRONMENTS}
 
 

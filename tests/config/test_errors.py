@@ -12,7 +12,7 @@ from config.api.docs import document_bytes
 from config.api.errors import as_api_error
 from config.core.errors import ApiError
 
-# All errors: number, slug, status. Other codes do not exist; a listed code may not be implemented yet.
+# Each error has a number, a slug, and a status. A listed code may not be implemented yet.
 CATALOGUE = {
     "E1001": ("validation_error", 400), "E1002": ("malformed_json", 400), "E1003": ("invalid_amount", 400),
     "E1004": ("invalid_status", 400), "E1005": ("missing_parameter", 400), "E1006": ("invalid_pagination", 400),
@@ -110,7 +110,7 @@ def test_failing_view_returns_an_error_body_without_a_traceback(api, monkeypatch
     assert response.json()["request_id"] == response.headers["X-Request-Id"]
 
 
-# An announced body that never arrived is malformed JSON, too, with a status of its own.
+# An announced body that did not arrive is malformed JSON, too, with a different status.
 NEVER_ARRIVED = {("malformed_json", 408)}
 # Returned for paths, methods or states that belong to no operation.
 OUTSIDE_EVERY_OPERATION = {"E4050"}

@@ -18,7 +18,7 @@ NOW = timezone.now()
 
 
 class Killed(BaseException):
-    """Simulates SIGKILL: nothing runs after it."""
+    """Simulates SIGKILL, after which no code runs."""
 
 
 @pytest.fixture
@@ -73,14 +73,15 @@ def raising(error, *, for_item):
 @pytest.mark.parametrize(("batch", "marks"), [(1, 20), (7, 3), (20, 1)])
 def test_work_item_processing_executes_two_mark_statements_per_batch(queued, django_assert_num_queries, batch, marks):
     queued(20)
-    with django_assert_num_queries(2 + 1 + 20 + 2 * marks):  # review, keys, rows, marks
+    # The statements are for the review, the keys, the rows, and the marks.
+    with django_assert_num_queries(2 + 1 + 20 + 2 * marks):
         assert items().process(id, now=NOW, batch=batch) == 0
     assert not WorkMark.objects.exists()
 
 
 def test_lease_of_a_work_mark_starts_with_its_batch(queued, monkeypatch):
     queued(2)
-    ends, seconds = [], iter([100.0, 100.0, 400.0])  # of the review, and of each mark
+    ends, seconds = [], iter([100.0, 100.0, 400.0])  # The times are those of the review and of each mark.
     monkeypatch.setattr(failed_items.time, "monotonic", lambda: next(seconds))
     items().process(lambda _mail: ends.append(WorkMark.objects.get().ends_at), now=NOW)
     assert ends == [NOW + LEASE, NOW + LEASE + timedelta(minutes=5)]

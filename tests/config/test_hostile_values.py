@@ -27,7 +27,7 @@ from payments.cards.processors import stripe
 from payments.chain import rpc, transactions
 
 NOW = datetime(2026, 1, 31, tzinfo=UTC)
-DIGITS = "9" * 5_000  # more than Python converts to an integer
+DIGITS = "9" * 5_000  # The number has more digits than Python converts to an integer.
 VALUES = [
     "", " ", "\0", "\ud800", "a\ud800b", "é", "²", "\u0661", DIGITS, f"-{DIGITS}", f"1e{DIGITS}",
     "1e99999999999999999999", "1e-99999999999999999999", "1e999", "NaN", "sNaN", "Infinity", "-0", "+5", "1_0", "0x",
@@ -68,7 +68,7 @@ VALUES += [
 
 def _answer(text, **options):
     document = provider.ProviderAnswer(200, {}, _encoded(text)).json(**options)
-    json.dumps(document, ensure_ascii=False, default=str).encode()  # a column and a response can contain it
+    json.dumps(document, ensure_ascii=False, default=str).encode()  # A column and a response can contain the value.
 
 
 def _transport(text):
@@ -89,7 +89,7 @@ def _cancellation(text):
     processor._cancel("pi_1", {})
 
 
-# Each with the errors that it may raise.
+# Each parser has the errors that it may raise.
 PARSERS = {
     "JSON body": (lambda text: json_bodies.parse_json(_encoded(text)), ApiError),
     "announced length": (_transport, ApiError),

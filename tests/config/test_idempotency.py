@@ -28,7 +28,7 @@ PATH = "/applications"
 
 @pytest.fixture
 def body(user):
-    """A body that creates an application."""
+    """Return a body that creates an application."""
     return {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 8}
 
 
@@ -46,7 +46,7 @@ class TestForms:
             "", " ", "abc", "1", KEY[:-1], KEY + "0", KEY.replace("-", ""), f"{{{KEY}}}", f"urn:uuid:{KEY}", "x" * 256,
             f"'{KEY}'", f'"{KEY}', f'{KEY}"', f'""{KEY}""', f"{KEY},{KEY}", f"{KEY}, {KEY}", f" {KEY}x", "\u0661" * 8,
             KEY.replace("0", "g"), f'"{KEY}";a=1',
-            # Other kinds of identifiers: ULID, KSUID, NanoID, CUID, ObjectId, Snowflake, .NET's forms N, B, P and X
+            # These identifiers are ULID, KSUID, NanoID, CUID, ObjectId, Snowflake, and .NET's forms N, B, P, and X.
             "01ARZ3NDEKTSV4RRFFQ69G5FAV", "0ujsswThIGTUYm2K8FjOOfXtY1K", "V1StGXR8_Z5jdHi6B-myT",
             "cjld2cjxh0000qzrmn831i7rn", "507f1f77bcf86cd799439011", "1541815603606036480",
             "f47ac10b58cc4372a5670e02b2c3d479",
@@ -66,7 +66,7 @@ class TestForms:
         "2489E9AD-2EE2-8E00-8EC9-32D5F69181C0", "5c146b14-3c52-8afd-938a-375d0df1fbf6",
         "00000000-0000-0000-0000-000000000000", "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF",
         "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "f81d4fae-7dec-11d0-a765-00a0c91e6bf6",
-        '"8e03978e-40d5-43dd-bc93-6894a57f9324"',  # the IETF draft of the header
+        '"8e03978e-40d5-43dd-bc93-6894a57f9324"',  # The key is from the IETF draft of the header.
     ])  # fmt: skip
     def test_idempotency_key_is_compared_case_insensitively(self, api, body, key):
         first = api.send(PATH, body, key=key)
@@ -296,7 +296,7 @@ class TestTransactions:
         assert idempotency.run_leased(key, pause).body == b"next"
 
     def test_concurrent_second_execution_returns_the_response_of_the_first(self, user, monkeypatch):
-        """As if two executions passed the look-up together: the constraint decides."""
+        """Simulates two executions that pass the lookup together, so that the constraint decides."""
         key = idempotency.ReservableKey(user.pk, uuid.UUID(KEY), "f")
         first = idempotency.run_once(key, lambda: idempotency.Outcome(201, b"first"))
         assert not first.replayed

@@ -20,13 +20,13 @@ APPLICATIONS = "/applications"
 
 @pytest.fixture
 def good(user):
-    """A body that creates an application."""
+    """Return a body that creates an application."""
     return {"consumer_id": str(user.pk), "offer_id": 7, "provider_id": 8}
 
 
 @pytest.fixture
 def offer():
-    """A body that creates an offer."""
+    """Return a body that creates an offer."""
     return {"provider_id": "901", "name": "A", "product_type": "personal_loan"}
 
 

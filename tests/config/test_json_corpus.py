@@ -40,7 +40,7 @@ def _never(text):
 def by_the_rule(body):
     """Read a document by the rules of decision 12, slowly, with Python's reader; raises Refused."""
     if max(accumulate((byte in b"[{") - (byte in b"]}") for byte in body), default=0) > 900:
-        # Python's reader would crash the process if a library has raised the recursion limit.
+        # Python's reader would crash the process if a library raised the recursion limit.
         raise Refused("depth")
     try:
         document = json.loads(body.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_never)

@@ -35,7 +35,7 @@ def test_longer_column_requires_a_migration_without_help_text():
 
 
 OURS = {"api", "webhooks", "identity", "credit", "claims", "payments", "staging", "backoffice"}
-# Tables that nearly every write request writes.
+# Nearly every write request writes these tables.
 HOT = {
     "credit_application", "credit_applicationhistory", "credit_applicationrevision", "credit_decisionanchor",
     "claims_claim", "claims_claimhistory", "staging_stageditem", "staging_approval", "webhooks_event",

@@ -27,8 +27,8 @@ def serialized_example(of, *names, **options):
         (Delivery, "status", serializers.OneOfField, False),
         (Delivery, "due_at", fields.DateTimeField, True),
         (Delivery, "attempts", serializers.FreeField, False),
-        (Delivery, "endpoint_id", fields.UUIDField, False),  # a foreign key is the key of its record,
-        (Delivery, "account_id", serializers.TextField, False),  # and an account id is a string
+        (Delivery, "endpoint_id", fields.UUIDField, False),  # A foreign key is the key of its record,
+        (Delivery, "account_id", serializers.TextField, False),  # and an account ID is a string.
         (Offer, "id", serializers.Int64Field, False),
         (Offer, "provider_id", serializers.TextField, False),
         (Offer, "apr_min_percent", serializers.NumberField, True),

@@ -90,7 +90,8 @@ def test_approve_all_approves_items_beyond_8_mib(api, user):
 
 
 def test_list_truncation_measures_the_size_in_json(api, user):
-    applications_of(user, 100, application_data=None, notes="\x01" * 10_000)  # six bytes each in JSON
+    # Each character takes six bytes in JSON.
+    applications_of(user, 100, application_data=None, notes="\x01" * 10_000)
     applications_of(user, 100, application_data=None, notes="\x01" * 10_000)
     ids = pages_of(api, "/applications?", lambda body: body, lambda response: len(response.json()) > 0)
     assert len(set(ids)) == 200

@@ -20,7 +20,7 @@ from tests.factories import ApplicationFactory, UserFactory
 DOCUMENT = {"text": "Zoë \U0001f600", "number": 1e300, "nested": [None, True, {"empty": {}}]}
 MOMENT = datetime(2026, 2, 3, 4, 5, 6, 700, tzinfo=UTC)
 FIELDS = tuple(field.attname for field in Application._meta.concrete_fields)
-# Enough executions for the server to prepare the statement.
+# The server prepares a statement after this many executions.
 OFTEN = range(5)
 
 
@@ -36,7 +36,7 @@ def way(request, db):
 
 @pytest.fixture
 def connection(db):
-    """The connection itself, without Django's proxy."""
+    """Return the connection itself, without Django's proxy."""
     return connections["default"]
 
 

@@ -219,7 +219,7 @@ class TestRateLimitedResponses:
             ("[2001:db8::1]:443, 10.2.3.4:80", "2001:db8::1"), ("198.51.100.9 , 203.0.113.7 ", "203.0.113.7"),
             ("203.0.113.7:99999", "203.0.113.7"), ("203.0.113.7,fd00::5", "203.0.113.7"),
             ("203.0.113.7, [fd12:3456::1]:9", "203.0.113.7"), ("_hidden, 203.0.113.7", "203.0.113.7"),
-            # Address forms of RFC 4291 and RFC 5952, and addresses of public resolvers and root servers
+            # The addresses have forms of RFC 4291 and RFC 5952, or belong to public resolvers and root servers.
             ("2001:4860:4860::8888, FD00::5", "2001:4860:4860::8888"), ("[2620:fe::fe]:65535", "2620:fe::fe"),
             ("2001:500:2::c, fd00:0000:0000:0000:0000:0000:0000:0005", "2001:500:2::c"),
             ("2606:4700:4700::1111, fd00:0:0:0:0:0:192.0.2.1", "2606:4700:4700::1111"),
@@ -239,7 +239,7 @@ class TestRateLimitedResponses:
         meta = {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": hops}
         assert client_address(SimpleNamespace(META=meta)) == caller
 
-    # RFC 4632 and RFC 4291, and typical networks of cloud load balancers and meshes
+    # The networks are from RFC 4632, RFC 4291, and typical cloud load balancers and meshes.
     @pytest.mark.parametrize(
         ("network", "inside", "outside"),
         [
@@ -296,7 +296,8 @@ class TestUnavailableRedis:
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL cannot be given a disk of its own here")
 def test_reads_succeed_and_writes_return_503_on_a_full_disk(api, user):
     with connection.cursor() as cursor:
-        cursor.execute("PRAGMA max_page_count = 1")  # below its present size: it can't grow
+        # The limit is below the present size, so the database can't grow.
+        cursor.execute("PRAGMA max_page_count = 1")
         try:
             # Fill all pages. An insert of many rows stores none if one doesn't fit, so smaller inserts follow.
             for length, rows in ((100, 500), (100, 1), (20, 1), (1, 1)):

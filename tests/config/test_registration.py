@@ -15,7 +15,7 @@ SHARED = ("api", "backoffice", "clients", "core", "ops", "webhooks")
 MAY = {
     # `make run` starts the ledger by the name of its WSGI module.
     ("config/ops/supervisor.py", "ledger.wsgi"),
-    # Facts about an applicant's identity, as named in scorecards: what computes them, and their titles for applicants.
+    # Scorecards name facts about an applicant's identity; these strings compute the facts or are their titles.
     *((path, f"identity.{fact}")
       for path in ("credit/scoring/known_facts.py", "credit/my/rights_pages.py")
       for fact in ("name_match", "verified", "verified_days_ago")),

@@ -148,7 +148,7 @@ def test_a_payment_with_an_unreadable_token_fails_without_a_charge(api, user):
         "amount_cents": 100, "payment_method_id": "pm_sandbox_timeout", "user_id": user.pk,
     })  # fmt: skip
     assert answer.status_code == 502, answer.content
-    SandboxCharge.objects.all().delete()  # the charge never arrived
+    SandboxCharge.objects.all().delete()  # The charge did not arrive.
     payment = Payment.objects.get()
     lose_the_key(payment, "method_token")
     Payment.objects.update(due_at=timezone.now())

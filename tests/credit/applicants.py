@@ -1,4 +1,4 @@
-"""A valid applicant, and invalid values for each field."""
+"""Define a valid applicant, and invalid values for each field."""
 
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,7 @@ LEAST = {
     "legal_name": "Li Wei",
     "address": {"line1": "1 Road", "city": "Riga", "postal_code": "LV-1010", "country": "LV"},
 }
-# Texts of PERSON that only the application and its authorized readers can have.
+# Only the application and its authorized readers may have these texts of PERSON.
 SECRETS = ("Quillfeather", "rosa@example.test", "+15035550100", "1980-02-29", "12 Cedar Street", "97201")
 
 GOOD = {

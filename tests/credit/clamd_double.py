@@ -33,7 +33,7 @@ class _Handler(socketserver.StreamRequestHandler):
             if len(content) > double.size_limit:
                 self.wfile.write(b"INSTREAM size limit exceeded. ERROR\0")
                 self.wfile.flush()
-                while self.rfile.read(65_536):  # closing with unread bytes would reset the connection
+                while self.rfile.read(65_536):  # Closing with unread bytes would reset the connection.
                     pass
                 return
         double.streams.append(content)

@@ -18,25 +18,25 @@ def reviewed(settings):
 
 @pytest.fixture
 def application(user):
-    """An application in `pending_documents`."""
+    """Return an application in `pending_documents`."""
     return with_documents(user)
 
 
 @pytest.fixture
 def offer(db):
-    """An offer with terms, listed by a lender."""
+    """Return an offer with terms, listed by a lender."""
     return listed()
 
 
 @pytest.fixture
 def provider(user):
-    """A lender that `user` owns."""
+    """Return a lender that `user` owns."""
     return ProviderFactory(id="700", owner=user)
 
 
 @pytest.fixture
 def member(db):
-    """A member of lender 700, which the factory's applications name."""
+    """Return a member of lender 700, which the factory's applications name."""
     account = UserFactory()
     ProviderMember.objects.create(provider=ProviderFactory(id="700"), user=account)
     return account
@@ -44,11 +44,11 @@ def member(db):
 
 @pytest.fixture
 def reviewer(db):
-    """A reviewer of the platform."""
+    """Return a reviewer of the platform."""
     return make_reviewer(username="rita")
 
 
 @pytest.fixture
 def reviewers_api(reviewer):
-    """An API client of the reviewer."""
+    """Return an API client of the reviewer."""
     return client_of(reviewer)

@@ -13,7 +13,7 @@ PDF = b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\
 JPEG = bytes.fromhex(
     "ffd8ffe000104a46494600010100000100010000ffdb0043" + 65 * "00" + "ffc0000b080001000101011100ffc400140001000000"
     "00000000000000000000000003ffc40014100100000000000000000000000000000000ffda0008010100003f0037ffd9"
-)  # of one pixel
+)  # The image has one pixel.
 
 
 def _chunk(kind, data):

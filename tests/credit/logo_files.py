@@ -49,7 +49,8 @@ ACCEPTED = {
     "a PNG with a palette": png(chunk(b"PLTE", b"\0\0\0"), head=header(color=3, depth=1), pixels=bytes(2 * 2)),
 }
 
-BOMB = "".join(f"<g id='b{n + 1}'>" + f"<use href='#b{n}'/>" * 10 + "</g>" for n in range(9))  # draws a billion squares
+# The file draws a billion squares.
+BOMB = "".join(f"<g id='b{n + 1}'>" + f"<use href='#b{n}'/>" * 10 + "</g>" for n in range(9))
 ENTITIES = '<!DOCTYPE svg [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>'
 REFUSED = {
     "a script": (svg("<script>alert(1)</script>"), "must not have the element `script`"),

@@ -10,7 +10,7 @@ from tests.factories import UserFactory
 from tests.identity.oauth_support import code_for, exchange, make_client
 from tests.identity.support import issue
 
-# From, to, and the role that may move: written out a second time to check the table in the code.
+# The transition table (from, to, allowed role) is repeated here to check the table in the code.
 TABLE = {
     ("draft", "submitted"): Role.OWNER, ("draft", "withdrawn"): Role.OWNER, ("draft", "expired"): Role.SYSTEM,
     ("submitted", "under_review"): Role.REVIEWER, ("submitted", "pending_documents"): Role.REVIEWER,
@@ -49,7 +49,7 @@ def move(client, application, to, *, updated_by="me", key=None, **members):
     return client.replace(f"/applications/{application.pk}/status", body, key=key)
 
 
-_numbers = count(1)  # names of clients are unique
+_numbers = count(1)  # Names of clients are unique.
 
 
 def app_of(user, *scopes):

@@ -184,7 +184,7 @@ def test_city_is_required_if_the_country_has_cities(api, body, country):
             "\u179f\u17bb\u1781\u200b\u178a\u17b6\u179a\u17b6",
             "\u179f\u17bb\u1781\u178a\u17b6\u179a\u17b6",
         ),  # Khmer keyboards
-        ("\uae40\u3164\ucca0\uc218", "\uae40 \ucca0\uc218"),  # a Hangul filler for a space
+        ("\uae40\u3164\ucca0\uc218", "\uae40 \ucca0\uc218"),  # The space is a Hangul filler.
     ],
 )
 def test_invisible_character_of_a_keyboard_is_removed_from_a_name(api, body, sent, kept):

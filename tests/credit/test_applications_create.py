@@ -27,7 +27,7 @@ STATUSES = [
 
 @pytest.fixture
 def body(user):
-    """A valid body."""
+    """Return a valid body."""
     return {"consumer_id": str(user.pk), "offer_id": 7_000, "provider_id": 8_000}
 
 

@@ -19,7 +19,7 @@ PLACES = ["", "/history", "/transitions"]
 
 @pytest.fixture
 def application(user):
-    """A submitted application of `user`."""
+    """Return a submitted application of `user`."""
     return ApplicationFactory(consumer=user, status="submitted", application_data={"a": [1, None]}, notes="n")
 
 

@@ -26,7 +26,7 @@ def delete_behind_the_orm(application):
 
 @pytest.fixture
 def moved(api, user):
-    """An application with one change of data and three transitions."""
+    """Return an application with one change of data and three transitions."""
     application = ApplicationFactory(consumer=user)
     api.replace(f"/applications/{application.id}", {"updated_by": "me", "application_data": {"a": 1}})
     for number, to in enumerate(("submitted", "under_review", "approved")):

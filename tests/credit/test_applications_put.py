@@ -18,13 +18,13 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def application(user):
-    """A draft of `user`."""
+    """Return a draft of `user`."""
     return ApplicationFactory(consumer=user, application_data={"old": 1}, notes="old")
 
 
 @pytest.fixture
 def path(application):
-    """The path of the draft."""
+    """Return the path of the draft."""
     return f"/applications/{application.id}"
 
 

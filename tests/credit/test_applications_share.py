@@ -30,7 +30,7 @@ def body_for(user, offer=None, **members):
 
 @pytest.fixture
 def offer(user):
-    """An offer whose model reads the bank balance; the person has a balance and a verified identity."""
+    """Return an offer whose model reads the bank balance; the person has a balance and a verified identity."""
     submitting.verify(user)
     submitting.bank_account(user, 777)
     card = definition()
@@ -76,7 +76,8 @@ class TestShareField:
         assert api.replace(f"{PATH}/{application.pk}", {"updated_by": "me", "share": []}).status_code == 200
         actor = Actor(user=user, credential="test")
         with pytest.raises(InvalidApplicationTransition), transaction.atomic():
-            application.transition_to("submitted", actor=actor, now=timezone.now())  # loaded before the change
+            # The application was loaded before the change.
+            application.transition_to("submitted", actor=actor, now=timezone.now())
         assert Application.objects.get().status == "draft"
 
 

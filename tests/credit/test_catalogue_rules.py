@@ -134,8 +134,8 @@ def test_offer_page_loads_only_the_rows_of_the_page(api, no_rate_limits, monkeyp
         loaded.clear()
         with CaptureQueriesContext(connection) as captured:
             assert call().status_code == 200
-        assert len(captured) == (5 if operation == "match" else 2)  # three of the statements limit heavy operations
-        assert len(loaded) <= 6, operation  # one additional row determines whether a next page exists
+        assert len(captured) == (5 if operation == "match" else 2)  # Three of the statements limit heavy operations.
+        assert len(loaded) <= 6, operation  # One additional row determines whether a next page exists.
 
 
 def test_catalog_search_ranks_and_pages_in_the_database(api, no_rate_limits):

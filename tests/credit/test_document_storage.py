@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def folder(settings, tmp_path):
-    """A temporary folder for documents."""
+    """Return a temporary folder for documents."""
     options = {**settings.STORAGES["documents"]["OPTIONS"], "location": str(tmp_path / "documents")}
     settings.STORAGES = {**settings.STORAGES, "documents": {**settings.STORAGES["documents"], "OPTIONS": options}}
     return tmp_path / "documents"

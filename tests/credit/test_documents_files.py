@@ -98,7 +98,7 @@ def test_content_length_above_the_limit_is_rejected(api, application):
 
 def test_upload_memory_is_limited_to_a_few_times_the_file_size(api, application):
     body = form(part(content=PDF + b"x" * (9 * MIB)))
-    send_file(api, application)  # warm up: modules loaded once are not counted
+    send_file(api, application)  # This upload loads modules, which are not measured.
     tracemalloc.start()
     try:
         assert send_file(api, application, raw=body).status_code == 201

@@ -150,7 +150,8 @@ def test_document_checklist_is_limited_to_30_documents(reviewers_api, user):
 
 
 def test_document_names_are_stored_normalized(reviewers_api, application):
-    persian = "\u0641\u06cc\u0634\u200c\u062d\u0642\u0648\u0642\u06cc"  # a payslip, with a zero-width joiner
+    # The name is a payslip with a zero-width joiner.
+    persian = "\u0641\u06cc\u0634\u200c\u062d\u0642\u0648\u0642\u06cc"
     names = ("'; DROP TABLE", "<script>", " Caf\u0065\u0301 ", "Pay\u00a0slip", persian)
     shown = request_documents(reviewers_api, application, *names).json()
     assert [document["name"] for document in shown["documents"]] == [

@@ -23,7 +23,7 @@ def test_early_repayment_refunds_the_fee_by_remaining_days():
     assert (figures.on, figures.after_payments, figures.capital) == (date(2027, 12, 1), 12, paid.balance_cents)
     assert figures.fee_reduction == round(300_00 * days / total_days) == 150_21
     assert figures.interest_saved == sum(row.interest_cents for row in left)
-    assert figures.compensation_max == paid.balance_cents // 200  # exactly a year is left
+    assert figures.compensation_max == paid.balance_cents // 200  # Exactly one year is left.
     assert figures.total == figures.capital - figures.fee_reduction + figures.compensation_max
 
 

@@ -13,7 +13,7 @@ from tests.identity.support import issue
 
 pytestmark = pytest.mark.django_db
 
-# Every endpoint that reads an application; the last two have no data in these tests.
+# These endpoints read an application. The last two have no data in these tests.
 PLACES = [
     "", "/history", "/transitions", "/acceptance", "/documents", "/documents/{document}/files", "/proof", "/score",
     "/decision-bundle",
@@ -22,7 +22,7 @@ PLACES = [
 
 @pytest.fixture
 def application(user):
-    """An application of `user` to provider 700 in `pending_documents`."""
+    """Return an application of `user` to provider 700 in `pending_documents`."""
     created = ApplicationFactory(consumer=user, status="pending_documents", submitted_at=timezone.now())
     RequestedDocument.objects.create(application=created, name="Payslip", changed_by=user, requested_at=timezone.now())
     return created
@@ -30,7 +30,7 @@ def application(user):
 
 @pytest.fixture
 def reviewer(db):
-    """A reviewer who is staff of the platform."""
+    """Return a reviewer who is staff of the platform."""
     return make_reviewer(is_staff=True)
 
 

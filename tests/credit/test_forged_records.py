@@ -130,7 +130,7 @@ def opened(**changes):
     return {**GENUINE, "opening": {**GENUINE["opening"], **changes}}
 
 
-# By name: the step that fails, and the bundle.
+# Each named forgery has the failing step and the bundle.
 FORGERIES = {
     "no signature": ("platform", forged(**GIFT)),
     "no signature, in a bundle as they once were": ("platform", {name: kept for name,
@@ -258,7 +258,7 @@ def test_record_key_cannot_extend_its_own_validity_period():
     late = signed_with(FIRST, decided_at=CHANGED_AT)
     for keys in ([RECORD_KEYS, public_of(FIRST)], [public_of(FIRST), RECORD_KEYS]):
         assert check(late, keys)[-1].name == "platform"
-    assert outcome_of(check(late, [public_of(FIRST)])) == "verified"  # a key passed alone is trusted without a period
+    assert outcome_of(check(late, [public_of(FIRST)])) == "verified"  # A single key is trusted without a period.
 
 
 @pytest.mark.parametrize("decided_at", ["2025-11-22T12:00:00.000000Z", "0001-01-01T00:00:00.000000Z"])

@@ -18,7 +18,7 @@ from tests.second_factors import authenticator_of
 
 PATH = "/providers"
 TERMS = {"name": "Loan", "product_type": "personal_loan"}
-IDS = int(os.environ.get("PROVIDER_IDS", "60"))  # ids that a stranger tries
+IDS = int(os.environ.get("PROVIDER_IDS", "60"))  # A stranger tries these IDs.
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def granted(settings):
 
 @pytest.fixture
 def lender(user):
-    """An account with permission to create a provider."""
+    """Return an account with permission to create a provider."""
     user.groups.add(Group.objects.get(name="Lender"))
     forget_credentials()
     return user

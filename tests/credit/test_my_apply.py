@@ -150,7 +150,7 @@ class TestForm:
         assert names == {*ANSWERS, *ADA, "share-share"}
         for title in ("Income a year", "Do you own your home?", "Employed since", "Date of birth", "Country"):
             assert title in page
-        assert 'for="id_data-owns_home"' not in page  # a group of radio buttons has a legend
+        assert 'for="id_data-owns_home"' not in page  # A group of radio buttons has a legend.
         assert "Purpose (optional)" in page
         assert "Date of birth (optional)" not in page
         assert "E-mail address (optional)" in page

@@ -13,13 +13,13 @@ PATH = "/provider-offers"
 
 @pytest.fixture
 def offer(user):
-    """An offer of `user`."""
+    """Return an offer of `user`."""
     return OfferFactory(provider=ProviderFactory(owner=user), apr_min_percent=3.0, description="old")
 
 
 @pytest.fixture
 def body(offer):
-    """The body of an update."""
+    """Return the body of an update."""
     return {"provider_id": offer.provider_id, "name": "New", "product_type": "credit_card"}
 
 

@@ -22,7 +22,7 @@ TERMS = {
 
 @pytest.fixture
 def body():
-    """The minimal valid body."""
+    """Return the minimal valid body."""
     return {"provider_id": "acme", "name": "Everyday loan", "product_type": "personal_loan"}
 
 

@@ -237,7 +237,7 @@ class TestProposalsOverApiAndBackOffice:
 
 
 class TestSecondFactor:
-    """Bad input 225: if staff need a second factor, a password or a key alone decides nothing."""
+    """If staff require a second factor, a password or a key alone can't decide."""
 
     @pytest.fixture(autouse=True)
     def _required(self, settings):
@@ -403,7 +403,7 @@ def test_four_eyes_decision_executes_at_most_14_statements(api, user, settings, 
     settings.REVIEW_POLICY = "open"
     application = ApplicationFactory(consumer=user, status="under_review")
     api.read("/auth/me")
-    record_keys.key_at(timezone.now())  # creates the first key
+    record_keys.key_at(timezone.now())  # This decision creates the first key.
     # Without a key: transaction, application, update, history, signing key, anchor, notices, due date, its clock,
     # notice, review request, event, recipient, end.
     with django_assert_max_num_queries(14):

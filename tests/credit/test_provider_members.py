@@ -55,7 +55,7 @@ class TestInvitations:
     def test_invitation_of_an_unknown_user_name_executes_the_same_statements(
         self, api, provider, stranger, no_rate_limits
     ):
-        invite(api, "somebody")  # warm up the process's caches
+        invite(api, "somebody")  # This call fills the caches of the process.
         statements = []
         for name in (stranger.username, "nobody"):
             with CaptureQueriesContext(connection) as captured:
@@ -229,7 +229,7 @@ class TestRightsOfMembers:
                 client = ApiClient(bearer=pair.access_token)
             response = client.call(method, path, body, key=True)
             statuses[with_factor] = (response.status_code, response.json().get("code") if not with_factor else "")
-        if credential == "app" and statuses[True][0] in {403, 404}:  # apps can't manage members or decide
+        if credential == "app" and statuses[True][0] in {403, 404}:  # Apps can't manage members or decide.
             assert statuses[False][0] in {403, 404}
         else:
             assert statuses[False] == (403, "E2012")

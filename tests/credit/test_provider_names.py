@@ -131,7 +131,8 @@ def test_concurrent_creations_with_the_same_name_create_a_single_record(committe
 
 @pytest.mark.django_db
 def test_existing_lenders_with_the_same_name_keep_working_and_doctor_lists_them(user):
-    for pk, name in (("1", "Harbour"), ("2", "H\u0430rbour"), ("3", ""), ("4", "")):  # as version 1.0 stored them
+    # Version 1.0 stored the names in this form.
+    for pk, name in (("1", "Harbour"), ("2", "H\u0430rbour"), ("3", ""), ("4", "")):
         Provider.objects.create(pk=pk, name=name, owner=user, created_at=timezone.now())
     fill_keys("credit.migrations.0004_provider_name_keys")
     assert list(Provider.objects.filter(name_key__isnull=True).order_by("pk").values_list("pk", flat=True)) == [

@@ -55,7 +55,7 @@ def crowd(settings):
     person = UserFactory()
     api = client_of(person)
     multiply(person, PEOPLE, username="'crowd' || n")
-    multiply(person, 10 * PEOPLE, username="'other' || n")  # with only 400 accounts a scan costs no more
+    multiply(person, 10 * PEOPLE, username="'other' || n")  # A scan is as cheap with only 400 accounts.
     version = make_version(make_model(), role="champion")
     evaluation, now = evaluate(version.card, GOOD), timezone.now()
     score = store_score(version, GOOD, evaluation, purpose=Score.SHADOW, user_id=person.pk, now=now)

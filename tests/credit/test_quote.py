@@ -21,7 +21,7 @@ ROW = {"number", "due_on", "payment_cents", "interest_cents", "principal_cents",
 
 @pytest.fixture
 def offer():
-    """An offer with a rate and no other limits."""
+    """Return an offer with a rate and no other limits."""
     return OfferFactory(apr_min_percent=9.99, apr_max_percent=24.5)
 
 

@@ -81,7 +81,7 @@ def test_quote_payments_are_due_once_a_month(loan):
 
 
 @given(st.integers(1, 10**9), st.decimals(0, 1000, places=3), st.integers(1, 60))
-@example(75_000, Decimal("0.248"), 1)  # 75,015.5 cents; a twelfth of the rate has too many digits
+@example(75_000, Decimal("0.248"), 1)  # The payment is 75,015.5 cents; a twelfth of the rate has too many digits.
 @examples(100)
 def test_level_payment_equals_the_annuity_rounded_half_up(amount, rate, months):
     monthly = Fraction(rate) / 1200
@@ -95,7 +95,7 @@ def test_level_payment_equals_the_annuity_rounded_half_up(amount, rate, months):
 def test_payments_discounted_at_the_apr_equal_the_amount_financed(loan, fee_percent):
     amount, rate, months, start, first = loan
     rows = amortise(amount, rate, months, start=start, first_payment_on=first)
-    assume(len(rows) > (1 if first is None else 2))  # otherwise Appendix J may use another unit period than a month
+    assume(len(rows) > (1 if first is None else 2))  # Otherwise, Appendix J may use another unit period than a month.
     paid = [(row.due_on, row.payment_cents) for row in rows]
     financed = amount - amount * fee_percent // 100
     # The length of the first period: whole months back from the first payment, and days.

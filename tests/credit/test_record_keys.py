@@ -121,7 +121,7 @@ class TestRotation:
     def test_record_is_signed_by_the_key_valid_at_its_creation(self, api, user):
         before = approve(api, user)
         fresh = rotate()
-        assert approve(api, user).signed_by_id == before.signed_by_id  # the new key is not yet valid
+        assert approve(api, user).signed_by_id == before.signed_by_id  # The new key is not yet valid.
         RecordKey.objects.filter(key_id=fresh["key"]).update(valid_from=timezone.now())
         after = approve(api, user)
         assert after.signed_by_id == fresh["key"] != before.signed_by_id

@@ -16,7 +16,7 @@ ZONES = {
     "FI": ["Europe/Helsinki"],
     "IE": ["Europe/Dublin"],
 }
-FIXED = {  # month and day; an offset in days from Easter Sunday
+FIXED = {  # A holiday is a month and day, or an offset in days from Easter Sunday.
     "DE": ({(1, 1), (5, 1), (10, 3), (12, 25), (12, 26)}, {-2, 1, 39, 50}),
     "ES": ({(1, 1), (1, 6), (5, 1), (8, 15), (10, 12), (11, 1), (12, 6), (12, 8), (12, 25)}, {-2}),
     "PT": (
@@ -97,15 +97,16 @@ def end_of(country="DE", *, concluded="2026-12-01T10:00:00Z", complete="same", t
 
 
 @pytest.mark.parametrize(("about", "end"), [
-    ({}, "2026-12-16T00:00:00+01:00"),  # the day of the conclusion does not count
+    ({}, "2026-12-16T00:00:00+01:00"),  # The day of the conclusion is not counted.
     ({"complete": "2026-12-04T09:00:00+01:00"}, "2026-12-19T00:00:00+01:00"),
-    ({"concluded": "2026-11-30T23:30:00Z"}, "2026-12-16T00:00:00+01:00"),  # December in Berlin
-    ({"concluded": "2026-12-12T10:00:00Z"}, "2026-12-29T00:00:00+01:00"),  # past Christmas and a weekend
+    ({"concluded": "2026-11-30T23:30:00Z"}, "2026-12-16T00:00:00+01:00"),  # The date is in December in Berlin.
+    # The end moves past Christmas and a weekend.
+    ({"concluded": "2026-12-12T10:00:00Z"}, "2026-12-29T00:00:00+01:00"),
     ({"complete": None}, "2027-12-16T00:00:00+01:00"),
     ({"complete": "2027-12-10T10:00:00Z"}, "2027-12-25T00:00:00+01:00"),
-    ({"complete": "2028-02-01T10:00:00Z"}, "2027-12-16T00:00:00+01:00"),  # the right had ended before
-    ({"country": "ES"}, "2026-12-16T00:00:00+00:00"),  # midnight in the Canaries
-    ({"country": "PT"}, "2026-12-16T00:00:00-01:00"),  # midnight in the Azores
+    ({"complete": "2028-02-01T10:00:00Z"}, "2027-12-16T00:00:00+01:00"),  # The right had ended before.
+    ({"country": "ES"}, "2026-12-16T00:00:00+00:00"),  # The period ends at midnight in the Canaries.
+    ({"country": "PT"}, "2026-12-16T00:00:00-01:00"),  # The period ends at midnight in the Azores.
     ({"country": "FI"}, "2026-12-16T00:00:00+02:00"),
     ({"country": ""}, "2026-12-16T00:00:00+00:00"),
     ({"concluded": "2026-11-19T10:00:00Z"}, "2026-12-04T00:00:00+01:00"),  # Directive 2008/48/EC

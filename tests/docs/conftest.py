@@ -7,7 +7,7 @@ BUILT = ROOT / "var" / "docs"
 
 @pytest.fixture(scope="session")
 def built():
-    """The folder with the built documentation."""
+    """Return the folder with the built documentation."""
     if not (BUILT / "index.html").exists():
         pytest.skip("needs the documentation: make docs")
     return BUILT

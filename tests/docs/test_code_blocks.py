@@ -10,7 +10,7 @@ from tests.documents import README, ROOT, blocks, runnable
 PAGES = (README, *sorted((ROOT / "docs").rglob("*.md")))
 HERE = "tests/system/docs/test_blocks_run.py"
 WALK = "tests/system/walk/__main__.py"
-# The file that runs each page's blocks. A runner of only some blocks contains their names.
+# Each page has the file that runs its blocks. A runner of only some blocks contains their names.
 RUNNERS = {
     "README.md": HERE, "docs/quickstart.md": HERE, "docs/tutorial.md": WALK,
     "docs/guides/accounts.md": HERE, "docs/guides/applications.md": HERE,
@@ -64,7 +64,7 @@ PASTED = [
     if file.parent.name in {ROOT.name, "guides", "backoffice"} or file.stem in {"quickstart", "tutorial"}
 ]
 COMMAND = re.compile(r"^(?:curl|make|python3|\.venv/bin/\w+) ", flags=re.MULTILINE)
-# Text that a shell does not interpret: a heredoc, a string, arithmetic, an escaped character.
+# A shell does not interpret a heredoc, a string, arithmetic, or an escaped character.
 QUOTED = re.compile(r"<<'(\w+)'.*?^\1$|'[^']*'|\"(?:\\.|[^\"\\])*\"|\$\(\(.*?\)\)|\\.", flags=re.DOTALL | re.MULTILINE)
 
 

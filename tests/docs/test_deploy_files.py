@@ -18,7 +18,7 @@ from tests.test_readme import OF_MAKE_RUN, variables
 DEPLOY = ROOT / "deploy"
 ENV = (DEPLOY / "env.example").read_text()
 VALUES = dict(re.findall(r"^([A-Z][A-Z_]+)=(.*)$", ENV, flags=re.MULTILINE))
-# Set by the parent of a process, or only by tests.
+# The parent of a process, or only tests, set these variables.
 NOT_THE_OPERATORS = {"SERVICE", "FAULT_POINT", "FAULT_CHANCE", "WEBHOOK_ALLOW_PRIVATE"}
 
 
@@ -98,7 +98,7 @@ SERVICES = {"platform", "worker", "ledger"}
 
 
 def sections():
-    """The names of the settings in each service's file, by service."""
+    """Return the names of the settings in each service's file, by service."""
     places_by_service = {service: set() for service in SERVICES}
     for section in re.split(r"^# --- ", ENV, flags=re.MULTILINE)[1:]:
         for service in section.partition(":")[0].split(", "):
@@ -115,7 +115,7 @@ def read_by(*packages):
 
 def test_each_service_env_file_has_its_settings_without_keys_of_other_services():
     of = sections()
-    # Read by the ledger's commands that root runs with the whole file: `backup_manifest`, `make_release`.
+    # Root runs the ledger commands `backup_manifest` and `make_release`, which read these variables.
     of_root = {"SECRET_KEY", "FIELD_ENCRYPTION_KEYS", "LEDGER_CLIENT_KEY"}
     assert read_by("ledger") - of_root <= of["ledger"]
     for service in ("platform", "worker"):
@@ -223,7 +223,7 @@ def test_sandbox_example_env_file_starts_without_a_vendor():
 
 
 def families(tmp_path):
-    """The names of all metrics."""
+    """Return the names of all metrics."""
     lines = Scrape(tmp_path).text().decode().splitlines()
     read = {line.split(" ")[2] for line in lines if line.startswith("# TYPE")}
     counted = {"platform_requests_total", "platform_request_duration_seconds_bucket", "platform_requests_in_flight"}
@@ -232,7 +232,7 @@ def families(tmp_path):
 
 
 def rules():
-    """The alert rules."""
+    """Return the alert rules."""
     groups = yaml.safe_load((DEPLOY / "alerts.yml").read_text())["groups"]
     return [rule for group in groups for rule in group["rules"]]
 

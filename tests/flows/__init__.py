@@ -1,1 +1,1 @@
-"""End-to-end scenarios across several apps."""
+"""Test end-to-end scenarios across several apps."""

@@ -1,4 +1,4 @@
-"""Rows for one person in every table with personal data. Each personal text field contains a marker.
+"""Create rows for one person in every table with personal data. Each personal text field contains a marker.
 
 The privacy register lists the tables and fields, so that new ones are covered without a change here.
 """
@@ -20,7 +20,7 @@ from credit.core.applicants import Applicants, ApplicantsField
 from credit.models import DecisionAnchor, Score
 from tests.credit.applicants import changed
 
-# Values required by constraints of the tables.
+# Constraints of the tables require these values.
 NOW = timezone.now()
 REQUIRED = {
     "api.IdempotencyRecord": {"status": 200, "body": b"{}"},
@@ -42,7 +42,7 @@ REQUIRED = {
     "payments.CustodyAccount": {"provider_account_id": "x", "address": "x", "provisioned_at": NOW},
     "webhooks.Delivery": {"status": "delivered", "due_at": None},
 }
-# Nullable references that these rows fill.
+# These rows fill nullable references.
 REFERENCES = {"credit.DecisionAnchor": ["history"], "credit.DocumentFile": ["stored"], "credit.Notice": ["move"]}
 PURPOSES = {"identity.OneTimeLink": "subject", "ops.RequestLine": "account_id"}
 
@@ -91,7 +91,7 @@ class Planter:
         columns = {name: value for name, value in columns.items() if name != "id" or value is not None}
         if PURPOSES.get(model._meta.label):
             columns[PURPOSES[model._meta.label]] = self.user.pk
-        if model in erasable():  # an append-only row rejects a later change
+        if model in erasable():  # An append-only row rejects a later change.
             columns |= {name: self.marked(model._meta.get_field(name)) for name in self.texts(model)}
         return all_rows(model).create(**columns)
 

@@ -23,7 +23,7 @@ AHEAD = timedelta(hours=2)
 
 @pytest.fixture
 def now():
-    """The time after the clock was set back."""
+    """Return the time after the clock was set back."""
     return timezone.now()
 
 

@@ -43,7 +43,7 @@ from tests.identity.test_bankdata_exchange import exchange
 pytestmark = pytest.mark.django_db
 MIGRATION = import_module("identity.migrations.0012_erasure")
 MINE, THEIRS = "mk-mine", "mk-theirs"
-EVIDENCE = ["audit_log", "decision_records"]  # retained after the erasure of every account with markers
+EVIDENCE = ["audit_log", "decision_records"]  # The rows are retained after the erasure of every account with markers.
 
 
 def planted(user, marker, **application):
@@ -101,7 +101,7 @@ def test_erasure_without_retention_grounds_leaves_only_decision_records_and_audi
     other = UserFactory()
     planted(person, MINE)
     planted(other, THEIRS)
-    DeletionRequest.objects.filter(user=other).delete()  # it would be migrated to an erasure
+    DeletionRequest.objects.filter(user=other).delete()  # The request would be migrated to an erasure.
     before = places_of(THEIRS)
     record = erased(person)
     assert (record.status, grounds_of(record)) == ("waiting", EVIDENCE)
@@ -238,7 +238,7 @@ def test_bank_item_removal_failure_fails_the_erasure_and_preserves_the_token(per
     assert FailedItem.objects.get(kind="erasure").error == "ItemNotRemoved"
     left = BankItem.objects.get()
     assert (left.pk, left.unlinked_at) == (item.pk, None)
-    item.delete()  # an operator removed the item at the vendor
+    item.delete()  # An operator removed the item at the vendor.
     assert erasure.process_requested(now=now + timedelta(hours=1)) == {"erased": 1, "failed": 0}
 
 

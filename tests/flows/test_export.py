@@ -208,7 +208,7 @@ def test_data_export_contains_files_notices_and_mails(person):
     )  # fmt: skip
     copies = exported(person)
     files = {content: name for name, content in copies.items() if name.startswith(f"files/{application.pk}/")}
-    assert files.keys() == {b"%PDF-1.4", LOST.encode()}  # the storage has no file of the marker's row
+    assert files.keys() == {b"%PDF-1.4", LOST.encode()}  # The storage has no file for the row of the marker.
     assert files[b"%PDF-1.4"] == f"files/{application.pk}/{file.pk}.pdf"
     assert MINE in copies[f"notices/{Notice.objects.get().pk}.html"].decode()
     (mail,) = [content for name, content in copies.items() if name.startswith("mails/")]

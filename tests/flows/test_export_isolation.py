@@ -16,7 +16,7 @@ from tests.flows.test_export import exported
 
 pytestmark = pytest.mark.django_db
 EXPORTS = int(os.environ.get("EXPORTS", "20"))
-PEOPLE = 20  # in the database at the same time
+PEOPLE = 20  # The database contains this many people at the same time.
 
 
 def plant(person):

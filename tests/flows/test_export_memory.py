@@ -9,7 +9,7 @@ from config.core import export
 from tests.factories import ApplicationFactory
 
 pytestmark = pytest.mark.django_db
-LARGE = 50_000  # bytes of an application's data
+LARGE = 50_000  # The size of an application's data is in bytes.
 
 
 class Discard:

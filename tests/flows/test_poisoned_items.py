@@ -388,7 +388,7 @@ class TestRecords:
 
     @pytest.fixture
     def records(self, settings, monkeypatch):
-        """Three decisions of one request; `refused` maps record hashes to the ledger's errors."""
+        """Return three decisions of one request; `refused` maps record hashes to the ledger's errors."""
         settings.ANCHOR_DECISIONS, settings.REVIEW_POLICY = True, "open"
         now = timezone.now() - timedelta(minutes=1)
         for _ in range(3):
@@ -436,7 +436,8 @@ class TestRecords:
 
     def test_unreachable_ledger_does_not_mark_records_as_failed(self, records):
         self.refused = dict.fromkeys([record.record_sha256 for record in records], "connect")
-        failing("anchor_decisions", "4 records could not be anchored")  # three records, and one of the key
+        # There are three records, and one record about the key.
+        failing("anchor_decisions", "4 records could not be anchored")
         assert listed("record") == []
         assert {delivery.attempts for delivery in DecisionAnchor.objects.filter(history__isnull=False)} == {1}
 

@@ -1,1 +1,1 @@
-"""Tests of accounts and their credentials."""
+"""Test accounts and their credentials."""

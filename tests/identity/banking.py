@@ -1,4 +1,4 @@
-"""Helpers shared by the tests of identity verification and bank data."""
+"""Share helpers between the tests of identity verification and bank data."""
 
 from config.webhooks.models import Event
 from identity.kyc.models import KycVerification
@@ -26,7 +26,7 @@ def row_of(shown):
 
 
 def age(verification_id, **by):
-    """Move moments of a verification into the past: `refreshed_at=timedelta(…)`."""
+    """Move times of a verification into the past, for example with `refreshed_at=timedelta(…)`."""
     row = KycVerification.objects.get(pk=verification_id)
     changes = {name: getattr(row, name) - span for name, span in by.items()}
     KycVerification.objects.filter(pk=verification_id).update(**changes)

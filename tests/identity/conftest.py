@@ -1,4 +1,4 @@
-"""Fixtures shared by the tests of identity verification and bank data."""
+"""Share fixtures between the tests of identity verification and bank data."""
 
 import pytest
 from django.db import connection
@@ -10,13 +10,13 @@ from tests.identity.plaid_double import CLIENT_ID, SECRET, Judge, PlaidDouble, r
 
 @pytest.fixture(scope="session")
 def judge():
-    """Load Plaid's OpenAPI description as a validator; once per session, because it is large."""
+    """Load Plaid's OpenAPI description as a validator, once per session because the description is large."""
     return Judge(read_description())
 
 
 @pytest.fixture
 def plaid(settings):
-    """A double of Plaid, configured as the open banking provider."""
+    """Yield a double of Plaid, configured as the open banking provider."""
     plaid_events._keys.clear()
     with PlaidDouble() as double:
         settings.OPEN_BANKING = "plaid"
@@ -40,6 +40,6 @@ def waiting_transactions(plaid, monkeypatch):
 
 @pytest.fixture
 def judged_plaid(plaid, judge):
-    """A double of Plaid whose requests and responses are all validated at the end of the test."""
+    """Yield a double of Plaid whose requests and responses are all validated at the end of the test."""
     yield plaid
     assert judge.judge(plaid.exchanges) > 0

@@ -1,4 +1,4 @@
-"""An OpenID Connect issuer on 127.0.0.1: discovery, authorization, tokens, keys, userinfo and logout tokens.
+"""Serve an OpenID Connect issuer on 127.0.0.1: discovery, authorization, tokens, keys, userinfo, and logout tokens.
 
 A test sets `person` (the claims of the user who logs in) and, to simulate a wrong or hostile issuer, `changes`.
 """
@@ -42,7 +42,7 @@ class IssuerDouble(HttpDouble):
         self.codes = {}
         self.is_down = False
         self.metadata_changes, self.claim_changes, self.response_changes = {}, {}, {}
-        self.userinfo = None  # further claims
+        self.userinfo = None  # The issuer adds these claims.
         self.sign = self.sign_well
 
     @property
@@ -118,6 +118,6 @@ class IssuerDouble(HttpDouble):
 
 
 def with_changed(address, **changes):
-    """Return an address with changed query parameters."""
+    """Return a URL with changed query parameters."""
     parts = urlsplit(address)
     return f"{parts.path}?{urlencode({**dict(parse_qsl(parts.query)), **changes})}"

@@ -1,4 +1,4 @@
-"""An OAuth client, a user who consents to it, and the resulting authorization code."""
+"""Create an OAuth client, a user's consent to the client, and the authorization code."""
 
 import base64
 import hashlib
@@ -23,7 +23,7 @@ def make_client(*, name="Budget app", public=False, redirect=REDIRECT, scopes=No
 
 
 def browser_of(user):
-    """A browser in which the user is logged in."""
+    """Return a browser in which the user is logged in."""
     browser = Client(enforce_csrf_checks=True)
     browser.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
     return browser

@@ -1,4 +1,4 @@
-"""A small stateful double of Plaid on 127.0.0.1, and a validator of the requests and responses.
+"""Serve a small stateful double of Plaid on 127.0.0.1, and validate its requests and responses.
 
 The double stores items, bookings and verifications, and records every request. The validator checks every request and
 every honest response against Plaid's own OpenAPI description.
@@ -48,11 +48,11 @@ class DoubleItem:
 
     item_id: str
     accounts: list = field(default_factory=list)
-    feed: list = field(default_factory=list)  # ("added" | "modified" | "removed", transaction)
+    feed: list = field(default_factory=list)  # Each entry is ("added" | "modified" | "removed", transaction).
     error: str = ""
     institution_id: str = "ins_1"
     institution_name: str = "First Platypus Bank"
-    mutations: int = 0  # how often the feed changes during paging
+    mutations: int = 0  # The number states how often the feed changes during paging.
     update_status: str = "HISTORICAL_UPDATE_COMPLETE"
 
 

@@ -1,4 +1,4 @@
-"""Helpers shared by the tests of credentials."""
+"""Share helpers between the tests of credentials."""
 
 import time
 from types import SimpleNamespace

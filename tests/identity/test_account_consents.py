@@ -192,7 +192,7 @@ def test_consent_list_statement_count_does_not_depend_on_the_list_length(api, us
 
     scope = "x: bank to lender 1"
     give_consent(user.pk, LENDER_SHARING, ApplicationFactory(consumer=user).pk, scope=scope, now=timezone.now())
-    count()  # loads what every request needs
+    count()  # This call loads the data that every request needs.
     before = count()
     for _ in range(10):
         give_consent(user.pk, LENDER_SHARING, ApplicationFactory(consumer=user).pk, scope=scope, now=timezone.now())

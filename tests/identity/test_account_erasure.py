@@ -284,7 +284,7 @@ def test_lender_and_reviewer_cannot_read_a_retained_application_over_the_api(kep
 
 @pytest.fixture
 def lender(kept):
-    """Return the lender of the kept application, as whose it was submitted."""
+    """Return the lender of the retained application."""
     provider = ProviderFactory(id=str(kept.provider_id), created_at=kept.created_at - timedelta(days=1))
     provider.owner.groups.add(Group.objects.get(name="Lender"))
     return provider

@@ -30,9 +30,9 @@ from tests.identity.test_managed_accounts import claimed, create_account, partne
 from tests.second_factors import SoftKey, authenticator_of, wrong_code
 
 pytestmark = pytest.mark.django_db
-# Words that are the same in the language.
+# These words are the same in the language.
 EQUAL = {"es": {"API", "webhooks"}, "de": {"API", "Passkeys", "Code", "Code:", "Name", "Name:", "Bank"}}
-NAMES = {"bdi", "code", "strong", "script", "style"}  # ids, addresses, and names that users chose
+NAMES = {"bdi", "code", "strong", "script", "style"}  # These words are IDs, addresses, and names that users chose.
 LANGUAGES = pytest.mark.parametrize("language", ["es", "de"])
 BEFORE_LOG_IN = (
     "login", "signup", "confirm", "confirm/none", "password/forgot", "password/forgot/sent", "password/new/1-none",
@@ -92,7 +92,7 @@ def poster(browser, path, **data):
 
 @pytest.fixture
 def browser(user):
-    """A browser of a user who has just logged in with a password and a second factor."""
+    """Return a browser of a user who has just logged in with a password and a second factor."""
     confirm(user, "jane@example.org")
     user.refresh_from_db()
     browser = Client()
@@ -121,7 +121,7 @@ def test_translated_page_before_the_log_in_has_no_english_sentence(client, setti
 def test_translated_page_after_the_log_in_has_no_english_sentence(browser, user, path, language):
     ask_to_change(user, "new@example.org", now=timezone.now())
     request_export(Actor(user, "session"), user.pk, now=timezone.now())
-    if path == "second-factor/app/add":  # if an app exists, it redirects to the app's removal
+    if path == "second-factor/app/add":  # If an authenticator app exists, the page redirects to its removal.
         Authenticator.objects.get(user=user, type="totp").delete()
     path = path.replace("PASSKEY", str(Authenticator.objects.get(type="webauthn").pk))
     assert equal_texts(getter(browser, f"/account/{path}"), language) == []

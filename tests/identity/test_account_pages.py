@@ -75,7 +75,7 @@ def follow(browser, path, data):
 
 @pytest.fixture
 def jane():
-    """A user who signed up and confirmed the address."""
+    """Return a user who signed up and confirmed the address."""
     sign_up()
     follow(Client(), link_in(mailed()[0]), {})
     return User.objects.get(email=EMAIL)
@@ -245,7 +245,7 @@ VICTIM = "victim@example.org"
 
 @pytest.fixture
 def hijacker(jane):
-    """A browser of an account that requested a change to the victim's address."""
+    """Return a browser of an account that requested a change to the victim's address."""
     browser, _ = log_in(EMAIL)
     first = browser.post("/account/email", {"email": VICTIM}).headers["Location"]
     browser.post(first, {"password": PASSWORD})

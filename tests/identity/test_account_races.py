@@ -60,7 +60,7 @@ def test_invitation_accepted_concurrently_creates_one_account(committed):
 
 
 def to_claim(number=0):
-    """A partner, an account that it created, and the token of the mailed claim link."""
+    """Return a partner, an account that it created, and the token of the mailed claim link."""
     actor = Actor(made_partner(), "jwt:x")
     facts = {"external_id": "c-1", "email": f"person{number}@example.org", "name": None, "now": timezone.now()}
     account, _ = make_account(actor, **facts)

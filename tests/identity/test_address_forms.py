@@ -19,7 +19,7 @@ from tests.identity.test_managed_accounts import create_account, partner, shop  
 pytestmark = pytest.mark.django_db
 UNICODE, ASCII, OTHER = "Jane@Stra\u00dfe.de", "jane@xn--strae-oqa.de", "jane@strasse.de"
 
-# Domains from Unicode's IdnaTestV2, from the registries' examples, and as phone keyboards write them.
+# The domains are from Unicode's IdnaTestV2, examples of registries, and phone keyboards.
 NORMALIZED = [
     ("fa\u00df.de", "xn--fa-hia.de"), ("\u03b2\u03cc\u03bb\u03bf\u03c2.com", "xn--nxasmm1c.com"),
     ("\u0646\u0627\u0645\u0647\u200c\u0627\u06cc.com", "xn--mgba3gch31f060k.com"),
@@ -51,14 +51,14 @@ def test_account_owns_its_email_address_in_every_unicode_form():
     assert person.email == ASCII
     assert (owns(person, UNICODE), owns(person, ASCII), owns(person, OTHER)) == (True, True, False)
     assert (is_named(person, UNICODE), is_named(person, ASCII), is_named(person, OTHER)) == (True, True, False)
-    older = UserFactory(email="jane@stra\u00dfe.de")  # as version 1.0 stored what operators typed
+    older = UserFactory(email="jane@stra\u00dfe.de")  # Version 1.0 stored the input of operators in this form.
     assert (is_named(older, ASCII), is_named(older, OTHER)) == (True, False)
 
 
 def test_invitation_accepts_only_unicode_forms_of_its_email_address(operator):  # noqa: F811
     _shown, token = invited(operator, email=UNICODE)
     invitation = Invitation.objects.get()
-    invitation.email = "jane@stra\u00dfe.de"  # as an older version stored it
+    invitation.email = "jane@stra\u00dfe.de"  # An older version stored the address in this form.
     invitation.save()
     with pytest.raises(LinkEnded):
         accept(token, person_with(OTHER), timezone.now())

@@ -21,7 +21,7 @@ KEY = "0192b3c4-d5e6-7f80-9a1b-2c3d4e5f6a7b"
 
 @pytest.fixture
 def pair(user):
-    """The tokens of a log-in of `user`."""
+    """Return the tokens of a log-in of `user`."""
     return tokens.start_family(user=user, now=timezone.now())
 
 

@@ -128,7 +128,7 @@ def test_denormalized_password_costs_the_same_for_an_unknown_user(anonymous, use
     "password", ["short", "x" * 4_097, "xxxxxxxx\0yyyy", "e\u0301" * 5, "\ufdfa", "abcdefgh\ud800ij"]
 )
 def test_unusable_password_is_rejected_by_pages_commands_and_api(password):
-    """Pages and commands validate alike; the API accepts no password that they reject for its length."""
+    """Pages and commands use the same rules, and the API rejects passwords that are too long for the pages."""
     with pytest.raises(ValidationError):
         validate_password(password)
 
@@ -158,7 +158,7 @@ class TestSecondFactor:
 
     @pytest.mark.parametrize("otp", [None, "wrong", "recovery code"])
     def test_wrong_or_missing_code_returns_the_response_of_a_wrong_password(self, anonymous, user, device, hashed, otp):
-        """The response, the hashes and the statements are those for an unknown name."""
+        """The response, the hashes, and the statements equal those for an unknown name."""
         code = {None: None, "wrong": wrong_code(), "recovery code": "00000-00000"}[otp]
         outcomes = []
         for username, password in ((user.username, PASSWORD), (user.username, "wrong"), ("nobody", PASSWORD)):

@@ -13,7 +13,7 @@ from identity.bank.models import BankAccount, BankItem, BankTransaction
 from tests.properties import examples
 
 NOW = timezone.now()
-SINCE, UNTIL = date(2026, 3, 5), date(2026, 6, 3)  # 90 days; April and May are complete
+SINCE, UNTIL = date(2026, 3, 5), date(2026, 6, 3)  # The period has 90 days, of which April and May are complete.
 FIGURES = (
     "income_monthly_cents", "spending_monthly_cents", "months_covered", "lowest_balance_cents", "overdrawn_days",
     "as_of_text",
@@ -86,7 +86,7 @@ class TestFlows:
         account(user, "b", item="other")
         bank(user, "third", transactions_since=date(2026, 2, 27))
         account(user, "c", item="third")
-        read = figures(user)  # the three items share 2 April to 27 May
+        read = figures(user)  # The three items share 2 April to 27 May.
         assert (read.months_covered, read.income_monthly_cents, read.gap) == (None, None, "")
         assert read.as_of == date(2026, 5, 27)
 
@@ -199,7 +199,8 @@ class TestBalances:
     def test_past_balances_are_computed_backwards_from_the_current_balance(self, linked):
         booking(linked, 30_000, UNTIL - timedelta(days=1))
         booking(linked, -150_000, UNTIL - timedelta(days=3))
-        read = figures(linked)  # 130,000 before the last day, -20,000 before the third-to-last
+        # The balance is 130,000 before the last day, and -20,000 before the third-to-last day.
+        read = figures(linked)
         assert read.lowest_balance_cents == -20_000
         assert read.overdrawn_days == 87
 
@@ -271,7 +272,7 @@ def test_transfer_exclusion_removes_only_complete_internal_transfers(bookings):
     for row in bookings:
         if row in remaining:
             remaining.remove(row)
-    assert not remaining  # nothing was invented
+    assert not remaining  # The exclusion adds no booking.
     for paid in left:
         for received in left:
             is_pair = paid.cents > 0 and paid.cents == -received.cents and paid.account_id != received.account_id

@@ -42,7 +42,7 @@ def test_no_log_line_contains_a_bank_token(db, user, stranger, plaid, caplog, se
     answers += [client_of(stranger).read(paths[0].replace(f"/{user.pk}?", f"/{stranger.pk}?"))]
     answers += [api.read(f"/bankdata/accounts/{user.pk}?access_token={token}{'x' * 10_000}")]
     assert {answer.status_code for answer in answers} == {200, 400, 502}
-    with connection.cursor() as cursor:  # an internal error is logged with its traceback, and without the token
+    with connection.cursor() as cursor:  # An internal error is logged with its traceback and without the token.
         cursor.execute("ALTER TABLE identity_bankitem RENAME TO identity_bankitem_gone")
     assert api.read(paths[0]).status_code in {500, 503}
     text = caplog.text + "".join(f"{record.__dict__}" for record in caplog.records)
@@ -76,7 +76,7 @@ def test_back_office_shows_a_token_fingerprint_instead_of_the_bank_token(user, a
         assert item.item_id in file
         for secret in (item.access_token, item.token_fingerprint, stored_ciphertext()):
             assert secret not in file
-    # The page never decrypts the token: it works although the key is lost.
+    # The page does not decrypt the token, so the page works without the key.
     settings.FIELD_ENCRYPTION_KEYS = [Fernet.generate_key().decode()]
     assert backoffice_client(boss).get(page).status_code == 200
     assert backoffice_client(staff_of("Reviewer")).get(page).status_code == 200

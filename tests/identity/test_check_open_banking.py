@@ -35,7 +35,7 @@ def expired(_result):
     return LinkToken("x", timezone.now() - timedelta(hours=1))
 
 
-# By failed checks: the method whose result is changed, and the change.
+# Each set of failed checks has the method whose result is changed, and the change.
 FAULTS = {
     ("create_verification", "create_verification of the same user", "read_verification"): (
         "create_verification", lambda state: VerificationState("", state.progress, "", {}, None)),
@@ -54,7 +54,7 @@ def test_faulty_open_banking_adapter_fails_the_matching_check(checks, monkeypatc
     original = getattr(Sandbox, method)
 
     def broken(self, *arguments, **options):
-        is_tried = method in {"exchange_public_token", "verify_event"}  # these raise in the sandbox
+        is_tried = method in {"exchange_public_token", "verify_event"}  # These methods raise an error in the sandbox.
         return change(None if is_tried else original(self, *arguments, **options))
 
     monkeypatch.setattr(Sandbox, method, broken)

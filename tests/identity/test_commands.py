@@ -84,7 +84,7 @@ class TestCreateUser:
 
 
 class TestPasswordOptions:
-    """Passwords of `create_user` and `set_password`."""
+    """Test passwords of `create_user` and `set_password`."""
 
     @pytest.fixture(params=["create_user", "set_password"])
     def command(self, request):

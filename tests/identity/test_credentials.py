@@ -78,7 +78,7 @@ class TestKeysOfAnotherEnvironment:
 
     @pytest.fixture
     def issued(self, user, settings, prefixes):
-        """A key created with the other profile's prefix, whose record is in this database."""
+        """Return a key created with the other profile's prefix, whose record is in this database."""
         settings.API_KEY_PREFIX = prefixes[0]
         key = issue(user)
         settings.API_KEY_PREFIX = prefixes[1]

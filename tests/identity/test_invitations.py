@@ -31,7 +31,7 @@ EMAIL = "jane@example.org"
 
 @pytest.fixture
 def operator(db):
-    """A client of an Operations user, who has permission to invite."""
+    """Return a client of an Operations user, who has permission to invite."""
     person = UserFactory(username="olga", is_staff=True)
     person.groups.add(Group.objects.get(name=OPERATIONS))
     return client_of(person)
@@ -43,7 +43,7 @@ def jane(db):
 
 
 def person_with(email):
-    """A user with a confirmed address."""
+    """Return a user with a confirmed address."""
     person = UserFactory()
     confirm(person, email)
     return User.objects.get(pk=person.pk)

@@ -24,7 +24,7 @@ UNKNOWN = "0192b3c4-0000-7000-8000-000000000000"
 
 @pytest.fixture
 def claims(user):
-    """The claims of a valid token."""
+    """Return the claims of a valid token."""
     return jwt.decode(bearer_of(user), options={"verify_signature": False})
 
 
@@ -74,7 +74,7 @@ def test_a_token_signed_with_the_public_key_as_a_secret_is_rejected(claims, algo
     public = private.public_key().public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     )
-    secret = base64.urlsafe_b64encode(public)  # PyJWT refuses to sign with anything that looks like PEM
+    secret = base64.urlsafe_b64encode(public)  # PyJWT refuses to sign with a secret that looks like PEM.
     assert_error(call_with_token(signed(claims, key=secret, algorithm=algorithm)), 401, "E2002")
     header = base64.urlsafe_b64encode(json.dumps({"alg": algorithm, "typ": "JWT", "kid": kid}).encode()).rstrip(b"=")
     payload = base64.urlsafe_b64encode(json.dumps(claims).encode()).rstrip(b"=")
@@ -167,7 +167,7 @@ def test_token_in_json_serialization_or_without_an_object_payload_is_rejected(cl
 
 @pytest.mark.parametrize("change", ["disabled", "password elsewhere", "family elsewhere"])
 def test_cached_token_is_rejected_after_account_password_or_family_change(user, api, monkeypatch, change):
-    """Changes by another process, which sends no signal to this one, take effect within 5 s."""
+    """Changes by another process, which sends no signal to this process, take effect within 5 s."""
     assert api.read("/auth/me").status_code == 200
     if change == "disabled":
         user.is_active = False

@@ -107,7 +107,7 @@ def test_started_verification_is_returned_for_any_template_and_redirect_uri(plai
 
 
 def tried(api, plaid):
-    """An attempt that the vendor failed."""
+    """Return an attempt that the vendor failed."""
     shown = start(api)
     plaid.settle(row_of(shown).provider_reference, "failed")
     age(shown["verification_id"], refreshed_at=timedelta(seconds=11))
@@ -231,7 +231,7 @@ def test_bank_accounts_unreadable_during_the_exchange_are_staged_later(api, user
     answer = api.send("/bankdata/exchange", body).json()
     assert (answer["linked"], answer["staged_item_ids"]) == (True, [])
     assert run_json("stage_bank_accounts") == {"items": 1, "staged": 0, "not_removed": 0, "failed": 0}
-    api.read(f"/bankdata/accounts/{user.pk}")  # responds with a link token, which repairs the sandbox's item
+    api.read(f"/bankdata/accounts/{user.pk}")  # The response contains a link token, which repairs the sandbox's item.
     assert run_json("stage_bank_accounts") == {"items": 1, "staged": 1, "not_removed": 0, "failed": 0}
     assert run_json("stage_bank_accounts") == {"items": 0, "staged": 0, "not_removed": 0, "failed": 0}
     assert StagedItem.objects.filter(user=user, kind="bank_account").count() == 3

@@ -29,7 +29,7 @@ def move_of(row, to):
 
 @pytest.fixture
 def pending(api):
-    """A verification that waits for a reviewer."""
+    """Return a verification that waits for a reviewer."""
     shown = start(api)
     play(shown, "review")
     return row_of(shown)

@@ -37,7 +37,7 @@ def deliver(client, body, token):
 
 @pytest.fixture
 def finished(plaid, api):
-    """A verification that succeeded at Plaid and is not yet updated here."""
+    """Return a verification that succeeded at Plaid and is not yet updated here."""
     shown = start(api)
     plaid.settle(row_of(shown).provider_reference, "success", kyc_check="success")
     return shown

@@ -16,7 +16,7 @@ from tests.factories import UserFactory
 from tests.properties import examples
 from tests.walks import walk
 
-# Allowed status changes of an identity verification, and who makes each.
+# Each allowed status change of an identity verification has the role that makes the change.
 TABLE = {
     ("requires_input", "processing"): "system", ("requires_input", "expired"): "system",
     ("requires_input", "canceled"): "either", ("processing", "verified"): "system", ("processing", "failed"): "system",

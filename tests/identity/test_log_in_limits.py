@@ -58,7 +58,7 @@ def _one_window(monkeypatch):
 
 @pytest.fixture
 def staff(db):
-    """A staff user with access to every log-in."""
+    """Return a staff user with access to every log-in."""
     return UserFactory(username="boss", is_staff=True, is_superuser=True)
 
 
@@ -145,7 +145,8 @@ def test_ip_address_is_limited_to_60_log_in_attempts_a_minute(staff, hashed, doo
 
 def test_user_name_is_locked_after_100_failures_an_hour(staff, monkeypatch):
     for number in range(10):
-        fail(12, f"203.0.113.{number}")  # two of them are rejected already, and do not count toward the name's limit
+        # Two of these failures are rejected and do not count toward the limit of the name.
+        fail(12, f"203.0.113.{number}")
     refused = answer_of("/v1/auth/token", THERE)
     assert_error(refused, 429, "E6001")
     assert refused.headers["RateLimit-Policy"] == '"login_name";q=100;w=3600'
@@ -330,7 +331,7 @@ class SlowHasher(Argon2PasswordHasher):
 
 
 class SlowInTurn(hashers.PasswordHasher, SlowHasher):
-    """Our limiting hasher, with the slow hasher inside."""
+    """Limit concurrent hashing, with the slow hasher inside."""
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def test_account_is_limited_to_100_sent_mails_an_hour():
     for number in range(LIMIT // 2):
         assert api.send(ACCOUNTS, customer(number)).status_code == 201
         assert api.send(INVITATIONS, invitee(number)).status_code == 201
-    Invitation.objects.all().delete()  # the limit of pending invitations is lower than the limit of mails
+    Invitation.objects.all().delete()  # The limit of pending invitations is lower than the limit of mails.
     refused = api.send(ACCOUNTS, customer(LIMIT))
     assert_error(refused, 429, "E6001")
     assert 1 <= int(refused.headers["Retry-After"]) <= 3600
@@ -48,7 +48,8 @@ def test_account_is_limited_to_100_sent_mails_an_hour():
     assert OutgoingMail.objects.count() == LIMIT
     assert ManagedAccount.objects.count() == LIMIT // 2
     assert not Invitation.objects.exists()
-    assert api.send(ACCOUNTS, customer(0)).status_code == 200  # its link is still pending, so no mail
+    # The link is still pending, so the request sends no mail.
+    assert api.send(ACCOUNTS, customer(0)).status_code == 200
     assert api.send(ACCOUNTS, {"external_id": "without-mail"}).status_code == 201
     assert other.send(ACCOUNTS, customer(LIMIT)).status_code == 201
 

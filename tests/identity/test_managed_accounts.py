@@ -43,7 +43,7 @@ def partner(db):
 
 @pytest.fixture
 def shop(partner):
-    """The partner's server, with a key of only that scope."""
+    """Return the partner's server, with a key of only that scope."""
     return ApiClient(api_key=issue(partner, scopes=["accounts:write"]).key)
 
 
@@ -73,7 +73,7 @@ def person_of(account):
 
 
 def claimed(shop, username="jane"):
-    """An account that its customer has claimed with the mailed link."""
+    """Return an account that its customer has claimed with the mailed link."""
     account = create_account(shop, f"of-{username}", email=f"{username}@example.org")
     page = claim_account(username)
     assert page.status_code == 302, page.content.decode()
@@ -174,7 +174,7 @@ class TestPartnerOnBehalfOf:
         row = ApplicationHistory.objects.get()
         assert (str(row.principal_id), row.credential.endswith(f" act:{partner.pk}")) == (account["id"], True)
         assert_error(client.send("/applications", {**body, "consumer_id": str(partner.pk)}), 401, "E2004")
-        for status in ("under_review", "approved"):  # no token of a partner decides
+        for status in ("under_review", "approved"):  # Tokens of a partner can't decide.
             move = {"status": status, "updated_by": "market"}
             assert client.replace(f"/applications/{application}/status", move).status_code in {400, 403}
 
@@ -265,9 +265,9 @@ class TestClaimedAccounts:
     def test_replaced_or_ended_claim_link_returns_410(self, shop):
         create_account(shop, email="first@example.org")
         first = token_of("claim")
-        shop.send(PATH, {"external_id": "c-1", "email": EMAIL})  # the partner corrects the address
+        shop.send(PATH, {"external_id": "c-1", "email": EMAIL})  # The partner corrects the address.
         second = token_of("claim")
-        shop.send(PATH, {"external_id": "c-1", "email": EMAIL})  # its mail is already waiting
+        shop.send(PATH, {"external_id": "c-1", "email": EMAIL})  # The mail to this address is already queued.
         assert OutgoingMail.objects.filter(template="claim").count() == 2
         assert Client().get(f"/account/claim/{first}").status_code == 410
         assert Client().get(f"/account/claim/{second}").status_code == 200

@@ -33,7 +33,7 @@ from tests.second_factors import authenticator_of
 
 @pytest.fixture
 def registered(db):
-    """A confidential client and its secret."""
+    """Return a confidential client and its secret."""
     return make_client()
 
 

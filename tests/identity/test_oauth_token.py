@@ -18,7 +18,7 @@ from tests.identity.oauth_support import CHALLENGE, REDIRECT, VERIFIER, code_for
 
 @pytest.fixture
 def registered(db):
-    """A confidential client and its secret."""
+    """Return a confidential client and its secret."""
     return make_client()
 
 

@@ -197,7 +197,7 @@ def test_concurrent_registrations_of_one_client_name_succeed_once(committed):
 @pytest.mark.django_db
 def test_existing_clients_with_one_name_still_work_and_doctor_lists_them():
     user = UserFactory()
-    for name in ("Budget app", "Budget \u0430pp", "Other"):  # as version 1.0 stored them
+    for name in ("Budget app", "Budget \u0430pp", "Other"):  # Version 1.0 stored the names in this form.
         OAuthClient.objects.create(name=name, user=user)
     fill_keys = import_module("identity.migrations.0009_client_name_keys").fill_keys
     fill_keys(apps, SimpleNamespace(connection=connection))

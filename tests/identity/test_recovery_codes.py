@@ -133,7 +133,7 @@ def test_a_recovery_code_without_an_authenticator_is_rejected_and_stays_unused(d
 
 
 class TestCodesOfVersion10:
-    """The effect of `identity.0003_hash_recovery_codes` on the tables of a running installation."""
+    """Test the effect of `identity.0003_hash_recovery_codes` on the tables of a running installation."""
 
     pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -105,7 +105,7 @@ def test_production_does_not_start_before_the_newest_erasure_is_applied(person, 
     erase(person)
     require_at_start()
     restore(person)
-    require_at_start()  # allowed in development
+    require_at_start()  # Starting is allowed in development.
     settings.PRODUCTION = True
     with pytest.raises(ImproperlyConfigured, match=f"apply_erasures {log}"):
         require_at_start()
@@ -143,7 +143,7 @@ def test_production_does_not_start_with_an_unreadable_erasure_file(log, settings
     log.mkdir()
     with pytest.raises(ImproperlyConfigured, match="can't be read"):
         require_at_start()
-    log.rmdir()  # the fixture that deletes the file after each test requires a file
+    log.rmdir()  # The fixture that deletes the file after each test requires a file.
 
 
 def test_production_does_not_start_before_an_earlier_erasure_is_applied(

@@ -20,7 +20,7 @@ WEEK = timedelta(days=7)
 
 
 def key(kid, signs_from=0.0, retires_at=None):
-    """A key whose times are seconds from NOW."""
+    """Return a key whose times are seconds from NOW."""
     return SimpleNamespace(
         kid=kid,
         signs_from=NOW + timedelta(seconds=signs_from),
@@ -36,9 +36,10 @@ def key(kid, signs_from=0.0, retires_at=None):
         ([key("next", 0), key("old", -999, 600)], "next"),
         ([key("newest", 60), key("never", 30, 630), key("old", -999, 600)], "old"),
         ([key("newest", 60), key("replaced", -1, 630), key("old", -999, 600)], "replaced"),
-        ([key("next", -1), key("old", 3600, 600)], "next"),  # created after the clock was set back
-        ([key("next", 60), key("old", 3600, 600)], "old"),  # the same, slightly earlier
-        ([key("next", 7260), key("old", 3600, 9000)], "old"),  # the clock was set back before both keys
+        ([key("next", -1), key("old", 3600, 600)], "next"),  # This key was created after the clock was set back.
+        # This key was created slightly earlier after the clock was set back.
+        ([key("next", 60), key("old", 3600, 600)], "old"),
+        ([key("next", 7260), key("old", 3600, 9000)], "old"),  # The clock was set back before both keys were created.
         ([key("only", 3600)], "only"),
     ],
 )
@@ -97,7 +98,7 @@ def test_concurrent_starts_create_one_first_signing_key(committed):
 
 
 def test_concurrent_key_ring_reloads_create_no_second_signing_key(committed, monkeypatch):
-    """In eight threads every call reloads the ring: no thread sees an empty ring and creates another key."""
+    """In eight threads, every call reloads the ring. No thread creates another key for an empty ring."""
     monkeypatch.setattr(signing_keys, "KEYS_REMEMBERED_SECONDS", 0.0)
     ring = signing_keys.KeyRing()
     ring.signing()

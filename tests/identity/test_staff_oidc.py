@@ -76,7 +76,7 @@ def log_in(issuer, browser=None, **person):
 
 @pytest.fixture
 def jane(issuer):
-    """A member of staff with a session from the issuer."""
+    """Return a member of staff with a session from the issuer."""
     invited()
     browser, _response = log_in(issuer)
     return browser
@@ -210,7 +210,8 @@ def test_oidc_log_in_does_not_link_superusers_or_other_subjects(issuer, is_super
         ({"amr": "mfa"}, False),
         ({"amr": None, "acr": "phr"}, True),
         ({"amr": None, "acr": "1"}, False),
-        ({"amr": None, "acr": "phrh"}, False),  # the issuer lacks this value, so it was not requested
+        # The issuer lacks this value, so the platform does not request the value.
+        ({"amr": None, "acr": "phrh"}, False),
     ],
 )
 def test_oidc_second_factor_is_accepted_by_amr_or_requested_acr(issuer, claims, counts):
@@ -457,7 +458,7 @@ def test_oidc_authorization_code_works_once_and_only_in_its_browser(issuer):
     assert not User.objects.exists()
     issued = dict(issuer.codes)
     assert browser.get(back).status_code == 302
-    issuer.codes.update(issued)  # an issuer that accepts a code twice
+    issuer.codes.update(issued)  # This issuer accepts a code twice.
     assert browser.get(back).status_code == 403
     issuer.codes.clear()
     code = parse_qs(urlsplit(back).query)["code"][0]
@@ -466,7 +467,7 @@ def test_oidc_authorization_code_works_once_and_only_in_its_browser(issuer):
 
 
 def test_oidc_code_injected_from_another_log_in_is_rejected(issuer):
-    """PKCE and the nonce bind a code to the browser that started: it is useless in another browser."""
+    """PKCE and the nonce bind a code to the browser that started the log-in."""
     invited()
     _victim, stolen = begin(issuer)
     browser, back = begin(issuer)

@@ -109,7 +109,7 @@ def test_log_in_with_a_name_in_another_case_requires_the_second_factor(anonymous
 def test_an_invitation_by_name_finds_the_account_in_any_case(api, user):
     provider = ProviderFactory(id="700", owner=user)
     alice = UserFactory(username="alice")
-    for name in ("alice", "aLICE"):  # as version 1.0 stored them
+    for name in ("alice", "aLICE"):  # Version 1.0 stored the names in this form.
         ProviderInvitation.objects.create(provider=provider, username=name, user=alice, invited_at=timezone.now())
     for name in ("Alice", "ALICE"):
         assert api.send("/providers/700/members", {"username": name}).status_code == 202
@@ -119,7 +119,8 @@ def test_an_invitation_by_name_finds_the_account_in_any_case(api, user):
 @pytest.mark.django_db
 def test_migration_renames_later_accounts_with_equal_names_and_doctor_lists_them():
     with connection.cursor() as cursor:
-        cursor.execute("DROP INDEX identity_user_name")  # version 1.0 had none; the test's transaction restores it
+        # Version 1.0 had no such constraint. The transaction of the test restores the constraint.
+        cursor.execute("DROP INDEX identity_user_name")
     names = ("Alice", "alice", "ALICE", "ALICE-2")
     first, second, third, taken = (User.objects.create(username=name) for name in names)
     migration, editor = import_module("identity.migrations.0008_user_names"), SimpleNamespace(connection=connection)

@@ -1,4 +1,4 @@
-"""Fixtures of the ledger's tests: each test has a log with its own key and guard file."""
+"""Give each ledger test a log with a separate key and guard file."""
 
 import json
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ def own_log(settings, tmp_path):
     """Set a signing key, and a guard file that no other test uses."""
     settings.LEDGER_ORIGIN = "ledger.example/log"
     settings.LEDGER_SIGNING_KEY = SIGNING_KEY
-    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 67_108_864  # as with SERVICE=ledger
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 67_108_864  # The settings with SERVICE=ledger have this value.
     settings.LEDGER_GUARD_FILE = tmp_path / "guard"
 
 
@@ -40,7 +40,7 @@ class LedgerClient(Client):
 
 @pytest.fixture
 def client():
-    """A client that returns a 500 response instead of raising, as a server would."""
+    """Return a client that returns a 500 response instead of raising, as a server would."""
     return LedgerClient(raise_request_exception=False)
 
 

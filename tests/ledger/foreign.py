@@ -1,4 +1,4 @@
-"""Independent implementations that check our proofs."""
+"""Check the platform's proofs with independent implementations."""
 
 from collections.abc import Sequence
 

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledg
 
 @pytest.fixture
 def files(tmp_path):
-    """A stored proof and its report."""
+    """Return a stored proof and its report."""
     seal_reports([f"report {number}" for number in range(9)])
     out = StringIO()
     call_command("ledger_proof", report_digest("report 5").hex(), stdout=out)

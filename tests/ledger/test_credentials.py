@@ -26,8 +26,8 @@ pytestmark = [pytest.mark.django_db(databases="__all__"), pytest.mark.urls("ledg
 KEY = ec.generate_private_key(ec.SECP256R1())
 STRANGER = ec.generate_private_key(ec.SECP256R1())
 JWK = {**ECAlgorithm(ECAlgorithm.SHA256).to_jwk(KEY.public_key(), as_dict=True), "kid": "k1", "alg": "ES256"}
-ME_STATUS = [200]  # status of `GET /auth/me`
-ME_CODE = ["E1009"]  # its error code if the status is 403
+ME_STATUS = [200]  # The variable sets the status of `GET /auth/me`.
+ME_CODE = ["E1009"]  # The variable sets the error code if the status is 403.
 FAMILY = "0199a1f0-0000-7000-8000-000000000000"
 MACHINE_KEY = "machine-key-of-32-characters-or-so"
 
@@ -54,7 +54,7 @@ def service_a():
             claims = jwt.decode(text, KEY.public_key(), ["ES256"], options={"verify_aud": False})
             if ME_STATUS[0] == 403:
                 return {"code": ME_CODE[0]}
-            fields = {"user_id": claims["sub"]}  # a delegated caller receives only this field
+            fields = {"user_id": claims["sub"]}  # A delegated caller receives only this field.
             return fields if {"client_id", "act"} & set(claims) else fields | {"is_staff": claims.get("staff") is True}
 
         def log_message(self, *_args):

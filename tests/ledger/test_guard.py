@@ -210,7 +210,7 @@ def test_block_is_acknowledged_only_after_the_guard_is_updated(client, monkeypat
         full_disk.setattr(os, "pwrite", _full_disk_after(1))
         assert_error(client.anchor("b"), 503, "E7002")
         full_disk.setattr(os, "pwrite", _full_disk_after(1))
-        # The entry is in the log by now, but is not acknowledged.
+        # The log contains the entry, which is not acknowledged.
         assert_error(client.anchor("b"), 503, "E7002")
     assert (guard.read().size, Block.objects.count()) == (1, 2)
     assert client.anchor("b").json()["duplicate"] is True
@@ -254,7 +254,7 @@ def _full_disk_after(writes):
 
 @pytest.fixture
 def head():
-    """The newest head of a log with two blocks."""
+    """Return the newest head of a log with two blocks."""
     seal_reports(["a"])
     seal_reports(["b", "c"])
     return log.read_head()

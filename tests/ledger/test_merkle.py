@@ -11,7 +11,7 @@ from tests.ledger.trees import tree_root
 from tests.properties import PROFILE
 
 SIZES = 256
-# Tree sizes whose proofs are all checked: in `make test` the small ones, and those around powers of two.
+# All proofs of these tree sizes are checked. `make test` uses small sizes and sizes around powers of two.
 PROVEN = range(1, SIZES + 1) if PROFILE != "quick" else (*range(1, 41), 63, 64, 65, 127, 128, 129, 255, 256)
 ENTRIES = [bytes([number % 256]) * (number % 7) for number in range(SIZES)]
 LEAVES = [merkle.leaf_hash(entry) for entry in ENTRIES]
@@ -31,7 +31,7 @@ def written_out(start: int, end: int) -> bytes:
 
 
 def range_hash(start: int, end: int) -> bytes:
-    """Compute the root of a range as our code does: complete nodes, then the fold."""
+    """Compute the root of a range like the platform: complete nodes, then the fold."""
     nodes = merkle.complete_nodes(start, end)
     return merkle.fold([written_out(index << level, (index + 1) << level) for level, index in nodes])
 
@@ -159,7 +159,7 @@ def test_frontier_rejects_hashes_that_do_not_match_its_size():
 
 
 def test_merkle_roots_equal_the_certificate_transparency_test_vectors():
-    # Reference entries and roots of Certificate Transparency logs since RFC 6962.
+    # These are reference entries and roots of Certificate Transparency logs since RFC 6962.
     entries = ["", "00", "10", "2021", "3031", "40414243", "5051525354555657"]
     entries.append("606162636465666768696a6b6c6d6e6f")
     roots = {

@@ -10,13 +10,13 @@ from tests.ledger.test_merkle import LEAVES, ROOTS, SIZES, consistency_of, path_
 from tests.properties import PROFILE, examples
 
 PLACES = st.integers(1, SIZES).flatmap(lambda size: st.tuples(st.integers(0, size - 1), st.just(size)))
-# Bits of a hash to flip: in `make test` one bit of every third byte, at a different position in each.
+# `make test` flips one bit of every third byte of a hash, at a different position in each byte.
 BITS = range(0, 256, 3) if PROFILE != "quick" else range(0, 256, 23)
 PAIRS = st.integers(2, SIZES).flatmap(lambda new: st.tuples(st.integers(1, new - 1), st.just(new)))
 
 
 def accepted_by(verify, *proof):
-    """Return whether our code accepts a proof."""
+    """Return whether the platform's code accepts a proof."""
     try:
         verify(*proof)
     except merkle.InvalidProofError:

@@ -63,7 +63,7 @@ def test_tile_counts_equal_the_worked_examples_of_the_specification():
 def test_growing_log_writes_every_tile_as_specified():
     frontier = merkle.Frontier()
     stored: dict[tuple[int, int], bytes] = {}
-    # Uneven steps, so that batches end inside and across tiles.
+    # The steps are uneven, so that batches end inside and across tiles.
     at = 0
     for step in [1, 2, 250, 3, 1, 255, 200, 65]:
         for key, added in tiles.grow(frontier, LEAVES[at : at + step]).items():

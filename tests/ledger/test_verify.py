@@ -25,7 +25,7 @@ def verify(file, **options):
 
 @pytest.fixture
 def file(tmp_path):
-    """A decision bundle in a file."""
+    """Return a decision bundle in a file."""
     file = tmp_path / "bundle.json"
     file.write_text(json.dumps(bundle()))
     return file

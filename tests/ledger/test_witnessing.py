@@ -52,7 +52,7 @@ def asks(settings, tmp_path):
 
 @pytest.fixture
 def three(tmp_path):
-    """The addresses of three running witnesses."""
+    """Yield the addresses of three running witnesses."""
     witnesses = [Witness(number) for number in (1, 2, 3)]
     with serving(*witnesses) as addresses:
         yield addresses
@@ -157,7 +157,7 @@ def test_checkpoint_rejected_by_a_witness_is_logged_and_counted(asks, reply, out
         assert f"witness w1 ({outcome})" in caplog.text
         caplog.clear()
         run_round(asker)
-        assert "witness w1" not in caplog.text  # logged once
+        assert "witness w1" not in caplog.text  # The error is logged once.
     assert not Cosignature.objects.exists()
     assert WitnessOutcome.objects.get().outcome == outcome
 
@@ -232,7 +232,7 @@ def test_request_to_a_witness_with_an_endless_response_is_aborted(asks, three, m
         asker = asks([*three[:2], slow])
         assert run_round(asker) == {"cosigned": 2, "failed": 1}
         seal_reports(["b"])
-        # The witness is asked again later, not every second.
+        # The worker calls the witness again later, not every second.
         assert asker.ask(now=timezone.now()) == {"cosigned": 2, "failed": 0}
         assert outlasted == []
         released.set()

@@ -1,4 +1,4 @@
-"""Small trees, computed from all their leaves."""
+"""Compute small trees from all their leaves."""
 
 from ledger.merkle import Frontier
 

@@ -1,4 +1,4 @@
-"""A double of a C2SP witness in this process, with its own key, and logs for it to cosign."""
+"""Serve a double of a C2SP witness in this process, and create logs for the witness to cosign."""
 
 import threading
 import time
@@ -49,7 +49,7 @@ def cosigner(number=1):
 
 
 class Witness:
-    """Answers `POST /add-checkpoint` by C2SP tlog-witness; stores its heads in memory only."""
+    """Respond to `POST /add-checkpoint` by C2SP tlog-witness, and store heads only in memory."""
 
     def __init__(self, number=1, logs=(LOG.verifier,)):
         self.cosigner = cosigner(number)
@@ -128,7 +128,7 @@ def serving(*applications):
 
 
 def _limited(application):
-    """End the body at its Content-Length, as gunicorn does and wsgiref doesn't."""
+    """End the body at its Content-Length like gunicorn, because wsgiref does not."""
 
     def limited(environ, start_response):
         stream, length = environ["wsgi.input"], int(environ.get("CONTENT_LENGTH") or 0)

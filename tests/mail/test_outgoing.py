@@ -173,7 +173,7 @@ def test_mail_worker_resuming_after_its_lease_changes_nothing(answering):
 
     class Sleeper(OSError):
         def __init__(self):
-            OutgoingMail.objects.update(claim=row.pk)  # another worker's claim
+            OutgoingMail.objects.update(claim=row.pk)  # Another worker has this claim.
             super().__init__()
 
     class Late(list):

@@ -1,1 +1,1 @@
-"""Tests of the payments app."""
+"""Test the payments app."""

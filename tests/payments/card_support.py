@@ -1,4 +1,4 @@
-"""Helpers shared by the tests of card payments."""
+"""Share helpers between the tests of card payments."""
 
 from payments.cards.models import Payment
 

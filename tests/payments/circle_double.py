@@ -1,4 +1,4 @@
-"""A stateful, strict double of Circle's developer-controlled wallets, as far as this platform uses them."""
+"""Serve a stateful, strict double of the Circle wallet operations that this platform uses."""
 
 import base64
 import re

@@ -1,4 +1,4 @@
-"""Clients and doubles shared by the tests of payments."""
+"""Share clients and doubles between the tests of payments."""
 
 from datetime import timedelta
 
@@ -16,7 +16,7 @@ TOKEN = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 
 @pytest.fixture
 def scoped_api(user):
-    """A client whose API key has scopes, but not for payments."""
+    """Return a client whose API key has scopes, but not for payments."""
     now = timezone.now()
     issued = keys.create_api_key(
         owner=user, name="scoped", scopes=["wallet:read", "offers:read"], now=now, expires_at=now + timedelta(days=60)
@@ -41,7 +41,7 @@ def stripe_settings(settings):
 
 @pytest.fixture
 def double(stripe_settings):
-    """A double of Stripe, through which the platform charges."""
+    """Yield a double of Stripe, through which the platform charges."""
     with StripeDouble() as server:
         stripe_settings.STRIPE_BASE_URL = server.url
         yield server
@@ -49,7 +49,7 @@ def double(stripe_settings):
 
 @pytest.fixture
 def node(settings):
-    """A node double with configurable responses, and settings of a platform that settles on its chain."""
+    """Yield a node double with configurable responses, and settings of a platform that settles on its chain."""
     with NodeDouble(CHAIN_ID) as server:
         settings.SETTLEMENT_RPC_URL, settings.SETTLEMENT_NETWORK = server.url, NETWORK
         settings.SETTLEMENT_TOKEN_ADDRESS = TOKEN

@@ -1,4 +1,4 @@
-"""Helpers to create and inspect crypto payments."""
+"""Create and inspect crypto payments."""
 
 from payments.crypto.models import CryptoPayment
 from tests.payments.wallet_support import OTHER_ADDRESS, connected

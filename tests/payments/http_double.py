@@ -1,4 +1,4 @@
-"""A small HTTP server in this process, on 127.0.0.1, that stands in for a vendor."""
+"""Serve HTTP in this process on 127.0.0.1 in place of a vendor."""
 
 import json
 import threading
@@ -79,7 +79,7 @@ class HttpDouble:
             daemon_threads = True
 
             def handle_error(self, *_arguments):
-                pass  # a killed client closes the connection early
+                pass  # A killed client closes the connection early.
 
         self._server = Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
@@ -98,7 +98,7 @@ class HttpDouble:
         return self
 
     def __exit__(self, *_exception):
-        self.is_closed = True  # connections outlive the server, and can be reused
+        self.is_closed = True  # Connections outlive the server, and can be reused.
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

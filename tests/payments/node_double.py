@@ -1,4 +1,4 @@
-"""A double of a chain's node without a chain. A real node is in tests/system/payments/evm.py."""
+"""Serve a double of a chain node without a chain. tests/system/payments/evm.py has a real node."""
 
 from tests.payments.http_double import HttpDouble, Reply
 

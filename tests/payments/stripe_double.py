@@ -1,4 +1,4 @@
-"""A small Stripe on 127.0.0.1 that stores keys and charges, and simulates faults.
+"""Serve a small Stripe on 127.0.0.1 that stores keys and charges, and simulates faults.
 
 `plan` is a list of behaviors, one for each requested charge; after the last, charges succeed ("ok"). Payment methods
 also select a behavior: `pm_declined`, `pm_requires_action`.
@@ -21,10 +21,10 @@ class StripeDouble(HttpDouble):
     def __init__(self, *, plan=(), search_lags=False, hang_seconds=1.0, choose=None):
         super().__init__()
         self.plan, self.search_lags, self.hang_seconds = list(plan), search_lags, hang_seconds
-        self.choose = choose  # a function that returns the behavior of the next charge
+        self.choose = choose  # The function returns the behavior of the next charge.
         self.intents, self.answers = {}, {}
         self.asked = Counter()
-        self.under_way = []  # charges that a gateway gave up on, and that can still happen
+        self.under_way = []  # The gateway timed out for these charges, which can still happen.
         self._lock = threading.Lock()
 
     @property

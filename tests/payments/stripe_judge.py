@@ -10,7 +10,7 @@ from openapi_schema_validator import OAS30ReadValidator, OAS30WriteValidator
 DESCRIPTION = Path(__file__).resolve().parents[3] / "shared" / "openapi" / "stripe.json"
 INTENTS = "/v1/payment_intents"
 FORM = "application/x-www-form-urlencoded"
-# Newer than our copy of the description.
+# The copy of the description lacks this newer operation.
 UNDESCRIBED = {f"{INTENTS}/search"}
 
 

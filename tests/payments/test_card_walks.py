@@ -22,7 +22,7 @@ from tests.payments.card_support import only_payment, process
 from tests.properties import examples
 
 OPEN = {"Pending", "Processing", "Unknown"}
-# The allowed next statuses; a failed payment changes only if a charge is proved.
+# Each status has the allowed next statuses. A failed payment changes only if a charge is proved.
 TABLE = {
     "Pending": {"Processing", "Unknown", "Completed", "Failed"},
     "Processing": {"Processing", "Unknown", "Completed", "Failed"},
@@ -49,7 +49,7 @@ def begun(user):
 
 
 def do(step, payment, stale):
-    """Do a step as the holder of the lease, or as a former holder."""
+    """Do a step as the current or a former holder of the lease."""
     what, said = step
     now, result = timezone.now(), RESULTS[said]
     if what == "take over":
@@ -128,7 +128,7 @@ def test_card_reconciliation_skips_a_payment_until_its_lease_expires(db, api, us
 
 @pytest.fixture
 def resolved_payment(api, user, settings):
-    """A payment whose outcome was unknown and then found, a saved method, and a waiting event."""
+    """Return a payment whose outcome was unknown and then found, a saved method, and a waiting event."""
     settings.PAYMENT_METHODS = "persistent"
     key = "0193e5a0-0000-7000-8000-00000000000a"
     for _ in range(2):

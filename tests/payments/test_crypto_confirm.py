@@ -25,7 +25,7 @@ from tests.payments.wallet_support import MISTYPED_ADDRESS, NETWORK, OTHER_ADDRE
 
 @pytest.fixture
 def payment_id(api, user):
-    """The id of a simulated payment that waits for its signature."""
+    """Return the id of a simulated payment that waits for its signature."""
     return initiate(api, user, connected(user)).json()["payment_id"]
 
 
@@ -98,7 +98,7 @@ def test_crypto_transaction_without_a_chain_is_a_marked_placeholder(api, user):
     assert (body["status"], body["simulated"]) == ("awaiting_signature", True)
     assert (body["wallet_id"], body["to_address"]) == (str(wallet.pk), OTHER_ADDRESS)
     assert (body["amount_usdc"], body["network"]) == (AMOUNT, NETWORK)
-    # The placeholder transfers nothing, even if it is signed and sent.
+    # The placeholder transfers nothing, even if a user signs and sends the placeholder.
     assert read_transfer(body["transaction"]["data"]) is None
     assert body["transaction"]["value"] == 0
     payment = stored(body["payment_id"])
@@ -191,19 +191,19 @@ def test_a_transaction_hash_in_upper_case_is_accepted(api):
 
 ROOT = Path(__file__).resolve().parents[2]
 APPS = ("config", "identity", "payments", "credit", "claims", "staging")
-# Names that signing for a chain needs, in the installed library and in JSON-RPC.
+# Signing for a chain requires these names of the installed library and JSON-RPC.
 SIGNING = re.compile(
     r"private_?key|from_key|mnemonic|sign_?transaction|sign_message|signhash|unsafe_sign|sign_typed_data|eth_sign"
     r"|eth_sendtransaction|personal_(?:sign|send|unlock|import)|account\.(?:create|decrypt|encrypt)\b|localaccount|keystore"
     r"|eth_keyfile"
 )
-# Apps with keys of other kinds: identity signs the platform's own tokens.
+# These apps have keys of other kinds: identity signs the platform's tokens.
 NOT_OF_THE_CHAIN = {"identity"}
 
 
 def sources(app):
     """Return the Python files of an app, except for the signing of ledger records, migrations, and privacy."""
-    left_out = {"anchoring", "migrations", "privacy"}  # the privacy register has names of columns
+    left_out = {"anchoring", "migrations", "privacy"}  # The privacy register contains column names.
     return sorted(path for path in (ROOT / app).rglob("*.py") if not left_out & set(path.with_suffix("").parts))
 
 

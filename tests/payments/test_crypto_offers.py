@@ -17,7 +17,7 @@ NOBODYS = [
     ZERO, "0x" + "0" * 39 + "1", "0x" + "0" * 39 + "9", "0x" + "0" * 38 + "0a", "0x" + "0" * 37 + "100",
     "0x" + "0" * 36 + "dead", "0x" + "0" * 36 + "DEAD", checksum_address("0x" + "0" * 36 + "dead"),
     "0x" + "0" * 36 + "ffff", "0x" + "0" * 36 + "1234",
-    # EIP-7528, EIP-4788, burn addresses in explorers, and the predeploys of the OP Stack
+    # The addresses are from EIP-7528, EIP-4788, explorers (burn addresses), and the predeploys of the OP Stack.
     "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE", "0xfffffffffffffffffffffffffffffffffffffffe", "0x" + "f" * 40,
     "0xdead000000000000000042069420694206942069", "0x" + "dead" * 10, "0xdeaddeaddeaddeaddeaddeaddeaddeaddead0001",
     "0x4200000000000000000000000000000000000006", "0x4200000000000000000000000000000000000016",
@@ -25,7 +25,7 @@ NOBODYS = [
     "0x00000000000000000000000000000000000000ff",
     "0x000F3df6D732807Ef1319fB7B8bB8522d0Beac02", "0x00000000219ab540356cBB839Cbe05303d7705Fa",
 ]  # fmt: skip
-# From EIP-55, EIP-155, and the documentation of web3.py, ethers and Foundry.
+# The addresses are from EIP-55, EIP-155, and the documentation of web3.py, ethers, and Foundry.
 RECEIVERS = [
     "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359",
     "0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB", "0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb",

@@ -36,7 +36,7 @@ def sign(content):
     return PERSON.sign_transaction(content)
 
 
-# Signed once, because signing without a C library is slow.
+# The transactions are signed once, because signing without a C library is slow.
 SIGNED = [bytes(sign(content).raw_transaction) for content in (DYNAMIC, WITH_LIST, LEGACY)]
 
 
@@ -114,7 +114,7 @@ def test_a_transaction_with_leading_zeros_in_a_number_is_rejected(position):
 
 
 def test_malleated_transaction_signature_is_rejected():
-    """It can be derived from the first without a key, and gives the same transaction another hash."""
+    """The malleated signature can be derived without a key, and changes the hash of the transaction."""
     raw = bytes(sign(DYNAMIC).raw_transaction)
     *content, parity, r, s = rlp.decode(raw[1:])
     other = ORDER - int.from_bytes(s, "big")
@@ -154,7 +154,7 @@ def test_malformed_transaction_access_list_is_rejected(signed, entries):
         decode_signed(resigned(signed[0], [*members, entries]))
 
 
-# The example of EIP-2930, and the slots of proxies (EIP-1967, EIP-1822) and of beacon roots (EIP-4788).
+# The lists are the example of EIP-2930, and the slots of proxies (EIP-1967, EIP-1822) and beacon roots (EIP-4788).
 EXAMPLE = [bytes.fromhex("de0b295669a9fd93d5f28d9ec85e40f4cb697bae"), [bytes(31) + b"\3", bytes(31) + b"\7"]]
 SLOTS = [
     bytes.fromhex(word) for word in (

@@ -13,7 +13,7 @@ from payments.models import Payment
 from tests.payments.card_support import process
 from tests.properties import examples
 
-# Evenly spread over magnitudes, and dense around the bounds of the tiers.
+# The amounts are spread evenly over magnitudes, and are dense around the bounds of the tiers.
 AMOUNTS = st.one_of(
     st.integers(1, INT64_MAX),
     st.integers(0, 62).flatmap(lambda bits: st.integers(2**bits, 2 ** (bits + 1) - 1)),

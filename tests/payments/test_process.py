@@ -128,7 +128,7 @@ def test_lost_lease_without_a_payment_key_does_not_suggest_a_retry(api, user, mo
     ("status", "lease_left", "seconds"), [("Pending", 90, 25), ("Processing", 75, 10), ("Pending", 40, 40)]
 )
 def test_concurrent_payment_request_returns_the_lease_end_as_retry_after(api, user, key, status, lease_left, seconds):
-    """Its holder responds within 25 s; a holder that has not responded by then keeps the lease to its end."""
+    """The holder of the lease responds within 25 s, or retains the lease to its end."""
     process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
     Payment.objects.update(status=status, due_at=timezone.now() + timedelta(seconds=lease_left))
     held = process(api, user, key=key, payment_method_id="pm_sandbox_timeout")
@@ -164,15 +164,15 @@ def test_payments_have_a_separate_rate_limit(api, user, settings):
 
 
 def test_payment_executes_a_fixed_number_of_statements_and_commits(committed, api, user, key):
-    process(api, user)  # create the records that each process creates once
+    process(api, user)  # This payment creates the records that each process creates once.
     with CaptureQueriesContext(connection) as context:
         assert process(api, user, key=key).status_code == 200
     statements = [query["sql"] for query in context.captured_queries]
     work = [sql for sql in statements if "sandboxcharge" not in sql and "ratecounter" not in sql]
     written = [sql for sql in work if sql.startswith(("INSERT", "UPDATE", "SELECT"))]
-    # Find the key; payment, its token, key, attempt. Outcome, the row again, attempt, event, response.
+    # The statements find the key, store payment, token, and attempt, and then store outcome, event, and response.
     assert len(written) == 10, written
-    # Intent and outcome; the third commit is the sandbox's own.
+    # The commits are the intent, the outcome, and the sandbox's own commit.
     assert sum(sql.startswith("COMMIT") for sql in statements) == 3, statements
 
 

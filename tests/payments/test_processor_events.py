@@ -22,7 +22,7 @@ def _secret(settings):
 
 @pytest.fixture
 def unknown(api, user):
-    """A payment with an unknown outcome that was charged."""
+    """Return a payment with an unknown outcome that was charged."""
     process(api, user, key=True, payment_method_id="pm_sandbox_timeout")
     return only_payment()
 

@@ -25,7 +25,7 @@ def _secret(settings):
 
 @pytest.fixture
 def payment(api, user):
-    """A completed payment of 100.00."""
+    """Return a completed payment of 100.00."""
     process(api, user)
     return only_payment()
 

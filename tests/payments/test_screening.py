@@ -31,7 +31,7 @@ NUMBERS = [
     "4\u03012\u0301" * 8, "4\ufe0f\u20e32\ufe0f\u20e3" * 8, "4\U000e01002" * 8,
     "4242\ud83d\ude00 4242424242424242".encode("utf-16", "surrogatepass").decode("utf-16"),
 ]  # fmt: skip
-# Test numbers that payment processors publish, one per network.
+# Payment processors publish these test numbers, one per network.
 NUMBERS += [
     "4000056655665556", "4012888888881881", "5105105105105100", "2223003122003222", "371449635398431",
     "6011000990139424",
@@ -44,7 +44,7 @@ NUMBERS += [
     "DE88 4242 4242 4242 4242", "to DE89 3704 0044 0532 0130 00 and 4242 4242 4242 4242",
 ]  # fmt: skip
 HARMLESS = [
-    # Telephone numbers, order numbers, fractions and account numbers.
+    # These are telephone numbers, order numbers, fractions, and account numbers.
     "IR23 4242 4242 4242 4242 0170 00", "MA62424242424242424201150000", "CI93 CI00 8011 1301 1342 9120 0589",
     "9400 1000 0000 0000 0000 00", "IMEI 490154203237518", "1732909200000000", "RF18 5390 0754 7034",
     "+5511921813110", "+55 11 92181-3110", "+55 (11) 92181-3110", "+49 30 901820", "+442083661177", "+1-202-555-0143",
@@ -81,7 +81,7 @@ def assert_refused(response, logged, *numbers):
         {name: value for name, value in vars(record).items() if name not in numbered} for record in logged.records
     ]
     heard = response.text + "".join(record.getMessage() for record in logged.records) + repr(records)
-    # The random ids of the request and its token can, too.
+    # The random IDs of the request and its token can contain any digits, too.
     callers = {record.caller for record in logged.records if hasattr(record, "caller")}
     for random_id in (response.json()["request_id"], *callers):
         heard = heard.replace(random_id, "")
@@ -163,7 +163,7 @@ def test_numbers_other_than_card_numbers_pass_the_card_screening(number):
     assert not holds_card_number({"a": [number]})
 
 
-# A prefix and a number length for each network.
+# Each network has a prefix and a number length.
 ISSUED = [
     ("4", 13), ("4", 16), ("4", 19), ("51", 16), ("55", 16), ("2221", 16), ("2720", 16), ("34", 15), ("37", 15),
     ("300", 14), ("36", 14), ("3528", 16), ("3589", 19), ("2131", 15), ("2200", 16), ("6011", 16), ("649", 19),

@@ -16,7 +16,7 @@ MAKE = "/v1/w3s/developer/wallets"
 
 @pytest.fixture
 def circle(settings):
-    """A double of Circle, as configured; the wallet set is created when it is needed."""
+    """Yield a double of Circle, as configured; the wallet set is created when it is needed."""
     with CircleDouble() as double:
         settings.CUSTODY = "circle"
         settings.CIRCLE_BASE_URL = double.url
@@ -66,7 +66,7 @@ def test_circle_entity_secret_is_encrypted_separately_for_every_request(api, cir
     settings.CIRCLE_ENTITY_SECRET = ENTITY_SECRET
     assert api.send(PATH, {}).status_code == 200
     assert api.send(PATH, {"label": "second"}).status_code == 200
-    assert len(circle.ciphertexts) == 4  # for two wallets and their two requests for the set
+    assert len(circle.ciphertexts) == 4  # The requests are for two wallets and their wallet sets.
     plain = {ENTITY_SECRET, base64.b64encode(bytes.fromhex(ENTITY_SECRET)).decode()}
     assert not any(secret in str(request) for request in circle.received for secret in plain)
 
@@ -126,7 +126,7 @@ def test_error_does_not_contain_a_key_that_circle_rejects(api, circle, settings,
     settings.CIRCLE_API_KEY = "TEST_API_KEY:wrong:very-secret"
     body = assert_error(api.send(PATH, {}), 502, "E5003")
     assert "very-secret" not in str(body) + caplog.text
-    assert "401" in caplog.text  # the operator is told
+    assert "401" in caplog.text  # The log tells the operator about the rejected key.
 
 
 def test_unsupported_circle_network_is_rejected_without_a_call(api, circle):

@@ -108,7 +108,7 @@ def test_choosing_the_current_default_wallet_changes_nothing(api, user):
 def test_default_wallet_can_be_chosen_after_the_old_one_is_disconnected(api, user):
     first, second = connected(user, ADDRESS), connected(user, OTHER_ADDRESS)
     api.remove(f"/wallet/disconnect/{first.pk}")
-    assert not stored(second).is_default  # the default is not passed on
+    assert not stored(second).is_default  # The default is not passed to another wallet.
     assert api.send(f"/wallet/default/{second.pk}").json()["is_default"] is True
     assert events(user, "wallet.default_changed") == [{"wallet_id": str(second.pk), "previous_wallet_id": None}]
 
@@ -276,7 +276,7 @@ MODELS = ("wallet", "custodyaccount", "cryptopayment")
 
 @pytest.fixture
 def furnished(api, user):
-    """A user with wallets of both kinds and payments in several statuses; returns the submitted payment."""
+    """Return a user with wallets of both kinds and payments in several statuses; returns the submitted payment."""
     gone = connected(user, OTHER_ADDRESS)
     api.remove(f"/wallet/disconnect/{gone.pk}")
     wallet = connected(user, ADDRESS, label="Jane's phone")

@@ -1,4 +1,4 @@
-"""Helpers to create and inspect wallets."""
+"""Create and inspect wallets."""
 
 from django.utils import timezone
 
@@ -7,7 +7,7 @@ from payments.wallets import services as wallets
 from payments.wallets.models import Wallet
 
 NETWORK = "eip155:8453"
-# From the text of EIP-55.
+# The address is from the text of EIP-55.
 ADDRESS = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 OTHER_ADDRESS = "0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"
 MISTYPED_ADDRESS = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAeD"

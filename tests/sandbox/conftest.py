@@ -1,4 +1,4 @@
-"""Clients whose keys outlive every test, and a function that advances their clock."""
+"""Create clients whose keys outlive every test, and a function that advances their clock."""
 
 from datetime import timedelta
 
@@ -21,13 +21,13 @@ def seconds_of(**span):
 
 @pytest.fixture
 def api(user):
-    """A client that calls as `user`, at any time of its clock."""
+    """Return a client that calls as `user`, at any time of its clock."""
     return key_of(user)
 
 
 @pytest.fixture
 def stranger_api(stranger):
-    """A client that calls as `stranger`, at any time of its clock."""
+    """Return a client that calls as `stranger`, at any time of its clock."""
     return key_of(stranger)
 
 

@@ -96,7 +96,7 @@ def test_key_expiry_within_one_clock_advance_is_announced(wait, user):
     assert wait(own, days=21)["api_keys_announced"] == 1
     (event,) = events_of(user, "api_key.expiring")
     assert event[1]["api_key_id"] == issued.record.pk
-    assert_error(own.read("/auth/me"), 401, "E2009")  # the call can end the key of its caller
+    assert_error(own.read("/auth/me"), 401, "E2009")  # The call can end the key of its caller.
 
 
 def test_last_use_of_a_key_is_recorded_again_after_advancing_the_clock(wait, api, user):

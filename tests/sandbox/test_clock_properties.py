@@ -24,7 +24,7 @@ SPANS = st.sampled_from(
 STORIES = st.lists(st.sampled_from(ACTIONS) | SPANS, min_size=2, max_size=12)
 
 
-@pytest.mark.nightly  # takes minutes on PostgreSQL; the test below is the short form
+@pytest.mark.nightly  # This test takes minutes on PostgreSQL. The next test is the short form.
 @given(st.lists(st.sampled_from(ACTIONS), min_size=1, max_size=8), STORIES)
 @examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_sandbox_clock_advance_has_the_same_result_as_waiting(beginning, rest):

@@ -1,4 +1,4 @@
-"""The same story in two worlds: one waits, the other moves its account's clock; both return the visible result."""
+"""Run a story in two worlds: one waits, and the other moves its account's clock. Both return the visible result."""
 
 from collections import defaultdict
 from datetime import timedelta

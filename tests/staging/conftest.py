@@ -1,4 +1,4 @@
-"""Fixtures and helpers for the tests of staging."""
+"""Define fixtures and helpers for the tests of staging."""
 
 from config.webhooks.models import Event
 from staging.models import StagedItem

@@ -81,9 +81,9 @@ def test_approve_all_executes_a_fixed_number_of_statements_per_round(user, monke
     first, two, three = statements(100), statements(200), statements(300)
     each = two - first
     assert three - two == each
-    assert first == each + 1  # the query for the items to decide
+    assert first == each + 1  # The statement reads the items to decide.
     if connection.vendor == "postgresql":
-        # locks, status updates, and events; an approval also inserts the notes and the approvals
+        # The statements lock, update statuses, and insert events. An approval also inserts notes and approvals.
         assert each == {"approve": 5, "reject": 3}[decision]
     total = 600
     stored = total if decision == "approve" else 0

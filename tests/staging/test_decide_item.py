@@ -110,7 +110,7 @@ def test_expiry_processes_1200_staged_items_in_few_statements(user, stranger, dj
         StagedItem.of(user_id=owner.pk, kind="note", payload={"text": "x"}, source=None, now=now - 2 * DAYS)
         for owner in (user, stranger) * 600
     )
-    # Three rounds (the last finds nothing), which mark the items in progress; SQLite takes fewer rows in one INSERT.
+    # Three rounds mark the items in progress, and the last round finds nothing. SQLite inserts fewer rows per INSERT.
     with django_assert_max_num_queries(17 if connection.vendor == "postgresql" else 30):
         assert expire_staged(now=now) == {"staged_items_expired": 1_200}
     assert (len(events_of(user)), len(events_of(stranger))) == (600, 600)

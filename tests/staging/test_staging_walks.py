@@ -33,7 +33,7 @@ def test_random_staging_steps_decide_an_item_once_and_store_only_approvals():
     @examples(20)
     def walks(steps, old):
         owner, now = UserFactory(), timezone.now()
-        services.expire_staged(now=now)  # expires what the previous sequence left
+        services.expire_staged(now=now)  # This call expires the items of the previous sequence.
         # If `old` is 1, the first item is older than the expiry period.
         ages = [timedelta(days=services.STAGED_DAYS + 1 if number < old else 0) for number in range(ITEMS)]
         items = [StagedItemFactory(user=owner, staged_at=now - age) for age in ages]

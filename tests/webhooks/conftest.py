@@ -19,7 +19,7 @@ def private_allowed(settings):
 
 @pytest.fixture
 def receiver(private_allowed):
-    """A receiver that accepts everything."""
+    """Yield a receiver that accepts everything."""
     with Receiver() as running:
         yield running
 

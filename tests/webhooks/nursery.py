@@ -33,7 +33,7 @@ def work() -> None:
 
 def main() -> None:
     """Fork a worker for each line."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # the kernel reaps finished workers
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # The kernel reaps finished workers.
     created = []
     for _line in sys.stdin:
         connections.close_all()

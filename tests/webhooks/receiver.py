@@ -1,4 +1,4 @@
-"""A receiver of webhooks: records the requests, and responds as configured."""
+"""Receive webhooks in tests: the receiver records requests and responds as configured."""
 
 import threading
 import time
@@ -49,7 +49,7 @@ class Receiver:
             def do_POST(self) -> None:
                 length = int(self.headers["Content-Length"])
                 body = self.rfile.read(length)
-                if len(body) < length:  # the sender was killed after the headers, before the end of the body
+                if len(body) < length:  # The sender was killed after the headers, before the end of the body.
                     self.close_connection = True
                     return
                 receiver.received.append(Received(self.path, self.headers, body))

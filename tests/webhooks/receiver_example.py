@@ -1,4 +1,4 @@
-"""`is_valid` of docs/guides/verify-webhooks.md, taken from the page: the published code is the tested code."""
+"""Load `is_valid` from docs/guides/verify-webhooks.md, so that the tests run the published code."""
 
 import re
 from typing import Any

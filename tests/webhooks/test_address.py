@@ -21,7 +21,7 @@ DISGUISED = [
     "[2001:0:4136:e378:8000:63bf:3fff:fdd2]", "[2001:db8::1]", "[fe80::1]", "[fe80::1%25eth0]", "[fec0::1]",
     "[fc00::1]", "[fd00:ec2::254]", "[ff02::1]", "[100::1]", "[2a00:1450:4001:80b:0:5efe:7f00:1]", "[3fff::1]",
     "[2001:4860:4860:0:200:5efe:a00:1]", "[5f00::1]",
-    # IANA's registry of special-purpose addresses, and address forms of RFC 4291 and RFC 6874
+    # These addresses are from IANA's registry of special-purpose addresses, RFC 4291, and RFC 6874.
     "[0:0:0:0:0:0:0:1]", "[::FFFF:7F00:1]", "[64:ff9b::192.168.1.1]", "[2001:2::1]", "[2001:3::1]", "[2001:4:112::1]",
     "[2001:10::1]", "[2001:20::1]", "[2001:30::1]", "[2001:1::1]", "[2620:4f:8000::1]", "[fe80::1%eth0]", "[febf::1]",
     "[fdff:ffff::1]", "[ff0e::1]", "[2002:c0a8:101::1]", "[100:0:0:1::1]", "[3fff:fff::1]", "[v1.fe80::a+en1]",
@@ -32,7 +32,7 @@ DISGUISED = [
     "printer.local", "metadata.google.internal", "metadata", "kubernetes", "router.home.arpa", "x.onion",
 ]  # fmt: skip
 
-# Public resolvers, root servers and large sites, in the forms of RFC 4291 and of RFC 5952.
+# These addresses of public resolvers, root servers, and large sites have the forms of RFC 4291 and RFC 5952.
 SPELT = [
     "2001:4860:4860::8888", "2620:FE::FE", "2001:0500:0002:0000:0000:0000:0000:000c", "2001:7fd:0:0:0:0:0:1",
     "2001:7fe::0053", "2606:4700:4700::0.0.17.17", "2801:1B8:10::b", "2a00:1450:4001:80b::200e",

@@ -26,7 +26,7 @@ def support(db):
 
 @pytest.fixture
 def failed(receiver, make_endpoint, happen, work):
-    """A delivery that failed once and is pending."""
+    """Return a delivery that failed once and is pending."""
     make_endpoint(receiver.url)
     receiver.answers = [(503, {}, b"")]
     happen()

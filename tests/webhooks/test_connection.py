@@ -23,7 +23,7 @@ LOCAL = [ipaddress.ip_address("127.0.0.1")]
 
 @pytest.fixture
 def listener():
-    """A listening socket on 127.0.0.1."""
+    """Yield a listening socket on 127.0.0.1."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(8)
@@ -145,7 +145,7 @@ def test_webhook_receivers_redirect_is_not_followed(private_allowed, listener, s
 
 
 def test_webhook_deliveries_connect_only_to_a_checked_address(private_allowed, listener, monkeypatch):
-    """This holds even if the connection pool resolves the host to another address."""
+    """The checked address is used even if the connection pool resolves the host to another address."""
     elsewhere = [ipaddress.ip_address("127.0.0.2")]
     monkeypatch.setattr("config.clients.pinned.addresses_of", lambda *_target, **_options: elsewhere)
     with pytest.raises(AttemptFailed) as failure:
@@ -179,7 +179,7 @@ def test_silent_webhook_receiver_is_disconnected_at_the_deadline(private_allowed
 
 @pytest.mark.parametrize(("begin", "status"), [(b"HTTP/1.1 20", None), (b"HTTP/1.1 200 OK\r\nX: ", 200)])
 def test_slow_webhook_receiver_is_disconnected_at_the_deadline(private_allowed, listener, begin, status):
-    """No single wait exceeds a timeout; only the sum of the waits does."""
+    """Only the sum of the waits exceeds a timeout."""
     release = threading.Event()
 
     def drip():
@@ -265,7 +265,7 @@ def test_webhook_outcome_is_the_final_status_line_after_interim_responses(privat
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
-    """A self-signed certificate for receiver.example and its key, as files."""
+    """Return a self-signed certificate for receiver.example and its key, as files."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "receiver.example")])
     now = dt.datetime.now(dt.UTC)
@@ -290,7 +290,7 @@ def certificate(tmp_path_factory):
 
 @pytest.fixture
 def secure_receiver(private_allowed, certificate):
-    """A TLS receiver that records the requested host names."""
+    """Yield a TLS receiver that records the requested host names."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate / "cert.pem", certificate / "key.pem")
     names = []

@@ -15,7 +15,7 @@ PATH = "/webhooks/deliveries"
 
 @pytest.fixture
 def log(receiver, make_endpoint, happen, work):
-    """Two endpoints; three deliveries to the first, of which one failed temporarily, and one to the second."""
+    """Return two endpoints: the first with three deliveries, of which one failed temporarily, the second with one."""
     first = make_endpoint(receiver.url, event_types=["wallet.connected"])
     second = make_endpoint(receiver.url, event_types=["wallet.disconnected"])
     happen(2)

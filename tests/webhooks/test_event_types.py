@@ -32,7 +32,7 @@ def pattern_of(node, module):
         return "".join(parts)
     if isinstance(node, ast.IfExp):
         return f"(?:{pattern_of(node.body, module)}|{pattern_of(node.orelse, module)})"
-    if isinstance(node, ast.Subscript):  # a table of types by status
+    if isinstance(node, ast.Subscript):  # The argument is a table of event types by status.
         types = getattr(importlib.import_module(module), node.value.id)
         return f"(?:{'|'.join(map(re.escape, types.values()))})"
     constant = getattr(importlib.import_module(module), getattr(node, "id", ""), None)

@@ -107,7 +107,7 @@ def test_event_that_commits_late_gets_a_later_sequence_number(committed, needs_p
 def test_event_feed_has_no_gap_during_concurrent_writes_and_publishing(
     committed, needs_postgresql, user, make_endpoint
 ):
-    """Six writers with transactions of all lengths, two publishing workers, and readers of the feed."""
+    """Runs six writers with transactions of different lengths, two publishing workers, and readers of the feed."""
     make_endpoint()
     count, writers = 40, 6
     done = threading.Event()

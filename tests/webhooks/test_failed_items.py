@@ -54,7 +54,7 @@ def test_unpublishable_event_does_not_delay_other_events(neighbors, user, strang
 
 
 def test_unreadable_event_does_not_delay_other_events(neighbors, user, stranger, work):
-    Event.objects.filter(account=stranger).update(type="x")  # publishing does not read the object of this type
+    Event.objects.filter(account=stranger).update(type="x")  # Publishing does not read the object of this type.
     with connection.cursor() as cursor:
         cursor.execute("UPDATE webhooks_event SET object = '{' WHERE account_id = %s", [stranger.pk])
     work()
@@ -77,7 +77,8 @@ def test_event_that_kills_three_workers_becomes_a_dead_letter(neighbors, happen,
         assert_the_neighbor_was_served(user, stranger)
         dead = dead_letters().get()
         assert (dead.kind, dead.key, dead.kills, dead.error) == ("event", str(poisoned.pk), 3, KILLED)
-        publishing.publish_account(stranger.pk, now=timezone.now())  # as a request for the feed does
+        # A request for the feed publishes events in the same way.
+        publishing.publish_account(stranger.pk, now=timezone.now())
     later = happen(owner=stranger)
     events, _has_more = publishing.feed_page(account_id=stranger.pk, after=0, limit=20, now=timezone.now())
     assert [event["id"] for event in events] == later
@@ -132,7 +133,7 @@ def test_unstorable_delivery_outcome_does_not_lose_other_outcomes(neighbors, use
 
 
 class Killed(BaseException):
-    """Simulates SIGKILL."""
+    """Simulate SIGKILL."""
 
 
 def kill(monkeypatch, *, key=None):

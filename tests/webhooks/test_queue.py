@@ -96,9 +96,11 @@ def test_claiming_and_storing_deliveries_executes_statements_independent_of_batc
     queued, django_assert_num_queries
 ):
     queued(60)
-    with django_assert_num_queries(4 + 2):  # choose, claim, deliveries with events, endpoints; and a savepoint
+    # The statements choose, claim, and read deliveries and endpoints; one is a savepoint.
+    with django_assert_num_queries(4 + 2):
         tasks = take_deliveries(50)
-    with django_assert_num_queries(2 + 2):  # deliveries, working endpoints; and a savepoint
+    # The statements update deliveries and working endpoints; one is a savepoint.
+    with django_assert_num_queries(2 + 2):
         store_outcomes([outcome_of(task) for task in tasks], now=timezone.now())
 
 

@@ -86,8 +86,8 @@ def test_service_signature_uses_the_new_secret_after_the_first_successful_test(
     receiver.answers = [(401, {}, b"")]
     api.send(f"/webhooks/endpoints/{endpoint.pk}/test")
     work()
-    assert "service" in signed_by(receiver.received[-1], new)  # the test itself
-    assert "service" in signed_by(sent(), old)  # the test failed
+    assert "service" in signed_by(receiver.received[-1], new)
+    assert "service" in signed_by(sent(), old)
     api.send(f"/webhooks/endpoints/{endpoint.pk}/test")
     work()
     request = sent()

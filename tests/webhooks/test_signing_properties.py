@@ -93,7 +93,7 @@ SECRET = "whsec_" + base64.b64encode(bytes(range(32))).decode()
 @pytest.mark.parametrize("body", [b"", b"{}", b'{"a":1}', "ü".encode(), b"\x00\xff", b"x" * 20_000])
 def test_webhook_signatures_equal_the_results_of_other_libraries(body):
     assert service_signature(SECRET, body) == hmac.new(SECRET.encode(), body, hashlib.sha256).hexdigest()
-    if body != b"\x00\xff":  # the third-party library accepts only text
+    if body != b"\x00\xff":  # The third-party library accepts only text.
         theirs = standardwebhooks.Webhook(SECRET).sign(
             "id-1", datetime.fromtimestamp(1_700_000_000, UTC), body.decode()
         )
@@ -110,7 +110,7 @@ def test_webhook_signature_schemes_use_different_hmac_keys():
 
 @pytest.fixture
 def delivery(receiver, make_endpoint, happen, work):
-    """A delivery as received: its secret, headers, and body."""
+    """Return the secret, headers, and body of a received delivery."""
     endpoint = make_endpoint(receiver.url)
     happen()
     work()

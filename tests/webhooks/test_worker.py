@@ -105,8 +105,8 @@ def test_hanging_webhook_receiver_is_disconnected_after_a_quarter_of_the_lease(
 def test_hanging_webhook_receivers_do_not_delay_a_fast_receiver(
     settings, private_allowed, receiver, make_endpoint, happen, work, stranger
 ):
-    """Sixteen hanging endpoints of one account, with far more deliveries than the worker has lanes."""
-    settings.WEBHOOK_LEASE_SECONDS = 2  # half a second per attempt
+    """Uses 16 hanging endpoints of one account, with more deliveries than the worker has lanes."""
+    settings.WEBHOOK_LEASE_SECONDS = 2  # Each attempt takes half a second.
     with Receiver(seconds=2) as hanging:
         for _ in range(16):
             make_endpoint(hanging.url)

@@ -68,5 +68,5 @@ def complaints(kind, document):
 
 
 def of_failure(document):
-    """Return the errors that the models report in an outcome that has only messages."""
+    """Return the errors that the models report in a response that has only messages."""
     return by_models(ErrorResponse, document)

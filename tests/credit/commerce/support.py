@@ -8,14 +8,14 @@ AGENT = 'profile="https://agent.example/.well-known/ucp"'
 
 
 def call_catalog(api, operation, body, *, query="", **headers):
-    """Call an operation of the catalogue and return its answer."""
+    """Call an operation of the UCP catalog and return its response."""
     response = api.send(f"/ucp/catalog/{operation}{query}", body, **headers)
     assert response.status_code == 200, response.content
     return response.json()
 
 
 def assert_agent_refused(response, status, word):
-    """Check that an agent's error is the protocol's own body, without other members; return its messages."""
+    """Check that an agent's error has the UCP body without other fields; return its messages."""
     assert (response.status_code, response.headers["Content-Type"]) == (status, "application/json"), response.content
     assert response.headers["Content-Length"] == str(len(response.content))
     assert response.headers["X-Request-Id"]
@@ -27,7 +27,7 @@ def assert_agent_refused(response, status, word):
 
 
 def assert_refused(response, status, code, *, word=None):
-    """Check that an error has the usual members and the protocol's messages; return the messages."""
+    """Check that an error has the default fields and the UCP messages; return the messages."""
     body = response.json()
     ucp, messages = body.pop("ucp"), body.pop("messages")
     assert ucp == {"version": VERSION, "status": "error"}

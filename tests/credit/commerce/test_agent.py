@@ -23,7 +23,7 @@ class TestOperations:
             raise AssertionError("a stranger made us go out")
 
         OfferFactory()
-        api.send(f"/ucp/catalog/{operation}", body)  # opens the connections that the request needs
+        api.send(f"/ucp/catalog/{operation}", body)  # This call opens the connections that the request needs.
         for name in ("getaddrinfo", "create_connection"):
             monkeypatch.setattr(socket, name, refuse)
         monkeypatch.setattr(socket.socket, "connect", refuse)

@@ -80,5 +80,5 @@ def test_every_catalog_search_response_is_valid_ucp(everybody, terms, asked):
 
 @pytest.fixture
 def everybody(api, no_rate_limits):
-    """A caller, and a provider whose offers each example replaces."""
+    """Return a caller, and a provider whose offers each example replaces."""
     return api, ProviderFactory()

@@ -12,7 +12,7 @@ PATH = "/ucp/catalog/lookup"
 
 
 def lookup(api, *ids, **body):
-    """Return the answer, after both validators accepted it."""
+    """Return the response after both validators accepted the response."""
     answer = call_catalog(api, "lookup", {"ids": list(ids), **body})
     assert judge.complaints(judge.LOOKUP, answer) == []
     return answer
@@ -25,7 +25,7 @@ def missing(answer):
 
 @pytest.fixture
 def offer():
-    """A loan over 12 or 36 months."""
+    """Return a loan over 12 or 36 months."""
     return OfferFactory(term_options_months=[36, 12], loan_amount_min_cents=100, loan_amount_max_cents=500)
 
 

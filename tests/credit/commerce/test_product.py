@@ -13,7 +13,7 @@ YEAR = {"name": "Term", "id": "12", "label": "12 months"}
 
 @pytest.fixture
 def offer():
-    """A loan over 36, 24 or 12 months."""
+    """Return a loan over 36, 24 or 12 months."""
     return OfferFactory(term_options_months=[36, 24, 12])
 
 

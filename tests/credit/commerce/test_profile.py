@@ -19,7 +19,7 @@ ALWAYS = {
 
 @pytest.fixture
 def document(anonymous):
-    """The profile as an anonymous caller reads it."""
+    """Return the profile as an anonymous caller reads it."""
     return anonymous.read(PATH).json()
 
 

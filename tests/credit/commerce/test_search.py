@@ -23,7 +23,7 @@ LOAN = {
     "loan_amount_min_cents": 100_000, "loan_amount_max_cents": 4_000_000, "term_options_months": [12, 24, 36],
 }  # fmt: skip
 
-# Names of offers, and a query that finds each; tests/backoffice/test_searches.py uses them in the back office.
+# Each query finds the offer with the name. tests/backoffice/test_searches.py tests the same queries in the back office.
 SEARCHED = [
     ("Rénovation", "renovation"), ("Renovation", "RÉNOVATION"), ("Re\u0301novation", "rénovation"),
     ("Home-improvement", "improvement"), ("Home\u2011improvement", "homeimprovement"), ("Refinance", "re-finance"),
@@ -245,7 +245,7 @@ class TestPages:
 def test_search_executes_two_statements(api, number, no_rate_limits, django_assert_num_queries):
     for _ in range(number):
         OfferFactory(**LOAN)
-    search(api)  # the credential is cached from here on
+    search(api)  # The credential is cached after this call.
     with django_assert_num_queries(2):
         assert len(search(api, query="loan", pagination={"limit": 50})) == number
 

@@ -11,7 +11,7 @@ from credit.terms import withdrawals
 from tests.credit.eu.test_contract_withdrawal import PERSON
 from tests.credit.test_withdrawal_period import second_end
 
-COUNTRIES = ("DE", "ES", "PT")  # each period ends in another time zone: Berlin, the Canaries, the Azores
+COUNTRIES = ("DE", "ES", "PT")  # The periods end in the time zones of Berlin, the Canaries, and the Azores.
 START, DAYS = datetime(2026, 11, 20, 12, tzinfo=UTC), 400
 SECOND = timedelta(seconds=1)
 

@@ -31,7 +31,7 @@ ADDRESS = {"line1": "Hauptstr. 1", "line2": None, "city": "Berlin", "region": No
 PERSON = {"legal_name": "Ada Beispiel", "email": "ada@example.test", "address": {**ADDRESS, "country": "DE"}}
 OTHER = {**PERSON, "legal_name": "Ben Beispiel", "email": "ben@example.test", "language": "es"}
 BERLIN = ZoneInfo("Europe/Berlin")
-CONCLUDED = datetime(2026, 12, 1, 10, tzinfo=UTC)  # the last day is 15 December
+CONCLUDED = datetime(2026, 12, 1, 10, tzinfo=UTC)  # The last day is 15 December.
 
 
 def concluded(*, at=CONCLUDED, persons=(PERSON,), terms=None, **columns):
@@ -246,7 +246,7 @@ def test_withdrawal_page_shows_the_paid_out_amount(client, is_kept_back):
 
 @pytest.fixture
 def console(recent):
-    """The back office for a reviewer, and the application's page in it."""
+    """Return the back office for a reviewer, and the application's page in it."""
     return backoffice_client(staff_of("Reviewer")), f"/admin/credit/application/{recent.pk}/"
 
 

@@ -38,7 +38,7 @@ def index_of(user):
 
 
 def test_explanation_of_a_scored_decision_contains_procedure_data_and_changes(settings):
-    """GDPR Art. 15(1)(h); C-203/22 (EU-34)."""
+    """Test the rule in GDPR Art. 15(1)(h); C-203/22 (EU-34)."""
     world = scored(settings, SAYS_POOR)
     world.move(0, "under_review")
     world.reject(1)
@@ -58,7 +58,7 @@ def test_explanation_of_a_scored_decision_contains_procedure_data_and_changes(se
 
 @pytest.mark.parametrize("is_requested", [False, True])
 def test_privacy_page_during_an_agreement_lists_retained_records(is_requested):
-    """GDPR Art. 12(3), (4), 17(3)(b), (e) (EU-35)."""
+    """Test the rule in GDPR Art. 12(3), (4), 17(3)(b), (e) (EU-35)."""
     application = borrowed()
     user = application.consumer
     if is_requested:
@@ -84,14 +84,14 @@ def test_privacy_page_during_an_agreement_lists_retained_records(is_requested):
 
 
 def test_data_copy_lists_the_rights_to_complain_and_to_go_to_court():
-    """GDPR Art. 12(4), 15(1)(f), 79."""
+    """Test the rule in GDPR Art. 12(4), 15(1)(f), 79."""
     rights = index_of(borrowed().consumer)["rights"]
     assert "supervisory authority" in rights
     assert "go to court" in rights
 
 
 def test_data_copy_marks_only_data_from_the_applicant_as_portable(settings):
-    """GDPR Art. 20 (EU-36)."""
+    """Test the rule in GDPR Art. 20 (EU-36)."""
     world = scored(settings, SAYS_POOR)
     index = index_of(world.consumer.user)
     portable = {each["file"]: each["portable"] for each in index["contents"]}

@@ -39,15 +39,16 @@ def test_precontract_form_of_a_line_without_a_ceiling_assumes_1500_euros(currenc
 def test_precontract_form_of_a_line_uses_the_requested_amount_as_ceiling():
     offer = eu_offer(**LINE)
     values = values_of(form_of(offer, "?amount_cents=500000").json())
-    assert values["total_credit"].startswith("4,700.00\u00a0EUR")  # the fee is kept back
+    assert values["total_credit"].startswith("4,700.00\u00a0EUR")  # The fee is deducted from the payout.
     assert "not agreed yet" not in values["example"]
     assert_error(form_of(offer, "?term_months=12"), 400, "E1001")
     assert_error(form_of(offer, "?amount_cents=1"), 400, "E1001")
 
 
 @pytest.mark.parametrize(("currency", "fee", "shown"), [
-    ("JPY", 30_000, "970,000\u00a0JPY"),  # no fixed rate to the euro
-    ("EUR", 150_000, "8,500.00\u00a0EUR"), ("EUR", 149_999, "8,500.01\u00a0EUR"),  # no rate, or none in range
+    ("JPY", 30_000, "970,000\u00a0JPY"),  # The currency has no fixed rate to the euro.
+    # The loan has no rate, or no rate in range.
+    ("EUR", 150_000, "8,500.00\u00a0EUR"), ("EUR", 149_999, "8,500.01\u00a0EUR"),
 ])  # fmt: skip
 def test_precontract_form_of_a_line_without_ceiling_contains_the_example_amount(currency, fee, shown):
     example = {"amount_cents": 1_000_000, "months": 12, "rate_percent": 14.2, "fee_cents": fee}

@@ -61,7 +61,7 @@ def text_of(world, day=2):
 
 
 def test_rejection_with_a_score_states_the_automated_assessment(settings):
-    """Art. 18(8), (9)."""
+    """Test the rule in Art. 18(8), (9)."""
     world = scored(settings, SAYS_POOR)
     world.move(0, "under_review")
     world.reject(1)
@@ -69,7 +69,7 @@ def test_rejection_with_a_score_states_the_automated_assessment(settings):
     assert "The assessment of your creditworthiness is based on automated processing of personal data." in text
     assert all(words in text for words in (*RIGHTS, "you can get advice here: Debt Advice Center"))
     assert BY_A_PERSON not in text
-    assert world.day_of(world.notice.due_at) <= 4  # without delay
+    assert world.day_of(world.notice.due_at) <= 4
 
 
 def test_rejection_without_a_score_does_not_mention_automation():
@@ -84,7 +84,7 @@ def test_rejection_without_a_score_does_not_mention_automation():
 
 
 def test_rejection_because_of_a_database_contains_its_result_and_categories(settings):
-    """Art. 19(6). No database is a source of this score, so a person names the report."""
+    """Test the rule in Art. 19(6). No database is a source of this score, so a person names the report."""
     world = scored(settings, SAYS_POOR)
     world.move(0, "under_review")
     world.reject(1, consumer_report=REPORT | FOUND)
@@ -96,7 +96,7 @@ def test_rejection_because_of_a_database_contains_its_result_and_categories(sett
 
 @pytest.mark.parametrize("missing", ["result", "categories"])
 def test_rejection_because_of_a_database_requires_its_result_and_categories(missing):
-    """Art. 19(6)."""
+    """Test the rule in Art. 19(6)."""
     world = World(offer_of("eu"))
     world.submit(0)
     report = {name: value for name, value in (REPORT | FOUND).items() if name != missing}
@@ -153,7 +153,7 @@ def test_eu_rejection_with_an_invalid_consumer_report_returns_400(wrong):
 
 
 def test_notice_of_a_scored_approval_states_the_applicants_rights(settings):
-    """Art. 18(8), second sub-paragraph."""
+    """Test the rule in Art. 18(8), second sub-paragraph."""
     world = scored(settings, SAYS_GOOD)
     world.move(0, "under_review")
     world.move(1, "approved", metadata={"terms": {"amount_cents": 500_000, "rate_percent": 9.9}})
@@ -162,7 +162,7 @@ def test_notice_of_a_scored_approval_states_the_applicants_rights(settings):
     assert BY_A_PERSON not in text
     form = read(client_of(world.consumer.user).read(path_of(world), accept="text/html").content.decode())[0]
     assert "Yes. The price is personalized by automated processing." in form
-    assert all(words in form for words in RIGHTS[:4])  # before the agreement
+    assert all(words in form for words in RIGHTS[:4])  # The information was complete before the agreement.
     assert BY_A_PERSON not in form
 
 
@@ -192,7 +192,7 @@ def test_review_of_an_automatic_approval_can_be_requested_and_answered(settings)
 
 @pytest.mark.parametrize("days", [3, None])
 def test_acceptance_requires_a_previously_provided_form(days):
-    """Art. 10(1), (2) (EU-10, EU-12). A form given three days before the agreement requires no reminder."""
+    """Art. 10(1), (2) (EU-10, EU-12): a form provided three days before the agreement requires no reminder."""
     application, _ = approved()
     client = client_of(application.consumer)
     if days is None:
@@ -224,21 +224,22 @@ def test_withdrawal_a_second_after_the_period_is_rejected():
 
 
 def test_withdrawal_period_starts_when_the_information_is_complete():
-    """Art. 26(1)(b)."""
+    """Test the rule in Art. 26(1)(b)."""
     at, complete = moment("2026-12-01T10:00:00+01:00"), moment("2026-12-04T10:00:00+01:00")
     end = period_end(["DE"], concluded_at=at, complete_since=complete, told_of_right_at=at)
     assert last_day_of(end, ["DE"]) == date(2026, 12, 18)
 
 
 def test_withdrawal_period_without_information_about_the_right_never_ends():
-    """Art. 26(2), last sentence."""
+    """Test the rule in Art. 26(2), last sentence."""
     application = concluded(told_of_right_at=None)
     assert read_withdrawal(client_of(application.consumer), application).json()["period_ends_at"] is None
 
 
 def test_statement_of_amounts_due_has_the_interest_and_the_fee(client):
-    """Art. 26(5)."""
-    application = concluded(at=timezone.now() - timedelta(days=2), terms={"fee_financed": False})  # paid separately
+    """Test the rule in Art. 26(5)."""
+    # The fee is paid separately.
+    application = concluded(at=timezone.now() - timedelta(days=2), terms={"fee_financed": False})
     body = declare(client_of(application.consumer), application).json()
     assert (body["interest_a_day_cents"], body["fee_back_cents"]) == (389, 30_000)
     rate = application.loan_terms.rate_percent
@@ -252,7 +253,7 @@ def test_statement_of_amounts_due_has_the_interest_and_the_fee(client):
 
 
 def test_line_of_credit_without_a_ceiling_is_computed_with_1500_euros():
-    """Annex III, part II (h)."""
+    """Test the rule in Annex III, part II (h)."""
     assert CEILING_ASSUMED == 150_000
     assert sum(cents for _day, cents in payments_of_line(None, 0, start=date(2026, 12, 1))) == 150_000
 

@@ -11,7 +11,7 @@ from tests.credit.terms.lending import SAID, applied, approve
 from tests.factories import ApplicationFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
-DEAR = {"amount_cents": 100_000, "months": 12, "rate_percent": 14.2, "fee_cents": 99_999}  # the APR is out of range
+DEAR = {"amount_cents": 100_000, "months": 12, "rate_percent": 14.2, "fee_cents": 99_999}  # The APR is out of range.
 BODY = {"provider_id": "700", "name": "Everyday loan", "product_type": "personal_loan", **LOAN, **EU_TERMS}
 
 

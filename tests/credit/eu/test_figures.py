@@ -74,7 +74,7 @@ def test_loans_are_shown_in_their_currency_and_the_readers_language():
 @pytest.mark.parametrize(("currency", "shown"), [("EUR", "11.4"), (None, "11.45")])
 def test_displayed_apr_is_rounded_only_once(currency, shown):
     figures, _ = cost_of(191_516, Decimal("9.9"), 12, 1_000, None, method="eu_annex_iii", today=TODAY)
-    assert figures["apr_percent"] == Decimal("11.4500")  # 11.449966 %
+    assert figures["apr_percent"] == Decimal("11.4500")  # The unrounded rate is 11.449966 %.
     loan = {"amount_cents": 191_516, "rate_percent": 9.9, "term_months": 12, "fee_cents": 1_000}
     terms = {**loan, **figures, "first_payment_on": None, "currency": currency}
     assert rows_of(terms, ("apr_percent",), start=TODAY)[0][1] == f"{shown} %"

@@ -16,7 +16,7 @@ TERMS = {"amount_cents": 1_000_000, "rate_percent": 9.5, "term_months": 24}
 
 @pytest.fixture
 def application(db):
-    """An application with pinned terms of the first release."""
+    """Return an application with pinned terms of the first release."""
     application = applied(listed())
     pinned = {name: value for name, value in application.offer_snapshot.items() if name not in BEFORE}
     Application.objects.filter(pk=application.pk).update(offer_snapshot=pinned)

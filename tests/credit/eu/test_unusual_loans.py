@@ -62,7 +62,7 @@ def test_precontract_form_of_a_loan_of_a_week_states_the_days():
 @pytest.mark.parametrize(("months", "amount", "first", "words"), [
     (24, 1_000_000, None, "24 months"),
     (24, 1_000_000, date(2027, 1, 15), "747 days, until December 15, 2028"),
-    (60, 3, None, "91 days, until February 28, 2027"),  # three payments of a cent
+    (60, 3, None, "91 days, until February 28, 2027"),  # The loan has three payments of a cent.
     (1, 1_000, date(2026, 11, 30), "1 day, until November 30, 2026"),
 ])  # fmt: skip
 def test_stated_loan_duration_ends_with_the_last_payment(months, amount, first, words):

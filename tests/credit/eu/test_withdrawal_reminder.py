@@ -68,7 +68,7 @@ def test_each_borrower_gets_a_withdrawal_reminder():
 
 def test_delivered_withdrawal_reminder_does_not_stop_the_notice_clock():
     world = accepted()
-    assert Clock.running(world.pk).exists()  # the approval was not delivered
+    assert Clock.running(world.pk).exists()  # The approval was not delivered.
     world.consent(1)
     world.issue(2)
     (reminder,) = reminders_of(world)
@@ -94,7 +94,7 @@ def test_withdrawal_reminder_has_the_local_conclusion_day_of_the_borrower():
 
 
 def test_notice_has_the_local_decision_day_of_the_applicant():
-    """At 03:00 UTC it is still the day before in Oregon."""
+    """The decision is at 03:00 UTC, which is the previous day in Oregon."""
     world = World(start=datetime(2028, 1, 31, 20, tzinfo=UTC))
     world.submit(0)
     world.reject(7 / 24)

@@ -30,7 +30,8 @@ def test_withdrawal_declaration_is_accepted_until_the_last_second_of_the_period(
         in_time = moments[0] + timedelta(days=2_000) if end is None else end - SECOND
         assert right.is_open(now=in_time)
         assert end is None or not right.is_open(now=end)
-        if number % 50 < 3:  # a declaration writes rows and mails, so a few agreements of each country have one
+        # A declaration writes rows and mails, so only a few agreements of each country have a declaration.
+        if number % 50 < 3:
             with transaction.atomic():
                 application.save()
                 assert end is None or not is_accepted(application, end), (country, moments)

@@ -23,8 +23,8 @@ from credit.terms import counteroffers
 from tests.credit.notices.test_table import FOUND, REPORT, SCORE
 from tests.credit.notices.world import TERMS, WHOLE, World
 
-LENDER_DECIDES_WITHIN = 20  # days, for every complete application
-PAUSES_APART = {"us": 10, "eu": 2}  # days between two pauses, so that no notice has to wait for both
+LENDER_DECIDES_WITHIN = 20  # The limit in days applies to every complete application.
+PAUSES_APART = {"us": 10, "eu": 2}  # The days between two pauses prevent a notice from waiting for both pauses.
 
 
 class Simulation:
@@ -48,7 +48,7 @@ class Simulation:
             if self.day >= down_until:
                 self.work()
             self.post()
-        for self.day in range(days, days + 6):  # notices about the decisions of the last days
+        for self.day in range(days, days + 6):  # These notices are about the decisions of the last days.
             self.work()
             self.post()
         return dict(self.done)
@@ -63,7 +63,7 @@ class Simulation:
             world.consent(self.day, language)
 
     def let_things_happen(self, worlds: list[World]) -> None:
-        """Let an event of today happen to each of these, or none; their states are read in one query."""
+        """Apply at most one event of the day to each of these applications; one query reads their states."""
         pks = [world.pk for world in worlds]
         applications = Application.objects.in_bulk(pks)
         rows = Notice.objects.filter(application__in=pks).exclude(status="cancelled").order_by("id")
@@ -96,7 +96,7 @@ class Simulation:
         if application.status in {"approved", "rejected"} and roll > 0.95 and may_reopen:
             return lambda: world.reopen(self.day)
         if roll < 0.3 and (application.status == "withdrawn" or (notice is not None and notice.status == "delivered")):
-            del self.worlds[world.pk]  # the application has reached its end
+            del self.worlds[world.pk]  # The application is closed.
             return None
         takes_up = application.status == "approved" and roll > (0.4 if self.is_eu else 0.9)
         return (lambda: self.take_up(world)) if takes_up else None
@@ -133,7 +133,7 @@ class Simulation:
         world.take_up(self.day, form_days=self.chance.choice([0.5, 2]) if self.is_eu else 2)
 
     def work(self) -> None:
-        """Run the workers in the evening: most mails are sent."""
+        """Run the workers in the evening; most mails are sent successfully."""
         now = self.evening
         counteroffers.expire(now=now)
         self.issue(now)
@@ -196,7 +196,7 @@ class Simulation:
         days = {"application": 30, "action": 30, "counteroffer": 90, "review": 30}[clock.kind]
         document_request = clock.application.history.filter(changed_at=clock.started_at, status="pending_documents")
         if self.is_eu and clock.kind == "action" and not document_request.exists():
-            days = 3  # the platform's limit for "without delay" (Directive (EU) 2023/2225, Art. 18(9))
+            days = 3  # The platform's limit for "without delay" is 3 days (Directive (EU) 2023/2225, Art. 18(9)).
         end = clock.stopped_at or self.evening
         return end > clock.started_at + timedelta(days=days)
 

@@ -74,7 +74,7 @@ OTHER = {"agency": "Second Bureau", "address": "2 File Street, Atlanta, GA 30374
 
 
 def test_notice_lists_the_agency_and_score_of_each_report(world):
-    """15 USC 1681m(a)(2) and (3)."""
+    """Test the rule in 15 USC 1681m(a)(2) and (3)."""
     world.reject(5, consumer_report=[{**REPORT, **SCORE}, {**OTHER, **SCORE, "score": 612}])
     world.issue(6)
     html = world.notice.html
@@ -123,7 +123,7 @@ def test_spaces_in_agency_names_are_normalized(world):
 
 @pytest.mark.parametrize(("share", "is_there"), [(["bank"], True), (["identity"], False), ([], False)])
 def test_denial_with_shared_bank_data_states_the_right_to_disclosure(world, share, is_there):
-    """15 USC 1681m(b)(1)."""
+    """Test the rule in 15 USC 1681m(b)(1)."""
     Application.objects.filter(pk=world.pk).update(share=share)
     world.reject(5)
     world.issue(6)

@@ -52,7 +52,7 @@ class URLFetcher:
 
 @pytest.fixture
 def world(db):
-    """An application that was rejected within the last days, with its created notice."""
+    """Return an application that was rejected within the last days, with its created notice."""
     recent_world = _recent()
     recent_world.reject(5)
     recent_world.issue(6)
@@ -118,7 +118,7 @@ class TestReadNotices:
 
     @pytest.mark.parametrize("was_withdrawn", [False, True])
     def test_opening_a_notice_without_consent_does_not_deliver_the_notice(self, world, consumer, was_withdrawn):
-        """12 CFR 1002.4(d)(2), 15 USC 7001(c)."""
+        """Test the rule in 12 CFR 1002.4(d)(2), 15 USC 7001(c)."""
         if was_withdrawn:
             world.consent(6)
             services.withdraw_consent(actor=world.consumer, now=world.at(7))
@@ -160,7 +160,7 @@ class TestReadNotices:
         assert world.notice.status == "ready"
 
     def test_notice_pdf_rendering_fetches_no_file_and_no_url(self, monkeypatch, tmp_path):
-        """Uses a substitute for weasyprint that fetches every `src`; tests/system uses the real package."""
+        """Uses a substitute for weasyprint that fetches every `src`. tests/system uses the real package."""
         package = tmp_path / "weasyprint"
         package.mkdir()
         (package / "__init__.py").write_text(PRINTER)

@@ -34,7 +34,7 @@ ECOA = {
 }
 CREDITOR = "Cedar Bank 1 Bank Street Portland, OR 97201"
 PERSON = "Rosa Quillfeather 12 Cedar Street Portland OR 97201 United States"
-# By profile, language and steps: sentences that the page must contain.
+# Each row has a profile, a language, steps, and the sentences that the page must contain.
 REQUIRED = [
     ("us", "en", [(5, "reject", {"reasons": ["bankruptcy", "no_credit_file"]})],
      ["On February 5, 2028 we decided that we cannot grant the credit that you applied for.",
@@ -264,8 +264,8 @@ def template_texts():
 @pytest.mark.parametrize("file", TRANSLATED, ids=lambda file: file.name)
 def test_every_text_of_a_notice_template_is_translated(file):
     bare = re.sub(BLOCK, "", file.read_text(), flags=re.DOTALL)
-    bare = re.sub(r"<a [^>]*lang=.*?</a>", "", bare)  # the link to the page in another language, in that language
-    bare = re.sub(r"{% block main %}.*?{% endblock %}", "", bare)  # an attribute
+    bare = re.sub(r"<a [^>]*lang=.*?</a>", "", bare)  # The link to the page in another language is in that language.
+    bare = re.sub(r"{% block main %}.*?{% endblock %}", "", bare)  # The text is an attribute.
     bare = re.sub(r"{%.*?%}|{{.*?}}|<!doctype html>|<[^>]*>", " ", bare, flags=re.DOTALL)
     assert set(re.findall(r"[A-Za-z]{2,}", bare)) <= {"UTC"}
 

@@ -191,7 +191,7 @@ class TestAcceptance:
         assert pricing_of(world)[1].status == "delivered"
 
     def test_acceptance_requires_a_delivered_pricing_notice_of_each_applicant(self):
-        """12 CFR 1022.75(c)."""
+        """Test the rule in 12 CFR 1022.75(c)."""
         world = joint()
         notices = approve(world, [REPORTED, SECOND_REPORT])
         assert [person["name"] for person in notices[2].made_from["persons"]] == [PARTNER["legal_name"]]

@@ -61,7 +61,7 @@ def score(world, day):
 
 
 def test_notice_is_retained_for_25_months():
-    """12 CFR 1002.12(b)(1)."""
+    """Test the rule in 12 CFR 1002.12(b)(1)."""
     world = World()
     world.submit(0)
     world.reject(5)
@@ -91,7 +91,7 @@ def test_litigation_hold_retains_notices_until_it_ends(world, operator):
     held = operator.replace(path, {"on": True, "reason": "Case 28-cv-1"}).json()
     assert (held["on"], held["reason"]) == (True, "Case 28-cv-1")
     assert erased(world, 4_000) == 0
-    user = User.objects.get(groups__name="Operations")  # the earlier login was deleted too
+    user = User.objects.get(groups__name="Operations")  # The earlier log-in was deleted too.
     assert client_of(user).replace(path, {"on": False, "reason": "Settled"}).json()["on"] is False
     assert erased(world, 4_000) == 1
 

@@ -25,7 +25,7 @@ SAID = {"statement": "My payslip was read wrong."}
 
 @pytest.fixture
 def world(db):
-    """An application that its lender rejected yesterday."""
+    """Return an application that its lender rejected yesterday."""
     return rejected()
 
 

@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("reviewed")]
 DENIED = "action reasons ecoa creditor review"
 REPORTED = "action reasons report ecoa creditor review"
 SCORED = "action reasons report score ecoa creditor review"
-APPROVED = "action terms creditor review"  # for less than was requested
+APPROVED = "action terms creditor review"  # The approval is for less than the requested amount.
 NOT_COMPLETED = "action reasons ecoa creditor"
 OTHER_TERMS = "action terms until creditor review"
 COMBINED = "action terms until reasons ecoa creditor review"
@@ -33,7 +33,7 @@ FOUND = {"result": "Two arrears", "categories": ["Payment history", "Debts"], "s
 SCORE = {"score": 590, "range": [300, 850], "date": "2028-01-30", "factors": ["Length of time accounts are open"]}
 FIVE = [*(f"Factor {number}" for number in range(4)), "Number of inquiries"]
 
-# Name, section, profile, steps (day, event, arguments), required notice.
+# Each row has a name, a section, a profile, steps (day, event, arguments), and the required notice.
 TABLE = [
     ("denied", "1002.9(a)(1)(i)", "us", [(5, "reject")], ("adverse_action", 30, DENIED)),
     ("approved", "1002.9(a)(1)(i)", "us", [(5, "approve")], ("approval", 30, APPROVED)),
@@ -134,7 +134,7 @@ def test_each_case_of_the_table_creates_the_required_notice_and_deadline(profile
 
 @pytest.mark.parametrize("text", ["Score too low", "Did not meet our internal standards", "Insufficient credit score"])
 def test_reason_that_only_states_a_low_score_is_rejected(text):
-    """12 CFR 1002.9(b)(2)."""
+    """Test the rule in 12 CFR 1002.9(b)(2)."""
     world = World()
     world.submit(0)
     with pytest.raises(ApiError) as refused:
@@ -232,7 +232,7 @@ def test_expiry_notice_lists_documents_requested_after_the_incompleteness_notice
 
 
 def test_complete_application_is_not_rejected_as_incomplete():
-    """12 CFR 1002.9(c)."""
+    """Test the rule in 12 CFR 1002.9(c)."""
     world = World()
     world.submit(0)
     world.request_documents(1)
@@ -247,6 +247,6 @@ def test_notice_without_reasons_waits_for_reasons(settings):
     world.submit(0)
     world.move(3, "rejected")
     assert world.issue(4)["waiting"] == 1
-    assert world.issue(4.01)["waiting"] == 0  # a waiting notice is checked once an hour
+    assert world.issue(4.01)["waiting"] == 0  # A waiting notice is checked once an hour.
     assert (world.notice.status, world.notice.waits_for) == ("due", "reasons")
     assert BECAUSE

@@ -62,7 +62,7 @@ def denial_of(world, *, agency="ftc", day=5, on="February 5, 2028"):
 
 
 def test_denial_by_score_states_at_most_four_scored_factors(settings):
-    """12 CFR 1002.9(b)(2), comments 2 and 4."""
+    """Test the rule in 12 CFR 1002.9(b)(2), comments 2 and 4."""
     world = scored(settings, SAYS_POOR, is_reviewed=False)
     settings.DECISIONING = "automatic"
     decide_scored(now=world.at(1))
@@ -75,7 +75,7 @@ def test_denial_by_score_states_at_most_four_scored_factors(settings):
 
 
 def test_notice_may_state_a_fifth_score_factor_about_inquiries():
-    """15 USC 1681g(f)(9)."""
+    """Test the rule in 15 USC 1681g(f)(9)."""
     world = submitted()
     report = {**REPORT, **SCORE, "factors": [*FACTORS, "Number of inquiries"]}
     world.reject(5, consumer_report=report)
@@ -89,7 +89,7 @@ def test_notice_may_state_a_fifth_score_factor_about_inquiries():
 
 
 def test_denial_on_two_reports_lists_both_agencies_and_scores():
-    """15 USC 1681m(a)(2) and (3)."""
+    """Test the rule in 15 USC 1681m(a)(2) and (3)."""
     world = submitted()
     reports = [{**REPORT, **SCORE}, {**OTHER, **SCORE, "score": 612}]
     world.reject(5, consumer_report=reports)
@@ -100,7 +100,7 @@ def test_denial_on_two_reports_lists_both_agencies_and_scores():
 
 
 def test_each_joint_applicant_gets_only_their_own_score():
-    """12 CFR 1002.9(f), 1022.75(c); 15 USC 1681m(a)."""
+    """Test the rule in 12 CFR 1002.9(f), 1022.75(c); 15 USC 1681m(a)."""
     world = joint()
     world.reject(5, consumer_report=[FIRST_REPORT, SECOND_REPORT])
     first = denial_of(world)
@@ -113,7 +113,7 @@ def test_each_joint_applicant_gets_only_their_own_score():
 
 
 def test_rejection_after_a_referral_states_reasons_of_score_and_reviewer(settings):
-    """12 CFR 1002.9, comment 9(b)(2)-7."""
+    """Test the rule in 12 CFR 1002.9, comment 9(b)(2)-7."""
     world = scored(settings, SAYS_SO_SO)
     of_score = world.application.decision_score.reasons[0]
     assert "warnings" not in reject(world, [of_score, "residence_temporary"])
@@ -125,7 +125,7 @@ def test_rejection_after_a_referral_states_reasons_of_score_and_reviewer(setting
 
 
 def test_counteroffer_with_denial_is_one_notice_that_offers_reconsideration():
-    """12 CFR 1002.9, comment 9(a)(1)-6."""
+    """Test the rule in 12 CFR 1002.9, comment 9(a)(1)-6."""
     world = submitted()
     world.counter(5, with_denial=True)
     world.open_notice(6)
@@ -147,7 +147,7 @@ def test_counteroffer_with_denial_is_one_notice_that_offers_reconsideration():
 
 
 def test_approval_under_the_score_disclosure_exception_discloses_the_score():
-    """12 CFR 1022.74(e)."""
+    """Test the rule in 12 CFR 1022.74(e)."""
     world = lent(risk_based_pricing="score_disclosure")
     world.move(5, "approved", metadata={"terms": BEST, "consumer_report": RANKED})
     world.issue(6)
@@ -162,7 +162,7 @@ def test_approval_under_the_score_disclosure_exception_discloses_the_score():
 
 
 def test_approval_at_the_best_rate_has_no_pricing_notice():
-    """12 CFR 1022.72(b)(2)(ii)."""
+    """Test the rule in 12 CFR 1022.72(b)(2)(ii)."""
     world = lent()
     world.move(5, "approved", metadata={"terms": BEST, "consumer_report": RANKED})
     world.issue(6)
@@ -172,7 +172,7 @@ def test_approval_at_the_best_rate_has_no_pricing_notice():
 
 
 def test_rejection_after_supplied_documents_has_a_new_period_of_thirty_days():
-    """12 CFR 1002.9(c)(2)."""
+    """Test the rule in 12 CFR 1002.9(c)(2)."""
     world = submitted()
     world.request_documents(15)
     world.open_notice(16)
@@ -196,7 +196,7 @@ def test_rejection_after_supplied_documents_has_a_new_period_of_thirty_days():
     ],
 )
 def test_notice_contains_the_agency_of_its_creditor(agency, address):
-    """12 CFR 1002.9(a)(2), appendix A."""
+    """Test the rule in 12 CFR 1002.9(a)(2), appendix A."""
     world = submitted()
     named = {"name": "Cedar Bank", "address": ADDRESS, "agency": agency}
     assert client_of(world.lender.user).replace(f"/providers/{world.offer.provider_id}", named).status_code == 200
@@ -214,7 +214,7 @@ def test_notice_contains_the_agency_of_its_creditor(agency, address):
     ],
 )  # fmt: skip
 def test_rejection_with_an_unspecific_reason_returns_400_and_creates_no_notice(text):
-    """12 CFR 1002.9(b)(2)."""
+    """Test the rule in 12 CFR 1002.9(b)(2)."""
     world = submitted()
     metadata = {"reasons": [{"code": "other", "text": text}]}
     body = {"status": "rejected", "updated_by": "x", "metadata": metadata}
@@ -224,7 +224,7 @@ def test_rejection_with_an_unspecific_reason_returns_400_and_creates_no_notice(t
 
 
 def test_rejection_by_a_person_in_colorado_does_not_mention_automation():
-    """C.R.S. 6-1-1701."""
+    """Test the rule in C.R.S. 6-1-1701."""
     world = submitted(person=WHOLE_OF_COLORADO, start=datetime(2027, 1, 5, 12, tzinfo=UTC))
     world.reject(5)
     text = denial_of(world, on="January 10, 2027")

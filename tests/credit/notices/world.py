@@ -1,4 +1,4 @@
-"""An applicant, a lender and the worker, on days that the caller chooses."""
+"""Simulate an applicant, a lender, and the worker on days that the caller chooses."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -23,7 +23,7 @@ from tests.credit.support import make_reviewer as reviewer
 from tests.credit.terms.lending import SAID, listed
 from tests.factories import ApplicationFactory, UserFactory
 
-START = datetime(2028, 1, 31, 12, tzinfo=UTC)  # of a leap year: thirty days later is 1 March
+START = datetime(2028, 1, 31, 12, tzinfo=UTC)  # START is in a leap year, so that thirty days later is 1 March.
 BECAUSE = ["income_insufficient"]
 ADDRESS = "1 Bank Street\nPortland, OR 97201"
 TERMS = {"amount_cents": 500_000, "rate_percent": 9, "term_months": 24}
@@ -54,7 +54,7 @@ class World:
 
     def __init__(self, offer=None, *, person=WHOLE, start=START, consumer=None):
         self.offer, self.start = offer or provider_offer(), start
-        if self.offer.provider.created_at > start:  # a provider created later is not the application's lender
+        if self.offer.provider.created_at > start:  # A provider created later is not the application's lender.
             self.offer.provider.created_at = start
             self.offer.provider.save()
         self.consumer = Actor(user=consumer or UserFactory(), credential="jwt")
@@ -73,7 +73,7 @@ class World:
 
     @property
     def notice(self):
-        """The newest notice that was not cancelled, except notices with deadlines of their own."""
+        """Return the newest notice that was not canceled, except notices with separate deadlines."""
         rows = Notice.objects.filter(application=self.pk).exclude(status="cancelled").exclude(kind__in=WITHOUT_CLOCK)
         return rows.order_by("-id").first()
 

@@ -1,4 +1,4 @@
-"""A program that files applications, and uses only the catalogue, the requirements and JSON Schema."""
+"""File applications with only the catalog, the requirements, and JSON Schema."""
 
 PDF = b"%PDF-1.4\n%%EOF\n"
 
@@ -18,7 +18,7 @@ def value_for(schema):
         formats = {"date": "1990-06-15", "email": "somebody@example.test"}
         if "format" in schema:
             return formats[schema["format"]]
-        if "pattern" in schema:  # the description states the pattern for readers
+        if "pattern" in schema:  # The description states the pattern for readers.
             return schema["description"].rpartition(" ")[2].rstrip(".") if ":" in schema["description"] else "en"
         return text_for(schema)
     return schema.get("minimum", schema.get("maximum", 7))
@@ -30,7 +30,7 @@ def text_for(schema):
 
 
 def file_application(api, offer_id, consumer_id):
-    """Apply to an offer of the catalogue; return the response of the submission."""
+    """Apply to an offer of the catalog; return the response of the submission."""
     item = next(offer for offer in catalogue(api) if offer["offer_id"] == offer_id)
     wanted = api.read(f"/provider-offers/{offer_id}/requirements").json()
     body = {"consumer_id": str(consumer_id), "offer_id": offer_id, "provider_id": int(item["provider_id"])}

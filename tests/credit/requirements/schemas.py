@@ -1,4 +1,4 @@
-"""Random valid schemas of offers, and invalid schemas with the place of each error."""
+"""Generate random valid schemas of offers, and invalid schemas with the location of each error."""
 
 from copy import deepcopy
 
@@ -23,7 +23,7 @@ def with_member(member):
     return {"type": "object", "properties": {"a": member}}
 
 
-# Pointer below `/application_schema`, and a schema that is rejected there.
+# Each pointer is below `/application_schema`; the schema is rejected at the pointer.
 BAD = [
     ("", []), ("", "object"), ("", 1), ("", True),
     ("/type", {"properties": {"a": {"type": "string"}}}),

@@ -113,7 +113,7 @@ def test_draft_page_shows_the_required_age(api, client, user, language, wanted):
     assert wanted in page
 
 
-# Moments (UTC), country and region of residence, birthday, and whether the person is 18 on that local day.
+# Each row has a moment (UTC), a country, a region, a birthday, and whether the person is 18 on the local day.
 @pytest.mark.parametrize(("moment", "country", "region", "born", "is_adult"), [
     ("2026-03-01T14:59", "JP", "Tokyo", "2008-03-02", False), ("2026-03-01T15:00", "JP", "Tokyo", "2008-03-02", True),
     ("2026-03-02T07:59", "US", "CA", "2008-03-02", False), ("2026-03-02T08:00", "US", "CA", "2008-03-02", True),

@@ -254,7 +254,8 @@ def test_applicants_schema_accepts_the_same_values_as_the_api(api, user, offer):
     said = {"phone", "language", "address.country", "address"}
     for path, values in BAD_PERSONS.items():
         if path in said:
-            for value in (item for item in values if not str(item).endswith("\n")):  # Python's `$` matches before "\n"
+            # Python's `$` matches before "\n".
+            for value in (item for item in values if not str(item).endswith("\n")):
                 assert not judge.is_valid([changed(path, value, whole)]), (path, value)
 
 

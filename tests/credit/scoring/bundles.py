@@ -1,4 +1,4 @@
-"""Decision bundles for tests: computed by the evaluator, anchored in a tree with the ledger's own code."""
+"""Create decision bundles for tests with the evaluator, and anchor them in a tree with the ledger's code."""
 
 import json
 from base64 import b64encode
@@ -22,7 +22,7 @@ OTHER = Signer("ledger.example/log", Ed25519PrivateKey.from_private_bytes(bytes(
 KEY = SIGNER.verifier.vkey
 FACTS = {**POOR, "scored_on": "2026-01-31"}
 NONCE, LEAF_NONCE = bytes(range(200, 232)), bytes(range(16))
-# The platform's keys in order of their periods, and a stranger's key.
+# The list has the platform's keys in order of their periods, and a stranger's key.
 FIRST, SECOND, STRANGER = (Ed25519PrivateKey.from_private_bytes(bytes(range(n, n + 32))) for n in (40, 80, 120))
 CHANGED_AT = "2026-06-01T00:00:00.000000Z"
 ANCHORED_AT = "2026-01-31T12:00:01.000000Z"

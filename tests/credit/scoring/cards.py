@@ -1,4 +1,4 @@
-"""Scorecards for tests."""
+"""Define scorecards for tests."""
 
 import copy
 
@@ -53,7 +53,7 @@ DEFINITION = {
     "range": [0, 900],
 }  # fmt: skip
 
-# Facts of a person whom the card approves, and of a person whom it declines.
+# The card approves a person with the first facts, and declines a person with the second facts.
 GOOD = {
     "application_data.monthly_income_cents": 320_000, "application_data.monthly_debt_cents": 32_000,
     "application_data.housing": "own", "identity.verified": True,

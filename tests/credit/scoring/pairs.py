@@ -26,7 +26,7 @@ KINDS = (
     "first_of",
     "first_of",
 )
-# For each kind of input, a JSON value of a wrong type.
+# Each kind of input has a JSON value of a wrong type.
 OTHER_TYPES = {"number": "12", "text": 5, "boolean": "true", "months_since": "yesterday", "ratio": True, "sum": "1"}
 
 
@@ -188,7 +188,7 @@ def _boolean(chance, fact, _name):
 
 
 def _first_of(chance, fact, name):
-    """Return an input of three facts, where the first present one counts: a number or a text."""
+    """Return an input that uses the first present fact of three numbers or texts."""
     kind = chance.choice(("number", "text"))
     source, bins, own = MAKERS[kind](chance, fact, name)
     names = [f"{fact}.{letter}" for letter in "abc"]

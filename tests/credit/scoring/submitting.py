@@ -4,7 +4,7 @@ from identity.models import BankAccount, KycVerification
 from tests.credit.scoring.cards import GOOD, POOR
 from tests.factories import ApplicationFactory, ModelVersionFactory, OfferFactory
 
-# Application data that the card of `cards` approves, declines, and refers, if the identity is verified.
+# If the identity is verified, the card of `cards` approves, declines, and refers these application data.
 SAYS_GOOD, SAYS_POOR = (
     {
         "amount_cents": 500_000,

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def declined(api, user):
-    """A scored application that the model declines."""
+    """Return a scored application that the model declines."""
     verify(user)
     offer, _ = scored_offer()
     application = draft_for(offer, user, SAYS_POOR)

@@ -27,7 +27,7 @@ BECAUSE = {"reasons": ["no_credit_file"]}
 
 @pytest.fixture
 def offer(db):
-    """An offer whose model approves good facts and declines poor facts."""
+    """Return an offer whose model approves good facts and declines poor facts."""
     return scored_offer()[0]
 
 
@@ -170,7 +170,7 @@ class TestStatements:
     @pytest.fixture(autouse=True)
     def _nothing_else(self, db, settings):
         settings.RATE_LIMITS = dict.fromkeys(settings.RATE_LIMITS)
-        record_keys.key_at(timezone.now())  # creates the first key
+        record_keys.key_at(timezone.now())  # This decision creates the first key.
 
     def count(self, api, application, django_assert_max_num_queries):
         api.read("/auth/me")

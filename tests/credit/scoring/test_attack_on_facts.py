@@ -14,8 +14,8 @@ from tests.credit.scoring.submitting import bank_account
 from tests.factories import UserFactory
 from tests.identity.support import issue
 
-pytestmark = pytest.mark.usefixtures("no_rate_limits")  # rate limits are a separate defense
-BALANCE_CENTS, HIGHEST_CENTS, BINS = 123_456_78, 50**5, 50  # five calls of fifty bins each
+pytestmark = pytest.mark.usefixtures("no_rate_limits")  # Rate limits are a separate defense.
+BALANCE_CENTS, HIGHEST_CENTS, BINS = 123_456_78, 50**5, 50  # The attack takes five calls of fifty bins each.
 INCOME, BALANCE = "application_data.monthly_income_cents", "bank.accounts_balance_cents"
 
 
@@ -26,7 +26,7 @@ def ok(answer):
 
 @pytest.fixture
 def person(db):
-    """An account with a balance."""
+    """Return an account with a balance."""
     person = UserFactory()
     bank_account(person, BALANCE_CENTS)
     return person
@@ -109,7 +109,7 @@ def test_app_with_only_offers_read_cannot_infer_a_balance_by_matching(lender, ap
 def test_hidden_offers_reveal_nothing_to_an_app_with_only_offers_read(lender, app, own):
     bounds = [10_000_000 + 1_250_000 * place for place in range(8)]
     offers = {lend(lender, declines_below(BALANCE, bound))[1]: bound for bound in bounds}
-    ok(own.send("/offers/match", {}))  # the person's own match
+    ok(own.send("/offers/match", {}))  # The match is by the person, not by the app.
     assert ok(app.read("/ucp/catalog/items?explain=true&limit=100"))["hidden"] == []
     assert len(ok(app.send("/ucp/catalog/search", {"pagination": {"limit": 50}}))["products"]) == len(offers)
     hidden = ok(own.read("/ucp/catalog/items?explain=true&limit=100"))["hidden"]

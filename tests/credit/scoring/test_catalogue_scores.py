@@ -17,7 +17,7 @@ PATH = "/ucp/catalog/items"
 
 @pytest.fixture
 def version(stranger):
-    """A published champion of another account's provider."""
+    """Return a published champion of another account's provider."""
     return make_version(make_model(stranger), role="champion")
 
 
@@ -63,7 +63,7 @@ def test_catalog_hides_an_offer_after_a_declined_application(api, user, version,
     verify(user)
     ModelVersionFactory(model=version.model, number=2, role="challenger", definition=definition(base_points=900))
     assert submit(api, draft_for(offer, user, SAYS_POOR)).status_code == 200
-    assert LastScore.objects.get().outcome == "decline"  # the challenger's score has no effect
+    assert LastScore.objects.get().outcome == "decline"  # The challenger's score has no effect.
     assert hidden(api) == {offer.pk: "score"}
 
 

@@ -39,7 +39,7 @@ def changed(**columns):
     return lambda answer: replace(answer, **columns) if answer.status == "received" else answer
 
 
-# By method: the change of its result, the check that fails, and what the fault says.
+# Each fault has a method, the change of its result, the failing check, and the message.
 FAULTS = {
     "no cases": ("sandbox_cases", lambda _: None, "sandbox_cases", "must be a mapping with thick"),
     "cases in a list": ("sandbox_cases", lambda cases: list(cases.values()), "sandbox_cases", "must be a mapping"),

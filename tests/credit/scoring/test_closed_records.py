@@ -36,7 +36,7 @@ def reviewer():
 
 @pytest.fixture
 def decided(api, user, reviewer, settings):
-    """An application that a reviewer rejected with their own texts."""
+    """Return an application that a reviewer rejected with their own texts."""
     settings.ANCHOR_DECISIONS = True
     application = draft_for(scored_offer()[0], user, SAYS_POOR)
     assert submit(api, application).status_code == 200
@@ -135,7 +135,8 @@ def test_hashes_of_erased_ids_cannot_be_matched_by_trying_every_account(decided,
     hashes = set(json.loads(record_of(decided).record)["hashes"].values())
     nonce = b64decode(json.loads(record_of(decided).openings)["consumer_id"]["nonce"])
     candidates = [str(number) for number in range(user.pk + 1_000)]
-    assert len(found_by(candidates, [nonce], hashes)) == 1  # checks that the search finds a value by its nonce
+    # This check proves that the search finds a value by its nonce.
+    assert len(found_by(candidates, [nonce], hashes)) == 1
     erased(user)
     row = record_of(decided)
     strings = [str(getattr(row, field.attname)) for field in row._meta.concrete_fields]

@@ -54,7 +54,7 @@ def file_of(application):
 
 @pytest.fixture
 def sent(api, user):
-    """A scored application with a file."""
+    """Return a scored application with a file."""
     offer, version = scored_offer(definition=card())
     application = draft_for(offer, user, CLAIMS)
     assert submit(api, application).status_code == 200
@@ -278,7 +278,8 @@ class TestRepeatedScoring:
         confirm(reviewers_api, sent, value=1)
         again(reviewers_api, sent)
         sent.refresh_from_db()
-        assert bundle_of(sent)["facts"] == bundle["facts"]  # the facts of the decision, not of the later score
+        # The facts are those of the decision, not of the later score.
+        assert bundle_of(sent)["facts"] == bundle["facts"]
 
     def test_applicants_and_readers_cannot_score_again(self, api, sent):
         assert_error(again(api, sent), 403, "E2010")

@@ -31,7 +31,7 @@ def reviewer(db):
 
 @pytest.fixture
 def application(user, api, reviewer):
-    """A rejected application that the score declined."""
+    """Return a rejected application that the score declined."""
     verify(user)
     application = draft_for(scored_offer()[0], user, SAYS_POOR)
     assert submit(api, application).status_code == 200

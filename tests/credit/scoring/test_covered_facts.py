@@ -17,7 +17,7 @@ from tests.identity.support import issue
 pytestmark = pytest.mark.django_db
 MATCH, CATALOGUE = "/offers/match", "/ucp/catalog/items"
 BALANCE = 123_456
-# Declines a balance below 100,000 cents, or an unverified identity, each with its own reason.
+# The card declines a balance below 100,000 cents and an unverified identity, each with a separate reason.
 CARD = {
     "inputs": [
         {"name": "balance", "from": "bank.accounts_balance_cents", "type": "number"},
@@ -53,7 +53,7 @@ def offer(version):
 
 @pytest.fixture
 def known(user):
-    """A person with a verified identity and a bank balance."""
+    """Return a person with a verified identity and a bank balance."""
     verify(user)
     bank_account(user, BALANCE)
     return user
@@ -140,7 +140,7 @@ def _evaluation(version):
 class TestScoresOfApplications:
     @pytest.fixture
     def decided(self, api, user):
-        """An approved application that the score would decline."""
+        """Return an approved application that the score would decline."""
         verify(user)
         application = draft_for(scored_offer()[0], user, SAYS_POOR)
         submit(api, application)

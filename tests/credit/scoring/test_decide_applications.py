@@ -224,7 +224,7 @@ class TestTwoReviewers:
 
     @pytest.fixture
     def proposed(self, offer):
-        """An application whose score proposes a rejection."""
+        """Return an application whose score proposes a rejection."""
         application = scored(offer, SAYS_POOR)
         assert decide() == {**NOTHING, "proposed": 1}
         return application
@@ -325,7 +325,7 @@ class TestActor:
 class TestFailingDecision:
     @pytest.fixture
     def broken(self, offer, monkeypatch):
-        """Three applications; deciding the oldest fails."""
+        """Return three applications; the decision on the oldest application fails."""
         applications = [scored(offer, SAYS_GOOD) for _ in range(3)]
         record = records.decision_record
 

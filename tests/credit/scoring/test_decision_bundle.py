@@ -32,7 +32,7 @@ def read(api, application):
 
 @pytest.fixture
 def decided(db, api, user, settings):
-    """An application that its score declined."""
+    """Return an application that its score declined."""
     settings.DECISIONING = "automatic"
     verify_identity(user)
     offer, _ = scored_offer()

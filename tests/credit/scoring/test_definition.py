@@ -25,7 +25,7 @@ def test_valid_scorecard_definition_passes_the_check():
 AGE = [(f"{INPUTS}/0", {"name": "income", "from": "application_data.age", "type": "number", "allow_age": True})]
 OLD = [{"missing": True, "points": 0}, {"below": 25, "points": 5}, {"below": 62, "points": 9}, {"points": 9}]
 REFUSED = {
-    # Rejected by the JSON Schema.
+    # The JSON Schema rejects these definitions.
     "no object": ([], "", "Must be object."),
     "members that are not there": ([("/base_points", DELETE), ("/outcomes", DELETE)], "", "Must have base_points"),
     "an unknown member": ([("/code", "1+1")], "", "Unknown field 'code'"),
@@ -73,7 +73,7 @@ REFUSED = {
      "/characteristics/0/reason/code", "Must be other."),
     "an outcome of a knockout": ([("/knockouts/0/outcome", "approve")], "/knockouts/0/outcome", "refer or decline"),
     "a range of three": ([("/range", [1, 2, 3])], "/range", "at most 2"),
-    # Rejected by other rules.
+    # Other rules reject these definitions.
     "an input without a source": ([(f"{INPUTS}/0", {"name": "income"})], f"{INPUTS}/0", "exactly one of from"),
     "an input of two sources": ([(f"{INPUTS}/0/months_since", "application_data.a")], f"{INPUTS}/0",
      "exactly one of from"),

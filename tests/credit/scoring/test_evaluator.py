@@ -174,7 +174,7 @@ def test_evaluator_and_verifier_agree_on_random_cards():
     assert first_disagreement() is None
 
 
-# By mutant: the changed function, its code, and the mutant's code.
+# Each mutant has the changed function, its code, and the mutant's code.
 MUTANTS = {
     "less or equal": (Characteristic, "bin_of", "value < candidate.below", "value <= candidate.below"),
     "missing as zero": (Characteristic, "bin_of", "return self.missing", "value = 0"),

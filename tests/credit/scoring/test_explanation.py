@@ -34,7 +34,7 @@ def offer(db):
 
 @pytest.fixture
 def declined(offer, user, api):
-    """An application that the score declined and a reviewer rejected."""
+    """Return an application that the score declined and a reviewer rejected."""
     verify(user)
     application = draft_for(offer, user, SAYS_POOR)
     assert submit(api, application).status_code == 200
@@ -145,7 +145,7 @@ class TestExplanation:
 
 @pytest.fixture
 def declined_in_euros(declined):
-    """The declined application, to an offer in euros."""
+    """Return the declined application, to an offer in euros."""
     declined.refresh_from_db()
     declined.offer_snapshot = {**declined.offer_snapshot, **EU_TERMS}
     declined.applicants = Applicants.of([{**PERSON, "language": "de"}])

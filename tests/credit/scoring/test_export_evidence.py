@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def version(user, api):
-    """A version with a score that declined, and a reviewer's rejection."""
+    """Return a version with a score that declined, and a reviewer's rejection."""
     verify(user)
     offer, version = scored_offer()
     application = draft_for(offer, user, SAYS_POOR)

@@ -61,7 +61,7 @@ def test_each_fact_declares_the_scope_that_covers_it():
         "identity.name_match": "identity:read",
         "bank.linked": "bankdata:read",
         **dict.fromkeys(BANK, "bankdata:read"),
-        "account.age_days": FIRST_PARTY,  # no scope covers the age of an account
+        "account.age_days": FIRST_PARTY,  # No scope covers the age of an account.
         "applications.in_90_days": "applications:read",
         **dict.fromkeys((name for name in catalogue() if name.startswith("report.")), FIRST_PARTY),
         **dict.fromkeys(("person.open_applications", "person.days_since_rejection", "person.accounts"), FIRST_PARTY),

@@ -13,7 +13,7 @@ PATH = "/scoring/models"
 
 @pytest.fixture
 def body():
-    """A valid body."""
+    """Return a valid body."""
     return {"provider_id": "901", "name": "Everyday", "description": "Small loans."}
 
 

@@ -40,7 +40,7 @@ def decide(score, status, *, by=None, position=1):
 
 
 class TestIndex:
-    """The stability index (PSI) alone."""
+    """Test the stability index (PSI)."""
 
     def test_stability_index_of_equal_distributions_is_zero(self):
         assert psi([10, 20, 30], [1, 2, 3]) == 0.0
@@ -67,7 +67,7 @@ class TestIndex:
 
 
 class TestBinsOfTotals:
-    """Bins of equal frequency."""
+    """Test bins of equal frequency."""
 
     def test_equal_frequency_bins_of_100_totals_contain_10_each(self):
         totals = random.Random(7).sample(range(1_000), 100)
@@ -90,7 +90,7 @@ class TestBinsOfTotals:
 
 
 class TestMonitoring:
-    """Scores of a window, compared with another window."""
+    """Test scores of a window, compared with another window."""
 
     @pytest.mark.parametrize(("facts", "expected"), [(GOOD, (0.0, 0.0)), (POOR, (0.25, 100))])
     def test_stability_index_is_high_only_for_windows_with_different_facts(self, version, facts, expected):
@@ -147,9 +147,9 @@ class TestMonitoring:
         decide(overruled, "approved", by=person)
         decide(overruled, "under_review", by=person, position=2)
         decide(overruled, "rejected", by=person, position=3)
-        decide(machine, "rejected")  # not decided by a person
+        decide(machine, "rejected")  # The model, not a person, made this decision.
         referred = scored(version, {**GOOD, "identity.verified": False})
-        decide(referred, "rejected", by=person)  # without a proposal
+        decide(referred, "rejected", by=person)  # This score has no proposal.
         assert undecided.outcome == "approve"
         assert monitor(version)["overrides"] == {"decisions": 2, "overrides": 1, "rate": 0.5}
 
@@ -160,8 +160,8 @@ class TestMonitoring:
         assert monitor(version) == before
 
     def test_monitoring_window_includes_its_start_and_excludes_its_end(self, version):
-        scored(version, GOOD, days_ago=30)  # at the start of the window
-        scored(version, GOOD, days_ago=0)  # at the end of the window
+        scored(version, GOOD, days_ago=30)  # This score is at the start of the window.
+        scored(version, GOOD, days_ago=0)  # This score is at the end of the window.
         assert monitor(version)["window"]["of"] == 1
 
     def test_monitoring_executes_the_same_statements_for_more_scores(self, version, django_assert_num_queries):

@@ -62,7 +62,7 @@ def test_match_stores_the_last_score_without_facts(api, user, version, offer):
     assert match(api, facts=SAID_GOOD) == [(offer.pk, True, [])]
     kept = LastScore.objects.get()
     assert (kept.model, kept.user, kept.segment) == (version.model, user, "prime")
-    assert kept.outcome == "refer"  # the identity is not verified
+    assert kept.outcome == "refer"  # The identity is not verified.
     assert not Application.objects.exists()
     assert not Score.objects.exists()
     assert not ScoreFacts.objects.exists()
@@ -84,7 +84,7 @@ def test_declining_match_contains_the_score_reasons(api, stranger):
 
 def test_declining_match_without_a_score_reason_contains_a_general_reason(api, stranger):
     version = make_version(make_model(stranger), knockouts=[], base_points=0)
-    # Published before certificates existed: today, the certificate rejects such a card.
+    # The card was published before certificates existed. The certificate now rejects such a card.
     ModelVersion.objects.filter(pk=version.pk).update(status="published", role="champion")
     OfferFactory(provider=version.model.provider, blockscore_model_id=version.model_id)
     assert match(api, facts=SAID_GOOD)[0][1:] == (False, ["The known facts are not enough for this offer."])

@@ -122,7 +122,7 @@ def test_applicant_visible_results_do_not_depend_on_other_applications(monkeypat
         for score in (alone, same):
             assert scores.describe(score)["score"] == score.total
         differing += alone.total != same.total
-    assert differing > PROBES / 4  # the lender's results do depend on other applications
+    assert differing > PROBES / 4  # The lender's results depend on other applications.
 
 
 CARDS = [

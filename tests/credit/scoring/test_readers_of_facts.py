@@ -13,7 +13,8 @@ from tests.factories import ProviderFactory, UserFactory
 
 pytestmark = pytest.mark.django_db
 
-# Status of facts, facts of applicant 2, reports, report of applicant 1, of applicant 2; number of reports; has raw.
+# Each row has the statuses of facts, facts of applicant 2, reports, report of applicant 1, and report of applicant 2.
+# The number of reports and the presence of raw data follow.
 NOTHING, FORBIDDEN = (404,) * 5, (403,) * 5
 ROWS = {
     "anonymous": ((401,) * 5, 0, False), "stranger": (NOTHING, 0, False), "support": (NOTHING, 0, False),

@@ -165,7 +165,7 @@ class TestRequest:
         report = ask(ritas, application).json()
         assert_error(ask(ritas, application), 409, "E3022")
         waiting = {"finished": 0, "waiting": 1, "failed": 0}
-        assert collect(now=timezone.now() + timedelta(minutes=2)) == waiting  # before the vendor's 30 s
+        assert collect(now=timezone.now() + timedelta(minutes=2)) == waiting  # The vendor responds after 30 s.
         Report.objects.update(requested_at=timezone.now() - timedelta(seconds=31))
         assert collect(now=timezone.now() + timedelta(minutes=4))["finished"] == 1
         whole = ritas.read(f"/applications/{application.pk}/reports/{report['id']}").json()
@@ -403,7 +403,7 @@ def test_raw_report_is_in_no_log_event_export_or_plain_column(api, ritas, rita, 
     for client in (api, ritas):
         assert MARK not in json.dumps([client.read(path).json(), client.read("/requests").json()])
     assert MARK not in api.read(f"{path}/{report['id']}").content.decode()
-    with connection.cursor() as cursor:  # the stored rows: events, the request log, idempotency records, and the rest
+    with connection.cursor() as cursor:  # The stored rows include events, the request log, and idempotency records.
         for table in connection.introspection.table_names(cursor):
             cursor.execute(f'SELECT * FROM "{table}"')
             assert MARK not in str([bytes(v) if isinstance(v, memoryview) else v for row in cursor for v in row]), table

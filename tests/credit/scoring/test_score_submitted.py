@@ -134,7 +134,7 @@ def reading(name):
     ("#/m~0n", {"m~n": 320_000}, "/m~0n"),
     ("#/incomes/0", {"incomes": [320_000]}, "/incomes/0"),
     (".incomes.1.cents", {"incomes": [0, {"cents": 320_000}]}, "/incomes/1/cents"),
-    # RFC 6901, section 5, nested members, and words for income
+    # The pointers are from RFC 6901, section 5, nested fields, and words for income.
     *((f"#{pointer}", {member: 320_000}, pointer) for member, pointer in (
         ("", "/"), ("a/b", "/a~1b"), ("c%d", "/c%d"), ("e^f", "/e^f"), ("g|h", "/g|h"), ("i\\j", "/i\\j"),
         ('k"l', '/k"l'), (" ", "/ "), ("~1", "/~01"), ("~/~", "/~0~1~0"), ("\u6708\u53ce", "/\u6708\u53ce"),
@@ -221,7 +221,7 @@ def test_submission_with_a_model_executes_three_statements_and_two_per_version(a
     for challengers in range(2):
         if challengers:
             ModelVersionFactory(model=version.model, number=2, role="challenger")
-        submit(api, draft_for(offer, user))  # a process loads each version's card once
+        submit(api, draft_for(offer, user))  # A process loads each version's card once.
         # The versions, the only registered fact, and the last score; for each version its score and facts.
         assert len(statements_of(api, draft_for(offer, user))) == plain + 3 + 2 * (1 + challengers)
 

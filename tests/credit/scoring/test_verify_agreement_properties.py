@@ -48,7 +48,7 @@ def test_verifier_and_evaluator_agree_on_total_outcome_and_ordered_reasons(rando
 def test_random_scorecards_are_valid_definitions(random):
     try:
         check(drawn(random)[0])
-    except ValidationFailed as refused:  # the message has every error
+    except ValidationFailed as refused:  # The message has every error.
         pytest.fail(str(refused))
 
 

@@ -173,7 +173,7 @@ class TestValidBundles:
         assert (result["facts"], FAIL in result.values()) == (OK, False)
 
     def test_version_1_record_is_verified_byte_for_byte(self):
-        # A record anchored before records had versions.
+        # This record was anchored before records had versions.
         record = (
             '{"application_data_sha256":"74234e98afe7498fb5daf1f36ac2d78acc339464f950703b8c019892f982b90b",'
             '"application_id":"0193a8f0-0000-7000-8000-000000000001","changed_by":"reviewer-7","consumer_id":"7",'
@@ -438,7 +438,7 @@ def test_verification_of_an_invalid_card_or_facts_fails_with_any_hash(card, fact
         shown = {"definition": json.dumps(item), "facts": json.dumps(facts)}
         document["definition_sha256"] = sha256(shown["definition"].encode()).hexdigest()
         document["facts_sha256"] = sha256(NONCE + shown["facts"].encode()).hexdigest()
-        steps_of({**valid_bundle, **shown, "record": text(document)})  # must not raise
+        steps_of({**valid_bundle, **shown, "record": text(document)})  # The verification must not raise an error.
 
 
 @given(st.recursive(

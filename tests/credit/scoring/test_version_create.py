@@ -14,7 +14,7 @@ from tests.credit.scoring.test_pmml import extension
 
 pytestmark = pytest.mark.django_db
 
-# RFC 6901, section 5, and words for income in several languages
+# The pointers are from RFC 6901, section 5, and words for income in several languages.
 POINTERS = [
     "#/a b/~1€", "#/foo", "#/foo/0", "#/", "#/a~1b", "#/c%d", "#/e^f", "#/g|h", "#/i\\j", '#/k"l', "#/ ", "#/m~0n",
     "#/revenu mensuel net", "#/\u6708\u53ce", "#/\u062f\u062e\u0644", "#/\u0b86\u0ba4\u0bbe\u0baf\u0bae\u0bcd",

@@ -36,7 +36,7 @@ class TestPublish:
     def test_publication_warns_of_inputs_that_an_offer_does_not_require(self, api, version):
         asks = {"type": "object", "properties": {"monthly_income_cents": {"type": "integer"}}}
         about = {"provider": version.model.provider, "blockscore_model_id": version.model_id}
-        OfferFactory(**about)  # accepts any data
+        OfferFactory(**about)  # This offer accepts any data.
         OfferFactory(**about, application_schema=asks, is_active=False)
         claims = [
             f"Only the applicant supplies {name}: nothing verifies it."
@@ -47,7 +47,8 @@ class TestPublish:
         )
         assert api.send(at(version, "publish"), {"role": "champion"}).json()["warnings"] == claims
         offers = [OfferFactory(**about, application_schema=asks).pk for _ in range(7)]
-        OfferFactory(blockscore_model_id=version.model_id, application_schema=asks)  # of another provider
+        # This offer belongs to another provider.
+        OfferFactory(blockscore_model_id=version.model_id, application_schema=asks)
         warnings = api.send(at(version, "publish"), {"role": "challenger"}).json()["warnings"]
         assert warnings[-4:] == claims
         warnings = warnings[:-4]

@@ -30,7 +30,7 @@ def rita(db):
 
 @pytest.fixture
 def waiting(user, rita):
-    """An application under review whose report never arrives."""
+    """Return an application under review whose report never arrives."""
     application = submitted(user, offer_with("credit"), "Slow")
     assert move(client_of(rita), application, "under_review").status_code == 200
     return application

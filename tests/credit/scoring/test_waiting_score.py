@@ -25,7 +25,7 @@ from tests.properties import share_of
 
 pytestmark = pytest.mark.django_db
 
-CASES = share_of(20)  # of each kind
+CASES = share_of(20)  # The test uses this many applications of each kind.
 BINS = [{"missing": True, "points": 0}, {"below": 650, "points": 10}, {"points": 100}]
 INCOME_BINS = [{"missing": True, "points": 0}, {"below": 300_000, "points": 20}, {"points": 80}]
 CARD = {

@@ -1,4 +1,4 @@
-"""Listed offers and applications to them."""
+"""Create listed offers and applications to these offers."""
 
 from django.utils import timezone
 
@@ -46,6 +46,7 @@ def acceptance_of(client, application):
 def accept_terms(client, application, terms_sha256=None):
     body = {"terms_sha256": terms_sha256 or acceptance_of(client, application)["terms_sha256"]}
     if (application.offer_snapshot or {}).get("jurisdiction") == "eu":
-        form = client.read(f"/applications/{application.pk}/precontract")  # the acceptance requires its hash
+        # The acceptance requires the hash of the form.
+        form = client.read(f"/applications/{application.pk}/precontract")
         body |= {"precontract_sha256": form.json()["sha256"]} if form.status_code == 200 else {}
     return client.send(f"/applications/{application.pk}/acceptance", body)

@@ -69,7 +69,7 @@ class TestNewCounteroffers:
         assert not Counteroffer.objects.exists()
 
     def test_counteroffer_deadline_after_the_first_payment_date_starts_is_rejected(self, application, lender):
-        """From that day on, nothing can be accepted."""
+        """After the start of that day, the terms can't be accepted."""
         terms = {**LESS, "first_payment_on": in_days(10)[:10]}
         body = assert_error(counter(lender, application, terms, days=11), 400, "E1001")
         assert body["details"][0]["field"] == "expires_at"

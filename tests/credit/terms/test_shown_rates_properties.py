@@ -22,7 +22,8 @@ from tests.credit.eu.offers import EU_TERMS, LENDER
 from tests.credit.notices.test_pages import read
 
 LOANS = int(os.environ.get("SHOWN_LOANS", "8"))
-TODAY = date(2026, 11, 10)  # one of the first 27 days of a month, so that curo does not assume a series of month ends
+# The day is one of the first 27 of a month, so that curo does not assume a series of month ends.
+TODAY = date(2026, 11, 10)
 RATE = r"Annual percentage rate(?: of charge \(APR\))?[^0-9]*(\d+(?:\.\d+)?) %"
 NOTICE = {
     "blocks": ["action", "terms", "creditor"], "kind": "approval", "is_denial": False, "language": "en",

@@ -36,7 +36,7 @@ FIGURES = (
     "amount_cents", "rate_percent", "term_months", "fee_cents", "apr_percent", "payment_cents", "final_payment_cents",
     "total_of_payments_cents", "finance_charge_cents", "amount_financed_cents", "method",
 )  # fmt: skip
-# Loans for each way in which Appendix J counts the time.
+# These loans include each way in which Appendix J counts time.
 loans = st.builds(
     Loan,
     amount_cents=st.integers(100, 10**12) | st.integers(1, 100_000),
