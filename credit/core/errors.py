@@ -127,15 +127,15 @@ class InfectedFile(ApiError):
 
 
 class LockedFile(ValidationFailed):
-    message = "The PDF is protected by a password. Print it to a new PDF without one, and send that."
+    message = "The PDF is protected by a password. Print it to a new PDF without a password, and send the new file."
 
 
 class BrokenFile(ValidationFailed):
-    message = "The file is damaged, or only a part of it arrived. Save or scan it again, and send that."
+    message = "The file is damaged, or only a part of it arrived. Save or scan it again, and send the new file."
 
 
 class PhonePicture(UnsupportedMediaType):
-    message = "This is a HEIC picture, which many computers can't open. Save it as JPEG, and send that."
+    message = "This is a HEIC picture, which many computers can't open. Save it as JPEG, and send the new file."
 
 
 class ReasonsRequired(ApiError):

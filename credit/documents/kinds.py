@@ -84,7 +84,7 @@ def recognize(content: bytes) -> str:
     if not content_type:
         if content[4:8] == b"ftyp" and content[8:12] in _HEIF_BRANDS:
             raise PhonePicture
-        raise UnsupportedMediaType("The file must be a PDF, JPEG, or PNG. Save or print it as a PDF, and send that.")
+        raise UnsupportedMediaType("The file must be a PDF, JPEG, or PNG. Save or print it as a PDF, and send the PDF.")
     if not is_whole:
         raise BrokenFile.of_member("file", BrokenFile.message)
     return content_type

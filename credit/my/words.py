@@ -50,9 +50,15 @@ _REFUSALS: dict[type[ApiError], Any] = {
     errors.TermsChanged: _("The terms have changed. Check them again before you accept."),
     errors.DocumentClosed: _("The document accepts no more files."),
     errors.InfectedFile: _("The file is infected. It was not stored."),
-    errors.LockedFile: _("The PDF is protected by a password. Print it to a new PDF without one, and send that."),
-    errors.BrokenFile: _("The file is damaged, or only a part of it arrived. Save or scan it again, and send that."),
-    errors.PhonePicture: _("This is a HEIC picture, which many computers can't open. Save it as JPEG, and send that."),
+    errors.LockedFile: _(
+        "The PDF is protected by a password. Print it to a new PDF without a password, and send the new file."
+    ),
+    errors.BrokenFile: _(
+        "The file is damaged, or only a part of it arrived. Save or scan it again, and send the new file."
+    ),
+    errors.PhonePicture: _(
+        "This is a HEIC picture, which many computers can't open. Save it as JPEG, and send the new file."
+    ),
     UnsupportedMediaType: _("The file must be a PDF, JPEG, or PNG."),
     PayloadTooLarge: _("The file is too large."),
     RateLimited: _("You sent too many requests. Wait a minute, then try again."),

@@ -127,7 +127,7 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         for low, high in (("apr_min_percent", "apr_max_percent"), ("loan_amount_min_cents", "loan_amount_max_cents")):
             if attrs[low] is not None and attrs[high] is not None and attrs[low] > attrs[high]:
-                raise serializers.ValidationError({low: [f"Must not be greater than {high}."]})
+                raise serializers.ValidationError({low: [f"Must not be greater than `{high}`."]})
         for name in ("included_states", "excluded_states"):
             if unknown := sorted(set(attrs[name] or ()) - US_STATES):
                 raise serializers.ValidationError({name: [f"Not a US state or territory code: {', '.join(unknown)}."]})
@@ -137,7 +137,11 @@ class OfferRequestSerializer(JurisdictionRequestSerializer):
             )
         has_states = bool(attrs["included_states"] or attrs["excluded_states"])
         if attrs["nationwide"] is has_states:
-            message = "Must be false or null with states." if has_states else "Must be true or null without states."
+            message = (
+                "Must be false or null with `included_states` or `excluded_states`."
+                if has_states
+                else "Must be true or null without `included_states` and `excluded_states`."
+            )
             raise serializers.ValidationError({"nationwide": [message]})
         has_reason = attrs["risk_based_pricing_reason"] is not None
         if has_reason is not (attrs["risk_based_pricing"] == pricing_rules.NOT_APPLICABLE):
@@ -258,7 +262,7 @@ class QuoteQuery(serializers.QuerySerializer):
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         if attrs["fee_cents"] >= attrs["amount_cents"]:
-            raise serializers.ValidationError({"fee_cents": ["Must be less than amount_cents."]})
+            raise serializers.ValidationError({"fee_cents": ["Must be less than `amount_cents`."]})
         if attrs["first_payment_on"] is not None:
             attrs["first_payment_on"] = date.fromisoformat(attrs["first_payment_on"])
         return attrs

@@ -134,7 +134,7 @@ class PublicationRequestSerializer(serializers.RequestSerializer):
 class FactsField(serializers.FreeField):
     default_error_messages = {
         "object": "Must be an object of facts by name.",
-        "many": "Has more than {most} members.",
+        "many": "Must have at most {most} facts.",
         "unknown": "{name}: Must be a fact of GET /v1/scoring/facts.",
         "type": "{name}: Must be a {kind}, or null if unknown.",
         "long": "{name}: Must have at most {most} characters.",
@@ -162,7 +162,7 @@ class FactsField(serializers.FreeField):
             if day_of(value) is None:
                 self.fail("type", name=name, kind="day such as 2026-01-31")
         elif type(value) not in _PYTHON_TYPES.get(kind, _ANY):
-            self.fail("type", name=name, kind="number, a text or a boolean" if kind == "any" else kind)
+            self.fail("type", name=name, kind="number, a string, or a boolean" if kind == "any" else kind)
         if isinstance(value, str) and len(value) > _TEXT_MAX:
             self.fail("long", name=name, most=_TEXT_MAX)
 
