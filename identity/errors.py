@@ -44,7 +44,7 @@ class BankItemNotFound(ApiError):
 
 class RelinkRequired(ApiError):
     status, error, code = 502, "relink_required", "E5004"
-    message = "The bank requires a new log-in. Open Plaid Link with the link token in `details`."
+    message = "A bank requires a new log-in, or must be linked again. Open Plaid Link with the link token in `details`."
 
 
 class TokenNotAccepted(ValidationFailed):

@@ -12,7 +12,7 @@ FAMILIES = (
         ),
         {
             "created": "An identity verification was started.",
-            "updated": "An identity verification has another status.",
+            "updated": "The status of an identity verification changed.",
             "revoked": "The vendor revoked a success. The status is unchanged.",
         },
         {"verification_id": str(demo_ids.VERIFIED), "attempt": 1},

@@ -38,7 +38,9 @@ class RequestLineSerializer(serializers.ModelResponseSerializer):
     )
 
     failed_fields = serializers.ListField(
-        source="failed_names", child=serializers.TextField(), help_text="The names of the fields that failed."
+        source="failed_names",
+        child=serializers.TextField(),
+        help_text="The top-level names of the invalid fields; empty if none.",
     )
 
     class Meta:

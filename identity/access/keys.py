@@ -270,7 +270,9 @@ def rotate_own_key(actor: Actor, key_id: str, *, grace_days: int, now: datetime)
         _lock(actor.user)
         old = find_own_key(actor.user, key_id)
         if old.state_at(now) != "active":
-            raise RecordNotEditable(f"The key is {old.state_at(now)}: make a new one.")
+            raise RecordNotEditable(
+                f"Only keys in the state `active` can be rotated. This key is `{old.state_at(now)}`: create a new one."
+            )
         try:
             issued = rotate_api_key(old, now=now, grace=timedelta(days=grace_days), second_factor=actor.second_factor)
         except ValidationError as refusal:  # staff changed the key concurrently

@@ -92,5 +92,7 @@ class TokenSerializer(SecretAnswer, serializers.ResponseSerializer):
     token_type = serializers.TextField(help_text="`Bearer`.")
     expires_in = serializers.Int64Field(help_text="The lifetime of the access token in seconds.")
     refresh_token = serializers.TextField()
-    refresh_expires_in = serializers.Int64Field(help_text="How long the refresh token lasts, in seconds.")
+    refresh_expires_in = serializers.Int64Field(
+        help_text="The lifetime of the refresh token in seconds. After single sign-on, it ends with the session."
+    )
     scope = serializers.TextField(help_text="The scopes of the tokens, separated by spaces.")
