@@ -129,7 +129,7 @@ def check_record_key(**_options: Any) -> list[checks.CheckMessage]:
     known = set(RecordKey.objects.values_list("public_key", flat=True))
     if known and public_key not in known:
         why = "DECISION_SIGNING_KEY is not the key that signed the first records: restore that key. "
-        return [checks.Error(f"{why}`manage.py rotate_record_key` makes another one.")]
+        return [checks.Error(f"{why}`manage.py rotate_record_key` creates a new key.")]
     return [checks.Info(f"{len(known)} keys have signed")]
 
 
@@ -139,7 +139,7 @@ def _first_seed() -> bytes:
         settings.DECISION_SIGNING_KEY,
         without="it signs the records that are anchored.",
         file_name="decision-signing-key",
-        damaged="put the backup back, or remove it: what has signed already is kept in the database",
+        damaged="restore it from the backup, or remove it: the database still has all keys that have signed",
     )
 
 

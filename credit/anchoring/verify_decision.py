@@ -339,7 +339,7 @@ class Check:
                 )
                 _must(
                     facts is None or facts.get(name) == opened[name]["value"],
-                    f"{name} is another value than the scored one",
+                    f"the value of {name} differs from the scored value",
                 )
         origins = ", ".join(sorted({fact["source"] for fact in recorded}))
         return OK, f"{len(recorded)} facts from {origins}; {len(opened)} open"

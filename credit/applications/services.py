@@ -275,7 +275,7 @@ def change_application(
             unfrozen = unfrozen.filter(status=DRAFT)
         # The UPDATE statement checks the status again, so a concurrent decision wins.
         if not unfrozen.update(**columns):
-            raise RecordNotEditable("The status of the application allows no change of its data or of `share`.")
+            raise RecordNotEditable("The application's status does not allow changes of its data or of `share`.")
         if is_revised:
             ApplicationRevision.objects.create(
                 application=application,

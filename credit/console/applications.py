@@ -299,8 +299,8 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         return is_theirs and not self.is_erased(request, record)
 
     def lenders_colleagues(self, provider_id: str) -> QuerySet[Any]:
-        theirs = ProviderMember.objects.filter(provider=provider_id, role__in=ProviderMember.DECIDING)
-        return get_user_model()._default_manager.filter(is_active=True, pk__in=theirs.values("user"))
+        members = ProviderMember.objects.filter(provider=provider_id, role__in=ProviderMember.DECIDING)
+        return get_user_model()._default_manager.filter(is_active=True, pk__in=members.values("user"))
 
     def seen_state(self, record: Application) -> str:
         """Return the state to which a decision is bound. It includes the application's data."""
@@ -311,9 +311,9 @@ class ApplicationAdmin(ApplicationExport, LoanConsole, TwoReviewers, FactsConsol
         if record.initial_status != states.DRAFT:
             began = f"This application began as “{words(record.initial_status)}”."
             notices.append(f"{began} The platform has no earlier decision.")
-        touched = sum(revision.status in UNDECIDED for revision in record.newest_revisions)
-        if touched and record.status not in states.DECIDED:
-            notices.append(f"The data changed {touched} time(s) after submission. The timeline shows when and by whom.")
+        changes = sum(revision.status in UNDECIDED for revision in record.newest_revisions)
+        if changes and record.status not in states.DECIDED:
+            notices.append(f"The data changed {changes} time(s) after submission. The timeline shows when and by whom.")
         if warning := warning_about(record):
             notices.append(warning)
         return notices

@@ -45,9 +45,9 @@ def with_case(applications: QuerySet[Application], viewer: Any) -> QuerySet[Appl
 
     Counts of other applications include only applications that `viewer` can see.
     """
-    theirs = {"user": OuterRef("consumer")}
-    check = KycVerification.objects.filter(**theirs).order_by("-id")
-    accounts = BankAccount.objects.filter(**theirs)
+    of_applicant = {"user": OuterRef("consumer")}
+    check = KycVerification.objects.filter(**of_applicant).order_by("-id")
+    accounts = BankAccount.objects.filter(**of_applicant)
     linked = accounts.reported_by_provider()
     others = Application.objects.filter(consumer=OuterRef("consumer")).exclude(pk=OuterRef("pk")).order_by()
     others = narrowed(others, viewer)
@@ -66,7 +66,7 @@ def with_case(applications: QuerySet[Application], viewer: Any) -> QuerySet[Appl
         owed_cents=_one_number(linked.owed(), sum_if_known("current_cents")),
         owed_currency=_one_number(linked.owed(), Min("currency")),
         claimed_accounts=_one_number(accounts.claimed(), Count("*")),
-        claimed_bookings=_one_number(BankTransaction.objects.claimed().filter(**theirs), Count("*")),
+        claimed_bookings=_one_number(BankTransaction.objects.claimed().filter(**of_applicant), Count("*")),
         **{
             _others(status): _one_number(others.filter(status=status), Count("*"), of="consumer")
             for status in MACHINE.statuses

@@ -101,8 +101,8 @@ _Decided = tuple[list[date], dict[tuple[date, str], tuple[int, timedelta]]]
 
 def _decided_by_day(console: Console | None) -> _Decided:
     """Return the result of `_count` for the two charts of a page, cached for CACHE_SECONDS."""
-    of_whom = "everybody" if console is None else digest_of(repr(sorted(console.providers)))
-    key = f"backoffice.decided.{of_whom}"
+    scope = "everybody" if console is None else digest_of(repr(sorted(console.providers)))
+    key = f"backoffice.decided.{scope}"
     return cast("_Decided", cache.get_or_set(key, lambda: _count(console), CACHE_SECONDS))
 
 
@@ -111,7 +111,7 @@ def _count(console: Console | None) -> _Decided:
     now = timezone.now()
     days = [now.date() - timedelta(days=ago) for ago in range(DAYS - 1, -1, -1)]
     since = now - timedelta(days=DAYS)
-    took = ExpressionWrapper(F("changed_at") - F("application__submitted_at"), output_field=DurationField())
+    waiting_time = ExpressionWrapper(F("changed_at") - F("application__submitted_at"), output_field=DurationField())
     # This is the lowest UUIDv7 of `since`. IDs grow with time, so the query can use the primary key's index.
     first = UUID(int=int(since.timestamp() * 1000) << 80)
     rows = (
@@ -120,7 +120,7 @@ def _count(console: Console | None) -> _Decided:
         .annotate(day=TruncDate("changed_at"))
         .values("day", "status")
         .order_by()
-        .annotate(decided=Count("id"), took=Avg(took))
+        .annotate(decided=Count("id"), took=Avg(waiting_time))
     )
     return days, {(row["day"], row["status"]): (row["decided"], row["took"] or timedelta()) for row in rows}
 

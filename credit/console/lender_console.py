@@ -22,8 +22,8 @@ PERMISSIONS = (REVIEW_PERMISSION, PUBLISH, UNMASK_ERASED)
 def seats_of(user: Any) -> Iterator[Seat]:
     """Yield a seat for each lender of which `user` is a member, if the user or the owner is in the group `Lender`."""
     granted = Q(user__groups__name=LENDER) | Q(provider__owner__groups__name=LENDER)
-    theirs = ProviderMember.objects.filter(granted, user=user).select_related("provider").order_by("id").distinct()
-    for member in theirs:
+    memberships = ProviderMember.objects.filter(granted, user=user).select_related("provider").order_by("id").distinct()
+    for member in memberships:
         yield Seat(
             member.provider_id,
             member.provider.created_at,

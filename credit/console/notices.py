@@ -34,8 +34,8 @@ def days_left(due_at: datetime, *, now: datetime) -> SafeString:
     """Display the remaining time of a clock, in yellow from 10 days on, in red from 2 days on."""
     left = due_at - now
     tone = "over" if left <= OVER else "late" if left <= LATE else "fine"
-    said = f"{duration(left)} left" if left > timedelta() else f"overdue by {duration(-left)}"
-    return format_html('<span class="clock clock-{}">{}</span>', tone, said)
+    text = f"{duration(left)} left" if left > timedelta() else f"overdue by {duration(-left)}"
+    return format_html('<span class="clock clock-{}">{}</span>', tone, text)
 
 
 class RunningFilter(ConditionFilter):

@@ -68,7 +68,7 @@ def eu_fields(currency: str | None) -> dict[str, forms.Field]:
         **{
             f"text_{name}": forms.CharField(
                 label=f"Text: {name.replace('_', ' ')}", max_length=TEXT_MAX_LENGTH, required=False, widget=_LONG,
-                help_text=f"“{DOES_NOT_APPLY}” is a value.",
+                help_text=f"You can enter “{DOES_NOT_APPLY}”.",
             )
             for name in _TEXTS
         },

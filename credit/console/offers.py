@@ -75,7 +75,7 @@ REMOVE_LOGO = RecordAction(
     run=_remove,
     refusal=lambda provider: "" if provider.logo_sha256 else "There is no logo.",
     seen=lambda provider: str(provider.logo_sha256),
-    consequences=lambda _provider: ["Pages show your name alone."],
+    consequences=lambda _provider: ["Pages then show only your name."],
 )
 
 

@@ -231,7 +231,7 @@ class TwoReviewers(NextCase):
             raise ValidationError("The record changed after the proposal, so the proposal is void.")
         request.decided = record.pk  # type: ignore[attr-defined]
         if proposal.to == COUNTEROFFER:
-            return "Confirmed: the applicant has the counteroffer."
+            return "Confirmed: the counteroffer was sent to the applicant."
         return f"Confirmed: the {self.kind} is now {words(proposal.to)}."
 
 

@@ -181,7 +181,7 @@ class ModelVersionAdmin(NamedRecords):
             application = self.find_application(request, form.cleaned_data["application"].strip())
             if application is None:
                 form.add_error(
-                    "application", "Not exactly one application has an id with this ending. Enter the whole id."
+                    "application", "No application, or more than one, has this reference. Enter the complete ID."
                 )
             else:
                 looked = {"scoring_model": record.model_id, "version": record.number}

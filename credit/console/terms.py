@@ -89,8 +89,10 @@ class LoanConsole(WithdrawalConsole):
         return "" if to == COUNTEROFFER else super().button_hint(to, record)
 
     def decide_locked(self, request: HttpRequest, record: Application, form: TransitionForm) -> str:
-        said = super().decide_locked(request, record, form)
-        return said if form.to != COUNTEROFFER or takes_two(form.to) else "The applicant has the counteroffer."
+        message = super().decide_locked(request, record, form)
+        return (
+            message if form.to != COUNTEROFFER or takes_two(form.to) else "The counteroffer was sent to the applicant."
+        )
 
     def consequences_of(self, record: Application, to: str) -> list[str]:
         if to != COUNTEROFFER:

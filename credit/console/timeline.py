@@ -22,8 +22,8 @@ from identity.kyc.models import KycVerification
 
 
 def deliveries(application: Application) -> list[TimelineEntry]:
-    theirs = Delivery.objects.filter(account_id=application.consumer_id, created_at__gte=application.created_at)
-    theirs_to_apps = theirs.filter(event_type__startswith="application.").select_related("event")
+    own_deliveries = Delivery.objects.filter(account_id=application.consumer_id, created_at__gte=application.created_at)
+    application_deliveries = own_deliveries.filter(event_type__startswith="application.").select_related("event")
     return [
         TimelineEntry(
             at=delivery.created_at,
@@ -32,7 +32,7 @@ def deliveries(application: Application) -> list[TimelineEntry]:
             id=str(delivery.pk),
             facts=(("attempts", str(len(delivery.attempts))),),
         )
-        for delivery in theirs_to_apps.order_by("-id")[:ENTRIES_MAX]
+        for delivery in application_deliveries.order_by("-id")[:ENTRIES_MAX]
         if (delivery.event.object or {}).get("application_id") == str(application.pk)
     ]
 

@@ -86,8 +86,8 @@ def changed_members(before: Applicants | None, after: Applicants | None) -> dict
     old, new = (dict(enumerate(value or ())) for value in (before, after))
     changes: dict[str, Any] = {}
     for number in range(APPLICANTS_MAX):
-        mine, theirs = _flat(old.get(number)), _flat(new.get(number))
-        names = [name for name in {**mine, **theirs} if mine.get(name) != theirs.get(name)]
+        old_fields, new_fields = _flat(old.get(number)), _flat(new.get(number))
+        names = [name for name in {**old_fields, **new_fields} if old_fields.get(name) != new_fields.get(name)]
         changes |= {f"applicants[{number}].{name}": {} for name in names}
     return changes
 

@@ -183,15 +183,15 @@ class Story:
 
     def run(self) -> None:
         is_late = timedelta(days=_LATE_DAYS) < self.now - self.at < timedelta(days=_LATE_DAYS + 7)
-        ways = (self.decide, self.request_documents, self.offer_other_terms, self.withdraw)
-        way = self.draw.choices(ways, (80, 6, 6, 8))[0]
+        courses = (self.decide, self.request_documents, self.offer_other_terms, self.withdraw)
+        course = self.draw.choices(courses, (80, 6, 6, 8))[0]
         try:
             self.move(states.SUBMITTED, self.owner, minutes=25)
             self.move(states.UNDER_REVIEW, self.first, hours=3 + 20 * self.draw.random())
-            if is_late and way == self.decide and not Application.objects.filter(notes=FORGOTTEN).exists():
+            if is_late and course == self.decide and not Application.objects.filter(notes=FORGOTTEN).exists():
                 Application.objects.filter(pk=self.application.pk).update(notes=FORGOTTEN)
                 return
-            way()
+            course()
             self.follow_up()
         except _NotYet:
             pass
@@ -349,9 +349,9 @@ def _as_staff(person: Any) -> Actor:
 
 
 def ask_again(application: Application, at: datetime) -> None:
-    said = "My income has risen since; the pay stubs show it."
+    statement = "My income has risen since; the pay stubs show it."
     actor = Actor(user=application.consumer, credential="demo")
-    notices.request_review(str(application.pk), statement=said, actor=actor, now=at)
+    notices.request_review(str(application.pk), statement=statement, actor=actor, now=at)
 
 
 def _leave_on_consoles(staff: Any, rosa: Any, tom: Any, *, now: datetime) -> None:

@@ -67,7 +67,7 @@ def check_document_scanner(**_options: Any) -> list[CheckMessage]:
     except ScannerUnavailable as error:
         return [Error(f"DOCUMENT_SCANNER does not respond ({error.__cause__}): documents can't be uploaded.")]
     if answer != "PONG":
-        return [Error(f"The service at DOCUMENT_SCANNER must be clamd, and answers {answer[:50]!r}.")]
+        return [Error(f"The service at DOCUMENT_SCANNER must be clamd, but it responded {answer[:50]!r}.")]
     try:
         verdict = _ask(address, b"INSTREAM", bytes(settings.FILE_UPLOAD_MAX_BYTES)).rpartition(": ")[2]
     except ScannerUnavailable as error:
@@ -103,7 +103,7 @@ def _ask(address: Address, command: bytes, content: bytes | None = None) -> str:
                 connection.settimeout(max(deadline - time.monotonic(), 0.001))
                 received = connection.recv(_ANSWER_MAX_BYTES)
                 if not received:
-                    raise ConnectionError("it hung up")
+                    raise ConnectionError("the scanner closed the connection")
                 answer += received
     except OSError as error:
         raise ScannerUnavailable from error

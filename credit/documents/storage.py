@@ -107,7 +107,7 @@ def read(file: DocumentFile) -> bytes:
         logger.exception("document file %s cannot be read", file.pk)
         raise Unavailable("The server can't read the file. Contact the operator.") from error
     if sha256(content).hexdigest() != file.sha256:
-        logger.error("document file %s is not what was handed in", file.pk)
+        logger.error("document file %s differs from the uploaded file", file.pk)
         raise Unavailable("The server can't read the file. Contact the operator.")
     return content
 
@@ -165,7 +165,7 @@ def check_document_storage(**_options: Any) -> list[CheckMessage]:
         missing = [name for name in names if not storage().exists(name)]
         is_writable = _is_writable()
     except Exception as error:  # noqa: BLE001  because each storage has its own errors
-        return [Error(f"DOCUMENT_STORAGE does not answer: {type(error).__name__}: {error}")]
+        return [Error(f"DOCUMENT_STORAGE does not respond: {type(error).__name__}: {error}")]
     if not is_writable:
         return [Error("DOCUMENT_STORAGE must be a folder that this account may write to.")]
     if missing:
@@ -196,7 +196,7 @@ def missing_files() -> list[str]:
     """Check every stored file. Return a message if files are missing in the storage."""
     kept = StoredFile.objects.filter(is_kept=True, deleted_at=None).order_by("pk").iterator(chunk_size=_BATCH_ROWS)
     missing = sum(not storage().exists(stored.name) for stored in kept)
-    fault = f"{missing} documents are not in {settings.DOCUMENT_STORAGE}: put the newest copy back."
+    fault = f"{missing} documents are not in {settings.DOCUMENT_STORAGE}: restore them from the newest backup."
     return [fault] if missing else []
 
 

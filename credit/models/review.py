@@ -93,7 +93,7 @@ class Proposal(ClosableModel):
 
         If both have the same key, the confirming reviewer's value is used. Loan terms always come from the proposal.
         """
-        beside = {**as_members(self.metadata), **as_members(metadata)}
+        merged = {**as_members(self.metadata), **as_members(metadata)}
         four_eyes = {
             "proposed_by": self.proposer,
             "proposed_at": self.proposed_at.isoformat(),
@@ -101,7 +101,7 @@ class Proposal(ClosableModel):
             "seen": self.seen,
         }
         bound = {} if self.terms is None else {"terms": self.terms}
-        return {**beside, **bound, "four_eyes": four_eyes}
+        return {**merged, **bound, "four_eyes": four_eyes}
 
     @classmethod
     def close_lapsed(cls, proposer_id: Any, *, now: datetime) -> None:

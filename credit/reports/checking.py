@@ -75,4 +75,4 @@ def _difference(first: Any, again: Any) -> str:
     if not (isinstance(first, VendorReport) and isinstance(again, VendorReport)):
         return "must return a VendorReport"
     same = (first.status, first.summary, first.raw) == (again.status, again.summary, again.raw)
-    return "" if same else "is another report for the same id"
+    return "" if same else "must be the same report for the same ID"

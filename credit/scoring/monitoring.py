@@ -218,16 +218,16 @@ def compare(version: ModelVersion, other: ModelVersion, *, window: Window, limit
         if not other.card.facts <= facts.keys():
             skipped += 1
             continue
-        theirs = evaluate(other.card, facts)
-        table[score.outcome, theirs.outcome] += 1
-        if score.outcome != theirs.outcome and len(flips) < FLIPS_MAX:
+        other_result = evaluate(other.card, facts)
+        table[score.outcome, other_result.outcome] += 1
+        if score.outcome != other_result.outcome and len(flips) < FLIPS_MAX:
             flips.append(
                 {
                     "application_id": str(score.application_id),
                     "total": score.total,
                     "outcome": score.outcome,
-                    "with_total": theirs.total,
-                    "with_outcome": theirs.outcome,
+                    "with_total": other_result.total,
+                    "with_outcome": other_result.outcome,
                 }
             )
     rows = [

@@ -114,7 +114,7 @@ def _rows(table: bytes) -> Iterator[tuple[int, Row]]:
             raise ValidationFailed(f"The file must be a table of optbinning: it lacks the column {', '.join(lacking)}.")
         for row in reader:
             if None in row or None in row.values():
-                raise ValidationFailed(f"Line {reader.line_num}: has not as many columns as the first line.")
+                raise ValidationFailed(f"Line {reader.line_num}: the line must have as many columns as the first line.")
             yield reader.line_num, row
     except (UnicodeDecodeError, csv.Error) as error:
         raise ValidationFailed(f"The file must be CSV in UTF-8: {str(error)[:100]}.") from error
@@ -130,9 +130,11 @@ def _bins(rows: list[tuple[str, Row]], rounding: str) -> tuple[str, list[dict[st
         elif row[_BIN] != _SPECIAL:
             own.append((here, row[_BIN], points))
         elif _number(row.get(_COUNT, "0"), here):
-            raise ValidationFailed(f"{here}: the card has special codes; a definition has none.")
+            raise ValidationFailed(f"{here}: the card has special codes, which a definition can't represent.")
     if missing is None or not own:
-        raise ValidationFailed(f"{rows[-1][0]}: the variable lacks a bin for what is missing, or has no other.")
+        raise ValidationFailed(
+            f"{rows[-1][0]}: the variable must have a bin for missing values, and at least another bin."
+        )
     first: dict[str, Any] = {"missing": True, "points": missing}
     if _BOUNDS.fullmatch(own[0][1]):
         return "number", [first, *_ranges(own)]
@@ -146,7 +148,7 @@ def _ranges(own: list[tuple[str, str, int]]) -> Iterator[dict[str, Any]]:
     for here, bounds_text, points in own:
         bounds = _BOUNDS.fullmatch(bounds_text)
         if not bounds or bounds[2] != end:
-            where = f"at {end}, where the one before it ends"
+            where = f"at {end}, where the previous bin ends"
             raise ValidationFailed(f"{here}: the bin {bounds_text[:60]!r} does not begin {where}.")
         end = bounds[3]
         yield {"points": points} if end == "inf" else {"below": _threshold(_number(end, here)), "points": points}
@@ -158,7 +160,7 @@ def _rounded(text: str, here: str, rounding: str) -> int:
     try:
         return int(_exact(text, here).quantize(Decimal(1), rounding))
     except ArithmeticError as error:
-        raise ValidationFailed(f"{here}: {text[:40]!r} are too many points.") from error
+        raise ValidationFailed(f"{here}: {text[:40]!r} exceeds the possible number of points.") from error
 
 
 def _texts(listed: str, here: str) -> list[str]:
@@ -176,10 +178,10 @@ def _texts(listed: str, here: str) -> list[str]:
         elif listed[at].isspace() or listed[at] == ",":
             at += 1
         else:
-            raise ValidationFailed(f"{here}: the bin {listed[:60]!r} lists its values in a way that cannot be read.")
+            raise ValidationFailed(f"{here}: the values of the bin {listed[:60]!r} can't be parsed.")
     length = _LENGTH.search(listed, end + 1) if start >= 0 else None
     if not texts or (length and int(length[1]) != len(texts)):
-        raise ValidationFailed(f"{here}: the bin {listed[:60]!r} is neither a range nor a whole list of texts.")
+        raise ValidationFailed(f"{here}: the bin {listed[:60]!r} must be a range or a complete list of strings.")
     return texts
 
 
@@ -194,10 +196,10 @@ def _number(text: str, here: str) -> Decimal:
     number = _exact(text, here)
     # This check comes before formatting, because 1e999 is very long without an exponent.
     if number and number.adjusted() >= _DIGITS_MAX:
-        raise ValidationFailed(f"{here}: {text[:40]!r} has more than {_DIGITS_MAX} digits before the point.")
+        raise ValidationFailed(f"{here}: {text[:40]!r} has more than {_DIGITS_MAX} digits before the decimal point.")
     number = number.normalize(_EXACT) if number else Decimal(0)
     if int(number.as_tuple().exponent) < -_PLACES_MAX:
-        raise ValidationFailed(f"{here}: {text[:40]!r} has more than {_PLACES_MAX} digits behind the point.")
+        raise ValidationFailed(f"{here}: {text[:40]!r} has more than {_PLACES_MAX} digits after the decimal point.")
     return number
 
 

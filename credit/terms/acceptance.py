@@ -95,7 +95,7 @@ def _confirmed_terms(terms: LoanTerms, terms_sha256: str, *, as_of: str | None, 
     """Save and return the terms as of today. Raises TermsChanged if `terms_sha256` or `as_of` differs."""
     today = terms_today(terms, now=now)
     if today is None:
-        raise NothingToAccept("The day of the first payment is past: the lender has to decide again.")
+        raise NothingToAccept("The day of the first payment has passed. The lender must decide again.")
     if today.terms_sha256 != terms_sha256 or as_of not in (None, today.as_of.isoformat()):
         raise TermsChanged(details={"terms": today.to_dict(), "terms_sha256": today.terms_sha256})
     if today.pk != terms.pk:

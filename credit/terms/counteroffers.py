@@ -201,7 +201,7 @@ def _end(application: Application, counteroffer_id: str, outcome: str, actor: Ac
     rows = application.counteroffers.select_related("loan_terms")
     offered: Counteroffer = get_by_uuid(rows, counteroffer_id, NotFound)
     if not offered.close(outcome, by=actor.user, now=now):
-        raise RecordNotEditable("The counteroffer has ended already.")
+        raise RecordNotEditable("The counteroffer is already closed.")
     _count(application, now)
     Notice.end_counteroffer(application, now=now)
     if outcome == Counteroffer.DECLINED:

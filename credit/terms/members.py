@@ -78,8 +78,8 @@ def is_complete(members: Sequence[Mapping[str, Any]] | None) -> bool:
 def _texts_of(application: Application, terms: LoanTerms, lender: Provider | None) -> dict[str, str]:
     """Map the names of items to their texts, as far as texts are available."""
     offer: Mapping[str, Any] = application.offer_snapshot or {}
-    said: Mapping[str, str] = offer.get("texts") or {}
-    words = {name: text if applies(text) else gettext("Does not apply.") for name, text in said.items()}
+    offer_texts: Mapping[str, str] = offer.get("texts") or {}
+    words = {name: text if applies(text) else gettext("Does not apply.") for name, text in offer_texts.items()}
     conventions = Conventions.of(offer)
     show = partial(amount_in_words, currency=conventions.currency)
     is_line, schedule = terms.term_months is None, schedule_of(terms)

@@ -318,8 +318,8 @@ def form_of_acceptable(
     """
     if acceptable.as_of is None or not follows_directive(application.offer_snapshot):
         raise NotFound("There is no European information form: no terms of EU credit are approved.")
-    spoken = language_of(application.applicants)
-    language = language or (spoken if spoken in dict(settings.LANGUAGES) else "en")
+    preferred = language_of(application.applicants)
+    language = language or (preferred if preferred in dict(settings.LANGUAGES) else "en")
     terms_sha256, schedule = acceptable.terms_sha256, acceptable.schedule or []
     kept = Precontract.objects.filter(application=application, terms_sha256=terms_sha256, language=language).first()
     if kept is not None:

@@ -103,7 +103,7 @@ def test_prune_deletes_document_rows_whose_file_was_never_written(db):
 
 
 def test_upload_that_resumes_after_prune_stores_nothing(api, application, monkeypatch, folder):
-    written = documents.keep
+    written = documents.store_file
 
     def sleep_for_hours(content, *, now):
         stored = written(content, now=now)
@@ -111,7 +111,7 @@ def test_upload_that_resumes_after_prune_stores_nothing(api, application, monkey
         run_json("prune")
         return stored
 
-    monkeypatch.setattr(documents, "keep", sleep_for_hours)
+    monkeypatch.setattr(documents, "store_file", sleep_for_hours)
     assert_error(send_file(api, application), 503, "E5030")
     assert not DocumentFile.objects.exists()
     assert files_in(folder) == []
@@ -144,7 +144,7 @@ def test_restore_check_reports_missing_document_files(api, application, folder, 
     assert missing_files() == []
     gone = StoredFile.objects.first()
     storage().delete(gone.name)
-    assert missing_files() == [f"1 documents are not in {described['storage']}: put the newest copy back."]
+    assert missing_files() == [f"1 documents are not in {described['storage']}: restore them from the newest backup."]
     with pytest.raises(CommandError, match="1 documents are not in"):
         call_command("backup_manifest", check=manifest, as_json=True)
     assert "restore it from the backup" in why("document_storage")

@@ -307,13 +307,13 @@ def test_repeated_document_request_resets_the_upload_limit(api, application, use
 
 
 def test_upload_fails_if_the_document_was_accepted_during_the_upload(api, application, monkeypatch):
-    received = documents.keep
+    received = documents.store_file
 
     def decide_meanwhile(content, *, now):
         application.requested_documents.update(status="accepted")
         return received(content, now=now)
 
-    monkeypatch.setattr(documents, "keep", decide_meanwhile)
+    monkeypatch.setattr(documents, "store_file", decide_meanwhile)
     assert_error(send_file(api, application), 400, "E3015")
     assert not DocumentFile.objects.exists()
     assert StoredFile.objects.get().is_kept is False

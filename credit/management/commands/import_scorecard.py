@@ -33,7 +33,7 @@ def _pair(text: str) -> tuple[str, str]:
 def printable(text: str) -> str:
     """Require printable text, because undecodable bytes become surrogates, which can't be stored."""
     if not text.isprintable():
-        raise ArgumentTypeError(f"{text[:60]!r} holds a character that cannot be shown")
+        raise ArgumentTypeError(f"{text[:60]!r} must contain only printable characters")
     return text
 
 

@@ -82,7 +82,7 @@ def scored(card, values, monkeypatch):
     version = ModelVersion(id=7, model_id=7, number=1, definition=card)
     stored, remembered = [], []
     monkeypatch.setattr(scores, "insert", stored.append)
-    monkeypatch.setattr(scores, "remember", remembered.extend)
+    monkeypatch.setattr(scores, "store_last_scores", remembered.extend)
     known = {name: Known(values[name], source_of(name), NOW.date()) for name in version.card.facts}
     facts, about = values_of(known, now=NOW), {"purpose": Score.DECISION, "user_id": 1, "now": NOW}
     evaluation = evaluate(version.card, facts)

@@ -151,7 +151,7 @@ def test_reviewer_can_create_view_and_withdraw_a_counteroffer(console, applicati
     page = console.get(page_of(application))
     assert "Make a counteroffer" in text_of(page)
     response = confirm(console, move_of(application, "counteroffer"), **OFFERED, **BECAUSE, expires_on=until())
-    assert "The applicant has the counteroffer." in text_of(response)
+    assert "The counteroffer was sent to the applicant." in text_of(response)
     shown = text_of(console.get(page_of(application)))
     assert "to accept by" in shown
     assert "$6,000.00 at 8 % for 12 months" in shown
