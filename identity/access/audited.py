@@ -1,16 +1,28 @@
-"""Write audit lines of log-ins, log-outs, and group changes, from Django's signals."""
+"""Write audit lines of log-ins, log-outs, and changes of groups and credentials, from signals."""
 
 from typing import Any
 
+from allauth.account.signals import email_changed, password_changed, password_reset, password_set
+from allauth.mfa.signals import authenticator_added, authenticator_removed
 from django.contrib.auth.models import Group
 from django.contrib.auth.signals import user_logged_in, user_logged_out
 from django.db.models.signals import m2m_changed
+from django.utils import timezone
 
 from config.core import audit
-from identity.access.models import User
+from config.core.lifecycle import Actor
+from identity.access.models import AccountHistory, User
 
 _SESSION = "session"
 _GROUP_KINDS = {"post_add": "group.added", "post_remove": "group.removed", "pre_clear": "group.removed"}
+_ACCOUNT_KINDS = {
+    password_set: "account.password_changed",
+    password_changed: "account.password_changed",
+    password_reset: "account.password_changed",
+    email_changed: "account.email_changed",
+    authenticator_added: "account.second_factor_added",
+    authenticator_removed: "account.second_factor_removed",
+}
 
 
 def follow() -> None:
@@ -18,6 +30,8 @@ def follow() -> None:
     user_logged_in.connect(_log_in, dispatch_uid="audit-log-in")
     user_logged_out.connect(_log_out, dispatch_uid="audit-log-out")
     m2m_changed.connect(_change_groups, sender=User.groups.through, dispatch_uid="audit-groups")
+    for signal in _ACCOUNT_KINDS:
+        signal.connect(_change_account, dispatch_uid="audit-account")
 
 
 def _log_in(user: Any, **_signal: Any) -> None:
@@ -27,6 +41,12 @@ def _log_in(user: Any, **_signal: Any) -> None:
 def _log_out(user: Any, **_signal: Any) -> None:
     if user is not None:
         audit.emit("log_out", user=audit.person(user.pk, _SESSION))
+
+
+def _change_account(signal: Any, user: Any, **_signal: Any) -> None:
+    """Write a line, and an entry of the account's history, for a change that the owner made on the pages."""
+    credential = "password_reset" if signal is password_reset else _SESSION
+    AccountHistory.note(_ACCOUNT_KINDS[signal], Actor(user, credential), now=timezone.now())
 
 
 def _change_groups(*, instance: Any, action: str, reverse: bool, pk_set: set[int] | None, **_signal: Any) -> None:

@@ -17,6 +17,7 @@ import pytest
 from django.contrib.auth.models import Group
 from django.core.management import CommandError, call_command
 from django.db import transaction
+from django.test import Client
 from django.urls import reverse
 
 from config.core import audit
@@ -24,16 +25,20 @@ from config.core.groups import SUPPORT
 from config.ops.logs import AuditLines, ReadableLines
 from credit.core.applicants import Applicants
 from credit.core.machine import APPROVED, UNDER_REVIEW
+from identity.models import AccountHistory, User
 from tests.api import ApiClient, client_of
 from tests.backoffice.conftest import backoffice_client, staff_of
 from tests.backoffice.pages import confirm
-from tests.factories import ApplicationFactory, UserFactory
+from tests.commands import run_json
+from tests.factories import PASSWORD, ApplicationFactory, UserFactory
 from tests.races import at_once
+from tests.second_factors import authenticator_of, code_of
 
 SCHEMAS = json.loads((Path(__file__).parent / "ocsf.json").read_text())
 OURS = {"logger", "process", "sequence", "prev"}
 UNMAPPED = {"account", "client", "entries", "masked", "provider", "settings", "status", "subject"}
 DOCUMENTATION = Path("docs/operate/audit.md")
+FACTOR = "/account/second-factor"
 
 
 class Lines(logging.Handler):
@@ -221,6 +226,63 @@ def test_request_to_delete_an_account_writes_an_audit_line(db, lines, committing
             client.post("/account/privacy", {"do": action})
     assert checked(lines)[0] == "log_in"
     assert checked(lines)[-2:] == ["account.deletion_requested", "account.deletion_canceled"]
+
+
+def test_commands_for_accounts_keys_and_apps_write_audit_lines_and_history(db, lines, committing):
+    with committing():
+        account_id = run_json("create_user", "ada", "--password", PASSWORD)["id"]
+        key = run_json("create_api_key", "ada", "--name", "Server")["id"]
+        successor = run_json("rotate_api_key", key)["id"]
+        run_json("revoke_api_key", successor)
+        run_json("revoke_api_key", successor)
+        run_json("set_password", "ada", "--password", f"{PASSWORD} again")
+        authenticator_of(User.objects.get(pk=account_id))
+        run_json("reset_second_factor", "ada")
+        run_json("reset_second_factor", "ada")
+        run_json("disable_user", "ada")
+        client = run_json(
+            "create_oauth_client", "Shop", "--redirect-uri", "https://a.example", "--scope", "offers:read"
+        )
+    expected = [
+        ("account.created", "create_user", account_id), ("api_key.created", "create_api_key", key),
+        ("api_key.rotated", "rotate_api_key", successor), ("api_key.revoked", "revoke_api_key", successor),
+        ("account.password_changed", "set_password", account_id),
+        ("account.second_factor_removed", "reset_second_factor", account_id),
+        ("account.disabled", "disable_user", account_id),
+        ("oauth_client.created", "create_oauth_client", client["client_id"]),
+    ]  # fmt: skip
+    assert [
+        (event["metadata"]["event_code"], event["actor"]["app_name"], event["entity"]["uid"])
+        for event in lines.events()
+    ] == [(kind, f"command:{command}", str(uid)) for kind, command, uid in expected]
+    checked(lines)
+    history = AccountHistory.objects.filter(account_id=account_id).order_by("id")
+    assert list(history.values_list("action", "credential")) == [
+        (kind, f"command:{command}") for kind, command, _uid in expected[:-1]
+    ]
+
+
+def test_changes_of_credentials_on_the_pages_write_audit_lines(transactional_db, lines):
+    user = UserFactory()
+    browser = Client()
+    browser.post("/account/login", {"login": user.username, "password": PASSWORD})
+    browser.post("/account/reauthenticate", {"password": PASSWORD})
+    secret = re.search(r"<code>([A-Z2-7]+)</code>", browser.get(f"{FACTOR}/app/add").content.decode())[1]
+    new = f"{PASSWORD} again"
+    for path, fields in (
+        (f"{FACTOR}/app/add", {"code": code_of(secret)}),
+        (f"{FACTOR}/confirm", {"code": code_of(secret, steps=1)}),
+        (f"{FACTOR}/app/remove", {}),
+        ("/account/password", {"oldpassword": PASSWORD, "password1": new, "password2": new}),
+    ):
+        browser.post(path, fields)
+    changes = [event for event in lines.events() if event["metadata"]["event_code"].startswith("account.")]
+    assert [(event["metadata"]["event_code"], event["entity"]["uid"]) for event in changes] == [
+        ("account.second_factor_added", str(user.pk)),
+        ("account.second_factor_removed", str(user.pk)),
+        ("account.password_changed", str(user.pk)),
+    ]
+    assert {event["actor"]["user"]["uid"] for event in changes} == {str(user.pk)}
 
 
 def test_rolled_back_event_writes_no_audit_line(committed, lines):

@@ -3,13 +3,16 @@ from datetime import timedelta
 from typing import Any
 
 from django.core.management.base import CommandError
+from django.db import transaction
 from django.utils import timezone
 
 from config.core.json_text import parse_rfc3339
+from config.core.lifecycle import Actor
 from config.core.names import NameTaken
 from config.ops.commands import JsonCommand, days
 from identity.access.accounts import find_user
 from identity.access.keys import DEFAULT_DAYS, create_api_key
+from identity.access.models import AccountHistory
 
 
 class Command(JsonCommand):
@@ -36,11 +39,16 @@ class Command(JsonCommand):
             if parsed is None:
                 raise CommandError("--expires-at must be RFC 3339 with a time zone, for example 2030-01-31T12:00:00Z.")
             expires_at = parsed
-        owner = find_user(options["username"])
+        owner, scopes = find_user(options["username"]), options["scope"]
         try:
-            issued = create_api_key(
-                owner=owner, name=options["name"], scopes=options["scope"], now=now, expires_at=expires_at
-            )
+            with transaction.atomic():
+                issued = create_api_key(
+                    owner=owner, name=options["name"], scopes=scopes, now=now, expires_at=expires_at
+                )
+                AccountHistory.note(
+                    "api_key.created", Actor.system("create_api_key"), account_id=owner.pk, now=now,
+                    object_id=issued.record.pk, details={"scopes": scopes},
+                )  # fmt: skip
         except NameTaken as error:
             raise CommandError(f"A key of the account is named {options['name']}, or looks like it.") from error
         return issued.members()

@@ -2,7 +2,10 @@ from argparse import ArgumentParser
 from typing import Any
 
 from django.core.management.base import CommandError
+from django.db import transaction
 
+from config.core import audit
+from config.core.lifecycle import Actor, audit_actor
 from config.core.names import NameTaken
 from config.ops.commands import JsonCommand
 from identity.oauth.clients import create_client
@@ -25,12 +28,19 @@ class Command(JsonCommand):
 
     def run(self, **options: Any) -> dict[str, Any]:
         try:
-            client, secret = create_client(
-                name=options["name"],
-                redirect_uris=options["redirect_uri"],
-                scopes=options["scope"],
-                public=options["public"],
-            )
+            with transaction.atomic():
+                client, secret = create_client(
+                    name=options["name"],
+                    redirect_uris=options["redirect_uri"],
+                    scopes=options["scope"],
+                    public=options["public"],
+                )
+                # The client belongs to no account, so that no account's history has an entry.
+                audit.emit(
+                    "oauth_client.created",
+                    actor=audit_actor(Actor.system("create_oauth_client")),
+                    entity=audit.entity("oauth_client", client.client_id),
+                )
         except NameTaken as error:
             raise CommandError(f"A client is named {options['name']}, or has a name that looks like it.") from error
         return {

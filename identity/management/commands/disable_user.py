@@ -1,8 +1,13 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from django.db import transaction
+from django.utils import timezone
+
+from config.core.lifecycle import Actor
 from config.ops.commands import JsonCommand
 from identity.access.accounts import find_user
+from identity.access.models import AccountHistory
 
 
 class Command(JsonCommand):
@@ -14,5 +19,8 @@ class Command(JsonCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         user = find_user(options["username"])
         user.is_active = False
-        user.save(update_fields=["is_active"])
+        with transaction.atomic():
+            user.save(update_fields=["is_active"])
+            actor = Actor.system("disable_user")
+            AccountHistory.note("account.disabled", actor, account_id=user.pk, now=timezone.now())
         return {"id": user.pk}

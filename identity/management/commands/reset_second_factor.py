@@ -1,8 +1,13 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from django.db import transaction
+from django.utils import timezone
+
+from config.core.lifecycle import Actor
 from config.ops.commands import JsonCommand
 from identity.access.accounts import find_user
+from identity.access.models import AccountHistory
 
 
 class Command(JsonCommand):
@@ -16,5 +21,9 @@ class Command(JsonCommand):
 
     def run(self, **options: Any) -> dict[str, Any]:
         user: Any = find_user(options["username"])
-        removed, _by_model = user.authenticator_set.all().delete()
+        with transaction.atomic():
+            removed, _by_model = user.authenticator_set.all().delete()
+            if removed:
+                actor = Actor.system("reset_second_factor")
+                AccountHistory.note("account.second_factor_removed", actor, account_id=user.pk, now=timezone.now())
         return {"id": user.pk, "removed": removed}

@@ -1,11 +1,14 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 
+from config.core.lifecycle import Actor
 from config.ops.commands import JsonCommand
 from identity.access.accounts import find_api_key
 from identity.access.keys import revoke_api_key
+from identity.access.models import AccountHistory
 
 
 class Command(JsonCommand):
@@ -15,5 +18,9 @@ class Command(JsonCommand):
         parser.add_argument("id")
 
     def run(self, **options: Any) -> dict[str, Any]:
-        key = find_api_key(options["id"])
-        return {"id": key.pk, "revoked_at": revoke_api_key(key, now=timezone.now())}
+        key, now = find_api_key(options["id"]), timezone.now()
+        with transaction.atomic():
+            if key.revoked_at is None:
+                actor = Actor.system("revoke_api_key")
+                AccountHistory.note("api_key.revoked", actor, account_id=key.owner_id, now=now, object_id=key.pk)
+            return {"id": key.pk, "revoked_at": revoke_api_key(key, now=now)}

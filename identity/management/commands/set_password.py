@@ -1,8 +1,13 @@
 from argparse import ArgumentParser
 from typing import Any
 
+from django.db import transaction
+from django.utils import timezone
+
+from config.core.lifecycle import Actor
 from config.ops.commands import JsonCommand
 from identity.access.accounts import add_password_arguments, find_user, take_password
+from identity.access.models import AccountHistory
 
 
 class Command(JsonCommand):
@@ -15,5 +20,8 @@ class Command(JsonCommand):
     def run(self, **options: Any) -> dict[str, Any]:
         user = find_user(options["username"])
         user.set_password(take_password(options, user))
-        user.save(update_fields=["password", "credentials_changed_at"])
+        with transaction.atomic():
+            user.save(update_fields=["password", "credentials_changed_at"])
+            actor = Actor.system("set_password")
+            AccountHistory.note("account.password_changed", actor, account_id=user.pk, now=timezone.now())
         return {"id": user.pk}
