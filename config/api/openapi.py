@@ -224,7 +224,7 @@ class EndpointSchema(AutoSchema):
         if self.declared.parameters is not None:
             parameters.append(self.declared.parameters)
         if self.declared.idempotent:
-            meaning = "A UUID. A retry with the same key and request returns the first response."
+            meaning = "A UUID. If a request succeeds, a retry with the same key and request returns the same response."
             # Without the format `uuid`: generated Python would pass a UUID object to a header, which requires a string.
             schema = {"type": "string", "pattern": "^[0-9A-Fa-f-]{36}$"}
             parameters.append(OpenApiParameter("Idempotency-Key", schema, OpenApiParameter.HEADER, description=meaning))

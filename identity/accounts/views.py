@@ -30,7 +30,7 @@ _OF_ONE = (InsufficientScope, AccountNotFound, AccessEnded)
 
 
 class AccountInvitationViewSet(ApiViewSet):
-    """Accounts that partners create for their customers, and invitations by mail."""
+    """Accounts of partners' customers, invitations by mail, consents, exports, and erasures."""
 
     tag = "accounts"
 
