@@ -60,7 +60,7 @@ def _due_dates(application: Application) -> Iterator[datetime]:
 def open_applications(user_id: int) -> Iterator[tuple[str, datetime | None]]:
     """Yield a message and the due date for each undecided application, and each approval that is not accepted.
 
-    Approvals of a disabled account are excluded, because they can't be accepted any more.
+    Approvals of a disabled account are excluded, because they can no longer be accepted.
     """
     open_ones = Application.objects.filter(
         consumer=user_id, accepted_at__isnull=True, status__in=(*IN_REVIEW, PENDING_DOCUMENTS, APPROVED)

@@ -25,7 +25,7 @@ from credit.documents import storage
 from credit.terms.agreement import agreement_of
 
 LOST = "unreadable: the stored file is missing or damaged"
-# A part is a name in the zip file, a content, and a table.
+# A part has a file name in the zip file, a content, and the label of a database table.
 Part = tuple[str, bytes | str, str]
 
 

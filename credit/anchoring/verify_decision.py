@@ -144,7 +144,7 @@ def _must(holds: object, why: str) -> None:
 
 
 class Check:
-    """Runs the steps on a bundle. Each step returns its state and a description, or raises CheckFailed."""
+    """Run the steps on a bundle. Each step returns its state and a description, or raises CheckFailed."""
 
     def __init__(self, content: bytes, ledger_key: str | None, platform_keys: Sequence[str]) -> None:
         self.content, self.ledger_key, self.platform_keys = content, ledger_key, platform_keys
@@ -728,7 +728,7 @@ def has_unreadable(inputs: list[dict[str, Any]], facts: dict[str, Any]) -> bool:
 
 
 def text_of(reason: Any) -> str:
-    """Return the key that identifies a reason: its code, or the text of `other`."""
+    """Return the key that identifies a reason: the code, or the text of an `other` reason."""
     return reason if isinstance(reason, str) else "other: " + reason["text"]
 
 

@@ -51,7 +51,7 @@ def applicant_filter(typed: str) -> Q | None:
     """Return a filter for applications with the typed name, e-mail address, or phone number.
 
     Each typed word must equal a word of a legal name, in any order. The search ignores case, accents, and hyphens.
-    `Müller` also finds `Mueller`, and the other way round. Returns None if the text can't be any of these.
+    `Müller` also finds `Mueller`, and vice versa. Returns None if the text can't be any of these.
     """
     plain = _without_copied_signs(typed)
     if "@" in plain:

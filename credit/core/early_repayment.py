@@ -1,4 +1,4 @@
-"""Early repayment in full (Directive (EU) 2023/2225, Art. 29): the amount due on the day of a payment."""
+"""Compute the amounts of an early repayment in full (Directive (EU) 2023/2225, Art. 29)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

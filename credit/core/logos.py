@@ -134,7 +134,7 @@ class _Element:
 
 
 class _SvgReader:
-    """Parses an SVG into a tree, and rejects everything that a logo does not need."""
+    """Parse an SVG into a tree, and reject everything that a logo does not need."""
 
     def __init__(self) -> None:
         self.open: list[_Element] = []

@@ -152,7 +152,7 @@ def text_of(reason: Reason) -> str:
 
 
 def warning_of(left_out: Sequence[Reason]) -> str:
-    """Return a warning about reasons of the score that a rejection lacks, or "" if it lacks none."""
+    """Return a warning about the score's reasons that a rejection lacks, or "" if `left_out` is empty."""
     if not left_out:
         return ""
     return (

@@ -33,7 +33,7 @@ def size_of(content: bytes) -> tuple[int, int]:
 
 
 def _size_of_jpeg(content: bytes) -> tuple[int, int]:
-    """Parse the segments up to the first frame, and return its width and height. Each segment contains its length."""
+    """Parse the segments up to the first frame, and return the frame's width and height."""
     at = 2
     for _ in range(_JPEG_SEGMENTS_MAX):
         if at + 9 > len(content) or content[at] != 0xFF:

@@ -103,7 +103,7 @@ def add_file(application_id: str, document_id: str, received: Received, *, actor
     User.objects.select_for_update(no_key=True).get(pk=actor.user.pk)
     _check_quota(document, received.facts["size_bytes"])
     application = document.application
-    # See Note [What a crash leaves]: if the process was paused for an hour, the file is already deleted.
+    # If the process was paused for an hour, the file is already deleted: see Note [What a crash leaves].
     if not StoredFile.objects.filter(pk=received.stored.pk, is_kept=False).update(is_kept=True):
         raise Unavailable
     file = DocumentFile.objects.create(

@@ -177,7 +177,7 @@ def create_reminders(application: Application, *, now: datetime) -> None:
 
 
 def _pricing_notice_applicants(application: Any, kind: str, move: Any = None, counteroffer: Any = None) -> list[int]:
-    """Return the applicants who must receive a pricing notice. With an adverse action notice, none must."""
+    """Return the applicants who must receive a pricing notice. With an adverse action notice, the list is empty."""
     if Conventions.of(application.offer_snapshot).is_eu or kind not in {models.APPROVAL, models.COUNTEROFFER}:
         return []
     if counteroffer is not None and counteroffer.with_denial:

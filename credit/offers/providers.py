@@ -210,7 +210,7 @@ def invite_member(provider_id: str, username: str, role: str, *, by: Actor, now:
     """Invite an account by user name to become a member, and send an event to the lender's owner. Idempotent.
 
     For an unknown user name, the function does the same work and returns the same result. Raises SecondFactorRequired,
-    ProviderNotFound, ProviderTaken if `by` is no owner, and ValidationFailed if INVITATIONS_MAX invitations are open.
+    ProviderNotFound, ProviderTaken if `by` is not an owner, and ValidationFailed if INVITATIONS_MAX are open.
     """
     require_lender_factor(by)
     with transaction.atomic(savepoint=False):
@@ -234,7 +234,7 @@ def invite_member(provider_id: str, username: str, role: str, *, by: Actor, now:
 def withdraw_invitation(provider_id: str, invitation_id: str, *, by: Actor, now: datetime) -> None:
     """Withdraw an invitation.
 
-    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken if `by` is no owner of the lender, and NotFound if the
+    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken if `by` is not an owner of the lender, and NotFound if the
     invitation is no longer open.
     """
     require_lender_factor(by)
@@ -270,7 +270,7 @@ def change_member(provider_id: str, user_id: str, role: str, *, by: Actor) -> Pr
 def remove_member(provider_id: str, user_id: str, *, by: Actor) -> None:
     """Remove a member of a lender.
 
-    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken if `by` is no owner of the lender, NotFound if the
+    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken if `by` is not an owner of the lender, NotFound if the
     account is not a member, and ValidationFailed for the account that created the lender.
     """
     _others_membership(provider_id, user_id, by).delete()
@@ -333,7 +333,7 @@ def number_of(provider_id: str) -> int | None:
 
 
 def _check_owner(inviter: Any, invitation: Invitation) -> None:
-    """Raise ProviderNotFound or ProviderTaken if the inviter is no owner of the lender."""
+    """Raise ProviderNotFound or ProviderTaken if the inviter is not an owner of the lender."""
     if not invitation.provider_id:
         raise ValidationFailed.of_member("provider_id", "A member requires a `provider_id`.")
     # Invitations without an inviter come from an operator.

@@ -124,7 +124,7 @@ def scores_of(version: ModelVersion, window: Window) -> QuerySet[Score]:
 
 
 def sample(version: ModelVersion, window: Window) -> Sample:
-    """Count the newest scores of a window, in two queries."""
+    """Count the newest scores of a window, with two queries."""
     scores = scores_of(version, window)
     counted = Sample(of=scores.count())
     rows: Any = scores.order_by("-created_at").values_list("total", "outcome", "missing")[:SCORES_MAX]

@@ -36,7 +36,7 @@ def list_models(user: Any) -> QuerySet[ScoringModel]:
 
 
 def load_model(model_id: str, user: Any) -> ScoringModel:
-    """Return the model with the ID from a URL. Raises ScoringModelNotFound if `user` is no member of its lender."""
+    """Return the model with the ID from a URL. Raises ScoringModelNotFound if `user` is not a member of its lender."""
     return first_or(
         list_models(user).filter(pk=parse_positive_int64(model_id) or 0).select_related("provider"),
         ScoringModelNotFound,
