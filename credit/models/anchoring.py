@@ -12,7 +12,7 @@ from config.core.encryption import EncryptedTextField
 from config.core.ids import uuid7
 from config.core.json_text import JsonTextField
 
-# This maps each foreign key to a record's subject to the report type in the ledger.
+# For each foreign key to a record's subject, this is the report type in the ledger.
 REPORT_TYPES = {
     "history": "application_decision",
     "acceptance": "acceptance",

@@ -234,8 +234,8 @@ def invite_member(provider_id: str, username: str, role: str, *, by: Actor, now:
 def withdraw_invitation(provider_id: str, invitation_id: str, *, by: Actor, now: datetime) -> None:
     """Withdraw an invitation.
 
-    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken if `by` is not an owner of the lender, and NotFound if the
-    invitation is no longer open.
+    Raises SecondFactorRequired, ProviderNotFound, ProviderTaken if `by` is not an owner of the lender, and NotFound if
+    the invitation is no longer open.
     """
     require_lender_factor(by)
     provider = load_owned(provider_id, by.user)
