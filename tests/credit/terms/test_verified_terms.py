@@ -50,7 +50,7 @@ loans = st.builds(
 def checked(recorded_terms, application_id="a"):
     """Return the verifier's result for the terms of a record; raise CheckFailed."""
     check = Verifier(b"", None, ())
-    check.told = parse(
+    check.fields = parse(
         canonical_json({**recorded_terms, "decision": "approved", "application_id": application_id}).decode()
     )
     return check.terms()[0]
