@@ -183,6 +183,7 @@ def _facts(application: Any, now: datetime) -> dict[str, Any]:
         "offered": counteroffers.acceptable_of(application, now=now),
         "has_agreement": application.accepted_at is not None and application.loan_terms_id is not None,
         "withdrawable": is_withdrawable(application),
+        "has_proof": application.anchors.filter(notice=None, withdrawal=None).exists(),
         "notices": notices_made.values("pk", "kind", "made_at"),
         "pricing": pricing,
         "deadline": terms.expires_at and deadlines.in_words(terms.expires_at, zone),

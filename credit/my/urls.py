@@ -1,6 +1,6 @@
-from django.urls import path
+from django.urls import path, re_path
 
-from credit.my import apply, pages, rights_pages, terms_pages
+from credit.my import apply, pages, proof_page, rights_pages, terms_pages
 
 urlpatterns = [
     path("", pages.ApplicationsPage.as_view(), name="my"),
@@ -13,6 +13,12 @@ urlpatterns = [
         "/applications/<str:application_id>/explanation",
         rights_pages.ExplanationPage.as_view(),
         name="my_explanation",
+    ),
+    path("/applications/<str:application_id>/proof", proof_page.ProofPage.as_view(), name="my_proof"),
+    re_path(
+        r"^/applications/(?P<application_id>[^/]+)/proof/(?P<anchor_id>[^/]+)/(?P<kind>record|proof)\Z",
+        proof_page.ProofFile.as_view(),
+        name="my_proof_file",
     ),
     path("/consent", pages.ConsentPage.as_view(), name="my_consent"),
     path("/applications/<str:application_id>/notices/<str:notice_id>", pages.NoticePage.as_view(), name="my_notice"),

@@ -1,0 +1,73 @@
+"""The page with the inclusion proofs of an application's decisions and acceptances, and their downloads."""
+
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext
+
+from config.core.ids import get_by_uuid
+from credit.core import deadlines
+from credit.core.figures import reference_of
+from credit.models import Application, DecisionAnchor
+from credit.my.pages import MyPage, own_applications
+from credit.my.words import of_status
+
+RECORD, PROOF = "record", "proof"
+
+
+def anchors_of(application: Application) -> Any:
+    """Select the records of decisions and acceptances, oldest first. Other records have their own pages."""
+    anchors = application.anchors.filter(notice=None, withdrawal=None)
+    return anchors.select_related("history", "acceptance").order_by("id")
+
+
+class ProofPage(MyPage):
+    def get(self, request: HttpRequest, application_id: str) -> HttpResponse:
+        application = get_by_uuid(own_applications(request), application_id, Http404)
+        anchors = list(anchors_of(application))
+        if not anchors:
+            raise Http404
+        zone = deadlines.zone_of(application.readable_applicants)
+        context = {
+            "application": application,
+            "reference": reference_of(application.pk),
+            "proofs": [_described(anchor, zone) for anchor in anchors],
+            "ledger": settings.CHAIN_URL,
+        }
+        return render(request, "credit/my/proof.html", context)
+
+
+def _described(anchor: DecisionAnchor, zone: str) -> dict[str, Any]:
+    move = anchor.history
+    title, at = _title_and_time(anchor) if move is None else (str(of_status(move.status).words), move.changed_at)
+    return {
+        "id": anchor.pk,
+        "title": title,
+        "at": deadlines.in_words(at, zone),
+        "sha256": anchor.record_sha256,
+        "anchored_at": anchor.anchored_at and deadlines.in_words(anchor.anchored_at, zone),
+        "has_proof": bool(anchor.proof_file),
+    }
+
+
+def _title_and_time(anchor: DecisionAnchor) -> tuple[str, datetime]:
+    acceptance: Any = anchor.acceptance
+    return gettext("Approved and accepted"), acceptance.accepted_at
+
+
+class ProofFile(MyPage):
+    """Download the record of a decision, or its proof file, with exactly the bytes that the ledger's hash covers."""
+
+    def get(self, request: HttpRequest, application_id: str, anchor_id: str, kind: str) -> HttpResponse:
+        application = get_by_uuid(own_applications(request), application_id, Http404)
+        anchor = get_by_uuid(anchors_of(application), anchor_id, Http404)
+        text = anchor.record if kind == RECORD else anchor.proof_file
+        if not text:
+            raise Http404
+        name = f"{anchor.record_sha256}.{'json' if kind == RECORD else 'tlog-proof'}"
+        media_type = "application/json" if kind == RECORD else "text/plain; charset=utf-8"
+        headers = {"Content-Disposition": f'attachment; filename="{name}"', "Cache-Control": "private, no-store"}
+        return HttpResponse(text, content_type=media_type, headers=headers)
