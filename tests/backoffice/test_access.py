@@ -54,7 +54,7 @@ def test_back_office_content_policy_forbids_other_hosts_and_inline_scripts(super
 # Models that a superuser can edit with Django's forms; other models have only views and buttons.
 EDITED = {
     "backoffice.ReplyTemplate": {"add", "change", "delete"}, "identity.Invitation": {"add"},
-    "identity.User": {"add", "change"}, "credit.Provider": {"change"},
+    "identity.User": {"add", "change"}, "credit.Provider": {"change"}, "credit.RetentionHold": {"add"},
 }  # fmt: skip
 
 
@@ -89,7 +89,8 @@ OPERATED = {
     "webhooks.Endpoint", "webhooks.Event",
 }  # fmt: skip
 ALL_GROUPS = {
-    "credit.DecisionAnchor", "credit.ModelVersion", "credit.Provider", "credit.ScoringModel", "identity.User",
+    "credit.DecisionAnchor", "credit.ModelVersion", "credit.Provider", "credit.RetentionHold", "credit.ScoringModel",
+    "identity.User",
     "payments.CryptoPayment", "payments.CustodyAccount", "payments.Payment", "payments.Wallet",
 }  # fmt: skip
 VIEWED_BY = {
