@@ -152,7 +152,7 @@ class Reference:
     def search(self, query: str) -> list[tuple[Page, Operation]]:
         """Return the operations and events with every word of the query, best first."""
         words = query.casefold().split()
-        ranked = []
+        ranked: list[tuple[int, int, Page, Operation]] = []
         for page in self.pages.values():
             for operation in page.operations:
                 ranks = [_rank(word, operation.words) for word in words]
@@ -180,10 +180,11 @@ class Reference:
                 title, fields = "Fields of data.object", _of_object(fields)
             groups.append(Group(title, fields))
             break
+        nothing: tuple[str, dict[str, Any]] = ("", {})
         status, success = next(
-            ((status, item) for status, item in operation["responses"].items() if status[0] in "23"), ("", {})
+            ((status, item) for status, item in operation["responses"].items() if status[0] in "23"), nothing
         )
-        media_type, content = next(iter(success.get("content", {}).items()), ("", {}))
+        media_type, content = next(iter(success.get("content", {}).items()), nothing)
         schema = content.get("schema", {})
         listed = self._resolved(schema).get("type") == "array"
         reference = _name_of(self._resolved(schema)["items"] if listed else schema)
@@ -194,7 +195,7 @@ class Reference:
             returned = self._fields(schema, objects)
         errors = list(self._errors(operation))
         own = [error for error in errors if error.code not in _COMMON]
-        example = next(iter(body.values()), {}).get("example") if is_event else content.get("example")
+        example = (next(iter(body.values())) if is_event else content).get("example")
         summary = operation["summary"].removesuffix(".")
         result = Operation(
             id=path if is_event else operation["operationId"],
