@@ -10,13 +10,14 @@ from django.db.models import Q
 from django.utils.safestring import SafeString
 
 from config.backoffice.bases import OwnedRecords, ReadOnlyAdmin
-from config.backoffice.html import NOTHING, chip, code, column, document, grid, moment, record_link, words
+from config.backoffice.html import NOTHING, chip, code, column, details, document, grid, moment, record_link, words
 from config.backoffice.lists import among
 from config.backoffice.people import by_status
 from config.backoffice.personal import mask
 from config.backoffice.queues import Queue
 from config.backoffice.records import AN_ID
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry
+from config.core.currencies import amount_in_words
 from config.core.ids import parse_positive_int64
 from payments.cards.methods import PROCESSOR_TYPES
 from payments.cards.models import (
@@ -39,11 +40,11 @@ ATTEMPTS_MAX = 200  # per payment; only the latest are shown
 
 
 def _money(field: str, description: str, *, ordering: str | None = None) -> Any:
-    """Return a column of amounts in the smallest unit, which is not a hundredth in every currency."""
+    """Return a column of amounts with their currency, in its number of decimal places."""
 
     @admin.display(description=description, ordering=ordering)
     def amount(_admin: Any, record: Payment) -> str:
-        return f"{getattr(record, field):,} {record.currency.upper()} (smallest unit)"
+        return amount_in_words(getattr(record, field), record.currency.upper())
 
     return amount
 
@@ -95,7 +96,7 @@ class PaymentAdmin(OwnedRecords):
         is_erased = getattr(record, "is_of_erased", False)
         rows = ((row, mask(row.detail) if is_erased else row.detail) for row in reversed(latest))
         return grid(
-            (moment(row.at), row.action, chip(row.outcome), f"holder {row.epoch}", document(detail))
+            (moment(row.at), row.action, chip(row.outcome), f"holder {row.epoch}", details(detail))
             for row, detail in rows
         )
 

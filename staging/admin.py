@@ -3,7 +3,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from config.backoffice.bases import OwnedRecords
-from config.backoffice.html import NOTHING, clock, code, column, document, moment
+from config.backoffice.html import NOTHING, clock, code, column, details, moment
 from config.backoffice.lists import among
 from staging.machine import STAGED
 from staging.models import Approval, Note, StagedItem
@@ -28,7 +28,7 @@ class StagedItemAdmin(OwnedRecords):
 
     staged = column(moment, "staged_at", "staged", ordering="staged_at")
     decided = column(moment, "decided_at", "decided", ordering="decided_at")
-    payload_shown = column(document, "payload", "payload")
+    payload_shown = column(details, "payload", "payload")
 
     @admin.display(description="waits", ordering="staged_at")
     def age(self, record: StagedItem) -> SafeString | str:

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from config.backoffice.consoles import console_of, may
-from config.backoffice.html import change_address, code, column, document, link, moment
+from config.backoffice.html import change_address, code, column, details, link, moment
 from config.backoffice.lists import ConditionFilter, LargeListAdmin
 from config.backoffice.queues import Queue
 from config.backoffice.records import ReadOnlyAdmin, RecordAction
@@ -75,7 +75,7 @@ class DataAccessAdmin(RecordNamedAdmin):
     )  # fmt: skip
 
     when = column(moment, "at", "when", ordering="id")
-    what = column(document, "details", "details")
+    what = column(details, "details", "details")
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[DataAccess], search_term: str  # noqa: ARG002

@@ -2,23 +2,35 @@
 
 import json
 from collections.abc import Callable, Iterable
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import cache
 from operator import attrgetter
 from typing import Any
 
+from babel import Locale
 from django.contrib import admin
 from django.contrib.admin.utils import quote
-from django.template.defaultfilters import date as format_date
 from django.urls import reverse
+from django.utils.formats import date_format
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from config.backoffice.consoles import rules, viewing
+from config.core.currencies import amount_in_words, to_units
+from config.core.json_text import day_of, parse_rfc3339
 from config.core.registration import declared
 
 _LATE_SHARE = 0.7  # share of a deadline after which the age is displayed as late
 NOTHING = "—"
+# Fields whose values are names in code.
+NAMED_VALUES = frozenset({
+    "channel", "day_count", "kind", "method", "outcome", "product_type", "regime", "status", "type", "way",
+})  # fmt: skip
+# Words of field names that are written differently in titles.
+_SPELLINGS = {
+    "apr": "APR", "bic": "BIC", "doi": "DOI", "eu": "EU", "iban": "IBAN", "id": "ID", "ids": "IDs", "ip": "IP",
+    "max": "maximum", "min": "minimum", "sha256": "SHA-256", "us": "US", "url": "URL",
+}  # fmt: skip
 TONES = {"good": ("confirmed",), "bad": ("void",), "wait": ("open",)}
 
 
@@ -47,7 +59,16 @@ def moment(at: datetime | None) -> SafeString | str:
     if at is None:
         return NOTHING
     short = at.isoformat(timespec="milliseconds")  # HTML allows at most 3 decimals
-    return format_html('<time datetime="{}" title="{}">{}</time>', short, at.isoformat(), format_date(at, "Y-m-d H:i"))
+    return format_html('<time datetime="{}" title="{}">{}</time>', short, at.isoformat(), time_in_words(at))
+
+
+def time_in_words(at: datetime) -> str:
+    """Return a UTC time to the minute in the format of the back office."""
+    return date_format(at, "DATETIME_FORMAT")
+
+
+def day_in_words(day: date) -> str:
+    return date_format(day, "DATE_FORMAT")
 
 
 def duration(span: timedelta) -> str:
@@ -78,7 +99,7 @@ def clock(span: timedelta, *, days: int) -> SafeString:
 
 
 def document(value: Any) -> SafeString | str:
-    """Return a JSON document as formatted HTML; HTML is returned unchanged."""
+    """Return a JSON document for programs as formatted HTML; HTML is returned unchanged. `details` is for people."""
     if value is None or isinstance(value, SafeString):
         return NOTHING if value is None else value
     return format_html('<pre class="document" tabindex="0">{}</pre>', json.dumps(value, indent=2, ensure_ascii=False))
@@ -94,12 +115,59 @@ def table(facts: Iterable[tuple[str, Any]]) -> SafeString | str:
     )
 
 
-def spelled(value: Any) -> str:
+def spelled(value: Any) -> Any:
+    """Return a value in words: days and times in local formats, lists with commas, objects as tables."""
+    if isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        return format_html_join("", "{}", ((spelled(item),) for item in value))
     if isinstance(value, list):
-        return ", ".join(map(str, value))
+        texts = [str(spelled(item)) for item in value]
+        return (" " if all(text.endswith(".") for text in texts) else ", ").join(texts) or NOTHING
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return str(value)
+    if isinstance(value, dict):
+        return details(value)
+    return NOTHING if value is None else _text_in_words(value)
+
+
+def _text_in_words(value: Any) -> Any:
+    if isinstance(value, SafeString) or not isinstance(value, str):
+        return value if isinstance(value, SafeString) else str(value)
+    at, day = parse_rfc3339(value), day_of(value)
+    if at is not None:
+        return time_in_words(at)
+    return value if day is None else day_in_words(day)
+
+
+def title_of(name: str) -> str:
+    """Return the title of a field: `loan_amount_min_cents` is "Loan amount minimum"."""
+    pieces = name.removesuffix("_cents").removesuffix("_percent").removesuffix("_at").replace("_", " ").split()
+    if pieces[-1:] == ["months"] and len(pieces) > 1:
+        pieces[-1:] = ["in", "months"]
+    text = " ".join(_SPELLINGS.get(piece, piece) for piece in pieces)
+    return text[:1].upper() + text[1:]
+
+
+def details(value: Any, currency: str | None = None) -> SafeString | str:
+    """Return the fields of an object as a table in words. Other values are spelled."""
+    if isinstance(value, SafeString) or not isinstance(value, dict):
+        return NOTHING if value in (None, [], "") else format_html("{}", spelled(value))
+    currency = value.get("currency") or currency
+    return table((title_of(name), _figure(name, each, currency)) for name, each in value.items())
+
+
+def _figure(name: str, value: Any, currency: Any) -> Any:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if name.endswith("_cents") and value == int(value):
+            has_currency = isinstance(currency, str)
+            return amount_in_words(int(value), currency) if has_currency else f"{to_units(int(value), None):,}"
+        if name.endswith("_percent"):
+            return f"{value:g} %"
+    if isinstance(value, str) and name in NAMED_VALUES:
+        return words(value)
+    if isinstance(value, str) and name in {"language", "country"}:
+        names = Locale("en").languages if name == "language" else Locale("en").territories
+        return names.get(value.partition("-")[0] if name == "language" else value, value)
+    return value
 
 
 def grid(rows: Iterable[Iterable[Any]], head: Iterable[str] = ()) -> SafeString | str:

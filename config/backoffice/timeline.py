@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from config.backoffice.html import words
 from config.core.lifecycle import StatusHistory
 from config.core.registration import declared
 
@@ -58,7 +59,10 @@ def history_entries(rows: Iterable[StatusHistory]) -> list[TimelineEntry]:
             actor=str(row.principal) if row.principal is not None else "system",
             credential=row.credential,
             details=row.metadata,
-            facts=(("from", row.previous_status), *([("reason code", row.reason_code)] if row.reason_code else [])),
+            facts=(
+                ("from", words(row.previous_status or "")),
+                *([("reason code", row.reason_code)] if row.reason_code else []),
+            ),
             position=row.position,
             id=str(row.pk),
         )

@@ -1,6 +1,5 @@
 """Build the summary of an application's page: figures, the offer's limits, and data about the applicant."""
 
-import json
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
 from typing import Any
@@ -12,7 +11,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from config.backoffice.consoles import console_of, narrowed
-from config.backoffice.html import NOTHING, chip, document, link, moment, record_link, table, words
+from config.backoffice.html import NOTHING, chip, details, link, moment, record_link, spelled, table, words
 from config.backoffice.people import lines_about
 from config.backoffice.personal import MASK
 from config.core.encryption import UnreadableSecret
@@ -20,6 +19,7 @@ from credit.console.names import legal_names
 from credit.console.score_panel import score_panel
 from credit.core import profile
 from credit.core.applicant_schema import PATHS, title_of_member, value_at
+from credit.core.applicant_words import applicant_value
 from credit.core.apr import TERM_MAX_MONTHS
 from credit.core.facts import SHAREABLE
 from credit.core.figures import Figures, money, outside
@@ -219,24 +219,22 @@ def data_shown(application: Any) -> SafeString | str:
     data = application.application_data
     members = requirements_of(application).members if isinstance(data, dict) else {}
     if not members:
-        return document(data)
+        return details(data, application.shown_currency)
     currency = application.shown_currency
     rows = [
         (profile.title_of(name, part), _formatted(name, part, data.get(name), currency))
         for name, part in members.items()
     ]
     rest = {name: value for name, value in data.items() if name not in members}
-    return format_html("{}{}", table(rows), document(rest) if rest else "")
+    return format_html("{}{}", table(rows), details(rest, application.shown_currency) if rest else "")
 
 
-def _formatted(name: str, member: Mapping[str, Any], value: Any, currency: str | None) -> str:
-    """Format a value for display. If the type differs from the schema's type, display the value as JSON."""
+def _formatted(name: str, member: Mapping[str, Any], value: Any, currency: str | None) -> Any:
+    """Format a value for display. A value whose type differs from the schema's type is spelled."""
     if value is None:
         return NOTHING
-    if isinstance(value, str):
-        return value
-    if profile.fault({"type": member["type"]}, value) is not None:
-        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, str) or profile.fault({"type": member["type"]}, value) is not None:
+        return spelled(value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     return money(int(value), currency) if name.endswith("_cents") and value == int(value) else f"{value:,}"
@@ -253,7 +251,11 @@ def applicants_shown(application: Any) -> SafeString | str:
     if getattr(application, "is_masked", False):
         return MASK
     tables = [
-        table((title_of_member(path), value) for path in PATHS if (value := value_at(person, path)) is not None)
+        table(
+            (title_of_member(path), applicant_value(path, value))
+            for path in PATHS
+            if (value := value_at(person, path)) is not None
+        )
         for person in persons
     ]
     return format_html("{}" * len(tables), *tables)

@@ -151,7 +151,8 @@ class HoldAdmin(ReadOnlyAdmin):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[RetentionHold]:
         opens = Value(may(request.user, "credit.view_application"), output_field=BooleanField())
-        return super().get_queryset(request).annotate(opens=opens)
+        rows: QuerySet[RetentionHold] = super().get_queryset(request)
+        return rows.annotate(opens=opens)
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[RetentionHold], search_term: str

@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from config.backoffice.bases import RecordAction, ReviewAdmin, SeenForm
 from config.backoffice.consoles import console_of, may
+from config.backoffice.html import day_in_words
 from config.backoffice.transitions import actor_of
 from credit.console.lender_console import sent
 from credit.models import Application, RetentionHold
@@ -72,7 +73,7 @@ class HoldConsole(RetainedFiles):
         if may(request.user, "credit.view_retentionhold"):
             hold = RetentionHold.newest_of(record)
             if hold is not None and hold.is_on:
-                page["notices"].append(f"Litigation hold since {hold.at:%Y-%m-%d}: {hold.reason}")
+                page["notices"].append(f"Litigation hold since {day_in_words(hold.at)}: {hold.reason}")
         return page
 
     def actions_of(self, request: HttpRequest, record: Any) -> list[RecordAction]:

@@ -15,12 +15,25 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from config.backoffice.bases import RecordAction, SeenForm
-from config.backoffice.html import NOTHING, chip, code, column, document, duration, grid, moment, record_link, words
+from config.backoffice.html import (
+    NOTHING,
+    chip,
+    code,
+    column,
+    details,
+    duration,
+    grid,
+    moment,
+    record_link,
+    title_of,
+    words,
+)
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.personal import MASK, mask
 from config.backoffice.queues import Queue
 from config.backoffice.transitions import actor_of
 from credit.console.records import OfApplication
+from credit.core.applicant_words import translated_language
 from credit.models import Clock, Notice, ReviewRequest
 from credit.models.notices import UNDELIVERED
 from credit.notices.services import RECORDED, REFERENCE_MAX, record_delivery
@@ -128,13 +141,13 @@ class NoticeAdmin(OfApplication):
         ),
     )
     change_form_template = "credit/backoffice_notice.html"
-    list_display = ("__str__", "about", "applicant", "state", "left", "due", "delivered", "profile", "language")
+    list_display = ("__str__", "about", "applicant", "state", "left", "due", "delivered", "rules", "language_name")
     list_filter = ("status", "kind")
     list_defer = ("content", "html")
     ordering = ("-id",)
     fields = (
-        "about", "applicant", "kind", "state", "waits", "due", "left", "made", "delivered", "reached", "profile",
-        "language", "digest",
+        "about", "applicant", "kind", "state", "waits", "due", "left", "made", "delivered", "reached", "rules",
+        "language_name", "digest",
     )  # fmt: skip
 
     state = column(chip, "status", "status")
@@ -142,6 +155,8 @@ class NoticeAdmin(OfApplication):
     made = column(moment, "made_at", "made")
     delivered = column(moment, "delivered_at", "delivered")
     digest = column(code, "sha256", "SHA-256")
+    language_name = column(translated_language, "language", "language")
+    rules = column(title_of, "profile", "rules")
 
     @admin.display(description="waits for")
     def waits(self, record: Any) -> SafeString | str:
@@ -156,14 +171,14 @@ class NoticeAdmin(OfApplication):
     def reached(self, record: Notice) -> SafeString | str:
         is_erased = getattr(record, "is_of_erased", False)
         rows = ((row, mask(row.evidence) if is_erased else row.evidence) for row in record.deliveries.all())
-        return grid((row.channel, moment(row.at), document(evidence)) for row, evidence in rows)
+        return grid((words(row.channel), moment(row.at), details(evidence)) for row, evidence in rows)
 
     def page_of(self, request: HttpRequest, record: Any) -> dict[str, Any]:
         """Display the notice as the applicant sees it, next to its source data. A masked record masks both."""
         if getattr(record, "is_masked", False):
             return {**super().page_of(request, record), "as_read": MASK, "made_from": MASK}
         shown = _inner(record.html) if record.html else "The notice is not created yet, or its retention has ended."
-        return {**super().page_of(request, record), "as_read": shown, "made_from": document(record.made_from)}
+        return {**super().page_of(request, record), "as_read": shown, "made_from": details(record.made_from)}
 
 
 def _inner(html: str) -> SafeString:

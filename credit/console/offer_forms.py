@@ -33,6 +33,7 @@ _FEE = {"yes": True, "no": False}
 _PLAIN = ("regime", "regime_reason", "day_count", "terms_text")
 _TERMS = (*_PLAIN, "jurisdiction", "currency", "fee_financed", "apr_cap", "example", "texts")
 _TEXTS = (*REQUIRED_TEXTS, *TEXTS_OF_LINE)
+LAWS = {US: "United States", EU: "European Union"}
 _LONG = forms.Textarea(attrs={"rows": 2})
 
 
@@ -45,9 +46,8 @@ def eu_fields(currency: str | None) -> dict[str, forms.Field]:
     amount: dict[str, Any] = {"required": False, "min_value": 0}
     months: dict[str, Any] = {"min_value": 1, "max_value": TERM_MAX_MONTHS, "decimal_places": 0, "required": False}
     rate: dict[str, Any] = {"sign": "%", "min_value": 0, "required": False}
-    laws = [(US, "United States"), (EU, "European Union")]
     return {
-        "jurisdiction": forms.ChoiceField(label="Law", choices=laws, initial=US, required=False),
+        "jurisdiction": forms.ChoiceField(label="Law", choices=[*LAWS.items()], initial=US, required=False),
         "regime": _choice("Directive (EU) 2023/2225", *((regime, regime) for regime in REGIMES)),
         "regime_reason": forms.CharField(label="Why the regime applies", max_length=500, required=False),
         "currency": forms.CharField(

@@ -14,11 +14,11 @@ from django.utils.safestring import SafeString
 
 from config.backoffice.consoles import console_of, may
 from config.backoffice.forms import SeenForm
-from config.backoffice.html import NOTHING, chip, column, table, without_link, words
+from config.backoffice.html import NAMED_VALUES, NOTHING, chip, column, details, table, without_link, words
+from config.backoffice.html import title_of as field_title
 from config.backoffice.records import NamedRecords, RecordAction
 from config.backoffice.transitions import actor_of
-from credit.console.offer_forms import CHANGE, DEACTIVATE, MAKE
-from credit.core.eu_credit import LENDER_FIELDS
+from credit.console.offer_forms import CHANGE, DEACTIVATE, LAWS, MAKE
 from credit.core.figures import money
 from credit.core.jurisdictions import Conventions
 from credit.core.logos import MAX_BYTES, PNG_SIDE_MAX, Logo, NotALogo, read_logo
@@ -96,12 +96,13 @@ def _figure(name: str, value: Any, conventions: Conventions) -> tuple[str, Any]:
     """Return a term's readable name and value. Amounts have a currency, and percentages have two decimals."""
     is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
     if is_number and name.endswith("_cents"):
-        return words(name.removesuffix("_cents")), money(int(value), conventions.shown_currency)
+        return field_title(name), money(int(value), conventions.shown_currency)
     if is_number and name.endswith("_percent"):
-        return words(name.removesuffix("_percent")).replace(
-            "apr", "rate" if conventions.is_eu else "APR"
-        ), f"{value:.2f} %"
-    return words(name), value
+        title = field_title(name)
+        return title.replace("APR", "Rate") if conventions.is_eu else title, f"{value:.2f} %"
+    if name == "jurisdiction":
+        return "Law", LAWS.get(value, value)
+    return field_title(name), words(value) if name in NAMED_VALUES else value
 
 
 @admin.register(Offer)
@@ -251,7 +252,12 @@ class ProviderAdmin(NamedRecords):
     search_fields = ("=id", "owner__username")
     search_help_text = "A lender's id, words of its name, or its owner's user name"
     ordering = ("-created_at",)
-    fields = readonly_fields = ("id", "name", "logo", "address", "agency", *LENDER_FIELDS, "owner", "created_at")
+    fields = readonly_fields = (
+        "id", "name", "logo", "address", "agency", "phone", "email", "register_number", "supervisor_shown",
+        "redress_shown", "debt_advice", "owner", "created_at",
+    )  # fmt: skip
+    supervisor_shown = column(details, "supervisor", "supervisor")
+    redress_shown = column(details, "redress", "out-of-court redress")
     inlines = (ProviderMemberInline,)
     change_form_template = "credit/backoffice_provider.html"
     record_actions = (
@@ -311,6 +317,7 @@ class ProviderAdmin(NamedRecords):
     def page_of(self, request: HttpRequest, record: Provider) -> dict[str, Any]:
         page = {
             **super().page_of(request, record),
+            "list_title": "Lenders" if console_of(request.user) is None else "Team",
             "title": f"{record.name or 'Lender'} ({record.pk})",
             "show_save_and_continue": False,
         }

@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 from config.backoffice.bases import ReviewAdmin, TransitionForm
 from config.backoffice.consoles import console_of, may, narrowed
 from config.backoffice.forms import SeenForm
-from config.backoffice.html import chip, column, document, moment, words
+from config.backoffice.html import chip, column, details, moment, time_in_words, words
 from config.backoffice.lists import ConditionFilter
 from config.backoffice.queues import Queue
 from config.backoffice.records import LIST_FILTERS, Button, within_list
@@ -173,7 +173,7 @@ class TwoReviewers(NextCase):
         if is_confirmation and proposal.proposed_by_id == request.user.pk:
             messages.error(request, "You can't confirm your own proposal.")
             return back
-        to, when = proposal.to, f"{proposal.proposed_at:%Y-%m-%d at %H:%M}"
+        to, when = proposal.to, f"{time_in_words(proposal.proposed_at)}"
         change = (
             "The applicant gets a counteroffer with these terms, in the names of both reviewers."
             if to == COUNTEROFFER
@@ -262,7 +262,7 @@ class ProposalAdmin(OfApplication):
     proposed = column(moment, "proposed_at", "proposed", ordering="proposed_at")
     decision = column(chip, "to", "decision")
     proposer = column(str, "proposer", "proposed by")
-    what = column(document, "metadata", "metadata")
+    what = column(details, "metadata", "metadata")
 
     @admin.display(description="state")
     def state(self, record: Any) -> SafeString | str:

@@ -10,7 +10,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils import timezone
 
 from config.backoffice.bases import TransitionForm
-from config.backoffice.html import moment
+from config.backoffice.html import moment, time_in_words
 from config.backoffice.personal import MASK
 from config.backoffice.records import Button, within_list
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry
@@ -154,7 +154,7 @@ def _form_rows(record: Application, terms: LoanTerms) -> list[tuple[str, str]]:
         return []
     forms = record.precontracts.filter(terms_sha256=terms.terms_sha256, provided_at__isnull=False)
     first = forms.order_by("provided_at").values_list("provided_at", flat=True).first()
-    return [("Information form", "Not yet provided" if first is None else f"Provided at {first:%Y-%m-%d %H:%M} UTC")]
+    return [("Information form", "Not yet provided" if first is None else f"Provided at {time_in_words(first)} UTC")]
 
 
 def counteroffer_entries(record: Application) -> Iterable[TimelineEntry]:
@@ -169,7 +169,7 @@ def counteroffer_entries(record: Application) -> Iterable[TimelineEntry]:
             claimed=counteroffer.offered_by,
             actor=counteroffer.principal.get_username(),
             credential=counteroffer.credential,
-            facts=(("until", f"{counteroffer.expires_at:%Y-%m-%d %H:%M}"),),
+            facts=(("until", time_in_words(counteroffer.expires_at)),),
             id=str(counteroffer.pk),
         )
         if counteroffer.closed_at is not None:

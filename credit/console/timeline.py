@@ -3,14 +3,13 @@
 Each kind of entry costs a query, which uses an index by account.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
-from config.backoffice.html import NOTHING, document, grid, spelled, words
+from config.backoffice.html import details, grid, spelled, words
 from config.backoffice.timeline import ENTRIES_MAX, TimelineEntry, about_person
 from config.webhooks.models import Delivery
 from credit.core.due import OfferRequirements
@@ -68,8 +67,8 @@ def entries_around(application: Application) -> Iterator[TimelineEntry]:
 def changes_in_words(changes: Any, members: Mapping[str, Any], currency: str | None) -> SafeString | str:
     """Display a revision's changes as a table. The titles of fields come from the offer."""
     if not isinstance(changes, dict):
-        return document(changes)
-    rows: list[tuple[Any, Any, str]] = []
+        return details(changes)
+    rows: list[tuple[Any, Any, Any]] = []
     for path, change in changes.items():
         if not isinstance(change, dict):
             rows.append((path, change, ""))
@@ -81,12 +80,10 @@ def changes_in_words(changes: Any, members: Mapping[str, Any], currency: str | N
     return grid(rows, ("", "Before", "After"))
 
 
-def _value_in_words(value: Any, currency: str | None, *, is_money: bool) -> str:
+def _value_in_words(value: Any, currency: str | None, *, is_money: bool) -> Any:
     if is_money and type(value) is int:
         return money(value, currency)
-    if isinstance(value, dict | list):
-        return json.dumps(value, ensure_ascii=False)
-    return NOTHING if value is None else spelled(value)
+    return spelled(value)
 
 
 def revision_entries(record: Application, revisions: Iterable[ApplicationRevision]) -> list[TimelineEntry]:

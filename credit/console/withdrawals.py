@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from config.backoffice.bases import RecordAction, ReviewAdmin, SeenForm
-from config.backoffice.html import NOTHING, column, moment
+from config.backoffice.html import NOTHING, column, day_in_words, moment, spelled, time_in_words, words
 from config.backoffice.timeline import TimelineEntry
 from config.backoffice.transitions import actor_of
 from config.core.currencies import amount_in_words
@@ -52,7 +52,7 @@ def _state(request: HttpRequest, application: Application, form: Any) -> str:
 
 def _in_words(form: Any) -> str:
     about = form.cleaned_data
-    state = f"provided at {about['at']:%Y-%m-%d %H:%M}" if "at" in about else "missing"
+    state = f"provided at {time_in_words(about['at'])}" if "at" in about else "missing"
     return f"{dict(_FACTS)[about['fact']]}: {state}. {about['reason']}"
 
 
@@ -116,8 +116,8 @@ def period_rows(application: Application) -> list[tuple[str, str]]:
     right = withdrawal_right.describe(application)
     last_day = withdrawal_right.last_day_of(application, right)
     if right.declared_at is not None:
-        return [("Withdrawn from", f"{right.declared_at:%Y-%m-%d}"), ("Repayment due", str(right.repay_by))]
-    return [("Withdrawal possible", "without end" if last_day is None else f"by the end of {last_day}")]
+        return [("Withdrawn from", day_in_words(right.declared_at)), ("Repayment due", spelled(str(right.repay_by)))]
+    return [("Withdrawal possible", "without end" if last_day is None else f"by the end of {day_in_words(last_day)}")]
 
 
 def withdrawal_entries(application: Application) -> Iterator[TimelineEntry]:
@@ -129,7 +129,11 @@ def withdrawal_entries(application: Application) -> Iterator[TimelineEntry]:
         title="Withdrawn from the contract",
         actor=row.principal.get_username(),
         credential=row.credential,
-        facts=(("by", row.channel), ("recorded", f"{row.received_at:%Y-%m-%d %H:%M}"), ("repay by", str(row.repay_by))),
+        facts=(
+            ("by", words(row.channel)),
+            ("recorded", time_in_words(row.received_at)),
+            ("repay by", day_in_words(row.repay_by)),
+        ),
         id=str(row.pk),
     )
     yield from anchor_entries(row.proof, "Withdrawal")

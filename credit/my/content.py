@@ -1,12 +1,11 @@
 """Display the contents of an application: offer, data, applicants, shared data, and reports."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from django.utils.translation import get_language_info, gettext
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from config.core.currencies import number_in_words
@@ -15,8 +14,8 @@ from config.core.json_text import day_of
 from credit.core import machine as states
 from credit.core import profile
 from credit.core.applicant_schema import PATHS, title_of_member, value_at
+from credit.core.applicant_words import applicant_value
 from credit.core.applicants import FIRST
-from credit.core.country_names import country_name
 from credit.core.figures import Figures, date_in_words, money
 from credit.core.report_summary import CURRENCY
 from credit.models import Application, Offer, Report
@@ -157,29 +156,12 @@ def applicant_tables(application: Application) -> list[list[Row]] | None:
         return None
     return [
         [
-            (gettext(title_of_member(path)), _of_applicant(path, value))
+            (gettext(title_of_member(path)), applicant_value(path, value))
             for path in PATHS
             if (value := value_at(person, path)) is not None
         ]
         for person in persons or ()
     ]
-
-
-def _of_applicant(path: str, value: str) -> str:
-    if path == "address.country":
-        return country_name(value)
-    if path == "date_of_birth" and (day := day_of(value)) is not None:
-        return date_in_words(day)
-    if path == "language":
-        return _language_name(value)
-    return value
-
-
-def _language_name(tag: str) -> str:
-    try:
-        return str(get_language_info(re.split("[-_]", tag)[0].lower())["name_translated"])
-    except KeyError:
-        return tag
 
 
 def report_tables(application: Application) -> list[tuple[str, list[Row]]]:

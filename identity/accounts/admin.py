@@ -8,7 +8,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from config.backoffice.bases import ReadOnlyAdmin, RecordAction, SeenForm
-from config.backoffice.html import chip, column, document
+from config.backoffice.html import chip, column, details
 from config.core.errors import ApiError
 from config.core.lifecycle import Actor
 from config.core.log_in import gave_second_factor
@@ -123,7 +123,7 @@ class AccountHistoryAdmin(ReadOnlyAdmin):
     is_about_people = True
     fields = ("action", "account", "principal", "credential", "object_id", "what", "at")
 
-    what = column(document, "details", "details")
+    what = column(details, "details", "details")
 
     def subject_of(self, record: AccountHistory) -> int:
         return record.account_id

@@ -75,6 +75,6 @@ def test_application_page_beyond_30_days_shows_the_days_late(reviewers_client):
 def test_offer_page_shows_dollars_and_rates_with_two_decimals(reviewers_client):
     offer = OfferFactory(apr_min_percent=6.9, loan_amount_min_cents=100_000)
     text = text_of(reviewers_client.get(f"/admin/credit/offer/{offer.pk}/change/"))
-    assert "loan amount min $1,000.00" in text
-    assert "APR min 6.90 %" in text
+    assert "Loan amount minimum $1,000.00" in text
+    assert "APR minimum 6.90 %" in text
     assert "cents" not in text

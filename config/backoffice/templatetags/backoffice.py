@@ -7,7 +7,7 @@ from config.backoffice import consoles, html
 register = template.Library()
 register.simple_tag(html.chip)
 register.simple_tag(html.moment)
-register.simple_tag(html.document)
+register.simple_tag(html.details)
 register.filter(html.words)
 register.filter(consoles.enters)
 register.filter(consoles.needs_second_factor)

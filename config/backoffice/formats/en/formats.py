@@ -1,7 +1,7 @@
 """Formats for English pages, under the names that Django defines."""
 
-DATE_FORMAT = "Y-m-d"
+DATE_FORMAT = "M j, Y"
 TIME_FORMAT = "H:i"
-DATETIME_FORMAT = "Y-m-d H:i"
-SHORT_DATE_FORMAT = "Y-m-d"
-SHORT_DATETIME_FORMAT = "Y-m-d H:i"
+DATETIME_FORMAT = "M j, Y, H:i"
+SHORT_DATE_FORMAT = "M j, Y"
+SHORT_DATETIME_FORMAT = "M j, Y, H:i"
