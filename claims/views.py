@@ -66,7 +66,10 @@ class ClaimViewSet(ApiViewSet):
 
     @_changes(errors=(ClaimNotFound,))
     def destroy(self, request: ApiRequest, claim_id: str) -> None:
-        """Delete a claim."""
+        """Delete a claim.
+
+        The API then returns 404 for the claim.
+        """
         services.delete_claim(claim_id, actor=actor_of(request), now=timezone.now())
 
     @action(detail=True, methods=["put"], url_path="status")
@@ -76,7 +79,10 @@ class ClaimViewSet(ApiViewSet):
         errors=(ClaimNotFound, InvalidClaimTransition, ReviewerRequired, SecondFactorRequired),
     )
     def move(self, request: ApiRequest, claim_id: str, body: dict[str, Any]) -> Claim:
-        """Change the status of a claim."""
+        """Change the status of a claim.
+
+        The owner, and reviewers who can read the claim, can make the transitions of their role.
+        """
         claim = services.load_movable(claim_id, request.user)
         claim.transition_to(
             body["status"],
